@@ -1,0 +1,1 @@
+//! Generates large inputs and measures.

@@ -1,0 +1,1 @@
+//! Runs the recorded behaviour of the original tools.

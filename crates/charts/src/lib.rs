@@ -1,0 +1,1 @@
+//! Helm charts and Metachart charts.

@@ -1,0 +1,1 @@
+//! Arguments, the disk World, printing.

@@ -1,0 +1,3 @@
+//! The `purlin` program.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The façade: the list of dialects, the phase pipeline, why and diff.

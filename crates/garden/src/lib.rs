@@ -1,0 +1,1 @@
+//! The Garden dialect.

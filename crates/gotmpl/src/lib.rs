@@ -1,0 +1,1 @@
+//! The Go template language with Sprig and Helm functions.

@@ -1,0 +1,1 @@
+//! A task graph and its solver, generic over the key.

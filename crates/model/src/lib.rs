@@ -1,0 +1,1 @@
+//! The entity-table vocabulary and the engines that read it.

@@ -1,0 +1,1 @@
+//! Files, spans, the YAML tree, YAML and JSON writers, diagnostics and limits.

@@ -1,0 +1,1 @@
+//! Values with origin and taint, laziness, scopes, merge rules and the World.

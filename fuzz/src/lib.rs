@@ -1,0 +1,1 @@
+//! Feeds mutated inputs to every reader.

@@ -1,0 +1,1 @@
+//! Runs the case folders and pages of the suite.
