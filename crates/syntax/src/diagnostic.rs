@@ -1,0 +1,206 @@
+//! What Purlin says about a problem: one type for all dialects and phases.
+//!
+//! A diagnostic is plain data. How it looks is decided by the printers in [`crate::print`].
+
+use crate::source::Span;
+use std::sync::Mutex;
+
+/// How bad a problem is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Severity {
+    /// Worth knowing.
+    Note,
+    /// Probably not what was meant; the result stands.
+    Warning,
+    /// The configuration is invalid.
+    Error,
+}
+
+/// What a diagnostic means for the exit code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RuleClass {
+    /// The configuration is invalid (exit code 1).
+    Invalid,
+    /// A limit was hit (exit code 3).
+    Limit,
+    /// Something was not allowed (exit code 4).
+    Denied,
+    /// A file could not be read or written (exit code 5).
+    Io,
+}
+
+/// A named rule. Each crate lists its own as `RULES`; every rule has a page under `docs/rules`.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// Stable kebab-case name.
+    pub name: &'static str,
+    /// Severity unless a diagnostic says otherwise.
+    pub severity: Severity,
+    /// What it means for the exit code.
+    pub class: RuleClass,
+    /// One sentence.
+    pub summary: &'static str,
+}
+
+impl Rule {
+    /// A rule about invalid configuration.
+    pub const fn error(name: &'static str, summary: &'static str) -> Self {
+        Rule { name, severity: Severity::Error, class: RuleClass::Invalid, summary }
+    }
+
+    /// A rule about suspicious configuration.
+    pub const fn warning(name: &'static str, summary: &'static str) -> Self {
+        Rule { name, severity: Severity::Warning, class: RuleClass::Invalid, summary }
+    }
+
+    /// A rule about a limit.
+    pub const fn limit(name: &'static str, summary: &'static str) -> Self {
+        Rule { name, severity: Severity::Error, class: RuleClass::Limit, summary }
+    }
+
+    /// A rule about a missing permission.
+    pub const fn denied(name: &'static str, summary: &'static str) -> Self {
+        Rule { name, severity: Severity::Error, class: RuleClass::Denied, summary }
+    }
+
+    /// A rule about input and output.
+    pub const fn io(name: &'static str, summary: &'static str) -> Self {
+        Rule { name, severity: Severity::Error, class: RuleClass::Io, summary }
+    }
+}
+
+/// A place with something to say about it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Label {
+    /// Where.
+    pub span: Span,
+    /// What about it.
+    pub message: String,
+}
+
+/// One problem, or one note.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// The rule it comes from.
+    pub rule: &'static Rule,
+    /// How bad it is.
+    pub severity: Severity,
+    /// Where it is, if it is in a file.
+    pub span: Option<Span>,
+    /// What is wrong, in the user's words, with keys in backticks.
+    pub message: String,
+    /// Further places that matter.
+    pub labels: Vec<Label>,
+    /// What to do about it.
+    pub hints: Vec<String>,
+    /// The chain of imports, templates and parents that led here, innermost first.
+    pub trace: Vec<Label>,
+}
+
+impl Diagnostic {
+    /// A diagnostic at a place.
+    pub fn at(rule: &'static Rule, span: Span, message: impl Into<String>) -> Self {
+        let mut diagnostic = Self::nowhere(rule, message);
+        diagnostic.span = Some(span);
+        diagnostic
+    }
+
+    /// A diagnostic that belongs to no file.
+    pub fn nowhere(rule: &'static Rule, message: impl Into<String>) -> Self {
+        Diagnostic {
+            rule,
+            severity: rule.severity,
+            span: None,
+            message: message.into(),
+            labels: Vec::new(),
+            hints: Vec::new(),
+            trace: Vec::new(),
+        }
+    }
+
+    /// Adds a further place.
+    pub fn label(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.labels.push(Label { span, message: message.into() });
+        self
+    }
+
+    /// Adds a hint.
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Adds a hint if there is one.
+    pub fn maybe_hint(mut self, hint: Option<String>) -> Self {
+        self.hints.extend(hint);
+        self
+    }
+
+    /// Adds a step to the trace.
+    pub fn through(mut self, span: Span, message: impl Into<String>) -> Self {
+        self.trace.push(Label { span, message: message.into() });
+        self
+    }
+
+    /// Whether it makes the configuration invalid.
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Collects diagnostics from any thread. A problem that is reported twice is kept once.
+#[derive(Default, Debug)]
+pub struct Sink {
+    found: Mutex<Vec<Diagnostic>>,
+}
+
+impl Sink {
+    /// An empty sink.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a diagnostic.
+    pub fn push(&self, diagnostic: Diagnostic) {
+        self.lock().push(diagnostic);
+    }
+
+    /// Takes several.
+    pub fn extend(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        self.lock().extend(diagnostics);
+    }
+
+    /// Whether there is an error among them.
+    pub fn has_errors(&self) -> bool {
+        self.lock().iter().any(Diagnostic::is_error)
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them in the order they arrived, without repetitions; the caller sorts by place, since ids of files
+    /// depend on the order of reading.
+    pub fn take(&self) -> Vec<Diagnostic> {
+        let mut kept: Vec<Diagnostic> = Vec::new();
+        let mut seen = std::collections::HashSet::new();
+        for diagnostic in std::mem::take(&mut *self.lock()) {
+            let key = (diagnostic.rule.name, diagnostic.span, diagnostic.message.clone());
+            if seen.insert(key) {
+                kept.push(diagnostic);
+            }
+        }
+        kept
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Diagnostic>> {
+        // A panic elsewhere must not hide the diagnostics found so far.
+        self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
