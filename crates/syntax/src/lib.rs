@@ -2,8 +2,20 @@
 //!
 //! The lowest layer: it knows text, and nothing of values, dialects or the outside world.
 
+mod build;
 pub mod diagnostic;
+pub mod limits;
+pub mod rules;
+pub mod scalar;
 pub mod source;
+pub mod sources;
+pub mod tree;
+pub mod yaml;
 
+pub use build::Properties;
 pub use diagnostic::{Diagnostic, Label, Rule, RuleClass, Severity, Sink};
+pub use limits::{Limit, Limits};
+pub use scalar::{Flavor, Scalar};
 pub use source::{FileId, Position, Source, Span};
+pub use sources::Sources;
+pub use tree::{Kind, Node, Style, Tree};

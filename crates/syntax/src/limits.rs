@@ -1,0 +1,154 @@
+//! Every limit on input, by name.
+//!
+//! `purlin limits` prints this list; a diagnostic that reports a limit names it. Values are far above what people
+//! write and far below what would hurt.
+
+/// One limit: its name, its value and what it bounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Kebab-case name, also the flag's name.
+    pub name: &'static str,
+    /// The value in force unless overridden.
+    pub default: u64,
+    /// What it bounds.
+    pub summary: &'static str,
+}
+
+/// The limits of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Nesting of collections in documents, and of expressions.
+    pub depth: u32,
+    /// Nodes that aliases may add to a document, at the least; [`Limits::alias_nodes`] scales with its size.
+    pub alias_floor: u64,
+    /// Bytes of one file.
+    pub file_bytes: u64,
+    /// Bytes of all files together.
+    pub total_bytes: u64,
+    /// Bytes of an archive when unpacked.
+    pub archive_bytes: u64,
+    /// Bytes of one file in an archive.
+    pub archive_entry_bytes: u64,
+    /// Files in an archive.
+    pub archive_entries: u64,
+    /// Unpacked bytes per packed byte of an archive.
+    pub archive_ratio: u64,
+    /// Nested template includes.
+    pub include_depth: u32,
+    /// Nested `tpl` calls.
+    pub tpl_depth: u32,
+    /// Steps of evaluation in one run.
+    pub fuel: u64,
+    /// Bytes of one expression.
+    pub expression_bytes: u64,
+    /// Bytes of one rendered document.
+    pub output_bytes: u64,
+    /// Items of one list or range.
+    pub list_items: u64,
+    /// Bytes of one string.
+    pub string_bytes: u64,
+    /// Bytes of one compiled regular expression.
+    pub regex_bytes: u64,
+}
+
+const MIB: u64 = 1024 * 1024;
+
+impl Default for Limits {
+    fn default() -> Self {
+        Limits {
+            depth: 1_000,
+            alias_floor: 100_000,
+            file_bytes: 16 * MIB,
+            total_bytes: 256 * MIB,
+            archive_bytes: 100 * MIB,
+            archive_entry_bytes: 5 * MIB,
+            archive_entries: 10_000,
+            archive_ratio: 200,
+            include_depth: 1_000,
+            tpl_depth: 100,
+            fuel: 50_000_000,
+            expression_bytes: 256 * 1024,
+            output_bytes: 64 * MIB,
+            list_items: 1_000_000,
+            string_bytes: 16 * MIB,
+            regex_bytes: MIB,
+        }
+    }
+}
+
+impl Limits {
+    /// How many nodes a document of `bytes` bytes may have once its aliases are expanded.
+    pub fn alias_nodes(&self, bytes: u64) -> u64 {
+        self.alias_floor.max(bytes.saturating_mul(10))
+    }
+
+    /// All limits with the values in force.
+    pub fn list(&self) -> Vec<Limit> {
+        let limit = |name, default, summary| Limit { name, default, summary };
+        vec![
+            limit("depth", self.depth.into(), "nesting of collections in a document, and of an expression"),
+            limit(
+                "alias-nodes",
+                self.alias_floor,
+                "nodes of a document after aliases, or ten per byte if that is more",
+            ),
+            limit("file-size", self.file_bytes, "bytes of one file"),
+            limit("total-size", self.total_bytes, "bytes of all files of a run"),
+            limit("archive-size", self.archive_bytes, "bytes of an archive when unpacked"),
+            limit("archive-entry-size", self.archive_entry_bytes, "bytes of one file in an archive"),
+            limit("archive-entries", self.archive_entries, "files in an archive"),
+            limit("archive-ratio", self.archive_ratio, "unpacked bytes per packed byte of an archive"),
+            limit("include-depth", self.include_depth.into(), "nested template includes"),
+            limit("tpl-depth", self.tpl_depth.into(), "nested `tpl` calls"),
+            limit("fuel", self.fuel, "steps of evaluation in one run"),
+            limit("expression-size", self.expression_bytes, "bytes of one expression"),
+            limit("output-size", self.output_bytes, "bytes of one rendered document"),
+            limit("list-items", self.list_items, "items of one list or range"),
+            limit("string-size", self.string_bytes, "bytes of one string"),
+            limit("regex-size", self.regex_bytes, "bytes of one compiled regular expression"),
+        ]
+    }
+
+    /// Sets a limit by its name; false if there is none of that name.
+    pub fn set(&mut self, name: &str, value: u64) -> bool {
+        let small = u32::try_from(value).unwrap_or(u32::MAX);
+        match name {
+            // Deeper nesting would need more stack than is promised.
+            "depth" => self.depth = small.min(1_000),
+            "alias-nodes" => self.alias_floor = value,
+            "file-size" => self.file_bytes = value.min(u64::from(u32::MAX / 2)),
+            "total-size" => self.total_bytes = value,
+            "archive-size" => self.archive_bytes = value,
+            "archive-entry-size" => self.archive_entry_bytes = value,
+            "archive-entries" => self.archive_entries = value,
+            "archive-ratio" => self.archive_ratio = value,
+            "include-depth" => self.include_depth = small.min(1_000),
+            "tpl-depth" => self.tpl_depth = small.min(1_000),
+            "fuel" => self.fuel = value,
+            "expression-size" => self.expression_bytes = value,
+            "output-size" => self.output_bytes = value,
+            "list-items" => self.list_items = value,
+            "string-size" => self.string_bytes = value,
+            "regex-size" => self.regex_bytes = value,
+            _ => return false,
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_limit_can_be_set() {
+        for limit in Limits::default().list() {
+            let mut limits = Limits::default();
+            assert!(limits.set(limit.name, 7), "{}", limit.name);
+            let changed =
+                limits.list().iter().zip(Limits::default().list()).filter(|(a, b)| a.default != b.default).count();
+            assert_eq!(changed, 1, "{}", limit.name);
+        }
+        assert!(!Limits::default().set("no-such-limit", 1));
+    }
+}

@@ -1,0 +1,35 @@
+//! The rules of this crate: what can be wrong with a file before anyone asks what it means.
+
+use crate::diagnostic::Rule;
+
+/// YAML that cannot be read.
+pub const YAML_SYNTAX: Rule = Rule::error("yaml-syntax", "The YAML cannot be read.");
+/// A key that stands twice in one mapping.
+pub const DUPLICATE_KEY: Rule = Rule::error("duplicate-key", "A mapping has the same key twice.");
+/// An alias without an anchor before it, or inside the node it names.
+pub const YAML_ALIAS: Rule = Rule::error("yaml-alias", "An alias names no anchor before it, or the node it stands in.");
+/// Text that is not UTF-8, or holds a NUL.
+pub const ENCODING: Rule = Rule::error("text-encoding", "A file is not plain UTF-8 text.");
+/// JSON that cannot be read.
+pub const JSON_SYNTAX: Rule = Rule::error("json-syntax", "The JSON cannot be read.");
+/// Collections nested too deep.
+pub const LIMIT_DEPTH: Rule = Rule::limit("limit-depth", "Collections or expressions are nested too deep.");
+/// Aliases that multiply.
+pub const LIMIT_ALIAS: Rule = Rule::limit("limit-alias-nodes", "Aliases expand a document beyond reason.");
+/// A file that is too large.
+pub const LIMIT_FILE: Rule = Rule::limit("limit-file-size", "A file is larger than allowed.");
+/// Files that are too large together.
+pub const LIMIT_TOTAL: Rule = Rule::limit("limit-total-size", "All files together are larger than allowed.");
+
+/// All of them.
+pub const RULES: &[&Rule] = &[
+    &YAML_SYNTAX,
+    &DUPLICATE_KEY,
+    &YAML_ALIAS,
+    &ENCODING,
+    &JSON_SYNTAX,
+    &LIMIT_DEPTH,
+    &LIMIT_ALIAS,
+    &LIMIT_FILE,
+    &LIMIT_TOTAL,
+];

@@ -1,0 +1,94 @@
+//! The registry of all files of a run: append-only, shared by all threads.
+//!
+//! It hands out file ids, and numbers the nodes of all trees consecutively, so that "node N of all" names one place
+//! in four bytes.
+
+use crate::diagnostic::Diagnostic;
+use crate::rules;
+use crate::source::{FileId, Source, Span, clamp};
+use crate::tree::Tree;
+use std::sync::{Arc, PoisonError, RwLock};
+
+#[derive(Default, Debug)]
+struct Inner {
+    sources: Vec<Option<Arc<Source>>>,
+    /// Sorted by base, since bases only grow.
+    trees: Vec<Arc<Tree>>,
+    next: u32,
+}
+
+/// All files read so far.
+#[derive(Default, Debug)]
+pub struct Sources {
+    inner: RwLock<Inner>,
+}
+
+impl Sources {
+    /// An empty registry.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Registers a text under a path.
+    pub fn insert(&self, path: &str, text: impl Into<Arc<str>>) -> Arc<Source> {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let id = FileId(clamp(inner.sources.len()));
+        let source = Arc::new(Source::new(id, path, text));
+        inner.sources.push(Some(source.clone()));
+        source
+    }
+
+    /// Registers the tree of a source, numbering its nodes.
+    pub fn add(&self, mut tree: Tree) -> Arc<Tree> {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        tree.base = inner.next;
+        inner.next = inner.next.saturating_add(clamp(tree.len()));
+        let tree = Arc::new(tree);
+        inner.trees.push(tree.clone());
+        tree
+    }
+
+    /// The source with an id.
+    pub fn get(&self, id: FileId) -> Option<Arc<Source>> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.sources.get(id.0 as usize).cloned().flatten()
+    }
+
+    /// The span of the node with a number, as [`crate::tree::Node::number`] gave it.
+    pub fn node_span(&self, number: u32) -> Option<Span> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let at = inner.trees.partition_point(|tree| tree.base() <= number).checked_sub(1)?;
+        // Empty trees share their base with the next one; the last with a base not above the number is the one.
+        let tree = inner.trees.get(at)?;
+        tree.node(number - tree.base()).map(|node| node.span())
+    }
+
+    /// How many files there are.
+    pub fn len(&self) -> usize {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner).sources.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// Turns the bytes of a file into text. What is not UTF-8 is reported and replaced.
+pub fn decode(bytes: &[u8]) -> (String, Option<(usize, &'static str)>) {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (text.to_owned(), None),
+        Err(error) => {
+            let what = match bytes {
+                [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "this file is UTF-16; only UTF-8 is read",
+                _ => "this byte is not UTF-8",
+            };
+            (String::from_utf8_lossy(bytes).into_owned(), Some((error.valid_up_to(), what)))
+        }
+    }
+}
+
+/// The diagnostic for what [`decode`] found.
+pub fn encoding_problem(source: &Source, at: usize, what: &str) -> Diagnostic {
+    Diagnostic::at(&rules::ENCODING, source.span(at, at + 1), what).hint("save the file as UTF-8")
+}

@@ -1,0 +1,326 @@
+//! Reads YAML into a [`Tree`].
+//!
+//! Never fails: what cannot be read is reported with its exact place, and reading goes on with the next document.
+//! The event parser is `granit-parser`; nothing outside this file knows that.
+
+use crate::build::{Builder, Properties};
+use crate::diagnostic::Diagnostic;
+use crate::limits::Limits;
+use crate::rules;
+use crate::scalar::Flavor;
+use crate::source::Source;
+use crate::tree::{Style, Tree};
+use ecow::EcoString;
+use granit_parser::{ErrorKind, Event, Parser, Placement, ScalarStyle, ScanError, StructureStyle, Tag};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Reads a source; problems are in [`Tree::diagnostics`].
+pub fn parse(source: Arc<Source>, flavor: Flavor, limits: &Limits) -> Tree {
+    let mut builder = Builder::new(source.clone(), flavor, limits);
+    let whole = source.text();
+    if whole.len() as u64 > limits.file_bytes {
+        let span = source.span(0, 0);
+        let message = format!("this file has {} bytes, more than the {} allowed", whole.len(), limits.file_bytes);
+        builder
+            .report(Diagnostic::at(&rules::LIMIT_FILE, span, message).hint("raise it with `--limit file-size=BYTES`"));
+        return builder.finish(0);
+    }
+    let text = readable_part(&mut builder, whole);
+    Reader { builder, text, flavor }.read(limits)
+}
+
+/// The text up to the first NUL, which YAML forbids and the event parser would take for the end.
+fn readable_part<'s>(builder: &mut Builder<'_>, text: &'s str) -> &'s str {
+    let Some(at) = memchr::memchr(0, text.as_bytes()) else { return text };
+    let span = builder.span(at, at + 1);
+    let message = "there is a NUL character here; the rest of the file was not read";
+    builder.report(Diagnostic::at(&rules::ENCODING, span, message));
+    text.get(..at).unwrap_or("")
+}
+
+struct Reader<'s, 'l> {
+    builder: Builder<'l>,
+    text: &'s str,
+    flavor: Flavor,
+}
+
+impl Reader<'_, '_> {
+    fn read(mut self, limits: &Limits) -> Tree {
+        let depth = limits.depth as usize + 1;
+        let options = granit_parser::options! {
+            emit_unresolved_aliases: true,
+            emit_anchor_events: true,
+            max_buffered_comment_events: 100_000,
+            flow_nesting_limit: depth,
+            block_nesting_limit: depth,
+        };
+        let text = self.text;
+        let mut parser = Parser::new_from_str_with_options(text, options);
+        loop {
+            match parser.next_event() {
+                None | Some(Ok((Event::StreamEnd, _))) => break,
+                Some(Ok((event, span))) => {
+                    let range = span.byte_range().unwrap_or(text.len()..text.len());
+                    if self.take(event, range.start, range.end) {
+                        continue;
+                    }
+                    self.builder.end_document(range.start);
+                }
+                Some(Err(error)) => self.fail(&error),
+            }
+            // Here a document was given up: the next one may still be sound.
+            if !parser.proceed_next_document().unwrap_or(false) {
+                break;
+            }
+        }
+        self.builder.finish(text.len())
+    }
+
+    /// Adds an event to the tree; false if the document cannot go on.
+    fn take(&mut self, event: Event<'_>, start: usize, end: usize) -> bool {
+        match event {
+            Event::DocumentStart(..) => self.builder.begin_document(start),
+            Event::DocumentEnd => self.builder.end_document(start),
+            Event::Scalar(text, style, anchor, tag) => self.scalar(text, style, anchor, tag, start, end),
+            Event::MappingStart(style, anchor, tag) => {
+                return self.builder.begin_map(structure(style), start, properties(anchor, tag));
+            }
+            Event::SequenceStart(style, anchor, tag) => {
+                return self.builder.begin_list(structure(style), start, properties(anchor, tag));
+            }
+            Event::MappingEnd | Event::SequenceEnd => self.builder.end_collection(end),
+            Event::Alias(id) => self.builder.alias(id, start, end),
+            Event::UnresolvedAlias(name) => {
+                let message = format!("no anchor `&{name}` stands before this alias in the document");
+                self.builder.bad_alias(&message, start, end);
+            }
+            Event::Anchor(_, name) => self.builder.anchor_name(&name),
+            Event::Comment(_, placement) => self.builder.comment(start, end, placement == Placement::Right),
+            _ => {}
+        }
+        true
+    }
+
+    fn scalar(
+        &mut self,
+        text: Cow<'_, str>,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<Cow<'_, Tag>>,
+        start: usize,
+        end: usize,
+    ) {
+        let (text, style) = match style {
+            // An empty node arrives as `~` over no bytes.
+            ScalarStyle::Plain if start == end => (Cow::Borrowed(""), Style::Empty),
+            ScalarStyle::Plain => (text, Style::Plain),
+            ScalarStyle::SingleQuoted => (text, Style::Single),
+            ScalarStyle::DoubleQuoted => (text, Style::Double),
+            ScalarStyle::Literal => (self.block_end(text, end), Style::Literal),
+            ScalarStyle::Folded => (self.block_end(text, end), Style::Folded),
+        };
+        self.builder.scalar(&text, style, start, end, properties(anchor, tag));
+    }
+
+    /// A block scalar that ends with the file and without a line break: some families add one, some do not.
+    fn block_end<'t>(&self, text: Cow<'t, str>, end: usize) -> Cow<'t, str> {
+        let at_end = end >= self.text.len() && !self.text.ends_with('\n');
+        if !at_end || self.flavor.ends_blocks_with_newline() || !text.ends_with('\n') {
+            return text;
+        }
+        Cow::Owned(text.get(..text.len() - 1).unwrap_or("").to_owned())
+    }
+
+    fn fail(&mut self, error: &ScanError) {
+        let at = error.marker().byte_offset().unwrap_or(self.text.len()).min(self.text.len());
+        // The parser stops behind the tabs it does not like.
+        let tabs = self.text.as_bytes().get(..at).unwrap_or(&[]).iter().rev().take_while(|&&b| b == b'\t').count();
+        let at = if is_tab_error(error.kind()) { at - tabs } else { at };
+        let end = self.text.get(at..).and_then(|rest| rest.chars().next()).map_or(at, |c| at + c.len_utf8());
+        let span = self.builder.span(at, end);
+        let diagnostic = match error.kind() {
+            ErrorKind::RecursionLimitExceeded => {
+                Diagnostic::at(&rules::LIMIT_DEPTH, span, "collections are nested too deep")
+            }
+            kind => explain(kind, self.text, at, span),
+        };
+        self.builder.report(diagnostic);
+        self.builder.end_document(at);
+    }
+}
+
+fn structure(style: StructureStyle) -> Style {
+    match style {
+        StructureStyle::Block => Style::Block,
+        StructureStyle::Flow => Style::Flow,
+    }
+}
+
+fn properties(anchor: usize, tag: Option<Cow<'_, Tag>>) -> Properties {
+    let tag = tag.map(|tag| {
+        let mut whole = EcoString::from(tag.handle());
+        whole.push_str(tag.suffix());
+        whole
+    });
+    Properties { tag, anchor }
+}
+
+fn is_tab_error(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::TabNotAllowed
+            | ErrorKind::TabInBlockIndentation
+            | ErrorKind::TabInIndentation
+            | ErrorKind::TabAtBlockScalarStart
+    )
+}
+
+/// Says what is wrong in a user's words, with a hint where the cause is usually known.
+fn explain(kind: &ErrorKind, text: &str, at: usize, span: crate::Span) -> Diagnostic {
+    let (message, hint) = match kind {
+        kind if is_tab_error(kind) => ("a tab cannot be used for indentation".to_owned(), Some("indent with spaces")),
+        ErrorKind::UnclosedQuotedScalar => {
+            ("this quoted text is never closed".to_owned(), Some("add the closing quote"))
+        }
+        ErrorKind::UnclosedFlowCollection { open } => {
+            (format!("this `{open}` is never closed"), Some("add the closing bracket"))
+        }
+        ErrorKind::UnexpectedEofFlowSequence => ("the file ends inside `[…]`".to_owned(), Some("add the closing `]`")),
+        ErrorKind::UnexpectedEofFlowMapping => ("the file ends inside `{…}`".to_owned(), Some("add the closing `}`")),
+        ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => {
+            let message = "this line does not fit the indentation of what stands before it".to_owned();
+            (message, Some("align it with its siblings"))
+        }
+        ErrorKind::SimpleKeyExpected => ("this line has no `:` where a key is expected".to_owned(), None),
+        ErrorKind::UnknownQuotedScalarEscape => (
+            "this escape does not exist in a double-quoted text".to_owned(),
+            Some("use single quotes, or write `\\\\` for a backslash"),
+        ),
+        ErrorKind::BomInsideDocument => ("there is a byte-order mark inside the document".to_owned(), None),
+        other => (other.to_string(), None),
+    };
+    let mut diagnostic = Diagnostic::at(&rules::YAML_SYNTAX, span, message);
+    if text.get(at..).is_some_and(|rest| rest.starts_with("{{"))
+        || text.get(at.saturating_sub(1)..).is_some_and(|rest| rest.starts_with("{{"))
+    {
+        return diagnostic.hint("`{{ … }}` must stand in quotes in plain YAML");
+    }
+    if let Some(hint) = hint {
+        diagnostic = diagnostic.hint(hint);
+    }
+    diagnostic
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::source::FileId;
+    use crate::tree::{Kind, Node};
+
+    fn read(text: &str) -> Tree {
+        parse(Arc::new(Source::new(FileId(0), "t.yaml", text)), Flavor::Core, &Limits::default())
+    }
+
+    fn messages(tree: &Tree) -> Vec<String> {
+        let line = |d: &Diagnostic| {
+            let at = tree.source().position(d.span.unwrap().start);
+            format!("{}:{} {} {}", at.line, at.column, d.rule.name, d.message)
+        };
+        tree.diagnostics().iter().map(line).collect()
+    }
+
+    fn spans<'t>(node: Node<'t>, out: &mut Vec<&'t str>) {
+        out.push(node.tree().source().slice(node.span()));
+        for entry in node.entries() {
+            spans(entry.key, out);
+            spans(entry.value, out);
+        }
+        for item in node.items() {
+            spans(item, out);
+        }
+    }
+
+    #[test]
+    fn every_node_knows_its_place() {
+        let tree = read("a: 'x''y'\nb: [1, \"two\", *m]\n".replace("*m", "&m z").as_str());
+        let mut found = Vec::new();
+        spans(tree.root().unwrap(), &mut found);
+        assert_eq!(found[1..3], ["a", "'x''y'"]);
+        assert_eq!(found[4], "[1, \"two\", &m z]");
+        assert_eq!(found[5..], ["1", "\"two\"", "z"]);
+        assert_eq!(tree.root().unwrap().get("a").unwrap().text(), "x'y");
+        assert_eq!(tree.root().unwrap().get("b").unwrap().items().nth(1).unwrap().text(), "two");
+        assert_eq!(tree.root().unwrap().get("b").unwrap().items().nth(2).unwrap().anchor(), Some("m"));
+    }
+
+    #[test]
+    fn aliases_are_shared() {
+        let tree = read("base: &b {x: 1}\ncopy: *b\n");
+        let root = tree.root().unwrap();
+        assert_eq!(root.get("copy").unwrap().target(), root.get("base").unwrap());
+        assert_eq!(root.get("copy").unwrap().get("x").unwrap().as_int(), Some(1));
+        assert_eq!(root.get("copy").unwrap().tree().source().slice(root.get("copy").unwrap().span()), "*b");
+    }
+
+    #[test]
+    fn problems_have_places_and_the_rest_is_read() {
+        let tree = read("a: [1, 2\n---\nb: 1\nb: 2\n---\nc: *no\n");
+        assert_eq!(
+            messages(&tree),
+            [
+                "1:4 yaml-syntax this `[` is never closed",
+                "4:1 duplicate-key the key `b` stands twice in this mapping",
+                "6:4 yaml-alias no anchor `&no` stands before this alias in the document"
+            ]
+        );
+        assert_eq!(tree.roots().len(), 3);
+    }
+
+    #[test]
+    fn bombs_do_not_go_off() {
+        let mut bomb = String::from("a: &a [x, x, x, x, x, x, x, x, x, x]\n");
+        for (name, of) in ["b", "c", "d", "e", "f", "g", "h"].iter().zip(["a", "b", "c", "d", "e", "f", "g"]) {
+            bomb.push_str(&format!(
+                "{name}: &{name} [*{of}, *{of}, *{of}, *{of}, *{of}, *{of}, *{of}, *{of}, *{of}]\n"
+            ));
+        }
+        let tree = read(&bomb);
+        assert_eq!(tree.diagnostics()[0].rule.name, "limit-alias-nodes");
+        assert_eq!(tree.root().unwrap().kind(), Kind::Error);
+        for open in ["[", "{a: ", "- ", "? "] {
+            let tree = read(&open.repeat(100_000));
+            assert!(!tree.is_sound(), "{open}");
+        }
+        assert_eq!(messages(&read("a: &a [*a]\n")).len(), 1);
+    }
+
+    #[test]
+    fn control_characters_and_tabs() {
+        assert_eq!(
+            messages(&read("a: 1\nb: \0x\n")),
+            ["2:4 text-encoding there is a NUL character here; the rest of the file was not read"]
+        );
+        assert_eq!(messages(&read("a:\n\tb: 1\n")), ["2:1 yaml-syntax a tab cannot be used for indentation"]);
+        assert_eq!(messages(&read("\u{feff}a: 1\n")).len(), 0);
+        assert_eq!(messages(&read("a: \"x\nb: 1\n")), ["1:4 yaml-syntax this quoted text is never closed"]);
+    }
+
+    #[test]
+    fn comments_are_kept() {
+        let tree = read("# head\na: 1 # side\n");
+        let found: Vec<_> = tree.comments().iter().map(|c| (tree.source().slice(c.span), c.trailing)).collect();
+        assert_eq!(found, [("# head", false), ("# side", true)]);
+    }
+
+    #[test]
+    fn block_scalars_at_the_end_differ_by_family() {
+        let text = |flavor| {
+            let tree = parse(Arc::new(Source::new(FileId(0), "t", "a: |\n  foo")), flavor, &Limits::default());
+            tree.root().unwrap().get("a").unwrap().text().to_owned()
+        };
+        assert_eq!(text(Flavor::Core), "foo\n");
+        assert_eq!(text(Flavor::Go), "foo");
+    }
+}
