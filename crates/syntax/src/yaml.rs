@@ -183,6 +183,10 @@ fn explain(kind: &ErrorKind, text: &str, at: usize, span: crate::Span) -> Diagno
         ErrorKind::UnclosedQuotedScalar => {
             ("this quoted text is never closed".to_owned(), Some("add the closing quote"))
         }
+        ErrorKind::InvalidQuotedScalarIndent => {
+            let message = "a quoted text that was opened before is still open here".to_owned();
+            (message, Some("close the quote, or indent this line under the key"))
+        }
         ErrorKind::UnclosedFlowCollection { open } => {
             (format!("this `{open}` is never closed"), Some("add the closing bracket"))
         }
@@ -303,8 +307,12 @@ mod tests {
             ["2:4 text-encoding there is a NUL character here; the rest of the file was not read"]
         );
         assert_eq!(messages(&read("a:\n\tb: 1\n")), ["2:1 yaml-syntax a tab cannot be used for indentation"]);
+        assert_eq!(messages(&read("a: \"x\n")), ["1:4 yaml-syntax this quoted text is never closed"]);
         assert_eq!(messages(&read("\u{feff}a: 1\n")).len(), 0);
-        assert_eq!(messages(&read("a: \"x\nb: 1\n")), ["1:4 yaml-syntax this quoted text is never closed"]);
+        assert_eq!(
+            messages(&read("a: \"x\nb: 1\n")),
+            ["2:1 yaml-syntax a quoted text that was opened before is still open here"]
+        );
     }
 
     #[test]
