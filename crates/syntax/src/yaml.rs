@@ -307,7 +307,7 @@ mod tests {
             ["2:4 text-encoding there is a NUL character here; the rest of the file was not read"]
         );
         assert_eq!(messages(&read("a:\n\tb: 1\n")), ["2:1 yaml-syntax a tab cannot be used for indentation"]);
-        assert_eq!(messages(&read("a: \"x\n")), ["1:4 yaml-syntax this quoted text is never closed"]);
+        assert_eq!(messages(&read("\"x")), ["1:1 yaml-syntax this quoted text is never closed"]);
         assert_eq!(messages(&read("\u{feff}a: 1\n")).len(), 0);
         assert_eq!(
             messages(&read("a: \"x\nb: 1\n")),
