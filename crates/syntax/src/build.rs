@@ -11,7 +11,6 @@ use crate::source::{Source, Span};
 use crate::tree::{Comment, DECORATED, Decoration, KEY, Kind, Raw, STORED, Style, Tree, offset};
 use ecow::EcoString;
 use hashbrown::HashTable;
-use std::borrow::Cow;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
@@ -178,7 +177,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Adds a scalar. A borrowed text must be a part of the source.
-    pub fn scalar(&mut self, text: &Cow<'_, str>, style: Style, start: usize, end: usize, properties: Properties) {
+    pub fn scalar(&mut self, text: &str, style: Style, start: usize, end: usize, properties: Properties) {
         let is_key = self.expects_key();
         let (flags, extra) =
             if is_key { (KEY, self.tree.names.intern(text)) } else { self.place_text(text, style, start, end) };
@@ -292,7 +291,7 @@ impl<'a> Builder<'a> {
             && let Some(Raw { kind: Kind::Scalar, style, .. }) = target
         {
             let text = crate::tree::Node { tree: &self.tree, index: node }.text().to_owned();
-            return self.scalar(&Cow::Owned(text), style, start, end, Properties::default());
+            return self.scalar(&text, style, start, end, Properties::default());
         }
         let flags = if self.expects_key() { KEY } else { 0 };
         self.push(Raw {

@@ -1,1 +1,25 @@
 //! Values with origin and taint, laziness, scopes, merge rules and the World.
+//!
+//! The core that all dialects share. It knows text and trees, and no dialect.
+
+pub mod function;
+pub mod lazy;
+pub mod merge;
+pub mod origin;
+pub mod path;
+pub mod read;
+pub mod rules;
+pub mod scope;
+pub mod session;
+pub mod value;
+pub mod world;
+
+pub use ecow::EcoString;
+pub use lazy::{Eval, Lazy, Thunk};
+pub use merge::{Strategy, merge};
+pub use origin::{Origin, OriginKind, Origins, Piece};
+pub use read::{MergeKeys, value_of};
+pub use scope::{Layer, Lookup, MapLayer, Scope};
+pub use session::{Fuel, Session};
+pub use value::{Data, Entries, List, Map, Pending, Value};
+pub use world::{MemoryWorld, World, WorldError};

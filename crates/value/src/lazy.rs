@@ -1,0 +1,286 @@
+//! Lazy values and the one way to force them.
+//!
+//! A lazy value is an expression with its scope, and a cell for the result. Forcing it twice computes it once (two
+//! threads may race for a small cell; the first result stays). Forcing it while it is being forced is a cycle: all
+//! members become poison, whoever asked first, and the cycle is reported once from its smallest position.
+
+use crate::rules;
+use crate::session::Session;
+use crate::value::{Data, Value};
+use purlin_syntax::{Diagnostic, Span};
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+/// An expression that can be evaluated when its value is needed.
+pub trait Thunk: Send + Sync {
+    /// Computes the value. Problems go to the session's sink; the result is then poison.
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value;
+
+    /// Where the expression is written.
+    fn span(&self) -> Option<Span>;
+
+    /// What it is, for messages about cycles (`variables.host`).
+    fn name(&self) -> String;
+}
+
+/// A value that is computed when it is first needed.
+pub struct Lazy {
+    thunk: Box<dyn Thunk>,
+    memo: OnceLock<Value>,
+}
+
+impl Lazy {
+    /// A lazy value.
+    pub fn new(thunk: impl Thunk + 'static) -> Self {
+        Lazy { thunk: Box::new(thunk), memo: OnceLock::new() }
+    }
+
+    /// A lazy value as a value.
+    pub fn value(thunk: impl Thunk + 'static) -> Value {
+        Value::new(Data::Lazy(Arc::new(Lazy::new(thunk))))
+    }
+
+    /// The result, if it was computed already.
+    pub fn known(&self) -> Option<&Value> {
+        self.memo.get()
+    }
+}
+
+impl std::fmt::Debug for Lazy {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Lazy({})", self.thunk.name())
+    }
+}
+
+struct Frame {
+    lazy: Arc<Lazy>,
+    in_cycle: bool,
+}
+
+/// One chain of evaluation: what is being forced right now, and what it may still cost.
+pub struct Eval<'s> {
+    /// The run this belongs to.
+    pub session: &'s Session,
+    frames: Vec<Frame>,
+    /// Addresses of the frames' lazy values, so that a cycle is found at once however deep the chain is.
+    active: HashSet<usize>,
+    steps: u64,
+    exhausted: bool,
+}
+
+/// Forcing nests at most this deep; a chain of that many variables is a mistake or an attack.
+const FORCE_DEPTH: usize = 4_000;
+
+/// Steps are handed to the session's counter in portions, so that threads do not fight for it.
+const STEP_PORTION: u64 = 256;
+
+impl<'s> Eval<'s> {
+    /// A fresh chain.
+    pub fn new(session: &'s Session) -> Self {
+        Eval { session, frames: Vec::new(), active: HashSet::new(), steps: 0, exhausted: false }
+    }
+
+    /// Computes a lazy value; any other value is returned as it is. The parts of a collection stay lazy.
+    pub fn force(&mut self, value: &Value) -> Value {
+        let mut value = value.clone();
+        while let Data::Lazy(lazy) = &value.data {
+            let tainted = value.tainted;
+            value = self.force_lazy(&lazy.clone()).tainted_if(tainted);
+        }
+        value
+    }
+
+    fn force_lazy(&mut self, lazy: &Arc<Lazy>) -> Value {
+        if let Some(value) = lazy.memo.get() {
+            return value.clone();
+        }
+        let address = Arc::as_ptr(lazy) as usize;
+        if !self.active.insert(address) {
+            self.report_cycle(lazy);
+            return Value::poison();
+        }
+        if self.frames.len() >= FORCE_DEPTH {
+            self.active.remove(&address);
+            return self.too_deep(lazy.thunk.span());
+        }
+        self.frames.push(Frame { lazy: lazy.clone(), in_cycle: false });
+        let mut value = lazy.thunk.evaluate(self);
+        self.active.remove(&address);
+        let in_cycle = self.frames.pop().is_some_and(|frame| frame.in_cycle);
+        if in_cycle {
+            // Whatever an operand made of the poison, it depends on who asked first: every member is poison.
+            value = Value::poison();
+        }
+        lazy.memo.get_or_init(|| value).clone()
+    }
+
+    /// Forces a value and everything in it.
+    pub fn force_deep(&mut self, value: &Value) -> Value {
+        self.force_deep_at(value, 0)
+    }
+
+    fn force_deep_at(&mut self, value: &Value, depth: u32) -> Value {
+        let value = self.force(value);
+        if depth > self.session.limits.depth {
+            let span = self.session.origins.span(value.origin, &self.session.sources);
+            return self.too_deep(span);
+        }
+        let data = match &value.data {
+            Data::List(list) if list.iter().any(needs_forcing) => {
+                let items: Vec<Value> = list.iter().map(|item| self.force_deep_at(item, depth + 1)).collect();
+                Data::List(Arc::new(items.into()))
+            }
+            Data::Map(map) if map.values().any(needs_forcing) => {
+                let entries = map.iter().map(|(key, item)| (key.clone(), self.force_deep_at(item, depth + 1)));
+                Data::Map(Arc::new(entries.collect()))
+            }
+            _ => return value,
+        };
+        Value { data, ..value }
+    }
+
+    fn too_deep(&mut self, span: Option<Span>) -> Value {
+        let message = "this value depends on too long a chain of other values, or is nested too deep";
+        let mut diagnostic = Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_DEPTH, message);
+        diagnostic.span = span;
+        self.session.sink.push(diagnostic);
+        Value::poison()
+    }
+
+    /// Counts steps of evaluation. False once the run's fuel is used up; that was reported then.
+    pub fn spend(&mut self, steps: u64) -> bool {
+        self.steps += steps;
+        if self.steps >= STEP_PORTION && !self.exhausted {
+            self.exhausted = !self.session.fuel.take(self.steps);
+            self.steps = 0;
+            if self.exhausted {
+                let span = self.frames.last().and_then(|frame| frame.lazy.thunk.span());
+                self.session.report_out_of_fuel(span);
+            }
+        }
+        !self.exhausted
+    }
+
+    /// How many values are being forced right now.
+    pub fn depth(&self) -> usize {
+        self.frames.len()
+    }
+
+    fn report_cycle(&mut self, lazy: &Arc<Lazy>) {
+        let Some(from) = self.frames.iter().position(|frame| Arc::ptr_eq(&frame.lazy, lazy)) else { return };
+        let members: Vec<(Option<Span>, String)> =
+            self.frames.iter().skip(from).map(|frame| (frame.lazy.thunk.span(), frame.lazy.thunk.name())).collect();
+        for frame in self.frames.iter_mut().skip(from) {
+            frame.in_cycle = true;
+        }
+        self.session.sink.push(cycle_diagnostic(self.session, members));
+    }
+}
+
+fn needs_forcing(value: &Value) -> bool {
+    matches!(value.data, Data::Lazy(_) | Data::List(_) | Data::Map(_))
+}
+
+/// One report per cycle, the same whoever was asked first: it starts at the smallest position.
+fn cycle_diagnostic(session: &Session, mut members: Vec<(Option<Span>, String)>) -> Diagnostic {
+    let place = |member: &(Option<Span>, String)| {
+        let span = member.0?;
+        let path = session.sources.get(span.file).map(|source| source.path().to_owned());
+        Some((path, span.start))
+    };
+    let first = (0..members.len()).min_by_key(|&at| members.get(at).map(place)).unwrap_or(0);
+    members.rotate_left(first);
+    let mut names: Vec<&str> = members.iter().map(|member| member.1.as_str()).collect();
+    if let Some(&first) = names.first() {
+        names.push(first);
+    }
+    let message = format!("these values refer to each other in a circle: {}", names.join(" → "));
+    let mut diagnostic = Diagnostic::nowhere(&rules::VALUE_CYCLE, message);
+    diagnostic.span = members.first().and_then(|member| member.0);
+    for (span, name) in members.iter().skip(1) {
+        if let Some(span) = span {
+            diagnostic = diagnostic.label(*span, format!("`{name}` is part of the circle"));
+        }
+    }
+    diagnostic.hint("give one of them a value that does not use the others")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::world::MemoryWorld;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    type Cells = Arc<Mutex<Vec<Value>>>;
+
+    /// A cell that adds one to the cell at `next`, or is 0.
+    struct Link {
+        cells: Cells,
+        next: Option<usize>,
+        runs: Arc<AtomicU32>,
+    }
+
+    impl Thunk for Link {
+        fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+            self.runs.fetch_add(1, Ordering::Relaxed);
+            let Some(next) = self.next else { return Value::from(0) };
+            let next = self.cells.lock().unwrap()[next].clone();
+            eval.force(&next).as_int().map_or(Value::poison(), |n| Value::from(n + 1))
+        }
+        fn span(&self) -> Option<Span> {
+            None
+        }
+        fn name(&self) -> String {
+            format!("to {:?}", self.next)
+        }
+    }
+
+    fn chain(links: &[Option<usize>]) -> (Cells, Arc<AtomicU32>) {
+        let cells: Cells = Arc::default();
+        let runs = Arc::new(AtomicU32::new(0));
+        for &next in links {
+            let link = Link { cells: cells.clone(), next, runs: runs.clone() };
+            cells.lock().unwrap().push(Lazy::value(link));
+        }
+        (cells, runs)
+    }
+
+    #[test]
+    fn forcing_computes_once() {
+        let (cells, runs) = chain(&[None, Some(0), Some(1)]);
+        let session = Session::new(Arc::new(MemoryWorld::new()));
+        let last = cells.lock().unwrap()[2].clone();
+        assert_eq!(Eval::new(&session).force(&last), Value::from(2));
+        assert_eq!(Eval::new(&session).force(&last), Value::from(2));
+        assert_eq!(runs.load(Ordering::Relaxed), 3);
+    }
+
+    #[test]
+    fn a_cycle_poisons_all_members_and_is_reported_once() {
+        for start in 0..3 {
+            let (cells, _) = chain(&[Some(1), Some(2), Some(0)]);
+            let session = Session::new(Arc::new(MemoryWorld::new()));
+            let mut eval = Eval::new(&session);
+            for at in 0..3 {
+                let cell = cells.lock().unwrap()[(start + at) % 3].clone();
+                assert!(eval.force(&cell).is_poison());
+            }
+            assert_eq!(session.sink.take().len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_very_long_chain_is_a_limit_and_not_an_overflow() {
+        let links: Vec<_> = (0..20_000).map(|at: usize| at.checked_sub(1)).collect();
+        let work = move || {
+            let (cells, _) = chain(&links);
+            let session = Session::new(Arc::new(MemoryWorld::new()));
+            let last = cells.lock().unwrap()[19_999].clone();
+            assert!(Eval::new(&session).force(&last).is_poison());
+            assert_eq!(session.sink.take()[0].rule.name, "limit-depth");
+        };
+        std::thread::Builder::new().stack_size(64 << 20).spawn(work).unwrap().join().unwrap();
+    }
+}

@@ -1,0 +1,183 @@
+//! Where values come from: four bytes per value, and one append-only table for everything that is not simply a node.
+//!
+//! A node of a file is its own origin and costs nothing. Evaluation appends only where something is derived or
+//! chosen. `why`, traces, causes of differences and hovers are readers of this one table.
+
+use ecow::EcoString;
+use purlin_syntax::{Node, Sources, Span};
+use std::sync::{PoisonError, RwLock};
+
+/// The origin of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Origin(u32);
+
+const DERIVED: u32 = 1 << 31;
+
+impl Origin {
+    /// Not known.
+    pub const NONE: Origin = Origin(u32::MAX);
+
+    /// The origin of what a node says.
+    pub fn node(node: Node<'_>) -> Origin {
+        let number = node.number();
+        if number < DERIVED { Origin(number) } else { Origin::NONE }
+    }
+
+    /// Whether it is known.
+    pub fn is_known(self) -> bool {
+        self != Origin::NONE
+    }
+}
+
+/// A part of a text and where it came from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// First byte in the resulting text.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+    /// Where that part came from.
+    pub origin: Origin,
+}
+
+/// An origin in full.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OriginKind {
+    /// Not known.
+    Unknown,
+    /// A place in a file.
+    File(Span),
+    /// A default: of a table, of a parent type, of the tool.
+    Default {
+        /// Which default, in a user's words.
+        detail: EcoString,
+        /// Where it is written, if it is in a file.
+        span: Option<Span>,
+    },
+    /// A flag of the command line.
+    Flag(EcoString),
+    /// An environment variable.
+    Env(EcoString),
+    /// Inherited from a parent (a type, a base, a template).
+    Parent {
+        /// Which parent, in a user's words.
+        detail: EcoString,
+        /// Where the parent's value came from.
+        from: Origin,
+    },
+    /// Computed from other values.
+    Derived {
+        /// What computed it (`template`, `join()`, `include "web.labels"`).
+        step: EcoString,
+        /// Where the expression is written.
+        span: Option<Span>,
+        /// What went in. Pieces of a concatenated text have their ranges; other inputs have the range 0..0.
+        pieces: Vec<Piece>,
+    },
+    /// One of several that were given.
+    Chosen {
+        /// Where the winner came from.
+        winner: Origin,
+        /// The rule that chose (`merge patch`, `environment over project`).
+        rule: &'static str,
+        /// Where the others came from, the strongest first.
+        overrode: Vec<Origin>,
+    },
+}
+
+/// The table of all origins that are not nodes.
+#[derive(Default, Debug)]
+pub struct Origins {
+    table: RwLock<Vec<OriginKind>>,
+}
+
+impl Origins {
+    /// An empty table.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends an origin.
+    pub fn push(&self, kind: OriginKind) -> Origin {
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let index = u32::try_from(table.len()).unwrap_or(u32::MAX);
+        if index >= DERIVED - 1 {
+            return Origin::NONE;
+        }
+        table.push(kind);
+        Origin(DERIVED | index)
+    }
+
+    /// A place in a file that is not a node of its own.
+    pub fn file(&self, span: Span) -> Origin {
+        self.push(OriginKind::File(span))
+    }
+
+    /// A default.
+    pub fn fallback(&self, detail: impl Into<EcoString>, span: Option<Span>) -> Origin {
+        self.push(OriginKind::Default { detail: detail.into(), span })
+    }
+
+    /// A flag of the command line.
+    pub fn flag(&self, text: impl Into<EcoString>) -> Origin {
+        self.push(OriginKind::Flag(text.into()))
+    }
+
+    /// An environment variable.
+    pub fn env(&self, name: impl Into<EcoString>) -> Origin {
+        self.push(OriginKind::Env(name.into()))
+    }
+
+    /// Something computed. Keeps the origin of a single input that passed through unchanged.
+    pub fn derived(&self, step: impl Into<EcoString>, span: Option<Span>, pieces: Vec<Piece>) -> Origin {
+        self.push(OriginKind::Derived { step: step.into(), span, pieces })
+    }
+
+    /// A winner among several; the winner's own origin if it overrode nothing known.
+    pub fn chosen(&self, winner: Origin, rule: &'static str, overrode: Vec<Origin>) -> Origin {
+        if !overrode.iter().any(|origin| origin.is_known()) {
+            return winner;
+        }
+        self.push(OriginKind::Chosen { winner, rule, overrode })
+    }
+
+    /// An origin in full.
+    pub fn get(&self, origin: Origin, sources: &Sources) -> OriginKind {
+        if !origin.is_known() {
+            return OriginKind::Unknown;
+        }
+        if origin.0 < DERIVED {
+            return sources.node_span(origin.0).map_or(OriginKind::Unknown, OriginKind::File);
+        }
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        table.get((origin.0 & !DERIVED) as usize).cloned().unwrap_or(OriginKind::Unknown)
+    }
+
+    /// The place a user would be sent to: the span of the origin, or of what it was chosen or inherited from.
+    pub fn span(&self, origin: Origin, sources: &Sources) -> Option<Span> {
+        let mut origin = origin;
+        // A chain of choices is as long as the layers that were merged; the bound only guards against a loop.
+        for _ in 0..10_000 {
+            match self.get(origin, sources) {
+                OriginKind::File(span) => return Some(span),
+                OriginKind::Default { span, .. } => return span,
+                OriginKind::Derived { span: Some(span), .. } => return Some(span),
+                OriginKind::Derived { span: None, pieces, .. } => origin = pieces.first()?.origin,
+                OriginKind::Chosen { winner, .. } => origin = winner,
+                OriginKind::Parent { from, .. } => origin = from,
+                OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Unknown => return None,
+            }
+        }
+        None
+    }
+
+    /// How many entries the table has.
+    pub fn len(&self) -> usize {
+        self.table.read().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// Whether nothing was derived or chosen.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

@@ -1,0 +1,110 @@
+//! Turns nodes of a tree into values.
+//!
+//! Aliases become shared values; merge keys (`<<`) are applied. Every value's origin is its node.
+
+use crate::origin::Origin;
+use crate::value::{Data, Entries, Map, Value};
+use ecow::EcoString;
+use purlin_syntax::{Kind, Node, Scalar};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Whether `<<` merges.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MergeKeys {
+    /// `<<: *base` takes over the base's keys that are not written here.
+    Apply,
+    /// `<<` is a key like any other.
+    Keep,
+}
+
+/// The value of a node and all below it.
+pub fn value_of(node: Node<'_>, merge_keys: MergeKeys) -> Value {
+    Reader { merge_keys, shared: HashMap::new() }.read(node)
+}
+
+struct Reader {
+    merge_keys: MergeKeys,
+    /// Values of anchored nodes, so that aliases share them.
+    shared: HashMap<u32, Value>,
+}
+
+impl Reader {
+    /// Depth is bounded by the tree's own limit.
+    fn read(&mut self, node: Node<'_>) -> Value {
+        if node.is_alias() {
+            let target = node.target();
+            if let Some(value) = self.shared.get(&target.index()) {
+                return value.clone();
+            }
+            let value = self.read(target);
+            self.shared.insert(target.index(), value.clone());
+            return value;
+        }
+        let data = match node.kind() {
+            Kind::Scalar => scalar_data(node),
+            Kind::List => Data::List(Arc::new(node.items().map(|item| self.read(item)).collect::<Vec<_>>().into())),
+            Kind::Map => Data::Map(Arc::new(self.map(node))),
+            Kind::Alias | Kind::Error => Data::Poison,
+        };
+        Value { data, origin: Origin::node(node), tainted: false }
+    }
+
+    fn map(&mut self, node: Node<'_>) -> Map {
+        let mut entries = Entries::default();
+        let mut merged = Vec::new();
+        for entry in node.entries() {
+            if self.merge_keys == MergeKeys::Apply && entry.key.is_merge_key() {
+                merged.push(entry.value);
+                continue;
+            }
+            let value = self.read(entry.value);
+            entries.insert(key_text(entry.key), value);
+        }
+        for base in merged {
+            self.merge_into(&mut entries, base);
+        }
+        entries.into_iter().collect()
+    }
+
+    /// Keys already there win; among several bases the first wins.
+    fn merge_into(&mut self, entries: &mut Entries, base: Node<'_>) {
+        if base.is_list() {
+            for item in base.items() {
+                self.merge_into(entries, item);
+            }
+            return;
+        }
+        let Value { data: Data::Map(map), .. } = self.read(base) else { return };
+        for (key, value) in map.iter() {
+            if !entries.contains_key(key) {
+                entries.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// The text of a key; a collection used as a key is written in one line.
+pub fn key_text(key: Node<'_>) -> EcoString {
+    if key.is_scalar() {
+        return if key.is_null() && key.text().is_empty() { EcoString::from("null") } else { key.eco_text() };
+    }
+    EcoString::from(key.tree().source().slice(key.span()))
+}
+
+/// The data of a scalar node.
+pub fn scalar_data(node: Node<'_>) -> Data {
+    match node.scalar() {
+        Scalar::Null => Data::Null,
+        Scalar::Bool(value) => Data::Bool(value),
+        Scalar::Int(value) => Data::Int(value),
+        Scalar::Float(value) => Data::Float(value),
+        Scalar::BigInt => Data::BigInt(decimal_text(node.text())),
+        Scalar::Str | Scalar::Timestamp => Data::Str(node.eco_text()),
+    }
+}
+
+fn decimal_text(text: &str) -> EcoString {
+    let plain = text.strip_prefix('+').unwrap_or(text);
+    if plain.contains('_') { plain.replace('_', "").into() } else { plain.into() }
+}

@@ -1,0 +1,42 @@
+//! The rules of this crate: what can be wrong with values, whatever the dialect.
+
+use purlin_syntax::Rule;
+
+/// Values that refer to each other in a circle.
+pub const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a circle.");
+/// Evaluation that costs too much.
+pub const LIMIT_FUEL: Rule = Rule::limit("limit-fuel", "Evaluation needs more steps than allowed.");
+/// A text that grows too large.
+pub const LIMIT_STRING: Rule = Rule::limit("limit-string-size", "A text grows larger than allowed.");
+/// A list that grows too long.
+pub const LIMIT_LIST: Rule = Rule::limit("limit-list-items", "A list grows longer than allowed.");
+/// An expression that is too long.
+pub const LIMIT_EXPRESSION: Rule = Rule::limit("limit-expression-size", "An expression is longer than allowed.");
+/// An archive that unpacks beyond reason.
+pub const LIMIT_ARCHIVE: Rule = Rule::limit("limit-archive", "An archive is larger than allowed when unpacked.");
+/// Something outside the project, a command or a connection that was not allowed.
+pub const NOT_ALLOWED: Rule =
+    Rule::denied("not-allowed", "Something was not allowed: a path outside the project, a command, a connection.");
+/// A file that cannot be read.
+pub const UNREADABLE: Rule = Rule::io("unreadable", "A file or folder cannot be read.");
+/// A file that does not exist.
+pub const FILE_NOT_FOUND: Rule = Rule::error("file-not-found", "A file that is named does not exist.");
+/// Something remote that could not be fetched.
+pub const FETCH_FAILED: Rule = Rule::io("fetch-failed", "Something remote could not be fetched.");
+/// Something remote that is not what the lock file says.
+pub const LOCK_MISMATCH: Rule = Rule::error("lock-mismatch", "Something remote is not what `purlin.lock` recorded.");
+
+/// All of them.
+pub const RULES: &[&Rule] = &[
+    &VALUE_CYCLE,
+    &LIMIT_FUEL,
+    &LIMIT_STRING,
+    &LIMIT_LIST,
+    &LIMIT_EXPRESSION,
+    &LIMIT_ARCHIVE,
+    &NOT_ALLOWED,
+    &UNREADABLE,
+    &FILE_NOT_FOUND,
+    &FETCH_FAILED,
+    &LOCK_MISMATCH,
+];

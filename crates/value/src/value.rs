@@ -1,0 +1,474 @@
+//! Values: what every dialect resolves to.
+//!
+//! A value is data plus where it came from and whether it is secret. Collections are shared: cloning a value never
+//! copies its parts. Nothing here recurses without a bound: dropping and comparing use their own stacks.
+
+use crate::lazy::Lazy;
+use crate::origin::Origin;
+use ecow::EcoString;
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+/// Keys in the order they were written, with their values.
+pub type Entries = IndexMap<EcoString, Value, foldhash::fast::RandomState>;
+
+/// A value with its origin and taint.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// What it is.
+    pub data: Data,
+    /// Where it came from.
+    pub origin: Origin,
+    /// Whether it must not be shown.
+    pub tainted: bool,
+}
+
+/// The data of a value.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Int(i64),
+    /// An integer too large for 64 signed bits, as its decimal text.
+    BigInt(EcoString),
+    /// A number with a fraction or exponent.
+    Float(f64),
+    /// Text.
+    Str(EcoString),
+    /// A sequence.
+    List(Arc<List>),
+    /// A mapping.
+    Map(Arc<Map>),
+    /// Bytes that are not text.
+    Bytes(Arc<[u8]>),
+    /// Not computed yet; see [`crate::Eval::force`].
+    Lazy(Arc<Lazy>),
+    /// Known only once a task has run.
+    Pending(Arc<Pending>),
+    /// Broken, and reported already.
+    Poison,
+}
+
+/// What a value waits for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pending {
+    /// The tasks that must run, in the order they were met.
+    pub tasks: Vec<EcoString>,
+    /// What will be known then, as the user wrote it (`actions.deploy.db.outputs.url`).
+    pub what: EcoString,
+}
+
+/// The items of a sequence. Exists to be dropped without recursion.
+#[derive(Clone, Debug, Default)]
+pub struct List(Vec<Value>);
+
+/// The entries of a mapping. Exists to be dropped without recursion.
+#[derive(Clone, Debug, Default)]
+pub struct Map(Entries);
+
+impl std::ops::Deref for List {
+    type Target = Vec<Value>;
+    fn deref(&self) -> &Vec<Value> {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for List {
+    fn deref_mut(&mut self) -> &mut Vec<Value> {
+        &mut self.0
+    }
+}
+
+impl std::ops::Deref for Map {
+    type Target = Entries;
+    fn deref(&self) -> &Entries {
+        &self.0
+    }
+}
+
+impl std::ops::DerefMut for Map {
+    fn deref_mut(&mut self) -> &mut Entries {
+        &mut self.0
+    }
+}
+
+impl Map {
+    /// An empty mapping.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes the entries out.
+    pub fn into_entries(mut self) -> Entries {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl FromIterator<(EcoString, Value)> for Map {
+    fn from_iter<I: IntoIterator<Item = (EcoString, Value)>>(iter: I) -> Self {
+        Map(iter.into_iter().collect())
+    }
+}
+
+impl List {
+    /// Takes the items out.
+    pub fn into_items(mut self) -> Vec<Value> {
+        std::mem::take(&mut self.0)
+    }
+}
+
+impl From<Vec<Value>> for List {
+    fn from(items: Vec<Value>) -> Self {
+        List(items)
+    }
+}
+
+impl Drop for List {
+    fn drop(&mut self) {
+        if self.0.iter().any(Value::is_collection) {
+            drop_flat(std::mem::take(&mut self.0));
+        }
+    }
+}
+
+impl Drop for Map {
+    fn drop(&mut self) {
+        if self.0.values().any(Value::is_collection) {
+            drop_flat(std::mem::take(&mut self.0).into_values().collect());
+        }
+    }
+}
+
+/// Drops values with an explicit stack, so that depth costs memory and not machine stack.
+fn drop_flat(mut stack: Vec<Value>) {
+    while let Some(value) = stack.pop() {
+        match value.data {
+            Data::List(list) => {
+                if let Some(mut list) = Arc::into_inner(list) {
+                    stack.append(&mut list.0);
+                }
+            }
+            Data::Map(map) => {
+                if let Some(mut map) = Arc::into_inner(map) {
+                    stack.extend(std::mem::take(&mut map.0).into_values());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Default for Value {
+    fn default() -> Self {
+        Value::null()
+    }
+}
+
+impl Value {
+    /// A value without an origin.
+    pub fn new(data: Data) -> Self {
+        Value { data, origin: Origin::NONE, tainted: false }
+    }
+
+    /// Null.
+    pub fn null() -> Self {
+        Value::new(Data::Null)
+    }
+
+    /// A value that is broken and reported.
+    pub fn poison() -> Self {
+        Value::new(Data::Poison)
+    }
+
+    /// Text.
+    pub fn str(text: impl Into<EcoString>) -> Self {
+        Value::new(Data::Str(text.into()))
+    }
+
+    /// A sequence.
+    pub fn list(items: Vec<Value>) -> Self {
+        Value::new(Data::List(Arc::new(List(items))))
+    }
+
+    /// A mapping.
+    pub fn map(map: Map) -> Self {
+        Value::new(Data::Map(Arc::new(map)))
+    }
+
+    /// A value that waits for a task.
+    pub fn pending(task: impl Into<EcoString>, what: impl Into<EcoString>) -> Self {
+        Value::new(Data::Pending(Arc::new(Pending { tasks: vec![task.into()], what: what.into() })))
+    }
+
+    /// The same with an origin.
+    pub fn with_origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// The same, secret if `tainted` is.
+    pub fn tainted_if(mut self, tainted: bool) -> Self {
+        self.tainted |= tainted;
+        self
+    }
+
+    /// Whether it is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self.data, Data::Null)
+    }
+
+    /// Whether it is broken and reported.
+    pub fn is_poison(&self) -> bool {
+        matches!(self.data, Data::Poison)
+    }
+
+    /// Whether it waits for a task.
+    pub fn is_pending(&self) -> bool {
+        matches!(self.data, Data::Pending(_))
+    }
+
+    /// Whether it is a sequence or mapping.
+    pub fn is_collection(&self) -> bool {
+        matches!(self.data, Data::List(_) | Data::Map(_))
+    }
+
+    /// The text, if it is text.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.data {
+            Data::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The truth value, if it is one.
+    pub fn as_bool(&self) -> Option<bool> {
+        match self.data {
+            Data::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one that fits.
+    pub fn as_int(&self) -> Option<i64> {
+        match self.data {
+            Data::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The number, if it is one.
+    pub fn as_number(&self) -> Option<f64> {
+        match &self.data {
+            Data::Int(value) => Some(*value as f64),
+            Data::Float(value) => Some(*value),
+            Data::BigInt(text) => text.parse().ok(),
+            _ => None,
+        }
+    }
+
+    /// The items, if it is a sequence.
+    pub fn as_list(&self) -> Option<&[Value]> {
+        match &self.data {
+            Data::List(list) => Some(list.as_slice()),
+            _ => None,
+        }
+    }
+
+    /// The entries, if it is a mapping.
+    pub fn as_map(&self) -> Option<&Map> {
+        match &self.data {
+            Data::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+
+    /// The value under a key, if this is a mapping that has it.
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.as_map()?.get(key)
+    }
+
+    /// The value at a dotted path; sequence items by number (`spec.ports.0` or `spec.ports[0]`).
+    pub fn at(&self, path: &str) -> Option<&Value> {
+        let mut here = self;
+        for step in path.split(['.', '[']).map(|s| s.trim_end_matches(']')).filter(|s| !s.is_empty()) {
+            here = match &here.data {
+                Data::Map(map) => map.get(step)?,
+                Data::List(list) => list.get(step.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+        }
+        Some(here)
+    }
+
+    /// What kind of value it is, in a user's words.
+    pub fn kind_name(&self) -> &'static str {
+        match self.data {
+            Data::Null => "null",
+            Data::Bool(_) => "boolean",
+            Data::Int(_) | Data::BigInt(_) => "integer",
+            Data::Float(_) => "number",
+            Data::Str(_) => "string",
+            Data::List(_) => "list",
+            Data::Map(_) => "map",
+            Data::Bytes(_) => "binary data",
+            Data::Lazy(_) => "expression",
+            Data::Pending(_) => "value that is not known yet",
+            Data::Poison => "invalid value",
+        }
+    }
+
+    /// Whether this or anything in it is secret. Lazy parts count by their own flag only.
+    pub fn is_tainted_deep(&self) -> bool {
+        self.any(|value| value.tainted)
+    }
+
+    /// Whether a question is true of this value or anything in it.
+    pub fn any(&self, question: impl Fn(&Value) -> bool) -> bool {
+        let mut stack = vec![self];
+        while let Some(value) = stack.pop() {
+            if question(value) {
+                return true;
+            }
+            match &value.data {
+                Data::List(list) => stack.extend(list.iter()),
+                Data::Map(map) => stack.extend(map.values()),
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+/// Equal data; origin and taint do not count. Numbers of different kinds differ, mappings ignore order.
+impl PartialEq for Value {
+    fn eq(&self, other: &Self) -> bool {
+        let mut stack = vec![(self, other)];
+        while let Some((a, b)) = stack.pop() {
+            match (&a.data, &b.data) {
+                (Data::List(a), Data::List(b)) => {
+                    if a.len() != b.len() {
+                        return false;
+                    }
+                    stack.extend(a.iter().zip(b.iter()));
+                }
+                (Data::Map(a), Data::Map(b)) => {
+                    if a.len() != b.len() {
+                        return false;
+                    }
+                    for (key, value) in a.iter() {
+                        let Some(other) = b.get(key) else { return false };
+                        stack.push((value, other));
+                    }
+                }
+                (a, b) => {
+                    if !same_leaf(a, b) {
+                        return false;
+                    }
+                }
+            }
+        }
+        true
+    }
+}
+
+fn same_leaf(a: &Data, b: &Data) -> bool {
+    match (a, b) {
+        (Data::Null, Data::Null) | (Data::Poison, Data::Poison) => true,
+        (Data::Bool(a), Data::Bool(b)) => a == b,
+        (Data::Int(a), Data::Int(b)) => a == b,
+        (Data::BigInt(a), Data::BigInt(b)) => a == b,
+        (Data::Float(a), Data::Float(b)) => a == b || (a.is_nan() && b.is_nan()),
+        (Data::Str(a), Data::Str(b)) => a == b,
+        (Data::Bytes(a), Data::Bytes(b)) => a == b,
+        (Data::Pending(a), Data::Pending(b)) => a == b,
+        (Data::Lazy(a), Data::Lazy(b)) => Arc::ptr_eq(a, b),
+        _ => false,
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::new(Data::Bool(value))
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::new(Data::Int(value))
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::new(Data::Float(value))
+    }
+}
+
+impl From<&str> for Value {
+    fn from(value: &str) -> Self {
+        Value::str(value)
+    }
+}
+
+impl From<String> for Value {
+    fn from(value: String) -> Self {
+        Value::str(value)
+    }
+}
+
+impl From<EcoString> for Value {
+    fn from(value: EcoString) -> Self {
+        Value::str(value)
+    }
+}
+
+impl From<Vec<Value>> for Value {
+    fn from(value: Vec<Value>) -> Self {
+        Value::list(value)
+    }
+}
+
+impl From<Map> for Value {
+    fn from(value: Map) -> Self {
+        Value::map(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn deep_values_drop_and_compare_without_recursion() {
+        let nest = || {
+            let mut value = Value::from(1);
+            for at in 0..200_000 {
+                value = if at % 2 == 0 {
+                    Value::list(vec![value])
+                } else {
+                    Value::map(Map::from_iter([("k".into(), value)]))
+                };
+            }
+            value
+        };
+        let check = move || assert!(nest() == nest());
+        std::thread::Builder::new().stack_size(64 * 1024).spawn(check).unwrap().join().unwrap();
+    }
+
+    #[test]
+    fn paths_reach_into_lists() {
+        let value = Value::map(Map::from_iter([("a".into(), Value::list(vec![Value::from(1), Value::from("x")]))]));
+        assert_eq!(value.at("a.1"), Some(&Value::from("x")));
+        assert_eq!(value.at("a[0]"), Some(&Value::from(1)));
+        assert_eq!(value.at("a.7"), None);
+    }
+
+    #[test]
+    fn integers_and_floats_differ() {
+        assert_ne!(Value::from(1), Value::from(1.0));
+    }
+}

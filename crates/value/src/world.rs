@@ -1,0 +1,382 @@
+//! The world outside: the only way to files, environment, clock, commands and the network.
+//!
+//! Layers above hold a `dyn World` and cannot tell a disk from a test. Paths are relative to the world's root (or
+//! absolute and inside it); anything else is refused unless the user allowed it. Writes go to an overlay.
+
+use crate::path;
+use crate::rules;
+use purlin_syntax::Diagnostic;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Why the world did not do something.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WorldError {
+    /// There is no such file or folder.
+    NotFound,
+    /// It is not what was expected: a folder where a file should be, or the reverse.
+    WrongKind(&'static str),
+    /// It is not allowed; the text says what would allow it.
+    Denied(String),
+    /// It is larger than a limit allows; the text says which.
+    TooLarge(String),
+    /// Anything else the system said.
+    Failed(String),
+}
+
+impl WorldError {
+    /// The diagnostic for it, without a place.
+    pub fn diagnostic(&self, path: &str) -> Diagnostic {
+        match self {
+            WorldError::NotFound => Diagnostic::nowhere(&rules::FILE_NOT_FOUND, format!("`{path}` does not exist")),
+            WorldError::WrongKind(what) => Diagnostic::nowhere(&rules::UNREADABLE, format!("`{path}` is {what}")),
+            WorldError::Denied(hint) => {
+                Diagnostic::nowhere(&rules::NOT_ALLOWED, format!("`{path}` may not be used here")).hint(hint.clone())
+            }
+            WorldError::TooLarge(why) => {
+                Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_FILE, format!("`{path}` {why}"))
+            }
+            WorldError::Failed(why) => Diagnostic::nowhere(&rules::UNREADABLE, format!("`{path}`: {why}")),
+        }
+    }
+}
+
+/// What a path is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FileKind {
+    /// A file.
+    File,
+    /// A folder.
+    Folder,
+    /// A link; [`World::stat`] says what it leads to, [`World::list`] that it is one.
+    Link,
+}
+
+/// What the world knows of a path.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stat {
+    /// What it is.
+    pub kind: FileKind,
+    /// Bytes of a file.
+    pub size: u64,
+    /// Whether a file may be executed.
+    pub executable: bool,
+}
+
+/// One name in a folder.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The bare name.
+    pub name: String,
+    /// What it is; links are not followed.
+    pub kind: FileKind,
+}
+
+/// A moment, as nanoseconds since 1970 in UTC.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Moment(pub i128);
+
+/// A command to run. Arguments are passed as they are, never through a shell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Command {
+    /// Program and arguments.
+    pub argv: Vec<String>,
+    /// The whole environment of the process.
+    pub env: Vec<(String, String)>,
+    /// Folder to run in, relative to the root.
+    pub folder: String,
+    /// What it reads.
+    pub stdin: Vec<u8>,
+}
+
+/// What a command answered.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// Exit code.
+    pub code: i32,
+    /// What it printed.
+    pub stdout: Vec<u8>,
+    /// What it complained about.
+    pub stderr: Vec<u8>,
+}
+
+/// Something remote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Remote {
+    /// A git repository at a revision (branch, tag or commit).
+    Git {
+        /// Address: https, ssh, or an allowed local path.
+        address: String,
+        /// Branch, tag or commit; the default branch if empty.
+        revision: String,
+        /// Whether a copy that is already here will do.
+        refresh: bool,
+    },
+    /// One file by address.
+    File {
+        /// Address: https, or an allowed local path.
+        address: String,
+    },
+}
+
+/// What was fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetched {
+    /// Where it is now, as a path this world reads. A folder for a repository.
+    pub path: String,
+    /// The exact revision, for repositories.
+    pub revision: String,
+    /// `sha256:…` of the content.
+    pub hash: String,
+}
+
+/// The world.
+pub trait World: Send + Sync {
+    /// The root folder's full path, for messages and for values that show it.
+    fn root(&self) -> &str;
+
+    /// The folder the user stands in, relative to the root.
+    fn here(&self) -> &str {
+        "."
+    }
+
+    /// The bytes of a file.
+    fn read(&self, path: &str) -> Result<Arc<[u8]>, WorldError>;
+
+    /// The names in a folder, sorted.
+    fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError>;
+
+    /// What a path is; links are followed.
+    fn stat(&self, path: &str) -> Result<Stat, WorldError>;
+
+    /// Where a link leads, as it is written.
+    fn read_link(&self, path: &str) -> Result<String, WorldError>;
+
+    /// An environment variable.
+    fn env(&self, name: &str) -> Option<String>;
+
+    /// All environment variables, sorted by name.
+    fn env_all(&self) -> Vec<(String, String)>;
+
+    /// The one clock reading of this run.
+    fn now(&self) -> Moment;
+
+    /// The seed of everything random in this run.
+    fn seed(&self) -> u64;
+
+    /// Runs a command, if that is allowed.
+    fn run(&self, command: &Command) -> Result<Output, WorldError>;
+
+    /// Fetches something remote, if that is allowed.
+    fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError>;
+
+    /// Writes a file: into an overlay that later reads of this run see, or to the disk if that is allowed.
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError>;
+
+    /// Whether a file or folder is there.
+    fn exists(&self, path: &str) -> bool {
+        self.stat(path).is_ok()
+    }
+}
+
+/// Files written during a run that do not reach the disk.
+#[derive(Default, Debug)]
+pub struct Overlay {
+    files: Mutex<BTreeMap<String, Arc<[u8]>>>,
+}
+
+impl Overlay {
+    /// Keeps a file.
+    pub fn write(&self, path: &str, bytes: &[u8]) {
+        self.lock().insert(path::normalize(path), bytes.into());
+    }
+
+    /// A file written before.
+    pub fn read(&self, path: &str) -> Option<Arc<[u8]>> {
+        self.lock().get(&path::normalize(path)).cloned()
+    }
+
+    /// All files written, sorted by path.
+    pub fn files(&self) -> Vec<(String, Arc<[u8]>)> {
+        self.lock().iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
+    }
+
+    /// Names directly in a folder that were written, with what they are.
+    pub fn names(&self, folder: &str) -> Vec<Entry> {
+        names_in(self.lock().keys(), folder)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<[u8]>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn names_in<'p>(paths: impl Iterator<Item = &'p String>, folder: &str) -> Vec<Entry> {
+    let folder = path::normalize(folder);
+    let prefix = if folder == "." { String::new() } else { format!("{folder}/") };
+    let mut found: BTreeMap<String, FileKind> = BTreeMap::new();
+    for path in paths {
+        let Some(rest) = path.strip_prefix(&prefix) else { continue };
+        match rest.split_once('/') {
+            Some((name, _)) => found.insert(name.to_owned(), FileKind::Folder),
+            None => found.insert(rest.to_owned(), FileKind::File),
+        };
+    }
+    found.into_iter().map(|(name, kind)| Entry { name, kind }).collect()
+}
+
+/// A world in memory, for tests, editors and examples. Nothing is allowed but reading its own files.
+#[derive(Default, Debug)]
+pub struct MemoryWorld {
+    files: BTreeMap<String, Arc<[u8]>>,
+    env: BTreeMap<String, String>,
+    overlay: Overlay,
+    here: Option<String>,
+}
+
+impl MemoryWorld {
+    /// An empty world.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The same with a file.
+    pub fn file(mut self, path: &str, text: &str) -> Self {
+        self.files.insert(path::normalize(path), text.as_bytes().into());
+        self
+    }
+
+    /// The same with a file of bytes.
+    pub fn bytes(mut self, path: &str, bytes: &[u8]) -> Self {
+        self.files.insert(path::normalize(path), bytes.into());
+        self
+    }
+
+    /// The same with an environment variable.
+    pub fn variable(mut self, name: &str, value: &str) -> Self {
+        self.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// The same, with the user standing in a folder.
+    pub fn standing_in(mut self, folder: &str) -> Self {
+        self.here = Some(path::normalize(folder));
+        self
+    }
+
+    fn resolve(&self, path: &str) -> Result<String, WorldError> {
+        let path = path
+            .strip_prefix(self.root())
+            .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+            .map_or(path, |rest| rest.trim_start_matches('/'));
+        if path::is_absolute(path) || path::escapes(path) || path.contains('\0') {
+            return Err(WorldError::Denied("it lies outside the project; allow it with `--allow-path DIR`".to_owned()));
+        }
+        Ok(path::normalize(path))
+    }
+}
+
+impl World for MemoryWorld {
+    fn root(&self) -> &str {
+        "/project"
+    }
+
+    fn here(&self) -> &str {
+        self.here.as_deref().unwrap_or(".")
+    }
+
+    fn read(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
+        let path = self.resolve(path)?;
+        if let Some(bytes) = self.overlay.read(&path) {
+            return Ok(bytes);
+        }
+        if let Some(bytes) = self.files.get(&path) {
+            return Ok(bytes.clone());
+        }
+        if !names_in(self.files.keys(), &path).is_empty() {
+            return Err(WorldError::WrongKind("a folder, not a file"));
+        }
+        Err(WorldError::NotFound)
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError> {
+        let path = self.resolve(path)?;
+        let mut found = names_in(self.files.keys(), &path);
+        for entry in self.overlay.names(&path) {
+            if !found.iter().any(|known| known.name == entry.name) {
+                found.push(entry);
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        if found.is_empty() && path != "." { Err(WorldError::NotFound) } else { Ok(found) }
+    }
+
+    fn stat(&self, path: &str) -> Result<Stat, WorldError> {
+        match self.read(path) {
+            Ok(bytes) => Ok(Stat { kind: FileKind::File, size: bytes.len() as u64, executable: false }),
+            Err(WorldError::Denied(hint)) => Err(WorldError::Denied(hint)),
+            Err(_) => self.list(path).map(|_| Stat { kind: FileKind::Folder, size: 0, executable: false }),
+        }
+    }
+
+    fn read_link(&self, _path: &str) -> Result<String, WorldError> {
+        Err(WorldError::WrongKind("not a link"))
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.env.get(name).cloned()
+    }
+
+    fn env_all(&self) -> Vec<(String, String)> {
+        self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn now(&self) -> Moment {
+        Moment(1_700_000_000_000_000_000)
+    }
+
+    fn seed(&self) -> u64 {
+        0
+    }
+
+    fn run(&self, _command: &Command) -> Result<Output, WorldError> {
+        Err(WorldError::Denied("commands need `--allow-exec`".to_owned()))
+    }
+
+    fn fetch(&self, _remote: &Remote) -> Result<Fetched, WorldError> {
+        Err(WorldError::Denied("the network needs `--allow-net HOST`".to_owned()))
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {
+        let path = self.resolve(path)?;
+        self.overlay.write(&path, bytes);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn memory_worlds_refuse_to_leave() {
+        let world = MemoryWorld::new().file("a/b.yaml", "x");
+        assert_eq!(&*world.read("a/../a/b.yaml").unwrap(), b"x");
+        assert_eq!(&*world.read("/project/a/b.yaml").unwrap(), b"x");
+        for path in ["../x", "/etc/passwd", "a/../../x", "/projectile/x"] {
+            assert!(matches!(world.read(path), Err(WorldError::Denied(_))), "{path}");
+        }
+        assert_eq!(world.read("a/c"), Err(WorldError::NotFound));
+        assert!(matches!(world.read("a"), Err(WorldError::WrongKind(_))));
+    }
+
+    #[test]
+    fn writes_are_seen_by_later_reads() {
+        let world = MemoryWorld::new().file("a/b", "x");
+        world.write("a/c", b"new").unwrap();
+        assert_eq!(&*world.read("a/c").unwrap(), b"new");
+        let names: Vec<_> = world.list("a").unwrap().into_iter().map(|e| e.name).collect();
+        assert_eq!(names, ["b", "c"]);
+    }
+}
