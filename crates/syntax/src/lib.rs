@@ -10,6 +10,7 @@ pub mod scalar;
 pub mod source;
 pub mod sources;
 pub mod tree;
+pub mod write;
 pub mod yaml;
 
 pub use build::Properties;

@@ -1,0 +1,367 @@
+//! YAML byte for byte as Go programs print it: go-yaml v2 behind `sigs.k8s.io/yaml` (Helm's `toYaml`), and the v3 encoder
+//! with two spaces (`toYamlPretty`).
+//!
+//! Part of the emit phase. The caller orders the keys ([`super::go_scalar::sort_keys`] has the order Go uses), since what a key is differs by
+//! dialect.
+
+use super::block::{Block, KeyForm, Kind, ListIndent};
+use super::go_scalar::{self, ReadBack};
+use super::{Emit, WriteError, push_yaml_escape};
+
+pub use super::go_scalar::{go_float, go_json_float, natural_order, sort_keys};
+
+/// Lines are broken at the first space after this column.
+const WIDTH: usize = 80;
+
+/// Longer keys (in bytes) are written as `? key`.
+const LONGEST_SIMPLE_KEY: usize = 128;
+
+/// Which of Go's YAML libraries to follow.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GoStyle {
+    /// `sigs.k8s.io/yaml`: the value goes through JSON and is printed by go-yaml v2. Lists stand flush with their key,
+    /// long lines are folded.
+    Kubernetes,
+    /// The go-yaml v3 encoder with an indentation of two: lists stand inside, nothing is folded.
+    Pretty,
+}
+
+/// Writes one value as Go would.
+///
+/// In [`GoStyle::Kubernetes`] the original reads the value's JSON text with a YAML reader first. Where that reader fails (control characters
+/// such as DEL, keys longer than 1,024 characters), so does this writer, with [`WriteError::Unreadable`].
+pub struct GoYamlWriter {
+    block: Block,
+    style: GoStyle,
+    unreadable: bool,
+}
+
+impl GoYamlWriter {
+    /// A writer without a bound on its output.
+    pub fn new(style: GoStyle) -> Self {
+        Self::with_limit(style, usize::MAX)
+    }
+
+    /// A writer that gives up when the text grows past `limit` bytes.
+    pub fn with_limit(style: GoStyle, limit: usize) -> Self {
+        let lists = match style {
+            GoStyle::Kubernetes => ListIndent::Flush,
+            GoStyle::Pretty => ListIndent::Inside,
+        };
+        GoYamlWriter { block: Block::new(lists, limit), style, unreadable: false }
+    }
+
+    /// The text, with a line break at the end.
+    pub fn finish(mut self) -> Result<String, WriteError> {
+        if self.unreadable {
+            return Err(WriteError::Unreadable);
+        }
+        if !self.block.text.at_line_start() {
+            self.block.text.push('\n');
+        }
+        self.block.text.finish()
+    }
+
+    fn plain(&mut self, text: &str) {
+        self.block.begin_scalar();
+        self.block.text.push_str(text);
+    }
+
+    fn write_string(&mut self, text: &str) {
+        let traits = Traits::of(text, self.style);
+        let quoting = choose(text, &traits, self.style);
+        let indent = self.block.begin_scalar();
+        match quoting {
+            Quoting::Literal => write_literal(&mut self.block, text, indent),
+            Quoting::Double => self.write_folded(&double_quoted(text), indent, Quoting::Double),
+            Quoting::Single => self.write_single(text, indent),
+            Quoting::Plain => self.write_folded(text, indent, Quoting::Plain),
+        }
+    }
+
+    /// Single-quoted text may contain the rare line separators, each of which starts an indented line.
+    fn write_single(&mut self, text: &str, indent: usize) {
+        let quoted = single_quoted(text, indent);
+        self.write_folded(&quoted, indent, Quoting::Single);
+    }
+
+    /// Writes a spelled scalar, breaking long lines where the original does.
+    fn write_folded(&mut self, spelled: &str, indent: usize, quoting: Quoting) {
+        let mut column = self.block.text.column();
+        let folds = self.style == GoStyle::Kubernetes;
+        // A byte is at least as wide as a character, so this never misses a long line.
+        if !folds || column + spelled.len() <= WIDTH {
+            return self.block.text.push_str(spelled);
+        }
+        let mut kept = 0;
+        let mut after_space = false;
+        for (at, c) in spelled.char_indices() {
+            let next = spelled.get(at + 1..).and_then(|rest| rest.chars().next());
+            if c == ' ' && !after_space && column > WIDTH && may_break(at, next, quoting) {
+                self.block.text.push_str(&spelled[kept..at]);
+                self.block.text.push('\n');
+                self.block.text.spaces(indent);
+                column = indent;
+                // A second space would be lost at a line's start, so it is escaped.
+                if quoting == Quoting::Double && next == Some(' ') {
+                    self.block.text.push('\\');
+                    column += 1;
+                }
+                kept = at + 1;
+            } else {
+                column = if go_scalar::is_separator(c) { 0 } else { column + 1 };
+            }
+            after_space = c == ' ';
+        }
+        self.block.text.push_str(&spelled[kept..]);
+    }
+
+    fn write_key(&mut self, key: &str) {
+        let traits = Traits::of(key, self.style);
+        let form =
+            if traits.several_lines || key.len() > LONGEST_SIMPLE_KEY { KeyForm::Explicit } else { KeyForm::Simple };
+        let indent = self.block.begin_key(form);
+        match choose(key, &traits, self.style) {
+            Quoting::Literal => write_literal(&mut self.block, key, indent),
+            quoting if form == KeyForm::Explicit => self.write_explicit_key(key, indent, quoting),
+            Quoting::Double => self.block.text.push_str(&double_quoted(key)),
+            Quoting::Single => self.block.text.push_str(&single_quoted(key, indent)),
+            Quoting::Plain => self.block.text.push_str(key),
+        }
+        self.block.end_key();
+    }
+
+    fn write_explicit_key(&mut self, key: &str, indent: usize, quoting: Quoting) {
+        match quoting {
+            Quoting::Double | Quoting::Literal => self.write_folded(&double_quoted(key), indent, Quoting::Double),
+            Quoting::Single => self.write_single(key, indent),
+            Quoting::Plain => self.write_folded(key, indent, Quoting::Plain),
+        }
+    }
+}
+
+impl Emit for GoYamlWriter {
+    fn null(&mut self) {
+        self.plain("null");
+    }
+
+    fn bool(&mut self, value: bool) {
+        self.plain(if value { "true" } else { "false" });
+    }
+
+    fn int(&mut self, value: i64) {
+        self.plain(&value.to_string());
+    }
+
+    fn float(&mut self, value: f64) {
+        match self.style {
+            GoStyle::Kubernetes => self.number(&go_json_float(value)),
+            GoStyle::Pretty => self.plain(&go_float(value)),
+        }
+    }
+
+    fn number(&mut self, text: &str) {
+        match self.style {
+            GoStyle::Kubernetes => self.plain(&go_scalar::number_read_back(text)),
+            GoStyle::Pretty => self.plain(text),
+        }
+    }
+
+    fn string(&mut self, text: &str) {
+        if self.style == GoStyle::Pretty {
+            return self.write_string(text);
+        }
+        match go_scalar::string_read_back(text) {
+            ReadBack::Same => self.write_string(text),
+            ReadBack::Changed(other) => self.write_string(&other),
+            ReadBack::Fails => self.unreadable = true,
+        }
+    }
+
+    fn begin_list(&mut self, len: usize) {
+        self.block.begin(Kind::List, len);
+    }
+
+    fn end_list(&mut self) {
+        self.block.end();
+    }
+
+    fn begin_map(&mut self, len: usize) {
+        self.block.begin(Kind::Map, len);
+    }
+
+    fn key(&mut self, key: &str) {
+        if self.style == GoStyle::Kubernetes && !go_scalar::key_reads_back(key) {
+            self.unreadable = true;
+        } else {
+            self.write_key(key);
+        }
+    }
+
+    fn end_map(&mut self) {
+        self.block.end();
+    }
+
+    fn stopped(&self) -> bool {
+        self.unreadable || self.block.text.too_long
+    }
+}
+
+/// The ways to write a string.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Quoting {
+    Plain,
+    Single,
+    Double,
+    Literal,
+}
+
+/// What decides which of them are allowed.
+#[derive(Default, Debug)]
+struct Traits {
+    several_lines: bool,
+    /// Characters that only double quotes can carry.
+    special: bool,
+    tab: bool,
+    /// Text that means something in block style (`- `, `: `, ` #`, …).
+    indicator: bool,
+    blank_start: bool,
+    blank_end: bool,
+    /// Ends in a space; a line break at the end does not count.
+    space_end: bool,
+    /// A space right before a line break.
+    space_before_break: bool,
+    /// A space right after a line break.
+    space_after_break: bool,
+}
+
+impl Traits {
+    fn of(text: &str, style: GoStyle) -> Self {
+        const RESERVED_FIRST: &[char] =
+            &['#', ',', '[', ']', '{', '}', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`'];
+        let blank = |c: char| c == ' ' || go_scalar::is_break(c);
+        let mut traits = Traits {
+            indicator: text.starts_with("---") || text.starts_with("...") || text.starts_with(RESERVED_FIRST),
+            blank_start: text.starts_with(blank),
+            blank_end: text.ends_with(blank),
+            space_end: text.ends_with(' '),
+            ..Traits::default()
+        };
+        let mut previous: Option<char> = None;
+        let mut chars = text.chars().peekable();
+        while let Some(c) = chars.next() {
+            let before_blank = chars.peek().is_none_or(|&next| go_scalar::is_blank(next));
+            let after_blank = previous.is_none_or(go_scalar::is_blank);
+            let is_break = go_scalar::is_break(c);
+            traits.indicator |= match c {
+                ':' => before_blank,
+                '?' | '-' => previous.is_none() && before_blank,
+                '#' => after_blank,
+                _ => false,
+            };
+            traits.several_lines |= is_break;
+            traits.tab |= c == '\t';
+            traits.special |= !go_scalar::is_printable(c) && !(c == '\t' && style == GoStyle::Pretty);
+            traits.space_before_break |= is_break && previous == Some(' ');
+            traits.space_after_break |= c == ' ' && previous.is_some_and(go_scalar::is_break);
+            previous = Some(c);
+        }
+        traits
+    }
+
+    fn plain_allowed(&self) -> bool {
+        self.single_allowed() && !(self.several_lines || self.indicator || self.blank_start || self.blank_end)
+    }
+
+    fn single_allowed(&self) -> bool {
+        !(self.special || self.tab || self.space_before_break || self.space_after_break)
+    }
+
+    fn literal_allowed(&self) -> bool {
+        !(self.special || self.space_before_break || self.space_end)
+    }
+}
+
+fn choose(text: &str, traits: &Traits, style: GoStyle) -> Quoting {
+    if text.contains('\n') {
+        return if traits.literal_allowed() { Quoting::Literal } else { Quoting::Double };
+    }
+    if go_scalar::means_something_else(text, style) {
+        Quoting::Double
+    } else if traits.plain_allowed() {
+        Quoting::Plain
+    } else if traits.single_allowed() {
+        Quoting::Single
+    } else {
+        Quoting::Double
+    }
+}
+
+/// Whether a long line may be broken at a space, once it is past the width.
+fn may_break(at: usize, next: Option<char>, quoting: Quoting) -> bool {
+    match quoting {
+        Quoting::Plain => next != Some(' '),
+        // `at` 1 is the first character inside the quotes, and a quote after the space means it is the last.
+        Quoting::Single => at > 1 && next != Some(' '),
+        Quoting::Double => at > 1,
+        Quoting::Literal => false,
+    }
+}
+
+fn double_quoted(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('"');
+    for c in text.chars() {
+        if matches!(c, '"' | '\\') || !go_scalar::is_printable(c) || go_scalar::is_break(c) {
+            push_yaml_escape(&mut out, c);
+        } else {
+            out.push(c);
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn single_quoted(text: &str, indent: usize) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    out.push('\'');
+    let mut after_break = false;
+    for c in text.chars() {
+        let is_break = go_scalar::is_break(c);
+        if after_break && !is_break {
+            out.extend(std::iter::repeat_n(' ', indent));
+        }
+        if c == '\'' {
+            out.push('\'');
+        }
+        out.push(c);
+        after_break = is_break;
+    }
+    out.push('\'');
+    out
+}
+
+fn write_literal(block: &mut Block, text: &str, indent: usize) {
+    block.text.push('|');
+    if text.starts_with(|c| c == ' ' || go_scalar::is_break(c)) {
+        block.text.push('2');
+    }
+    let mut ending = text.chars().rev();
+    let chomping = match (ending.next(), ending.next()) {
+        (Some(last), _) if !go_scalar::is_break(last) => "-",
+        (Some(_), None) => "+",
+        (Some(_), Some(before)) if go_scalar::is_break(before) => "+",
+        _ => "",
+    };
+    block.text.push_str(chomping);
+    block.text.push('\n');
+    let mut at_line_start = true;
+    for piece in text.split_inclusive(go_scalar::is_break) {
+        let starts_with_break = piece.chars().next().is_some_and(go_scalar::is_break);
+        if at_line_start && !starts_with_break {
+            block.text.spaces(indent);
+        }
+        block.text.push_str(piece);
+        at_line_start = piece.chars().next_back().is_some_and(go_scalar::is_break);
+    }
+}
