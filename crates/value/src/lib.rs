@@ -2,6 +2,7 @@
 //!
 //! The core that all dialects share. It knows text and trees, and no dialect.
 
+pub mod emit;
 pub mod function;
 pub mod lazy;
 pub mod merge;
@@ -15,6 +16,7 @@ pub mod value;
 pub mod world;
 
 pub use ecow::EcoString;
+pub use emit::{Secrets, emit};
 pub use lazy::{Eval, Lazy, Thunk};
 pub use merge::{Strategy, merge};
 pub use origin::{Origin, OriginKind, Origins, Piece};

@@ -1,0 +1,117 @@
+//! Writes values down, event by event and without recursion.
+//!
+//! The one place where secrets are hidden: a tainted value is written as a fixed word unless the caller was told to
+//! reveal it. What is not known yet is written as such.
+
+use crate::value::{Data, Value};
+use ecow::EcoString;
+use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, WriteError, YamlWriter};
+
+/// Whether secrets are written as they are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Secrets {
+    /// A secret is written as [`REDACTED`].
+    Hide,
+    /// The user asked to see them.
+    Reveal,
+}
+
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "(secret)";
+
+enum Step<'v> {
+    Value(&'v Value, bool),
+    Key(&'v str),
+    EndList,
+    EndMap,
+}
+
+/// Writes a value with an emitter. Lazy parts that were never forced are written as what they wait for.
+pub fn emit(value: &Value, secrets: Secrets, out: &mut dyn Emit) {
+    let mut stack = vec![Step::Value(value, false)];
+    while let Some(step) = stack.pop() {
+        if out.stopped() {
+            return;
+        }
+        match step {
+            Step::Key(key) => out.key(key),
+            Step::EndList => out.end_list(),
+            Step::EndMap => out.end_map(),
+            Step::Value(value, tainted) => emit_one(value, tainted || value.tainted, secrets, out, &mut stack),
+        }
+    }
+}
+
+fn emit_one<'v>(value: &'v Value, tainted: bool, secrets: Secrets, out: &mut dyn Emit, stack: &mut Vec<Step<'v>>) {
+    if tainted && secrets == Secrets::Hide && !matches!(value.data, Data::List(_) | Data::Map(_) | Data::Lazy(_)) {
+        return out.string(REDACTED);
+    }
+    match &value.data {
+        Data::Null => out.null(),
+        Data::Bool(value) => out.bool(*value),
+        Data::Int(value) => out.int(*value),
+        Data::BigInt(text) => out.number(text),
+        Data::Float(value) => out.float(*value),
+        Data::Str(text) => out.string(text),
+        Data::Bytes(bytes) => out.string(&format!("({} bytes)", bytes.len())),
+        Data::Pending(pending) => out.string(&pending_text(&pending.what)),
+        Data::Poison => out.string("(invalid)"),
+        Data::Lazy(lazy) => match lazy.known() {
+            Some(known) => stack.push(Step::Value(known, tainted)),
+            None => out.string("(not evaluated)"),
+        },
+        Data::List(list) => {
+            out.begin_list(list.len());
+            stack.push(Step::EndList);
+            stack.extend(list.iter().rev().map(|item| Step::Value(item, tainted)));
+        }
+        Data::Map(map) => {
+            out.begin_map(map.len());
+            stack.push(Step::EndMap);
+            for (key, item) in map.iter().rev() {
+                stack.push(Step::Value(item, tainted));
+                stack.push(Step::Key(key));
+            }
+        }
+    }
+}
+
+/// How a value that is not known yet is shown.
+pub fn pending_text(what: &str) -> EcoString {
+    ecow::eco_format!("(pending: {what})")
+}
+
+/// A value as YAML in our style.
+pub fn to_yaml(value: &Value, secrets: Secrets) -> Result<String, WriteError> {
+    let mut writer = YamlWriter::new();
+    emit(value, secrets, &mut writer);
+    writer.finish()
+}
+
+/// A value as JSON.
+pub fn to_json(value: &Value, secrets: Secrets, layout: JsonLayout) -> Result<String, WriteError> {
+    let mut writer = JsonWriter::new(layout, JsonFlavor::Plain);
+    emit(value, secrets, &mut writer);
+    writer.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::value::Map;
+
+    #[test]
+    fn secrets_are_hidden_wherever_they_are() {
+        let secret = Value::from("hunter2").tainted_if(true);
+        let number = Value::from(42).tainted_if(true);
+        let map = Map::from_iter([("a".into(), Value::list(vec![secret, number])), ("b".into(), Value::from("open"))]);
+        let value = Value::map(map);
+        assert_eq!(to_yaml(&value, Secrets::Hide).as_deref(), Ok("a:\n  - (secret)\n  - (secret)\nb: open\n"));
+        assert_eq!(
+            to_json(&value, Secrets::Reveal, JsonLayout::Compact).as_deref(),
+            Ok(r#"{"a":["hunter2",42],"b":"open"}"#)
+        );
+        let whole = Value::map(Map::from_iter([("x".into(), Value::from(1))])).tainted_if(true);
+        assert_eq!(to_json(&whole, Secrets::Hide, JsonLayout::Compact).as_deref(), Ok(r#"{"x":"(secret)"}"#));
+    }
+}
