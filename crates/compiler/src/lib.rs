@@ -1,1 +1,24 @@
-//! The façade: the list of dialects, the phase pipeline, why and diff.
+//! The façade: the list of dialects, the phase pipeline, `why` and `diff`.
+//!
+//! Everything a command or an editor needs is a function here. It knows every dialect by name and none by heart.
+
+mod affects;
+mod compile;
+mod dialects;
+mod diff;
+mod graph;
+mod layout;
+mod output;
+pub mod rules;
+mod survey;
+mod svg;
+mod why;
+
+pub use affects::{Affected, affects};
+pub use compile::{Compiled, compile, detect, eval};
+pub use dialects::{DIALECTS, all_rules};
+pub use diff::{Difference, diff};
+pub use graph::{GraphFormat, draw};
+pub use output::{affects_value, differences_value, graph_value, resolved_value, why_value};
+pub use survey::{Survey, survey};
+pub use why::{Cause, Place, Step, Why, WhyPiece, origin_text, why};

@@ -38,6 +38,22 @@ impl Sources {
         source
     }
 
+    /// Keeps ids for sources that several threads will read; the first of them.
+    pub fn reserve(&self, count: usize) -> FileId {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let first = inner.sources.len();
+        inner.sources.resize(first + count, None);
+        FileId(clamp(first))
+    }
+
+    /// Registers a source under the id that was kept for it.
+    pub fn fill(&self, source: Arc<Source>) {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(place) = inner.sources.get_mut(source.id().0 as usize) {
+            *place = Some(source);
+        }
+    }
+
     /// Registers the tree of a source, numbering its nodes.
     pub fn add(&self, mut tree: Tree) -> Arc<Tree> {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);

@@ -5,6 +5,7 @@
 pub mod emit;
 pub mod function;
 pub mod lazy;
+pub mod load;
 pub mod merge;
 pub mod origin;
 pub mod path;

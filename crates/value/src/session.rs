@@ -92,7 +92,8 @@ impl Session {
         tree
     }
 
-    fn account(&self, path: &str, bytes: u64) -> Result<(), Diagnostic> {
+    /// Counts a file's bytes against the limits.
+    pub(crate) fn account(&self, path: &str, bytes: u64) -> Result<(), Diagnostic> {
         if bytes > self.limits.file_bytes {
             let message = format!("`{path}` has {bytes} bytes, more than the {} allowed", self.limits.file_bytes);
             let diagnostic = Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_FILE, message);

@@ -1,0 +1,16 @@
+//! The list of dialects. A new dialect is a crate and a line here.
+
+use purlin_model::Dialect;
+use purlin_syntax::Rule;
+
+/// All dialects, in the order they are asked whether a folder is theirs.
+pub const DIALECTS: &[&Dialect] = &[];
+
+/// All rules of all layers and dialects, sorted by name.
+pub fn all_rules() -> Vec<&'static Rule> {
+    let own: [&[&'static Rule]; 3] = [purlin_syntax::rules::RULES, purlin_value::rules::RULES, crate::rules::RULES];
+    let dialects = DIALECTS.iter().map(|dialect| dialect.rules);
+    let mut rules: Vec<&'static Rule> = own.into_iter().chain(dialects).flatten().copied().collect();
+    rules.sort_by_key(|rule| rule.name);
+    rules
+}

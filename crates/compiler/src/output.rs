@@ -1,0 +1,160 @@
+//! The machine-readable forms of results, as values. Documented by the JSON Schemas under `docs/schemas`; they only
+//! ever grow.
+
+use crate::affects::Affected;
+use crate::diff::Difference;
+use crate::why::{Cause, Place, Why};
+use purlin_model::{Node, Resolved};
+use purlin_value::{Data, EcoString, Map, Session, Value};
+
+fn map(entries: Vec<(&str, Value)>) -> Value {
+    Value::map(entries.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect())
+}
+
+fn number(n: u32) -> Value {
+    Value::from(i64::from(n))
+}
+
+fn place(place: Option<&Place>) -> Vec<(&'static str, Value)> {
+    let Some(place) = place else { return Vec::new() };
+    vec![("file", Value::str(place.file.as_str())), ("line", number(place.line)), ("column", number(place.column))]
+}
+
+/// `resolve -o json`.
+pub fn resolved_value(session: &Session, resolved: &Resolved) -> Value {
+    let nodes: Map = resolved.nodes.iter().map(|node| (node.id.clone(), node_value(session, node))).collect();
+    map(vec![
+        ("project", Value::str(resolved.project.clone())),
+        ("environment", Value::str(resolved.environment.clone())),
+        ("variables", resolved.variables.clone()),
+        ("nodes", Value::map(nodes)),
+        ("outputs", resolved.outputs.clone()),
+    ])
+}
+
+fn node_value(session: &Session, node: &Node) -> Value {
+    let dependency = |d: &purlin_model::Dependency| {
+        map(vec![
+            ("node", Value::str(d.node.clone())),
+            ("static", Value::from(d.is_static)),
+            ("runtime", Value::from(d.is_runtime)),
+            ("explicit", Value::from(d.is_explicit)),
+        ])
+    };
+    map(vec![
+        ("kind", Value::str(node.kind.clone())),
+        ("dialect", Value::str(node.dialect)),
+        ("type", Value::str(node.type_name.clone())),
+        ("source", map(place(node.source.and_then(|span| Place::of(session, span)).as_ref()))),
+        ("dependencies", Value::list(node.dependencies.iter().map(dependency).collect())),
+        ("disabled", Value::from(node.disabled)),
+        ("resolved", node.resolved.clone()),
+        ("outputs", node.outputs.clone()),
+        ("pending", Value::list(pending_paths(&node.resolved).into_iter().map(Value::from).collect())),
+    ])
+}
+
+fn pending_paths(value: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut stack = vec![(String::new(), value)];
+    while let Some((path, value)) = stack.pop() {
+        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        match &value.data {
+            Data::Pending(_) => found.push(path),
+            Data::Map(map) => stack.extend(map.iter().rev().map(|(key, value)| (below(key), value))),
+            Data::List(list) => stack.extend(list.iter().enumerate().rev().map(|(at, v)| (below(&at.to_string()), v))),
+            _ => {}
+        }
+    }
+    found
+}
+
+/// `graph -o json`.
+pub fn graph_value(resolved: &Resolved) -> Value {
+    let nodes = resolved.nodes.iter().map(|node| {
+        map(vec![
+            ("id", Value::str(node.id.clone())),
+            ("kind", Value::str(node.kind.clone())),
+            ("dialect", Value::str(node.dialect)),
+            ("disabled", Value::from(node.disabled)),
+        ])
+    });
+    let edges = resolved.nodes.iter().flat_map(|node| {
+        node.dependencies.iter().map(|d| {
+            map(vec![
+                ("from", Value::str(node.id.clone())),
+                ("to", Value::str(d.node.clone())),
+                ("static", Value::from(d.is_static)),
+                ("runtime", Value::from(d.is_runtime)),
+            ])
+        })
+    });
+    map(vec![("nodes", Value::list(nodes.collect())), ("edges", Value::list(edges.collect()))])
+}
+
+fn cause_value(cause: &Cause) -> Value {
+    let mut entries = vec![("kind", Value::str(cause.kind))];
+    entries.extend(place(cause.place.as_ref()));
+    if !cause.detail.is_empty() {
+        entries.push(("detail", Value::str(cause.detail.as_str())));
+    }
+    map(entries)
+}
+
+/// `why -o json`.
+pub fn why_value(node: &str, field: &str, why: &Why) -> Value {
+    let pieces = why.pieces.iter().map(|piece| {
+        let step = |step: &crate::why::Step| {
+            let mut entries = vec![("step", Value::str(step.text.as_str()))];
+            entries.extend(place(step.place.as_ref()));
+            map(entries)
+        };
+        let mut entries = Vec::new();
+        if let Some(text) = &piece.text {
+            entries.push(("text", Value::str(text.as_str())));
+        }
+        entries.push(("range", Value::list(vec![number(piece.range.0), number(piece.range.1)])));
+        entries.push(("origin", cause_value(&piece.cause)));
+        entries.push(("through", Value::list(piece.through.iter().map(step).collect())));
+        entries.push(("overrode", Value::list(piece.overrode.iter().map(cause_value).collect())));
+        map(entries)
+    });
+    let pieces = pieces.collect();
+    map(vec![
+        ("node", Value::str(node)),
+        ("field", Value::str(field)),
+        ("value", why.value.clone()),
+        ("sensitive", Value::from(why.value.is_tainted_deep())),
+        ("pieces", Value::list(pieces)),
+    ])
+}
+
+/// `why --file F:LINE -o json`.
+pub fn affects_value(file: &str, line: u32, affected: &[Affected]) -> Value {
+    let one = |a: &Affected| {
+        map(vec![
+            ("node", Value::str(a.node.as_str())),
+            ("field", Value::str(a.field.as_str())),
+            ("environment", Value::str(a.environment.as_str())),
+        ])
+    };
+    map(vec![
+        ("file", Value::str(file)),
+        ("line", number(line)),
+        ("affects", Value::list(affected.iter().map(one).collect())),
+    ])
+}
+
+/// `diff -o json`.
+pub fn differences_value(differences: &[Difference]) -> Value {
+    let one = |d: &Difference| {
+        map(vec![
+            ("node", Value::str(d.node.as_str())),
+            ("field", Value::str(d.field.as_str())),
+            ("before", d.before.clone().unwrap_or_default()),
+            ("after", d.after.clone().unwrap_or_default()),
+            ("causes", Value::list(d.causes.iter().map(cause_value).collect())),
+        ])
+    };
+    map(vec![("differences", Value::list(differences.iter().map(one).collect()))])
+}

@@ -1,0 +1,13 @@
+//! The rules of the façade.
+
+use purlin_syntax::Rule;
+
+/// A folder without any configuration that is known.
+pub const NOTHING_FOUND: Rule = Rule::error("nothing-found", "There is no configuration here that Purlin knows.");
+/// A node that does not exist.
+pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "There is no node of that name in the project.");
+/// A field that does not exist.
+pub const UNKNOWN_FIELD: Rule = Rule::error("unknown-field", "The node has no field of that name.");
+
+/// All of them.
+pub const RULES: &[&Rule] = &[&NOTHING_FOUND, &UNKNOWN_NODE, &UNKNOWN_FIELD];
