@@ -53,7 +53,7 @@ pub(super) fn string_read_back(text: &str) -> ReadBack {
     let mut rest = lines.peekable();
     while let Some(line) = rest.next() {
         breaks += 1;
-        if line.starts_with("---") || line.starts_with("...") {
+        if is_document_marker(line, rest.peek().is_some()) {
             return ReadBack::Fails;
         }
         let line = line.trim_start_matches(' ');
@@ -67,6 +67,12 @@ pub(super) fn string_read_back(text: &str) -> ReadBack {
         breaks = 0;
     }
     ReadBack::Changed(out)
+}
+
+/// Whether a line that begins inside quotes looks like the start or end of a document.
+fn is_document_marker(line: &str, more_lines: bool) -> bool {
+    let rest = line.strip_prefix("---").or_else(|| line.strip_prefix("..."));
+    rest.is_some_and(|rest| rest.starts_with(' ') || (rest.is_empty() && more_lines))
 }
 
 /// Whether a key survives being written as JSON and read as YAML.
@@ -96,15 +102,12 @@ pub(super) fn number_read_back(text: &str) -> String {
 
 /// A float as Go's `encoding/json` prints it.
 pub fn go_json_float(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude != 0.0 && !(1e-6..1e21).contains(&magnitude) {
-        let text = format!("{value:e}");
-        return match text.split_once("e-") {
-            Some(_) => text,
-            None => text.replace('e', "e+"),
-        };
+    let (digits, power) = shortest_digits(value);
+    if value == 0.0 || (-6..21).contains(&power) {
+        return fixed_point(value, &digits, power);
     }
-    value.to_string()
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{}e{sign}{}", with_point(value, &digits), power.abs())
 }
 
 /// A float as go-yaml prints it: the shortest text, with an exponent from 1e+06 on.
@@ -115,18 +118,51 @@ pub fn go_float(value: f64) -> String {
     if value.is_infinite() {
         return if value > 0.0 { ".inf".into() } else { "-.inf".into() };
     }
-    let text = format!("{value:e}");
-    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let power: i32 = exponent.parse().unwrap_or(0);
-    if value != 0.0 && !(-4..6).contains(&power) {
-        let sign = if power < 0 { '-' } else { '+' };
-        return format!("{digits}e{sign}{:02}", power.abs());
+    let (digits, power) = shortest_digits(value);
+    if value == 0.0 || (-4..6).contains(&power) {
+        return fixed_point(value, &digits, power);
     }
-    value.to_string()
+    let sign = if power < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", with_point(value, &digits), power.abs())
+}
+
+/// The fewest digits that identify the number, and the power of ten of the first.
+///
+/// Where two texts are equally short and near, Go takes the even digit, as rounding to a given length does here.
+fn shortest_digits(value: f64) -> (String, i32) {
+    let shortest = format!("{:e}", value.abs());
+    let length = shortest.find('e').unwrap_or(1).saturating_sub(2);
+    let rounded = format!("{:.length$e}", value.abs());
+    let text = if rounded.parse() == Ok(value.abs()) { rounded } else { shortest };
+    let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
+    (digits.replace('.', ""), power.parse().unwrap_or(0))
+}
+
+fn sign_of(value: f64) -> &'static str {
+    if value.is_sign_negative() { "-" } else { "" }
+}
+
+fn with_point(value: f64, digits: &str) -> String {
+    let (first, rest) = digits.split_at(1);
+    let point = if rest.is_empty() { "" } else { "." };
+    format!("{}{first}{point}{rest}", sign_of(value))
+}
+
+fn fixed_point(value: f64, digits: &str, power: i32) -> String {
+    let sign = sign_of(value);
+    let Ok(power) = usize::try_from(power) else {
+        let zeros = usize::try_from(-1 - power).unwrap_or(0);
+        return format!("{sign}0.{}{digits}", "0".repeat(zeros));
+    };
+    match digits.split_at_checked(power + 1) {
+        Some((whole, "")) => format!("{sign}{whole}"),
+        Some((whole, fraction)) => format!("{sign}{whole}.{fraction}"),
+        None => format!("{sign}{digits}{}", "0".repeat(power + 1 - digits.len())),
+    }
 }
 
 /// Whether Go reads the text, without quotes, as something else than a string, or fears that others do.
-pub(super) fn means_something_else(text: &str, style: GoStyle) -> bool {
+pub(super) fn means_something_else(text: &str) -> bool {
     const WORDS: &[&str] = &[
         "", "~", "null", "Null", "NULL", "y", "Y", "yes", "Yes", "YES", "n", "N", "no", "No", "NO", "on", "On", "ON",
         "off", "Off", "OFF", "true", "True", "TRUE", "false", "False", "FALSE", ".nan", ".NaN", ".NAN", ".inf", ".Inf",
@@ -136,20 +172,32 @@ pub(super) fn means_something_else(text: &str, style: GoStyle) -> bool {
         return true;
     }
     match text.as_bytes().first() {
-        Some(b'.') => text.parse::<f64>().is_ok_and(f64::is_finite),
+        Some(b'.') => is_fraction(text),
         Some(b'0'..=b'9' | b'+' | b'-') => is_number(text) || is_sexagesimal(text) || is_timestamp(text),
-        Some(b'<') => style == GoStyle::Pretty && text == "<<",
         _ => false,
     }
 }
 
 fn is_number(text: &str) -> bool {
     let text = text.replace('_', "");
-    let digits = text.strip_prefix(['+', '-']).unwrap_or(&text);
-    is_integer(digits) || (is_decimal(digits) && digits.parse::<f64>().is_ok_and(f64::is_finite))
+    let (digits, largest) = match text.as_bytes() {
+        [b'+', ..] => (&text[1..], i64::MAX as u64),
+        [b'-', ..] => (&text[1..], i64::MIN.unsigned_abs()),
+        _ => (&text[..], u64::MAX),
+    };
+    is_integer(digits, largest) || (is_decimal(digits) && digits.parse::<f64>().is_ok_and(f64::is_finite))
 }
 
-fn is_integer(digits: &str) -> bool {
+/// A float that starts with its point; underscores are allowed between digits.
+fn is_fraction(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    let well_placed = |at: usize| at > 0 && is_digit(at - 1) && is_digit(at + 1);
+    bytes.iter().enumerate().all(|(at, &b)| b != b'_' || well_placed(at))
+        && text.replace('_', "").parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+fn is_integer(digits: &str, largest: u64) -> bool {
     let (radix, digits) = match digits.as_bytes() {
         [b'0', b'x' | b'X', ..] => (16, &digits[2..]),
         [b'0', b'o' | b'O', ..] => (8, &digits[2..]),
@@ -157,7 +205,7 @@ fn is_integer(digits: &str) -> bool {
         [b'0', _, ..] => (8, &digits[1..]),
         _ => (10, digits),
     };
-    !digits.starts_with(['+', '-']) && u64::from_str_radix(digits, radix).is_ok()
+    !digits.starts_with(['+', '-']) && u64::from_str_radix(digits, radix).is_ok_and(|value| value <= largest)
 }
 
 /// Digits with an optional point and exponent.
@@ -276,17 +324,23 @@ impl Cursor<'_> {
 }
 
 /// The order in which go-yaml writes the keys of a map: numbers inside keys by value, letters after everything else.
-pub fn natural_order(a: &str, b: &str) -> Ordering {
+///
+/// In the newer library letters come first where they follow a digit.
+pub fn natural_order(a: &str, b: &str, style: GoStyle) -> Ordering {
     let a: Vec<char> = a.chars().collect();
     let b: Vec<char> = b.chars().collect();
     let Some(at) = a.iter().zip(&b).position(|(x, y)| x != y) else {
         return a.len().cmp(&b.len());
     };
     let (x, y) = (a[at], b[at]);
-    match (x.is_alphabetic(), y.is_alphabetic()) {
+    let after_digit = at > 0 && a[at - 1].is_ascii_digit();
+    let letters_first = style == GoStyle::Pretty && after_digit;
+    match (is_letter(x), is_letter(y)) {
         (true, true) => x.cmp(&y),
-        (true, false) => Ordering::Greater,
+        (false, true) if letters_first => Ordering::Greater,
+        (true, false) if letters_first => Ordering::Less,
         (false, true) => Ordering::Less,
+        (true, false) => Ordering::Greater,
         (false, false) => {
             let inside_number = (x == '0' || y == '0') && follows_nonzero_digit(&a[..at]);
             let (x_value, x_digits) = digit_run(&a[at..], inside_number);
@@ -294,6 +348,11 @@ pub fn natural_order(a: &str, b: &str) -> Ordering {
             x_value.cmp(&y_value).then(x_digits.cmp(&y_digits)).then(x.cmp(&y))
         }
     }
+}
+
+/// Roman numerals and the like are alphabetic, but no letters.
+fn is_letter(c: char) -> bool {
+    c.is_alphabetic() && !c.is_numeric()
 }
 
 fn follows_nonzero_digit(before: &[char]) -> bool {
@@ -310,26 +369,26 @@ fn digit_run(chars: &[char], inside_number: bool) -> (i64, usize) {
 /// Sorts entries by key in [`natural_order`].
 ///
 /// That order is not transitive for all keys, which the standard library's sort does not forgive; merging always ends.
-pub fn sort_keys<T: Clone>(entries: &mut [T], key: impl Fn(&T) -> &str) {
+pub fn sort_keys<T: Clone>(entries: &mut [T], style: GoStyle, key: impl Fn(&T) -> &str) {
     let mut width = 1;
     while width < entries.len() {
         for pair in entries.chunks_mut(width * 2) {
             if pair.len() > width {
-                merge_halves(pair, width, &key);
+                merge_halves(pair, width, style, &key);
             }
         }
         width *= 2;
     }
 }
 
-fn merge_halves<T: Clone>(pair: &mut [T], middle: usize, key: &impl Fn(&T) -> &str) {
+fn merge_halves<T: Clone>(pair: &mut [T], middle: usize, style: GoStyle, key: &impl Fn(&T) -> &str) {
     let (left, right) = pair.split_at(middle);
     let (mut left, mut right) = (left.iter().peekable(), right.iter().peekable());
     let mut merged = Vec::with_capacity(middle * 2);
     loop {
         let take_right = match (left.peek(), right.peek()) {
             (None, None) => break,
-            (Some(l), Some(r)) => natural_order(key(r), key(l)) == Ordering::Less,
+            (Some(l), Some(r)) => natural_order(key(r), key(l), style) == Ordering::Less,
             (None, Some(_)) => true,
             (Some(_), None) => false,
         };

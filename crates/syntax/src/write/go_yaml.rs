@@ -69,10 +69,10 @@ impl GoYamlWriter {
 
     fn write_string(&mut self, text: &str) {
         let traits = Traits::of(text, self.style);
-        let quoting = choose(text, &traits, self.style);
+        let quoting = choose(text, &traits);
         let indent = self.block.begin_scalar();
         match quoting {
-            Quoting::Literal => write_literal(&mut self.block, text, indent),
+            Quoting::Literal => self.write_literal(text, indent),
             Quoting::Double => self.write_folded(&double_quoted(text), indent, Quoting::Double),
             Quoting::Single => self.write_single(text, indent),
             Quoting::Plain => self.write_folded(text, indent, Quoting::Plain),
@@ -96,14 +96,13 @@ impl GoYamlWriter {
         let mut kept = 0;
         let mut after_space = false;
         for (at, c) in spelled.char_indices() {
-            let next = spelled.get(at + 1..).and_then(|rest| rest.chars().next());
-            if c == ' ' && !after_space && column > WIDTH && may_break(at, next, quoting) {
+            if c == ' ' && !after_space && column > WIDTH && may_break(spelled, at, quoting) {
                 self.block.text.push_str(&spelled[kept..at]);
                 self.block.text.push('\n');
                 self.block.text.spaces(indent);
                 column = indent;
                 // A second space would be lost at a line's start, so it is escaped.
-                if quoting == Quoting::Double && next == Some(' ') {
+                if quoting == Quoting::Double && spelled[at + 1..].starts_with(' ') {
                     self.block.text.push('\\');
                     column += 1;
                 }
@@ -116,13 +115,31 @@ impl GoYamlWriter {
         self.block.text.push_str(&spelled[kept..]);
     }
 
+    fn write_literal(&mut self, text: &str, indent: usize) {
+        self.block.text.push('|');
+        if text.starts_with(|c| c == ' ' || go_scalar::is_break(c)) {
+            self.block.text.push('2');
+        }
+        self.block.text.push_str(chomping(text));
+        self.block.text.push('\n');
+        let mut at_line_start = true;
+        for piece in text.split_inclusive(go_scalar::is_break) {
+            let is_empty_line = piece.chars().next().is_some_and(go_scalar::is_break);
+            if at_line_start && !is_empty_line {
+                self.block.text.spaces(indent);
+            }
+            self.block.text.push_str(piece);
+            at_line_start = piece.chars().next_back().is_some_and(go_scalar::is_break);
+        }
+    }
+
     fn write_key(&mut self, key: &str) {
         let traits = Traits::of(key, self.style);
         let form =
             if traits.several_lines || key.len() > LONGEST_SIMPLE_KEY { KeyForm::Explicit } else { KeyForm::Simple };
         let indent = self.block.begin_key(form);
-        match choose(key, &traits, self.style) {
-            Quoting::Literal => write_literal(&mut self.block, key, indent),
+        match choose(key, &traits) {
+            Quoting::Literal => self.write_literal(key, indent),
             quoting if form == KeyForm::Explicit => self.write_explicit_key(key, indent, quoting),
             Quoting::Double => self.block.text.push_str(&double_quoted(key)),
             Quoting::Single => self.block.text.push_str(&single_quoted(key, indent)),
@@ -261,7 +278,8 @@ impl Traits {
             };
             traits.several_lines |= is_break;
             traits.tab |= c == '\t';
-            traits.special |= !go_scalar::is_printable(c) && !(c == '\t' && style == GoStyle::Pretty);
+            let tab_allowed = c == '\t' && style == GoStyle::Pretty;
+            traits.special |= !(tab_allowed || go_scalar::is_printable(c));
             traits.space_before_break |= is_break && previous == Some(' ');
             traits.space_after_break |= c == ' ' && previous.is_some_and(go_scalar::is_break);
             previous = Some(c);
@@ -282,11 +300,11 @@ impl Traits {
     }
 }
 
-fn choose(text: &str, traits: &Traits, style: GoStyle) -> Quoting {
+fn choose(text: &str, traits: &Traits) -> Quoting {
     if text.contains('\n') {
         return if traits.literal_allowed() { Quoting::Literal } else { Quoting::Double };
     }
-    if go_scalar::means_something_else(text, style) {
+    if go_scalar::means_something_else(text) {
         Quoting::Double
     } else if traits.plain_allowed() {
         Quoting::Plain
@@ -297,13 +315,15 @@ fn choose(text: &str, traits: &Traits, style: GoStyle) -> Quoting {
     }
 }
 
-/// Whether a long line may be broken at a space, once it is past the width.
-fn may_break(at: usize, next: Option<char>, quoting: Quoting) -> bool {
+/// Whether a long line may be broken at the space at `at`, once it is past the width.
+fn may_break(spelled: &str, at: usize, quoting: Quoting) -> bool {
+    let before_space = spelled.as_bytes().get(at + 1) == Some(&b' ');
+    // The first and the last character inside quotes must stay.
+    let inside = at > 1 && at + 2 < spelled.len();
     match quoting {
-        Quoting::Plain => next != Some(' '),
-        // `at` 1 is the first character inside the quotes, and a quote after the space means it is the last.
-        Quoting::Single => at > 1 && next != Some(' '),
-        Quoting::Double => at > 1,
+        Quoting::Plain => !before_space,
+        Quoting::Single => inside && !before_space,
+        Quoting::Double => inside,
         Quoting::Literal => false,
     }
 }
@@ -311,8 +331,10 @@ fn may_break(at: usize, next: Option<char>, quoting: Quoting) -> bool {
 fn double_quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
+    // The original asks whether the *text* starts with a byte order mark where it means the character.
+    let all = text.starts_with('\u{feff}');
     for c in text.chars() {
-        if matches!(c, '"' | '\\') || !go_scalar::is_printable(c) || go_scalar::is_break(c) {
+        if all || matches!(c, '"' | '\\') || !go_scalar::is_printable(c) || go_scalar::is_break(c) {
             push_yaml_escape(&mut out, c);
         } else {
             out.push(c);
@@ -341,27 +363,173 @@ fn single_quoted(text: &str, indent: usize) -> String {
     out
 }
 
-fn write_literal(block: &mut Block, text: &str, indent: usize) {
-    block.text.push('|');
-    if text.starts_with(|c| c == ' ' || go_scalar::is_break(c)) {
-        block.text.push('2');
-    }
+/// The sign that says which line breaks at the end belong to the text.
+fn chomping(text: &str) -> &'static str {
     let mut ending = text.chars().rev();
-    let chomping = match (ending.next(), ending.next()) {
+    match (ending.next(), ending.next()) {
         (Some(last), _) if !go_scalar::is_break(last) => "-",
         (Some(_), None) => "+",
         (Some(_), Some(before)) if go_scalar::is_break(before) => "+",
         _ => "",
-    };
-    block.text.push_str(chomping);
-    block.text.push('\n');
-    let mut at_line_start = true;
-    for piece in text.split_inclusive(go_scalar::is_break) {
-        let starts_with_break = piece.chars().next().is_some_and(go_scalar::is_break);
-        if at_line_start && !starts_with_break {
-            block.text.spaces(indent);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::super::sample::{Sample, drive, map, str};
+    use super::*;
+
+    fn written(sample: &Sample, style: GoStyle) -> Result<String, WriteError> {
+        let mut writer = GoYamlWriter::new(style);
+        drive(sample, &mut writer);
+        writer.finish()
+    }
+
+    fn kubernetes(sample: &Sample) -> String {
+        written(sample, GoStyle::Kubernetes).unwrap()
+    }
+
+    #[test]
+    fn strings_of_one_line() {
+        let cases = [
+            ("abc", "abc"),
+            ("", "\"\""),
+            ("off", "\"off\""),
+            ("Y", "\"Y\""),
+            ("yEs", "yEs"),
+            ("NaN", "NaN"),
+            ("<<", "<<"),
+            ("=", "="),
+            ("0x1F", "\"0x1F\""),
+            ("0o8", "0o8"),
+            ("08", "\"08\""),
+            ("-0xFFFFFFFFFFFFFFFF", "-0xFFFFFFFFFFFFFFFF"),
+            ("1e400", "1e400"),
+            (".5_0", "\".5_0\""),
+            (".5_", ".5_"),
+            ("1:59", "\"1:59\""),
+            ("1:60", "1:60"),
+            ("2024-2-29", "\"2024-2-29\""),
+            ("2023-2-29", "2023-2-29"),
+            ("2024-02-29T1:2:3.5-07:00", "\"2024-02-29T1:2:3.5-07:00\""),
+            ("2024-02-29 1:2:3Z", "2024-02-29 1:2:3Z"),
+            ("-", "'-'"),
+            ("-x", "-x"),
+            ("?x", "?x"),
+            ("x:", "'x:'"),
+            ("x #y", "'x #y'"),
+            ("x: 'y'", "'x: ''y'''"),
+            ("...x", "'...x'"),
+            ("a\tb", "\"a\\tb\""),
+            ("\u{a0}", "\u{a0}"),
+            ("😀", "\"\\U0001F600\""),
+            ("\u{feff}a", "\"\\uFEFF\\x61\""),
+            ("a\u{2028}b", "'a\u{2028}  b'"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(kubernetes(&str(text)), format!("{expected}\n"), "{text:?}");
         }
-        block.text.push_str(piece);
-        at_line_start = piece.chars().next_back().is_some_and(go_scalar::is_break);
+    }
+
+    #[test]
+    fn strings_of_several_lines() {
+        let cases = [
+            ("a\nb", "k: |-\n  a\n  b\n"),
+            ("a\n", "k: |\n  a\n"),
+            ("a\n\n", "k: |+\n  a\n\n"),
+            ("\n", "k: |2+\n\n"),
+            (" a\n\nb\n", "k: |2\n   a\n\n  b\n"),
+            ("a \nb", "k: \"a \\nb\"\n"),
+            ("a\nb ", "k: \"a\\nb \"\n"),
+            ("a\r\nb", "k: \"a\\r\\nb\"\n"),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(kubernetes(&map([("k", str(text))])), expected, "{text:?}");
+        }
+        let tabs = map([("k", str("a\n\tb"))]);
+        assert_eq!(kubernetes(&tabs), "k: \"a\\n\\tb\"\n");
+        assert_eq!(written(&tabs, GoStyle::Pretty).unwrap(), "k: |-\n  a\n  \tb\n");
+    }
+
+    #[test]
+    fn long_lines_break_at_the_first_space_after_the_width() {
+        let words = |count: usize| vec!["word"; count].join(" ");
+        let plain = map([("k", str(&words(20)))]);
+        assert_eq!(kubernetes(&plain), format!("k: {}\n  {}\n", words(16), words(4)));
+        let single = Sample::List(vec![str(&format!("{}: {}", words(16), words(4)))]);
+        assert_eq!(kubernetes(&single), format!("- '{}:\n  {}'\n", words(16), words(4)));
+        let double = map([("k", str(&format!("{}\t  {}", words(16), words(4))))]);
+        assert_eq!(kubernetes(&double), format!("k: \"{}\\t\n  \\ {}\"\n", words(16), words(4)));
+        let key = Sample::Map(vec![(words(20), Sample::Int(1))]);
+        assert_eq!(kubernetes(&key), format!("{}: 1\n", words(20)));
+        assert_eq!(written(&plain, GoStyle::Pretty).unwrap(), format!("k: {}\n", words(20)));
+    }
+
+    #[test]
+    fn unusual_keys_stand_alone() {
+        let long = "k".repeat(129);
+        let sample = Sample::Map(vec![
+            (long.clone(), Sample::List(vec![Sample::Int(1), Sample::Int(2)])),
+            ("a\nb".into(), map([("c", Sample::Null), ("d", Sample::Null)])),
+        ]);
+        let expected = format!("? {long}\n: - 1\n  - 2\n? |-\n  a\n  b\n: c: null\n  d: null\n");
+        assert_eq!(kubernetes(&sample), expected);
+    }
+
+    #[test]
+    fn lists_stand_flush_or_inside() {
+        let inner = Sample::List(vec![Sample::Int(1), Sample::List(vec![Sample::Bool(true), map([])])]);
+        let sample = map([("a", map([("b", inner)])), ("c", Sample::List(vec![map([("d", Sample::List(vec![]))])]))]);
+        let flush = "a:\n  b:\n  - 1\n  - - true\n    - {}\nc:\n- d: []\n";
+        let inside = "a:\n  b:\n    - 1\n    - - true\n      - {}\nc:\n  - d: []\n";
+        assert_eq!(kubernetes(&sample), flush);
+        assert_eq!(written(&sample, GoStyle::Pretty).unwrap(), inside);
+    }
+
+    #[test]
+    fn numbers() {
+        let cases = [
+            (1.0, "1", "1"),
+            (-0.0, "0", "-0"),
+            (1e6, "1000000", "1e+06"),
+            (123456789.5, "1.234567895e+08", "1.234567895e+08"),
+            (1e20, "1e+20", "1e+20"),
+            (1e-7, "1e-07", "1e-07"),
+            (0.0001, "0.0001", "0.0001"),
+            (221366190444986.62, "2.2136619044498662e+14", "2.2136619044498662e+14"),
+        ];
+        for (value, json, direct) in cases {
+            assert_eq!(kubernetes(&Sample::Float(value)), format!("{json}\n"));
+            assert_eq!(written(&Sample::Float(value), GoStyle::Pretty).unwrap(), format!("{direct}\n"));
+        }
+        assert_eq!(kubernetes(&Sample::Number("18446744073709551615".into())), "18446744073709551615\n");
+        assert_eq!(kubernetes(&Sample::Number("18446744073709551616".into())), "1.8446744073709552e+19\n");
+    }
+
+    #[test]
+    fn what_the_yaml_reader_does_to_json() {
+        assert_eq!(written(&str("a\u{7f}b"), GoStyle::Kubernetes), Err(WriteError::Unreadable));
+        assert_eq!(written(&str("a\u{7f}b"), GoStyle::Pretty).unwrap(), "\"a\\x7Fb\"\n");
+        assert_eq!(kubernetes(&str("a \u{85} b")), "a b\n");
+        assert_eq!(kubernetes(&str("a\u{85}\u{85}b")), "|-\n  a\n  b\n");
+        let key = |key: String| Sample::Map(vec![(key, Sample::Null)]);
+        assert_eq!(written(&key("\u{85}".into()), GoStyle::Kubernetes), Err(WriteError::Unreadable));
+        assert!(written(&key("k".repeat(1_022)), GoStyle::Kubernetes).is_ok());
+        assert_eq!(written(&key("k".repeat(1_023)), GoStyle::Kubernetes), Err(WriteError::Unreadable));
+    }
+
+    #[test]
+    fn keys_are_ordered_naturally() {
+        let ordered =
+            ["-y", "_x", "1", "2", "10", "A", "B", "a b", "a-b", "a.b", "a1", "a01", "a001", "a9", "a10", "ab", "é"];
+        let mut keys = ordered;
+        keys.reverse();
+        sort_keys(&mut keys, GoStyle::Kubernetes, |key| key);
+        assert_eq!(keys, ordered);
+        let mut keys = ["1-", "1a"];
+        sort_keys(&mut keys, GoStyle::Pretty, |key| key);
+        assert_eq!(keys, ["1a", "1-"]);
     }
 }

@@ -102,7 +102,8 @@ impl Text {
     }
 
     fn at_line_start(&self) -> bool {
-        self.written.is_empty() || self.written.ends_with('\n')
+        // The separators only get here as they are in Go's style, where they count as line breaks.
+        self.written.is_empty() || self.written.ends_with(['\n', '\u{2028}', '\u{2029}'])
     }
 
     /// How many characters the current line has so far.
