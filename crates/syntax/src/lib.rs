@@ -9,6 +9,7 @@ pub mod rules;
 pub mod scalar;
 pub mod source;
 pub mod sources;
+pub mod suggest;
 pub mod tree;
 pub mod write;
 pub mod yaml;

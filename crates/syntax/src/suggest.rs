@@ -1,0 +1,180 @@
+//! Near names: what the user may have meant.
+//!
+//! Used for the hint at the end of a message. Knows names only.
+
+/// Longer names are not compared; nobody mistypes them, and the cost grows with the square of the length.
+const LONGEST: usize = 64;
+
+/// More candidates than this are not looked at, so that a hint never costs more than the check it belongs to.
+const MOST_CANDIDATES: usize = 10_000;
+
+/// The candidate that is nearest to a name, if one is near enough to be what was meant.
+///
+/// Of equally near ones the first is taken, so the caller's order decides.
+pub fn nearest<'c, I>(name: &str, candidates: I) -> Option<&'c str>
+where
+    I: IntoIterator<Item = &'c str>,
+{
+    let wanted = Name::of(name)?;
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates.into_iter().take(MOST_CANDIDATES) {
+        let bound = best.map_or(wanted.tolerance(), |(score, _)| score.saturating_sub(1));
+        let score = if candidate == name { None } else { wanted.score(candidate, bound) };
+        if let Some(score) = score {
+            best = Some((score, candidate));
+        }
+        if score == Some(0) {
+            break;
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// A hint that names the nearest candidate.
+pub fn did_you_mean<'c, I>(name: &str, candidates: I) -> Option<String>
+where
+    I: IntoIterator<Item = &'c str>,
+{
+    nearest(name, candidates).map(|candidate| format!("did you mean `{candidate}`?"))
+}
+
+/// Costs are in sixths of an edit, so that small differences can weigh less than a letter.
+const EDIT: usize = 6;
+/// A difference in case, or between `-` and `_`.
+const SPELLING: usize = 1;
+/// One name is the beginning of the other.
+const PREFIX: usize = 7;
+
+struct Name {
+    chars: Vec<char>,
+}
+
+impl Name {
+    fn of(text: &str) -> Option<Self> {
+        // A character has at most four bytes, so this spares collecting what is too long anyway.
+        let chars: Vec<char> = if text.len() > LONGEST * 4 { return None } else { text.chars().collect() };
+        (1..=LONGEST).contains(&chars.len()).then_some(Name { chars })
+    }
+
+    /// What may differ: a third of the name, and at least one letter of it unless it is a single one.
+    fn tolerance(&self) -> usize {
+        match self.chars.len() {
+            1 => SPELLING,
+            length => (length / 3).clamp(1, 5) * EDIT + SPELLING,
+        }
+    }
+
+    /// How far a candidate is, if not further than the bound.
+    fn score(&self, candidate: &str, bound: usize) -> Option<usize> {
+        let other = Name::of(candidate)?;
+        let apart = self.chars.len().abs_diff(other.chars.len()) * EDIT;
+        let prefix = self.shares_prefix(&other).then_some(PREFIX);
+        let distance = if apart <= bound { distance(&self.chars, &other.chars, bound) } else { None };
+        let score = match (distance, prefix) {
+            (Some(distance), Some(prefix)) => distance.min(prefix),
+            (distance, prefix) => distance.or(prefix)?,
+        };
+        (score <= bound).then_some(score)
+    }
+
+    /// Whether one is the beginning of the other, and long enough that this is no accident.
+    fn shares_prefix(&self, other: &Name) -> bool {
+        let length = self.chars.len().min(other.chars.len());
+        length >= 4 && self.chars.iter().zip(&other.chars).all(|(&a, &b)| substitution(a, b) < EDIT)
+    }
+}
+
+/// What it costs to read one character for another.
+fn substitution(a: char, b: char) -> usize {
+    let same_apart_from_spelling = |a: char, b: char| a.eq_ignore_ascii_case(&b) || (is_dash(a) && is_dash(b));
+    if a == b {
+        0
+    } else if same_apart_from_spelling(a, b) {
+        SPELLING
+    } else {
+        EDIT
+    }
+}
+
+fn is_dash(c: char) -> bool {
+    c == '-' || c == '_'
+}
+
+/// Insertions, deletions, substitutions and swaps of neighbours, weighted; none if more than the bound.
+fn distance(a: &[char], b: &[char], bound: usize) -> Option<usize> {
+    let mut before: Vec<usize> = Vec::new();
+    let mut previous: Vec<usize> = (0..=b.len()).map(|count| count * EDIT).collect();
+    for (i, &x) in a.iter().enumerate() {
+        let mut row = Vec::with_capacity(b.len() + 1);
+        row.push((i + 1) * EDIT);
+        for (j, &y) in b.iter().enumerate() {
+            let kept = previous[j] + substitution(x, y);
+            let mut cost = kept.min(previous[j + 1] + EDIT).min(row[j] + EDIT);
+            let swapped = i > 0 && j > 0 && substitution(x, b[j - 1]) < EDIT && substitution(a[i - 1], y) < EDIT;
+            if swapped && let Some(&start) = before.get(j - 1) {
+                cost = cost.min(start + EDIT);
+            }
+            row.push(cost);
+        }
+        if row.iter().min().is_some_and(|&least| least > bound) {
+            return None;
+        }
+        before = std::mem::replace(&mut previous, row);
+    }
+    previous.last().copied().filter(|&cost| cost <= bound)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_what_was_meant() {
+        const KEYS: &[&str] = &["dependencies", "description", "disabled", "env", "include", "kind", "name", "type"];
+        let cases = [
+            ("dependecies", Some("dependencies")),
+            ("depends", None),
+            ("depend", Some("dependencies")),
+            ("Kind", Some("kind")),
+            ("KIND", Some("kind")),
+            ("knid", Some("kind")),
+            ("nmae", Some("name")),
+            ("typ", Some("type")),
+            ("envs", Some("env")),
+            ("vars", None),
+            ("inclues", Some("include")),
+            ("x", None),
+            ("E", None),
+            ("", None),
+            ("zzzzzz", None),
+            ("name", None),
+        ];
+        for (name, expected) in cases {
+            assert_eq!(nearest(name, KEYS.iter().copied()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn case_and_dashes_weigh_little() {
+        assert_eq!(nearest("nodetemplates", ["node_types", "node_templates"]), Some("node_templates"));
+        assert_eq!(nearest("node-types", ["node_type", "node_types"]), Some("node_types"));
+        assert_eq!(nearest("apiversion", ["apiVersion", "appVersion"]), Some("apiVersion"));
+    }
+
+    #[test]
+    fn the_first_of_equals_wins() {
+        assert_eq!(nearest("cat", ["bat", "rat"]), Some("bat"));
+    }
+
+    #[test]
+    fn long_names_are_not_compared() {
+        let long = "a".repeat(100_000);
+        assert_eq!(nearest(&long, [long.as_str(), "a"]), None);
+    }
+
+    #[test]
+    fn a_hint_for_messages() {
+        assert_eq!(did_you_mean("imge", ["image"]).as_deref(), Some("did you mean `image`?"));
+        assert_eq!(did_you_mean("imge", []), None);
+    }
+}
