@@ -123,3 +123,25 @@ fn cancelling_ends_everything() {
     };
     shuttle::check_random(test, 500);
 }
+
+#[test]
+fn idle_threads_are_called() {
+    // Two tasks at first, so that there are two threads; then one that both wait for; then two that only end together.
+    let test = || {
+        let met = AtomicUsize::new(0);
+        let solver = Solver::new(|key: &u8, deps: &Deps<u8, ()>| {
+            if *key < 2 {
+                if deps.get(&9).is_none() {
+                    return Step::<u8, (), ()>::Needs(vec![9]);
+                }
+                met.fetch_add(1, Ordering::SeqCst);
+                while met.load(Ordering::SeqCst) < 2 {
+                    shuttle::thread::yield_now();
+                }
+            }
+            Step::Done(())
+        });
+        assert!(solver.threads(2).solve([0, 1]).is_complete());
+    };
+    shuttle::check_random(test, 500);
+}

@@ -138,3 +138,15 @@ fn a_hundred_thousand_deep() {
     graph.connect(100_000, 0);
     assert_eq!(graph.order().unwrap_err()[0].path.len(), 100_001);
 }
+
+#[test]
+fn of_equally_short_ways_round_the_smallest_is_shown() {
+    let mut graph = Digraph::new();
+    for (from, to) in [("a", "z"), ("a", "m"), ("z", "a"), ("m", "a")] {
+        graph.connect(from, to);
+    }
+    let cycles = graph.cycles();
+    assert_eq!(cycles.len(), 1);
+    assert_eq!(cycles[0].to_string(), "a → m → a");
+    assert_eq!(cycles[0].members, ["a", "m", "z"]);
+}

@@ -344,3 +344,13 @@ fn a_panic_is_passed_on_and_holds_nobody_up() {
     let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| solver.solve(0..50).len()));
     assert!(caught.is_err());
 }
+
+#[test]
+fn at_most_so_many_failures_are_named() {
+    let solver = Solver::new(|at: &u32, _: &Deps<u32, ()>| match at {
+        0 => Step::Needs((1..=100).rev().collect()),
+        _ => Step::Fail(()),
+    });
+    let outcome = solver.solve([0]);
+    assert!(matches!(outcome.get(&0), Some(State::Aborted { roots }) if **roots == [1, 2, 3, 4, 5, 6, 7, 8]));
+}
