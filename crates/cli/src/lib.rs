@@ -1,1 +1,86 @@
 //! Arguments, the disk World, printing.
+//!
+//! A library with a thin `main`, so that tests and the conformance runner call it in process.
+
+mod args;
+mod commands;
+pub mod disk;
+mod fetch;
+mod invocation;
+pub mod personality;
+mod project;
+mod report;
+
+pub use invocation::{Exit, Invocation};
+pub use project::{Setup, open_session};
+pub use report::report;
+
+use clap::Parser;
+use std::io::Write;
+
+/// Evaluation nests as deep as the configuration does; its limits assume this much stack. Only touched pages cost.
+const STACK: usize = 256 << 20;
+
+/// Runs the program and returns its exit code.
+pub fn run(invocation: Invocation<'_>) -> i32 {
+    let Some(first) = invocation.args.first().map(String::as_str) else { return run_native(invocation).code() };
+    // The quickest answers need neither a parser of arguments nor a thread.
+    if first == "--version" || first == "-V" || first == "version" {
+        return print_version(invocation).code();
+    }
+    on_large_stack(invocation, dispatch).code()
+}
+
+fn print_version(invocation: Invocation<'_>) -> Exit {
+    match writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION")) {
+        Ok(()) => Exit::Ok,
+        Err(_) => Exit::Io,
+    }
+}
+
+fn dispatch(mut invocation: Invocation<'_>) -> Exit {
+    let name = invocation.args.first().cloned().unwrap_or_default();
+    match personality::PERSONALITIES.iter().find(|personality| personality.name == name) {
+        Some(personality) => {
+            let rest = invocation.args.split_off(1);
+            (personality.run)(&mut invocation, &rest)
+        }
+        None => run_native(invocation),
+    }
+}
+
+fn on_large_stack(invocation: Invocation<'_>, work: fn(Invocation<'_>) -> Exit) -> Exit {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("purlin".to_owned()).stack_size(STACK);
+        match thread.spawn_scoped(scope, move || work(invocation)) {
+            Ok(handle) => handle.join().unwrap_or(Exit::Other(101)),
+            Err(_) => Exit::Io,
+        }
+    })
+}
+
+fn run_native(mut invocation: Invocation<'_>) -> Exit {
+    let args = std::iter::once("purlin".to_owned()).chain(invocation.args.iter().cloned());
+    let cli = match args::Cli::try_parse_from(args) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&mut invocation, &error),
+    };
+    if let Some(folder) = &cli.global.chdir {
+        invocation.cwd = invocation.cwd.join(folder);
+    }
+    commands::run(&mut invocation, cli)
+}
+
+/// Help goes to stdout, mistakes to stderr.
+fn usage(invocation: &mut Invocation<'_>, error: &clap::Error) -> Exit {
+    let text = error.render();
+    let is_help = !error.use_stderr();
+    let stream: &mut dyn Write = if is_help { invocation.stdout } else { invocation.stderr };
+    let colour = invocation.terminal && !invocation.env.contains_key("NO_COLOR");
+    let written = if colour { write!(stream, "{}", text.ansi()) } else { write!(stream, "{text}") };
+    match (written, is_help) {
+        (Err(_), _) => Exit::Io,
+        (Ok(()), true) => Exit::Ok,
+        (Ok(()), false) => Exit::Usage,
+    }
+}

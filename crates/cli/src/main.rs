@@ -1,3 +1,22 @@
-//! The `purlin` program.
+//! The `purlin` program: hands its surroundings to the library.
 
-fn main() {}
+use purlin_cli::Invocation;
+use std::io::{IsTerminal, Write};
+
+fn main() {
+    let mut stdout = std::io::BufWriter::new(std::io::stdout());
+    let mut stderr = std::io::stderr();
+    let terminal = std::io::stderr().is_terminal();
+    let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
+    let code = purlin_cli::run(Invocation {
+        args: std::env::args_os().skip(1).map(text).collect(),
+        cwd: std::env::current_dir().unwrap_or_else(|_| ".".into()),
+        env: std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect(),
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        terminal,
+    });
+    // A reader that went away (`| head`) is no reason to complain.
+    let _ = stdout.flush();
+    std::process::exit(code);
+}

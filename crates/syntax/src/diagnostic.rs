@@ -3,6 +3,7 @@
 //! A diagnostic is plain data. How it looks is decided by the printers in [`crate::print`].
 
 use crate::source::Span;
+use std::collections::HashSet;
 use std::sync::Mutex;
 
 /// How bad a problem is.
@@ -151,7 +152,21 @@ impl Diagnostic {
 /// Collects diagnostics from any thread. A problem that is reported twice is kept once.
 #[derive(Default, Debug)]
 pub struct Sink {
-    found: Mutex<Vec<Diagnostic>>,
+    found: Mutex<Found>,
+}
+
+#[derive(Default, Debug)]
+struct Found {
+    kept: Vec<Diagnostic>,
+    seen: HashSet<(&'static str, Option<Span>, String)>,
+}
+
+impl Found {
+    fn push(&mut self, diagnostic: Diagnostic) {
+        if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
+            self.kept.push(diagnostic);
+        }
+    }
 }
 
 impl Sink {
@@ -167,17 +182,23 @@ impl Sink {
 
     /// Takes several.
     pub fn extend(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
-        self.lock().extend(diagnostics);
+        let mut found = self.lock();
+        diagnostics.into_iter().for_each(|diagnostic| found.push(diagnostic));
     }
 
     /// Whether there is an error among them.
     pub fn has_errors(&self) -> bool {
-        self.lock().iter().any(Diagnostic::is_error)
+        self.lock().kept.iter().any(Diagnostic::is_error)
+    }
+
+    /// How many of a severity there are.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.lock().kept.iter().filter(|diagnostic| diagnostic.severity == severity).count()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.lock().len()
+        self.lock().kept.len()
     }
 
     /// Whether there are none.
@@ -185,21 +206,13 @@ impl Sink {
         self.len() == 0
     }
 
-    /// All of them in the order they arrived, without repetitions; the caller sorts by place, since ids of files
-    /// depend on the order of reading.
+    /// All of them in the order they arrived; the caller sorts by place, since ids of files depend on the order of
+    /// reading.
     pub fn take(&self) -> Vec<Diagnostic> {
-        let mut kept: Vec<Diagnostic> = Vec::new();
-        let mut seen = std::collections::HashSet::new();
-        for diagnostic in std::mem::take(&mut *self.lock()) {
-            let key = (diagnostic.rule.name, diagnostic.span, diagnostic.message.clone());
-            if seen.insert(key) {
-                kept.push(diagnostic);
-            }
-        }
-        kept
+        std::mem::take(&mut *self.lock()).kept
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Diagnostic>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Found> {
         // A panic elsewhere must not hide the diagnostics found so far.
         self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }

@@ -1,0 +1,22 @@
+//! Embeds the pages of the rules, so that `purlin explain` works wherever the program is.
+
+use std::fmt::Write;
+use std::path::Path;
+
+fn main() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules");
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let mut pages: Vec<_> =
+        std::fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    pages.sort();
+    let mut code = String::from("&[\n");
+    for page in pages.iter().filter(|page| page.extension().is_some_and(|ending| ending == "md")) {
+        let name = page.file_stem().unwrap_or_default().to_string_lossy();
+        let _ = writeln!(code, "    ({name:?}, include_str!({page:?})),");
+    }
+    code.push_str("]\n");
+    let out = std::env::var("OUT_DIR").unwrap_or_default();
+    if let Err(error) = std::fs::write(Path::new(&out).join("rule_pages.rs"), code) {
+        println!("cargo::error=cannot write the list of rule pages: {error}");
+    }
+}

@@ -1,0 +1,319 @@
+//! The native command line. Only this file and its siblings know clap.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Reads the configuration people already have, resolves it completely, and says where every value came from.
+#[derive(Parser, Debug)]
+#[command(name = "purlin", version, disable_help_subcommand = true, max_term_width = 100)]
+#[command(
+    after_help = "Personalities take an original tool's own arguments: garden, helm, metachart, puccini-tosca, skaffold, unfurl."
+)]
+pub struct Cli {
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags that every command takes.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Global {
+    /// Run as if started in DIR.
+    #[arg(short = 'C', long, global = true, value_name = "DIR")]
+    pub chdir: Option<PathBuf>,
+    /// When to use colours.
+    #[arg(long, global = true, value_enum, default_value_t = When::Auto)]
+    pub color: When,
+    /// How problems are printed.
+    #[arg(long, global = true, value_enum, default_value_t = DiagnosticFormat::Human, value_name = "FORMAT")]
+    pub diagnostics: DiagnosticFormat,
+    /// How many threads may work.
+    #[arg(long, global = true, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Change a limit; `purlin limits` lists them.
+    #[arg(long, global = true, value_name = "NAME=N")]
+    pub limit: Vec<String>,
+    /// Seed of random functions, so that a run can be repeated.
+    #[arg(long, global = true, value_name = "N", default_value_t = 0)]
+    pub seed: u64,
+    /// Allow reading below DIR, outside the project.
+    #[arg(long, global = true, value_name = "DIR")]
+    pub allow_path: Vec<PathBuf>,
+    /// Allow connections to HOST.
+    #[arg(long, global = true, value_name = "HOST")]
+    pub allow_net: Vec<String>,
+    /// Allow expressions to run commands.
+    #[arg(long, global = true)]
+    pub allow_exec: bool,
+    /// Allow expressions to write files.
+    #[arg(long, global = true)]
+    pub allow_write: bool,
+    /// Fetch nothing.
+    #[arg(long, global = true)]
+    pub offline: bool,
+}
+
+/// When to do something.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum When {
+    /// On a terminal.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// How problems are printed.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum DiagnosticFormat {
+    /// For people, with the source.
+    #[default]
+    Human,
+    /// A JSON object a line.
+    Json,
+    /// SARIF 2.1.0.
+    Sarif,
+    /// GitHub annotations.
+    Github,
+}
+
+/// What to resolve, and how. One meaning in all dialects.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Target {
+    /// Environment.
+    #[arg(short, long, value_name = "NAME")]
+    pub env: Option<String>,
+    /// Profile to activate; `-NAME` switches one off.
+    #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
+    pub profile: Vec<String>,
+    /// Only this module.
+    #[arg(short, long, value_name = "NAME")]
+    pub module: Vec<String>,
+    /// The configuration file, if it has another name.
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Option<String>,
+    /// Values file of a chart.
+    #[arg(long, value_name = "FILE")]
+    pub values: Vec<String>,
+    /// Set a value of a chart.
+    #[arg(long, value_name = "K=V")]
+    pub set: Vec<String>,
+    /// Set a value of a chart as text.
+    #[arg(long, value_name = "K=V")]
+    pub set_string: Vec<String>,
+    /// Set a value of a chart from JSON.
+    #[arg(long, value_name = "K=JSON")]
+    pub set_json: Vec<String>,
+    /// Set a variable.
+    #[arg(long, value_name = "K=V")]
+    pub var: Vec<String>,
+    /// Read variables from a file.
+    #[arg(long, value_name = "FILE")]
+    pub var_file: Vec<String>,
+    /// Read secrets from a file.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Vec<String>,
+    /// Set an input.
+    #[arg(long, value_name = "K=V")]
+    pub input: Vec<String>,
+    /// Read inputs from a file.
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Vec<String>,
+    /// Namespace.
+    #[arg(short, long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// Release name of a chart.
+    #[arg(long, value_name = "NAME")]
+    pub release_name: Option<String>,
+}
+
+/// Data formats.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DataFormat {
+    /// YAML.
+    Yaml,
+    /// JSON.
+    Json,
+}
+
+/// Formats of a graph.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphOutput {
+    /// A list.
+    Text,
+    /// Graphviz.
+    Dot,
+    /// Mermaid.
+    Mermaid,
+    /// A picture.
+    Svg,
+    /// JSON.
+    Json,
+}
+
+/// Formats of an answer to a person or a program.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerFormat {
+    /// For people.
+    Text,
+    /// JSON.
+    Json,
+}
+
+/// What to do.
+#[derive(Subcommand, Debug)]
+pub enum Command {
+    /// Read and resolve everything and print all problems; change nothing, run nothing.
+    Check {
+        /// Folder or file.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        #[command(flatten)]
+        target: Target,
+        /// Print a summary for programs.
+        #[arg(short, long, value_enum)]
+        output: Option<AnswerFormat>,
+    },
+    /// Print the fully resolved configuration.
+    Resolve {
+        /// Folder or file.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        /// Only these nodes.
+        nodes: Vec<String>,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = DataFormat::Yaml)]
+        output: DataFormat,
+        /// Write to PATH instead of stdout.
+        #[arg(long, value_name = "PATH")]
+        out: Option<PathBuf>,
+        /// Show secrets.
+        #[arg(long)]
+        reveal: bool,
+    },
+    /// Print Kubernetes manifests.
+    Render {
+        /// Folder or file.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        /// Only these nodes.
+        nodes: Vec<String>,
+        #[command(flatten)]
+        target: Target,
+        /// Write to PATH instead of stdout.
+        #[arg(long, value_name = "PATH")]
+        out: Option<PathBuf>,
+        /// Show secrets.
+        #[arg(long)]
+        reveal: bool,
+    },
+    /// Print the graph.
+    Graph {
+        /// Folder or file.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = GraphOutput::Text)]
+        output: GraphOutput,
+        /// Write to PATH instead of stdout.
+        #[arg(long, value_name = "PATH")]
+        out: Option<PathBuf>,
+    },
+    /// Say where a value comes from, piece by piece.
+    Why {
+        /// The node; left out with `--line`.
+        node: Option<String>,
+        /// The field, as a dotted path; the whole node if left out.
+        field: Option<String>,
+        /// Folder or file of the project.
+        #[arg(long, default_value = ".", value_name = "PATH")]
+        path: PathBuf,
+        /// Which values a line has a part in, as FILE:LINE.
+        #[arg(long, value_name = "FILE:LINE")]
+        line: Option<String>,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+        output: AnswerFormat,
+    },
+    /// Compare two environments, profiles, variable sets or paths, each difference with its cause.
+    Diff {
+        /// Folder or file.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        /// The other side's folder or file, if it is another.
+        #[arg(long, value_name = "PATH")]
+        to_path: Option<PathBuf>,
+        /// The other side's environment.
+        #[arg(long, value_name = "NAME")]
+        to_env: Option<String>,
+        /// The other side's profile.
+        #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+        to_profile: Vec<String>,
+        /// A variable of the other side.
+        #[arg(long, value_name = "K=V")]
+        to_var: Vec<String>,
+        /// A values file of the other side.
+        #[arg(long, value_name = "FILE")]
+        to_values: Vec<String>,
+        /// A value of the other side.
+        #[arg(long, value_name = "K=V")]
+        to_set: Vec<String>,
+        /// An input of the other side.
+        #[arg(long, value_name = "K=V")]
+        to_input: Vec<String>,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+        output: AnswerFormat,
+    },
+    /// Evaluate an expression of the project's own dialect.
+    Eval {
+        /// The expression.
+        expression: String,
+        /// Folder or file of the project.
+        #[arg(long, default_value = ".", value_name = "PATH")]
+        path: PathBuf,
+        /// The node or instance to evaluate it on.
+        #[arg(long, value_name = "NODE")]
+        on: Option<String>,
+        /// Print every step.
+        #[arg(long)]
+        trace: bool,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = DataFormat::Yaml)]
+        output: DataFormat,
+        /// Show secrets.
+        #[arg(long)]
+        reveal: bool,
+    },
+    /// Show the page of a rule; without one, the list of rules.
+    Explain {
+        /// The rule's name.
+        rule: Option<String>,
+    },
+    /// List all limits.
+    Limits,
+    /// Print a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page.
+    Man,
+    /// Print the version.
+    Version,
+}

@@ -1,0 +1,31 @@
+//! `purlin eval`.
+
+use super::Context;
+use super::resolve::{data_text, secrets};
+use crate::args::{DataFormat, Target};
+use crate::invocation::Exit;
+use purlin_model::Question;
+use std::path::Path;
+
+pub(super) fn run(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    question: &Question,
+    target: &Target,
+    format: DataFormat,
+    reveal: bool,
+) -> Result<Exit, Exit> {
+    let (session, request) = cx.open(path, target, &[])?;
+    let answer = purlin_compiler::eval(&session, &request, question);
+    for step in answer.iter().flat_map(|answer| &answer.trace) {
+        let _ = writeln!(cx.invocation.stderr, "{step}");
+    }
+    match (cx.report(&session), answer) {
+        (Exit::Ok, Some(answer)) => {
+            let text = data_text(&answer.value, format, secrets(reveal)).map_err(|error| cx.too_long(error))?;
+            Ok(cx.print(&text, None))
+        }
+        (Exit::Ok, None) => Ok(Exit::Invalid),
+        (exit, _) => Ok(exit),
+    }
+}

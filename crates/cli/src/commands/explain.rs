@@ -1,0 +1,23 @@
+//! `purlin explain`: the page of a rule, or the list of rules.
+
+use super::Context;
+use crate::invocation::Exit;
+use purlin_compiler::all_rules;
+use purlin_syntax::suggest;
+
+/// The pages, embedded so that they fit the program that reports the rules.
+const PAGES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/rule_pages.rs"));
+
+pub(super) fn run(cx: &mut Context<'_, '_>, rule: Option<&str>) -> Exit {
+    let rules = all_rules();
+    let Some(name) = rule else {
+        let list: String = rules.iter().map(|rule| format!("{:<28} {}\n", rule.name, rule.summary)).collect();
+        return cx.print(&list, None);
+    };
+    if let Some((_, page)) = PAGES.iter().find(|(page, _)| *page == name) {
+        return cx.print(page, None);
+    }
+    let hint = suggest::did_you_mean(name, rules.iter().map(|rule| rule.name));
+    let hint = hint.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
+    cx.usage(&format!("there is no rule `{name}`; {hint}"))
+}

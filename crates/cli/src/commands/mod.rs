@@ -1,0 +1,120 @@
+//! The native commands, one file each.
+
+mod check;
+mod diff;
+mod eval;
+mod explain;
+mod graph;
+mod resolve;
+mod why;
+
+use crate::args::{Cli, Command};
+use crate::invocation::{Exit, Invocation};
+use crate::project::{self, Setup, open_session};
+use crate::report::{Style, report};
+use clap::CommandFactory;
+use purlin_model::Request;
+use purlin_value::Session;
+use std::path::Path;
+
+/// What every command that resolves something has at hand.
+pub(crate) struct Context<'i, 'io> {
+    pub invocation: &'i mut Invocation<'io>,
+    pub global: crate::args::Global,
+    pub style: Style,
+}
+
+impl Context<'_, '_> {
+    /// A session on a path, and the request of the target flags.
+    fn open(
+        &mut self,
+        path: &Path,
+        target: &crate::args::Target,
+        nodes: &[String],
+    ) -> Result<(Session, Request), Exit> {
+        let setup = Setup::from_flags(path, &self.global).map_err(|message| self.usage(&message))?;
+        let (session, relative) = open_session(self.invocation, &setup)?;
+        let request = project::request(relative, target, nodes).map_err(|message| self.usage(&message))?;
+        Ok((session, request))
+    }
+
+    fn usage(&mut self, message: &str) -> Exit {
+        let _ = writeln!(self.invocation.stderr, "error: {message}");
+        Exit::Usage
+    }
+
+    fn report(&mut self, session: &Session) -> Exit {
+        report(self.invocation, session, self.style)
+    }
+
+    /// Prints data to stdout or to a file.
+    fn print(&mut self, text: &str, out: Option<&Path>) -> Exit {
+        let written = match out {
+            Some(path) => crate::disk::write_atomically(&self.invocation.cwd.join(path), text.as_bytes()),
+            None => self.invocation.stdout.write_all(text.as_bytes()),
+        };
+        match written {
+            Ok(()) => Exit::Ok,
+            // Whoever reads has seen enough.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Exit::Ok,
+            Err(error) => {
+                let _ = writeln!(self.invocation.stderr, "error: cannot write: {error}");
+                Exit::Io
+            }
+        }
+    }
+}
+
+pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
+    let style = Style::new(invocation, &cli.global);
+    let mut cx = Context { invocation, global: cli.global, style };
+    let done = match cli.command {
+        Command::Check { path, target, output } => check::run(&mut cx, &path, &target, output),
+        Command::Resolve { path, nodes, target, output, out, reveal } => {
+            resolve::resolve(&mut cx, &path, &nodes, &target, output, out.as_deref(), reveal)
+        }
+        Command::Render { path, nodes, target, out, reveal } => {
+            resolve::render(&mut cx, &path, &nodes, &target, out.as_deref(), reveal)
+        }
+        Command::Graph { path, target, output, out } => graph::run(&mut cx, &path, &target, output, out.as_deref()),
+        Command::Why { node, field, path, line, target, output } => {
+            why::run(&mut cx, &path, &why::Asked { node, field, line }, &target, output)
+        }
+        Command::Diff { path, to_path, to_env, to_profile, to_var, to_values, to_set, to_input, target, output } => {
+            let other = diff::Other { to_path, to_env, to_profile, to_var, to_values, to_set, to_input };
+            diff::run(&mut cx, &path, &other, &target, output)
+        }
+        Command::Eval { expression, path, on, trace, target, output, reveal } => {
+            let question = purlin_model::Question { expression, on, trace };
+            eval::run(&mut cx, &path, &question, &target, output, reveal)
+        }
+        Command::Explain { rule } => Ok(explain::run(&mut cx, rule.as_deref())),
+        Command::Limits => Ok(limits(&mut cx)),
+        Command::Completions { shell } => Ok(completions(&mut cx, shell)),
+        Command::Man => Ok(man(&mut cx)),
+        Command::Version => Ok(cx.print(&format!("purlin {}\n", env!("CARGO_PKG_VERSION")), None)),
+    };
+    done.unwrap_or_else(|exit| exit)
+}
+
+fn limits(cx: &mut Context<'_, '_>) -> Exit {
+    let mut text = String::new();
+    for limit in purlin_syntax::Limits::default().list() {
+        text.push_str(&format!("{:<20} {:>12}  {}\n", limit.name, limit.default, limit.summary));
+    }
+    cx.print(&text, None)
+}
+
+fn completions(cx: &mut Context<'_, '_>, shell: clap_complete::Shell) -> Exit {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "purlin", &mut script);
+    cx.print(&String::from_utf8_lossy(&script), None)
+}
+
+fn man(cx: &mut Context<'_, '_>) -> Exit {
+    let mut page = Vec::new();
+    match clap_mangen::Man::new(Cli::command()).render(&mut page) {
+        Ok(()) => cx.print(&String::from_utf8_lossy(&page), None),
+        Err(_) => Exit::Io,
+    }
+}

@@ -1,0 +1,111 @@
+//! `purlin resolve` and `purlin render`: the resolved configuration, and the manifests.
+
+use super::Context;
+use crate::args::{DataFormat, Target};
+use crate::invocation::Exit;
+use purlin_compiler::{Compiled, compile, resolved_value};
+use purlin_model::Resolved;
+use purlin_syntax::write::{JsonLayout, WriteError};
+use purlin_syntax::{Diagnostic, suggest};
+use purlin_value::emit::{to_json, to_yaml};
+use purlin_value::{Secrets, Session, Value};
+use std::path::Path;
+
+pub(super) fn resolve(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    nodes: &[String],
+    target: &Target,
+    format: DataFormat,
+    out: Option<&Path>,
+    reveal: bool,
+) -> Result<Exit, Exit> {
+    let (session, compiled) = compile_or_report(cx, path, nodes, target)?;
+    let value = resolved_value(&session, &compiled.resolved);
+    let text = data_text(&value, format, secrets(reveal)).map_err(|error| cx.too_long(error))?;
+    Ok(cx.print(&text, out))
+}
+
+/// Resolves and prints all problems; nothing goes to stdout if there is an error.
+pub(super) fn compile_or_report(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    nodes: &[String],
+    target: &Target,
+) -> Result<(Session, Compiled), Exit> {
+    let (session, request) = cx.open(path, target, nodes)?;
+    let compiled = compile(&session, &request).map(|mut compiled| {
+        keep_nodes(&session, &mut compiled.resolved, nodes);
+        compiled
+    });
+    match (cx.report(&session), compiled) {
+        (Exit::Ok, Some(compiled)) => Ok((session, compiled)),
+        (Exit::Ok, None) => Err(Exit::Invalid),
+        (exit, _) => Err(exit),
+    }
+}
+
+fn keep_nodes(session: &Session, resolved: &mut Resolved, wanted: &[String]) {
+    if wanted.is_empty() {
+        return;
+    }
+    for name in wanted {
+        if resolved.node(name).is_none() {
+            session.sink.push(unknown_node(resolved, name));
+        }
+    }
+    resolved.nodes.retain(|node| wanted.iter().any(|name| node.id == name.as_str()));
+}
+
+pub(super) fn unknown_node(resolved: &Resolved, name: &str) -> Diagnostic {
+    let hint = suggest::did_you_mean(name, resolved.nodes.iter().map(|node| node.id.as_str()));
+    let message = format!("there is no node `{name}` in this project");
+    Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).maybe_hint(hint)
+}
+
+pub(super) fn secrets(reveal: bool) -> Secrets {
+    if reveal { Secrets::Reveal } else { Secrets::Hide }
+}
+
+pub(super) fn data_text(value: &Value, format: DataFormat, secrets: Secrets) -> Result<String, WriteError> {
+    match format {
+        DataFormat::Yaml => to_yaml(value, secrets),
+        DataFormat::Json => to_json(value, secrets, JsonLayout::Pretty).map(|text| text + "\n"),
+    }
+}
+
+impl Context<'_, '_> {
+    pub(super) fn too_long(&mut self, _error: WriteError) -> Exit {
+        let _ = writeln!(self.invocation.stderr, "error[limit-output-size]: the result is larger than allowed");
+        Exit::Limit
+    }
+}
+
+pub(super) fn render(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    nodes: &[String],
+    target: &Target,
+    out: Option<&Path>,
+    reveal: bool,
+) -> Result<Exit, Exit> {
+    let (_session, compiled) = compile_or_report(cx, path, nodes, target)?;
+    if compiled.resolved.manifests.is_empty() {
+        return Err(cx.usage(&format!("a {} project has no manifests to render", compiled.dialect.name)));
+    }
+    let mut text = String::new();
+    for manifest in &compiled.resolved.manifests {
+        let has_secret = manifest.value.is_tainted_deep();
+        let body = match &manifest.text {
+            Some(body) if reveal || !has_secret => body.to_string(),
+            _ => to_yaml(&manifest.value, secrets(reveal)).map_err(|error| cx.too_long(error))?,
+        };
+        text.push_str("---\n");
+        if !manifest.source.is_empty() {
+            text.push_str(&format!("# Source: {}\n", manifest.source));
+        }
+        text.push_str(body.trim_end_matches('\n'));
+        text.push('\n');
+    }
+    Ok(cx.print(&text, out))
+}

@@ -1,0 +1,145 @@
+//! `purlin why`: where a value comes from; and, with `--line`, what a line has a part in.
+
+use super::Context;
+use super::resolve::{compile_or_report, unknown_node};
+use crate::args::{AnswerFormat, Target};
+use crate::invocation::Exit;
+use purlin_compiler::{Why, WhyPiece, affects, affects_value, origin_text, why, why_value};
+use purlin_syntax::write::JsonLayout;
+use purlin_syntax::{Diagnostic, suggest};
+use purlin_value::emit::to_json;
+use purlin_value::{Data, Secrets, Value};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What was asked.
+pub(super) struct Asked {
+    pub node: Option<String>,
+    pub field: Option<String>,
+    pub line: Option<String>,
+}
+
+pub(super) fn run(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    asked: &Asked,
+    target: &Target,
+    output: AnswerFormat,
+) -> Result<Exit, Exit> {
+    if let Some(line) = &asked.line {
+        return reverse(cx, path, line, target, output);
+    }
+    let Some(name) = &asked.node else { return Err(cx.usage("`why` needs a node, or `--line FILE:LINE`")) };
+    let (session, compiled) = compile_or_report(cx, path, &[], target)?;
+    let Some(node) = compiled.resolved.node(name) else {
+        session.sink.push(unknown_node(&compiled.resolved, name));
+        return Ok(cx.report(&session));
+    };
+    let field = asked.field.clone().unwrap_or_default();
+    let Some(value) = node.resolved.at(&field) else {
+        session.sink.push(unknown_field(&node.resolved, name, &field));
+        return Ok(cx.report(&session));
+    };
+    let found = why(&session, value);
+    let text = match output {
+        AnswerFormat::Json => {
+            let value = why_value(name, &field, &found);
+            to_json(&value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| cx.too_long(error))? + "\n"
+        }
+        AnswerFormat::Text if value.is_collection() => leaves(&session, &field, value),
+        AnswerFormat::Text => told(&format!("{name} {field}"), &found),
+    };
+    Ok(cx.print(&text, None))
+}
+
+fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
+    let message = format!("`{node}` has no field `{field}`");
+    // The longest part of the path that exists tells where the names to suggest are.
+    let cuts =
+        field.rmatch_indices('.').map(|(at, _)| (field.get(..at).unwrap_or(""), field.get(at + 1..).unwrap_or("")));
+    let deepest = cuts.filter_map(|(above, last)| Some((value.at(above)?, last))).next();
+    let (known, rest) = deepest.unwrap_or((value, field.split('.').next().unwrap_or("")));
+    let names: Vec<&str> = known.as_map().map(|map| map.keys().map(|key| key.as_str()).collect()).unwrap_or_default();
+    let hint = suggest::did_you_mean(rest, names.iter().copied()).or_else(|| {
+        let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
+        (!shown.is_empty()).then(|| format!("there are {}", shown.join(", ")))
+    });
+    Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_FIELD, message).maybe_hint(hint)
+}
+
+/// Every scalar below a value with its place, a line each.
+fn leaves(session: &purlin_value::Session, field: &str, value: &Value) -> String {
+    let mut out = String::new();
+    let mut stack = vec![(field.to_owned(), value)];
+    while let Some((path, value)) = stack.pop() {
+        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
+        match &value.data {
+            Data::Map(map) if !map.is_empty() => stack.extend(map.iter().rev().map(|(key, value)| (below(key), value))),
+            Data::List(list) if !list.is_empty() => {
+                stack.extend(list.iter().enumerate().rev().map(|(at, value)| (below(&at.to_string()), value)));
+            }
+            _ => {
+                let found = why(session, value);
+                let causes: Vec<String> =
+                    found.pieces.iter().map(|piece| origin_text(&piece.cause)).filter(|t| !t.is_empty()).collect();
+                let _ = writeln!(out, "{path} = {}  ← {}", shown(value), causes.join(", "));
+            }
+        }
+    }
+    out
+}
+
+fn shown(value: &Value) -> String {
+    let text = to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
+    if text.chars().count() > 80 { text.chars().take(77).chain("…".chars()).collect() } else { text }
+}
+
+fn told(what: &str, why: &Why) -> String {
+    let mut out = format!("{what} = {}\n", shown(&why.value));
+    for piece in &why.pieces {
+        tell_piece(&mut out, piece, why.pieces.len() > 1);
+    }
+    out
+}
+
+fn tell_piece(out: &mut String, piece: &WhyPiece, several: bool) {
+    let from = origin_text(&piece.cause);
+    let from = if from.is_empty() { "computed".to_owned() } else { from };
+    match &piece.text {
+        Some(text) if several => {
+            let text = to_json(&Value::from(text.as_str()), Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
+            let _ = writeln!(out, "  {text} from {from}");
+        }
+        _ => {
+            let _ = writeln!(out, "  from {from}");
+        }
+    }
+    for step in &piece.through {
+        let place = step.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+        let _ = writeln!(out, "    through {}{place}", step.text);
+    }
+    for lost in &piece.overrode {
+        let _ = writeln!(out, "    overriding {}", origin_text(lost));
+    }
+}
+
+fn reverse(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    line: &str,
+    target: &Target,
+    output: AnswerFormat,
+) -> Result<Exit, Exit> {
+    let parsed = line.rsplit_once(':').and_then(|(file, number)| Some((file, number.parse::<u32>().ok()?)));
+    let Some((file, number)) = parsed else { return Err(cx.usage(&format!("`--line {line}` is not FILE:LINE"))) };
+    let (session, compiled) = compile_or_report(cx, path, &[], target)?;
+    let found = affects(&session, &compiled.resolved, file, number);
+    let text = match output {
+        AnswerFormat::Json => {
+            let value = affects_value(file, number, &found);
+            to_json(&value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| cx.too_long(error))? + "\n"
+        }
+        AnswerFormat::Text => found.iter().map(|affected| format!("{} {}\n", affected.node, affected.field)).collect(),
+    };
+    Ok(cx.print(&text, None))
+}

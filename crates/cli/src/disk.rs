@@ -1,0 +1,429 @@
+//! The world on disk.
+//!
+//! One resolver for all paths: the root (the repository, or the folder that was named) and what the user allowed,
+//! nothing else. Links are followed first and judged by where they lead.
+
+use crate::fetch::Fetcher;
+use purlin_value::path;
+use purlin_value::world::{
+    Command, Entry, Fetched, FileKind, Moment, Output, Overlay, Remote, Stat, World, WorldError,
+};
+use std::collections::{BTreeMap, HashMap};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// What the user allowed on the command line.
+#[derive(Clone, Debug, Default)]
+pub struct Permissions {
+    /// `--allow-path DIR`
+    pub paths: Vec<PathBuf>,
+    /// `--allow-net HOST`
+    pub hosts: Vec<String>,
+    /// `--allow-exec`
+    pub exec: bool,
+    /// `--allow-write`
+    pub write: bool,
+    /// `--offline`: nothing is fetched, whatever else is allowed.
+    pub offline: bool,
+}
+
+/// The world of one run of the program.
+pub struct DiskWorld {
+    root: PathBuf,
+    root_text: String,
+    here: String,
+    env: BTreeMap<String, String>,
+    permissions: Permissions,
+    overlay: Overlay,
+    fetcher: Fetcher,
+    now: Moment,
+    seed: u64,
+    max_file: u64,
+    /// Folders that were followed to where they really are.
+    folders: RwLock<HashMap<PathBuf, PathBuf>>,
+}
+
+/// What a world is made from.
+pub struct DiskSettings {
+    /// The folder that bounds the project.
+    pub root: PathBuf,
+    /// Where the user stands.
+    pub cwd: PathBuf,
+    /// The environment.
+    pub env: BTreeMap<String, String>,
+    /// What is allowed.
+    pub permissions: Permissions,
+    /// The clock reading of this run.
+    pub now: Moment,
+    /// The seed of this run.
+    pub seed: u64,
+    /// The largest file that is read.
+    pub max_file: u64,
+}
+
+impl DiskWorld {
+    /// A world.
+    pub fn new(settings: DiskSettings) -> std::io::Result<Self> {
+        let root = settings.root.canonicalize()?;
+        let cwd = settings.cwd.canonicalize().unwrap_or(settings.cwd);
+        let root_text = root.to_string_lossy().into_owned();
+        let here =
+            cwd.strip_prefix(&root).map_or_else(|_| ".".to_owned(), |rest| path::normalize(&rest.to_string_lossy()));
+        let allowed = |folder: &PathBuf| cwd.join(folder).canonicalize().unwrap_or_else(|_| cwd.join(folder));
+        let mut permissions = settings.permissions;
+        permissions.paths = permissions.paths.iter().map(allowed).collect();
+        let fetcher = Fetcher::new(root.clone(), &settings.env, &permissions);
+        Ok(DiskWorld {
+            root,
+            root_text,
+            here,
+            env: settings.env,
+            permissions,
+            overlay: Overlay::default(),
+            fetcher,
+            now: settings.now,
+            seed: settings.seed,
+            max_file: settings.max_file,
+            folders: RwLock::default(),
+        })
+    }
+
+    /// The path on disk, judged by where it really leads.
+    fn locate(&self, path: &str) -> Result<PathBuf, WorldError> {
+        if path.contains('\0') {
+            return Err(WorldError::Failed("a path cannot hold a NUL character".to_owned()));
+        }
+        let full = if path::is_absolute(path) {
+            PathBuf::from(path::normalize(path))
+        } else {
+            self.root.join(path::normalize(path))
+        };
+        // What does not lead to a place that is allowed even by its name is refused before the disk is asked, so
+        // that nobody learns from the answer what is there.
+        let named = lexical(&full);
+        if !self.is_allowed(&named) {
+            return Err(denied());
+        }
+        let real = self.follow(&named)?;
+        if self.is_allowed(&real) { Ok(real) } else { Err(denied()) }
+    }
+
+    fn is_allowed(&self, full: &Path) -> bool {
+        full.starts_with(&self.root)
+            || self.permissions.paths.iter().any(|folder| full.starts_with(folder))
+            || self.fetcher.cache().is_some_and(|cache| full.starts_with(cache))
+    }
+
+    /// Follows links. The folder's answer is remembered: files of one folder are asked for together.
+    fn follow(&self, full: &Path) -> Result<PathBuf, WorldError> {
+        let is_link = match full.symlink_metadata() {
+            Ok(metadata) => metadata.file_type().is_symlink(),
+            Err(error) => return Err(failure(&error)),
+        };
+        let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else { return Ok(full.to_owned()) };
+        if is_link {
+            return full.canonicalize().map_err(|error| failure(&error));
+        }
+        let known = self.folders.read().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+        let real = match known {
+            Some(real) => real,
+            None => {
+                let real = folder.canonicalize().map_err(|error| failure(&error))?;
+                self.folders.write().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), real.clone());
+                real
+            }
+        };
+        Ok(real.join(name))
+    }
+
+    fn overlay_key(&self, path: &str) -> String {
+        let normal = path::normalize(path);
+        match normal.strip_prefix(&self.root_text).map(|rest| rest.trim_start_matches('/')) {
+            Some(rest) => path::normalize(rest),
+            None => normal,
+        }
+    }
+
+    fn may_write(&self, path: &str) -> Result<PathBuf, WorldError> {
+        let full = if path::is_absolute(path) {
+            PathBuf::from(path::normalize(path))
+        } else {
+            self.root.join(path::normalize(path))
+        };
+        let folder = full.parent().unwrap_or(&self.root);
+        let real = folder.canonicalize().unwrap_or_else(|_| lexical(folder));
+        if self.is_allowed(&real) { Ok(full) } else { Err(denied()) }
+    }
+}
+
+/// The path without `.` and `..`, by its text alone.
+fn lexical(full: &Path) -> PathBuf {
+    PathBuf::from(path::normalize(&full.to_string_lossy()))
+}
+
+fn denied() -> WorldError {
+    WorldError::Denied("it lies outside the project; allow it with `--allow-path DIR`".to_owned())
+}
+
+fn failure(error: &std::io::Error) -> WorldError {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => WorldError::NotFound,
+        std::io::ErrorKind::NotADirectory => WorldError::NotFound,
+        _ => WorldError::Failed(error.to_string()),
+    }
+}
+
+impl World for DiskWorld {
+    fn root(&self) -> &str {
+        &self.root_text
+    }
+
+    fn here(&self) -> &str {
+        &self.here
+    }
+
+    fn read(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
+        if let Some(bytes) = self.overlay.read(&self.overlay_key(path)) {
+            return Ok(bytes);
+        }
+        let full = self.locate(path)?;
+        let mut file = std::fs::File::open(&full).map_err(|error| failure(&error))?;
+        let metadata = file.metadata().map_err(|error| failure(&error))?;
+        if metadata.is_dir() {
+            return Err(WorldError::WrongKind("a folder, not a file"));
+        }
+        if !metadata.is_file() {
+            return Err(WorldError::WrongKind("not a regular file"));
+        }
+        if metadata.len() > self.max_file {
+            return Err(WorldError::TooLarge(format!(
+                "has {} bytes, more than the {} allowed",
+                metadata.len(),
+                self.max_file
+            )));
+        }
+        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
+        // A file may grow while it is read; it is never read beyond the limit.
+        let read =
+            Read::by_ref(&mut file).take(self.max_file + 1).read_to_end(&mut bytes).map_err(|error| failure(&error))?;
+        if read as u64 > self.max_file {
+            return Err(WorldError::TooLarge(format!("has more than the {} bytes allowed", self.max_file)));
+        }
+        Ok(bytes.into())
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError> {
+        let full = self.locate(path)?;
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(&full).map_err(|error| failure(&error))? {
+            let entry = entry.map_err(|error| failure(&error))?;
+            let kind = match entry.file_type() {
+                Ok(kind) if kind.is_symlink() => FileKind::Link,
+                Ok(kind) if kind.is_dir() => FileKind::Folder,
+                _ => FileKind::File,
+            };
+            found.push(Entry { name: entry.file_name().to_string_lossy().into_owned(), kind });
+        }
+        for entry in self.overlay.names(&self.overlay_key(path)) {
+            if !found.iter().any(|known| known.name == entry.name) {
+                found.push(entry);
+            }
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Ok(found)
+    }
+
+    fn stat(&self, path: &str) -> Result<Stat, WorldError> {
+        if let Some(bytes) = self.overlay.read(&self.overlay_key(path)) {
+            return Ok(Stat { kind: FileKind::File, size: bytes.len() as u64, executable: false });
+        }
+        let metadata = self.locate(path)?.metadata().map_err(|error| failure(&error))?;
+        let kind = if metadata.is_dir() { FileKind::Folder } else { FileKind::File };
+        Ok(Stat { kind, size: metadata.len(), executable: is_executable(&metadata) })
+    }
+
+    fn read_link(&self, path: &str) -> Result<String, WorldError> {
+        let full = if path::is_absolute(path) { PathBuf::from(path) } else { self.root.join(path::normalize(path)) };
+        if !self.is_allowed(&lexical(&full)) {
+            return Err(denied());
+        }
+        let target = full.read_link().map_err(|error| failure(&error))?;
+        Ok(target.to_string_lossy().into_owned())
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.env.get(name).cloned()
+    }
+
+    fn env_all(&self) -> Vec<(String, String)> {
+        self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    }
+
+    fn now(&self) -> Moment {
+        self.now
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn run(&self, command: &Command) -> Result<Output, WorldError> {
+        if !self.permissions.exec {
+            return Err(WorldError::Denied("running commands needs `--allow-exec`".to_owned()));
+        }
+        run_command(command, &self.root.join(path::normalize(&command.folder)))
+    }
+
+    fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError> {
+        self.fetcher.fetch(remote)
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {
+        let full = self.may_write(path)?;
+        if !self.permissions.write {
+            self.overlay.write(&self.overlay_key(path), bytes);
+            return Ok(());
+        }
+        write_atomically(&full, bytes).map_err(|error| failure(&error))
+    }
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &std::fs::Metadata) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_metadata: &std::fs::Metadata) -> bool {
+    false
+}
+
+/// Writes a file so that it is there whole or not at all.
+pub fn write_atomically(full: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    let folder = full.parent().unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    let name = full.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
+    let written = (|| {
+        let mut file = std::fs::File::create(&temporary)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        std::fs::rename(&temporary, full)
+    })();
+    if written.is_err() {
+        // Nothing to be done if this fails too; the first error is the one that matters.
+        let _ = std::fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn run_command(command: &Command, folder: &Path) -> Result<Output, WorldError> {
+    let Some((program, arguments)) = command.argv.split_first() else {
+        return Err(WorldError::Failed("there is no command to run".to_owned()));
+    };
+    let mut child = std::process::Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .envs(command.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(folder)
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .map_err(|error| failure(&error))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        let bytes = command.stdin.clone();
+        // A process that answers before it has read everything must not block us.
+        std::thread::spawn(move || {
+            let _ = stdin.write_all(&bytes);
+        });
+    }
+    let output = child.wait_with_output().map_err(|error| failure(&error))?;
+    Ok(Output { code: output.status.code().unwrap_or(-1), stdout: output.stdout, stderr: output.stderr })
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used)]
+    use super::*;
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("purlin-disk-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(folder.join("project/sub")).unwrap();
+        std::fs::write(folder.join("project/a.yaml"), "a: 1\n").unwrap();
+        std::fs::write(folder.join("outside.yaml"), "secret: 1\n").unwrap();
+        folder
+    }
+
+    fn world(root: PathBuf, permissions: Permissions) -> DiskWorld {
+        let settings = DiskSettings {
+            cwd: root.clone(),
+            root,
+            env: BTreeMap::new(),
+            permissions,
+            now: Moment(0),
+            seed: 0,
+            max_file: 1_000,
+        };
+        DiskWorld::new(settings).unwrap()
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_outside_is_read() {
+        let base = scratch("outside");
+        let root = base.join("project");
+        std::os::unix::fs::symlink(base.join("outside.yaml"), root.join("link.yaml")).unwrap();
+        std::os::unix::fs::symlink(&base, root.join("up")).unwrap();
+        let world = world(root.clone(), Permissions::default());
+        assert!(world.read("a.yaml").is_ok());
+        assert!(world.read("sub/../a.yaml").is_ok());
+        let full = base.join("outside.yaml").to_string_lossy().into_owned();
+        for path in [
+            "../outside.yaml",
+            "sub/../../outside.yaml",
+            "link.yaml",
+            "up/outside.yaml",
+            full.as_str(),
+            "/etc/passwd",
+            "/dev/zero",
+            "a\0.yaml",
+        ] {
+            assert!(matches!(world.read(path), Err(WorldError::Denied(_) | WorldError::Failed(_))), "{path:?}");
+            assert!(world.list(path).is_err() && world.stat(path).is_err(), "{path:?}");
+        }
+        let open = super::tests::world(root, Permissions { paths: vec![base.clone()], ..Permissions::default() });
+        assert!(open.read("link.yaml").is_ok() && open.read("../outside.yaml").is_ok());
+        std::fs::remove_dir_all(base).unwrap();
+    }
+
+    #[test]
+    fn writes_stay_in_the_overlay_unless_allowed() {
+        let base = scratch("writes");
+        let root = base.join("project");
+        let closed = world(root.clone(), Permissions::default());
+        closed.write("sub/new.txt", b"x").unwrap();
+        assert_eq!(&*closed.read("sub/new.txt").unwrap(), b"x");
+        assert!(!root.join("sub/new.txt").exists());
+        assert!(closed.write("../new.txt", b"x").is_err());
+        let open = world(root.clone(), Permissions { write: true, ..Permissions::default() });
+        open.write("sub/new.txt", b"y").unwrap();
+        assert_eq!(std::fs::read(root.join("sub/new.txt")).unwrap(), b"y");
+        std::fs::remove_dir_all(base).unwrap();
+    }
+
+    #[test]
+    fn large_files_and_commands_are_refused() {
+        let base = scratch("large");
+        let root = base.join("project");
+        std::fs::write(root.join("big.yaml"), vec![b'a'; 2_000]).unwrap();
+        let world = world(root, Permissions::default());
+        assert!(matches!(world.read("big.yaml"), Err(WorldError::TooLarge(_))));
+        let command = Command { argv: vec!["true".to_owned()], ..Command::default() };
+        assert!(matches!(world.run(&command), Err(WorldError::Denied(_))));
+        std::fs::remove_dir_all(base).unwrap();
+    }
+}

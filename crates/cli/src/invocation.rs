@@ -1,0 +1,55 @@
+//! One run of the program: arguments, surroundings and streams, all handed in, so that tests call it in process.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Everything a run needs from outside.
+pub struct Invocation<'io> {
+    /// Arguments without the program's name.
+    pub args: Vec<String>,
+    /// The folder the user stands in.
+    pub cwd: PathBuf,
+    /// The environment.
+    pub env: BTreeMap<String, String>,
+    /// Data.
+    pub stdout: &'io mut (dyn Write + Send),
+    /// Everything else.
+    pub stderr: &'io mut (dyn Write + Send),
+    /// Whether the two are terminals.
+    pub terminal: bool,
+}
+
+/// Exit codes; documented, never changed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exit {
+    /// All is well.
+    Ok,
+    /// The configuration is invalid, or `diff` found differences.
+    Invalid,
+    /// The command line is wrong.
+    Usage,
+    /// A limit was hit.
+    Limit,
+    /// Something was not allowed.
+    Denied,
+    /// Reading or writing failed.
+    Io,
+    /// A code of the tool that a personality stands for.
+    Other(i32),
+}
+
+impl Exit {
+    /// The number.
+    pub fn code(self) -> i32 {
+        match self {
+            Exit::Ok => 0,
+            Exit::Invalid => 1,
+            Exit::Usage => 2,
+            Exit::Limit => 3,
+            Exit::Denied => 4,
+            Exit::Io => 5,
+            Exit::Other(code) => code,
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Personalities: each takes an original tool's own arguments and prints what it would print.
+//!
+//! A personality is a file here and a line in the list.
+
+use crate::invocation::{Exit, Invocation};
+
+/// One personality.
+pub struct Personality {
+    /// The sub-command's name.
+    pub name: &'static str,
+    /// One sentence.
+    pub summary: &'static str,
+    /// Runs it with the arguments after its name.
+    pub run: fn(&mut Invocation<'_>, &[String]) -> Exit,
+}
+
+/// All personalities.
+pub const PERSONALITIES: &[Personality] = &[];

@@ -1,0 +1,144 @@
+//! From the command line to a session and a request.
+
+use crate::args::{Global, Target};
+use crate::disk::{DiskSettings, DiskWorld, Permissions};
+use crate::invocation::{Exit, Invocation};
+use purlin_model::{Request, SetFlag, SetKind};
+use purlin_syntax::Limits;
+use purlin_value::Session;
+use purlin_value::path;
+use purlin_value::world::Moment;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How a session is opened; personalities fill it in their own way.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// Folder or file, as the user named it.
+    pub path: PathBuf,
+    /// What is allowed.
+    pub permissions: Permissions,
+    /// Limits in force.
+    pub limits: Limits,
+    /// Threads; as many as the machine has if `None`.
+    pub threads: Option<usize>,
+    /// Seed of random functions.
+    pub seed: u64,
+}
+
+impl Setup {
+    /// The plainest setup for a path.
+    pub fn of(path: impl Into<PathBuf>) -> Self {
+        Setup {
+            path: path.into(),
+            permissions: Permissions::default(),
+            limits: Limits::default(),
+            threads: None,
+            seed: 0,
+        }
+    }
+
+    /// What the global flags say, or what is wrong with them.
+    pub fn from_flags(path: &Path, global: &Global) -> Result<Self, String> {
+        let mut limits = Limits::default();
+        for text in &global.limit {
+            let parsed = text
+                .split_once('=')
+                .and_then(|(name, value)| Some((name, value.replace('_', "").parse::<u64>().ok()?)));
+            let Some((name, value)) = parsed else { return Err(format!("`--limit {text}` is not NAME=NUMBER")) };
+            if !limits.set(name, value) {
+                let names: Vec<_> = limits.list().iter().map(|limit| limit.name).collect();
+                let hint = purlin_syntax::suggest::did_you_mean(name, names)
+                    .map(|hint| format!("; {hint}"))
+                    .unwrap_or_default();
+                return Err(format!("there is no limit `{name}`{hint}"));
+            }
+        }
+        let permissions = Permissions {
+            paths: global.allow_path.clone(),
+            hosts: global.allow_net.clone(),
+            exec: global.allow_exec,
+            write: global.allow_write,
+            offline: global.offline,
+        };
+        Ok(Setup { path: path.to_owned(), permissions, limits, threads: global.threads, seed: global.seed })
+    }
+}
+
+/// Opens a session on a path. The second part is the path relative to the world's root.
+pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(Session, String), Exit> {
+    let named = invocation.cwd.join(&setup.path);
+    let full = match named.canonicalize() {
+        Ok(full) => full,
+        Err(error) => {
+            let _ = writeln!(invocation.stderr, "error: cannot open `{}`: {error}", setup.path.display());
+            return Err(Exit::Io);
+        }
+    };
+    let folder = if full.is_dir() { full.clone() } else { full.parent().unwrap_or(Path::new("/")).to_owned() };
+    let root = repository_of(&folder);
+    let settings = DiskSettings {
+        root: root.clone(),
+        cwd: invocation.cwd.clone(),
+        env: invocation.env.clone(),
+        permissions: setup.permissions.clone(),
+        now: clock(&invocation.env),
+        seed: setup.seed,
+        max_file: setup.limits.file_bytes,
+    };
+    let world = DiskWorld::new(settings).map_err(|error| {
+        let _ = writeln!(invocation.stderr, "error: cannot open `{}`: {error}", root.display());
+        Exit::Io
+    })?;
+    let threads = setup.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let relative = full.strip_prefix(&root).unwrap_or(Path::new("."));
+    let session = Session::with_limits(Arc::new(world), setup.limits.clone(), threads);
+    Ok((session, path::normalize(&relative.to_string_lossy())))
+}
+
+/// The one clock reading of the run; `SOURCE_DATE_EPOCH` makes it repeatable.
+fn clock(env: &std::collections::BTreeMap<String, String>) -> Moment {
+    if let Some(seconds) = env.get("SOURCE_DATE_EPOCH").and_then(|text| text.parse::<i64>().ok()) {
+        return Moment(i128::from(seconds) * 1_000_000_000);
+    }
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Moment(i128::try_from(since.as_nanos()).unwrap_or(0))
+}
+
+/// The repository a folder lies in, which bounds what may be read; the folder itself if it lies in none.
+fn repository_of(folder: &Path) -> PathBuf {
+    folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(folder).to_owned()
+}
+
+/// The request that the target flags make.
+pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result<Request, String> {
+    let sets = [(SetKind::Typed, &target.set), (SetKind::Text, &target.set_string), (SetKind::Json, &target.set_json)];
+    let sets =
+        sets.into_iter().flat_map(|(kind, texts)| texts.iter().map(move |text| SetFlag { kind, text: text.clone() }));
+    Ok(Request {
+        path,
+        environment: target.env.clone(),
+        profiles: target.profile.clone(),
+        modules: target.module.clone(),
+        file: target.file.clone(),
+        values: target.values.clone(),
+        sets: sets.collect(),
+        vars: pairs("--var", &target.var)?,
+        var_files: target.var_file.clone(),
+        secret_files: target.secret_file.clone(),
+        inputs: pairs("--input", &target.input)?,
+        input_files: target.inputs.clone(),
+        namespace: target.namespace.clone(),
+        extra: target.release_name.iter().map(|name| ("release-name".to_owned(), name.clone())).collect(),
+        nodes: nodes.to_vec(),
+    })
+}
+
+/// `K=V` flags.
+pub(crate) fn pairs(flag: &str, texts: &[String]) -> Result<Vec<(String, String)>, String> {
+    let pair = |text: &String| {
+        let (key, value) = text.split_once('=').ok_or_else(|| format!("`{flag} {text}` is not NAME=VALUE"))?;
+        Ok((key.to_owned(), value.to_owned()))
+    };
+    texts.iter().map(pair).collect()
+}
