@@ -63,12 +63,17 @@ pub struct Source {
     path: Arc<str>,
     text: Arc<str>,
     lines: OnceLock<Vec<u32>>,
+    /// Characters before each block of the text, so that columns in lines of any length cost the same.
+    blocks: OnceLock<Vec<u32>>,
 }
+
+/// Bytes between two entries of [`Source::blocks`].
+const BLOCK: usize = 4096;
 
 impl Source {
     /// A source under an id; [`crate::Sources::reserve`] hands ids out.
     pub fn new(id: FileId, path: impl Into<Arc<str>>, text: impl Into<Arc<str>>) -> Self {
-        Source { id, path: path.into(), text: text.into(), lines: OnceLock::new() }
+        Source { id, path: path.into(), text: text.into(), lines: OnceLock::new(), blocks: OnceLock::new() }
     }
 
     /// The file's id.
@@ -98,14 +103,34 @@ impl Source {
 
     /// Line and column of a byte offset.
     pub fn position(&self, offset: u32) -> Position {
-        let lines = self.line_starts();
-        let line = lines.partition_point(|&start| start <= offset).saturating_sub(1);
-        let start = lines.get(line).copied().unwrap_or(0) as usize;
-        let end = (offset as usize).min(self.text.len());
-        let before = self.text.as_bytes().get(start..end).unwrap_or(&[]);
-        // Counting bytes that begin a character works wherever the offset falls.
-        let column = before.iter().filter(|&&b| b & 0xC0 != 0x80).count();
+        let line = self.line_index(offset);
+        let start = self.line_starts().get(line).copied().unwrap_or(0);
+        let column = self.chars_before(offset).saturating_sub(self.chars_before(start));
         Position { line: clamp(line + 1), column: clamp(column + 1) }
+    }
+
+    /// The first byte of the line that a byte is in.
+    pub fn line_start(&self, offset: u32) -> u32 {
+        self.line_starts().get(self.line_index(offset)).copied().unwrap_or(0)
+    }
+
+    fn line_index(&self, offset: u32) -> usize {
+        self.line_starts().partition_point(|&start| start <= offset).saturating_sub(1)
+    }
+
+    /// How many characters begin before a byte offset.
+    fn chars_before(&self, offset: u32) -> usize {
+        let blocks = self.blocks.get_or_init(|| {
+            let ends = self.text.as_bytes().chunks(BLOCK).scan(0, |total, block| {
+                *total += count_chars(block);
+                Some(clamp(*total))
+            });
+            std::iter::once(0).chain(ends).collect()
+        });
+        let end = (offset as usize).min(self.text.len());
+        let block = end / BLOCK;
+        let rest = self.text.as_bytes().get(block * BLOCK..end).unwrap_or(&[]);
+        blocks.get(block).copied().unwrap_or(0) as usize + count_chars(rest)
     }
 
     /// The text of a line, counted from 1, without its line break.
@@ -125,6 +150,11 @@ impl Source {
     }
 }
 
+/// Counting bytes that begin a character works wherever a slice of the text is cut.
+fn count_chars(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|&&b| b & 0xC0 != 0x80).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,5 +168,15 @@ mod tests {
         assert_eq!(source.position(9), Position { line: 2, column: 3 });
         assert_eq!(source.line(2), Some("bß: c"));
         assert_eq!(source.line(9), None);
+    }
+
+    #[test]
+    fn columns_of_long_lines() {
+        let text = format!("a\n{}x", "é".repeat(10_000));
+        let source = Source::new(FileId(0), "a.yaml", text.as_str());
+        let column = |offset: u32| source.position(offset).column;
+        assert_eq!([column(2), column(4), column(4_096), column(8_194), column(20_002)], [1, 2, 2_048, 4_097, 10_001]);
+        assert_eq!(source.position(u32::MAX), Position { line: 2, column: 10_002 });
+        assert_eq!(source.line_start(9_000), 2);
     }
 }
