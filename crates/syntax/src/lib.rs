@@ -5,6 +5,7 @@
 mod build;
 pub mod diagnostic;
 pub mod limits;
+pub mod print;
 pub mod rules;
 pub mod scalar;
 pub mod source;

@@ -17,7 +17,7 @@ pub enum JsonLayout {
 /// What is escaped and how floats look.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JsonFlavor {
-    /// Only what must be escaped is; floats keep their point (`1.0`).
+    /// Only control characters are escaped, of which terminals know more than JSON does; floats keep their point (`1.0`).
     Plain,
     /// As Go's `json.Marshal`: `<`, `>`, `&` and the line separators are escaped; `1.0` is written `1`.
     Go,
@@ -191,6 +191,7 @@ pub fn quote(text: &str, flavor: JsonFlavor) -> String {
 fn must_escape(c: char, flavor: JsonFlavor) -> bool {
     match c {
         '\0'..='\u{1f}' => true,
+        '\u{7f}'..='\u{9f}' => flavor == JsonFlavor::Plain,
         '<' | '>' | '&' => flavor == JsonFlavor::Go,
         '\u{2028}' | '\u{2029}' => flavor != JsonFlavor::Plain,
         _ => false,
@@ -254,7 +255,7 @@ mod tests {
     fn escapes_by_flavor() {
         let text = "<a>&\u{2028}\"\\\n\t\u{8}\u{1}\u{7f}é";
         let cases = [
-            (JsonFlavor::Plain, "\"<a>&\u{2028}\\\"\\\\\\n\\t\\b\\u0001\u{7f}é\""),
+            (JsonFlavor::Plain, "\"<a>&\u{2028}\\\"\\\\\\n\\t\\b\\u0001\\u007fé\""),
             (JsonFlavor::Go, "\"\\u003ca\\u003e\\u0026\\u2028\\\"\\\\\\n\\t\\b\\u0001\u{7f}é\""),
             (JsonFlavor::GoRaw, "\"<a>&\\u2028\\\"\\\\\\n\\t\\b\\u0001\u{7f}é\""),
         ];

@@ -1,0 +1,188 @@
+//! Printing diagnostics: for people, as JSON lines, as SARIF, as GitHub annotations.
+//!
+//! Printers return text and do no I/O. What comes from input is escaped here, so that a file cannot drive the
+//! reader's terminal.
+
+mod github;
+mod human;
+mod json;
+mod sarif;
+mod snippet;
+
+pub use github::github;
+pub use human::{Colors, human};
+pub use json::json_lines;
+pub use sarif::{Tool, sarif};
+
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::{FileId, Position, Source, Span};
+use crate::sources::Sources;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Where printers find the text of a file.
+pub trait Files {
+    /// The file with an id, if it is known.
+    fn source(&self, id: FileId) -> Option<Arc<Source>>;
+}
+
+impl Files for Sources {
+    fn source(&self, id: FileId) -> Option<Arc<Source>> {
+        self.get(id)
+    }
+}
+
+impl Files for [Arc<Source>] {
+    fn source(&self, id: FileId) -> Option<Arc<Source>> {
+        self.iter().find(|source| source.id() == id).cloned()
+    }
+}
+
+/// Puts diagnostics into the order in which they are printed: by path and place, whatever order files were read in.
+pub fn sort(diagnostics: &mut Vec<Diagnostic>, files: &(impl Files + ?Sized)) {
+    let mut keyed: Vec<_> = std::mem::take(diagnostics)
+        .into_iter()
+        .map(|diagnostic| {
+            let path = diagnostic.span.and_then(|span| files.source(span.file)).map(|source| source.path().to_owned());
+            (path, diagnostic)
+        })
+        .collect();
+    keyed.sort_by(|(path_a, a), (path_b, b)| {
+        let place = |d: &Diagnostic| d.span.map(|span| (span.start, span.end));
+        path_a
+            .cmp(path_b)
+            .then_with(|| place(a).cmp(&place(b)))
+            .then_with(|| b.severity.cmp(&a.severity))
+            .then_with(|| a.rule.name.cmp(b.rule.name))
+            .then_with(|| a.message.cmp(&b.message))
+    });
+    diagnostics.extend(keyed.into_iter().map(|(_, diagnostic)| diagnostic));
+}
+
+/// How many diagnostics of each severity there are.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counts {
+    /// Errors.
+    pub errors: usize,
+    /// Warnings.
+    pub warnings: usize,
+    /// Notes.
+    pub notes: usize,
+}
+
+impl Counts {
+    /// Counts diagnostics.
+    pub fn of<'d>(diagnostics: impl IntoIterator<Item = &'d Diagnostic>) -> Self {
+        let mut counts = Counts::default();
+        for diagnostic in diagnostics {
+            match diagnostic.severity {
+                Severity::Error => counts.errors += 1,
+                Severity::Warning => counts.warnings += 1,
+                Severity::Note => counts.notes += 1,
+            }
+        }
+        counts
+    }
+
+    /// The counts as a line for people: `2 errors, 1 warning`.
+    pub fn summary(&self) -> String {
+        let part = |count: usize, noun: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {noun}")),
+            _ => Some(format!("{count} {noun}s")),
+        };
+        let parts = [part(self.errors, "error"), part(self.warnings, "warning"), part(self.notes, "note")];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if parts.is_empty() { "no problems".into() } else { parts.join(", ") }
+    }
+}
+
+fn severity_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}
+
+/// A span as people count: path, lines and columns.
+struct Place {
+    source: Arc<Source>,
+    start: Position,
+    end: Position,
+}
+
+impl Place {
+    fn of(span: Span, files: &(impl Files + ?Sized)) -> Option<Self> {
+        let source = files.source(span.file)?;
+        let (start, end) = (source.position(span.start), source.position(span.end.max(span.start)));
+        Some(Place { source, start, end })
+    }
+}
+
+/// Makes text from input harmless on a terminal, line breaks included.
+fn escape(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if is_unsafe(c) { push_escaped(&mut out, c) } else { out.push(c) }
+    }
+    Cow::Owned(out)
+}
+
+/// Characters that move the cursor, change colours, reorder or hide text.
+fn is_unsafe(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+}
+
+fn push_escaped(out: &mut String, c: char) {
+    match c {
+        '\n' => out.push_str("\\n"),
+        '\r' => out.push_str("\\r"),
+        '\t' => out.push_str("\\t"),
+        _ => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diagnostic::Rule;
+
+    const BAD: Rule = Rule::error("bad", "Bad.");
+    const ODD: Rule = Rule::warning("odd", "Odd.");
+
+    #[test]
+    fn order_does_not_depend_on_file_ids() {
+        let files =
+            [Arc::new(Source::new(FileId(0), "z.yaml", "abc")), Arc::new(Source::new(FileId(1), "a.yaml", "abc"))];
+        let at = |rule, file, start| Diagnostic::at(rule, Span::new(FileId(file), start, 3), "m");
+        let mut found = vec![at(&BAD, 0, 0), at(&BAD, 1, 2), at(&ODD, 1, 1), at(&BAD, 1, 1)];
+        found.push(Diagnostic::nowhere(&BAD, "m"));
+        sort(&mut found, &files[..]);
+        let order: Vec<_> = found.iter().map(|d| (d.rule.name, d.span.map(|s| (s.file.0, s.start)))).collect();
+        let expected =
+            [("bad", None), ("bad", Some((1, 1))), ("odd", Some((1, 1))), ("bad", Some((1, 2))), ("bad", Some((0, 0)))];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn summaries() {
+        let of = |errors, warnings, notes| Counts { errors, warnings, notes }.summary();
+        assert_eq!(of(0, 0, 0), "no problems");
+        assert_eq!(of(1, 0, 0), "1 error");
+        assert_eq!(of(2, 1, 3), "2 errors, 1 warning, 3 notes");
+        assert_eq!(Counts::of(&[Diagnostic::nowhere(&ODD, "m")]), Counts { warnings: 1, ..Counts::default() });
+    }
+
+    #[test]
+    fn unsafe_characters_are_spelled_out() {
+        assert_eq!(escape("a é 日本 😀"), "a é 日本 😀");
+        assert_eq!(escape("\u{1b}[31m\r\n\t\u{9b}\u{7f}"), "\\u{1b}[31m\\r\\n\\t\\u{9b}\\u{7f}");
+        assert_eq!(escape("\u{202e}\u{feff}\u{200b}"), "\\u{202e}\\u{feff}\\u{200b}");
+    }
+}

@@ -1,0 +1,243 @@
+//! Diagnostics as SARIF 2.1.0, the format that code-scanning services read.
+
+use super::{Files, Place};
+use crate::diagnostic::{Diagnostic, Label, Rule, Severity};
+use crate::source::Span;
+use crate::write::{Emit, JsonFlavor, JsonLayout, JsonWriter};
+
+const SCHEMA: &str = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json";
+
+/// The program that speaks.
+#[derive(Clone, Copy, Debug)]
+pub struct Tool<'t> {
+    /// Its name.
+    pub name: &'t str,
+    /// Its version.
+    pub version: &'t str,
+    /// Where to read about it.
+    pub home: &'t str,
+    /// The rules it knows; those of the diagnostics are added if they are missing.
+    pub rules: &'t [&'static Rule],
+}
+
+/// Prints all diagnostics as one SARIF log with one run.
+pub fn sarif<'d, F: Files + ?Sized>(
+    diagnostics: impl IntoIterator<Item = &'d Diagnostic>,
+    files: &F,
+    tool: &Tool<'_>,
+) -> String {
+    let diagnostics: Vec<&Diagnostic> = diagnostics.into_iter().collect();
+    let mut rules: Vec<&'static Rule> = tool.rules.to_vec();
+    rules.extend(diagnostics.iter().map(|diagnostic| diagnostic.rule));
+    rules.sort_by_key(|rule| rule.name);
+    rules.dedup_by_key(|rule| rule.name);
+    let writer = JsonWriter::new(JsonLayout::Pretty, JsonFlavor::Plain);
+    let mut log = Log { writer, files };
+    log.map(|log| {
+        log.text("$schema", SCHEMA);
+        log.text("version", "2.1.0");
+        log.list_of("runs", [()], |log, ()| log.run(tool, &rules, &diagnostics));
+    });
+    // Without a limit there is no way to fail.
+    log.writer.finish().unwrap_or_default() + "\n"
+}
+
+struct Log<'f, F: ?Sized> {
+    writer: JsonWriter,
+    files: &'f F,
+}
+
+impl<F: Files + ?Sized> Log<'_, F> {
+    fn run(&mut self, tool: &Tool<'_>, rules: &[&'static Rule], diagnostics: &[&Diagnostic]) {
+        self.map(|log| {
+            log.field("tool", |log| {
+                log.map(|log| log.field("driver", |log| log.driver(tool, rules)));
+            });
+            log.text("columnKind", "unicodeCodePoints");
+            log.list_of("results", diagnostics, |log, diagnostic| log.result(diagnostic, rules));
+        });
+    }
+
+    fn driver(&mut self, tool: &Tool<'_>, rules: &[&'static Rule]) {
+        self.map(|log| {
+            log.text("name", tool.name);
+            log.text("version", tool.version);
+            log.text("informationUri", tool.home);
+            log.list_of("rules", rules, |log, rule| log.rule(rule));
+        });
+    }
+
+    fn rule(&mut self, rule: &Rule) {
+        self.map(|log| {
+            log.text("id", rule.name);
+            log.message("shortDescription", rule.summary);
+            log.message("help", &format!("{} `purlin explain {}` says more.", rule.summary, rule.name));
+            log.field("defaultConfiguration", |log| log.map(|log| log.text("level", level(rule.severity))));
+        });
+    }
+
+    fn result(&mut self, diagnostic: &Diagnostic, rules: &[&'static Rule]) {
+        let index = rules.binary_search_by_key(&diagnostic.rule.name, |rule| rule.name).unwrap_or(0);
+        self.map(|log| {
+            log.text("ruleId", diagnostic.rule.name);
+            log.number("ruleIndex", index);
+            log.text("level", level(diagnostic.severity));
+            log.message("message", &without_links(&message_text(diagnostic)));
+            log.list_of("locations", diagnostic.span, |log, span| log.map(|log| log.physical(span)));
+            if !diagnostic.labels.is_empty() {
+                let labels = diagnostic.labels.iter().enumerate();
+                log.list_of("relatedLocations", labels, |log, (at, label)| log.labelled(label, Some(at)));
+            }
+            if !diagnostic.trace.is_empty() {
+                log.list_of("codeFlows", [()], |log, ()| log.code_flow(diagnostic));
+            }
+        });
+    }
+
+    /// How we got to the problem: from the outermost step to the place itself.
+    fn code_flow(&mut self, diagnostic: &Diagnostic) {
+        let own = diagnostic.span.map(|span| Label { span, message: diagnostic.message.clone() });
+        let steps: Vec<&Label> = diagnostic.trace.iter().rev().chain(own.as_ref()).collect();
+        self.map(|log| {
+            log.list_of("threadFlows", [()], |log, ()| {
+                log.map(|log| {
+                    log.list_of("locations", &steps, |log, step| {
+                        log.map(|log| log.field("location", |log| log.labelled(step, None)));
+                    });
+                });
+            });
+        });
+    }
+
+    fn labelled(&mut self, label: &Label, id: Option<usize>) {
+        self.map(|log| {
+            if let Some(id) = id {
+                log.number("id", id);
+            }
+            log.message("message", &without_links(&label.message));
+            log.physical(label.span);
+        });
+    }
+
+    /// The member that says where a span is; none if its file is unknown.
+    fn physical(&mut self, span: Span) {
+        let Some(place) = Place::of(span, self.files) else { return };
+        self.field("physicalLocation", |log| {
+            log.map(|log| {
+                log.field("artifactLocation", |log| log.map(|log| log.text("uri", &uri(place.source.path()))));
+                log.field("region", |log| {
+                    log.map(|log| {
+                        log.number("startLine", place.start.line as usize);
+                        log.number("startColumn", place.start.column as usize);
+                        log.number("endLine", place.end.line as usize);
+                        log.number("endColumn", place.end.column as usize);
+                    });
+                });
+            });
+        });
+    }
+
+    fn message(&mut self, key: &str, text: &str) {
+        self.field(key, |log| log.map(|log| log.text("text", text)));
+    }
+
+    fn text(&mut self, key: &str, text: &str) {
+        self.field(key, |log| log.writer.string(text));
+    }
+
+    fn number(&mut self, key: &str, number: usize) {
+        self.field(key, |log| log.writer.int(i64::try_from(number).unwrap_or(i64::MAX)));
+    }
+
+    fn field(&mut self, key: &str, value: impl FnOnce(&mut Self)) {
+        self.writer.key(key);
+        value(self);
+    }
+
+    fn map(&mut self, entries: impl FnOnce(&mut Self)) {
+        self.writer.begin_map(1);
+        entries(self);
+        self.writer.end_map();
+    }
+
+    fn list_of<T>(&mut self, key: &str, items: impl IntoIterator<Item = T>, mut item: impl FnMut(&mut Self, T)) {
+        self.writer.key(key);
+        self.writer.begin_list(1);
+        items.into_iter().for_each(|value| item(self, value));
+        self.writer.end_list();
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    }
+}
+
+fn message_text(diagnostic: &Diagnostic) -> String {
+    let mut text = diagnostic.message.clone();
+    for hint in &diagnostic.hints {
+        text.push_str("\nHint: ");
+        text.push_str(hint);
+    }
+    text
+}
+
+/// `[text](target)` would be read as a link.
+fn without_links(text: &str) -> String {
+    if text.contains("](") {
+        text.replace('\\', "\\\\").replace('[', "\\[").replace(']', "\\]")
+    } else {
+        text.to_owned()
+    }
+}
+
+/// A path as a URI reference.
+fn uri(path: &str) -> String {
+    let path = path.replace('\\', "/");
+    let mut out = String::with_capacity(path.len());
+    let first_segment = path.split('/').next().unwrap_or("");
+    if path.starts_with('/') {
+        out.push_str("file://");
+    } else if first_segment.contains(':') {
+        // Else it would pass for a scheme.
+        out.push_str("./");
+    }
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' => out.push(char::from(byte)),
+            b'-' | b'.' | b'_' | b'~' | b'/' | b'!' | b'$' | b'&' | b'\'' | b'(' | b')' => out.push(char::from(byte)),
+            b'*' | b'+' | b',' | b';' | b'=' | b':' | b'@' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_uris() {
+        let cases = [
+            ("a/b.yaml", "a/b.yaml"),
+            ("a b#c?.yaml", "a%20b%23c%3F.yaml"),
+            ("é%.yaml", "%C3%A9%25.yaml"),
+            ("c:x/y", "./c:x/y"),
+            ("/etc/x", "file:///etc/x"),
+            ("a\\b", "a/b"),
+        ];
+        for (path, expected) in cases {
+            assert_eq!(uri(path), expected);
+        }
+    }
+
+    #[test]
+    fn messages_hold_no_links() {
+        assert_eq!(without_links("a [b] c"), "a [b] c");
+        assert_eq!(without_links("[a](b)\\"), "\\[a\\](b)\\\\");
+    }
+}
