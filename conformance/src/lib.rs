@@ -1,1 +1,114 @@
-//! Runs the recorded behaviour of the original tools.
+//! Runs the recorded behaviour of the original tools against Purlin.
+//!
+//! A suite is a folder of inputs with the real tool's answers. Suites register by name in [`suites`]; this file has
+//! what they share: cases, verdicts, deviations and totals. Nothing here reads an answer to produce one.
+
+pub mod deviations;
+pub mod ratchet;
+pub mod report;
+pub mod suites;
+
+pub use deviations::{Deviation, Deviations};
+pub use report::{Report, Verdict};
+
+use std::path::{Path, PathBuf};
+
+/// What a suite is run with.
+pub struct Context {
+    /// The suite's folder.
+    pub folder: PathBuf,
+    /// Only cases whose id contains this.
+    pub filter: Option<String>,
+    /// Where we answer something else on purpose.
+    pub deviations: Deviations,
+    /// Threads to use.
+    pub threads: usize,
+}
+
+impl Context {
+    /// Whether a case is to be run.
+    pub fn wants(&self, id: &str) -> bool {
+        self.filter.as_deref().is_none_or(|filter| id.contains(filter))
+    }
+
+    /// The text of a file of the suite, if it is there.
+    pub fn text(&self, path: impl AsRef<Path>) -> Option<String> {
+        std::fs::read_to_string(self.folder.join(path)).ok()
+    }
+
+    /// The lines of a JSONL file of the suite that hold a JSON object.
+    pub fn json_lines(&self, path: impl AsRef<Path>) -> Vec<serde_json::Value> {
+        let text = self.text(path).unwrap_or_default();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    /// Judges one case: it passes if our answer agrees with the recorded one, or is the one we state.
+    pub fn judge(&self, id: &str, agrees: bool, ours: &str, difference: impl FnOnce() -> String) -> Verdict {
+        match (agrees, self.deviations.get(id)) {
+            (true, None) => Verdict::Passed,
+            (true, Some(_)) => Verdict::Failed("a deviation is stated, but we agree with the original".to_owned()),
+            (false, Some(deviation)) if deviation.answer.trim() == ours.trim() => Verdict::Deviates,
+            (false, Some(deviation)) => {
+                Verdict::Failed(format!("a deviation is stated with another answer\n  stated: {}\n  ours:   {ours}", deviation.answer))
+            }
+            (false, None) => Verdict::Failed(difference()),
+        }
+    }
+
+    /// Runs cases on all threads and returns their verdicts in order.
+    pub fn run_cases<C: Sync>(&self, cases: &[C], id: impl Fn(&C) -> String + Sync, run: impl Fn(&C) -> Verdict + Sync) -> Report {
+        let wanted: Vec<&C> = cases.iter().filter(|case| self.wants(&id(case))).collect();
+        let one = |index: usize| wanted.get(index).map(|case| (id(case), run(case)));
+        let verdicts = purlin_value::load::in_parallel(self.threads, wanted.len(), one);
+        Report { cases: verdicts.into_iter().flatten().collect(), notes: Vec::new() }
+    }
+}
+
+/// What the program printed and how it ended.
+#[derive(Clone, Debug)]
+pub struct Ran {
+    /// Exit code.
+    pub code: i32,
+    /// Data.
+    pub stdout: Vec<u8>,
+    /// Everything else.
+    pub stderr: String,
+}
+
+/// Runs `purlin ARGS` in process.
+pub fn purlin(args: &[String], cwd: &Path, env: &[(String, String)]) -> Ran {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let code = purlin_cli::run(purlin_cli::Invocation {
+        args: args.to_vec(),
+        cwd: cwd.to_owned(),
+        env: env.iter().cloned().collect(),
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        terminal: false,
+    });
+    Ran { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() }
+}
+
+/// One suite: the folder name it is known by, and how it is run.
+pub struct Suite {
+    /// The folder's name.
+    pub name: &'static str,
+    /// Runs it.
+    pub run: fn(&Context) -> Report,
+}
+
+/// The suite of a folder, by the folder's name.
+pub fn suite_of(folder: &Path) -> Option<&'static Suite> {
+    let name = folder.file_name()?.to_str()?;
+    suites::SUITES.iter().find(|suite| suite.name == name)
+}
+
+/// Runs the suite of a folder.
+pub fn run_suite(folder: &Path, filter: Option<String>) -> Option<(&'static Suite, Report)> {
+    let suite = suite_of(folder)?;
+    let deviations = Deviations::load(suite.name);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let context = Context { folder: folder.to_owned(), filter, deviations, threads };
+    let report = (suite.run)(&context);
+    Some((suite, report))
+}

@@ -1,0 +1,55 @@
+//! Verdicts on cases, and how they are counted.
+
+/// What became of one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole answer agrees.
+    Passed,
+    /// We answer something else on purpose, and it is what we state.
+    Deviates,
+    /// It does not agree; why.
+    Failed(String),
+    /// It cannot be run here; why.
+    Skipped(String),
+}
+
+/// The verdicts of a suite.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Ids and verdicts, in the suite's order.
+    pub cases: Vec<(String, Verdict)>,
+    /// Further lines to print (separate counts, CPU time).
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    fn count(&self, question: impl Fn(&Verdict) -> bool) -> usize {
+        self.cases.iter().filter(|(_, verdict)| question(verdict)).count()
+    }
+
+    /// Cases that agree.
+    pub fn passed(&self) -> usize {
+        self.count(|verdict| *verdict == Verdict::Passed)
+    }
+
+    /// Cases where we differ on purpose.
+    pub fn deviations(&self) -> usize {
+        self.count(|verdict| *verdict == Verdict::Deviates)
+    }
+
+    /// Cases that fail.
+    pub fn failed(&self) -> usize {
+        self.count(|verdict| matches!(verdict, Verdict::Failed(_)))
+    }
+
+    /// Cases that were not run.
+    pub fn skipped(&self) -> usize {
+        self.count(|verdict| matches!(verdict, Verdict::Skipped(_)))
+    }
+
+    /// The suite's line.
+    pub fn line(&self, suite: &str) -> String {
+        let (passed, failed, deviations, skipped) = (self.passed(), self.failed(), self.deviations(), self.skipped());
+        format!("{suite}: {passed} passed, {failed} failed, {deviations} deviations, {skipped} skipped")
+    }
+}
