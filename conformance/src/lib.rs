@@ -48,15 +48,21 @@ impl Context {
             (true, None) => Verdict::Passed,
             (true, Some(_)) => Verdict::Failed("a deviation is stated, but we agree with the original".to_owned()),
             (false, Some(deviation)) if deviation.answer.trim() == ours.trim() => Verdict::Deviates,
-            (false, Some(deviation)) => {
-                Verdict::Failed(format!("a deviation is stated with another answer\n  stated: {}\n  ours:   {ours}", deviation.answer))
-            }
+            (false, Some(deviation)) => Verdict::Failed(format!(
+                "a deviation is stated with another answer\n  stated: {}\n  ours:   {ours}",
+                deviation.answer
+            )),
             (false, None) => Verdict::Failed(difference()),
         }
     }
 
     /// Runs cases on all threads and returns their verdicts in order.
-    pub fn run_cases<C: Sync>(&self, cases: &[C], id: impl Fn(&C) -> String + Sync, run: impl Fn(&C) -> Verdict + Sync) -> Report {
+    pub fn run_cases<C: Sync>(
+        &self,
+        cases: &[C],
+        id: impl Fn(&C) -> String + Sync,
+        run: impl Fn(&C) -> Verdict + Sync,
+    ) -> Report {
         let wanted: Vec<&C> = cases.iter().filter(|case| self.wants(&id(case))).collect();
         let one = |index: usize| wanted.get(index).map(|case| (id(case), run(case)));
         let verdicts = purlin_value::load::in_parallel(self.threads, wanted.len(), one);
