@@ -1,5 +1,7 @@
 //! `purlin-conformance SUITE_DIR… [--filter TEXT] [--failures] [--json FILE] [--ratchet]`
 
+#![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
+
 use purlin_conformance::{Report, Verdict, ratchet, run_suite, suites::SUITES};
 use std::path::PathBuf;
 use std::process::ExitCode;

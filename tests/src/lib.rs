@@ -3,6 +3,8 @@
 //! A case is a folder with inputs and an `expect` folder, or a page with files and console sessions. See README.md
 //! beside this crate's manifest. `UPDATE=1` rewrites expectations.
 
+#![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
+
 mod folder;
 mod page;
 mod transcript;

@@ -1,5 +1,7 @@
 //! Every case of the suite and every page of the documentation, each a test of its own name.
 
+#![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
+
 use libtest_mimic::{Arguments, Failed, Trial};
 use purlin_suite::{Case, folder_cases, page_cases, top};
 

@@ -1,0 +1,165 @@
+//! What every file and rule must have, and which way dependencies point. Lints that no tool knows.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use purlin_compiler::all_rules;
+use purlin_suite::top;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The layer of each crate; a dependency must point to a lower layer, but for the edges named below.
+const LAYERS: &[(&str, u8)] = &[
+    ("purlin-syntax", 1),
+    ("purlin-graph", 2),
+    ("purlin-value", 2),
+    ("purlin-model", 3),
+    ("purlin-gotmpl", 3),
+    ("purlin-garden", 4),
+    ("purlin-skaffold", 4),
+    ("purlin-tosca", 4),
+    ("purlin-unfurl", 4),
+    ("purlin-charts", 4),
+    ("purlin-compiler", 5),
+    ("purlin-cli", 6),
+    ("purlin-conformance", 7),
+    ("purlin-suite", 7),
+    ("purlin-bench", 7),
+    ("purlin-fuzz", 7),
+];
+
+/// The one edge between dialects.
+const SIDEWAYS: &[(&str, &str)] = &[("purlin-unfurl", "purlin-tosca")];
+
+/// Files that may be longer than the rest, each with the reason.
+const LONG: &[(&str, &str)] = &[];
+
+const LONGEST: usize = 1_000;
+
+fn rust_files() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![top()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if path.is_dir() && name != "target" && !name.starts_with('.') {
+                folders.push(path);
+            } else if name.ends_with(".rs") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+fn shown(path: &Path) -> String {
+    path.strip_prefix(top()).unwrap_or(path).to_string_lossy().into_owned()
+}
+
+#[test]
+fn dependencies_point_down() {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let run = std::process::Command::new(cargo)
+        .args(["metadata", "--no-deps", "--offline", "--format-version", "1"])
+        .current_dir(top())
+        .output()
+        .expect("cargo metadata runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&run.stdout).expect("cargo metadata prints JSON");
+    let layers: BTreeMap<&str, u8> = LAYERS.iter().copied().collect();
+    let mut wrong = Vec::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        let Some(own) = layers.get(name) else {
+            wrong.push(format!("{name} has no layer"));
+            continue;
+        };
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let to = dependency["name"].as_str().unwrap();
+            let sideways = SIDEWAYS.contains(&(name, to));
+            if let Some(layer) = layers.get(to)
+                && layer >= own
+                && !sideways
+            {
+                wrong.push(format!("{name} may not depend on {to}"));
+            }
+            if to == "clap" && name != "purlin-cli" {
+                wrong.push(format!("only the command line knows clap, not {name}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn files_say_what_they_do_and_are_not_too_long() {
+    let mut wrong = Vec::new();
+    for path in rust_files() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        if !text.starts_with("//!") {
+            wrong.push(format!("{}: must open with `//!`", shown(&path)));
+        }
+        let lines = text.lines().count();
+        if lines > LONGEST && !LONG.iter().any(|(file, _)| *file == shown(&path)) {
+            wrong.push(format!("{}: {lines} lines", shown(&path)));
+        }
+        for word in ["todo!(", "unimplemented!(", "FIXME", "#[ignore"] {
+            if text.contains(word) && !shown(&path).ends_with("tidy.rs") {
+                wrong.push(format!("{}: has `{word}`", shown(&path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_rule_has_a_page_and_a_case() {
+    let mut cases = String::new();
+    let mut folders = vec![top().join("tests/suite"), top().join("docs/tour")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if let Ok(text) = std::fs::read_to_string(&path) {
+                cases.push_str(&text);
+            }
+        }
+    }
+    let mut wrong = Vec::new();
+    let mut names: Vec<&str> = all_rules().iter().map(|rule| rule.name).collect();
+    for rule in all_rules() {
+        let page = top().join("docs/rules").join(format!("{}.md", rule.name));
+        let text = std::fs::read_to_string(&page).unwrap_or_default();
+        if !text.starts_with(&format!("# {}\n", rule.name)) || text.lines().count() < 5 {
+            wrong.push(format!("{}: no page docs/rules/{}.md that opens with its name", rule.name, rule.name));
+        }
+        if !cases.contains(&format!("[{}]", rule.name)) && !cases.contains(&format!("\"{}\"", rule.name)) {
+            wrong.push(format!("{}: no case of the suite shows it", rule.name));
+        }
+    }
+    let count = names.len();
+    names.dedup();
+    assert_eq!(count, names.len(), "two rules have the same name");
+    for entry in std::fs::read_dir(top().join("docs/rules")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().trim_end_matches(".md").to_owned();
+        if name != "README" && !names.contains(&name.as_str()) {
+            wrong.push(format!("docs/rules/{name}.md: there is no such rule"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn nothing_machine_made_or_local_is_tracked() {
+    let mut wrong = Vec::new();
+    for path in rust_files() {
+        let text = std::fs::read_to_string(&path).unwrap();
+        for prefix in ["\"/work/", "\"/root/", "\"/home/"] {
+            if text.contains(prefix) && !shown(&path).ends_with("tidy.rs") {
+                wrong.push(format!("{}: has a path of one machine", shown(&path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
