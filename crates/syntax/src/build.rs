@@ -126,6 +126,18 @@ impl<'a> Builder<'a> {
         self.tree.diagnostics.push(diagnostic);
     }
 
+    /// Whether the source is small enough to be read; reports it if not.
+    pub fn check_size(&mut self) -> bool {
+        let bytes = self.tree.source.text().len();
+        if bytes as u64 <= self.limits.file_bytes {
+            return true;
+        }
+        let message = format!("this file has {bytes} bytes, more than the {} allowed", self.limits.file_bytes);
+        let diagnostic = Diagnostic::at(&rules::LIMIT_FILE, self.span(0, 0), message);
+        self.report(diagnostic.hint("raise it with `--limit file-size=BYTES`"));
+        false
+    }
+
     /// A span of this source.
     pub fn span(&self, start: usize, end: usize) -> Span {
         self.tree.source.span(start, end)

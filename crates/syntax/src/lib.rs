@@ -4,6 +4,7 @@
 
 mod build;
 pub mod diagnostic;
+pub mod json;
 pub mod limits;
 pub mod print;
 pub mod rules;

@@ -19,11 +19,7 @@ use std::sync::Arc;
 pub fn parse(source: Arc<Source>, flavor: Flavor, limits: &Limits) -> Tree {
     let mut builder = Builder::new(source.clone(), flavor, limits);
     let whole = source.text();
-    if whole.len() as u64 > limits.file_bytes {
-        let span = source.span(0, 0);
-        let message = format!("this file has {} bytes, more than the {} allowed", whole.len(), limits.file_bytes);
-        builder
-            .report(Diagnostic::at(&rules::LIMIT_FILE, span, message).hint("raise it with `--limit file-size=BYTES`"));
+    if !builder.check_size() {
         return builder.finish(0);
     }
     let text = readable_part(&mut builder, whole);
