@@ -255,18 +255,11 @@ impl<'a> Builder<'a> {
 
     /// Closes the innermost collection at a byte.
     pub fn end_collection(&mut self, end: usize) {
-        let Some(frame) = self.frames.pop() else { return };
-        if frame.key_next == Some(false) {
+        if self.frames.last().is_some_and(|frame| frame.key_next == Some(false)) {
             // A key without a value, where reading stopped: the value is an error.
-            self.push(Raw {
-                kind: Kind::Error,
-                style: Style::Empty,
-                flags: 0,
-                extra: 0,
-                start: offset(end),
-                end: offset(end),
-            });
+            self.error(end, end);
         }
+        let Some(frame) = self.frames.pop() else { return };
         let after = offset(self.tree.nodes.len());
         if let Some(raw) = self.tree.nodes.get_mut(frame.node as usize) {
             raw.extra = after;

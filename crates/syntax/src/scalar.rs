@@ -137,10 +137,32 @@ fn go_number(text: &str) -> Scalar {
         }
         _ => None,
     };
-    if let Some(found) = based {
-        return found;
+    match based.or_else(|| decimal(&plain)).or_else(|| float(&plain, Exponent::AnySign)) {
+        // What does not fit is text to Go; only large decimal integers become floats.
+        Some(Scalar::Float(value)) if value.is_infinite() => Scalar::Str,
+        Some(Scalar::BigInt) if !digits.bytes().all(|b| b.is_ascii_digit()) && !fits_u64(digits, negative) => {
+            Scalar::Str
+        }
+        // Before the point Go drops any underscore, but a number that begins with the point must be well formed.
+        Some(_) if text.starts_with('.') && !underscores_between_digits(text) => Scalar::Str,
+        found => found.unwrap_or(Scalar::Str),
     }
-    decimal(&plain).or_else(|| float(&plain, Exponent::AnySign)).unwrap_or(Scalar::Str)
+}
+
+/// Whether digits with a prefix (`0x…`) fit the unsigned integers that Go tries last.
+fn fits_u64(digits: &str, negative: bool) -> bool {
+    let base = match digits.as_bytes().get(1) {
+        Some(b'x' | b'X') => 16,
+        Some(b'o' | b'O') => 8,
+        _ => 2,
+    };
+    !negative && u64::from_str_radix(digits.get(2..).unwrap_or(""), base).is_ok()
+}
+
+fn underscores_between_digits(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+    bytes.iter().enumerate().all(|(at, &b)| b != b'_' || (at > 0 && is_digit(at - 1) && is_digit(at + 1)))
 }
 
 fn python_number(text: &str) -> Scalar {
@@ -335,6 +357,11 @@ mod tests {
             ("99999999999999999999", BigInt, BigInt, BigInt),
             ("1.2.3", Str, Str, Str),
             ("089", Int(89), Float(89.0), Str),
+            ("1e400", Float(f64::INFINITY), Str, Str),
+            ("0xFFFFFFFFFFFFFFFF", BigInt, BigInt, BigInt),
+            ("0xFFFFFFFFFFFFFFFFF", BigInt, Str, BigInt),
+            (".5_0", Str, Float(0.5), Float(0.5)),
+            (".5_", Str, Str, Float(0.5)),
         ];
         for (text, core, go, python) in table {
             assert_eq!(resolve_plain(text, Core), *core, "core {text}");
