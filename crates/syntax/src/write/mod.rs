@@ -7,6 +7,8 @@ mod block;
 mod go_scalar;
 pub mod go_yaml;
 pub mod json;
+#[cfg(test)]
+mod round_trip;
 pub mod yaml;
 
 pub use go_yaml::{GoStyle, GoYamlWriter};
