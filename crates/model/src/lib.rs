@@ -2,8 +2,22 @@
 //!
 //! Knows values and trees, and no dialect.
 
+pub mod check;
 pub mod dialect;
+mod guard;
+mod handle;
+pub mod instance;
+pub mod named;
 pub mod project;
+pub mod read;
+pub mod rules;
+pub mod schema;
 
 pub use dialect::{Answer, Dialect, Question, Recognised};
+pub use guard::guard;
+pub use handle::NodeRef;
+pub use instance::{Content, Instance, Slot};
+pub use named::{Named, NamedMap};
 pub use project::{Dependency, Manifest, Node, Request, Resolved, SetFlag, SetKind};
+pub use read::{Place, Reader};
+pub use schema::{Edition, Entity, Field, Kind, Literal, Merge, Schema, Shape, entity, field};

@@ -1,0 +1,314 @@
+//! What is wrong with an entity as it is written: unknown, missing and exclusive keys, and values of the wrong shape.
+//!
+//! Called by `read`, which is the only one to see what has no row. Every message names the entity in the dialect's own
+//! words. Nothing here knows names of other entities; that is `link`.
+
+use crate::instance::{Instance, Slot};
+use crate::read::Place;
+use crate::rules;
+use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape, Window, Written};
+use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::{Diagnostic, Kind as NodeKind, Node, Scalar, Span};
+
+/// The word for a range without an upper bound.
+pub const UNBOUNDED: &str = "UNBOUNDED";
+
+/// A word with its article: `a node type`, `an artifact`.
+pub fn with_article(label: &str) -> String {
+    let vowel = label.starts_with(['a', 'e', 'i', 'o', 'u', 'A', 'E', 'I', 'O', 'U']);
+    format!("{} {label}", if vowel { "an" } else { "a" })
+}
+
+/// Things in a sentence: "`a`, `b` or `c`".
+pub fn alternatives<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let mut quoted: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    match quoted.pop() {
+        Some(last) if quoted.is_empty() => last,
+        Some(last) => format!("{} or {last}", quoted.join(", ")),
+        None => String::new(),
+    }
+}
+
+impl Place<'_> {
+    /// The entity with its article.
+    pub fn subject(&self) -> String {
+        with_article(self.entity.label)
+    }
+
+    /// Reports a key without a row.
+    pub(crate) fn unknown_key(&self, key: Node<'_>) {
+        let name = key.text();
+        let message = format!("{} has no key `{name}`", self.subject());
+        let elsewhere = self.other_edition(name);
+        let near = || did_you_mean(name, self.entity.fields(self.edition).map(|field| field.key));
+        let available = || self.available_keys();
+        let hint = elsewhere.or_else(near).or_else(available);
+        self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, key.span(), message).maybe_hint(hint));
+    }
+
+    /// Where a key exists in other editions only, which ones.
+    fn other_edition(&self, key: &str) -> Option<String> {
+        let field = self.entity.all_fields().find(|field| field.key == key)?;
+        Some(window_hint(self.schema, key, field.window, self.edition))
+    }
+
+    /// All keys, where they are few enough to be read.
+    fn available_keys(&self) -> Option<String> {
+        const FEW: usize = 8;
+        let keys: Vec<&str> = self.entity.fields(self.edition).map(|field| field.key).collect();
+        (1..=FEW).contains(&keys.len()).then(|| format!("it takes {}", alternatives(keys)))
+    }
+
+    /// Reports a key that should no longer be used, or is written under an older name.
+    pub(crate) fn deprecated_key(&self, key: Node<'_>, field: &Field) {
+        let name = key.text();
+        let (message, hint) = match field.deprecated {
+            _ if name != field.key => {
+                (format!("`{name}` is the old name of `{}`", field.key), format!("write `{}` instead", field.key))
+            }
+            Some(advice) => (format!("`{name}` of {} should no longer be used", self.subject()), advice.to_owned()),
+            None => return,
+        };
+        self.sink.push(Diagnostic::at(&rules::DEPRECATED_KEY, key.span(), message).hint(hint));
+    }
+
+    /// Reports a key that stands there under two of its names.
+    pub(crate) fn same_key_twice(&self, key: Node<'_>, first: &Slot) {
+        let other = first.key.as_ref().map_or(first.field.key, |key| key.text());
+        if other == key.text() {
+            // The same word twice was reported when the file was parsed.
+            return;
+        }
+        let message = format!("`{}` and `{other}` are the same key", key.text());
+        let mut diagnostic = Diagnostic::at(&rules::EXCLUSIVE_KEYS, key.span(), message);
+        if let Some(span) = first.span() {
+            diagnostic = diagnostic.label(span, "the other one is here");
+        }
+        self.sink.push(diagnostic.hint("keep one of them"));
+    }
+
+    /// Reports something of another shape than the row says.
+    pub(crate) fn wrong_shape(&self, what: &str, shape: &Shape, node: Node<'_>) {
+        let expected = describe_shape(self.schema, shape);
+        let message = format!("{what} of {} takes {expected}, not {}", self.subject(), describe_node(node));
+        self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message));
+    }
+
+    /// Reports an item of a list that is not a name with an entity.
+    pub(crate) fn not_one_key(&self, key: &str, item: Node<'_>) {
+        let found = if item.is_map() { "several keys" } else { describe_node(item) };
+        let message = format!("an item of `{key}` of {} is a mapping with one key, not {found}", self.subject());
+        let hint = "indent what belongs to the name below it";
+        self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, item.span(), message).hint(hint));
+    }
+
+    /// Reports a word that is not on the list.
+    pub(crate) fn unknown_choice(&self, key: &str, choices: &[&'static str], node: Node<'_>) {
+        let word = node.text();
+        let message = format!("`{key}` of {} cannot be `{word}`", self.subject());
+        let all = format!("it can be {}", alternatives(choices.iter().copied()));
+        let hint = did_you_mean(word, choices.iter().copied()).unwrap_or(all);
+        self.sink.push(Diagnostic::at(&rules::UNKNOWN_CHOICE, node.span(), message).hint(hint));
+    }
+
+    /// Reports an entity that is neither a mapping nor a short notation.
+    pub(crate) fn wrong_entity(&self, node: Node<'_>) {
+        let mut takes = vec!["a mapping".to_owned()];
+        for notation in self.entity.short.iter().filter(|notation| notation.window.has(self.edition)) {
+            takes.push(match notation.written {
+                Written::Scalar => format!("a `{}` alone", notation.key),
+                Written::List => format!("the list of its `{}`", notation.key),
+            });
+        }
+        let message =
+            format!("{} is written as {}, not as {}", self.subject(), takes.join(" or "), describe_node(node));
+        self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message));
+    }
+
+    /// Reports what is missing in an entity, or stands together that may not. Keys that can be inherited are looked at
+    /// again after inheriting.
+    pub(crate) fn check_written(&self, instance: &Instance) {
+        if instance.is_broken {
+            return;
+        }
+        self.check_required(instance, |field| matches!(field.merge, Merge::Own));
+        self.check_exclusive(instance);
+        for slot in &instance.slots {
+            if let Some(check) = slot.field.check {
+                check(slot, self);
+            }
+        }
+        if let Some(check) = self.entity.check {
+            check(instance, self);
+        }
+    }
+
+    /// Reports the required keys among `which` that are not there.
+    pub(crate) fn check_required(&self, instance: &Instance, which: impl Fn(&Field) -> bool) {
+        let needed = self.entity.fields(self.edition).filter(|field| field.required && which(field));
+        for field in needed.filter(|field| !instance.has(field.key)) {
+            let message = format!("{} needs `{}`", self.subject_of(instance), field.key);
+            let span = instance.name_span();
+            self.sink.push(Diagnostic::at(&rules::MISSING_KEY, span, message).hint(first_to_lower(field.doc)));
+        }
+    }
+
+    fn check_exclusive(&self, instance: &Instance) {
+        let mut seen: Vec<(&str, &str, Option<Span>)> = Vec::new();
+        for slot in &instance.slots {
+            let Some(group) = slot.field.one_of else { continue };
+            let (key, span) = (slot.field.key, slot.span());
+            match seen.iter().find(|(other, ..)| *other == group) {
+                None => seen.push((group, key, span)),
+                Some((_, first, first_span)) => {
+                    let message = format!("{} takes `{first}` or `{key}`, not both", self.subject_of(instance));
+                    let at = span.unwrap_or_else(|| instance.span());
+                    let mut diagnostic = Diagnostic::at(&rules::EXCLUSIVE_KEYS, at, message);
+                    if let Some(span) = first_span {
+                        diagnostic = diagnostic.label(*span, format!("`{first}` is here"));
+                    }
+                    self.sink.push(diagnostic.hint("keep one of them"));
+                }
+            }
+        }
+        for group in self.entity.exactly_one.iter().filter(|group| !seen.iter().any(|(other, ..)| other == *group)) {
+            let members = self.entity.fields(self.edition).filter(|field| field.one_of == Some(group));
+            let keys: Vec<&str> = members.map(|field| field.key).collect();
+            if !keys.is_empty() {
+                let message = format!("{} needs one of {}", self.subject_of(instance), alternatives(keys));
+                self.sink.push(Diagnostic::at(&rules::MISSING_KEY, instance.name_span(), message));
+            }
+        }
+    }
+
+    /// The entity with its name, or with its article if it has none.
+    fn subject_of(&self, instance: &Instance) -> String {
+        match instance.name() {
+            "" => self.subject(),
+            name => format!("{} `{name}`", self.entity.label),
+        }
+    }
+}
+
+/// Says from or until when a key exists.
+fn window_hint(schema: &Schema, key: &str, window: Window, edition: Edition) -> String {
+    let here = schema.edition_name(edition);
+    match window.until {
+        Some(until) if until <= edition => {
+            format!("`{key}` exists until {}; this is {here}", before(schema, until))
+        }
+        _ => format!("`{key}` exists from {} on; this is {here}", schema.edition_name(window.since)),
+    }
+}
+
+/// The name of the last edition before another.
+pub(crate) fn before(schema: &Schema, edition: Edition) -> &'static str {
+    schema.edition_name(Edition(edition.0.saturating_sub(1)))
+}
+
+/// A sentence as a hint: in the middle of a line, without its full stop.
+fn first_to_lower(sentence: &str) -> String {
+    let sentence = sentence.trim_end_matches('.');
+    let mut chars = sentence.chars();
+    match (chars.next(), chars.next()) {
+        // An abbreviation keeps its capitals.
+        (Some(first), Some(second)) if !second.is_uppercase() => {
+            first.to_lowercase().chain(sentence.chars().skip(1)).collect()
+        }
+        _ => sentence.to_owned(),
+    }
+}
+
+/// What a node is, in a user's words. Its text is not repeated: it may be a secret.
+pub fn describe_node(node: Node<'_>) -> &'static str {
+    match node.kind() {
+        NodeKind::Map => "a mapping",
+        NodeKind::List => "a list",
+        NodeKind::Alias | NodeKind::Error => "something unreadable",
+        NodeKind::Scalar => match node.scalar() {
+            Scalar::Null => "nothing",
+            Scalar::Bool(_) => "true or false",
+            Scalar::Int(_) | Scalar::BigInt => "a whole number",
+            Scalar::Float(_) => "a number",
+            Scalar::Timestamp => "a date",
+            Scalar::Str => "text",
+        },
+    }
+}
+
+/// What a shape takes, in a user's words.
+pub fn describe_shape(schema: &Schema, shape: &Shape) -> String {
+    let plural = |kinds: &[crate::schema::Kind]| {
+        let labels: Vec<&str> = kinds.iter().map(|kind| schema.label(*kind)).collect();
+        labels.join(" or ")
+    };
+    match shape {
+        Shape::Text => "text".to_owned(),
+        Shape::Scalar => "a single value".to_owned(),
+        Shape::Bool => "true or false".to_owned(),
+        Shape::Integer => "a whole number".to_owned(),
+        Shape::Number => "a number".to_owned(),
+        Shape::Range => format!("a lower and an upper bound such as [0, {UNBOUNDED}]"),
+        Shape::Any => "anything".to_owned(),
+        Shape::Choice(words) => alternatives(words.iter().copied()),
+        Shape::Reference(kinds) => format!("the name of {}", with_article(&plural(kinds))),
+        Shape::Names([]) => "a list of names".to_owned(),
+        Shape::Names(kinds) => format!("a list of names, each of {}", with_article(&plural(kinds))),
+        Shape::Parent => "the name of what it extends".to_owned(),
+        Shape::One(kind) => with_article(schema.label(*kind)),
+        Shape::List(kind) => format!("a list, each item {}", with_article(schema.label(*kind))),
+        Shape::Map(kind) => format!("a mapping from names, each to {}", with_article(schema.label(*kind))),
+        Shape::Sequence(kind) | Shape::Repeating(kind) => {
+            format!("a list of one-key mappings, each from a name to {}", with_article(schema.label(*kind)))
+        }
+        Shape::ListOf(inner) => format!("a list, each item {}", describe_shape(schema, inner)),
+        Shape::MapOf(inner) => format!("a mapping from names, each to {}", describe_shape(schema, inner)),
+        Shape::Union(shapes) => {
+            let all: Vec<String> = shapes.iter().map(|shape| describe_shape(schema, shape)).collect();
+            all.join(", or ")
+        }
+    }
+}
+
+/// Whether a node looks like what a shape takes, judged by itself and not by what is below it.
+pub fn looks_like(schema: &Schema, edition: Edition, shape: &Shape, node: Node<'_>) -> bool {
+    match shape {
+        Shape::Text | Shape::Choice(_) | Shape::Reference(_) | Shape::Parent => node.as_str().is_some(),
+        Shape::Scalar => node.is_scalar() && !node.is_null(),
+        Shape::Bool => node.as_bool().is_some(),
+        Shape::Integer => is_integer(node),
+        Shape::Number => is_integer(node) || (node.is_scalar() && matches!(node.scalar(), Scalar::Float(_))),
+        Shape::Range => is_range(node),
+        Shape::Any => true,
+        Shape::Names(_) | Shape::List(_) | Shape::ListOf(_) => node.is_list(),
+        Shape::Map(_) | Shape::MapOf(_) => node.is_map(),
+        Shape::Sequence(_) | Shape::Repeating(_) => node.is_list() || node.is_map(),
+        Shape::One(kind) => {
+            node.is_map() || schema.entity(*kind).is_some_and(|entity| notation(entity, edition, node).is_some())
+        }
+        Shape::Union(shapes) => shapes.iter().any(|shape| looks_like(schema, edition, shape, node)),
+    }
+}
+
+/// The key a node stands for in a short notation of an entity.
+pub(crate) fn notation(entity: &'static Entity, edition: Edition, node: Node<'_>) -> Option<&'static str> {
+    let written = match node.kind() {
+        NodeKind::Scalar if !node.is_null() => Written::Scalar,
+        NodeKind::List => Written::List,
+        _ => return None,
+    };
+    let mut fitting = entity.short.iter().filter(|short| short.window.has(edition) && short.written == written);
+    fitting.next().map(|short| short.key)
+}
+
+fn is_integer(node: Node<'_>) -> bool {
+    node.is_scalar() && matches!(node.scalar(), Scalar::Int(_) | Scalar::BigInt)
+}
+
+fn is_range(node: Node<'_>) -> bool {
+    let bounds: Vec<Node<'_>> = node.items().take(3).collect();
+    match bounds.as_slice() {
+        [low, high] => is_integer(*low) && (is_integer(*high) || high.text() == UNBOUNDED),
+        _ => false,
+    }
+}

@@ -1,0 +1,92 @@
+//! Tests of the tables themselves, for dialects to call in their own tests.
+
+use crate::schema::{Edition, Entity, Field, Kind, Schema, Shape};
+use std::collections::HashSet;
+
+/// What is wrong with a dialect's tables, one line each; nothing if they are sound.
+///
+/// Keys are unique in every edition, every mentioned kind has a row, rows stand at the place of their kind, every row has
+/// a sentence, short notations and exclusive groups name keys that exist.
+pub fn guard(schema: &Schema) -> Vec<String> {
+    let mut wrong = Vec::new();
+    if schema.editions.is_empty() {
+        wrong.push(format!("{} has no edition", schema.name));
+    }
+    for (place, entity) in schema.entities.iter().enumerate() {
+        if usize::from(entity.kind.0) != place {
+            wrong.push(format!("{}: kind {} stands at place {place}", entity.label, entity.kind.0));
+        }
+        if entity.label.is_empty() {
+            wrong.push(format!("kind {} has no label", entity.kind.0));
+        }
+        sentence(entity.label, entity.doc, &mut wrong);
+        for field in entity.all_fields().chain(entity.rest.as_ref()) {
+            guard_field(schema, entity, field, &mut wrong);
+        }
+        for edition in editions(schema) {
+            guard_edition(schema, entity, edition, &mut wrong);
+        }
+    }
+    wrong
+}
+
+fn editions(schema: &Schema) -> impl Iterator<Item = Edition> + use<> {
+    (0..u16::try_from(schema.editions.len()).unwrap_or(u16::MAX)).map(Edition)
+}
+
+fn sentence(what: &str, doc: &str, wrong: &mut Vec<String>) {
+    if !doc.ends_with('.') || doc.len() < 4 {
+        wrong.push(format!("{what} has no sentence"));
+    }
+}
+
+fn guard_field(schema: &Schema, entity: &Entity, field: &Field, wrong: &mut Vec<String>) {
+    let what = format!("{}.{}", entity.label, field.key);
+    sentence(&what, field.doc, wrong);
+    for kind in kinds(&field.shape) {
+        if schema.entity(kind).is_none() {
+            wrong.push(format!("{what} mentions kind {}, which has no row", kind.0));
+        }
+    }
+    if !editions(schema).any(|edition| field.window.has(edition)) {
+        wrong.push(format!("{what} exists in no edition"));
+    }
+    if field.required && field.default.is_some() {
+        wrong.push(format!("{what} is required and has a default"));
+    }
+}
+
+fn guard_edition(schema: &Schema, entity: &Entity, edition: Edition, wrong: &mut Vec<String>) {
+    let name = schema.edition_name(edition);
+    let mut keys: HashSet<&str> = HashSet::new();
+    for field in entity.fields(edition) {
+        for key in std::iter::once(&field.key).chain(field.aliases) {
+            if !keys.insert(key) {
+                wrong.push(format!("{}.{key} is there twice in {name}", entity.label));
+            }
+        }
+    }
+    for short in entity.short.iter().filter(|short| short.window.has(edition)) {
+        if entity.field(short.key, edition).is_none() {
+            wrong.push(format!("{} has a short notation for `{}`, which {name} has not", entity.label, short.key));
+        }
+    }
+    for group in entity.exactly_one {
+        if !entity.all_fields().any(|field| field.one_of == Some(group)) {
+            wrong.push(format!("{} needs one of group `{group}`, which has no keys", entity.label));
+        }
+    }
+}
+
+/// The kinds that a shape mentions.
+pub(crate) fn kinds(shape: &Shape) -> Vec<Kind> {
+    match shape {
+        Shape::Reference(kinds) | Shape::Names(kinds) => kinds.to_vec(),
+        Shape::One(kind) | Shape::List(kind) | Shape::Map(kind) | Shape::Sequence(kind) | Shape::Repeating(kind) => {
+            vec![*kind]
+        }
+        Shape::ListOf(inner) | Shape::MapOf(inner) => kinds(inner),
+        Shape::Union(shapes) => shapes.iter().flat_map(kinds).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,42 @@
+//! The rules of this crate: what can be wrong with entities, whatever the dialect.
+
+use purlin_syntax::Rule;
+
+/// A key that has no row.
+pub const UNKNOWN_KEY: Rule = Rule::error("unknown-key", "A key is not one that can stand there.");
+/// A key that must be there.
+pub const MISSING_KEY: Rule = Rule::error("missing-key", "A key that must be there is not.");
+/// Something of another shape than its row says.
+pub const WRONG_SHAPE: Rule = Rule::error("wrong-shape", "A value has another shape than its key takes.");
+/// A word that is not on the list.
+pub const UNKNOWN_CHOICE: Rule = Rule::error("unknown-choice", "A value is not one of the words its key takes.");
+/// Keys that exclude each other.
+pub const EXCLUSIVE_KEYS: Rule = Rule::error("exclusive-keys", "Keys stand together of which only one may be there.");
+/// A key that should no longer be used.
+pub const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A key should no longer be used.");
+/// A name that stands twice where it may only stand once.
+pub const DUPLICATE_NAME: Rule = Rule::error("duplicate-name", "A name is given to two things of the same kind.");
+/// A name nobody has.
+pub const UNKNOWN_NAME: Rule = Rule::error("unknown-name", "A name refers to nothing.");
+/// A name that several have.
+pub const AMBIGUOUS_NAME: Rule = Rule::error("ambiguous-name", "A name refers to several different things.");
+/// Entities that extend each other.
+pub const PARENT_CYCLE: Rule = Rule::error("parent-cycle", "Things extend each other in a circle.");
+/// A refinement that its parent does not allow.
+pub const INHERITED_CONTRACT: Rule =
+    Rule::error("inherited-contract", "Something changes what it inherits in a way that is not allowed.");
+
+/// All of them.
+pub const RULES: &[&Rule] = &[
+    &UNKNOWN_KEY,
+    &MISSING_KEY,
+    &WRONG_SHAPE,
+    &UNKNOWN_CHOICE,
+    &EXCLUSIVE_KEYS,
+    &DEPRECATED_KEY,
+    &DUPLICATE_NAME,
+    &UNKNOWN_NAME,
+    &AMBIGUOUS_NAME,
+    &PARENT_CYCLE,
+    &INHERITED_CONTRACT,
+];

@@ -1,0 +1,159 @@
+//! Everything wrong is said once, at its place, in the user's words.
+
+use crate::dialect::{FIRST, SECOND, read};
+use purlin_model::Edition;
+
+fn check(edition: Edition, text: &str, expected: &[&str]) {
+    assert_eq!(read(edition, text).problems(), expected);
+}
+
+#[test]
+fn unknown_keys_get_the_nearest_name() {
+    check(
+        FIRST,
+        "version: 1\ntools: {t: {tipe: drill, type: drill, steps: []}}\n",
+        &["2:13 unknown-key: a tool has no key `tipe` (did you mean `type`?)"],
+    );
+    check(
+        FIRST,
+        "version: 1\ntools: {t: {zzzzz: drill, type: drill, steps: []}}\n",
+        &["2:13 unknown-key: a tool has no key `zzzzz` (it takes `type`, `steps`, `links`, `on` or `tries`)"],
+    );
+}
+
+#[test]
+fn keys_of_other_editions_say_so() {
+    check(
+        FIRST,
+        "version: 1\ntool_types: {t: {fits: []}}\n",
+        &["2:18 unknown-key: a tool type has no key `fits` (`fits` exists from 2 on; this is 1)"],
+    );
+    check(
+        SECOND,
+        "version: 2\ntool_types: {t: {fitting: []}}\n",
+        &["2:18 unknown-key: a tool type has no key `fitting` (`fitting` exists until 1; this is 2)"],
+    );
+}
+
+#[test]
+fn required_keys_are_missed() {
+    check(
+        FIRST,
+        "tools: {t: {steps: []}}\n",
+        &[
+            "1:1 missing-key: a workshop file needs `version` (edition of the language)",
+            "1:9 missing-key: tool `t` needs `type` (its type)",
+        ],
+    );
+}
+
+#[test]
+fn shapes_are_checked_and_reading_goes_on() {
+    let text = "\
+version: [1]
+tools:
+  t: {type: 5, steps: [a, 1, [b]], on: maybe, tries: 1.5, links: [x, {a: b, c: d}]}
+  u: [1]
+labels: {a: {}}
+tool_types: {x: {price: cheap}, y: []}
+";
+    check(
+        FIRST,
+        text,
+        &[
+            "1:10 wrong-shape: `version` of a workshop file takes a single value, not a list",
+            "3:13 wrong-shape: `type` of a tool takes the name of a tool type, not a whole number",
+            "3:27 wrong-shape: `steps` of a tool takes text, not a whole number",
+            "3:30 wrong-shape: `steps` of a tool takes text, not a list",
+            "3:40 wrong-shape: `on` of a tool takes true or false, not text",
+            "3:54 wrong-shape: `tries` of a tool takes a whole number, not a number",
+            "3:67 wrong-shape: an item of `links` of a tool is a mapping with one key, not text (indent what belongs to the name below it)",
+            "3:70 wrong-shape: an item of `links` of a tool is a mapping with one key, not several keys (indent what belongs to the name below it)",
+            "4:6 wrong-shape: a tool is written as a mapping, not as a list",
+            "5:13 wrong-shape: `labels` of a workshop file takes text, not a mapping",
+            "6:18 deprecated-key: `price` of a tool type should no longer be used (say it in `notes`)",
+            "6:25 wrong-shape: `price` of a tool type takes a number, not text",
+            "6:36 wrong-shape: a tool type is written as a mapping, not as a list",
+        ],
+    );
+}
+
+#[test]
+fn ranges_have_two_bounds() {
+    check(
+        FIRST,
+        "version: 1\nport_types: {a: {count: [1, UNBOUNDED]}, b: {count: [1]}, c: {count: [1, x]}}\n",
+        &[
+            "2:53 wrong-shape: `count` of a port type takes a lower and an upper bound such as [0, UNBOUNDED], not a list",
+            "2:70 wrong-shape: `count` of a port type takes a lower and an upper bound such as [0, UNBOUNDED], not a list",
+        ],
+    );
+}
+
+#[test]
+fn exclusive_keys_exclude_each_other_and_one_is_needed() {
+    check(
+        FIRST,
+        "version: 1\ntool_types: {t: {limits: [{most: 1, least: 0}, {}, {least: 2}]}}\n",
+        &[
+            "2:37 exclusive-keys: a limit takes `most` or `least`, not both (keep one of them) [2:28 `most` is here]",
+            "2:48 missing-key: a limit needs one of `most` or `least`",
+        ],
+    );
+}
+
+#[test]
+fn words_are_on_the_list() {
+    check(
+        FIRST,
+        "version: 1\ntool_types: {t: {colour: gren}, u: {colour: mauve}}\n",
+        &[
+            "2:26 unknown-choice: `colour` of a tool type cannot be `gren` (did you mean `green`?)",
+            "2:45 unknown-choice: `colour` of a tool type cannot be `mauve` (it can be `red`, `green` or `blue`)",
+        ],
+    );
+}
+
+#[test]
+fn old_names_are_accepted_with_a_warning() {
+    let text = "version: 1\ntool_types: {t: {color: red}, u: {color: red, colour: blue}}\n";
+    let read = read(FIRST, text);
+    assert_eq!(read.file.member("tool_types", "t").unwrap().text("colour"), Some("red"));
+    assert_eq!(
+        read.problems(),
+        [
+            "2:18 deprecated-key: `color` is the old name of `colour` (write `colour` instead)",
+            "2:35 deprecated-key: `color` is the old name of `colour` (write `colour` instead)",
+            "2:47 exclusive-keys: `colour` and `color` are the same key (keep one of them) [2:35 the other one is here]",
+        ]
+    );
+}
+
+#[test]
+fn names_in_a_sequence_are_unique() {
+    check(
+        FIRST,
+        "version: 1\ntool_types: {t: {ports: [{a: P}, {b: P}, {a: Q}]}}\n",
+        &[
+            "2:43 duplicate-name: there are two of port `a` in a tool type (give one of them another name) [2:27 the first one is here]",
+        ],
+    );
+}
+
+#[test]
+fn names_are_scalars() {
+    check(
+        FIRST,
+        "version: 1\ntools: {[a, b]: {type: x}}\n",
+        &["2:9 wrong-shape: a name in `tools` of a workshop file takes text, not a list"],
+    );
+}
+
+#[test]
+fn rules_of_rows_are_asked() {
+    check(
+        FIRST,
+        "version: 1\ntool_types: {t: {weight: 3}}\ntools: {u: {type: t}}\n",
+        &["2:18 odd-weight: `weight` of a tool type is odd", "3:12 idle-tool: this tool does nothing"],
+    );
+}

@@ -1,0 +1,7 @@
+//! The engines on a small dialect of two editions, in which every shape, notation and merge rule occurs.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod checking;
+mod dialect;
+mod reading;
