@@ -2,7 +2,7 @@
 //!
 //! What we do differently is listed in [`DEVIATIONS`] with its reason, and explained in docs/design/yaml.md.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use purlin_syntax::{FileId, Flavor, Kind, Limits, Node, Source, Style, Tree, json, yaml};
 use std::sync::Arc;
