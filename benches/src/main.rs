@@ -1,0 +1,73 @@
+//! `purlin-bench [NAME…] [--size N] [--seed N]`: generates inputs, measures, prints a table.
+//!
+//! Figures of one run are compared with each other: a ratio holds on any machine. Nothing here is a test.
+
+#![allow(clippy::disallowed_methods)] // Measuring needs a clock and a disk.
+
+mod generate;
+mod measure;
+mod reader;
+
+use measure::Row;
+
+/// A measurement: its name, what it shows, and how it is taken.
+struct Bench {
+    name: &'static str,
+    summary: &'static str,
+    run: fn(&Options) -> Vec<Row>,
+}
+
+/// What the command line asks for.
+pub(crate) struct Options {
+    names: Vec<String>,
+    /// A factor on the sizes of inputs.
+    pub size: usize,
+    pub seed: u64,
+}
+
+const BENCHES: &[Bench] = &[
+    Bench { name: "reader", summary: "YAML to tree, beside the bare event stream", run: reader::run },
+    Bench { name: "survey", summary: "1,000 files of 2 KB read and parsed", run: reader::survey },
+];
+
+fn options() -> Result<Options, String> {
+    let mut options = Options { names: Vec::new(), size: 1, seed: 1 };
+    let mut args = std::env::args().skip(1);
+    while let Some(arg) = args.next() {
+        let mut number = |name: &str| -> Result<u64, String> {
+            let text = args.next().ok_or(format!("{name} needs a number"))?;
+            text.parse().map_err(|_| format!("`{text}` is not a number"))
+        };
+        match arg.as_str() {
+            "--size" => options.size = usize::try_from(number("--size")?).unwrap_or(1).max(1),
+            "--seed" => options.seed = number("--seed")?,
+            "--list" => {
+                for bench in BENCHES {
+                    println!("{:<12} {}", bench.name, bench.summary);
+                }
+                std::process::exit(0);
+            }
+            name if BENCHES.iter().any(|bench| bench.name == name) => options.names.push(name.to_owned()),
+            other => return Err(format!("there is no measurement `{other}`; `--list` names them")),
+        }
+    }
+    Ok(options)
+}
+
+fn main() {
+    let options = match options() {
+        Ok(options) => options,
+        Err(message) => {
+            eprintln!("error: {message}");
+            std::process::exit(2);
+        }
+    };
+    println!("{:<44} {:>14} {:>10}  remark", "what", "figure", "unit");
+    for bench in BENCHES {
+        if options.names.is_empty() || options.names.iter().any(|name| name == bench.name) {
+            for row in (bench.run)(&options) {
+                println!("{row}");
+            }
+        }
+    }
+}

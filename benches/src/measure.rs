@@ -1,0 +1,55 @@
+//! Clocks, counters and rows of the table.
+
+use std::time::{Duration, Instant};
+
+/// One row of the table.
+pub(crate) struct Row {
+    what: String,
+    figure: f64,
+    unit: &'static str,
+    remark: String,
+}
+
+impl Row {
+    pub(crate) fn new(what: impl Into<String>, figure: f64, unit: &'static str) -> Self {
+        Row { what: what.into(), figure, unit, remark: String::new() }
+    }
+
+    pub(crate) fn remark(mut self, remark: impl Into<String>) -> Self {
+        self.remark = remark.into();
+        self
+    }
+}
+
+impl std::fmt::Display for Row {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{:<44} {:>14.3} {:>10}  {}", self.what, self.figure, self.unit, self.remark)
+    }
+}
+
+/// The shortest of several runs: the least disturbed.
+pub(crate) fn shortest(rounds: usize, mut work: impl FnMut()) -> Duration {
+    let once = |work: &mut dyn FnMut()| {
+        let start = Instant::now();
+        work();
+        start.elapsed()
+    };
+    (0..rounds.max(1)).map(|_| once(&mut work)).min().unwrap_or_default()
+}
+
+/// The median of several runs.
+pub(crate) fn median(rounds: usize, mut work: impl FnMut()) -> Duration {
+    let mut all: Vec<Duration> = (0..rounds.max(1))
+        .map(|_| {
+            let start = Instant::now();
+            work();
+            start.elapsed()
+        })
+        .collect();
+    all.sort();
+    all.get(all.len() / 2).copied().unwrap_or_default()
+}
+
+pub(crate) fn ms(duration: Duration) -> f64 {
+    duration.as_secs_f64() * 1e3
+}
