@@ -91,6 +91,8 @@ pub struct Builder<'a> {
     anchors: Vec<Anchored>,
     document_start: usize,
     document_expanded: u64,
+    /// Where the node built last ends.
+    last_end: u32,
 }
 
 impl<'a> Builder<'a> {
@@ -118,6 +120,7 @@ impl<'a> Builder<'a> {
             anchors: Vec::new(),
             document_start: 0,
             document_expanded: 0,
+            last_end: 0,
         }
     }
 
@@ -186,6 +189,22 @@ impl<'a> Builder<'a> {
     pub fn comment(&mut self, start: usize, end: usize, trailing: bool) {
         let span = self.span(start, end);
         self.tree.comments.push(Comment { span, trailing });
+    }
+
+    /// Where an empty node is said to stand: right behind what it belongs to, not behind the comments and blank lines
+    /// after that, where a reader notices it.
+    pub fn empty_place(&self, noticed: usize) -> (usize, usize) {
+        let text = self.tree.source.text();
+        let mut at = noticed;
+        let mut comments = self.tree.comments.iter().rev().peekable();
+        loop {
+            at = text.get(..at).map_or(at, |before| before.trim_end_matches([' ', '\n']).len());
+            match comments.next_if(|comment| comment.span.end as usize >= at) {
+                Some(comment) if (comment.span.start as usize) < at => at = comment.span.start as usize,
+                Some(_) => {}
+                None => return (at, at),
+            }
+        }
     }
 
     /// Adds a scalar. A borrowed text must be a part of the source.
@@ -261,9 +280,14 @@ impl<'a> Builder<'a> {
         }
         let Some(frame) = self.frames.pop() else { return };
         let after = offset(self.tree.nodes.len());
+        let first = self.tree.nodes.get(frame.node as usize + 1).map_or(u32::MAX, |child| child.start);
         if let Some(raw) = self.tree.nodes.get_mut(frame.node as usize) {
             raw.extra = after;
-            raw.end = offset(end).max(raw.start);
+            raw.start = raw.start.min(first);
+            // A block collection ends with its last part, wherever the reader noticed that.
+            let end = if raw.style == Style::Block { self.last_end } else { offset(end) };
+            raw.end = end.max(raw.start);
+            self.last_end = raw.end;
         }
         if frame.key_next.is_some() {
             self.check_duplicates(frame.keys_from);
@@ -351,6 +375,7 @@ impl<'a> Builder<'a> {
             self.tree.roots.push(index);
         }
         self.tree.nodes.push(raw);
+        self.last_end = raw.end;
         index
     }
 

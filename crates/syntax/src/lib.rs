@@ -6,6 +6,7 @@ mod build;
 pub mod diagnostic;
 pub mod json;
 pub mod limits;
+mod plain;
 pub mod print;
 pub mod rules;
 pub mod scalar;

@@ -6,6 +6,7 @@
 use crate::build::{Builder, Properties};
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
+use crate::plain;
 use crate::rules;
 use crate::scalar::Flavor;
 use crate::source::Source;
@@ -17,6 +18,11 @@ use std::sync::Arc;
 
 /// Reads a source; problems are in [`Tree::diagnostics`].
 pub fn parse(source: Arc<Source>, flavor: Flavor, limits: &Limits) -> Tree {
+    plain::parse(&source, flavor, limits).unwrap_or_else(|| parse_fully(source, flavor, limits))
+}
+
+/// Reads a source with the full reader, whatever it holds.
+pub(crate) fn parse_fully(source: Arc<Source>, flavor: Flavor, limits: &Limits) -> Tree {
     let mut builder = Builder::new(source.clone(), flavor, limits);
     let whole = source.text();
     if !builder.check_size() {
@@ -116,12 +122,27 @@ impl Reader<'_, '_> {
             ScalarStyle::Literal => (self.block_end(text, end), Style::Literal),
             ScalarStyle::Folded => (self.block_end(text, end), Style::Folded),
         };
+        let (start, end) = match style {
+            Style::Empty => self.builder.empty_place(start),
+            Style::Literal => self.block_span('|', start, end),
+            Style::Folded => self.block_span('>', start, end),
+            _ => (start, end),
+        };
         self.builder.scalar(&text, style, start, end, properties(anchor, tag));
+    }
+
+    /// A block scalar from its indicator to its last character; the parser names its lines, and what follows them.
+    fn block_span(&self, indicator: char, start: usize, end: usize) -> (usize, usize) {
+        let from = self.text.get(..start).and_then(|before| before.rfind(indicator)).unwrap_or(start);
+        let length = self.text.get(from..end).map_or(0, |text| text.trim_end().len());
+        (from, from + length)
     }
 
     /// A block scalar that ends with the file and without a line break: some families add one, some do not.
     fn block_end<'t>(&self, text: Cow<'t, str>, end: usize) -> Cow<'t, str> {
-        let at_end = end >= self.text.len() && !self.text.ends_with('\n');
+        // Only a last line without a break is meant, not blank lines after it.
+        let lines = self.text.get(..end).unwrap_or("").trim_end().len();
+        let at_end = !self.text.get(lines..).unwrap_or("").contains('\n');
         if !at_end || self.flavor.ends_blocks_with_newline() || !text.ends_with('\n') {
             return text;
         }
