@@ -177,7 +177,7 @@ fn has_old_line_breaks(sample: &Sample) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn our_yaml_is_read_back_by_every_flavour(sample in sample()) {
