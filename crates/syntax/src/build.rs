@@ -60,7 +60,8 @@ impl Names {
 pub struct Properties {
     /// Resolved tag.
     pub tag: Option<EcoString>,
-    /// A number the reader gives to the anchor, by which aliases refer to it; 0 for none.
+    /// A number the reader gives to the anchor, by which aliases refer to it; 0 for none. Later anchors have
+    /// greater numbers.
     pub anchor: usize,
 }
 
@@ -294,16 +295,16 @@ impl<'a> Builder<'a> {
             self.keys.truncate(frame.keys_from);
         }
         if frame.anchor != 0
-            && let Some(anchored) = self.anchors.iter_mut().rev().find(|a| a.id == frame.anchor)
+            && let Some(at) = self.anchored(frame.anchor)
         {
-            anchored.expanded = Some(frame.expanded);
+            self.anchors[at].expanded = Some(frame.expanded);
         }
         self.finish_child(frame.expanded);
     }
 
     /// Adds an alias to the anchor with the reader's number.
     pub fn alias(&mut self, anchor: usize, start: usize, end: usize) {
-        let found = self.anchors.iter().rev().find(|a| a.id == anchor).map(|a| (a.node, a.expanded));
+        let found = self.anchored(anchor).and_then(|at| self.anchors.get(at)).map(|a| (a.node, a.expanded));
         match found {
             Some((node, Some(expanded))) => self.push_alias(node, expanded, start, end),
             Some((_, None)) => {
@@ -311,6 +312,11 @@ impl<'a> Builder<'a> {
             }
             None => self.bad_alias("this alias names no anchor before it in the document", start, end),
         }
+    }
+
+    /// Where an anchor is in the list, which is sorted by number.
+    fn anchored(&self, id: usize) -> Option<usize> {
+        self.anchors.binary_search_by_key(&id, |anchored| anchored.id).ok()
     }
 
     fn push_alias(&mut self, node: u32, expanded: u64, start: usize, end: usize) {
