@@ -1,6 +1,6 @@
 //! Tests of the tables themselves, for dialects to call in their own tests.
 
-use crate::schema::{Edition, Entity, Field, Kind, Schema, Shape};
+use crate::schema::{Edition, Entity, Field, Kind, Merge, Schema, Shape};
 use std::collections::HashSet;
 
 /// What is wrong with a dialect's tables, one line each; nothing if they are sound.
@@ -51,8 +51,38 @@ fn guard_field(schema: &Schema, entity: &Entity, field: &Field, wrong: &mut Vec<
     if !editions(schema).any(|edition| field.window.has(edition)) {
         wrong.push(format!("{what} exists in no edition"));
     }
+    if !merge_fits(field) {
+        wrong.push(format!("{what} has a merge rule that its shape cannot follow"));
+    }
+    if !inner_is_simple(&field.shape) {
+        wrong.push(format!("{what} has entities inside a simple list or mapping"));
+    }
+    if field.is_base && !matches!(field.shape, Shape::Reference(_)) {
+        wrong.push(format!("{what} is inherited from, but names nothing"));
+    }
     if field.required && field.default.is_some() {
         wrong.push(format!("{what} is required and has a default"));
+    }
+}
+
+/// Whether the merge rule means something for the shape.
+fn merge_fits(field: &Field) -> bool {
+    match field.merge {
+        Merge::Own | Merge::Fallback | Merge::Append | Merge::Fixed | Merge::With(_) => true,
+        Merge::ByName => matches!(field.shape, Shape::Map(_) | Shape::Sequence(_) | Shape::One(_)),
+        Merge::Narrow => matches!(
+            field.shape,
+            Shape::Names(_) | Shape::ListOf(_) | Shape::Reference(_) | Shape::Range | Shape::Bool | Shape::Union(_)
+        ),
+    }
+}
+
+/// Whether lists and mappings of simple things hold no entities; those have shapes of their own.
+fn inner_is_simple(shape: &Shape) -> bool {
+    match shape {
+        Shape::ListOf(inner) | Shape::MapOf(inner) => held_kinds(inner).is_empty() && inner_is_simple(inner),
+        Shape::Union(shapes) => shapes.iter().all(inner_is_simple),
+        _ => true,
     }
 }
 
@@ -79,14 +109,21 @@ fn guard_edition(schema: &Schema, entity: &Entity, edition: Edition, wrong: &mut
 }
 
 /// The kinds that a shape mentions.
-pub(crate) fn kinds(shape: &Shape) -> Vec<Kind> {
+fn kinds(shape: &Shape) -> Vec<Kind> {
     match shape {
         Shape::Reference(kinds) | Shape::Names(kinds) => kinds.to_vec(),
+        Shape::Union(shapes) => shapes.iter().flat_map(kinds).collect(),
+        shape => held_kinds(shape),
+    }
+}
+
+/// The kinds of the entities that stand under a shape.
+pub(crate) fn held_kinds(shape: &Shape) -> Vec<Kind> {
+    match shape {
         Shape::One(kind) | Shape::List(kind) | Shape::Map(kind) | Shape::Sequence(kind) | Shape::Repeating(kind) => {
             vec![*kind]
         }
-        Shape::ListOf(inner) | Shape::MapOf(inner) => kinds(inner),
-        Shape::Union(shapes) => shapes.iter().flat_map(kinds).collect(),
+        Shape::Union(shapes) => shapes.iter().flat_map(held_kinds).collect(),
         _ => Vec::new(),
     }
 }

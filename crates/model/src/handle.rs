@@ -30,6 +30,11 @@ impl NodeRef {
         &self.tree
     }
 
+    /// Its index in the tree.
+    pub fn index(&self) -> u32 {
+        self.index
+    }
+
     /// Where it is written.
     pub fn span(&self) -> Span {
         self.node().map_or(Span::new(self.tree.file(), 0, 0), |node| node.span())

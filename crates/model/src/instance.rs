@@ -8,6 +8,7 @@ use crate::named::{Named, NamedMap};
 use crate::schema::{Edition, Field, Kind};
 use purlin_syntax::{Node, Span};
 use purlin_value::{EcoString, MergeKeys, Origin, OriginKind, Origins, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// An entity.
@@ -66,25 +67,27 @@ pub enum Content {
 /// What was inherited, and what was added to it. Shared, so that a long line of parents costs what each adds.
 #[derive(Debug)]
 pub struct Chain {
-    /// What was inherited; a chain itself where there are several generations.
-    inherited: Option<Content>,
-    /// What was added, which is never a chain.
-    own: Content,
+    /// What was inherited, then what was added; either may be a chain itself. Empty only while it is dropped.
+    links: Vec<Content>,
 }
 
 impl Chain {
     /// Adds to what was inherited.
     pub fn new(inherited: Content, own: Content) -> Self {
-        Chain { inherited: Some(inherited), own }
+        Chain { links: vec![inherited, own] }
     }
 }
 
 impl Drop for Chain {
     fn drop(&mut self) {
-        // Generation by generation: dropping them inside one another would need a deep stack.
-        let mut next = self.inherited.take();
-        while let Some(Content::Chain(chain)) = next {
-            next = Arc::into_inner(chain).and_then(|mut chain| chain.inherited.take());
+        // One after the other: dropping generations inside one another would need a deep stack.
+        let mut open = std::mem::take(&mut self.links);
+        while let Some(content) = open.pop() {
+            if let Content::Chain(chain) = content
+                && let Some(mut chain) = Arc::into_inner(chain)
+            {
+                open.append(&mut chain.links);
+            }
         }
     }
 }
@@ -237,24 +240,50 @@ impl Instance {
 }
 
 impl Content {
-    /// The content itself, or the generations of a chain, the oldest first.
+    /// The content itself, or the generations of a chain, the oldest first. What came down on several ways is there
+    /// once.
     pub fn generations(&self) -> Vec<&Content> {
+        if !matches!(self, Content::Chain(_)) {
+            return vec![self];
+        }
         let mut generations = Vec::new();
-        let mut at = Some(self);
-        while let Some(content) = at {
+        let mut seen = HashSet::new();
+        let mut open = vec![self];
+        while let Some(content) = open.pop() {
             match content {
-                Content::Chain(chain) => {
-                    generations.push(&chain.own);
-                    at = chain.inherited.as_ref();
-                }
-                content => {
-                    generations.push(content);
-                    at = None;
-                }
+                content if !seen.insert(content.identity()) => {}
+                Content::Chain(chain) => open.extend(chain.links.iter().rev()),
+                content => generations.push(content),
             }
         }
-        generations.reverse();
         generations
+    }
+
+    /// The content itself, or what was added last to a chain.
+    pub fn newest(&self) -> &Content {
+        let mut content = self;
+        while let Content::Chain(chain) = content {
+            match chain.links.last() {
+                Some(last) => content = last,
+                None => break,
+            }
+        }
+        content
+    }
+
+    /// What tells it from other contents: where it lies in memory, or in its file.
+    fn identity(&self) -> (usize, u32) {
+        match self {
+            Content::Value(node) => (Arc::as_ptr(node.tree()).addr(), node.index()),
+            Content::Values(values) => (values.as_ptr().addr(), u32::MAX),
+            Content::Entries(entries) => (entries.as_ptr().addr(), u32::MAX),
+            Content::One(instance) => (Arc::as_ptr(instance).addr(), u32::MAX),
+            Content::List(list) => (list.as_ptr().addr(), u32::MAX),
+            Content::Map(map) => (Arc::as_ptr(map).addr(), u32::MAX),
+            Content::Pairs(pairs) => (pairs.as_ptr().addr(), u32::MAX),
+            Content::Chain(chain) => (Arc::as_ptr(chain).addr(), u32::MAX),
+            Content::Broken => (0, 0),
+        }
     }
 
     /// The entities it holds directly, in order.

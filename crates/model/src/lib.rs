@@ -3,10 +3,14 @@
 //! Knows values and trees, and no dialect.
 
 pub mod check;
+mod contract;
 pub mod dialect;
 mod guard;
 mod handle;
+mod hierarchy;
+pub mod inherit;
 pub mod instance;
+pub mod link;
 pub mod named;
 pub mod project;
 pub mod read;
@@ -16,7 +20,10 @@ pub mod schema;
 pub use dialect::{Answer, Dialect, Question, Recognised};
 pub use guard::guard;
 pub use handle::NodeRef;
+pub use hierarchy::Hierarchy;
+pub use inherit::{Inheritance, Inherited};
 pub use instance::{Content, Instance, Slot};
+pub use link::{EntityId, Found, Links, Namespace, Registry};
 pub use named::{Named, NamedMap};
 pub use project::{Dependency, Manifest, Node, Request, Resolved, SetFlag, SetKind};
 pub use read::{Place, Reader};

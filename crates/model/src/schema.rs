@@ -165,6 +165,8 @@ pub struct Field {
     pub one_of: Option<&'static str>,
     /// Whether the entity it names is inherited from as well, as a definition inherits from its type.
     pub is_base: bool,
+    /// Whether a name here may also be something that is not an entity, so that not finding it is no problem.
+    pub is_loose: bool,
     /// The rare rule that no column can express.
     pub check: Option<fn(&Slot, &Place<'_>)>,
     /// What it means, in one sentence.
@@ -184,6 +186,7 @@ pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field 
         deprecated: None,
         one_of: None,
         is_base: false,
+        is_loose: false,
         check: None,
         doc,
     }
@@ -241,6 +244,12 @@ impl Field {
     /// The entity it names is inherited from as well.
     pub const fn base(mut self) -> Self {
         self.is_base = true;
+        self
+    }
+
+    /// A name here may also be something that is not an entity.
+    pub const fn loose(mut self) -> Self {
+        self.is_loose = true;
         self
     }
 

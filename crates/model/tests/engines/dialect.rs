@@ -4,6 +4,7 @@ use purlin_model::schema::{Merge::*, Shape::*, list, scalar};
 use purlin_model::{
     Content, Edition, Entity, Field, Instance, Kind, Literal, Place, Reader, Schema, Slot, entity, field,
 };
+use purlin_model::{EntityId, Inheritance, Inherited, Links, Namespace, Registry};
 use purlin_syntax::{Diagnostic, Flavor, Limits, Node, Rule, Sink, Sources, yaml};
 use std::sync::Arc;
 
@@ -210,6 +211,41 @@ impl Read {
             format!("{at} {}: {}{hints}{}", diagnostic.rule.name, diagnostic.message, labels.collect::<String>())
         };
         all.iter().map(line).collect()
+    }
+}
+
+/// A file whose names were looked up.
+pub struct Linked {
+    pub read: Read,
+    pub registry: Registry,
+    pub links: Links,
+}
+
+pub fn link(edition: Edition, text: &str) -> Linked {
+    let read = read(edition, text);
+    let mut registry = Registry::new();
+    let mut namespace = Namespace::new();
+    for (key, kind) in [("tool_types", TOOL_TYPE), ("port_types", PORT_TYPE), ("tools", TOOL)] {
+        for named in read.file.map(key) {
+            let id = registry.add(named.instance.clone());
+            namespace.declare(kind, named.name.clone(), id, named.key.span());
+        }
+    }
+    let mut links = Links::new();
+    for (_, instance) in registry.iter() {
+        links.link(&WORKSHOP, instance, &namespace, &read.sink);
+    }
+    Linked { read, registry, links }
+}
+
+impl Linked {
+    pub fn inherit(&self, threads: usize) -> Inherited {
+        let (registry, links, sink) = (&self.registry, &self.links, &self.read.sink);
+        Inheritance { schema: &WORKSHOP, registry, links, sink }.run(threads)
+    }
+
+    pub fn id(&self, name: &str) -> EntityId {
+        self.registry.iter().find(|(_, instance)| instance.name() == name).unwrap().0
     }
 }
 

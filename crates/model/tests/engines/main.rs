@@ -4,4 +4,6 @@
 
 mod checking;
 mod dialect;
+mod inheriting;
+mod linking;
 mod reading;
