@@ -106,6 +106,11 @@ impl Slot {
         }
     }
 
+    /// The origin of the key itself, for what is made of several nodes.
+    pub fn key_origin(&self) -> Origin {
+        self.key.as_ref().and_then(NodeRef::node).map_or(Origin::NONE, Origin::node)
+    }
+
     /// Where its value comes from.
     pub fn origin(&self, origins: &Origins) -> Origin {
         let Some(node) = self.node().and_then(NodeRef::node) else { return Origin::NONE };

@@ -406,6 +406,8 @@ pub struct Schema {
     pub merge_keys: MergeKeys,
     /// Whether a node is an expression whose value is known only later, so that it fits any shape.
     pub is_expression: fn(Node<'_>) -> bool,
+    /// A regular expression that texts match which are such expressions, for schemas that other tools read.
+    pub expression_pattern: Option<&'static str>,
 }
 
 fn never(_: Node<'_>) -> bool {
@@ -416,7 +418,7 @@ impl Schema {
     /// Tables for a dialect without expressions, where `<<` merges and a key without a value counts as absent.
     pub const fn new(name: &'static str, editions: &'static [&'static str], entities: &'static [Entity]) -> Self {
         let (nulls, merge_keys, is_expression) = (Nulls::Absent, MergeKeys::Apply, never as fn(Node<'_>) -> bool);
-        Schema { name, editions, entities, nulls, merge_keys, is_expression }
+        Schema { name, editions, entities, nulls, merge_keys, is_expression, expression_pattern: None }
     }
 
     /// What a key without a value means.
@@ -434,6 +436,12 @@ impl Schema {
     /// Which nodes are expressions whose value is known only later.
     pub const fn expressions(mut self, is_expression: fn(Node<'_>) -> bool) -> Self {
         self.is_expression = is_expression;
+        self
+    }
+
+    /// A regular expression for texts that are expressions, for schemas that other tools read.
+    pub const fn expression_pattern(mut self, pattern: &'static str) -> Self {
+        self.expression_pattern = Some(pattern);
         self
     }
 

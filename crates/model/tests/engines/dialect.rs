@@ -172,7 +172,8 @@ const ENTITIES: &[Entity] = &[
     .rest(field("gears", Map(PART), "Its gears, written beside the other keys.").merge(ByName).until(SECOND)),
 ];
 
-pub const WORKSHOP: Schema = Schema::new("workshop", &["1", "2"], ENTITIES).expressions(is_expression);
+pub const WORKSHOP: Schema =
+    Schema::new("workshop", &["1", "2"], ENTITIES).expressions(is_expression).expression_pattern(r"^\$\{");
 
 fn is_expression(node: Node<'_>) -> bool {
     node.is_scalar() && node.text().starts_with("${")

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod checking;
+mod defaulting;
+mod describing;
 mod dialect;
 mod inheriting;
 mod linking;

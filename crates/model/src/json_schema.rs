@@ -1,0 +1,240 @@
+//! The rows as a JSON Schema (draft 2020-12), for editors and other tools.
+//!
+//! It describes files as they are written: every notation is allowed, and keys that can be inherited are not required.
+
+use crate::check::UNBOUNDED;
+use crate::defaults::literal_value;
+use crate::guard::held_kinds;
+use crate::schema::{Edition, Entity, Field, Kind, Merge, Nulls, Schema, Shape};
+use purlin_value::{EcoString, Map, Origin, Value};
+
+/// The schema of the entities of a kind in one edition, with those they hold.
+pub fn json_schema(schema: &Schema, kind: Kind, edition: Edition) -> Value {
+    let export = Export { schema, edition };
+    let mut definitions = Map::new();
+    let mut open = vec![kind];
+    let mut seen = vec![kind];
+    while let Some(kind) = open.pop() {
+        let Some(entity) = schema.entity(kind) else { continue };
+        definitions.insert(EcoString::from(definition_name(entity)), export.entity(entity));
+        for field in entity.fields(edition).chain(entity.rest_in(edition)) {
+            for held in held_kinds(&field.shape) {
+                if !seen.contains(&held) {
+                    seen.push(held);
+                    open.push(held);
+                }
+            }
+        }
+    }
+    definitions.sort_keys();
+    object([
+        ("$schema", Value::str("https://json-schema.org/draft/2020-12/schema")),
+        ("title", Value::str(format!("{} {}", schema.name, schema.edition_name(edition)))),
+        ("$ref", export.reference_text(kind)),
+        ("$defs", Value::map(definitions)),
+    ])
+}
+
+/// The name of an entity's definition: its label in camel case.
+fn definition_name(entity: &Entity) -> String {
+    let word = |word: &str| {
+        let mut chars = word.chars();
+        chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
+    };
+    entity.label.split(' ').map(word).collect()
+}
+
+fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::map(entries.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect())
+}
+
+fn texts<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
+    Value::list(words.into_iter().map(Value::str).collect())
+}
+
+fn typed(name: &str) -> Value {
+    object([("type", Value::str(name))])
+}
+
+fn any_of(alternatives: Vec<Value>) -> Value {
+    object([("anyOf", Value::list(alternatives))])
+}
+
+struct Export<'a> {
+    schema: &'a Schema,
+    edition: Edition,
+}
+
+impl Export<'_> {
+    fn reference_text(&self, kind: Kind) -> Value {
+        let name = self.schema.entity(kind).map(definition_name).unwrap_or_default();
+        Value::str(format!("#/$defs/{name}"))
+    }
+
+    fn reference(&self, kind: Kind) -> Value {
+        object([("$ref", self.reference_text(kind))])
+    }
+
+    fn entity(&self, entity: &'static Entity) -> Value {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        for field in entity.fields(self.edition) {
+            properties.insert(EcoString::from(field.key), self.property(field));
+            for alias in field.aliases {
+                let old = self.property(&field.deprecated(field.key));
+                properties.insert(EcoString::from(*alias), old);
+            }
+            // An older name would do as well, and what can be inherited need not be written.
+            if field.required && field.aliases.is_empty() && matches!(field.merge, Merge::Own) {
+                required.push(field.key);
+            }
+        }
+        let mut written = Map::new();
+        written.insert("type".into(), Value::str("object"));
+        written.insert("properties".into(), Value::map(properties));
+        if !required.is_empty() {
+            written.insert("required".into(), texts(required));
+        }
+        let others = entity.rest_in(self.edition).map(|rest| self.rest(rest));
+        written.insert("additionalProperties".into(), others.unwrap_or_else(|| Value::from(false)));
+        let groups = self.groups(entity);
+        if !groups.is_empty() {
+            written.insert("allOf".into(), Value::list(groups));
+        }
+        self.with_notations(entity, Value::map(written))
+    }
+
+    /// The written-out form of an entity, its short notations, and nothing at all where that is allowed.
+    fn with_notations(&self, entity: &'static Entity, written: Value) -> Value {
+        let mut forms = vec![written];
+        for short in entity.short.iter().filter(|short| short.window.has(self.edition)) {
+            if let Some(field) = entity.field(short.key, self.edition) {
+                forms.push(self.shape(&field.shape));
+            }
+        }
+        forms.extend(self.expression());
+        if self.schema.nulls == Nulls::Absent {
+            forms.push(typed("null"));
+        }
+        let description = ("description", Value::str(entity.doc));
+        object([description, ("anyOf", Value::list(forms))])
+    }
+
+    fn expression(&self) -> Option<Value> {
+        let pattern = self.schema.expression_pattern?;
+        Some(object([("type", Value::str("string")), ("pattern", Value::str(pattern))]))
+    }
+
+    /// What keys without a row take.
+    fn rest(&self, rest: &Field) -> Value {
+        match rest.shape {
+            Shape::Map(kind) => self.reference(kind),
+            Shape::MapOf(inner) => self.value(inner),
+            _ => Value::from(true),
+        }
+    }
+
+    /// Keys that exclude each other.
+    fn groups(&self, entity: &Entity) -> Vec<Value> {
+        let mut names: Vec<&str> = Vec::new();
+        for group in entity.fields(self.edition).filter_map(|field| field.one_of) {
+            if !names.contains(&group) {
+                names.push(group);
+            }
+        }
+        let requires = |key: &str| object([("required", texts([key]))]);
+        let mut rules = Vec::new();
+        for group in names {
+            let members = entity.fields(self.edition).filter(|field| field.one_of == Some(group));
+            let keys: Vec<&str> = members.map(|field| field.key).collect();
+            let mut choices: Vec<Value> = keys.iter().map(|key| requires(key)).collect();
+            if !entity.exactly_one.contains(&group) {
+                let none = object([("anyOf", Value::list(choices.clone()))]);
+                choices.push(object([("not", none)]));
+            }
+            rules.push(object([("oneOf", Value::list(choices))]));
+        }
+        rules
+    }
+
+    fn property(&self, field: &Field) -> Value {
+        let mut property = Map::new();
+        property.insert("description".into(), Value::str(field.doc));
+        if let Some(literal) = &field.default {
+            property.insert("default".into(), literal_value(literal, Origin::NONE));
+        }
+        if field.deprecated.is_some() {
+            property.insert("deprecated".into(), Value::from(true));
+        }
+        if let Some(shape) = self.value_or_nothing(&field.shape).as_map() {
+            property.extend(shape.iter().map(|(key, value)| (key.clone(), value.clone())));
+        }
+        Value::map(property)
+    }
+
+    /// A shape, an expression, or nothing where that counts as absent.
+    fn value_or_nothing(&self, shape: &Shape) -> Value {
+        if *shape == Shape::Any {
+            return self.shape(shape);
+        }
+        let mut forms = vec![self.shape(shape)];
+        forms.extend(self.expression());
+        if self.schema.nulls == Nulls::Absent {
+            forms.push(typed("null"));
+        }
+        if forms.len() == 1 { self.shape(shape) } else { any_of(forms) }
+    }
+
+    /// A shape, or an expression.
+    fn value(&self, shape: &Shape) -> Value {
+        match self.expression() {
+            Some(expression) if *shape != Shape::Any => any_of(vec![self.shape(shape), expression]),
+            _ => self.shape(shape),
+        }
+    }
+
+    fn shape(&self, shape: &Shape) -> Value {
+        match shape {
+            Shape::Text | Shape::Reference(_) | Shape::Parent => typed("string"),
+            Shape::Scalar => object([("type", texts(["string", "number", "boolean"]))]),
+            Shape::Bool => typed("boolean"),
+            Shape::Integer => typed("integer"),
+            Shape::Number => typed("number"),
+            Shape::Range => self.range(),
+            Shape::Any => Value::map(Map::new()),
+            Shape::Choice(words) => object([("enum", texts(words.iter().copied()))]),
+            Shape::Names(_) => object([("type", Value::str("array")), ("items", self.value(&Shape::Text))]),
+            Shape::One(kind) => self.reference(*kind),
+            Shape::List(kind) => object([("type", Value::str("array")), ("items", self.reference(*kind))]),
+            Shape::Map(kind) => self.map_of(self.reference(*kind)),
+            Shape::Sequence(kind) | Shape::Repeating(kind) => {
+                let one = object([
+                    ("type", Value::str("object")),
+                    ("minProperties", Value::from(1)),
+                    ("maxProperties", Value::from(1)),
+                    ("additionalProperties", self.reference(*kind)),
+                ]);
+                let list = object([("type", Value::str("array")), ("items", one)]);
+                any_of(vec![list, self.map_of(self.reference(*kind))])
+            }
+            Shape::ListOf(inner) => object([("type", Value::str("array")), ("items", self.value(inner))]),
+            Shape::MapOf(inner) => self.map_of(self.value(inner)),
+            Shape::Union(shapes) => any_of(shapes.iter().map(|shape| self.shape(shape)).collect()),
+        }
+    }
+
+    fn map_of(&self, values: Value) -> Value {
+        object([("type", Value::str("object")), ("additionalProperties", values)])
+    }
+
+    fn range(&self) -> Value {
+        let unbounded = object([("const", Value::str(UNBOUNDED))]);
+        let bounds = vec![typed("integer"), any_of(vec![typed("integer"), unbounded])];
+        object([
+            ("type", Value::str("array")),
+            ("prefixItems", Value::list(bounds)),
+            ("minItems", Value::from(2)),
+            ("maxItems", Value::from(2)),
+        ])
+    }
+}

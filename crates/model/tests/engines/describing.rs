@@ -1,0 +1,134 @@
+//! What the same rows say to editors, other tools and readers.
+
+use crate::dialect::{FILE, FIRST, MOTOR, PORT, SECOND, TOOL, TOOL_TYPE, WORKSHOP, read};
+use boon::{Compiler, SchemaIndex, Schemas};
+use purlin_model::describe::{hover, keys, reference, words};
+use purlin_model::{Edition, json_schema};
+use purlin_syntax::write::JsonLayout;
+use purlin_value::emit::{Secrets, to_json};
+use purlin_value::{MergeKeys, Value};
+
+fn json(value: &Value) -> serde_json::Value {
+    serde_json::from_str(&to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap()).unwrap()
+}
+
+/// Compiling checks the schema against the schema of its draft.
+fn compiled(edition: Edition) -> (Schemas, SchemaIndex) {
+    let mut schemas = Schemas::new();
+    let mut compiler = Compiler::new();
+    compiler.add_resource("http://localhost/workshop.json", json(&json_schema(&WORKSHOP, FILE, edition))).unwrap();
+    let index = compiler.compile("http://localhost/workshop.json", &mut schemas).unwrap();
+    (schemas, index)
+}
+
+/// Documents and whether each edition takes them.
+const DOCUMENTS: &[(&str, bool, bool)] = &[
+    ("version: 1", true, true),
+    ("{}", false, false),
+    ("{version: 1, extra: 2}", false, false),
+    ("{version: [1]}", false, false),
+    ("{version: 1, labels: {a: x}}", true, true),
+    ("{version: 1, labels: {a: 1}}", false, false),
+    ("{version: 1, tools: }", true, true),
+    ("{version: 1, tools: {t: {type: x, links: [{a: b}, {a: {to: c}}]}}}", true, true),
+    ("{version: 1, tools: {t: {type: x, links: {a: b}}}}", true, true),
+    ("{version: 1, tools: {t: {type: x, links: [{a: [b]}]}}}", false, true),
+    ("{version: 1, tools: {t: {type: x, links: [{a: b, c: d}]}}}", false, false),
+    ("{version: 1, tools: {t: {type: x, links: [a]}}}", false, false),
+    ("{version: 1, tools: {t: {type: 5}}}", false, false),
+    ("{version: 1, tools: {t: {type: x, on: '${later}', tries: '${n}'}}}", true, true),
+    ("{version: 1, tools: {t: {type: x, on: 'later'}}}", false, false),
+    ("{version: 1, tools: {t: '${all}'}}", true, true),
+    ("{version: 1, tools: {t: {type: x, tries: 1.5}}}", false, false),
+    ("{version: 1, tools: {t: [a]}}", false, false),
+    ("{version: 1, tool_types: {t: {colour: red}, u: {color: red}}}", true, true),
+    ("{version: 1, tool_types: {t: {colour: mauve}}}", false, false),
+    ("{version: 1, tool_types: {t: {fits: [a]}}}", false, true),
+    ("{version: 1, tool_types: {t: {fitting: [a]}}}", true, false),
+    ("{version: 1, tool_types: {t: {limits: [{most: 1}]}}}", true, true),
+    ("{version: 1, tool_types: {t: {limits: [{most: 1, least: 1}]}}}", false, false),
+    ("{version: 1, tool_types: {t: {limits: [{}]}}}", false, false),
+    ("{version: 1, tool_types: {t: {motor: {power: 1, low: {material: x}}}}}", true, false),
+    ("{version: 1, tool_types: {t: {motor: {gears: {low: {material: x}}}}}}", false, true),
+    ("{version: 1, tool_types: {t: {parts: {p: {size: 1}, q: {size: x}, r: {size: {most: 1}}}}}}", true, true),
+    ("{version: 1, tool_types: {t: {parts: {p: {size: [1]}}}}}", false, false),
+    ("{version: 1, tool_types: {t: {ports: [{a: b}], notes: [1, {x: null}]}}}", true, true),
+    ("{version: 1, port_types: {t: {count: [1, 2]}, u: {count: [0, UNBOUNDED]}}}", true, true),
+    ("{version: 1, port_types: {t: {count: [1]}}}", false, false),
+];
+
+#[test]
+fn the_json_schema_takes_what_the_reader_takes() {
+    for (edition, at) in [(FIRST, 0), (SECOND, 1)] {
+        let (schemas, index) = compiled(edition);
+        for (text, first, second) in DOCUMENTS {
+            let expected = [*first, *second][at];
+            let read = read(edition, text);
+            let problems: Vec<String> = read.problems();
+            let errors =
+                problems.iter().filter(|problem| !problem.contains("deprecated-key") && !problem.contains("idle-tool"));
+            assert_eq!(errors.count() == 0, expected, "reading {text}: {problems:?}");
+            let document = json(&read.file.node.value(MergeKeys::Apply));
+            let verdict = schemas.validate(&document, index);
+            assert_eq!(verdict.is_ok(), expected, "validating {text}: {verdict:?}");
+        }
+    }
+}
+
+#[test]
+fn the_json_schema_describes() {
+    let schema = json(&json_schema(&WORKSHOP, FILE, SECOND));
+    let tool = &schema["$defs"]["Tool"]["anyOf"][0];
+    assert_eq!(schema["title"], "workshop 2");
+    assert_eq!(tool["properties"]["tries"]["default"], 3);
+    assert_eq!(tool["properties"]["tries"]["description"], "How often to try.");
+    assert_eq!(tool["required"], serde_json::json!(["type"]));
+    assert_eq!(schema["$defs"]["ToolType"]["anyOf"][0]["properties"]["color"]["deprecated"], true);
+    // What nothing holds in this edition is not there.
+    let first = json(&json_schema(&WORKSHOP, TOOL, FIRST));
+    let kinds: Vec<&String> = first["$defs"].as_object().unwrap().keys().collect();
+    assert_eq!(kinds, ["Link", "Tool"]);
+}
+
+#[test]
+fn completions_and_hovers() {
+    let all = keys(&WORKSHOP, PORT, FIRST);
+    let texts: Vec<_> = all.iter().map(|key| (key.text, key.required)).collect();
+    assert_eq!(texts, [("type", true), ("parts", false), ("count", false)]);
+    assert_eq!(all[0].detail, "the name of a port type");
+    assert_eq!(
+        hover(&WORKSHOP, TOOL, FIRST, "tries").unwrap(),
+        "**tries** of a tool: a whole number\n\nHow often to try.\n\nDefault: `3`."
+    );
+    assert_eq!(
+        hover(&WORKSHOP, TOOL_TYPE, FIRST, "color").unwrap(),
+        "**colour** of a tool type: `red`, `green` or `blue`\n\nIts paint.\n\nFormerly `color`. Inherited unless written."
+    );
+    assert_eq!(hover(&WORKSHOP, TOOL, FIRST, "nothing"), None);
+    assert!(hover(&WORKSHOP, MOTOR, FIRST, "anything").unwrap().starts_with("**gears** of a motor"));
+    let colour = WORKSHOP.entity(TOOL_TYPE).unwrap().field("colour", FIRST).unwrap();
+    assert_eq!(words(colour), ["red", "green", "blue"]);
+}
+
+#[test]
+fn the_reference_page_has_every_row() {
+    let page = reference(&WORKSHOP, "Workshop files");
+    for entity in WORKSHOP.entities {
+        for field in entity.all_fields() {
+            assert!(page.contains(&format!("| `{}`", field.key)), "{}", field.key);
+        }
+    }
+    let port = page.split("\n## ").find(|section| section.starts_with("Port\n")).unwrap();
+    assert_eq!(
+        port,
+        "Port\n\nSomething that can be plugged in.\n\nA single value stands for its `type`.\n\n\
+         | Key | Takes | Meaning |\n|---|---|---|\n\
+         | `type` (required) | the name of a [port type](#port-type) | Type of the port. Inherited; may only be narrowed. |\n\
+         | `parts` | a mapping from names, each to a [part](#part) | Parts beside those of the type. Merged by name with what is inherited. |\n\
+         | `count` | a lower and an upper bound such as [0, UNBOUNDED] | How many there may be. Inherited; may only be narrowed. |\n"
+    );
+    assert!(page.contains("Editions, the oldest first: `1`, `2`."));
+    assert!(page.contains("One of `most` or `least` must be there."));
+    assert!(page.contains("A list stands for its `path`. From 2 on."));
+    assert!(page.contains("| any other key | a mapping from names, each to a [part](#part) |"));
+}
