@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod anything;
 mod checking;
 mod defaulting;
 mod describing;
