@@ -1,0 +1,256 @@
+//! Rows of the definitions that types are made of.
+
+use super::{DESCRIPTION, METADATA};
+use crate::schema::Edition::{V1_1, V1_2, V1_3, V2_0};
+use crate::schema::Kind::*;
+use crate::schema::Merge::{Append, Both, ByName, Derived, Fallback, Fixed, Narrow, Refine, Tighten, Within};
+use crate::schema::{Field, Row, Shape, Short, field};
+
+const TYPE: Field = field("type", Shape::Name(&[DataType]), "The data type of the value.").merge(Derived);
+const DESCRIBED: Field = DESCRIPTION.merge(Fallback);
+const ENTRY_SCHEMA: Field =
+    field("entry_schema", Shape::One(SchemaDefinition), "What the entries of a list or map are.").merge(Refine);
+const KEY_SCHEMA: Field = field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.").merge(Refine).since(V1_3);
+const CONSTRAINTS: Field =
+    field("constraints", Shape::Constraints, "What the value must satisfy.").slot("validation").merge(Both).until(V1_3);
+const VALIDATION: Field = field("validation", Shape::Validation, "What the value must satisfy.").merge(Both).since(V2_0);
+const DEFAULT: Field = field("default", Shape::Value, "The value when nothing is assigned.").merge(Fallback);
+const REQUIRED: Field = field("required", Shape::Bool, "Whether there must be a value; it must unless told otherwise.").merge(Tighten);
+const STATUS: Field = field("status", Shape::Text, "How settled the definition is.").merge(Fallback).until(V1_3);
+const NOTES: Field = METADATA.since(V1_3);
+const PROPERTIES: Field = field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.").merge(ByName);
+const ATTRIBUTES: Field = field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.").merge(ByName);
+const INTERFACES: Field = field("interfaces", Shape::Map(InterfaceDefinition), "Interfaces added or refined.").merge(ByName);
+const IMPLEMENTATION: Field = field("implementation", Shape::One(Implementation), "What carries it out.").merge(Fallback);
+
+pub(super) const ROWS: &[Row] = &[
+    Row {
+        kind: PropertyDefinition,
+        label: "property definition",
+        groups: &[&[
+            TYPE.needed(),
+            DESCRIBED,
+            REQUIRED,
+            DEFAULT,
+            field("value", Shape::Value, "The value; it cannot be changed.").merge(Fixed).since(V2_0),
+            STATUS,
+            CONSTRAINTS,
+            VALIDATION,
+            KEY_SCHEMA,
+            ENTRY_SCHEMA,
+            NOTES,
+        ]],
+        short: Short::None,
+        open: None,
+    },
+    Row {
+        kind: AttributeDefinition,
+        label: "attribute definition",
+        groups: &[&[TYPE.needed(), DESCRIBED, DEFAULT, STATUS, VALIDATION, KEY_SCHEMA, ENTRY_SCHEMA, NOTES]],
+        short: Short::None,
+        open: None,
+    },
+    Row {
+        kind: ParameterDefinition,
+        label: "parameter definition",
+        groups: &[&[
+            TYPE,
+            DESCRIBED,
+            REQUIRED,
+            DEFAULT,
+            field("value", Shape::Value, "The value.").merge(Fallback),
+            field("mapping", Shape::Value, "The attribute that receives the value.").merge(Fallback).since(V2_0),
+            STATUS,
+            CONSTRAINTS,
+            VALIDATION,
+            KEY_SCHEMA,
+            ENTRY_SCHEMA,
+            NOTES,
+        ]],
+        short: Short::List("mapping"),
+        open: None,
+    },
+    Row {
+        kind: SchemaDefinition,
+        label: "schema",
+        groups: &[&[
+            TYPE.written(),
+            DESCRIBED,
+            CONSTRAINTS,
+            VALIDATION,
+            field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.").merge(Refine),
+            ENTRY_SCHEMA,
+            METADATA,
+        ]],
+        short: Short::Text("type"),
+        open: None,
+    },
+    Row {
+        kind: CapabilityDefinition,
+        label: "capability definition",
+        groups: &[&[
+            field("type", Shape::Name(&[CapabilityType]), "What kind of capability.").merge(Derived).needed(),
+            DESCRIBED,
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            PROPERTIES,
+            ATTRIBUTES,
+            field("valid_source_types", Shape::Names(&[NodeType]), "Node types that may use it.")
+                .slot("valid_source_node_types")
+                .merge(Append)
+                .until(V1_3),
+            field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.").merge(Narrow).since(V2_0),
+            field("valid_relationship_types", Shape::Names(&[RelationshipType]), "Relationship types that may lead to it.")
+                .merge(Narrow)
+                .since(V2_0),
+            field("occurrences", Shape::Range, "How many relationships may lead to it.").merge(Within).until(V1_3),
+        ]],
+        short: Short::Text("type"),
+        open: None,
+    },
+    Row {
+        kind: RequirementDefinition,
+        label: "requirement definition",
+        groups: &[&[
+            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            field("capability", Shape::Name(&[CapabilityType]), "The capability that is needed.").merge(Derived).needed(),
+            field("node", Shape::Name(&[NodeType]), "The type of node that is needed.").merge(Derived),
+            field("relationship", Shape::One(RelationshipDefinition), "How the two are tied together.").merge(Refine),
+            field("node_filter", Shape::Condition, "What the other node must satisfy.").merge(Both).since(V2_0),
+            field("occurrences", Shape::Range, "How often it may be assigned.").slot("count_range").merge(Within).until(V1_3),
+            field("count_range", Shape::Range, "How often it may be assigned.").merge(Within).since(V2_0),
+        ]],
+        short: Short::Text("capability"),
+        open: None,
+    },
+    Row {
+        kind: RelationshipDefinition,
+        label: "relationship definition",
+        groups: &[&[
+            field("type", Shape::Name(&[RelationshipType]), "What kind of relationship.").merge(Derived).needed(),
+            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.").merge(ByName).since(V2_0),
+            field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.").merge(ByName).since(V2_0),
+            INTERFACES,
+        ]],
+        short: Short::Text("type"),
+        open: None,
+    },
+    Row {
+        kind: InterfaceDefinition,
+        label: "interface definition",
+        groups: &[&[
+            field("type", Shape::Name(&[InterfaceType]), "What kind of interface.").merge(Derived).needed(),
+            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            field("inputs", Shape::Map(ParameterDefinition), "Inputs of all its operations.").merge(ByName),
+            field("operations", Shape::Map(OperationDefinition), "What can be done.").merge(ByName).since(V1_3),
+            field("notifications", Shape::Map(NotificationDefinition), "What it tells.").merge(ByName).since(V1_3),
+        ]],
+        short: Short::None,
+        open: Some("operations"),
+    },
+    Row {
+        kind: OperationDefinition,
+        label: "operation definition",
+        groups: &[&[
+            DESCRIBED,
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            IMPLEMENTATION,
+            field("inputs", Shape::Map(ParameterDefinition), "What it is given.").merge(ByName),
+            field("outputs", Shape::OutputMappings, "Where its results go.").merge(Fallback).since(V1_3).until(V1_3),
+            field("outputs", Shape::Map(ParameterDefinition), "What it gives.").merge(ByName).since(V2_0),
+        ]],
+        short: Short::Primary,
+        open: None,
+    },
+    Row {
+        kind: NotificationDefinition,
+        label: "notification definition",
+        groups: &[&[
+            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V1_3),
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            IMPLEMENTATION.since(V1_3),
+            field("inputs", Shape::Map(ParameterDefinition), "What it is given.").merge(ByName).since(V2_0),
+            field("outputs", Shape::OutputMappings, "Where its results go.").merge(Fallback).since(V1_3).until(V1_3),
+            field("outputs", Shape::Map(ParameterDefinition), "What it gives.").merge(ByName).since(V2_0),
+        ]],
+        short: Short::Primary,
+        open: None,
+    },
+    Row {
+        kind: Implementation,
+        label: "implementation",
+        groups: &[&[
+            field("primary", Shape::Value, "The artifact that does the work.").merge(Fallback),
+            field("dependencies", Shape::Value, "Artifacts it needs beside it.").merge(Fallback),
+            field("timeout", Shape::Int, "Seconds after which it has failed.").merge(Fallback).since(V1_2),
+            field("operation_host", Shape::Text, "Where it runs.").merge(Fallback).since(V1_2),
+        ]],
+        short: Short::Text("primary"),
+        open: None,
+    },
+    Row {
+        kind: ArtifactDefinition,
+        label: "artifact definition",
+        groups: &[ARTIFACT],
+        short: Short::Text("file"),
+        open: None,
+    },
+    Row {
+        kind: TriggerDefinition,
+        label: "trigger",
+        groups: &[&[
+            field("description", Shape::Text, "What it is for, in words.").since(V1_1),
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            field("event_type", Shape::Text, "What sets it off.").slot("event").since(V1_1).until(V1_2),
+            field("event", Shape::Text, "What sets it off.").written().since(V1_3),
+            field("schedule", Shape::Value, "When it may act.").since(V1_1).until(V1_3),
+            field("target_filter", Shape::One(EventFilter), "Whose events count.").since(V1_1).until(V1_3),
+            field("condition", Shape::One(TriggerCondition), "What must hold.").since(V1_1).until(V1_3),
+            field("condition", Shape::Validation, "What must hold.").since(V2_0),
+            field("action", Shape::Value, "An operation, or the name of a workflow.").since(V1_1).until(V1_2),
+            field("action", Shape::Activities, "What is done.").written().since(V1_3),
+        ]],
+        short: Short::None,
+        open: None,
+    },
+    Row {
+        kind: EventFilter,
+        label: "event filter",
+        groups: &[&[
+            field("node", Shape::Name(&[NodeTemplate, NodeType]), "The node whose events count.").since(V1_1).until(V1_3),
+            field("requirement", Shape::Text, "A requirement of that node.").since(V1_1).until(V1_3),
+            field("capability", Shape::Text, "A capability of that node.").since(V1_1).until(V1_3),
+        ]],
+        short: Short::None,
+        open: None,
+    },
+    Row {
+        kind: TriggerCondition,
+        label: "trigger condition",
+        groups: &[&[
+            field("constraint", Shape::Condition, "What must hold.").since(V1_1).until(V1_3),
+            field("period", Shape::Value, "For how long.").since(V1_1).until(V1_3),
+            field("evaluations", Shape::Int, "How many times in that period.").since(V1_1).until(V1_3),
+            field("method", Shape::Text, "How the evaluations are combined.").since(V1_1).until(V1_3),
+        ]],
+        short: Short::None,
+        open: None,
+    },
+];
+
+/// Artifacts are written the same way in types and in templates.
+pub(super) const ARTIFACT: &[Field] = &[
+    field("type", Shape::Name(&[ArtifactType]), "What kind of file.").merge(Derived).needed(),
+    field("file", Shape::Text, "Where it lies.").merge(Fallback).needed(),
+    field("repository", Shape::Name(&[Repository]), "The repository it lies in.").merge(Fallback),
+    DESCRIBED,
+    field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+    field("deploy_path", Shape::Text, "Where it is put.").merge(Fallback).until(V1_3),
+    field("artifact_version", Shape::Text, "Its version.").merge(Fallback).since(V1_3),
+    field("checksum", Shape::Text, "Its checksum.").merge(Fallback).since(V1_3),
+    field("checksum_algorithm", Shape::Text, "How the checksum is computed.").merge(Fallback).since(V1_3),
+    field("properties", Shape::Values, "Values of the artifact type's properties.").merge(ByName),
+];
