@@ -1,0 +1,74 @@
+//! Collecting what is wrong, with the place a person would look for it.
+//!
+//! A problem is a diagnostic plus the name of the key that is missing there, if one is: the path notation of
+//! reports (`node_types["A"].properties["p"]`) is computed from the place only when somebody asks for it.
+
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Rule, Span};
+use std::collections::HashSet;
+
+/// A diagnostic and what is needed to name its path.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// The diagnostic.
+    pub diagnostic: Diagnostic,
+    /// What comes after the path of the place: a missing key, or an entry that is not written.
+    pub beyond: EcoString,
+}
+
+/// All problems of a run, each once.
+#[derive(Default, Debug)]
+pub struct Problems {
+    list: Vec<Problem>,
+    seen: HashSet<(&'static str, Option<Span>, String)>,
+}
+
+impl Problems {
+    /// None yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reports a problem at a place.
+    pub fn at(&mut self, rule: &'static Rule, span: Span, message: impl Into<String>) {
+        self.push(Diagnostic::at(rule, span, message));
+    }
+
+    /// Reports a problem at a place, about a key or entry that is not there.
+    pub fn beyond(&mut self, rule: &'static Rule, span: Span, beyond: impl Into<EcoString>, message: impl Into<String>) {
+        self.add(Problem { diagnostic: Diagnostic::at(rule, span, message), beyond: beyond.into() });
+    }
+
+    /// Takes a diagnostic.
+    pub fn push(&mut self, diagnostic: Diagnostic) {
+        self.add(Problem { diagnostic, beyond: EcoString::new() });
+    }
+
+    /// Takes a problem unless it is known already.
+    pub fn add(&mut self, problem: Problem) {
+        let diagnostic = &problem.diagnostic;
+        if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
+            self.list.push(problem);
+        }
+    }
+
+    /// Whether anything is wrong.
+    pub fn any(&self) -> bool {
+        self.list.iter().any(|problem| problem.diagnostic.is_error())
+    }
+
+    /// How many problems there are so far.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// The problems in the order they were found.
+    pub fn list(&self) -> &[Problem] {
+        &self.list
+    }
+}

@@ -1,0 +1,315 @@
+//! Values as they are written: plain data with a place for every piece, and function calls found in it.
+//!
+//! Phase: read. Keys may be any value, because TOSCA maps may have numbers or function calls as keys.
+//! Nothing here knows types or evaluates anything.
+
+use crate::functions::is_function;
+use crate::schema::Edition;
+use ecow::EcoString;
+use purlin_syntax::tree::Entry;
+use purlin_syntax::{Kind, Node, Scalar, Span, Style};
+use std::sync::Arc;
+
+/// Nesting beyond this is cut off; the YAML reader has its own, equal limit.
+const MAX_DEPTH: u32 = 1_000;
+
+/// A text and where it is written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Text {
+    /// The text.
+    pub text: EcoString,
+    /// Its place.
+    pub span: Span,
+}
+
+/// A value and where it is written.
+#[derive(Clone, Debug)]
+pub struct Val {
+    /// The value.
+    pub data: Data,
+    /// Its place.
+    pub span: Span,
+}
+
+/// What a value is.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction, or one too large for 64 bits.
+    Float(f64),
+    /// A text.
+    Str(EcoString),
+    /// A date or time written without quotes.
+    Timestamp(EcoString),
+    /// Several values in order.
+    List(Arc<Vec<Val>>),
+    /// Values by key, in order.
+    Map(Arc<Vec<(Val, Val)>>),
+    /// A function call.
+    Call(Arc<Call>),
+    /// Something broken that was reported already.
+    Poison,
+}
+
+/// A function call.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The function's name without `$`.
+    pub name: EcoString,
+    /// Its arguments; a single argument that is not a list is a list of one.
+    pub args: Vec<Val>,
+    /// Whether the arguments were written as a list.
+    pub listed: bool,
+    /// Whether it is written in a map next to other keys, which is malformed.
+    pub crowded: bool,
+}
+
+impl Val {
+    /// A value without a place of its own.
+    pub fn new(data: Data, span: Span) -> Self {
+        Val { data, span }
+    }
+
+    /// The text, if it is one.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.data {
+            Data::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The integer, if it is one.
+    pub fn as_int(&self) -> Option<i64> {
+        match self.data {
+            Data::Int(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The items of a list.
+    pub fn items(&self) -> &[Val] {
+        match &self.data {
+            Data::List(items) => items,
+            _ => &[],
+        }
+    }
+
+    /// The entries of a map.
+    pub fn entries(&self) -> &[(Val, Val)] {
+        match &self.data {
+            Data::Map(entries) => entries,
+            _ => &[],
+        }
+    }
+
+    /// The value under a text key.
+    pub fn get(&self, key: &str) -> Option<&Val> {
+        self.entries().iter().find(|(name, _)| name.as_str() == Some(key)).map(|(_, value)| value)
+    }
+
+    /// Whether it is a function call.
+    pub fn is_call(&self) -> bool {
+        matches!(self.data, Data::Call(_))
+    }
+
+    /// Whether it is, or contains, a function call.
+    pub fn has_call(&self) -> bool {
+        match &self.data {
+            Data::Call(_) => true,
+            Data::List(items) => items.iter().any(Val::has_call),
+            Data::Map(entries) => entries.iter().any(|(key, value)| key.has_call() || value.has_call()),
+            _ => false,
+        }
+    }
+
+    /// What people call this kind of value.
+    pub fn noun(&self) -> &'static str {
+        match self.data {
+            Data::Null => "null",
+            Data::Bool(_) => "a boolean",
+            Data::Int(_) => "an integer",
+            Data::Float(_) => "a float",
+            Data::Str(_) => "a string",
+            Data::Timestamp(_) => "a timestamp",
+            Data::List(_) => "a list",
+            Data::Map(_) => "a map",
+            Data::Call(_) => "a function call",
+            Data::Poison => "broken",
+        }
+    }
+}
+
+/// Equality of plain data; places do not matter, and the order of map entries does not either.
+impl PartialEq for Val {
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.data, &other.data) {
+            (Data::Null, Data::Null) => true,
+            (Data::Bool(a), Data::Bool(b)) => a == b,
+            (Data::Int(a), Data::Int(b)) => a == b,
+            (Data::Float(a), Data::Float(b)) => a == b,
+            (Data::Int(a), Data::Float(b)) | (Data::Float(b), Data::Int(a)) => *a as f64 == *b,
+            (Data::Str(a), Data::Str(b)) | (Data::Timestamp(a), Data::Timestamp(b)) => a == b,
+            (Data::List(a), Data::List(b)) => a == b,
+            (Data::Map(a), Data::Map(b)) => {
+                a.len() == b.len() && a.iter().all(|(key, value)| b.iter().any(|(k, v)| k == key && v == value))
+            }
+            (Data::Call(a), Data::Call(b)) => a.name == b.name && a.args == b.args,
+            _ => false,
+        }
+    }
+}
+
+/// The entries of a mapping with merge keys (`<<`) carried out: what is written wins over what is merged.
+pub fn merged_entries(node: Node<'_>) -> Vec<Entry<'_>> {
+    if !node.entries().any(|entry| entry.key.is_merge_key()) {
+        return node.entries().collect();
+    }
+    let mut out: Vec<Entry<'_>> = node.entries().filter(|entry| !entry.key.is_merge_key()).collect();
+    let mut pending: Vec<Node<'_>> = Vec::new();
+    for entry in node.entries().filter(|entry| entry.key.is_merge_key()) {
+        if entry.value.is_list() {
+            pending.extend(entry.value.items());
+        } else {
+            pending.push(entry.value);
+        }
+    }
+    // Merged maps may merge others; each is visited once, so a long chain cannot repeat work.
+    let mut seen = Vec::new();
+    while !pending.is_empty() && seen.len() < MAX_DEPTH as usize {
+        let source = pending.remove(0).target();
+        if seen.contains(&source.index()) {
+            continue;
+        }
+        seen.push(source.index());
+        for entry in source.entries() {
+            if entry.key.is_merge_key() {
+                if entry.value.is_list() {
+                    pending.extend(entry.value.items());
+                } else {
+                    pending.push(entry.value);
+                }
+            } else if !out.iter().any(|known| known.key.is_scalar() && known.name() == entry.name()) {
+                out.push(entry);
+            }
+        }
+    }
+    out
+}
+
+/// Reads a value, finding function calls by the edition's rule.
+pub fn read(node: Node<'_>, edition: Edition) -> Val {
+    read_at(node, edition, 0)
+}
+
+fn read_at(node: Node<'_>, edition: Edition, depth: u32) -> Val {
+    let span = node.span();
+    if depth > MAX_DEPTH {
+        return Val { data: Data::Poison, span };
+    }
+    let data = match node.kind() {
+        Kind::Scalar => scalar(node, edition),
+        Kind::List => Data::List(Arc::new(node.items().map(|item| read_at(item, edition, depth + 1)).collect())),
+        Kind::Map => map(node, edition, depth),
+        Kind::Alias | Kind::Error => Data::Poison,
+    };
+    Val { data, span }
+}
+
+/// What a scalar means in TOSCA: YAML 1.2, plus timestamps, plus Go's spellings of numbers.
+pub fn scalar_data(node: Node<'_>) -> Data {
+    if node.style() == Style::Plain && node.tag().is_none() {
+        let text = node.text();
+        if text.as_bytes().first().is_some_and(u8::is_ascii_digit) && purlin_syntax::scalar::is_timestamp(text) {
+            return Data::Timestamp(text.into());
+        }
+    }
+    match node.scalar() {
+        Scalar::Null => Data::Null,
+        Scalar::Bool(value) => Data::Bool(value),
+        Scalar::Int(value) => Data::Int(value),
+        Scalar::BigInt => Data::Float(node.text().parse().unwrap_or(f64::INFINITY)),
+        Scalar::Float(value) => Data::Float(value),
+        Scalar::Timestamp => Data::Timestamp(node.eco_text()),
+        Scalar::Str => Data::Str(node.eco_text()),
+    }
+}
+
+fn scalar(node: Node<'_>, edition: Edition) -> Data {
+    let data = scalar_data(node);
+    let Data::Str(text) = &data else { return data };
+    if !edition.is_2() || !text.starts_with('$') {
+        return data;
+    }
+    if let Some(literal) = text.strip_prefix("$$") {
+        return Data::Str(EcoString::from("$") + literal);
+    }
+    let name = EcoString::from(&text[1..]);
+    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c)) {
+        return data;
+    }
+    Data::Call(Arc::new(Call { name, args: Vec::new(), listed: true, crowded: false }))
+}
+
+fn map(node: Node<'_>, edition: Edition, depth: u32) -> Data {
+    let entries = merged_entries(node);
+    if edition.is_2() {
+        let called = entries.iter().find(|entry| is_call_key(entry.key));
+        if let Some(entry) = called {
+            return call(&entry.name()[1..], entry.value, entries.len() > 1, edition, depth);
+        }
+    } else if let [entry] = entries.as_slice()
+        && entry.key.is_scalar()
+        && is_function(entry.name(), edition)
+    {
+        return call(entry.name(), entry.value, false, edition, depth);
+    }
+    let read_entry = |entry: &Entry<'_>| {
+        let mut key = read_at(entry.key, edition, depth + 1);
+        if let Data::Str(text) = &key.data
+            && edition.is_2()
+            && let Some(literal) = text.strip_prefix("$$")
+        {
+            key.data = Data::Str(EcoString::from("$") + literal);
+        }
+        (key, read_at(entry.value, edition, depth + 1))
+    };
+    Data::Map(Arc::new(entries.iter().map(read_entry).collect()))
+}
+
+fn is_call_key(key: Node<'_>) -> bool {
+    let text = key.text();
+    key.is_scalar() && text.len() > 1 && text.starts_with('$') && !text.starts_with("$$")
+}
+
+fn call(name: &str, argument: Node<'_>, crowded: bool, edition: Edition, depth: u32) -> Data {
+    let listed = argument.is_list();
+    let args = if listed {
+        argument.items().map(|item| read_at(item, edition, depth + 1)).collect()
+    } else {
+        vec![read_at(argument, edition, depth + 1)]
+    };
+    Data::Call(Arc::new(Call { name: name.into(), args, listed, crowded }))
+}
+
+/// One value over another, as `copy` wants it: maps are merged key by key, everything else is replaced.
+pub fn overlay(base: &Val, over: &Val) -> Val {
+    let (Data::Map(below), Data::Map(above)) = (&base.data, &over.data) else { return over.clone() };
+    let mut out: Vec<(Val, Val)> = Vec::with_capacity(below.len() + above.len());
+    for (key, value) in below.iter() {
+        match above.iter().find(|(name, _)| name == key) {
+            Some((name, own)) => out.push((name.clone(), overlay(value, own))),
+            None => out.push((key.clone(), value.clone())),
+        }
+    }
+    for (key, value) in above.iter() {
+        if !below.iter().any(|(name, _)| name == key) {
+            out.push((key.clone(), value.clone()));
+        }
+    }
+    Val { data: Data::Map(Arc::new(out)), span: over.span }
+}
