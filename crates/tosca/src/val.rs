@@ -7,6 +7,7 @@ use crate::functions::is_function;
 use crate::schema::Edition;
 use ecow::EcoString;
 use purlin_syntax::tree::Entry;
+use purlin_value::Origin;
 use purlin_syntax::{Kind, Node, Scalar, Span, Style};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub struct Val {
     pub data: Data,
     /// Its place.
     pub span: Span,
+    /// Where it came from.
+    pub origin: Origin,
 }
 
 /// What a value is.
@@ -70,9 +73,30 @@ pub struct Call {
 }
 
 impl Val {
-    /// A value without a place of its own.
+    /// A value at a place, of no known origin.
     pub fn new(data: Data, span: Span) -> Self {
-        Val { data, span }
+        Val { data, span, origin: Origin::NONE }
+    }
+
+    /// The same place and origin with other data.
+    pub fn with(&self, data: Data) -> Self {
+        Val { data, span: self.span, origin: self.origin }
+    }
+
+    /// A text.
+    pub fn str(text: impl Into<EcoString>, span: Span) -> Self {
+        Val::new(Data::Str(text.into()), span)
+    }
+
+    /// A map with text keys.
+    pub fn map<'k>(entries: impl IntoIterator<Item = (&'k str, Val)>, span: Span) -> Self {
+        let entries = entries.into_iter().map(|(key, value)| (Val::str(key, span), value)).collect();
+        Val::new(Data::Map(Arc::new(entries)), span)
+    }
+
+    /// Whether it is broken and reported.
+    pub fn is_poison(&self) -> bool {
+        matches!(self.data, Data::Poison)
     }
 
     /// The text, if it is one.
@@ -207,9 +231,9 @@ pub fn read(node: Node<'_>, edition: Edition) -> Val {
 }
 
 fn read_at(node: Node<'_>, edition: Edition, depth: u32) -> Val {
-    let span = node.span();
+    let (span, origin) = (node.span(), Origin::node(node.target()));
     if depth > MAX_DEPTH {
-        return Val { data: Data::Poison, span };
+        return Val { data: Data::Poison, span, origin };
     }
     let data = match node.kind() {
         Kind::Scalar => scalar(node, edition),
@@ -217,7 +241,7 @@ fn read_at(node: Node<'_>, edition: Edition, depth: u32) -> Val {
         Kind::Map => map(node, edition, depth),
         Kind::Alias | Kind::Error => Data::Poison,
     };
-    Val { data, span }
+    Val { data, span, origin }
 }
 
 /// What a scalar means in TOSCA: YAML 1.2, plus timestamps, plus Go's spellings of numbers.
@@ -311,5 +335,5 @@ pub fn overlay(base: &Val, over: &Val) -> Val {
             out.push((key.clone(), value.clone()));
         }
     }
-    Val { data: Data::Map(Arc::new(out)), span: over.span }
+    over.with(Data::Map(Arc::new(out)))
 }

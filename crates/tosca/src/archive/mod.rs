@@ -1,0 +1,234 @@
+//! CSAR archives, read from memory and never unpacked to a disk.
+//!
+//! Names that could lead out of the archive are refused before anything is read; sizes are believed only as far as
+//! the limits allow. `zip` and `tar` know the two container formats, `meta` knows `TOSCA.meta`.
+
+mod meta;
+mod tar;
+mod zip;
+
+use crate::rules;
+use indexmap::IndexMap;
+use purlin_syntax::{Diagnostic, Limits};
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+/// Where the metadata of an archive lies.
+const META: &str = "TOSCA-Metadata/TOSCA.meta";
+
+/// An archive in memory.
+#[derive(Debug)]
+pub struct Archive {
+    /// Where the archive itself lies.
+    pub path: String,
+    files: IndexMap<String, Packed>,
+    entry_limit: u64,
+}
+
+/// One file of an archive, unpacked when it is first asked for.
+#[derive(Debug)]
+struct Packed {
+    data: Data,
+    bytes: OnceLock<Result<Vec<u8>, Diagnostic>>,
+}
+
+#[derive(Debug)]
+enum Data {
+    Plain(Vec<u8>),
+    Deflated { bytes: Vec<u8>, size: u64, crc: u32 },
+}
+
+/// Why an archive, or a file in it, cannot be used.
+enum Trouble {
+    /// It is broken or forbidden.
+    Bad(String),
+    /// It is too large.
+    Large(String),
+}
+
+impl Trouble {
+    fn diagnostic(self, path: &str) -> Diagnostic {
+        match self {
+            Trouble::Bad(message) => Diagnostic::nowhere(&rules::CSAR, format!("`{path}`: {message}")),
+            Trouble::Large(message) => Diagnostic::nowhere(&rules::CSAR_LIMIT, format!("`{path}`: {message}")),
+        }
+    }
+}
+
+impl Archive {
+    /// Whether a path is that of an archive, by its extension.
+    pub fn is_archive(path: &str) -> bool {
+        let path = path.to_ascii_lowercase();
+        [".csar", ".zip", ".tar", ".tar.gz", ".tgz"].iter().any(|extension| path.ends_with(extension))
+    }
+
+    /// Opens an archive.
+    pub fn open(path: &str, bytes: &[u8], limits: &Limits) -> Result<Archive, Diagnostic> {
+        let lower = path.to_ascii_lowercase();
+        let entries = if lower.ends_with(".tar") {
+            tar::entries(bytes, limits)
+        } else if lower.ends_with("gz") {
+            gunzip(bytes, limits).and_then(|bytes| tar::entries(&bytes, limits))
+        } else {
+            zip::entries(bytes, limits)
+        };
+        let mut files = IndexMap::new();
+        for (name, data) in entries.map_err(|trouble| trouble.diagnostic(path))? {
+            let name = safe_name(&name).map_err(|message| Trouble::Bad(message).diagnostic(path))?;
+            if name.is_empty() {
+                continue;
+            }
+            let again = files.insert(name.clone(), Packed { data, bytes: OnceLock::new() });
+            if again.is_some() {
+                return Err(Trouble::Bad(format!("it has two files called `{name}`")).diagnostic(path));
+            }
+        }
+        Ok(Archive { path: path.to_owned(), files, entry_limit: limits.archive_entry_bytes })
+    }
+
+    /// The names of all files.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.files.keys().map(String::as_str)
+    }
+
+    /// Whether there is such a file.
+    pub fn contains(&self, name: &str) -> bool {
+        self.files.contains_key(name)
+    }
+
+    /// The bytes of a file.
+    pub fn bytes(&self, name: &str) -> Result<&[u8], Diagnostic> {
+        let Some(packed) = self.files.get(name) else {
+            return Err(Diagnostic::nowhere(&rules::CSAR, format!("the archive `{}` has no file `{name}`", self.path)));
+        };
+        let unpacked = packed.bytes.get_or_init(|| {
+            unpack(&packed.data, self.entry_limit).map_err(|trouble| trouble.diagnostic(&format!("{}!/{name}", self.path)))
+        });
+        unpacked.as_deref().map_err(Clone::clone)
+    }
+
+    /// The bytes of a file, if it is there and sound.
+    pub fn read(&self, name: &str) -> Option<&[u8]> {
+        self.bytes(name).ok()
+    }
+
+    /// The template to read: the archive's entry, the n-th other definition, or a path listed in its metadata.
+    pub fn entry(&self, template: &str) -> Result<String, Diagnostic> {
+        let fail = |message: String| Diagnostic::nowhere(&rules::CSAR, format!("`{}`: {message}", self.path));
+        let meta = if self.contains(META) {
+            let text = String::from_utf8_lossy(self.bytes(META)?).into_owned();
+            Some(meta::parse(&text).map_err(|message| fail(format!("`{META}` {message}")))?)
+        } else {
+            None
+        };
+        let listed = meta.as_ref().and_then(|meta| meta.entry.clone());
+        let others = meta.map(|meta| meta.others).unwrap_or_default();
+        let chosen = match template {
+            "" | "0" => listed,
+            number if number.parse::<usize>().is_ok() => {
+                let index = number.parse::<usize>().unwrap_or(0);
+                let found = others.get(index.saturating_sub(1)).cloned();
+                Some(found.ok_or_else(|| fail(format!("it has no other definitions number {number}")))?)
+            }
+            path if listed.as_deref() == Some(path) || others.iter().any(|other| other == path) => Some(path.to_owned()),
+            path => return Err(fail(format!("its metadata does not list `{path}`"))),
+        };
+        match chosen {
+            Some(path) => {
+                let path = purlin_value::path::normalize(&path);
+                self.contains(&path).then_some(path.clone()).ok_or_else(|| fail(format!("its entry `{path}` is not in it")))
+            }
+            None => self.only_template().map_err(fail),
+        }
+    }
+
+    /// The single template in the archive's root.
+    fn only_template(&self) -> Result<String, String> {
+        let mut found = self.names().filter(|name| !name.contains('/') && (name.ends_with(".yaml") || name.ends_with(".yml")));
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(only.to_owned()),
+            (None, _) => Err("it has no template in its root and no metadata that names one".to_owned()),
+            (Some(one), Some(two)) => Err(format!("it has several templates in its root, such as `{one}` and `{two}`")),
+        }
+    }
+}
+
+/// The name without needless parts; names that lead anywhere but into the archive are refused.
+fn safe_name(name: &str) -> Result<String, String> {
+    let bad = name.starts_with('/')
+        || name.contains(['\\', '\0'])
+        || name.split('/').any(|part| part == "..")
+        || name.as_bytes().get(1) == Some(&b':');
+    if bad {
+        return Err(format!("the name `{}` is not allowed in an archive", name.escape_default()));
+    }
+    Ok(name.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>().join("/"))
+}
+
+fn unpack(data: &Data, limit: u64) -> Result<Vec<u8>, Trouble> {
+    let (bytes, size, crc) = match data {
+        Data::Plain(bytes) => (Cow::Borrowed(bytes.as_slice()), bytes.len() as u64, None),
+        Data::Deflated { bytes, size, crc } => {
+            if *size > limit {
+                return Err(Trouble::Large(format!("it has {size} bytes, more than the {limit} allowed")));
+            }
+            // One byte more than promised is enough to see that the size is a lie.
+            let room = usize::try_from(size.saturating_add(1)).unwrap_or(usize::MAX);
+            let unpacked = match miniz_oxide::inflate::decompress_to_vec_with_limit(bytes, room) {
+                Ok(unpacked) => unpacked,
+                Err(error) if error.status == miniz_oxide::inflate::TINFLStatus::HasMoreOutput => {
+                    return Err(Trouble::Bad("it is larger than the archive says".to_owned()));
+                }
+                Err(_) => return Err(Trouble::Bad("it cannot be unpacked".to_owned())),
+            };
+            (Cow::Owned(unpacked), *size, Some(*crc))
+        }
+    };
+    if bytes.len() as u64 != size {
+        return Err(Trouble::Bad(format!("it has {} bytes, but the archive says {size}", bytes.len())));
+    }
+    if bytes.len() as u64 > limit {
+        return Err(Trouble::Large(format!("it has {} bytes, more than the {limit} allowed", bytes.len())));
+    }
+    if crc.is_some_and(|crc| crc != crc32(&bytes)) {
+        return Err(Trouble::Bad("its checksum is wrong".to_owned()));
+    }
+    Ok(bytes.into_owned())
+}
+
+fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Trouble> {
+    let broken = || Trouble::Bad("it is not a valid gzip file".to_owned());
+    let [0x1f, 0x8b, 8, flags, _, _, _, _, _, _, rest @ ..] = bytes else { return Err(broken()) };
+    let mut rest = rest;
+    if flags & 4 != 0 {
+        let [low, high, after @ ..] = rest else { return Err(broken()) };
+        rest = after.get(usize::from(u16::from_le_bytes([*low, *high]))..).ok_or_else(broken)?;
+    }
+    for flag in [8, 16] {
+        if flags & flag != 0 {
+            let end = rest.iter().position(|byte| *byte == 0).ok_or_else(broken)?;
+            rest = rest.get(end + 1..).ok_or_else(broken)?;
+        }
+    }
+    if flags & 2 != 0 {
+        rest = rest.get(2..).ok_or_else(broken)?;
+    }
+    let most = limits.archive_bytes.min((bytes.len() as u64).saturating_mul(limits.archive_ratio).max(1 << 20));
+    let room = usize::try_from(most).unwrap_or(usize::MAX);
+    miniz_oxide::inflate::decompress_to_vec_with_limit(rest, room).map_err(|error| match error.status {
+        miniz_oxide::inflate::TINFLStatus::HasMoreOutput => Trouble::Large(format!("unpacked it has more than {most} bytes")),
+        _ => broken(),
+    })
+}
+
+/// The checksum of zip files.
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = (crc >> 1) ^ (0xEDB8_8320 & 0u32.wrapping_sub(crc & 1));
+        }
+    }
+    !crc
+}

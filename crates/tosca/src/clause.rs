@@ -1,0 +1,100 @@
+//! The form of clauses: constraints, validations, conditions and workflow activities.
+//!
+//! Phase: read. Whether a clause holds is decided in `validate`.
+
+use crate::functions::{CONSTRAINTS, Gives, find};
+use crate::schema::Edition;
+use crate::suggest;
+use crate::val::{Data, Val};
+use purlin_syntax::Span;
+
+/// The operator and argument of a one-key map.
+pub fn single(value: &Val) -> Option<(&str, &Val)> {
+    match value.entries() {
+        [(key, argument)] => Some((key.as_str()?, argument)),
+        _ => None,
+    }
+}
+
+/// The operator and arguments of a constraint clause of TOSCA 1.x.
+pub fn constraint(value: &Val) -> Option<(&str, &[Val])> {
+    // An operator that is also a function's name was read as a call.
+    if let Data::Call(call) = &value.data {
+        return Some((call.name.as_str(), &call.args));
+    }
+    let (operator, argument) = single(value)?;
+    Some((operator, std::slice::from_ref(argument)))
+}
+
+/// Whether a constraint clause of TOSCA 1.x has the form it must have.
+pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), String> {
+    let Some((operator, arguments)) = constraint(value) else {
+        return Err(format!("a constraint must be a map with one key, but it is {}", value.noun()));
+    };
+    let known = CONSTRAINTS.iter().filter(|(_, since)| *since <= edition).map(|(name, _)| *name);
+    if !known.clone().any(|name| name == operator) {
+        let hint = suggest::nearest(operator, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(format!("there is no constraint `{operator}`{hint}"));
+    }
+    let Some(argument) = arguments.first() else { return Err(format!("`{operator}` needs an argument")) };
+    let listed = matches!(argument.data, Data::List(_) | Data::Call(_));
+    match operator {
+        "in_range" if argument.items().len() != 2 && !argument.is_call() => Err("`in_range` needs a list of two bounds".to_owned()),
+        "valid_values" if !listed => Err("`valid_values` needs a list".to_owned()),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a validation clause of TOSCA 2.0 has the form it must have.
+pub fn check_validation(value: &Val) -> Result<(), String> {
+    let Data::Call(call) = &value.data else { return Err(format!("it is {}", value.noun())) };
+    match find(&call.name, Edition::V2_0) {
+        Some(function) if !matches!(function.gives, Gives::Bool | Gives::Any) => {
+            Err(format!("`${}` does not give true or false", call.name))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a condition of TOSCA 1.x has the form it must have.
+pub fn check_condition(value: &Val, edition: Edition) -> Result<(), (Option<Span>, String)> {
+    match &value.data {
+        Data::List(items) => items.iter().try_for_each(|item| check_condition_clause(item, edition)),
+        _ => check_condition_clause(value, edition),
+    }
+}
+
+fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<Span>, String)> {
+    let Some((name, argument)) = single(value) else {
+        return Err((Some(value.span), format!("a condition must be a map with one key, but it is {}", value.noun())));
+    };
+    let listed = matches!(argument.data, Data::List(_));
+    match name {
+        "not" if argument.items().len() > 1 => Err((Some(value.span), "`not` takes exactly one condition".to_owned())),
+        "and" | "or" | "not" | "assert" if listed => {
+            argument.items().iter().try_for_each(|item| check_condition_clause(item, edition))
+        }
+        "and" | "or" | "not" | "assert" => check_condition_clause(argument, edition),
+        _ => {
+            let clauses = if listed { argument.items() } else { std::slice::from_ref(argument) };
+            clauses.iter().try_for_each(|clause| check_constraint(clause, edition).map_err(|reason| (Some(clause.span), reason)))
+        }
+    }
+}
+
+/// Whether a workflow activity has the form it must have.
+pub fn check_activity(value: &Val, edition: Edition) -> Result<(), String> {
+    let Some((name, argument)) = single(value) else {
+        return Err(format!("an activity must be a map with one key, but it is {}", value.noun()));
+    };
+    const KNOWN: [&str; 4] = ["delegate", "inline", "set_state", "call_operation"];
+    if !KNOWN.contains(&name) {
+        let hint = suggest::nearest(name, KNOWN).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        return Err(format!("there is no activity `{name}`{hint}"));
+    }
+    let long_form = matches!(argument.data, Data::Map(_)) && name != "set_state" && edition >= Edition::V1_3;
+    if argument.as_str().is_some() || long_form {
+        return Ok(());
+    }
+    Err(format!("`{name}` must be a string, but it is {}", argument.noun()))
+}

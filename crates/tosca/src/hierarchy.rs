@@ -1,0 +1,144 @@
+//! Phase 3, hierarchies: which type derives from which, without loops, and "is it one of those?" in two comparisons.
+//!
+//! Every type gets an interval; a type is derived from another when its interval lies within the other's.
+
+use crate::entities;
+use crate::names::{DeclId, Names};
+use crate::problem::Problems;
+use crate::rules;
+use ecow::EcoString;
+use purlin_syntax::Diagnostic;
+
+/// The hierarchies of all kinds of types.
+#[derive(Debug, Default)]
+pub struct Hierarchy {
+    parents: Vec<Option<DeclId>>,
+    spans: Vec<(u32, u32)>,
+    broken: Vec<bool>,
+    /// Types so that parents come before their children.
+    pub order: Vec<DeclId>,
+}
+
+impl Hierarchy {
+    /// The type that a type derives from.
+    pub fn parent(&self, id: DeclId) -> Option<DeclId> {
+        self.parents.get(id.index()).copied().flatten()
+    }
+
+    /// Whether a type is another one or derives from it.
+    pub fn is_a(&self, id: DeclId, ancestor: DeclId) -> bool {
+        let (Some(own), Some(outer)) = (self.spans.get(id.index()), self.spans.get(ancestor.index())) else { return false };
+        id == ancestor || (outer.0 < own.0 && own.1 < outer.1)
+    }
+
+    /// Whether a type cannot be completed because of a loop, or because its parent does not exist.
+    pub fn is_broken(&self, id: DeclId) -> bool {
+        self.broken.get(id.index()).copied().unwrap_or(true)
+    }
+
+    /// A type and everything it derives from, nearest first.
+    pub fn lineage(&self, id: DeclId) -> impl Iterator<Item = DeclId> {
+        std::iter::successors(Some(id), |id| self.parent(*id))
+    }
+}
+
+/// Places every type.
+pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
+    let count = names.decls.len();
+    let mut hierarchy =
+        Hierarchy { parents: vec![None; count], spans: vec![(0, 0); count], broken: vec![false; count], order: Vec::with_capacity(count) };
+    for (index, decl) in names.decls.iter().enumerate() {
+        let Some(parent) = decl.entity.text("derived_from") else { continue };
+        let found = names.find(parent.span.file, decl.kind, &parent.text);
+        if let Some(slot) = hierarchy.parents.get_mut(index) {
+            *slot = found;
+        }
+        if found.is_none()
+            && let Some(broken) = hierarchy.broken.get_mut(index)
+        {
+            *broken = true; // the unknown name is reported with all others
+        }
+    }
+    cut_rings(names, &mut hierarchy, problems);
+    label(&mut hierarchy);
+    hierarchy
+}
+
+/// Reports every ring with its full path and takes its members' parents away.
+fn cut_rings(names: &Names, hierarchy: &mut Hierarchy, problems: &mut Problems) {
+    const NEW: u32 = 0;
+    let mut marks = vec![NEW; names.decls.len()];
+    for start in 0..names.decls.len() {
+        let mark = u32::try_from(start).unwrap_or(u32::MAX).saturating_add(1);
+        let mut path = Vec::new();
+        let mut next = Some(DeclId(mark - 1));
+        while let Some(id) = next {
+            let Some(slot) = marks.get_mut(id.index()) else { break };
+            if *slot == mark {
+                let from = path.iter().position(|member| *member == id).unwrap_or(0);
+                report_ring(names, hierarchy, path.get(from..).unwrap_or(&[]), problems);
+                break;
+            }
+            if *slot != NEW {
+                break;
+            }
+            *slot = mark;
+            path.push(id);
+            next = hierarchy.parent(id);
+        }
+    }
+}
+
+fn report_ring(names: &Names, hierarchy: &mut Hierarchy, ring: &[DeclId], problems: &mut Problems) {
+    let members: Vec<_> = ring.iter().filter_map(|id| names.decl(*id)).collect();
+    for id in ring {
+        if let (Some(parent), Some(broken)) = (hierarchy.parents.get_mut(id.index()), hierarchy.broken.get_mut(id.index())) {
+            *parent = None;
+            *broken = true;
+        }
+    }
+    let Some(first) = members.iter().position(|decl| members.iter().all(|other| decl.entity.at <= other.entity.at)) else { return };
+    let turned: Vec<_> = members.iter().cycle().skip(first).take(members.len() + 1).collect();
+    let path: Vec<EcoString> = turned.iter().map(|decl| ecow::eco_format!("`{}`", decl.name)).collect();
+    let Some(start) = turned.first() else { return };
+    let message = format!("these {}s derive from each other in a ring: {}", entities::label(start.kind), path.join(" → "));
+    let mut diagnostic = Diagnostic::at(&rules::TYPE_LOOP, start.entity.at, message);
+    for decl in members.iter().filter(|decl| decl.entity.at != start.entity.at) {
+        diagnostic = diagnostic.label(decl.entity.place("derived_from"), "through here");
+    }
+    problems.push(diagnostic);
+}
+
+/// Numbers the forest, parents around their children; a child of something broken is broken too.
+fn label(hierarchy: &mut Hierarchy) {
+    let count = hierarchy.parents.len();
+    let mut children: Vec<Vec<u32>> = vec![Vec::new(); count];
+    let mut roots = Vec::new();
+    for (index, parent) in hierarchy.parents.iter().enumerate() {
+        let index = u32::try_from(index).unwrap_or(u32::MAX);
+        match parent.and_then(|parent| children.get_mut(parent.index())) {
+            Some(siblings) => siblings.push(index),
+            None => roots.push(index),
+        }
+    }
+    let mut clock = 0;
+    for root in roots {
+        let mut stack = vec![(root, false)];
+        while let Some((at, leaving)) = stack.pop() {
+            clock += 1;
+            let Some(span) = hierarchy.spans.get_mut(at as usize) else { continue };
+            if leaving {
+                span.1 = clock;
+                continue;
+            }
+            span.0 = clock;
+            hierarchy.order.push(DeclId(at));
+            let inherited = hierarchy.parent(DeclId(at)).is_some_and(|parent| hierarchy.is_broken(parent));
+            if let Some(broken) = hierarchy.broken.get_mut(at as usize) {
+                *broken |= inherited;
+            }
+            stack.push((at, true));
+            stack.extend(children.get(at as usize).into_iter().flatten().rev().map(|child| (*child, false)));
+        }
+    }
+}

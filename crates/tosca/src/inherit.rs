@@ -1,0 +1,255 @@
+//! Phase 4, inheritance: every type becomes complete in itself.
+//!
+//! Kinds are completed in an order in which a later kind is made of earlier ones only, and parents before their
+//! children, so that one pass suffices. What a child does not touch is shared with its parent. The contract (a child
+//! may not break what its parent promises) is checked field by field as the table's merge rules say.
+
+use crate::entities;
+use crate::entity::{Content, Defs, Entity, Slot};
+use crate::hierarchy::Hierarchy;
+use crate::names::{DeclId, Names};
+use crate::problem::Problems;
+use crate::rules;
+use crate::schema::{Field, Kind, Merge, Shape};
+use crate::val::{Text, Val};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_syntax::{Diagnostic, Span};
+use std::sync::Arc;
+
+/// Complete types, by declaration.
+#[derive(Debug, Default)]
+pub struct Types {
+    complete: Vec<Option<Arc<Entity>>>,
+}
+
+impl Types {
+    /// The complete form of a type.
+    pub fn get(&self, id: DeclId) -> Option<&Arc<Entity>> {
+        self.complete.get(id.index())?.as_ref()
+    }
+}
+
+/// Completes all types.
+pub fn inherit(names: &Names, hierarchy: &Hierarchy, problems: &mut Problems) -> Types {
+    let types = Types { complete: vec![None; names.decls.len()] };
+    let mut engine = Engine { names, hierarchy, types, problems };
+    for kind in Kind::TYPES {
+        for id in &hierarchy.order {
+            if names.decl(*id).is_some_and(|decl| decl.kind == kind) {
+                engine.complete(*id);
+            }
+        }
+    }
+    engine.types
+}
+
+/// What a definition inherits from.
+struct Base<'a> {
+    entity: &'a Entity,
+    /// Whether the base is the definition's own type, which only completes it.
+    own_type: bool,
+}
+
+struct Engine<'a> {
+    names: &'a Names,
+    hierarchy: &'a Hierarchy,
+    types: Types,
+    problems: &'a mut Problems,
+}
+
+impl Engine<'_> {
+    fn complete(&mut self, id: DeclId) {
+        let Some(decl) = self.names.decl(id) else { return };
+        let parent = self.hierarchy.parent(id).and_then(|parent| self.types.get(parent)).cloned();
+        let base = parent.as_deref().map(|entity| Base { entity, own_type: false });
+        let complete = self.merged(&decl.entity, base, 0);
+        if let Some(slot) = self.types.complete.get_mut(id.index()) {
+            *slot = Some(Arc::new(complete));
+        }
+    }
+
+    /// An entity with everything it inherits, its parts completed too.
+    fn merged(&mut self, own: &Entity, base: Option<Base<'_>>, depth: u32) -> Entity {
+        let mut out = Entity { slots: Vec::with_capacity(own.slots.len() + 4), ..bare(own) };
+        let row = entities::row(own.kind);
+        for field in row.fields(own.edition) {
+            let mine = own.slot(field.slot);
+            let theirs = base.as_ref().and_then(|base| base.entity.slot(field.slot));
+            let own_type = base.as_ref().is_some_and(|base| base.own_type);
+            if own_type && !from_own_type(field) {
+                out.slots.extend(mine.cloned());
+                continue;
+            }
+            if field.merge == Merge::Tighten && theirs.is_none() && !own_type && let Some(base) = &base {
+                // A definition is required unless it says otherwise, so silence is a promise too.
+                if let Some(Slot { content: Content::Bool(false), at, .. }) = mine {
+                    self.loosened(own, *at, base.entity.at);
+                }
+            }
+            if let Some(slot) = self.field(own, field, mine, theirs, depth) {
+                out.slots.push(slot);
+            }
+        }
+        out
+    }
+
+    /// Completes a definition: first from the parent's definition of the same name, then from its own type.
+    fn definition(&mut self, own: &Arc<Entity>, base: Option<&Arc<Entity>>, depth: u32) -> Arc<Entity> {
+        if depth > 200 {
+            return own.clone(); // schemas may nest, but nobody means this
+        }
+        let refined = self.merged(own, base.map(|entity| Base { entity, own_type: false }), depth + 1);
+        let Some(type_id) = self.type_of(&refined) else { return Arc::new(refined) };
+        let same = base.and_then(|base| self.type_of(base)) == Some(type_id);
+        let Some(type_entity) = self.types.get(type_id).cloned() else { return Arc::new(refined) };
+        if same {
+            return Arc::new(refined); // the parent's definition has it all already
+        }
+        Arc::new(self.merged(&refined, Some(Base { entity: &type_entity, own_type: true }), depth + 1))
+    }
+
+    /// The capability, interface or relationship type of a definition.
+    fn type_of(&self, definition: &Entity) -> Option<DeclId> {
+        let kind = match definition.kind {
+            Kind::CapabilityDefinition => Kind::CapabilityType,
+            Kind::InterfaceDefinition => Kind::InterfaceType,
+            Kind::RelationshipDefinition => Kind::RelationshipType,
+            _ => return None,
+        };
+        let name = definition.text("type")?;
+        self.names.find(name.span.file, kind, &name.text)
+    }
+
+    fn field(&mut self, own: &Entity, field: &'static Field, mine: Option<&Slot>, theirs: Option<&Slot>, depth: u32) -> Option<Slot> {
+        match (mine, theirs) {
+            (None, None) => None,
+            (Some(mine), None) => Some(self.alone(field, mine, depth)),
+            (None, Some(theirs)) => (field.merge != Merge::Own).then(|| theirs.clone()),
+            (Some(mine), Some(theirs)) => Some(self.both(own, field, mine, theirs, depth)),
+        }
+    }
+
+    /// A slot that inherits nothing; its definitions still complete themselves from their types.
+    fn alone(&mut self, field: &'static Field, mine: &Slot, depth: u32) -> Slot {
+        let content = match (&mine.content, field.merge) {
+            (Content::Map(defs), Merge::ByName) => {
+                let own = defs.own().iter().map(|(name, entity)| (name.clone(), self.definition(entity, None, depth))).collect();
+                Content::Map(Arc::new(Defs::new(own)))
+            }
+            (Content::One(entity), Merge::Refine) => Content::One(self.definition(entity, None, depth)),
+            _ => return mine.clone(),
+        };
+        Slot { content, ..mine.clone() }
+    }
+
+    fn both(&mut self, own: &Entity, field: &'static Field, mine: &Slot, theirs: &Slot, depth: u32) -> Slot {
+        let content = match (&mine.content, &theirs.content) {
+            (Content::Map(defs), Content::Map(base)) => self.maps(field, defs, base, depth),
+            (Content::One(entity), Content::One(base)) if field.merge == Merge::Refine => {
+                Content::One(self.definition(entity, Some(base), depth))
+            }
+            (Content::Clauses(own), Content::Clauses(base)) if field.merge == Merge::Both => {
+                Content::Clauses(Arc::new(base.iter().chain(own.iter()).cloned().collect()))
+            }
+            (Content::Texts(own), Content::Texts(base)) if field.merge == Merge::Append => {
+                Content::Texts(Arc::new(own.iter().chain(base.iter()).cloned().collect()))
+            }
+            (Content::Values(own), Content::Values(base)) if matches!(field.merge, Merge::ByName | Merge::Replace) => {
+                Content::Values(Arc::new(values_by_name(own, base)))
+            }
+            _ => {
+                self.contract(own, field, mine, theirs);
+                return mine.clone();
+            }
+        };
+        Slot { content, ..mine.clone() }
+    }
+
+    fn maps(&mut self, field: &'static Field, defs: &Arc<Defs>, base: &Arc<Defs>, depth: u32) -> Content {
+        let mut own: IndexMap<EcoString, Arc<Entity>> = IndexMap::with_capacity(defs.own().len());
+        // A definition that was completed before (own type after parent) is a layer itself: all of it counts as own.
+        for (name, entity) in defs.flat() {
+            let completed = match field.merge {
+                Merge::ByName => self.definition(entity, base.get(name), depth),
+                _ => entity.clone(),
+            };
+            own.insert(name.clone(), completed);
+        }
+        Content::Map(Arc::new(Defs::over(own, base.clone())))
+    }
+
+    /// Checks what the merge rule promises where both the parent and the child say something.
+    fn contract(&mut self, own: &Entity, field: &'static Field, mine: &Slot, theirs: &Slot) {
+        match (field.merge, &mine.content, &theirs.content) {
+            (Merge::Derived, Content::Text(mine), Content::Text(theirs)) => self.derived(own, field, mine, theirs),
+            (Merge::Narrow, Content::Texts(names), Content::Texts(allowed)) => self.narrowed(field, mine.at, names, allowed),
+            (Merge::Tighten, Content::Bool(false), Content::Bool(true)) => self.loosened(own, mine.at, theirs.at),
+            (Merge::Within, Content::Range(range), Content::Range(outer)) if !outer.covers(range) => {
+                let message = format!("`{}` {range} goes beyond the parent's {outer}", field.key);
+                self.broken(mine.at, message, theirs.at);
+            }
+            (Merge::Fixed, Content::Value(value), Content::Value(fixed)) if value != fixed => {
+                self.broken(mine.at, format!("the parent fixes the value of `{}`; it cannot be changed", own.name), theirs.at);
+            }
+            _ => {}
+        }
+    }
+
+    fn derived(&mut self, own: &Entity, field: &'static Field, mine: &Text, theirs: &Text) {
+        let Shape::Name(kinds) = field.shape else { return };
+        let find = |text: &Text| kinds.iter().find_map(|kind| self.names.find(text.span.file, *kind, &text.text));
+        let (Some(child), Some(parent)) = (find(mine), find(theirs)) else { return };
+        if self.hierarchy.is_a(child, parent) || self.hierarchy.is_broken(child) {
+            return;
+        }
+        let message = format!("`{}` is not derived from `{}`, which the parent promises for `{}`", mine.text, theirs.text, subject(own, field));
+        self.broken(own.at, message, theirs.span);
+    }
+
+    fn narrowed(&mut self, field: &'static Field, at: Span, names: &[Text], allowed: &[Text]) {
+        let Shape::Names(kinds) = field.shape else { return };
+        let find = |text: &Text| kinds.iter().find_map(|kind| self.names.find(text.span.file, *kind, &text.text));
+        let allowed: Vec<DeclId> = allowed.iter().filter_map(find).collect();
+        for name in names {
+            let Some(id) = find(name) else { continue };
+            if !allowed.iter().any(|outer| self.hierarchy.is_a(id, *outer)) {
+                let message = format!("`{}` in `{}` is none of the types the parent allows, nor derived from one", name.text, field.key);
+                self.problems.push(Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one"));
+            }
+        }
+    }
+
+    fn loosened(&mut self, own: &Entity, at: Span, parent: Span) {
+        self.broken(at, format!("the parent requires `{}`; it cannot become optional", own.name), parent);
+    }
+
+    fn broken(&mut self, at: Span, message: String, parent: Span) {
+        self.problems.push(Diagnostic::at(&rules::CONTRACT, at, message).label(parent, "the parent says so here"));
+    }
+}
+
+/// What a definition takes over from its own type: its parts, not its words.
+fn from_own_type(field: &Field) -> bool {
+    matches!(field.merge, Merge::ByName | Merge::Append | Merge::Narrow) && !matches!(field.shape, Shape::Values)
+}
+
+fn bare(entity: &Entity) -> Entity {
+    Entity {
+        kind: entity.kind,
+        edition: entity.edition,
+        name: entity.name.clone(),
+        at: entity.at,
+        span: entity.span,
+        slots: Vec::new(),
+    }
+}
+
+fn subject(own: &Entity, field: &Field) -> EcoString {
+    if own.name.is_empty() { field.key.into() } else { own.name.clone() }
+}
+
+fn values_by_name(own: &[(Text, Val)], base: &[(Text, Val)]) -> Vec<(Text, Val)> {
+    let inherited = base.iter().filter(|(name, _)| !own.iter().any(|(mine, _)| mine.text == name.text));
+    inherited.chain(own.iter()).cloned().collect()
+}

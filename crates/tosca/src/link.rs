@@ -1,0 +1,105 @@
+//! Phase 2, lookups: every name that refers to something must refer to something.
+//!
+//! Walks all entities by the table; a key that names several kinds is satisfied by any of them.
+
+use crate::entities;
+use crate::entity::{Content, Entity};
+use crate::load::Files;
+use crate::names::Names;
+use crate::problem::Problems;
+use crate::read::Role;
+use crate::rules;
+use crate::schema::{Kind, Shape};
+use crate::suggest;
+use crate::val::Text;
+use purlin_syntax::{Diagnostic, Span};
+use std::sync::Arc;
+
+/// Looks up what names in templates mean: the root file's service template.
+pub struct Templates<'a> {
+    service: Option<&'a Arc<Entity>>,
+}
+
+impl<'a> Templates<'a> {
+    /// The templates of the root file.
+    pub fn of(files: &'a Files) -> Self {
+        Templates { service: files.root().and_then(|file| file.entity.one("service_template")) }
+    }
+
+    /// The template, group, policy or workflow with a name.
+    pub fn find(&self, kind: Kind, name: &str) -> Option<&'a Arc<Entity>> {
+        self.service?.named(section(kind)?, name)
+    }
+
+    fn names(&self, kind: Kind) -> Vec<&'a str> {
+        let Some(section) = section(kind) else { return Vec::new() };
+        self.service.and_then(|service| service.map(section)).map(|defs| defs.own().keys().map(|name| name.as_str()).collect()).unwrap_or_default()
+    }
+}
+
+fn section(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::NodeTemplate => "node_templates",
+        Kind::RelationshipTemplate => "relationship_templates",
+        Kind::Group => "groups",
+        Kind::Policy => "policies",
+        Kind::Workflow => "workflows",
+        _ => return None,
+    })
+}
+
+/// Checks all references of all files that are not part of a profile.
+pub fn check(files: &Files, names: &Names, problems: &mut Problems) {
+    let templates = Templates::of(files);
+    let mut linker = Linker { names, templates, problems };
+    for file in files.list.iter().filter(|file| file.role != Role::Profile) {
+        linker.entity(&file.entity, 0);
+    }
+}
+
+struct Linker<'a> {
+    names: &'a Names,
+    templates: Templates<'a>,
+    problems: &'a mut Problems,
+}
+
+impl Linker<'_> {
+    fn entity(&mut self, entity: &Entity, depth: u32) {
+        let row = entities::row(entity.kind);
+        for slot in &entity.slots {
+            let Some(field) = row.by_slot(slot.name, entity.edition) else { continue };
+            match (&field.shape, &slot.content) {
+                (Shape::Name(kinds), Content::Text(text)) => self.reference(kinds, text, slot.at, field.key),
+                (Shape::Names(kinds), Content::Texts(texts)) => {
+                    for text in texts.iter() {
+                        self.reference(kinds, text, text.span, field.key);
+                    }
+                }
+                (_, Content::One(inner)) => self.entity(inner, depth + 1),
+                (_, Content::Map(defs)) => defs.own().values().for_each(|inner| self.entity(inner, depth + 1)),
+                (_, Content::List(list)) => list.iter().for_each(|inner| self.entity(inner, depth + 1)),
+                _ => {}
+            }
+        }
+    }
+
+    fn reference(&mut self, kinds: &[Kind], text: &Text, at: Span, key: &str) {
+        let found = kinds.iter().any(|kind| {
+            self.templates.find(*kind, &text.text).is_some() || self.names.find(text.span.file, *kind, &text.text).is_some()
+        });
+        if found {
+            return;
+        }
+        let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
+        let message = format!("`{key}` names a {} `{}` that does not exist", labels.join(" or "), text.text);
+        let known: Vec<&str> = kinds.iter().flat_map(|kind| {
+            let mut names = self.names.visible(text.span.file, *kind);
+            names.extend(self.templates.names(*kind));
+            names
+        }).collect();
+        let near = suggest::nearest(&text.text, known.iter().copied());
+        let prefixed = known.iter().find(|name| name.rsplit(':').next() == Some(text.text.as_str()));
+        let hint = near.or(prefixed.copied()).map(|near| format!("did you mean `{near}`?"));
+        self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, at, message).maybe_hint(hint));
+    }
+}

@@ -1,0 +1,170 @@
+//! The model: all files, names, hierarchies and complete types of a run, and what a data type really is.
+//!
+//! The result of phases 1 to 4. Later phases only read it.
+
+use crate::entity::Entity;
+use crate::hierarchy::{self, Hierarchy};
+use crate::inherit::{self, Types};
+use crate::link;
+use crate::load::{self, Files, Options};
+use crate::names::{self, DeclId, Names};
+use crate::problem::Problems;
+use crate::quirks::Quirks;
+use crate::read::Role;
+use crate::schema::{Edition, Kind};
+use crate::special::units::{self, Family};
+use crate::val::Text;
+use ecow::EcoString;
+use purlin_value::Session;
+use std::sync::Arc;
+
+/// What a data type that is not made of properties is in the end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)] // the names are those of the standard
+pub enum Primitive {
+    Boolean,
+    Integer,
+    Float,
+    String,
+    Null,
+    Bytes,
+    Timestamp,
+    Version,
+    Range,
+    List,
+    Map,
+    Size,
+    Time,
+    Frequency,
+    Bitrate,
+    Scalar,
+}
+
+/// Built-in data types by name.
+const PRIMITIVES: &[(&str, Primitive)] = &[
+    ("boolean", Primitive::Boolean),
+    ("integer", Primitive::Integer),
+    ("float", Primitive::Float),
+    ("string", Primitive::String),
+    ("null", Primitive::Null),
+    ("nil", Primitive::Null),
+    ("bytes", Primitive::Bytes),
+    ("timestamp", Primitive::Timestamp),
+    ("version", Primitive::Version),
+    ("range", Primitive::Range),
+    ("list", Primitive::List),
+    ("map", Primitive::Map),
+    ("scalar-unit.size", Primitive::Size),
+    ("scalar-unit.time", Primitive::Time),
+    ("scalar-unit.frequency", Primitive::Frequency),
+    ("scalar-unit.bitrate", Primitive::Bitrate),
+    ("scalar", Primitive::Scalar),
+];
+
+impl Primitive {
+    /// The fixed family of units, for the quantities of TOSCA 1.x.
+    pub fn family(self) -> Option<&'static Family> {
+        Some(match self {
+            Primitive::Size => &units::SIZE,
+            Primitive::Time => &units::TIME,
+            Primitive::Frequency => &units::FREQUENCY,
+            Primitive::Bitrate => &units::BITRATE,
+            _ => return None,
+        })
+    }
+}
+
+/// Everything known once types are complete.
+#[derive(Debug, Default)]
+pub struct Model {
+    /// All files.
+    pub files: Files,
+    /// All names.
+    pub names: Names,
+    /// All hierarchies.
+    pub hierarchy: Hierarchy,
+    /// All complete types.
+    pub types: Types,
+    /// Departures from the strict reading.
+    pub quirks: Quirks,
+    primitives: Vec<Option<Primitive>>,
+}
+
+/// Phases 1 to 4.
+pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Problems) -> Model {
+    let files = load::load(session, path, options, problems);
+    let names = names::gather(&files, &options.quirks, problems);
+    link::check(&files, &names, problems);
+    let hierarchy = hierarchy::place(&names, problems);
+    let types = inherit::inherit(&names, &hierarchy, problems);
+    let primitives = primitives(&files, &names, &hierarchy);
+    Model { files, names, hierarchy, types, quirks: options.quirks.clone(), primitives }
+}
+
+fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option<Primitive>> {
+    let mut out = vec![None; names.decls.len()];
+    for id in &hierarchy.order {
+        let Some(decl) = names.decl(*id).filter(|decl| decl.kind == Kind::DataType) else { continue };
+        let built_in = files.list.get(decl.file).is_some_and(|file| file.role == Role::Profile);
+        let inherited = hierarchy.parent(*id).and_then(|parent| out.get(parent.index()).copied().flatten());
+        let own = || PRIMITIVES.iter().find(|(name, _)| built_in && *name == decl.name).map(|(_, primitive)| *primitive);
+        let found = inherited.or_else(own);
+        if let Some(slot) = out.get_mut(id.index()) {
+            *slot = found;
+        }
+    }
+    out
+}
+
+impl Model {
+    /// The edition of the root file.
+    pub fn edition(&self) -> Edition {
+        self.files.edition.unwrap_or(Edition::V2_0)
+    }
+
+    /// What a data type is in the end; nothing for types made of properties.
+    pub fn primitive(&self, id: DeclId) -> Option<Primitive> {
+        self.primitives.get(id.index()).copied().flatten()
+    }
+
+    /// The declaration that a name means where it is written.
+    pub fn find(&self, kind: Kind, name: &Text) -> Option<DeclId> {
+        self.names.find(name.span.file, kind, &name.text)
+    }
+
+    /// The type a definition or template names in a slot.
+    pub fn type_of(&self, entity: &Entity, slot: &str, kind: Kind) -> Option<DeclId> {
+        self.find(kind, entity.text(slot)?)
+    }
+
+    /// The complete form of a type.
+    pub fn complete(&self, id: DeclId) -> Option<&Arc<Entity>> {
+        self.types.get(id)
+    }
+
+    /// The name that identifies a type everywhere.
+    pub fn canonical(&self, id: DeclId) -> EcoString {
+        self.names.decl(id).map(|decl| decl.canonical.clone()).unwrap_or_default()
+    }
+
+    /// The type's name as its author wrote it.
+    pub fn name(&self, id: DeclId) -> EcoString {
+        self.names.decl(id).map(|decl| decl.name.clone()).unwrap_or_default()
+    }
+
+    /// A built-in data type by name, as the root file sees it.
+    pub fn built_in(&self, name: &str) -> Option<DeclId> {
+        let file = self.files.root()?.id;
+        self.names.find(file, Kind::DataType, name)
+    }
+
+    /// The service template of the root file.
+    pub fn service(&self) -> Option<&Arc<Entity>> {
+        self.files.root()?.entity.one("service_template")
+    }
+
+    /// Whether a name is that of a function somebody declared.
+    pub fn custom_function(&self, file: purlin_syntax::FileId, name: &str) -> Option<DeclId> {
+        self.names.find(file, Kind::FunctionDefinition, name)
+    }
+}

@@ -1,0 +1,253 @@
+//! Phase 2, namespaces: which name means what in which file.
+//!
+//! Every file has one namespace, made of its own names, those of its imports (with their prefix) and those of the
+//! implicit profile. Kinds do not disturb each other: a node type and a capability type may share a name.
+
+use crate::entities;
+use crate::entity::Entity;
+use crate::load::Files;
+use crate::problem::Problems;
+use crate::quirks::{self, Quirks};
+use crate::read::Role;
+use crate::rules;
+use crate::schema::Kind;
+use ecow::{EcoString, eco_format};
+use purlin_syntax::{Diagnostic, FileId};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Identifies something declared: a type, a repository or a function.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct DeclId(pub u32);
+
+impl DeclId {
+    /// Its place in [`Names::decls`].
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Something declared in a file.
+#[derive(Debug)]
+pub struct Decl {
+    /// What it is.
+    pub kind: Kind,
+    /// Its name in its file.
+    pub name: EcoString,
+    /// The name that identifies it everywhere.
+    pub canonical: EcoString,
+    /// What is written.
+    pub entity: Arc<Entity>,
+    /// The file it is in.
+    pub file: usize,
+    /// Whether it is part of a normative profile.
+    pub normative: bool,
+}
+
+/// Sections of a file whose entries have names of their own.
+const SECTIONS: [(&str, Kind); 10] = [
+    ("data_types", Kind::DataType),
+    ("artifact_types", Kind::ArtifactType),
+    ("interface_types", Kind::InterfaceType),
+    ("capability_types", Kind::CapabilityType),
+    ("relationship_types", Kind::RelationshipType),
+    ("node_types", Kind::NodeType),
+    ("group_types", Kind::GroupType),
+    ("policy_types", Kind::PolicyType),
+    ("repositories", Kind::Repository),
+    ("functions", Kind::FunctionDefinition),
+];
+
+type Table = HashMap<(Kind, EcoString), DeclId, foldhash::fast::RandomState>;
+
+/// All declarations and the namespace of every file.
+#[derive(Debug, Default)]
+pub struct Names {
+    /// Everything declared, the profile's first.
+    pub decls: Vec<Decl>,
+    tables: Vec<Table>,
+    implicit: Table,
+    by_file: HashMap<FileId, usize, foldhash::fast::RandomState>,
+    prefixes: Vec<Vec<(EcoString, usize)>>,
+}
+
+impl Names {
+    /// What a name means in the file a span lies in.
+    pub fn find(&self, file: FileId, kind: Kind, name: &str) -> Option<DeclId> {
+        self.find_in(*self.by_file.get(&file)?, kind, name)
+    }
+
+    fn find_in(&self, file: usize, kind: Kind, name: &str) -> Option<DeclId> {
+        let key = (kind, EcoString::from(name));
+        if let Some(found) = self.tables.get(file).and_then(|table| table.get(&key)).or_else(|| self.implicit.get(&key)) {
+            return Some(*found);
+        }
+        // A normative name may be reached through a prefix too.
+        let (prefix, rest) = name.split_once(':')?;
+        let known = self.prefixes.get(file)?.iter().any(|(known, _)| known == prefix);
+        if known { self.implicit.get(&(kind, rest.into())).copied() } else { None }
+    }
+
+    /// The declaration with an id.
+    pub fn decl(&self, id: DeclId) -> Option<&Decl> {
+        self.decls.get(id.index())
+    }
+
+    /// All names of a kind that are visible in a file, for suggestions.
+    pub fn visible(&self, file: FileId, kind: Kind) -> Vec<&str> {
+        let own = self.by_file.get(&file).and_then(|file| self.tables.get(*file));
+        let tables = own.into_iter().chain([&self.implicit]);
+        let mut names: Vec<&str> =
+            tables.flat_map(|table| table.keys()).filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str()).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Gathers all names and merges namespaces along the imports.
+pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names {
+    let mut names = Names { tables: vec![Table::default(); files.list.len()], ..Names::default() };
+    names.prefixes = files.list.iter().map(|file| file.imports.iter().map(|import| (import.prefix.clone(), import.file)).collect()).collect();
+    for (index, file) in files.list.iter().enumerate() {
+        names.by_file.insert(file.id, index);
+    }
+    let mut own: Vec<Vec<(EcoString, DeclId)>> = vec![Vec::new(); files.list.len()];
+    for (index, file) in files.list.iter().enumerate() {
+        let space = file.entity.str("profile");
+        for (section, kind) in SECTIONS {
+            let Some(defs) = file.entity.map(section) else { continue };
+            for (name, entity) in defs.own() {
+                let normative = is_normative(file.role, entity);
+                let id = DeclId(u32::try_from(names.decls.len()).unwrap_or(u32::MAX));
+                let canonical = canonical(space, name, entity, normative && !space.starts_with("org.oasis"));
+                names.decls.push(Decl { kind, name: name.clone(), canonical, entity: entity.clone(), file: index, normative });
+                if let Some(list) = own.get_mut(index) {
+                    list.extend(spellings(name, normative, file.role, quirks).into_iter().map(|name| (name, id)));
+                }
+            }
+        }
+    }
+    let implicit = files.implicit.iter().flat_map(|file| own.get(*file).into_iter().flatten());
+    for (name, id) in implicit {
+        let Some(decl) = names.decls.get(id.index()) else { continue };
+        names.implicit.insert((decl.kind, name.clone()), *id);
+    }
+    for file in import_order(files) {
+        merge_file(files, file, &own, &mut names, problems);
+    }
+    names
+}
+
+/// Files so that imported ones come before their importers.
+fn import_order(files: &Files) -> Vec<usize> {
+    let mut order = Vec::new();
+    let mut seen = vec![false; files.list.len()];
+    for start in 0..files.list.len() {
+        let mut stack = vec![(start, 0)];
+        while let Some((file, next)) = stack.pop() {
+            if next == 0 {
+                match seen.get_mut(file) {
+                    Some(done) if !*done => *done = true,
+                    _ => continue,
+                }
+            }
+            match files.list.get(file).and_then(|f| f.imports.get(next)) {
+                Some(import) => stack.extend([(file, next + 1), (import.file, 0)]),
+                None => order.push(file),
+            }
+        }
+    }
+    order
+}
+
+fn merge_file(files: &Files, index: usize, own: &[Vec<(EcoString, DeclId)>], names: &mut Names, problems: &mut Problems) {
+    let Some(file) = files.list.get(index) else { return };
+    let mut table = Table::default();
+    let is_profile = files.implicit.contains(&index);
+    for import in &file.imports {
+        let Some(imported) = names.tables.get(import.file) else { continue };
+        let mut entries: Vec<(&(Kind, EcoString), &DeclId)> = imported.iter().collect();
+        entries.sort_unstable_by_key(|(_, id)| **id);
+        for ((kind, name), id) in entries {
+            let name = if import.prefix.is_empty() { name.clone() } else { eco_format!("{}:{name}", import.prefix) };
+            insert(&mut table, names, *kind, name, *id, problems);
+        }
+    }
+    for (name, id) in own.get(index).into_iter().flatten() {
+        let Some(decl) = names.decls.get(id.index()) else { continue };
+        if is_profile {
+            table.insert((decl.kind, name.clone()), *id);
+        } else {
+            insert(&mut table, names, decl.kind, name.clone(), *id, problems);
+        }
+    }
+    if let Some(slot) = names.tables.get_mut(index) {
+        *slot = table;
+    }
+}
+
+fn insert(table: &mut Table, names: &Names, kind: Kind, name: EcoString, id: DeclId, problems: &mut Problems) {
+    let known = table.get(&(kind, name.clone())).or_else(|| names.implicit.get(&(kind, name.clone()))).copied();
+    match known {
+        Some(known) if known != id => {
+            let (Some(first), Some(second)) = (names.decl(known), names.decl(id)) else { return };
+            let message = format!("the name `{name}` means two different {}s", entities::label(kind));
+            let mut diagnostic = Diagnostic::at(&rules::AMBIGUOUS, second.entity.at, message);
+            diagnostic = diagnostic.label(second.entity.at, "one is here").label(first.entity.at, "the other is here");
+            problems.push(diagnostic.hint("rename one, or import it with a prefix"));
+        }
+        _ => {
+            table.insert((kind, name), id);
+        }
+    }
+}
+
+fn is_normative(role: Role, entity: &Entity) -> bool {
+    let marked = || entity.value("metadata").and_then(|notes| notes.get("tosca.normative")).and_then(|v| v.as_str()) == Some("true");
+    role == Role::Profile || marked()
+}
+
+/// All names under which a declaration is known.
+fn spellings(name: &EcoString, normative: bool, role: Role, quirks: &Quirks) -> Vec<EcoString> {
+    if !normative || !name.starts_with("tosca.") {
+        return vec![name.clone()];
+    }
+    if quirks.has(quirks::NORMATIVE_IGNORE) {
+        return Vec::new();
+    }
+    let mut out = vec![name.clone()];
+    if let Some(short) = short_name(name)
+        && !quirks.has(quirks::SHORTCUTS_DISABLE)
+        && (role == Role::Profile || short != name.as_str())
+    {
+        out.push(eco_format!("tosca:{short}"));
+        out.push(short.into());
+    }
+    out
+}
+
+/// `Endpoint.Public` of `tosca.capabilities.Endpoint.Public`.
+fn short_name(name: &str) -> Option<&str> {
+    let mut at = 0;
+    for part in name.split('.') {
+        if part.starts_with(char::is_uppercase) {
+            return name.get(at..);
+        }
+        at += part.len() + 1;
+    }
+    None
+}
+
+fn canonical(space: &str, name: &EcoString, entity: &Entity, normative: bool) -> EcoString {
+    let given = entity.value("metadata").and_then(|notes| notes.get("tosca.canonical-name")).and_then(|v| v.as_str());
+    if let Some(given) = given {
+        return given.into();
+    }
+    if normative
+        && name.starts_with("tosca.")
+        && let Some(short) = short_name(name)
+    {
+        return eco_format!("tosca::{short}");
+    }
+    if space.is_empty() { name.clone() } else { eco_format!("{space}::{name}") }
+}

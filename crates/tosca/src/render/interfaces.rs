@@ -1,0 +1,184 @@
+//! Interfaces, operations and notifications of nodes, relationships and groups.
+
+use super::props::{Place, Sort};
+use super::{Renderer, identity};
+use crate::entity::Entity;
+use crate::rules;
+use crate::schema::Kind;
+use crate::suggest;
+use crate::topology::{Interface, Operation};
+use crate::val::{Data, Text, Val};
+use ecow::{EcoString, eco_format};
+use indexmap::IndexMap;
+use purlin_syntax::{Diagnostic, Span};
+use std::sync::Arc;
+
+type Interfaces = IndexMap<EcoString, Arc<Interface>>;
+
+/// Who owns an interface, which decides where its operations may run.
+#[derive(Clone, Copy)]
+struct Owner<'a> {
+    kind: Kind,
+    /// The complete type, for output mappings to `SELF`.
+    complete: &'a Entity,
+    at: Span,
+    path: &'a str,
+}
+
+impl Renderer<'_> {
+    /// The interfaces of a template.
+    pub(super) fn interfaces(&mut self, template: &Arc<Entity>, complete: &Entity, path: &str) -> Interfaces {
+        self.interfaces_of(Some((template, None)), complete, template.at, path)
+    }
+
+    /// The interfaces that a type or definition declares, with what an assignment (and then a template) says of them.
+    pub(super) fn interfaces_of(&mut self, own: Option<(&Arc<Entity>, Option<&Arc<Entity>>)>, declared: &Entity, at: Span, path: &str) -> Interfaces {
+        let mut out = Interfaces::new();
+        let kind = own.map_or(Kind::RelationshipAssignment, |(own, _)| own.kind);
+        let owner = Owner { kind, complete: declared, at, path };
+        for (name, definition) in declared.entries("interfaces") {
+            let assignment = own.and_then(|(own, template)| own.named("interfaces", name).or_else(|| template?.named("interfaces", name)));
+            let interface = match assignment {
+                Some(assignment) => Arc::new(self.interface(definition, Some(assignment), owner)),
+                None => self.shared_interface(definition, owner),
+            };
+            out.insert(name.clone(), interface);
+        }
+        for (name, assignment) in own.into_iter().flat_map(|(own, _)| own.entries("interfaces")) {
+            if declared.named("interfaces", name).is_none() {
+                self.undeclared(assignment, "interface", declared.entries("interfaces").map(|(name, _)| name.as_str()));
+            }
+        }
+        out
+    }
+
+    fn undeclared<'n>(&mut self, assignment: &Entity, what: &str, known: impl Iterator<Item = &'n str>) {
+        let near = suggest::nearest(&assignment.name, known).map(|near| format!("did you mean `{near}`?"));
+        let message = format!("the type declares no {what} `{}`", assignment.name);
+        self.problems.push(Diagnostic::at(&rules::UNDECLARED, assignment.at, message).maybe_hint(near));
+    }
+
+    /// An interface that nothing is said about: the same for all templates, unless something is missing.
+    fn shared_interface(&mut self, definition: &Arc<Entity>, owner: Owner<'_>) -> Arc<Interface> {
+        if let Some(known) = self.interfaces.get(&identity(definition)) {
+            return known.clone();
+        }
+        let before = self.problems.len();
+        let interface = Arc::new(self.interface(definition, None, owner));
+        if self.problems.len() == before {
+            self.interfaces.insert(identity(definition), interface.clone());
+        }
+        interface
+    }
+
+    fn interface(&mut self, definition: &Arc<Entity>, assignment: Option<&Arc<Entity>>, owner: Owner<'_>) -> Interface {
+        let name = &definition.name;
+        let place = match assignment {
+            Some(assignment) => (assignment.at, EcoString::new()),
+            None => (owner.at, eco_format!("{}[\"{name}\"]", owner.path)),
+        };
+        let what = format!("the interface `{name}`");
+        let inputs = self.props(
+            Sort::Input,
+            definition,
+            &Place { owner: &what, at: place.0, path: eco_format!("{}.inputs", place.1), assigned: assignment.map(|a| a.values("inputs")).unwrap_or(&[]) },
+        );
+        let mut parts = [IndexMap::new(), IndexMap::new()];
+        for ((slot, noun), out) in [("operations", "operation"), ("notifications", "notification")].into_iter().zip(&mut parts) {
+            for (name, part) in definition.entries(slot) {
+                let own = assignment.and_then(|assignment| assignment.named(slot, name));
+                let operation = self.operation(part, own, owner, (place.0, &eco_format!("{}.{slot}", place.1)));
+                out.insert(name.clone(), operation);
+            }
+            for (name, own) in assignment.into_iter().flat_map(|assignment| assignment.entries(slot)) {
+                if definition.named(slot, name).is_none() {
+                    self.undeclared(own, noun, definition.entries(slot).map(|(name, _)| name.as_str()));
+                }
+            }
+        }
+        let [operations, notifications] = parts;
+        let interface_type = self.model.type_of(definition, "type", Kind::InterfaceType);
+        Interface { definition: definition.clone(), interface_type, inputs, operations, notifications }
+    }
+
+    fn operation(&mut self, definition: &Arc<Entity>, own: Option<&Arc<Entity>>, owner: Owner<'_>, place: (Span, &str)) -> Operation {
+        let both: [Option<&Arc<Entity>>; 2] = [own, Some(definition)];
+        let implementations: Vec<&Arc<Entity>> = both.into_iter().flatten().filter_map(|entity| entity.one("implementation")).collect();
+        let first = |slot: &str| implementations.iter().find_map(|implementation| implementation.value(slot));
+        let host = implementations.iter().find_map(|implementation| implementation.text("operation_host"));
+        if let Some(host) = host {
+            self.operation_host(host, owner);
+        }
+        let what = format!("the operation `{}`", definition.name);
+        let (at, path) = match own {
+            Some(own) => (own.at, eco_format!(".inputs")),
+            None => (place.0, eco_format!("{}[\"{}\"].inputs", place.1, definition.name)),
+        };
+        let inputs = self.props(Sort::Input, definition, &Place { owner: &what, at, path, assigned: own.map(|own| own.values("inputs")).unwrap_or(&[]) });
+        let outputs: Vec<(Text, Val)> = match own.map(|own| own.values("outputs")) {
+            Some(outputs) if !outputs.is_empty() => outputs.to_vec(),
+            _ => definition.values("outputs").to_vec(),
+        };
+        for (name, mapping) in &outputs {
+            self.output_mapping(name, mapping, owner);
+        }
+        Operation {
+            description: both.into_iter().flatten().find_map(|entity| entity.text("description")).map(|text| text.text.clone()).unwrap_or_default(),
+            primary: first("primary").cloned(),
+            dependencies: first("dependencies").map(|value| value.items().to_vec()).unwrap_or_default(),
+            timeout: implementations.iter().find_map(|implementation| implementation.int("timeout")),
+            host: host.map(|host| host.text.clone()).unwrap_or_default(),
+            inputs,
+            outputs,
+        }
+    }
+
+    fn operation_host(&mut self, host: &Text, owner: Owner<'_>) {
+        let allowed: &[&str] = match owner.kind {
+            Kind::NodeTemplate => &["ORCHESTRATOR", "SELF", "HOST"],
+            Kind::RelationshipTemplate | Kind::RelationshipAssignment => &["ORCHESTRATOR", "SOURCE", "TARGET"],
+            _ => &["ORCHESTRATOR"],
+        };
+        if !allowed.contains(&host.text.as_str()) {
+            let message = format!("an operation cannot run on `{}` here; it can run on {}", host.text, allowed.join(", "));
+            self.problems.at(&rules::MALFORMED, host.span, message);
+        }
+    }
+
+    /// An output must go to an attribute that exists.
+    fn output_mapping(&mut self, name: &Text, mapping: &Val, owner: Owner<'_>) {
+        let [entity, path @ ..] = mapping.items() else { return };
+        let (Some(entity_name), Some(first)) = (entity.as_str(), path.first()) else { return };
+        let Some(attribute) = first.as_str() else { return };
+        let complete = match (entity_name, owner.kind) {
+            ("SELF", Kind::NodeTemplate) => Some(Arc::new(owner.complete.clone())),
+            ("SELF" | "SOURCE" | "TARGET" | "HOST", _) => None, // known only once requirements are met
+            (node, _) => {
+                let template = self.model.service().and_then(|service| service.named("node_templates", node)).cloned();
+                if template.is_none() {
+                    let message = format!("the output `{}` goes to a node template `{node}` that does not exist", name.text);
+                    self.problems.at(&rules::UNKNOWN_NAME, entity.span, message);
+                }
+                template.and_then(|template| self.model.type_of(&template, "type", Kind::NodeType)).and_then(|id| self.model.complete(id)).cloned()
+            }
+        };
+        let Some(complete) = complete else { return };
+        let by_capability = complete.named("capabilities", attribute).is_some_and(|capability| {
+            path.get(1).and_then(|value| value.as_str()).is_some_and(|name| capability.named("attributes", name).is_some())
+        });
+        if complete.named("attributes", attribute).is_none() && !by_capability {
+            let near = suggest::nearest(attribute, complete.entries("attributes").map(|(name, _)| name.as_str()));
+            let message = format!("the output `{}` goes to an attribute `{attribute}` that does not exist", name.text);
+            self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, first.span, message).maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+        }
+    }
+}
+
+/// The text of an artifact that implements something.
+pub fn artifact_text(value: &Val) -> EcoString {
+    match &value.data {
+        Data::Str(text) => text.clone(),
+        Data::Map(_) => value.get("file").and_then(|file| file.as_str()).unwrap_or("").into(),
+        _ => "".into(),
+    }
+}

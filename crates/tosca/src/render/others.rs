@@ -1,0 +1,82 @@
+//! Groups, policies and their triggers.
+
+use super::Renderer;
+use super::props::Sort;
+use crate::entity::Entity;
+use crate::names::DeclId;
+use crate::rules;
+use crate::schema::Kind;
+use crate::topology::{Group, Policy};
+use crate::val::Text;
+use std::sync::Arc;
+
+impl Renderer<'_> {
+    pub(super) fn groups_and_policies(&mut self, service: &Arc<Entity>) {
+        for (name, template) in service.entries("groups") {
+            if let Some(group) = self.group(template, service) {
+                self.topology.groups.insert(name.clone(), group);
+            }
+        }
+        for (name, template) in service.entries("policies") {
+            if let Some(policy) = self.policy(template, service) {
+                self.topology.policies.insert(name.clone(), policy);
+            }
+        }
+    }
+
+    fn group(&mut self, template: &Arc<Entity>, service: &Entity) -> Option<Group> {
+        let group_type = self.model.type_of(template, "type", Kind::GroupType)?;
+        let complete = self.model.complete(group_type)?.clone();
+        let properties = self.template_props(Sort::Property, &complete, template);
+        let interfaces = self.interfaces(template, &complete, ".interfaces");
+        let allowed = self.allowed(&complete, "members", &[Kind::NodeType]);
+        for member in template.texts("members") {
+            self.fits(member, &allowed, service, "be a member of this group");
+        }
+        Some(Group { template: template.clone(), group_type, properties, interfaces, members: template.texts("members").to_vec() })
+    }
+
+    fn policy(&mut self, template: &Arc<Entity>, service: &Entity) -> Option<Policy> {
+        let policy_type = self.model.type_of(template, "type", Kind::PolicyType)?;
+        let complete = self.model.complete(policy_type)?.clone();
+        let properties = self.template_props(Sort::Property, &complete, template);
+        let allowed = self.allowed(&complete, "targets", &[Kind::NodeType, Kind::GroupType]);
+        for target in template.texts("targets") {
+            self.fits(target, &allowed, service, "be a target of this policy");
+        }
+        let own = template.entries("triggers").map(|(name, trigger)| (name.clone(), trigger.clone()));
+        let inherited = complete.entries("triggers").filter(|(name, _)| template.named("triggers", name).is_none());
+        let triggers = own.chain(inherited.map(|(name, trigger)| (name.clone(), trigger.clone()))).collect();
+        self.schedules(template);
+        Some(Policy { template: template.clone(), policy_type, properties, targets: template.texts("targets").to_vec(), triggers })
+    }
+
+    /// A trigger's schedule is an interval of time.
+    fn schedules(&mut self, template: &Arc<Entity>) {
+        let Some(interval) = self.model.built_in("tosca.datatypes.TimeInterval") else { return };
+        for (_, trigger) in template.entries("triggers") {
+            if let Some(schedule) = trigger.value("schedule") {
+                let declared = crate::values::Declared { data_type: interval, definition: trigger };
+                self.checker().typed(schedule, declared, trigger.place("schedule"), 0);
+            }
+        }
+    }
+
+    fn allowed(&self, complete: &Entity, slot: &str, kinds: &[Kind]) -> Vec<DeclId> {
+        complete.texts(slot).iter().flat_map(|name| kinds.iter().filter_map(|kind| self.model.find(*kind, name))).collect()
+    }
+
+    fn fits(&mut self, member: &Text, allowed: &[DeclId], service: &Entity, what: &str) {
+        if allowed.is_empty() {
+            return;
+        }
+        let node = service.named("node_templates", &member.text).map(|node| (node, Kind::NodeType));
+        let found = node.or_else(|| service.named("groups", &member.text).map(|group| (group, Kind::GroupType)));
+        let Some((entity, kind)) = found else { return };
+        let Some(id) = self.model.type_of(entity, "type", kind) else { return };
+        if !allowed.iter().any(|outer| self.model.hierarchy.is_a(id, *outer)) {
+            let message = format!("`{}` is a `{}`, which cannot {what}", member.text, self.model.name(id));
+            self.problems.at(&rules::INCOMPATIBLE, member.span, message);
+        }
+    }
+}

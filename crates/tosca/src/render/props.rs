@@ -1,0 +1,195 @@
+//! Properties, attributes and inputs: what is assigned meets what is declared.
+
+use super::{Inputs, MissingInputs, Renderer};
+use crate::entities;
+use crate::entity::Entity;
+use crate::rules;
+use crate::schema::{Edition, Kind};
+use crate::suggest;
+use crate::topology::{Given, Prop, Props};
+use crate::val::{Data, Text, Val};
+use crate::values::Checker;
+use ecow::{EcoString, eco_format};
+use indexmap::IndexMap;
+use purlin_syntax::{Diagnostic, Span};
+use std::sync::Arc;
+
+/// What kind of values are being rendered, which decides what is required and what is allowed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sort {
+    Property,
+    Attribute,
+    /// Inputs of interfaces and operations: undeclared ones are allowed.
+    Input,
+}
+
+impl Sort {
+    fn noun(self) -> &'static str {
+        match self {
+            Sort::Property => "property",
+            Sort::Attribute => "attribute",
+            Sort::Input => "input",
+        }
+    }
+
+    pub(super) fn slot(self) -> &'static str {
+        match self {
+            Sort::Property => "properties",
+            Sort::Attribute => "attributes",
+            Sort::Input => "inputs",
+        }
+    }
+}
+
+/// Where values are assigned, and to what.
+pub(super) struct Place<'a> {
+    /// What people call the owner.
+    pub owner: &'a str,
+    /// The owner's place, for what is missing.
+    pub at: Span,
+    /// The path from the owner's place to the values.
+    pub path: EcoString,
+    /// What is assigned.
+    pub assigned: &'a [(Text, Val)],
+}
+
+impl Renderer<'_> {
+    pub(super) fn checker(&mut self) -> Checker<'_> {
+        Checker::new(self.model, self.problems)
+    }
+
+    /// Values of an owner whose type declares them.
+    pub(super) fn props(&mut self, sort: Sort, declared: &Entity, place: &Place<'_>) -> Props {
+        let mut out = Props::new();
+        for (name, definition) in declared.entries(sort.slot()) {
+            let assigned = place.assigned.iter().find(|(key, _)| key.text == *name);
+            if let Some(prop) = self.prop(sort, name, definition, assigned, place) {
+                out.insert(name.clone(), prop);
+            }
+        }
+        for (name, value) in place.assigned {
+            if declared.named(sort.slot(), &name.text).is_some() {
+                continue;
+            }
+            if sort == Sort::Input {
+                let prop = Prop { value: value.clone(), definition: None, data_type: None, at: name.span, given: Given::Assigned };
+                out.insert(name.text.clone(), prop);
+                continue;
+            }
+            let near = suggest::nearest(&name.text, declared.entries(sort.slot()).map(|(name, _)| name.as_str()));
+            let message = format!("{} declares no {} `{}`", place.owner, sort.noun(), name.text);
+            self.problems.push(Diagnostic::at(&rules::UNDECLARED, name.span, message).maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+        }
+        out
+    }
+
+    fn prop(&mut self, sort: Sort, name: &EcoString, definition: &Arc<Entity>, assigned: Option<&(Text, Val)>, place: &Place<'_>) -> Option<Prop> {
+        let data_type = self.model.type_of(definition, "type", Kind::DataType);
+        let prop = |value: Val, at: Span, given: Given| Prop { value, definition: Some(definition.clone()), data_type, at, given };
+        if let (Some(fixed), Sort::Property) = (definition.value("value"), sort) {
+            if let Some((key, value)) = assigned
+                && value != fixed
+            {
+                let message = format!("the type fixes the value of `{name}`; it cannot be assigned");
+                self.problems.push(Diagnostic::at(&rules::CONSTRAINT, key.span, message).label(definition.place("value"), "here"));
+            }
+            let value = self.checker().value(fixed, definition, definition.place("value"));
+            return Some(prop(value, definition.place("value"), Given::Default));
+        }
+        if let Some((key, value)) = assigned {
+            if sort == Sort::Attribute && matches!(value.data, Data::Null) {
+                return Some(prop(value.clone(), key.span, Given::Assigned));
+            }
+            let value = self.checker().value(value, definition, key.span);
+            return Some(prop(value, key.span, Given::Assigned));
+        }
+        let fallback = definition.value("value").or(definition.value("default"));
+        if let Some(default) = fallback {
+            let at = if definition.slot("default").is_some() { definition.place("default") } else { definition.at };
+            let value = self.checker().value(default, definition, at);
+            return Some(prop(value, at, Given::Default));
+        }
+        if sort == Sort::Attribute {
+            return Some(prop(Val::new(Data::Null, definition.at), definition.at, Given::Nothing));
+        }
+        if definition.bool("required").unwrap_or(true) && !(sort == Sort::Input && self.model.edition().is_2()) {
+            let message = format!("{} needs a value for the {} `{name}`", place.owner, sort.noun());
+            let beyond = eco_format!("{}[\"{name}\"]", place.path);
+            self.problems.beyond(&rules::UNASSIGNED, place.at, beyond, message);
+        }
+        None
+    }
+
+    /// The service's own inputs, from what was given and from defaults. All missing ones are reported.
+    pub(super) fn inputs(&mut self, service: &Arc<Entity>, given: &Inputs, mapped: &[EcoString], missing: MissingInputs) {
+        for (name, value) in given {
+            if service.named("inputs", name).is_none() {
+                self.undeclared_input(name, value, Some(service));
+            }
+        }
+        for (name, definition) in service.entries("inputs") {
+            let data_type = self.model.type_of(definition, "type", Kind::DataType);
+            let from_outside = given.get(name).map(|value| (accommodate(value, self.model, data_type), Given::Input));
+            let own = definition.value("value").or(definition.value("default")).map(|value| (value.clone(), Given::Default));
+            let Some((value, given)) = from_outside.or(own) else {
+                let needed = definition.bool("required").unwrap_or(true) && !mapped.contains(name);
+                if needed && missing == MissingInputs::Refuse {
+                    let message = format!("the input `{name}` needs a value");
+                    let mut diagnostic = Diagnostic::at(&rules::INPUT, definition.at, message);
+                    diagnostic = diagnostic.hint(format!("give it with `--input {name}=VALUE`"));
+                    self.problems.push(diagnostic);
+                }
+                continue;
+            };
+            let at = if given == Given::Input { definition.at } else { definition.place("default") };
+            let value = self.checker().value(&value, definition, at);
+            self.topology.inputs.insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
+        }
+    }
+
+    pub(super) fn undeclared_input(&mut self, name: &str, value: &Val, service: Option<&Arc<Entity>>) {
+        let known: IndexMap<EcoString, Arc<Entity>> =
+            service.and_then(|service| service.map("inputs")).map(|defs| defs.flat().clone()).unwrap_or_default();
+        let near = suggest::nearest(name, known.keys().map(|name| name.as_str()));
+        let at = service.map_or(value.span, |service| service.place("inputs"));
+        let message = format!("the service declares no input `{name}`");
+        let mut diagnostic = Diagnostic::at(&rules::INPUT, at, message);
+        if service.is_none() {
+            diagnostic.span = None;
+        }
+        diagnostic = diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
+        let template = if self.model.edition() == Edition::V2_0 { "service_template" } else { "topology_template" };
+        let in_section = service.is_some_and(|service| service.slot("inputs").is_some());
+        let beyond = match (service.is_some(), in_section) {
+            (true, true) => eco_format!("[\"{name}\"]"),
+            (true, false) => eco_format!(".inputs[\"{name}\"]"),
+            _ => eco_format!("{template}.inputs[\"{name}\"]"),
+        };
+        self.problems.add(crate::problem::Problem { diagnostic, beyond });
+    }
+
+    pub(super) fn outputs(&mut self, service: &Arc<Entity>) {
+        for (name, definition) in service.entries("outputs") {
+            let data_type = self.model.type_of(definition, "type", Kind::DataType);
+            let given = if definition.slot("value").is_some() { Given::Assigned } else { Given::Default };
+            let Some(value) = definition.value("value").or(definition.value("default")) else { continue };
+            let at = definition.place(if given == Given::Assigned { "value" } else { "default" });
+            let value = self.checker().value(value, definition, at);
+            self.topology.outputs.insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
+        }
+    }
+
+    /// What people call a template: its label and name.
+    pub(super) fn owner(entity: &Entity) -> String {
+        format!("the {} `{}`", entities::label(entity.kind), entity.name)
+    }
+}
+
+/// Inputs often come as JSON, where a whole number may look like a float.
+fn accommodate(value: &Val, model: &crate::model::Model, data_type: Option<crate::names::DeclId>) -> Val {
+    let wants_int = data_type.and_then(|id| model.primitive(id)) == Some(crate::model::Primitive::Integer);
+    match value.data {
+        Data::Float(number) if wants_int && number.fract() == 0.0 && number.abs() < 9e15 => value.with(Data::Int(number as i64)),
+        _ => value.clone(),
+    }
+}

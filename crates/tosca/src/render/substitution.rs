@@ -1,0 +1,185 @@
+//! Substitution mappings: the node that a whole service can stand for.
+
+use super::Renderer;
+use crate::entity::Entity;
+use crate::quirks;
+use crate::rules;
+use crate::schema::Kind;
+use crate::suggest;
+use crate::topology::{Mapping, Part, Substitution, Target};
+use crate::val::{Data, Val};
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Span};
+use std::sync::Arc;
+
+const PARTS: [(Part, &str, &str); 5] = [
+    (Part::Property, "properties", "property"),
+    (Part::Attribute, "attributes", "attribute"),
+    (Part::Capability, "capabilities", "capability"),
+    (Part::Requirement, "requirements", "requirement"),
+    (Part::Interface, "interfaces", "interface"),
+];
+
+impl Renderer<'_> {
+    /// Renders the mappings and gives the inputs that they fill.
+    pub(super) fn substitution(&mut self, service: &Arc<Entity>) -> Vec<EcoString> {
+        let Some(entity) = service.one("substitution_mappings").cloned() else { return Vec::new() };
+        let Some(node_type) = self.model.type_of(&entity, "node_type", Kind::NodeType) else { return Vec::new() };
+        let Some(complete) = self.model.complete(node_type).cloned() else { return Vec::new() };
+        let mut mappings = Vec::new();
+        for (part, slot, noun) in PARTS {
+            for (key, value) in entity.value(slot).map(Val::entries).unwrap_or(&[]) {
+                let Some(name) = mapped_name(key) else {
+                    if !self.model.edition().is_2() {
+                        self.problems.at(&rules::WRONG_SHAPE, key.span, "the name of a mapping must be a string");
+                    }
+                    continue;
+                };
+                if complete.named(slot, &name).is_none() {
+                    let near = suggest::nearest(&name, complete.entries(slot).map(|(name, _)| name.as_str()));
+                    let message = format!("the node type `{}` has no {noun} `{name}`", self.model.name(node_type));
+                    self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, key.span, message).maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+                    continue;
+                }
+                for (target, at) in self.targets(part, value, key.span, service) {
+                    self.compatible(part, &name, &target, at, &complete);
+                    mappings.push(Mapping { part, name: name.clone(), target, at });
+                }
+            }
+        }
+        let inputs = mappings.iter().filter_map(|mapping| match (&mapping.target, mapping.part) {
+            (Target::Input(input), Part::Property) => Some(input.clone()),
+            _ => None,
+        }).collect();
+        self.topology.substitution = Some(Substitution { entity, node_type, mappings });
+        inputs
+    }
+
+    /// Where a mapping leads; in TOSCA 2.0 it may lead to several places.
+    fn targets(&mut self, part: Part, value: &Val, key: Span, service: &Entity) -> Vec<(Target, Span)> {
+        let several = matches!(&value.data, Data::List(items) if !items.is_empty() && items.iter().all(|item| matches!(item.data, Data::List(_))));
+        if several && self.model.edition().is_2() {
+            return value.items().iter().flat_map(|item| self.targets(part, item, item.span, service)).collect();
+        }
+        self.target(part, value, key, service).into_iter().map(|target| (target, key)).collect()
+    }
+
+    fn target(&mut self, part: Part, value: &Val, key: Span, service: &Entity) -> Option<Target> {
+        let is_2 = self.model.edition().is_2();
+        match (&value.data, part) {
+            (Data::List(items), _) => match items.as_slice() {
+                [input] if part == Part::Property => self.input_target(input, service),
+                [node, member] => self.node_target(part, node, member, service),
+                [_, _, ..] if is_2 => Some(Target::Other),
+                _ if part == Part::Property => Some(Target::Value(value.clone())),
+                _ => self.malformed(key),
+            },
+            (Data::Str(text), Part::Property) if is_2 && service.named("inputs", text).is_some() => Some(Target::Input(text.clone())),
+            (Data::Str(text), Part::Attribute) if is_2 && service.named("outputs", text).is_some() => Some(Target::Other),
+            (Data::Str(text), Part::Requirement) if is_2 && service.named("node_templates", text).is_some() => Some(Target::Other),
+            (Data::Map(_), Part::Interface) if is_2 => {
+                self.interface_workflows(value, service);
+                Some(Target::Other)
+            }
+            (_, Part::Property) => Some(Target::Value(value.clone())),
+            (Data::Call(_) | Data::Map(_), _) if is_2 => Some(Target::Other),
+            _ => self.malformed(key),
+        }
+    }
+
+    fn malformed(&mut self, at: Span) -> Option<Target> {
+        self.problems.at(&rules::MALFORMED, at, "a mapping must be a list such as `[node, name]`");
+        None
+    }
+
+    fn interface_workflows(&mut self, value: &Val, service: &Entity) {
+        for (key, workflow) in value.entries() {
+            let Some(name) = workflow.as_str() else { continue };
+            if service.named("workflows", name).is_none() {
+                self.problems.at(&rules::UNKNOWN_NAME, key.span, format!("there is no workflow `{name}`"));
+            }
+        }
+    }
+
+    fn input_target(&mut self, input: &Val, service: &Entity) -> Option<Target> {
+        let name = input.as_str()?;
+        if service.named("inputs", name).is_none() {
+            let near = suggest::nearest(name, service.entries("inputs").map(|(name, _)| name.as_str()));
+            let message = format!("the service has no input `{name}`");
+            self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, input.span, message).maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+            return None;
+        }
+        Some(Target::Input(name.into()))
+    }
+
+    fn node_target(&mut self, part: Part, node: &Val, member: &Val, service: &Entity) -> Option<Target> {
+        let (Some(node_name), Some(member_name)) = (node.as_str(), member.as_str()) else {
+            return if self.model.edition().is_2() { Some(Target::Other) } else { self.malformed(node.span) };
+        };
+        if service.named("node_templates", node_name).is_none() {
+            let near = suggest::nearest(node_name, service.entries("node_templates").map(|(name, _)| name.as_str()));
+            let message = format!("the mapping names a node template `{node_name}` that does not exist");
+            self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, node.span, message).maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+            return None;
+        }
+        let rendered = self.topology.nodes.get(node_name)?;
+        let exists = match part {
+            Part::Property => rendered.properties.contains_key(member_name) || self.declares(node_name, "properties", member_name),
+            Part::Attribute => rendered.attributes.contains_key(member_name) || self.declares(node_name, "properties", member_name),
+            Part::Capability => rendered.capabilities.contains_key(member_name),
+            Part::Interface => rendered.interfaces.contains_key(member_name),
+            Part::Requirement => return self.requirement_target(node_name, member_name, member.span),
+        };
+        if !exists {
+            let noun = PARTS.iter().find(|(known, ..)| *known == part).map_or("part", |(.., noun)| noun);
+            self.problems.at(&rules::UNKNOWN_NAME, member.span, format!("the node template `{node_name}` has no {noun} `{member_name}`"));
+            return None;
+        }
+        Some(Target::Node(node_name.into(), member_name.into()))
+    }
+
+    fn declares(&self, node: &str, slot: &str, name: &str) -> bool {
+        let complete = self.topology.nodes.get(node).and_then(|node| self.model.complete(node.node_type));
+        complete.is_some_and(|complete| complete.named(slot, name).is_some())
+    }
+
+    /// A requirement must be assigned exactly once, so that it is clear which one is meant.
+    fn requirement_target(&mut self, node: &str, name: &str, at: Span) -> Option<Target> {
+        let rendered = self.topology.nodes.get(node)?;
+        let count = rendered.requirements.iter().filter(|requirement| requirement.name == name).count();
+        let lenient = self.model.edition().is_2() || self.model.quirks.has(quirks::SUBSTITUTION_PERMISSIVE);
+        if !self.declares(node, "requirements", name) || (count == 0 && !lenient) {
+            self.problems.at(&rules::UNKNOWN_NAME, at, format!("the node template `{node}` does not assign a requirement `{name}`"));
+            return None;
+        }
+        if count > 1 && !lenient {
+            self.problems.at(&rules::AMBIGUOUS, at, format!("the node template `{node}` assigns the requirement `{name}` more than once"));
+            return None;
+        }
+        Some(Target::Node(node.into(), name.into()))
+    }
+
+    /// What stands for a capability must be one of its kind.
+    fn compatible(&mut self, part: Part, name: &str, target: &Target, at: Span, complete: &Entity) {
+        let (Part::Capability, Target::Node(node, member)) = (part, target) else { return };
+        let wanted = complete.named("capabilities", name).and_then(|definition| self.model.type_of(definition, "type", Kind::CapabilityType));
+        let found = self.topology.nodes.get(node).and_then(|node| node.capabilities.get(member)).and_then(|capability| capability.capability_type);
+        let (Some(wanted), Some(found)) = (wanted, found) else { return };
+        if !self.model.hierarchy.is_a(found, wanted) {
+            let message = format!("the capability `{member}` is a `{}`, which cannot stand for a `{}`", self.model.name(found), self.model.name(wanted));
+            self.problems.at(&rules::INCOMPATIBLE, at, message);
+        }
+    }
+}
+
+/// The name in a mapping's key: a text, or the first item of a list.
+fn mapped_name(key: &Val) -> Option<EcoString> {
+    match &key.data {
+        Data::Str(text) => Some(text.clone()),
+        Data::List(items) => match items.as_slice() {
+            [name, rest] if matches!(rest.data, Data::Int(_)) || rest.as_str() == Some("UNBOUNDED") => name.as_str().map(EcoString::from),
+            _ => None,
+        },
+        _ => None,
+    }
+}

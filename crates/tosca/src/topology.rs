@@ -1,0 +1,303 @@
+//! The rendered service: types applied to templates, values not evaluated yet.
+//!
+//! The result of phase 5 and the interface for hosts such as `unfurl`: every value comes with its definition and its
+//! place. What a template does not say itself is shared with all templates of the same type.
+
+use crate::entity::{Entity, Range};
+use crate::names::DeclId;
+use crate::val::{Text, Val};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_syntax::Span;
+use std::sync::Arc;
+
+/// Where a value was given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Given {
+    /// It is assigned.
+    Assigned,
+    /// It is the definition's default.
+    Default,
+    /// It was given from outside.
+    Input,
+    /// Nothing is given; an attribute that is not known yet.
+    Nothing,
+}
+
+/// A value with its definition.
+#[derive(Clone, Debug)]
+pub struct Prop {
+    /// The value, unevaluated.
+    pub value: Val,
+    /// What declares it; nothing for inputs that are not declared.
+    pub definition: Option<Arc<Entity>>,
+    /// The declared data type.
+    pub data_type: Option<DeclId>,
+    /// Where to point.
+    pub at: Span,
+    /// Where it was given.
+    pub given: Given,
+}
+
+/// Values by name.
+pub type Props = IndexMap<EcoString, Prop>;
+
+/// A rendered service.
+#[derive(Debug, Default)]
+pub struct Topology {
+    /// What the service is given.
+    pub inputs: Props,
+    /// What the service gives.
+    pub outputs: Props,
+    /// The nodes, in source order.
+    pub nodes: IndexMap<EcoString, Node>,
+    /// The groups, in source order.
+    pub groups: IndexMap<EcoString, Group>,
+    /// The policies, in source order.
+    pub policies: IndexMap<EcoString, Policy>,
+    /// The workflows, in source order.
+    pub workflows: IndexMap<EcoString, Workflow>,
+    /// What the service can stand for.
+    pub substitution: Option<Substitution>,
+}
+
+/// A node template with its type applied.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What is written.
+    pub template: Arc<Entity>,
+    /// Its type.
+    pub node_type: DeclId,
+    /// Its properties.
+    pub properties: Props,
+    /// Its attributes.
+    pub attributes: Props,
+    /// Its capabilities.
+    pub capabilities: IndexMap<EcoString, Arc<Capability>>,
+    /// Its requirements, automatic ones last.
+    pub requirements: Vec<Requirement>,
+    /// Its interfaces.
+    pub interfaces: IndexMap<EcoString, Arc<Interface>>,
+    /// Its artifacts.
+    pub artifacts: IndexMap<EcoString, Artifact>,
+}
+
+/// A capability of a node.
+#[derive(Clone, Debug)]
+pub struct Capability {
+    /// What declares it.
+    pub definition: Arc<Entity>,
+    /// Its type.
+    pub capability_type: Option<DeclId>,
+    /// Its properties.
+    pub properties: Props,
+    /// Its attributes.
+    pub attributes: Props,
+    /// How many relationships may lead to it.
+    pub occurrences: Range,
+    /// Where it is assigned, if it is.
+    pub at: Option<Span>,
+}
+
+/// A requirement of a node.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// Its name.
+    pub name: EcoString,
+    /// What is written; nothing for automatic ones.
+    pub assignment: Option<Arc<Entity>>,
+    /// What declares it.
+    pub definition: Option<Arc<Entity>>,
+    /// Its place among the assignments of the template.
+    pub index: usize,
+    /// Where it is written; for automatic ones, the template.
+    pub at: Span,
+    /// A capability of the other node, by name.
+    pub capability_name: Option<Text>,
+    /// The type of capability that is needed.
+    pub capability_type: Option<DeclId>,
+    /// The other node, by name.
+    pub node_template: Option<Text>,
+    /// The type of node that is needed.
+    pub node_type: Option<DeclId>,
+    /// How the two are tied together.
+    pub relationship: Option<Arc<Relationship>>,
+    /// Whether it may stay unmet.
+    pub optional: bool,
+}
+
+/// A relationship that a requirement makes.
+#[derive(Clone, Debug, Default)]
+pub struct Relationship {
+    /// Its type.
+    pub relationship_type: Option<DeclId>,
+    /// The relationship template it takes values from.
+    pub template: Option<Arc<Entity>>,
+    /// Its properties.
+    pub properties: Props,
+    /// Its attributes.
+    pub attributes: Props,
+    /// Its interfaces.
+    pub interfaces: IndexMap<EcoString, Arc<Interface>>,
+}
+
+/// An interface of a node, relationship or group.
+#[derive(Clone, Debug)]
+pub struct Interface {
+    /// What declares it.
+    pub definition: Arc<Entity>,
+    /// Its type.
+    pub interface_type: Option<DeclId>,
+    /// Inputs of all its operations.
+    pub inputs: Props,
+    /// Its operations.
+    pub operations: IndexMap<EcoString, Operation>,
+    /// Its notifications.
+    pub notifications: IndexMap<EcoString, Operation>,
+}
+
+/// An operation or notification.
+#[derive(Clone, Debug, Default)]
+pub struct Operation {
+    /// What it is for.
+    pub description: EcoString,
+    /// The artifact that does the work.
+    pub primary: Option<Val>,
+    /// Artifacts it needs beside it.
+    pub dependencies: Vec<Val>,
+    /// Seconds after which it has failed.
+    pub timeout: Option<i64>,
+    /// Where it runs.
+    pub host: EcoString,
+    /// What it is given.
+    pub inputs: Props,
+    /// Where its results go.
+    pub outputs: Vec<(Text, Val)>,
+}
+
+/// An artifact of a node.
+#[derive(Clone, Debug)]
+pub struct Artifact {
+    /// What is written, completed from the type.
+    pub entity: Arc<Entity>,
+    /// Its type.
+    pub artifact_type: Option<DeclId>,
+    /// Its properties.
+    pub properties: Props,
+}
+
+/// A group of nodes.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// What is written.
+    pub template: Arc<Entity>,
+    /// Its type.
+    pub group_type: DeclId,
+    /// Its properties.
+    pub properties: Props,
+    /// Its interfaces (before TOSCA 1.3).
+    pub interfaces: IndexMap<EcoString, Arc<Interface>>,
+    /// The nodes in it.
+    pub members: Vec<Text>,
+}
+
+/// A policy.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// What is written.
+    pub template: Arc<Entity>,
+    /// Its type.
+    pub policy_type: DeclId,
+    /// Its properties.
+    pub properties: Props,
+    /// The nodes and groups it applies to.
+    pub targets: Vec<Text>,
+    /// When it acts, the type's triggers included.
+    pub triggers: Vec<(EcoString, Arc<Entity>)>,
+}
+
+/// A workflow.
+#[derive(Clone, Debug)]
+pub struct Workflow {
+    /// What is written.
+    pub template: Arc<Entity>,
+    /// Its steps.
+    pub steps: IndexMap<EcoString, Step>,
+}
+
+/// A step of a workflow.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// What is written.
+    pub entity: Arc<Entity>,
+    /// What it does, in order.
+    pub activities: Vec<Activity>,
+}
+
+/// One thing a step does.
+#[derive(Clone, Debug)]
+pub enum Activity {
+    /// Another workflow takes over.
+    Delegate(Text),
+    /// Another workflow is carried out here.
+    Inline(Text),
+    /// The node gets a state.
+    SetState(Text),
+    /// An operation is called.
+    Call {
+        /// The interface's name.
+        interface: EcoString,
+        /// The operation's name.
+        operation: EcoString,
+        /// What it is given.
+        inputs: Props,
+    },
+}
+
+/// What a service can stand for.
+#[derive(Clone, Debug)]
+pub struct Substitution {
+    /// What is written.
+    pub entity: Arc<Entity>,
+    /// The type of node it can stand for.
+    pub node_type: DeclId,
+    /// Where each mapped name leads.
+    pub mappings: Vec<Mapping>,
+}
+
+/// Which part of a node is mapped.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Part {
+    Property,
+    Attribute,
+    Capability,
+    Requirement,
+    Interface,
+}
+
+/// One mapping.
+#[derive(Clone, Debug)]
+pub struct Mapping {
+    /// What is mapped.
+    pub part: Part,
+    /// Its name in the substituted node.
+    pub name: EcoString,
+    /// Where it leads.
+    pub target: Target,
+    /// Where it is written.
+    pub at: Span,
+}
+
+/// Where a mapping leads.
+#[derive(Clone, Debug)]
+pub enum Target {
+    /// To something of a node template.
+    Node(EcoString, EcoString),
+    /// To an input.
+    Input(EcoString),
+    /// To a fixed value.
+    Value(Val),
+    /// To something written in a way that only an orchestrator needs.
+    Other,
+}

@@ -1,0 +1,320 @@
+//! Phase 5, values: whether what is assigned has the declared type, with defaults put in where parts are missing.
+//!
+//! Function calls are left as they are: their results are checked once they are evaluated.
+
+use crate::entity::Entity;
+use crate::model::{Model, Primitive};
+use crate::names::DeclId;
+use crate::problem::Problems;
+use crate::quirks;
+use crate::read::parse_range;
+use crate::rules;
+use crate::schema::Kind;
+use crate::special::{timestamp, units, version};
+use crate::suggest;
+use crate::val::{Data, Val};
+use ecow::{EcoString, eco_format};
+use purlin_syntax::{Diagnostic, Span};
+use std::sync::Arc;
+
+/// Values may nest this deep in their types.
+const MAX_DEPTH: u32 = 200;
+
+/// The declared type of a value: a data type, and the definition or schema that may say more.
+#[derive(Clone, Copy)]
+pub struct Declared<'a> {
+    /// The data type.
+    pub data_type: DeclId,
+    /// The definition or schema.
+    pub definition: &'a Entity,
+}
+
+/// Checks values against their types.
+pub struct Checker<'a> {
+    /// What types there are.
+    pub model: &'a Model,
+    /// Where problems go.
+    pub problems: &'a mut Problems,
+    /// The data types whose defaults are being put in, to see a default that contains itself.
+    defaulting: Vec<DeclId>,
+}
+
+impl<'a> Checker<'a> {
+    /// A checker.
+    pub fn new(model: &'a Model, problems: &'a mut Problems) -> Self {
+        Checker { model, problems, defaulting: Vec::new() }
+    }
+
+    /// The declared type of a definition, if it names one that exists.
+    pub fn declared<'d>(&self, definition: &'d Entity) -> Option<Declared<'d>> {
+        let data_type = self.model.type_of(definition, "type", Kind::DataType)?;
+        Some(Declared { data_type, definition })
+    }
+
+    /// Checks a value against a definition; gives it back completed.
+    pub fn value(&mut self, value: &Val, definition: &Entity, at: Span) -> Val {
+        match self.declared(definition) {
+            Some(declared) => self.typed(value, declared, at, 0),
+            None => value.clone(), // no type, or an unknown one that was reported
+        }
+    }
+
+    /// Checks a value against a declared type; gives it back completed.
+    pub fn typed(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
+        if matches!(value.data, Data::Call(_) | Data::Poison) || depth > MAX_DEPTH || self.model.hierarchy.is_broken(declared.data_type) {
+            return value.clone();
+        }
+        match self.model.primitive(declared.data_type) {
+            Some(Primitive::List) => self.list(value, declared, at, depth),
+            Some(Primitive::Map) => self.map(value, declared, at, depth),
+            Some(primitive) => self.primitive(value, primitive, declared.data_type, at),
+            None => self.complex(value, declared.data_type, at, depth),
+        }
+    }
+
+    fn primitive(&mut self, value: &Val, primitive: Primitive, id: DeclId, at: Span) -> Val {
+        match self.fits(value, primitive, id) {
+            Ok(None) => value.clone(),
+            Ok(Some(replaced)) => replaced,
+            Err(message) => {
+                self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message));
+                value.with(Data::Poison)
+            }
+        }
+    }
+
+    /// Whether a value is of a primitive type; a quirk may replace it.
+    fn fits(&self, value: &Val, primitive: Primitive, id: DeclId) -> Result<Option<Val>, String> {
+        let permissive = self.model.quirks.has(quirks::STRING_PERMISSIVE);
+        let wrong = |wanted: &str| Err(format!("this must be {wanted}, but it is {}", value.noun()));
+        match (primitive, &value.data) {
+            (Primitive::Boolean, Data::Bool(_)) => self.plain_boolean(value),
+            (Primitive::Integer, Data::Int(_)) | (Primitive::Float, Data::Float(_)) | (Primitive::Null, Data::Null) => Ok(None),
+            (Primitive::String, Data::Str(text)) => self.formatted(text, id),
+            (Primitive::Float, Data::Int(number)) if self.model.edition().is_2() => Ok(Some(value.with(Data::Float(*number as f64)))),
+            (Primitive::String, Data::Int(_) | Data::Float(_) | Data::Bool(_) | Data::Timestamp(_)) if permissive => {
+                Ok(Some(value.with(Data::Str(plain_text(value)))))
+            }
+            (Primitive::Version, Data::Int(number)) if permissive => Ok(Some(value.with(Data::Str(eco_format!("{number}.0"))))),
+            (Primitive::Version, Data::Float(number)) if permissive || self.model.edition().is_2() => {
+                Ok(Some(value.with(Data::Str(float_text(*number)))))
+            }
+            (Primitive::Version, Data::Int(number)) if self.model.edition().is_2() => Ok(Some(value.with(Data::Str(eco_format!("{number}.0"))))),
+            (Primitive::Timestamp, Data::Timestamp(text)) if self.model.quirks.has(quirks::TIMESTAMP_PERMISSIVE) || self.model.edition().is_2() => {
+                self.stamp(text, value)
+            }
+            (Primitive::Timestamp, Data::Str(text)) => self.stamp(text, value),
+            (Primitive::Version, Data::Str(text)) => match version::parse(text) {
+                Some(_) => Ok(None),
+                None if self.model.edition().is_2() && is_loose_version(text) => Ok(None),
+                None => Err(format!("`{text}` is not a version such as `1.0.2.beta-3`")),
+            },
+            (Primitive::Range, Data::List(_)) => parse_range(value).map(|_| None).map_err(|reason| format!("this is not a range: {reason}")),
+            (Primitive::Bytes, Data::Str(text)) if is_base64(text) => Ok(None),
+            (Primitive::Bytes, Data::Str(_)) => Err("this is not Base64".to_owned()),
+            (Primitive::Scalar, _) => self.scalar(value, id).map(|()| None),
+            (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
+                let family = primitive.family().unwrap_or(&units::SIZE);
+                match units::parse(text, family) {
+                    Some(_) => Ok(None),
+                    None => Err(self.bad_quantity(text, family)),
+                }
+            }
+            (Primitive::Boolean, _) => wrong("a boolean"),
+            (Primitive::Integer, _) => wrong("an integer"),
+            (Primitive::Float, _) => wrong("a float"),
+            (Primitive::Null, _) => wrong("null"),
+            (Primitive::Range, _) => wrong("a range, which is a list of two"),
+            (Primitive::List, _) => wrong("a list"),
+            (Primitive::Map, _) => wrong("a map"),
+            _ => wrong("a string"),
+        }
+    }
+
+    /// TOSCA 2.0 knows `true` and `false`, not the other spellings of YAML.
+    fn plain_boolean(&self, value: &Val) -> Result<Option<Val>, String> {
+        if !self.model.edition().is_2() {
+            return Ok(None);
+        }
+        let Some(file) = self.model.files.of(value.span.file).and_then(|index| self.model.files.list.get(index)) else { return Ok(None) };
+        match file.tree.source().slice(value.span) {
+            "true" | "false" | "" => Ok(None),
+            other => Err(format!("a boolean is written `true` or `false`, not `{other}`")),
+        }
+    }
+
+    fn formatted(&self, text: &EcoString, id: DeclId) -> Result<Option<Val>, String> {
+        let named = |name: &str| self.model.hierarchy.lineage(id).any(|id| self.model.names.decl(id).is_some_and(|decl| decl.normative && decl.name == name));
+        if !text.is_empty() && named("tosca.datatypes.json") && !crate::format::is_json(text) {
+            return Err("this is not JSON".to_owned());
+        }
+        if !text.is_empty() && named("tosca.datatypes.xml") && !crate::format::is_xml(text) {
+            return Err("this is not XML".to_owned());
+        }
+        Ok(None)
+    }
+
+    fn stamp(&self, text: &EcoString, value: &Val) -> Result<Option<Val>, String> {
+        match timestamp::parse(text) {
+            // TOSCA 2.0 wants the moment to be unambiguous: a time of day has a zone.
+            Some(stamp) if self.model.edition().is_2() && text.contains(':') && !stamp.zoned && matches!(value.data, Data::Str(_)) => {
+                Err(format!("`{text}` has no time zone; end it with `Z` or an offset such as `+02:00`"))
+            }
+            Some(_) => Ok(None),
+            None => Err(format!("`{text}` is not a timestamp such as `2024-02-29T12:30:00Z`")),
+        }
+    }
+
+    fn bad_quantity(&self, text: &str, family: &units::Family) -> String {
+        let units: Vec<&str> = family.units.iter().map(|(unit, _)| *unit).collect();
+        format!("`{text}` is not a number with a unit; known units are {}", units.join(", "))
+    }
+
+    /// A scalar of TOSCA 2.0, with the units its type declares.
+    fn scalar(&self, value: &Val, id: DeclId) -> Result<(), String> {
+        let Some(text) = value.as_str() else { return Err(format!("this must be a number with a unit, but it is {}", value.noun())) };
+        crate::scalar::parse(self.model, id, text).map(|_| ())
+    }
+
+    fn list(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
+        let Data::List(items) = &value.data else {
+            self.problems.at(&rules::WRONG_TYPE, at, format!("this must be a list, but it is {}", value.noun()));
+            return value.with(Data::Poison);
+        };
+        let Some(schema) = self.entry_schema(declared) else { return value.clone() };
+        let Some(entry) = self.declared(&schema) else { return value.clone() };
+        let items = items.iter().map(|item| self.typed(item, entry, item.span, depth + 1)).collect();
+        value.with(Data::List(Arc::new(items)))
+    }
+
+    fn map(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
+        let Data::Map(entries) = &value.data else {
+            self.problems.at(&rules::WRONG_TYPE, at, format!("this must be a map, but it is {}", value.noun()));
+            return value.with(Data::Poison);
+        };
+        let keys = self.schema(declared, "key_schema");
+        let schema = self.entry_schema(declared);
+        let entry = schema.as_ref().and_then(|schema| self.declared(schema));
+        let mut out = Vec::with_capacity(entries.len());
+        for (key, item) in entries.iter() {
+            let key = match keys.as_ref().and_then(|schema| self.declared(schema)) {
+                Some(declared) => self.typed(key, declared, key.span, depth + 1),
+                None => self.text_key(key),
+            };
+            let item = match entry {
+                Some(entry) => self.typed(item, entry, key.span, depth + 1),
+                None => item.clone(),
+            };
+            out.push((key, item));
+        }
+        value.with(Data::Map(Arc::new(out)))
+    }
+
+    /// Keys are texts unless a key schema says otherwise.
+    fn text_key(&mut self, key: &Val) -> Val {
+        if key.as_str().is_some() || key.is_call() {
+            return key.clone();
+        }
+        if self.model.quirks.has(quirks::STRING_PERMISSIVE) {
+            return key.with(Data::Str(plain_text(key)));
+        }
+        self.problems.at(&rules::WRONG_TYPE, key.span, format!("this key must be a string, but it is {}", key.noun()));
+        key.with(Data::Poison)
+    }
+
+    /// The schema of a list's or map's entries: the definition's, otherwise the data type's.
+    pub fn entry_schema(&self, declared: Declared<'_>) -> Option<Arc<Entity>> {
+        self.schema(declared, "entry_schema")
+    }
+
+    fn schema(&self, declared: Declared<'_>, slot: &str) -> Option<Arc<Entity>> {
+        declared.definition.one(slot).cloned().or_else(|| self.model.complete(declared.data_type)?.one(slot).cloned())
+    }
+
+    fn complex(&mut self, value: &Val, id: DeclId, at: Span, depth: u32) -> Val {
+        let Some(complete) = self.model.complete(id).cloned() else { return value.clone() };
+        let Data::Map(entries) = &value.data else {
+            let message = format!("this must be a `{}`, which is a map, but it is {}", self.model.name(id), value.noun());
+            self.problems.at(&rules::WRONG_TYPE, at, message);
+            return value.with(Data::Poison);
+        };
+        let mut out = Vec::with_capacity(entries.len());
+        for (key, item) in entries.iter() {
+            let definition = key.as_str().and_then(|name| complete.named("properties", name));
+            match definition {
+                Some(definition) => {
+                    let checked = match self.declared(definition) {
+                        Some(declared) => self.typed(item, declared, key.span, depth + 1),
+                        None => item.clone(),
+                    };
+                    out.push((key.clone(), checked));
+                }
+                None => self.undeclared_part(key, &complete, id),
+            }
+        }
+        for (name, definition) in complete.entries("properties") {
+            if entries.iter().any(|(key, _)| key.as_str() == Some(name)) {
+                continue;
+            }
+            if let Some(default) = definition.value("value").or(definition.value("default")) {
+                let default = self.part_default(default, definition, id, depth);
+                out.push((Val::str(name.clone(), default.span), default));
+            } else if definition.bool("required").unwrap_or(true) {
+                let message = format!("this `{}` lacks `{name}`, which is required", self.model.name(id));
+                self.problems.beyond(&rules::UNASSIGNED, at, eco_format!("[\"{name}\"]"), message);
+            }
+        }
+        value.with(Data::Map(Arc::new(out)))
+    }
+
+    fn part_default(&mut self, default: &Val, definition: &Entity, id: DeclId, depth: u32) -> Val {
+        let at = definition.place("default");
+        if self.defaulting.contains(&id) {
+            let message = format!("the default of `{}` in `{}` contains itself", definition.name, self.model.name(id));
+            self.problems.at(&rules::FUNCTION_LOOP, at, message);
+            return default.with(Data::Poison);
+        }
+        let Some(declared) = self.declared(definition) else { return default.clone() };
+        self.defaulting.push(id);
+        let value = self.typed(default, declared, at, depth + 1);
+        self.defaulting.pop();
+        value
+    }
+
+    fn undeclared_part(&mut self, key: &Val, complete: &Entity, id: DeclId) {
+        let shown = key.as_str().map(EcoString::from).unwrap_or_else(|| plain_text(key));
+        let near = suggest::nearest(&shown, complete.entries("properties").map(|(name, _)| name.as_str()));
+        let message = format!("a `{}` has no property `{shown}`", self.model.name(id));
+        self.problems.push(Diagnostic::at(&rules::UNDECLARED, key.span, message).maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+    }
+}
+
+/// A scalar as text, for those who take any scalar as text.
+pub fn plain_text(value: &Val) -> EcoString {
+    match &value.data {
+        Data::Null => "null".into(),
+        Data::Bool(value) => eco_format!("{value}"),
+        Data::Int(value) => eco_format!("{value}"),
+        Data::Float(value) => crate::special::go_g(*value).into(),
+        Data::Str(text) | Data::Timestamp(text) => text.clone(),
+        _ => "".into(),
+    }
+}
+
+fn float_text(number: f64) -> EcoString {
+    if number.fract() == 0.0 { eco_format!("{number:.1}") } else { eco_format!("{number}") }
+}
+
+/// TOSCA 2.0 also takes a single number as a version.
+fn is_loose_version(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+fn is_base64(text: &str) -> bool {
+    let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+    let body = compact.trim_end_matches('=');
+    compact.len() % 4 == 0
+        && compact.len() - body.len() <= 2
+        && body.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
+}
+
