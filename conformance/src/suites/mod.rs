@@ -2,5 +2,7 @@
 
 use crate::Suite;
 
+mod tosca;
+
 /// All suites.
-pub const SUITES: &[Suite] = &[];
+pub const SUITES: &[Suite] = &[Suite { name: "tosca", run: tosca::run }];

@@ -1,7 +1,9 @@
 //! The TOSCA dialect.
 
 pub mod archive;
+pub mod check;
 pub mod clause;
+pub mod compile;
 mod copy;
 pub mod entities;
 pub mod entity;

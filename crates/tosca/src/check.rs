@@ -1,0 +1,232 @@
+//! Phase 4, afterwards: whether types and definitions are sound in themselves.
+//!
+//! Definitions must have the keys they need once everything is inherited, defaults must have their declared type, and
+//! function calls must name functions that exist. Types of imported files are looked at too, but what is wrong there
+//! and not used is only worth a warning.
+
+use crate::entities;
+use crate::entity::{Content, Entity};
+use crate::functions;
+use crate::model::{Model, Primitive};
+use crate::names::DeclId;
+use crate::problem::{Problem, Problems};
+use crate::read::Role;
+use crate::rules;
+use crate::schema::{Edition, Kind, Need};
+use crate::special::version;
+use crate::suggest;
+use crate::val::{Data, Val};
+use crate::values::Checker;
+use ecow::eco_format;
+use purlin_syntax::{Diagnostic, Severity};
+use std::sync::Arc;
+
+/// Checks all declarations of all files that are not part of a profile.
+pub fn check(model: &Model, problems: &mut Problems) {
+    for (index, decl) in model.names.decls.iter().enumerate() {
+        let Some(file) = model.files.list.get(decl.file).filter(|file| file.role != Role::Profile) else { continue };
+        let id = DeclId(u32::try_from(index).unwrap_or(u32::MAX));
+        let mut found = Problems::new();
+        let mut inspector = Inspector { model, problems: &mut found };
+        inspector.declaration(id, &decl.entity);
+        for problem in found.list() {
+            problems.add(if file.role == Role::Root { problem.clone() } else { softened(problem) });
+        }
+    }
+    let mut inspector = Inspector { model, problems };
+    if let Some(service) = model.service() {
+        for slot in ["inputs", "outputs"] {
+            for (_, definition) in service.entries(slot) {
+                inspector.definition(definition, definition, 0);
+            }
+        }
+    }
+    for file in model.files.list.iter().filter(|file| file.role != Role::Profile) {
+        inspector.calls_in(&file.entity, 0);
+    }
+}
+
+fn softened(problem: &Problem) -> Problem {
+    let mut problem = problem.clone();
+    problem.diagnostic.severity = Severity::Warning;
+    problem
+}
+
+struct Inspector<'a> {
+    model: &'a Model,
+    problems: &'a mut Problems,
+}
+
+impl Inspector<'_> {
+    fn declaration(&mut self, id: DeclId, own: &Arc<Entity>) {
+        let Some(complete) = self.model.complete(id).cloned() else { return };
+        if !own.kind.is_type() {
+            return;
+        }
+        self.version(own);
+        match own.kind {
+            Kind::DataType => self.data_type(id, own),
+            Kind::InterfaceType if own.edition.is_2() => self.interface_type(own),
+            _ => {}
+        }
+        self.parts(own, &complete, 0);
+    }
+
+    /// The definitions an entity has itself, each in its completed form.
+    fn parts(&mut self, own: &Entity, complete: &Entity, depth: u32) {
+        for slot in &own.slots {
+            match &slot.content {
+                Content::Map(defs) => {
+                    for (name, part) in defs.own() {
+                        if let Some(full) = complete.named(slot.name, name).cloned() {
+                            self.definition(part, &full, depth + 1);
+                        }
+                    }
+                }
+                Content::One(part) => {
+                    if let Some(full) = complete.one(slot.name).cloned() {
+                        self.definition(part, &full, depth + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn definition(&mut self, own: &Arc<Entity>, complete: &Arc<Entity>, depth: u32) {
+        if depth > 200 {
+            return;
+        }
+        let row = entities::row(own.kind);
+        for field in row.fields(own.edition).filter(|field| field.need == Need::Inherited) {
+            let artifact_2 = own.kind == Kind::ArtifactDefinition && own.edition.is_2() && field.slot == "type";
+            let broken = own.slot(field.slot).is_none() && self.reported_at(own);
+            if complete.slot(field.slot).is_none() && !artifact_2 && !broken {
+                let message = format!("the {} `{}` needs the key `{}`", row.label, own.name, field.key);
+                self.problems.beyond(&rules::MISSING_KEY, own.at, eco_format!(".{}", field.key), message);
+            }
+        }
+        if matches!(own.kind, Kind::PropertyDefinition | Kind::AttributeDefinition | Kind::ParameterDefinition | Kind::SchemaDefinition) {
+            self.value_definition(own, complete);
+        }
+        self.parts(own, complete, depth);
+    }
+
+    /// Whether something about this entity was reported while reading, so that its absence is no second problem.
+    fn reported_at(&self, own: &Entity) -> bool {
+        self.problems.list().iter().any(|problem| problem.diagnostic.span.is_some_and(|span| {
+            span.file == own.span.file && own.span.start <= span.start && span.end <= own.span.end
+        }))
+    }
+
+    fn value_definition(&mut self, own: &Entity, complete: &Arc<Entity>) {
+        let Some(data_type) = self.model.type_of(complete, "type", Kind::DataType) else { return };
+        let primitive = self.model.primitive(data_type);
+        if matches!(primitive, Some(Primitive::List | Primitive::Map)) {
+            let has_schema = complete.slot("entry_schema").is_some() || self.model.complete(data_type).is_some_and(|t| t.slot("entry_schema").is_some());
+            if !has_schema && !own.edition.is_2() {
+                let what = if primitive == Some(Primitive::List) { "list" } else { "map" };
+                self.problems.at(&rules::MISSING_KEY, own.at, format!("the {what} `{}` needs `entry_schema`", own.name));
+                return;
+            }
+        }
+        let is_abstract = self.model.names.decl(data_type).is_some_and(|decl| decl.normative && decl.name == "scalar");
+        if is_abstract {
+            self.problems.at(&rules::MALFORMED, own.place("type"), "`scalar` has no units; a type that derives from it is needed");
+        }
+        for slot in ["default", "value"] {
+            if let Some(value) = own.value(slot) {
+                let mut checker = Checker::new(self.model, self.problems);
+                checker.value(value, complete, own.place(slot));
+            }
+        }
+    }
+
+    fn version(&mut self, own: &Entity) {
+        let rendered = matches!(
+            own.kind,
+            Kind::ArtifactType | Kind::CapabilityType | Kind::InterfaceType | Kind::NodeType | Kind::RelationshipType
+        );
+        let Some(value) = own.value("version").filter(|_| rendered || own.edition.is_2()) else { return };
+        let fits = match &value.data {
+            Data::Str(text) => version::parse(text).is_some() || (own.edition.is_2() && !text.contains("..") && !text.is_empty()),
+            Data::Float(_) | Data::Int(_) => own.edition.is_2(),
+            _ => false,
+        };
+        if !fits {
+            self.problems.at(&rules::MALFORMED, own.place("version"), "`version` must be a version such as `1.0.2`");
+        }
+    }
+
+    fn data_type(&mut self, id: DeclId, own: &Entity) {
+        let primitive = self.model.primitive(id);
+        if primitive.is_some() && primitive != Some(Primitive::Scalar) && own.slot("properties").is_some() {
+            let message = format!("`{}` derives from a built-in type, so it cannot have properties", own.name);
+            self.problems.at(&rules::CONTRACT, own.at, message);
+        }
+        if own.edition == Edition::V2_0 {
+            crate::scalar::check(self.model, id, self.problems);
+        }
+    }
+
+    /// Interface types promise operations; nodes and relationships implement them.
+    fn interface_type(&mut self, own: &Entity) {
+        for (_, operation) in own.entries("operations").chain(own.entries("notifications")) {
+            if operation.slot("implementation").is_some() {
+                let message = format!("the operation `{}` of an interface type cannot have an implementation", operation.name);
+                self.problems.at(&rules::MALFORMED, operation.place("implementation"), message);
+            }
+        }
+    }
+
+    fn calls_in(&mut self, entity: &Entity, depth: u32) {
+        for slot in &entity.slots {
+            match &slot.content {
+                Content::Value(value) if slot.name != "metadata" => self.calls(value, entity.edition),
+                Content::Values(values) => values.iter().for_each(|(_, value)| self.calls(value, entity.edition)),
+                Content::Clauses(clauses) => clauses.iter().for_each(|clause| self.calls(clause, entity.edition)),
+                Content::One(inner) => self.calls_in(inner, depth + 1),
+                Content::Map(defs) => defs.own().values().for_each(|inner| self.calls_in(inner, depth + 1)),
+                Content::List(list) => list.iter().for_each(|inner| self.calls_in(inner, depth + 1)),
+                _ => {}
+            }
+        }
+    }
+
+    fn calls(&mut self, value: &Val, edition: Edition) {
+        match &value.data {
+            Data::Call(call) => {
+                self.call(value, call, edition);
+                call.args.iter().for_each(|arg| self.calls(arg, edition));
+            }
+            Data::List(items) => items.iter().for_each(|item| self.calls(item, edition)),
+            Data::Map(entries) => entries.iter().for_each(|(key, value)| {
+                self.calls(key, edition);
+                self.calls(value, edition);
+            }),
+            _ => {}
+        }
+    }
+
+    fn call(&mut self, value: &Val, call: &crate::val::Call, edition: Edition) {
+        if !edition.is_2() || self.model.custom_function(value.span.file, &call.name).is_some() {
+            return;
+        }
+        let Some(function) = functions::find(&call.name, edition) else {
+            let known = functions::FUNCTIONS.iter().filter(|function| function.until == edition).map(|function| function.name);
+            let near = suggest::nearest(&call.name, known).map(|near| format!("did you mean `${near}`?"));
+            let message = format!("there is no function `${}`", call.name);
+            self.problems.push(Diagnostic::at(&rules::FUNCTION, value.span, message).maybe_hint(near));
+            return;
+        };
+        let count = call.args.len();
+        if count < function.least || count > function.most {
+            let wanted = match (function.least, function.most) {
+                (least, most) if least == most => format!("{least}"),
+                (least, usize::MAX) => format!("at least {least}"),
+                (least, most) => format!("{least} to {most}"),
+            };
+            self.problems.at(&rules::FUNCTION, value.span, format!("`${}` takes {wanted} arguments, not {count}", call.name));
+        }
+    }
+}
