@@ -7,6 +7,7 @@ use crate::{Context, Report, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
 use purlin_tosca::compile::{Compiled, Settings, compile};
 use purlin_tosca::quirks::Quirks;
+use purlin_syntax::RuleClass;
 use purlin_value::Session;
 use purlin_value::world::Moment;
 use serde_json::Value as Json;
@@ -79,13 +80,18 @@ fn judge(context: &Context, case: &Case) -> Verdict {
         Ok(compiled) => compiled,
         Err(why) => return Verdict::Failed(why),
     };
-    let valid = !compiled.problems.any();
+    let valid = !is_invalid(&compiled);
     let ours = if valid { "valid" } else { "invalid" };
     context.judge(&case.id, valid == expected, ours, || {
         let first = compiled.problems.list().iter().find(|problem| problem.diagnostic.is_error());
         let why = first.map(|problem| format!("{}: {}", place(&compiled, problem.diagnostic.span), problem.diagnostic.message));
         format!("{ours}, expected {}; {}", if expected { "valid" } else { "invalid" }, why.unwrap_or_else(|| case.text("first_message").to_owned()))
     })
+}
+
+/// Whether the configuration is invalid; that something was not allowed says nothing about it.
+fn is_invalid(compiled: &Compiled) -> bool {
+    compiled.problems.list().iter().any(|problem| problem.diagnostic.is_error() && problem.diagnostic.rule.class != RuleClass::Denied)
 }
 
 fn place(compiled: &Compiled, span: Option<purlin_syntax::Span>) -> String {

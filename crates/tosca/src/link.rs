@@ -51,13 +51,14 @@ fn section(kind: Kind) -> Option<&'static str> {
 /// Checks all references of all files that are not part of a profile.
 pub fn check(files: &Files, names: &Names, problems: &mut Problems) {
     let templates = Templates::of(files);
-    let mut linker = Linker { names, templates, problems };
+    let mut linker = Linker { files, names, templates, problems };
     for file in files.list.iter().filter(|file| file.role != Role::Profile) {
         linker.entity(&file.entity, 0);
     }
 }
 
 struct Linker<'a> {
+    files: &'a Files,
     names: &'a Names,
     templates: Templates<'a>,
     problems: &'a mut Problems,
@@ -83,11 +84,17 @@ impl Linker<'_> {
         }
     }
 
+    /// Whether a name may come from an import that was not allowed to be fetched.
+    fn may_be_unfetched(&self, text: &Text) -> bool {
+        let file = self.files.of(text.span.file).and_then(|index| self.files.list.get(index));
+        file.is_some_and(|file| file.unfetched.iter().any(|prefix| prefix.is_empty() || text.text.starts_with(prefix.as_str())))
+    }
+
     fn reference(&mut self, kinds: &[Kind], text: &Text, at: Span, key: &str) {
         let found = kinds.iter().any(|kind| {
             self.templates.find(*kind, &text.text).is_some() || self.names.find(text.span.file, *kind, &text.text).is_some()
         });
-        if found {
+        if found || self.may_be_unfetched(text) {
             return;
         }
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();

@@ -50,6 +50,8 @@ pub struct File {
     pub entity: Entity,
     /// The files it imports.
     pub imports: Vec<Import>,
+    /// Prefixes of imports that were not allowed to be fetched: what they declare is not known.
+    pub unfetched: Vec<EcoString>,
 }
 
 /// One import of one file.
@@ -293,7 +295,7 @@ impl Loader<'_> {
         self.files.by_id.insert(id, index);
         self.known.insert(place.key(), Some(index));
         self.places.push(place);
-        self.files.list.push(File { id, path, role, edition, tree, entity, imports: Vec::new() });
+        self.files.list.push(File { id, path, role, edition, tree, entity, imports: Vec::new(), unfetched: Vec::new() });
         Some(index)
     }
 
@@ -341,6 +343,11 @@ impl Loader<'_> {
         let place = match self.locate(importer, &from, import, &url.text) {
             Ok(place) => place,
             Err(diagnostic) => {
+                if diagnostic.rule == &rules::IMPORT_DENIED
+                    && let Some(file) = self.files.list.get_mut(importer)
+                {
+                    file.unfetched.push(import.text("namespace").map(|text| text.text.clone()).unwrap_or_default());
+                }
                 self.problems.push(*diagnostic);
                 return None;
             }
@@ -380,6 +387,11 @@ impl Loader<'_> {
                 candidates = vec![Place { archive: from.archive.clone(), path: rooted.to_owned() }];
             }
         }
+        if self.files.edition.is_some_and(Edition::is_2) {
+            // As in any relative address, going up beyond the root stays at the root.
+            let clamped = path::normalize(address);
+            candidates.push(self.root.beside(clamped.trim_start_matches("../")));
+        }
         let bases = self.options.bases.iter().map(|base| Place { archive: None, path: path::join(base, address) });
         candidates.into_iter().chain(bases).find(|place| self.is_file(place))
     }
@@ -395,9 +407,11 @@ impl Loader<'_> {
         match self.session.world.fetch(&Remote::File { address: address.to_owned() }) {
             Ok(fetched) => Ok(Place { archive: None, path: fetched.path }),
             Err(error) => {
-                let mut diagnostic = Diagnostic::at(&rules::IMPORT, at, format!("`{address}` could not be fetched"));
+                let denied = matches!(error, WorldError::Denied(_));
+                let rule = if denied { &rules::IMPORT_DENIED } else { &rules::IMPORT };
+                let mut diagnostic = Diagnostic::at(rule, at, format!("`{address}` could not be fetched"));
                 diagnostic.hints = error.diagnostic(address).hints;
-                if !matches!(error, WorldError::Denied(_)) {
+                if !denied {
                     diagnostic.hints.push(error.diagnostic(address).message);
                 }
                 Err(Box::new(diagnostic))
@@ -415,6 +429,10 @@ impl Loader<'_> {
         let folders: Vec<String> = std::iter::once(from.folder()).chain(self.options.bases.iter().cloned()).collect();
         for folder in folders {
             let session = self.session;
+            let bare = Place { archive: None, path: path::join(&folder, name.split(':').next().unwrap_or(name)) };
+            if self.is_file(&bare) {
+                return Some(bare);
+            }
             let index = self.profiles.entry(folder.clone()).or_insert_with(|| profiles_in(session, &folder));
             if let Some(path) = index.get(name) {
                 return Some(Place { archive: None, path: path.clone() });

@@ -175,7 +175,9 @@ fn merge_file(files: &Files, index: usize, own: &[Vec<(EcoString, DeclId)>], nam
     }
     for (name, id) in own.get(index).into_iter().flatten() {
         let Some(decl) = names.decls.get(id.index()) else { continue };
-        if is_profile {
+        let shadows = file.edition.is_2() && decl.kind.is_type();
+        if is_profile || shadows {
+            // TOSCA 2.0 lets a file's own type stand in front of an imported one of the same name.
             table.insert((decl.kind, name.clone()), *id);
         } else {
             insert(&mut table, names, decl.kind, name.clone(), *id, problems);

@@ -150,6 +150,17 @@ impl Reader<'_> {
                 entity.slots.push(Slot { name: "implementation", at, content: Content::One(Arc::new(implementation)) });
                 Some(entity)
             }
+            // An operation of which only the name is written.
+            Short::Primary if node.is_null() && self.edition.is_2() => Some(entity),
+            Short::Text("node") if node.is_list() && self.edition.is_2() => {
+                let content = Content::Value(self.value(node));
+                entity.slots.push(Slot { name: "node", at, content });
+                Some(entity)
+            }
+            Short::Value | Short::List(_) if node.is_scalar() && !node.is_null() && self.edition.is_2() => {
+                entity.slots.push(Slot { name: "value", at, content: Content::Value(self.value(node)) });
+                Some(entity)
+            }
             Short::List(slot) if node.is_list() && self.edition.is_2() => {
                 if let Some(field) = row.by_slot(slot, self.edition) {
                     self.slot(&mut entity, field, at, node);
@@ -458,12 +469,22 @@ impl Reader<'_> {
                 continue;
             }
             let mut value = self.value(entry.value);
-            if long_form && value.entries().len() == 2 && value.get("description").is_some() {
-                value = value.get("value").cloned().unwrap_or(value);
+            if long_form {
+                value = self.long_attribute(value);
             }
             out.push((Text { text: entry.key.eco_text(), span: entry.key.span() }, value));
         }
         Some(Content::Values(Arc::new(out)))
+    }
+
+    /// The value of an attribute that is written as `{description, value}`.
+    fn long_attribute(&self, value: Val) -> Val {
+        let described = value.get("description").is_some();
+        match value.entries() {
+            [_, _] if described => value.get("value").cloned().unwrap_or(value),
+            [_] if described && self.edition.is_2() => value.with(Data::Null),
+            _ => value,
+        }
     }
 
     fn map(&mut self, kind: Kind, key: &str, at: Span, node: Node<'_>) -> Option<Content> {

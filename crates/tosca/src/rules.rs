@@ -21,6 +21,7 @@ rules! {
     DUPLICATE = error("tosca-duplicate-name", "A name stands twice where names must be unique.");
     RESERVED = error("tosca-reserved-name", "A template has a name that TOSCA reserves.");
     IMPORT = error("tosca-import", "An import cannot be found or read.");
+    IMPORT_DENIED = denied("tosca-import-denied", "An import lies on the network, which was not allowed.");
     IMPORT_LOOP = error("tosca-import-loop", "Files import each other in a ring.");
     IMPORT_EDITION = error("tosca-import-edition", "An imported file is written in another edition.");
     CSAR = error("tosca-csar", "An archive cannot be used as a CSAR.");

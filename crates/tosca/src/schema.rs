@@ -282,8 +282,10 @@ pub enum Short {
     Text(&'static str),
     /// A string or a map stands for the primary artifact of the implementation.
     Primary,
-    /// Any list stands for this slot.
+    /// In TOSCA 2.0, a list stands for this slot and a scalar for the value.
     List(&'static str),
+    /// In TOSCA 2.0, anything but a map stands for the fixed value.
+    Value,
 }
 
 /// One entity: a block of rows.

@@ -273,7 +273,7 @@ fn scalar(node: Node<'_>, edition: Edition) -> Data {
         return Data::Str(EcoString::from("$") + literal);
     }
     let name = EcoString::from(&text[1..]);
-    if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c)) {
+    if !is_name(&name) {
         return data;
     }
     Data::Call(Arc::new(Call { name, args: Vec::new(), listed: true, crowded: false }))
@@ -305,9 +305,16 @@ fn map(node: Node<'_>, edition: Edition, depth: u32) -> Data {
     Data::Map(Arc::new(entries.iter().map(read_entry).collect()))
 }
 
+/// Whether a text can be a function's name, with a namespace before it or not.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || "_-.:".contains(c))
+}
+
 fn is_call_key(key: Node<'_>) -> bool {
     let text = key.text();
-    key.is_scalar() && text.len() > 1 && text.starts_with('$') && !text.starts_with("$$")
+    let name = text.strip_prefix('$').unwrap_or("");
+    // A text with anything else in it is a key like any other.
+    key.is_scalar() && is_name(name)
 }
 
 fn call(name: &str, argument: Node<'_>, crowded: bool, edition: Edition, depth: u32) -> Data {

@@ -16,7 +16,7 @@ const CONSTRAINTS: Field =
 const VALIDATION: Field = field("validation", Shape::Validation, "What the value must satisfy.").merge(Both).since(V2_0);
 const DEFAULT: Field = field("default", Shape::Value, "The value when nothing is assigned.").merge(Fallback);
 const REQUIRED: Field = field("required", Shape::Bool, "Whether there must be a value; it must unless told otherwise.").merge(Tighten);
-const STATUS: Field = field("status", Shape::Text, "How settled the definition is.").merge(Fallback).until(V1_3);
+const STATUS: Field = field("status", Shape::Text, "How settled the definition is.").merge(Fallback);
 const NOTES: Field = METADATA.since(V1_3);
 const PROPERTIES: Field = field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.").merge(ByName);
 const ATTRIBUTES: Field = field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.").merge(ByName);
@@ -40,7 +40,7 @@ pub(super) const ROWS: &[Row] = &[
             ENTRY_SCHEMA,
             NOTES,
         ]],
-        short: Short::None,
+        short: Short::Value,
         open: None,
     },
     Row {
@@ -74,7 +74,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: SchemaDefinition,
         label: "schema",
         groups: &[&[
-            TYPE.written(),
+            TYPE.needed(),
             DESCRIBED,
             CONSTRAINTS,
             VALIDATION,

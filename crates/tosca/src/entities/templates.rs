@@ -9,7 +9,7 @@ use crate::schema::{Field, Row, Shape, Short, field};
 const NOTES: Field = METADATA.since(V1_1);
 const PROPERTIES: Field = field("properties", Shape::Values, "Values of the type's properties.");
 const ATTRIBUTES_1: Field = field("attributes", Shape::AttributeValues, "First values of the type's attributes.").until(V1_3);
-const ATTRIBUTES_2: Field = field("attributes", Shape::Values, "First values of the type's attributes.").since(V2_0);
+const ATTRIBUTES_2: Field = field("attributes", Shape::AttributeValues, "First values of the type's attributes.").since(V2_0);
 const INTERFACES: Field = field("interfaces", Shape::Map(InterfaceAssignment), "How its operations are carried out.");
 const IMPLEMENTATION: Field = field("implementation", Shape::One(Implementation), "What carries it out.");
 
@@ -132,7 +132,7 @@ pub(super) const ROWS: &[Row] = &[
         kind: OperationAssignment,
         label: "operation assignment",
         groups: &[&[
-            field("description", Shape::Text, "What it is for, in words.").until(V1_3),
+            DESCRIPTION,
             IMPLEMENTATION,
             field("inputs", Shape::Values, "What it is given."),
             field("outputs", Shape::OutputMappings, "Where its results go.").since(V1_3),

@@ -45,7 +45,9 @@ impl Renderer<'_> {
             out.insert(name.clone(), interface);
         }
         for (name, assignment) in own.into_iter().flat_map(|(own, _)| own.entries("interfaces")) {
-            if declared.named("interfaces", name).is_none() {
+            // TOSCA 2.0's own examples give relationships interfaces that their types do not have.
+            let tolerated = self.model.edition().is_2() && kind != Kind::NodeTemplate;
+            if declared.named("interfaces", name).is_none() && !tolerated {
                 self.undeclared(assignment, "interface", declared.entries("interfaces").map(|(name, _)| name.as_str()));
             }
         }
@@ -65,7 +67,7 @@ impl Renderer<'_> {
         }
         let before = self.problems.len();
         let interface = Arc::new(self.interface(definition, None, owner));
-        if self.problems.len() == before {
+        if self.problems.len() == before && self.demanding {
             self.interfaces.insert(identity(definition), interface.clone());
         }
         interface

@@ -39,7 +39,7 @@ pub enum MissingInputs {
 
 /// Applies types to templates.
 pub fn render(model: &Model, inputs: &Inputs, missing: MissingInputs, problems: &mut Problems) -> Topology {
-    let mut renderer = Renderer { model, problems, capabilities: HashMap::new(), interfaces: HashMap::new(), topology: Topology::default() };
+    let mut renderer = Renderer { model, problems, capabilities: HashMap::new(), interfaces: HashMap::new(), topology: Topology::default(), demanding: true };
     if let Some(service) = model.service() {
         renderer.service(&service.clone(), inputs, missing);
     } else {
@@ -57,6 +57,8 @@ struct Renderer<'a> {
     capabilities: HashMap<usize, Arc<Capability>>,
     interfaces: HashMap<usize, Arc<Interface>>,
     topology: Topology,
+    /// Whether what is required must be there.
+    demanding: bool,
 }
 
 /// Identifies a shared definition while the model lives.

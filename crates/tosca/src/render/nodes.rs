@@ -21,12 +21,15 @@ impl Renderer<'_> {
     pub(super) fn node(&mut self, template: &Arc<Entity>) -> Option<Node> {
         let node_type = self.model.type_of(template, "type", Kind::NodeType)?;
         let complete = self.model.complete(node_type)?.clone();
+        // A selected node exists elsewhere, with all its values.
+        self.demanding = !template.texts("directives").iter().any(|directive| directive.text == "select");
         let properties = self.template_props(Sort::Property, &complete, template);
         let attributes = self.template_props(Sort::Attribute, &complete, template);
         let capabilities = self.capabilities(template, &complete);
         let requirements = self.requirements(template, &complete);
         let interfaces = self.interfaces(template, &complete, ".interfaces");
         let artifacts = self.artifacts(template, &complete);
+        self.demanding = true;
         self.directives(template);
         self.count(template);
         Some(Node { template: template.clone(), node_type, properties, attributes, capabilities, requirements, interfaces, artifacts })
@@ -92,7 +95,7 @@ impl Renderer<'_> {
         }
         let before = self.problems.len();
         let capability = Arc::new(self.capability(definition, None, template));
-        if self.problems.len() == before {
+        if self.problems.len() == before && self.demanding {
             self.capabilities.insert(identity(definition), capability.clone());
         }
         capability

@@ -112,7 +112,7 @@ impl Renderer<'_> {
         if sort == Sort::Attribute {
             return Some(prop(Val::new(Data::Null, definition.at), definition.at, Given::Nothing));
         }
-        if definition.bool("required").unwrap_or(true) && !(sort == Sort::Input && self.model.edition().is_2()) {
+        if self.demanding && definition.bool("required").unwrap_or(true) && !(sort == Sort::Input && self.model.edition().is_2()) {
             let message = format!("{} needs a value for the {} `{name}`", place.owner, sort.noun());
             let beyond = eco_format!("{}[\"{name}\"]", place.path);
             self.problems.beyond(&rules::UNASSIGNED, place.at, beyond, message);

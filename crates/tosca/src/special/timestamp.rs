@@ -77,7 +77,7 @@ pub fn parse(text: &str) -> Option<Timestamp> {
         stamp.fraction = format!("0.{}", after.get(..length)?).parse().ok().filter(|_| length > 0).unwrap_or(0.0);
         rest = after.get(length..)?;
     }
-    if stamp.hour > 23 || stamp.minute > 59 || stamp.second > 59 {
+    if stamp.hour > 23 || stamp.minute > 59 || stamp.second > 60 {
         return None;
     }
     zone(rest.trim_start_matches([' ', '\t']), stamp)
