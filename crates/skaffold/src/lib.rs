@@ -1,1 +1,4 @@
 //! The Skaffold dialect.
+
+pub mod editions;
+pub mod entities;
