@@ -21,10 +21,7 @@ impl Edition {
     pub fn parse(api_version: &str) -> Option<Edition> {
         let name = api_version.strip_prefix(GROUP)?;
         // The newest names are the common ones.
-        NAMES
-            .iter()
-            .rposition(|known| *known == name)
-            .map(|index| Edition(index as u8))
+        NAMES.iter().rposition(|known| *known == name).map(|index| Edition(index as u8))
     }
 
     /// The name without its group, such as `v4beta14`.
@@ -54,15 +51,14 @@ impl Edition {
 }
 
 const NAMES: &[&str] = &[
-    "v1alpha1", "v1alpha2", "v1alpha3", "v1alpha4", "v1alpha5", "v1beta1", "v1beta2", "v1beta3",
-    "v1beta4", "v1beta5", "v1beta6", "v1beta7", "v1beta8", "v1beta9", "v1beta10", "v1beta11",
-    "v1beta12", "v1beta13", "v1beta14", "v1beta15", "v1beta16", "v1beta17", "v1", "v2alpha1",
-    "v2alpha2", "v2alpha3", "v2alpha4", "v2beta1", "v2beta2", "v2beta3", "v2beta4", "v2beta5",
-    "v2beta6", "v2beta7", "v2beta8", "v2beta9", "v2beta10", "v2beta11", "v2beta12", "v2beta13",
-    "v2beta14", "v2beta15", "v2beta16", "v2beta17", "v2beta18", "v2beta19", "v2beta20", "v2beta21",
-    "v2beta22", "v2beta23", "v2beta24", "v2beta25", "v2beta26", "v2beta27", "v2beta28", "v2beta29",
-    "v3alpha1", "v3", "v4beta1", "v4beta2", "v4beta3", "v4beta4", "v4beta5", "v4beta6", "v4beta7",
-    "v4beta8", "v4beta9", "v4beta10", "v4beta11", "v4beta12", "v4beta13", "v4beta14",
+    "v1alpha1", "v1alpha2", "v1alpha3", "v1alpha4", "v1alpha5", "v1beta1", "v1beta2", "v1beta3", "v1beta4", "v1beta5",
+    "v1beta6", "v1beta7", "v1beta8", "v1beta9", "v1beta10", "v1beta11", "v1beta12", "v1beta13", "v1beta14", "v1beta15",
+    "v1beta16", "v1beta17", "v1", "v2alpha1", "v2alpha2", "v2alpha3", "v2alpha4", "v2beta1", "v2beta2", "v2beta3",
+    "v2beta4", "v2beta5", "v2beta6", "v2beta7", "v2beta8", "v2beta9", "v2beta10", "v2beta11", "v2beta12", "v2beta13",
+    "v2beta14", "v2beta15", "v2beta16", "v2beta17", "v2beta18", "v2beta19", "v2beta20", "v2beta21", "v2beta22",
+    "v2beta23", "v2beta24", "v2beta25", "v2beta26", "v2beta27", "v2beta28", "v2beta29", "v3alpha1", "v3", "v4beta1",
+    "v4beta2", "v4beta3", "v4beta4", "v4beta5", "v4beta6", "v4beta7", "v4beta8", "v4beta9", "v4beta10", "v4beta11",
+    "v4beta12", "v4beta13", "v4beta14",
 ];
 
 /// `v1alpha1`.

@@ -5,54 +5,29 @@
 use super::Shape::{Any, Bool, Many, Maybe, One, OptBool, Text, TextMap, Texts};
 use super::build::BUILD_CONFIG;
 use super::deploy::{DEPLOY_CONFIG, RENDER_CONFIG};
-use super::run::{
-    ACTION, PORT_FORWARD_RESOURCE, RESOURCE_SELECTOR_CONFIG, TEST_CASE, VERIFY_TEST_CASE,
-};
+use super::run::{ACTION, PORT_FORWARD_RESOURCE, RESOURCE_SELECTOR_CONFIG, TEST_CASE, VERIFY_TEST_CASE};
 use super::{Entity, Field, field};
 use crate::editions::{
-    V1ALPHA2, V1ALPHA4, V1BETA4, V1BETA12, V1BETA13, V2BETA11, V2BETA12, V2BETA28, V3ALPHA1,
-    V4BETA5, V4BETA7, V4BETA10,
+    V1ALPHA2, V1ALPHA4, V1BETA4, V1BETA12, V1BETA13, V2BETA11, V2BETA12, V2BETA28, V3ALPHA1, V4BETA5, V4BETA7, V4BETA10,
 };
 
 /// Keys shared by every entity that embeds them.
 pub(super) const PIPELINE: &[Field] = &[
     field("build", One(&BUILD_CONFIG), "How images are built."),
     field("test", Many(&TEST_CASE), "What is tested in each image.").since(V1ALPHA4),
-    field(
-        "manifests",
-        One(&RENDER_CONFIG),
-        "Where Kubernetes manifests come from and how they are finished.",
-    )
-    .since(V3ALPHA1),
-    field(
-        "deploy",
-        One(&DEPLOY_CONFIG),
-        "How manifests reach a cluster.",
-    ),
-    field(
-        "portForward",
-        Many(&PORT_FORWARD_RESOURCE),
-        "Ports of the cluster that appear on this machine.",
-    )
-    .since(V1BETA12),
+    field("manifests", One(&RENDER_CONFIG), "Where Kubernetes manifests come from and how they are finished.")
+        .since(V3ALPHA1),
+    field("deploy", One(&DEPLOY_CONFIG), "How manifests reach a cluster."),
+    field("portForward", Many(&PORT_FORWARD_RESOURCE), "Ports of the cluster that appear on this machine.")
+        .since(V1BETA12),
     field(
         "resourceSelector",
         One(&RESOURCE_SELECTOR_CONFIG),
         "Which kinds of resources may be changed when rendering.",
     )
     .since(V2BETA28),
-    field(
-        "verify",
-        Many(&VERIFY_TEST_CASE),
-        "Containers that check a deployment.",
-    )
-    .since(V3ALPHA1),
-    field(
-        "customActions",
-        Many(&ACTION),
-        "Named groups of containers that can be run on demand.",
-    )
-    .since(V4BETA5),
+    field("verify", Many(&VERIFY_TEST_CASE), "Containers that check a deployment.").since(V3ALPHA1),
+    field("customActions", Many(&ACTION), "Named groups of containers that can be run on demand.").since(V4BETA5),
 ];
 
 /// Rows of `SkaffoldConfig`.
@@ -60,40 +35,15 @@ pub static SKAFFOLD_CONFIG: Entity = Entity {
     name: "SkaffoldConfig",
     groups: &[
         &[
-            field(
-                "apiVersion",
-                Text,
-                "Version of the format this document is written in.",
-            )
-            .required()
-            .always(),
+            field("apiVersion", Text, "Version of the format this document is written in.").required().always(),
             field("kind", Text, "Always `Config`.").required().always(),
-            field(
-                "metadata",
-                One(&METADATA),
-                "Name and labels of the configuration.",
-            )
-            .since(V1BETA13),
-            field(
-                "requires",
-                Many(&CONFIG_DEPENDENCY),
-                "Other configurations this one builds on.",
-            )
-            .since(V2BETA11),
-            field(
-                "modules",
-                Many(&MODULE),
-                "Modules written here or found in other files (founding design).",
-            )
-            .founding(),
+            field("metadata", One(&METADATA), "Name and labels of the configuration.").since(V1BETA13),
+            field("requires", Many(&CONFIG_DEPENDENCY), "Other configurations this one builds on.").since(V2BETA11),
+            field("modules", Many(&MODULE), "Modules written here or found in other files (founding design).")
+                .founding(),
         ],
         PIPELINE,
-        &[field(
-            "profiles",
-            Many(&PROFILE),
-            "Named variations of this configuration.",
-        )
-        .since(V1ALPHA2)],
+        &[field("profiles", Many(&PROFILE), "Named variations of this configuration.").since(V1ALPHA2)],
     ],
 };
 
@@ -101,23 +51,9 @@ pub static SKAFFOLD_CONFIG: Entity = Entity {
 pub static METADATA: Entity = Entity {
     name: "Metadata",
     groups: &[&[
-        field(
-            "name",
-            Text,
-            "Name by which other configurations and `-m` refer to this one.",
-        ),
-        field(
-            "labels",
-            TextMap,
-            "Labels for tools that read the configuration.",
-        )
-        .since(V3ALPHA1),
-        field(
-            "annotations",
-            TextMap,
-            "Free notes for tools that read the configuration.",
-        )
-        .since(V3ALPHA1),
+        field("name", Text, "Name by which other configurations and `-m` refer to this one."),
+        field("labels", TextMap, "Labels for tools that read the configuration.").since(V3ALPHA1),
+        field("annotations", TextMap, "Free notes for tools that read the configuration.").since(V3ALPHA1),
     ]],
 };
 
@@ -125,32 +61,12 @@ pub static METADATA: Entity = Entity {
 pub static CONFIG_DEPENDENCY: Entity = Entity {
     name: "ConfigDependency",
     groups: &[&[
-        field(
-            "configs",
-            Texts,
-            "Names of the configurations wanted; empty means all of the file.",
-        ),
-        field(
-            "path",
-            Text,
-            "File or directory of the required configuration.",
-        )
-        .one_of("paths")
-        .path(),
-        field(
-            "git",
-            Maybe(&GIT_INFO),
-            "Git repository of the required configuration.",
-        )
-        .one_of("paths")
-        .since(V2BETA12),
-        field(
-            "googleCloudStorage",
-            Maybe(&GOOGLE_CLOUD_STORAGE_INFO),
-            "Storage bucket of the required configuration.",
-        )
-        .one_of("paths")
-        .since(V4BETA7),
+        field("configs", Texts, "Names of the configurations wanted; empty means all of the file."),
+        field("path", Text, "File or directory of the required configuration.").one_of("paths").path(),
+        field("git", Maybe(&GIT_INFO), "Git repository of the required configuration.").one_of("paths").since(V2BETA12),
+        field("googleCloudStorage", Maybe(&GOOGLE_CLOUD_STORAGE_INFO), "Storage bucket of the required configuration.")
+            .one_of("paths")
+            .since(V4BETA7),
         field(
             "googleCloudBuildRepoV2",
             Maybe(&GOOGLE_CLOUD_BUILD_REPO_V2_INFO),
@@ -158,11 +74,7 @@ pub static CONFIG_DEPENDENCY: Entity = Entity {
         )
         .one_of("paths")
         .since(V4BETA10),
-        field(
-            "activeProfiles",
-            Many(&PROFILE_DEPENDENCY),
-            "Profiles to switch on in the required configurations.",
-        ),
+        field("activeProfiles", Many(&PROFILE_DEPENDENCY), "Profiles to switch on in the required configurations."),
     ]],
 };
 
@@ -170,18 +82,8 @@ pub static CONFIG_DEPENDENCY: Entity = Entity {
 pub static PROFILE_DEPENDENCY: Entity = Entity {
     name: "ProfileDependency",
     groups: &[&[
-        field(
-            "name",
-            Text,
-            "Profile to switch on in the required configuration.",
-        )
-        .required()
-        .always(),
-        field(
-            "activatedBy",
-            Texts,
-            "Own profiles that switch it on; empty means always.",
-        ),
+        field("name", Text, "Profile to switch on in the required configuration.").required().always(),
+        field("activatedBy", Texts, "Own profiles that switch it on; empty means always."),
     ]],
 };
 
@@ -189,20 +91,10 @@ pub static PROFILE_DEPENDENCY: Entity = Entity {
 pub static GIT_INFO: Entity = Entity {
     name: "GitInfo",
     groups: &[&[
-        field("repo", Text, "Address of the repository.")
-            .required()
-            .always(),
-        field(
-            "path",
-            Text,
-            "Path of the configuration inside the repository.",
-        ),
+        field("repo", Text, "Address of the repository.").required().always(),
+        field("path", Text, "Path of the configuration inside the repository."),
         field("ref", Text, "Branch, tag or commit to use."),
-        field(
-            "sync",
-            OptBool,
-            "Whether the cached clone is brought up to date.",
-        ),
+        field("sync", OptBool, "Whether the cached clone is brought up to date."),
     ]],
 };
 
@@ -210,17 +102,9 @@ pub static GIT_INFO: Entity = Entity {
 pub static GOOGLE_CLOUD_STORAGE_INFO: Entity = Entity {
     name: "GoogleCloudStorageInfo",
     groups: &[&[
-        field(
-            "source",
-            Text,
-            "Bucket or object that holds the configuration.",
-        ),
+        field("source", Text, "Bucket or object that holds the configuration."),
         field("path", Text, "Path of the configuration inside the source."),
-        field(
-            "sync",
-            OptBool,
-            "Whether the cached copy is brought up to date.",
-        ),
+        field("sync", OptBool, "Whether the cached copy is brought up to date."),
     ]],
 };
 
@@ -228,29 +112,13 @@ pub static GOOGLE_CLOUD_STORAGE_INFO: Entity = Entity {
 pub static GOOGLE_CLOUD_BUILD_REPO_V2_INFO: Entity = Entity {
     name: "GoogleCloudBuildRepoV2Info",
     groups: &[&[
-        field("projectID", Text, "Project that owns the connection.")
-            .required()
-            .always(),
-        field("region", Text, "Region of the connection.")
-            .required()
-            .always(),
-        field("connection", Text, "Name of the connection.")
-            .required()
-            .always(),
-        field("repo", Text, "Name of the repository in the connection.")
-            .required()
-            .always(),
-        field(
-            "path",
-            Text,
-            "Path of the configuration inside the repository.",
-        ),
+        field("projectID", Text, "Project that owns the connection.").required().always(),
+        field("region", Text, "Region of the connection.").required().always(),
+        field("connection", Text, "Name of the connection.").required().always(),
+        field("repo", Text, "Name of the repository in the connection.").required().always(),
+        field("path", Text, "Path of the configuration inside the repository."),
         field("ref", Text, "Branch, tag or commit to use."),
-        field(
-            "sync",
-            OptBool,
-            "Whether the cached clone is brought up to date.",
-        ),
+        field("sync", OptBool, "Whether the cached clone is brought up to date."),
     ]],
 };
 
@@ -260,24 +128,10 @@ pub static PROFILE: Entity = Entity {
     groups: &[
         &[
             field("name", Text, "Name of the profile.").required(),
-            field(
-                "activation",
-                Many(&ACTIVATION),
-                "Conditions that switch the profile on by themselves.",
-            )
-            .since(V1BETA4),
-            field(
-                "requiresAllActivations",
-                Bool,
-                "All conditions must hold instead of one.",
-            )
-            .since(V3ALPHA1),
-            field(
-                "patches",
-                Many(&JSON_PATCH),
-                "Single changes made after the profile's sections.",
-            )
-            .since(V1BETA4),
+            field("activation", Many(&ACTIVATION), "Conditions that switch the profile on by themselves.")
+                .since(V1BETA4),
+            field("requiresAllActivations", Bool, "All conditions must hold instead of one.").since(V3ALPHA1),
+            field("patches", Many(&JSON_PATCH), "Single changes made after the profile's sections.").since(V1BETA4),
             field(
                 "modules",
                 Many(&MODULE_PROFILE),
@@ -293,11 +147,7 @@ pub static PROFILE: Entity = Entity {
 pub static ACTIVATION: Entity = Entity {
     name: "Activation",
     groups: &[&[
-        field(
-            "env",
-            Text,
-            "Condition on an environment variable, as `NAME=pattern`.",
-        ),
+        field("env", Text, "Condition on an environment variable, as `NAME=pattern`."),
         field("kubeContext", Text, "Pattern of the current kube-context."),
         field("command", Text, "Pattern of the command being run."),
     ]],
@@ -341,10 +191,6 @@ pub static MODULE_PROFILE: Entity = Entity {
     groups: &[&[
         field("name", Text, "Name of the module."),
         field("path", Text, "Path of the file that describes the module."),
-        field(
-            "activeProfiles",
-            Texts,
-            "Profiles to switch on in that module.",
-        ),
+        field("activeProfiles", Texts, "Profiles to switch on in that module."),
     ]],
 };

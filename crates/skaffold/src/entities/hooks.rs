@@ -19,11 +19,7 @@ pub static BUILD_HOOKS: Entity = Entity {
 pub static SYNC_HOOKS: Entity = Entity {
     name: "SyncHooks",
     groups: &[&[
-        field(
-            "before",
-            Many(&SYNC_HOOK_ITEM),
-            "Commands before each copy.",
-        ),
+        field("before", Many(&SYNC_HOOK_ITEM), "Commands before each copy."),
         field("after", Many(&SYNC_HOOK_ITEM), "Commands after each copy."),
     ]],
 };
@@ -33,12 +29,7 @@ pub static SYNC_HOOK_ITEM: Entity = Entity {
     name: "SyncHookItem",
     groups: &[&[
         field("host", Maybe(&HOST_HOOK), "Command on this machine.").one_of("sync_hook"),
-        field(
-            "container",
-            Maybe(&CONTAINER_HOOK),
-            "Command in the container.",
-        )
-        .one_of("sync_hook"),
+        field("container", Maybe(&CONTAINER_HOOK), "Command in the container.").one_of("sync_hook"),
     ]],
 };
 
@@ -46,32 +37,16 @@ pub static SYNC_HOOK_ITEM: Entity = Entity {
 pub static RENDER_HOOKS: Entity = Entity {
     name: "RenderHooks",
     groups: &[&[
-        field(
-            "before",
-            Many(&RENDER_HOOK_ITEM),
-            "Commands before rendering.",
-        ),
-        field(
-            "after",
-            Many(&RENDER_HOOK_ITEM),
-            "Commands after rendering.",
-        )
-        .until(V4BETA9),
-        field(
-            "after",
-            Many(&POST_RENDER_HOOK_ITEM),
-            "Commands after rendering.",
-        )
-        .since(V4BETA9),
+        field("before", Many(&RENDER_HOOK_ITEM), "Commands before rendering."),
+        field("after", Many(&RENDER_HOOK_ITEM), "Commands after rendering.").until(V4BETA9),
+        field("after", Many(&POST_RENDER_HOOK_ITEM), "Commands after rendering.").since(V4BETA9),
     ]],
 };
 
 /// Rows of `RenderHookItem`.
 pub static RENDER_HOOK_ITEM: Entity = Entity {
     name: "RenderHookItem",
-    groups: &[
-        &[field("host", Maybe(&HOST_HOOK), "Command on this machine.").one_of("render_hook")],
-    ],
+    groups: &[&[field("host", Maybe(&HOST_HOOK), "Command on this machine.").one_of("render_hook")]],
 };
 
 /// Rows of `PostRenderHookItem`.
@@ -89,16 +64,10 @@ pub static POST_RENDER_HOOK_ITEM: Entity = Entity {
 pub static POST_RENDER_HOST_HOOK: Entity = Entity {
     name: "PostRenderHostHook",
     groups: &[&[
-        field("command", Texts, "Command and arguments.")
-            .required()
-            .always(),
+        field("command", Texts, "Command and arguments.").required().always(),
         field("os", Texts, "Operating systems the command is for."),
         field("dir", Text, "Directory the command runs in.").path(),
-        field(
-            "withChange",
-            Bool,
-            "Replace the manifests by the output of the command.",
-        ),
+        field("withChange", Bool, "Replace the manifests by the output of the command."),
     ]],
 };
 
@@ -106,11 +75,7 @@ pub static POST_RENDER_HOST_HOOK: Entity = Entity {
 pub static CLOUD_RUN_DEPLOY_HOOKS: Entity = Entity {
     name: "CloudRunDeployHooks",
     groups: &[&[
-        field(
-            "before",
-            Many(&HOST_HOOK),
-            "Commands before the deployment.",
-        ),
+        field("before", Many(&HOST_HOOK), "Commands before the deployment."),
         field("after", Many(&HOST_HOOK), "Commands after the deployment."),
     ]],
 };
@@ -119,16 +84,8 @@ pub static CLOUD_RUN_DEPLOY_HOOKS: Entity = Entity {
 pub static DEPLOY_HOOKS: Entity = Entity {
     name: "DeployHooks",
     groups: &[&[
-        field(
-            "before",
-            Many(&DEPLOY_HOOK_ITEM),
-            "Commands before the deployment.",
-        ),
-        field(
-            "after",
-            Many(&DEPLOY_HOOK_ITEM),
-            "Commands after the deployment.",
-        ),
+        field("before", Many(&DEPLOY_HOOK_ITEM), "Commands before the deployment."),
+        field("after", Many(&DEPLOY_HOOK_ITEM), "Commands after the deployment."),
     ]],
 };
 
@@ -137,12 +94,8 @@ pub static DEPLOY_HOOK_ITEM: Entity = Entity {
     name: "DeployHookItem",
     groups: &[&[
         field("host", Maybe(&HOST_HOOK), "Command on this machine.").one_of("deploy_hook"),
-        field(
-            "container",
-            Maybe(&NAMED_CONTAINER_HOOK),
-            "Command in a container of the cluster.",
-        )
-        .one_of("deploy_hook"),
+        field("container", Maybe(&NAMED_CONTAINER_HOOK), "Command in a container of the cluster.")
+            .one_of("deploy_hook"),
     ]],
 };
 
@@ -150,34 +103,24 @@ pub static DEPLOY_HOOK_ITEM: Entity = Entity {
 pub static HOST_HOOK: Entity = Entity {
     name: "HostHook",
     groups: &[&[
-        field("command", Texts, "Command and arguments.")
-            .required()
-            .always(),
+        field("command", Texts, "Command and arguments.").required().always(),
         field("os", Texts, "Operating systems the command is for."),
-        field("dir", Text, "Directory the command runs in.")
-            .path()
-            .since(V2BETA27),
+        field("dir", Text, "Directory the command runs in.").path().since(V2BETA27),
     ]],
 };
 
 /// Rows of `ContainerHook`.
 pub static CONTAINER_HOOK: Entity = Entity {
     name: "ContainerHook",
-    groups: &[&[field("command", Texts, "Command and arguments.")
-        .required()
-        .always()]],
+    groups: &[&[field("command", Texts, "Command and arguments.").required().always()]],
 };
 
 /// Rows of `NamedContainerHook`.
 pub static NAMED_CONTAINER_HOOK: Entity = Entity {
     name: "NamedContainerHook",
     groups: &[&[
-        field("command", Texts, "Command and arguments.")
-            .required()
-            .always(),
-        field("podName", Text, "Pattern of the pod's name.")
-            .required()
-            .always(),
+        field("command", Texts, "Command and arguments.").required().always(),
+        field("podName", Text, "Pattern of the pod's name.").required().always(),
         field("containerName", Text, "Pattern of the container's name."),
     ]],
 };

@@ -177,10 +177,7 @@ impl Entity {
 }
 
 /// Objects of Kubernetes' own API, which are passed through as they are.
-pub static KUBERNETES: Entity = Entity {
-    name: "Kubernetes",
-    groups: &[],
-};
+pub static KUBERNETES: Entity = Entity { name: "Kubernetes", groups: &[] };
 
 impl Entity {
     /// Whether the contents are passed through unchecked.
@@ -201,8 +198,7 @@ mod tests {
         while let Some(entity) = found.get(next).copied() {
             next += 1;
             for row in entity.rows() {
-                if let Shape::One(e) | Shape::Maybe(e) | Shape::Many(e) | Shape::OptMany(e) =
-                    row.shape
+                if let Shape::One(e) | Shape::Maybe(e) | Shape::Many(e) | Shape::OptMany(e) = row.shape
                     && seen.insert(e.name)
                 {
                     found.push(e);
@@ -218,13 +214,7 @@ mod tests {
             for edition in Edition::all() {
                 let mut seen = HashSet::new();
                 for row in entity.fields(edition) {
-                    assert!(
-                        seen.insert(row.key),
-                        "{}.{} twice in {}",
-                        entity.name,
-                        row.key,
-                        edition.name()
-                    );
+                    assert!(seen.insert(row.key), "{}.{} twice in {}", entity.name, row.key, edition.name());
                 }
             }
         }
@@ -234,26 +224,15 @@ mod tests {
     fn every_row_has_a_sentence() {
         for entity in reachable() {
             for row in entity.rows() {
-                assert!(
-                    row.doc.ends_with('.') || row.doc.ends_with(')'),
-                    "{}.{}",
-                    entity.name,
-                    row.key
-                );
+                assert!(row.doc.ends_with('.') || row.doc.ends_with(')'), "{}.{}", entity.name, row.key);
             }
         }
     }
 
     #[test]
     fn the_newest_edition_has_every_published_field() {
-        let rows: usize = reachable()
-            .iter()
-            .map(|e| {
-                e.fields(crate::editions::LATEST)
-                    .filter(|f| !f.founding)
-                    .count()
-            })
-            .sum();
+        let rows: usize =
+            reachable().iter().map(|e| e.fields(crate::editions::LATEST).filter(|f| !f.founding).count()).sum();
         // Shared groups are counted once per entity that embeds them, hence more than the 419 distinct fields.
         assert!(rows >= 419, "{rows}");
     }

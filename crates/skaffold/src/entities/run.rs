@@ -5,18 +5,12 @@
 use super::KUBERNETES;
 use super::Shape::{Bool, Int, Many, Maybe, One, OptBool, OptInt, Port, Text, Texts};
 use super::{Entity, Field, field};
-use crate::editions::{
-    V2ALPHA1, V2BETA13, V2BETA14, V2BETA18, V2BETA28, V3ALPHA1, V4BETA4, V4BETA6, V4BETA12,
-};
+use crate::editions::{V2ALPHA1, V2BETA13, V2BETA14, V2BETA18, V2BETA28, V3ALPHA1, V4BETA4, V4BETA6, V4BETA12};
 
 /// Keys shared by every entity that embeds them.
 pub(super) const EXECUTION_MODES: &[Field] = &[
     field("local", Maybe(&LOCAL_VERIFIER), "Run on this machine."),
-    field(
-        "kubernetesCluster",
-        Maybe(&KUBERNETES_CLUSTER_VERIFIER),
-        "Run as a job in the cluster.",
-    ),
+    field("kubernetesCluster", Maybe(&KUBERNETES_CLUSTER_VERIFIER), "Run as a job in the cluster."),
 ];
 
 /// Rows of `TestCase`.
@@ -24,28 +18,10 @@ pub static TEST_CASE: Entity = Entity {
     name: "TestCase",
     groups: &[&[
         field("image", Text, "Image to test.").required().always(),
-        field("context", Text, "Directory the tests start in.")
-            .path()
-            .default(".")
-            .since(V2BETA14),
-        field(
-            "custom",
-            Many(&CUSTOM_TEST),
-            "Commands that test the image.",
-        )
-        .since(V2BETA13),
-        field(
-            "structureTests",
-            Texts,
-            "Files with container structure tests.",
-        )
-        .path(),
-        field(
-            "structureTestsArgs",
-            Texts,
-            "Further arguments of the structure test tool.",
-        )
-        .since(V2BETA18),
+        field("context", Text, "Directory the tests start in.").path().default(".").since(V2BETA14),
+        field("custom", Many(&CUSTOM_TEST), "Commands that test the image.").since(V2BETA13),
+        field("structureTests", Texts, "Files with container structure tests.").path(),
+        field("structureTestsArgs", Texts, "Further arguments of the structure test tool.").since(V2BETA18),
     ]],
 };
 
@@ -53,15 +29,9 @@ pub static TEST_CASE: Entity = Entity {
 pub static CUSTOM_TEST: Entity = Entity {
     name: "CustomTest",
     groups: &[&[
-        field("command", Text, "Command that runs the test.")
-            .required()
-            .always(),
+        field("command", Text, "Command that runs the test.").required().always(),
         field("timeoutSeconds", Int, "Seconds the test may take."),
-        field(
-            "dependencies",
-            Maybe(&CUSTOM_TEST_DEPENDENCIES),
-            "Files that trigger the test again.",
-        ),
+        field("dependencies", Maybe(&CUSTOM_TEST_DEPENDENCIES), "Files that trigger the test again."),
     ]],
 };
 
@@ -69,12 +39,7 @@ pub static CUSTOM_TEST: Entity = Entity {
 pub static CUSTOM_TEST_DEPENDENCIES: Entity = Entity {
     name: "CustomTestDependencies",
     groups: &[&[
-        field(
-            "command",
-            Text,
-            "Take the files from the output of a command.",
-        )
-        .one_of("dependency"),
+        field("command", Text, "Take the files from the output of a command.").one_of("dependency"),
         field("paths", Texts, "Files the test depends on.").one_of("dependency"),
         field("ignore", Texts, "Files to leave out."),
     ]],
@@ -84,30 +49,11 @@ pub static CUSTOM_TEST_DEPENDENCIES: Entity = Entity {
 pub static VERIFY_TEST_CASE: Entity = Entity {
     name: "VerifyTestCase",
     groups: &[&[
-        field("name", Text, "Name of the check.")
-            .required()
-            .always(),
+        field("name", Text, "Name of the check.").required().always(),
         field("timeout", OptInt, "Seconds the check may take.").since(V4BETA6),
-        field(
-            "container",
-            One(&KUBERNETES),
-            "Container that does the check.",
-        )
-        .until(V4BETA4),
-        field(
-            "container",
-            One(&VERIFY_CONTAINER),
-            "Container that does the check.",
-        )
-        .required()
-        .always()
-        .since(V4BETA4),
-        field(
-            "executionMode",
-            One(&VERIFY_EXECUTION_MODE_CONFIG),
-            "Where the container runs.",
-        )
-        .since(V4BETA4),
+        field("container", One(&KUBERNETES), "Container that does the check.").until(V4BETA4),
+        field("container", One(&VERIFY_CONTAINER), "Container that does the check.").required().always().since(V4BETA4),
+        field("executionMode", One(&VERIFY_EXECUTION_MODE_CONFIG), "Where the container runs.").since(V4BETA4),
     ]],
 };
 
@@ -115,20 +61,11 @@ pub static VERIFY_TEST_CASE: Entity = Entity {
 pub static VERIFY_CONTAINER: Entity = Entity {
     name: "VerifyContainer",
     groups: &[&[
-        field("name", Text, "Name of the container.")
-            .required()
-            .always(),
-        field("image", Text, "Image of the container.")
-            .required()
-            .always(),
+        field("name", Text, "Name of the container.").required().always(),
+        field("image", Text, "Image of the container.").required().always(),
         field("command", Texts, "Command instead of the image's own."),
         field("args", Texts, "Arguments of the command."),
-        field(
-            "env",
-            Many(&VERIFY_ENV_VAR),
-            "Environment variables of the container.",
-        )
-        .since(V4BETA12),
+        field("env", Many(&VERIFY_ENV_VAR), "Environment variables of the container.").since(V4BETA12),
     ]],
 };
 
@@ -136,27 +73,19 @@ pub static VERIFY_CONTAINER: Entity = Entity {
 pub static VERIFY_ENV_VAR: Entity = Entity {
     name: "VerifyEnvVar",
     groups: &[&[
-        field("name", Text, "Name of the variable.")
-            .required()
-            .always(),
+        field("name", Text, "Name of the variable.").required().always(),
         field("value", Text, "Value of the variable.").always(),
     ]],
 };
 
 /// Rows of `VerifyExecutionModeConfig`.
-pub static VERIFY_EXECUTION_MODE_CONFIG: Entity = Entity {
-    name: "VerifyExecutionModeConfig",
-    groups: &[EXECUTION_MODES],
-};
+pub static VERIFY_EXECUTION_MODE_CONFIG: Entity =
+    Entity { name: "VerifyExecutionModeConfig", groups: &[EXECUTION_MODES] };
 
 /// Rows of `LocalVerifier`.
 pub static LOCAL_VERIFIER: Entity = Entity {
     name: "LocalVerifier",
-    groups: &[&[field(
-        "useLocalImages",
-        Bool,
-        "Take images from this machine before pulling.",
-    )]],
+    groups: &[&[field("useLocalImages", Bool, "Take images from this machine before pulling.")]],
 };
 
 /// Rows of `KubernetesClusterVerifier`.
@@ -172,51 +101,27 @@ pub static KUBERNETES_CLUSTER_VERIFIER: Entity = Entity {
 pub static ACTION: Entity = Entity {
     name: "Action",
     groups: &[&[
-        field("name", Text, "Name of the action.")
-            .required()
-            .always(),
-        field(
-            "failFast",
-            OptBool,
-            "Stop the other containers when one fails.",
-        ),
+        field("name", Text, "Name of the action.").required().always(),
+        field("failFast", OptBool, "Stop the other containers when one fails."),
         field("timeout", OptInt, "Seconds the action may take."),
-        field(
-            "executionMode",
-            One(&ACTION_EXECUTION_MODE_CONFIG),
-            "Where the containers of the action run.",
-        ),
-        field(
-            "containers",
-            Many(&VERIFY_CONTAINER),
-            "Containers of the action.",
-        )
-        .required()
-        .always(),
+        field("executionMode", One(&ACTION_EXECUTION_MODE_CONFIG), "Where the containers of the action run."),
+        field("containers", Many(&VERIFY_CONTAINER), "Containers of the action.").required().always(),
     ]],
 };
 
 /// Rows of `ActionExecutionModeConfig`.
-pub static ACTION_EXECUTION_MODE_CONFIG: Entity = Entity {
-    name: "ActionExecutionModeConfig",
-    groups: &[EXECUTION_MODES],
-};
+pub static ACTION_EXECUTION_MODE_CONFIG: Entity =
+    Entity { name: "ActionExecutionModeConfig", groups: &[EXECUTION_MODES] };
 
 /// Rows of `PortForwardResource`.
 pub static PORT_FORWARD_RESOURCE: Entity = Entity {
     name: "PortForwardResource",
     groups: &[&[
-        field(
-            "resourceType",
-            Text,
-            "Kind of the resource whose port is forwarded.",
-        ),
+        field("resourceType", Text, "Kind of the resource whose port is forwarded."),
         field("resourceName", Text, "Name of the resource.").template(),
         field("namespace", Text, "Namespace of the resource.").template(),
         field("port", Port, "Port of the resource, by number or name."),
-        field("address", Text, "Local address to listen on.")
-            .default("127.0.0.1")
-            .since(V2ALPHA1),
+        field("address", Text, "Local address to listen on.").default("127.0.0.1").since(V2ALPHA1),
         field("localPort", Int, "Local port to listen on."),
     ]],
 };
@@ -225,16 +130,8 @@ pub static PORT_FORWARD_RESOURCE: Entity = Entity {
 pub static RESOURCE_SELECTOR_CONFIG: Entity = Entity {
     name: "ResourceSelectorConfig",
     groups: &[&[
-        field(
-            "allow",
-            Many(&RESOURCE_FILTER),
-            "Kinds that may be changed.",
-        ),
-        field(
-            "deny",
-            Many(&RESOURCE_FILTER),
-            "Kinds that must not be changed.",
-        ),
+        field("allow", Many(&RESOURCE_FILTER), "Kinds that may be changed."),
+        field("deny", Many(&RESOURCE_FILTER), "Kinds that must not be changed."),
     ]],
 };
 
@@ -242,10 +139,7 @@ pub static RESOURCE_SELECTOR_CONFIG: Entity = Entity {
 pub static RESOURCE_FILTER: Entity = Entity {
     name: "ResourceFilter",
     groups: &[&[
-        field("groupKind", Text, "Group and kind of the resources.")
-            .required()
-            .always()
-            .since(V2BETA28),
+        field("groupKind", Text, "Group and kind of the resources.").required().always().since(V2BETA28),
         field("image", Texts, "Paths of image fields."),
         field("labels", Texts, "Paths of label fields."),
         field("podSpec", Texts, "Paths of pod specifications.").since(V3ALPHA1),
