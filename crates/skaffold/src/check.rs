@@ -1,0 +1,158 @@
+//! Checks a document against the table: unknown keys and values of the wrong kind, each at its own place.
+//!
+//! Runs on the document as written, before anything is changed, in the document's own edition; and again after
+//! patches. It must not know what any key means.
+
+use crate::editions::Edition;
+use crate::entities::{Entity, Field, Shape};
+use crate::item::{Form, Pair, View};
+use crate::rules;
+use purlin_syntax::{Diagnostic, Sink, Span};
+
+/// How strict a check is, and where its findings go.
+#[derive(Clone, Copy)]
+pub struct Check<'a> {
+    /// Edition whose rows apply.
+    pub edition: Edition,
+    /// Whether the founding design's keys are known.
+    pub founding: bool,
+    /// Receives what is wrong.
+    pub sink: &'a Sink,
+    /// Place for values that are written nowhere.
+    pub fallback: Span,
+}
+
+impl Check<'_> {
+    /// Checks a section.
+    pub fn section<'a, 'f: 'a>(&self, view: View<'a, 'f>, entity: &'static Entity) {
+        if entity.is_open() {
+            return;
+        }
+        match view.form() {
+            Form::Map => view.entries().for_each(|pair| self.entry(pair, entity)),
+            Form::Null | Form::Broken => {}
+            Form::Scalar | Form::List => self.wrong(view, entity.name, "a section with keys"),
+        }
+    }
+
+    fn entry<'a, 'f: 'a>(&self, pair: Pair<'a, 'f>, entity: &'static Entity) {
+        match entity.field(pair.key, self.edition) {
+            Some(row) if !row.founding || self.founding => self.value(pair.value, row),
+            row => self.unknown(pair, entity, row),
+        }
+    }
+
+    fn unknown<'a, 'f: 'a>(&self, pair: Pair<'a, 'f>, entity: &'static Entity, founding: Option<&Field>) {
+        let span = pair.written.map_or(self.fallback, |node| node.span());
+        let (key, name, version) = (pair.key, entity.name, self.edition.name());
+        let message = format!("a {name} of {version} has no key `{key}`");
+        let other = entity.rows().find(|row| row.key == key && !row.founding);
+        let hint = match (founding, other) {
+            (Some(_), _) => "the shipped format has no `modules`; write several documents and `requires`, or use \
+                             the native commands, which accept the founding design"
+                .to_owned(),
+            (None, Some(row)) if row.since > self.edition => format!("`{key}` exists from {} on", row.since.name()),
+            (None, Some(row)) if row.until <= self.edition => {
+                format!("`{key}` was removed in {}; `fix` upgrades older documents", row.until.name())
+            }
+            _ => match nearest(key, entity, self.edition) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => String::new(),
+            },
+        };
+        let hint = (!hint.is_empty()).then_some(hint);
+        self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, span, message).maybe_hint(hint));
+    }
+
+    fn value<'a, 'f: 'a>(&self, view: View<'a, 'f>, row: &'static Field) {
+        let form = view.form();
+        if matches!(form, Form::Null | Form::Broken) {
+            return;
+        }
+        match row.shape {
+            Shape::Text | Shape::OptText => self.expect(form == Form::Scalar, view, row.key, "text"),
+            Shape::Bool | Shape::OptBool => {
+                self.expect(form == Form::Scalar && view.bool().is_some(), view, row.key, "true or false");
+            }
+            Shape::Int | Shape::OptInt => {
+                self.expect(form == Form::Scalar && view.int().is_some(), view, row.key, "a whole number");
+            }
+            Shape::Port => self.expect(form == Form::Scalar, view, row.key, "a number or a name"),
+            Shape::Texts => self.texts(view, row.key),
+            Shape::TextMap | Shape::OptTextMap => self.text_map(view, row.key),
+            Shape::Flat => self.expect(form == Form::Map, view, row.key, "a map"),
+            Shape::Any => {}
+            Shape::One(entity) | Shape::Maybe(entity) => self.section(view, entity),
+            Shape::Many(entity) | Shape::OptMany(entity) => self.sections(view, row.key, entity),
+        }
+    }
+
+    fn sections<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str, entity: &'static Entity) {
+        if view.form() != Form::List {
+            return self.wrong(view, key, "a list");
+        }
+        view.items().for_each(|item| self.section(item, entity));
+    }
+
+    fn texts<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str) {
+        if view.form() != Form::List {
+            return self.wrong(view, key, "a list of texts");
+        }
+        let is_text = |item: &View<'a, 'f>| matches!(item.form(), Form::Scalar | Form::Null | Form::Broken);
+        view.items().filter(|item| !is_text(item)).for_each(|item| self.wrong(item, key, "a list of texts"));
+    }
+
+    fn text_map<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str) {
+        if view.form() != Form::Map {
+            return self.wrong(view, key, "a map of texts");
+        }
+        let is_text = |pair: &Pair<'a, 'f>| matches!(pair.value.form(), Form::Scalar | Form::Null | Form::Broken);
+        view.entries().filter(|pair| !is_text(pair)).for_each(|pair| self.wrong(pair.value, pair.key, "text"));
+    }
+
+    fn expect<'a, 'f: 'a>(&self, fits: bool, view: View<'a, 'f>, key: &str, wanted: &str) {
+        if !fits {
+            self.wrong(view, key, wanted);
+        }
+    }
+
+    fn wrong<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str, wanted: &str) {
+        let found = match view.form() {
+            Form::List => "a list".to_owned(),
+            Form::Map => "a map".to_owned(),
+            _ => format!("`{}`", view.text()),
+        };
+        let span = view.span().unwrap_or(self.fallback);
+        self.sink.push(Diagnostic::at(&rules::WRONG_TYPE, span, format!("`{key}` must be {wanted}, not {found}")));
+    }
+}
+
+/// The known key nearest to an unknown one.
+fn nearest(key: &str, entity: &'static Entity, edition: Edition) -> Option<&'static str> {
+    let known = entity.fields(edition).filter(|row| !row.founding).map(|row| row.key);
+    known.map(|name| (distance(key, name), name)).min().filter(|(d, _)| *d <= 2.max(key.len() / 4)).map(|(_, n)| n)
+}
+
+/// How many single edits lead from one word to the other, ignoring case.
+pub fn distance(from: &str, to: &str) -> usize {
+    let (from, to): (Vec<char>, Vec<char>) = (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
+    if from.len().abs_diff(to.len()) > 8 || from.len() > 64 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, a) in from.iter().enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        for (j, b) in to.iter().enumerate() {
+            let (left, up) = (row.get(j).copied().unwrap_or(0), row.get(j + 1).copied().unwrap_or(0));
+            let best = (diagonal + usize::from(a != b)).min(left + 1).min(up + 1);
+            diagonal = up;
+            if let Some(cell) = row.get_mut(j + 1) {
+                *cell = best;
+            }
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}

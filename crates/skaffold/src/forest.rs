@@ -1,0 +1,61 @@
+//! Keeps every tree of a run at one place, so that items may borrow from trees while more files are read.
+//!
+//! Append-only: a tree that was added stays where it is. It must not know what the trees contain.
+
+use purlin_syntax::Tree;
+use std::cell::Cell;
+use std::sync::{Arc, OnceLock};
+
+/// Chunk `n` holds `FIRST << n` trees; 24 of them are more than any run can read.
+const FIRST: usize = 64;
+const CHUNKS: usize = 24;
+
+type Chunk = Box<[OnceLock<Arc<Tree>>]>;
+
+/// All trees of a run.
+#[derive(Default)]
+pub struct Forest {
+    chunks: [OnceLock<Chunk>; CHUNKS],
+    len: Cell<usize>,
+}
+
+impl Forest {
+    /// An empty forest.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a tree; it can be borrowed for as long as the forest.
+    pub fn add(&self, tree: Arc<Tree>) -> Option<&Tree> {
+        let index = self.len.get();
+        let (chunk, offset) = place(index);
+        let slots = self.chunks.get(chunk)?.get_or_init(|| (0..FIRST << chunk).map(|_| OnceLock::new()).collect());
+        self.len.set(index + 1);
+        Some(slots.get(offset)?.get_or_init(|| tree))
+    }
+}
+
+fn place(index: usize) -> (usize, usize) {
+    let (mut chunk, mut start) = (0, 0);
+    while index >= start + (FIRST << chunk) {
+        start += FIRST << chunk;
+        chunk += 1;
+    }
+    (chunk, index - start)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_dense_and_distinct() {
+        let mut last = None;
+        for index in 0..10_000 {
+            let now = place(index);
+            assert!(now.1 < FIRST << now.0);
+            assert!(last < Some(now));
+            last = Some(now);
+        }
+    }
+}

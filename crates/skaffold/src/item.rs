@@ -1,0 +1,442 @@
+//! Values of a configuration while it is worked on: mostly views of the tree, owned only where something changed.
+//!
+//! An [`Item`] starts as a node of a tree. Upgrades, profiles, patches, defaults and path rewriting open the few maps
+//! and lists they change; everything else stays a reference. A [`View`] reads both alike. It must not know the schema.
+
+use ecow::EcoString;
+use purlin_syntax::tree::{Entries, Items};
+use purlin_syntax::{Kind, Node, Scalar, Span};
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// A value: data, and how it came to be if it is not simply written there.
+#[derive(Clone)]
+pub struct Item<'f> {
+    /// The value itself.
+    pub data: Data<'f>,
+    /// What happened to it, newest first.
+    pub trail: Option<Rc<Trail>>,
+}
+
+/// The value of an [`Item`].
+#[derive(Clone)]
+pub enum Data<'f> {
+    /// As written in a file.
+    Node(Node<'f>),
+    /// Nothing.
+    Null,
+    /// A switch.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Text.
+    Text(EcoString),
+    /// A list.
+    List(Vec<Item<'f>>),
+    /// A map, in order.
+    Map(Vec<Entry<'f>>),
+}
+
+/// One key of an opened map.
+#[derive(Clone)]
+pub struct Entry<'f> {
+    /// The key.
+    pub key: EcoString,
+    /// Where the key was written, if it was.
+    pub written: Option<Node<'f>>,
+    /// The value.
+    pub value: Item<'f>,
+}
+
+/// One step in the life of a value.
+#[derive(Clone, Debug)]
+pub struct Trail {
+    /// What was done.
+    pub step: Step,
+    /// What the step replaced.
+    pub over: Option<Span>,
+    /// Where the step was asked for.
+    pub at: Option<Span>,
+    /// The steps before.
+    pub before: Option<Rc<Trail>>,
+}
+
+/// What can happen to a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Filled in because nothing was written.
+    Default,
+    /// Set by a profile's section.
+    Profile(EcoString),
+    /// Set by a patch of a profile.
+    Patch(EcoString),
+    /// Made by bringing an older document up to date.
+    Upgrade,
+    /// Made absolute, relative to a directory.
+    Path,
+    /// A template that was expanded.
+    Template,
+    /// Joined from a module.
+    Merge(EcoString),
+}
+
+/// What a value is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// Nothing, or an empty node.
+    Null,
+    /// A single value.
+    Scalar,
+    /// A list.
+    List,
+    /// A map.
+    Map,
+    /// Could not be read; already reported.
+    Broken,
+}
+
+/// A read-only look at a value, owned or not.
+#[derive(Clone, Copy)]
+pub enum View<'a, 'f> {
+    /// A node of a tree.
+    Node(Node<'f>),
+    /// An owned value that is not a node.
+    Item(&'a Item<'f>),
+}
+
+impl<'f> Item<'f> {
+    /// The value of a node.
+    pub fn node(node: Node<'f>) -> Self {
+        Data::Node(node).into()
+    }
+
+    /// A text.
+    pub fn text(text: impl Into<EcoString>) -> Self {
+        Data::Text(text.into()).into()
+    }
+
+    /// A list of texts.
+    pub fn texts<T: Into<EcoString>>(texts: impl IntoIterator<Item = T>) -> Self {
+        Data::List(texts.into_iter().map(Item::text).collect()).into()
+    }
+
+    /// A map with one key.
+    pub fn single(key: &str, value: Item<'f>) -> Self {
+        Data::Map(vec![Entry { key: key.into(), written: None, value }]).into()
+    }
+
+    /// An empty map.
+    pub fn empty_map() -> Self {
+        Data::Map(Vec::new()).into()
+    }
+
+    /// A look at it.
+    pub fn view(&self) -> View<'_, 'f> {
+        match &self.data {
+            Data::Node(node) => View::Node(*node),
+            _ => View::Item(self),
+        }
+    }
+
+    /// Remembers a step.
+    pub fn stepped(mut self, step: Step, over: Option<Span>, at: Option<Span>) -> Self {
+        self.trail = Some(Rc::new(Trail { step, over, at, before: self.trail.take() }));
+        self
+    }
+
+    /// Opens it as a map, making one where there is none.
+    pub fn map(&mut self) -> &mut Vec<Entry<'f>> {
+        if !matches!(self.data, Data::Map(_)) {
+            self.data = Data::Map(self.view().owned_entries());
+        }
+        match &mut self.data {
+            Data::Map(entries) => entries,
+            _ => unreachable!("the map was just stored"),
+        }
+    }
+
+    /// Opens it as a list, making one where there is none.
+    pub fn list(&mut self) -> &mut Vec<Item<'f>> {
+        if !matches!(self.data, Data::List(_)) {
+            self.data = Data::List(self.view().items().map(View::to_item).collect());
+        }
+        match &mut self.data {
+            Data::List(items) => items,
+            _ => unreachable!("the list was just stored"),
+        }
+    }
+
+    /// The value under a key, opened for changes; null values count as absent.
+    pub fn get_mut(&mut self, key: &str) -> Option<&mut Item<'f>> {
+        self.view().get(key)?;
+        self.map().iter_mut().find(|entry| entry.key == key).map(|entry| &mut entry.value)
+    }
+
+    /// The value under a key, opened for changes, made empty where there is none.
+    pub fn slot(&mut self, key: &str) -> &mut Item<'f> {
+        let entries = self.map();
+        let at = match entries.iter().position(|entry| entry.key == key) {
+            Some(at) => at,
+            None => {
+                entries.push(Entry { key: key.into(), written: None, value: Data::Null.into() });
+                entries.len() - 1
+            }
+        };
+        &mut entries[at].value
+    }
+
+    /// Sets a key.
+    pub fn set(&mut self, key: &str, value: Item<'f>) {
+        *self.slot(key) = value;
+    }
+
+    /// Takes a key out; null values count as absent but are removed all the same.
+    pub fn take(&mut self, key: &str) -> Option<Item<'f>> {
+        self.view().has(key).then_some(())?;
+        let entries = self.map();
+        let at = entries.iter().position(|entry| entry.key == key)?;
+        let value = entries.remove(at).value;
+        (value.view().form() != Form::Null).then_some(value)
+    }
+
+    /// Renames a key, keeping its place and comments.
+    pub fn rename(&mut self, from: &str, to: &str) {
+        if !self.view().has(from) {
+            return;
+        }
+        if let Some(entry) = self.map().iter_mut().find(|entry| entry.key == from) {
+            entry.key = to.into();
+        }
+    }
+}
+
+impl<'f> From<Data<'f>> for Item<'f> {
+    fn from(data: Data<'f>) -> Self {
+        Item { data, trail: None }
+    }
+}
+
+impl<'a, 'f: 'a> View<'a, 'f> {
+    /// What it is.
+    pub fn form(self) -> Form {
+        match self {
+            View::Node(node) => match node.kind() {
+                Kind::Map => Form::Map,
+                Kind::List => Form::List,
+                Kind::Scalar if node.is_null() => Form::Null,
+                Kind::Scalar => Form::Scalar,
+                Kind::Alias | Kind::Error => Form::Broken,
+            },
+            View::Item(item) => match &item.data {
+                Data::Node(node) => View::Node(*node).form(),
+                Data::Null => Form::Null,
+                Data::Bool(_) | Data::Int(_) | Data::Text(_) => Form::Scalar,
+                Data::List(_) => Form::List,
+                Data::Map(_) => Form::Map,
+            },
+        }
+    }
+
+    /// Whether the key is written, even with nothing under it.
+    pub fn has(self, key: &str) -> bool {
+        self.raw(key).is_some()
+    }
+
+    /// The value under a key; nothing if it is absent or null.
+    pub fn get(self, key: &str) -> Option<View<'a, 'f>> {
+        self.raw(key).filter(|value| value.form() != Form::Null)
+    }
+
+    /// The value under a key, null included.
+    pub fn raw(self, key: &str) -> Option<View<'a, 'f>> {
+        match self {
+            View::Node(node) => node.get(key).map(View::Node),
+            View::Item(item) => match &item.data {
+                Data::Map(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| entry.value.view()),
+                _ => None,
+            },
+        }
+    }
+
+    /// The value at the end of a path of keys.
+    pub fn at(self, path: &[&str]) -> Option<View<'a, 'f>> {
+        path.iter().try_fold(self, |view, key| view.get(key))
+    }
+
+    /// The entries of a map; nothing for anything else.
+    pub fn entries(self) -> Pairs<'a, 'f> {
+        match self {
+            View::Node(node) => Pairs::Node(node.entries()),
+            View::Item(Item { data: Data::Map(entries), .. }) => Pairs::Owned(entries.iter()),
+            View::Item(_) => Pairs::Owned([].iter()),
+        }
+    }
+
+    /// The items of a list; nothing for anything else.
+    pub fn items(self) -> Members<'a, 'f> {
+        match self {
+            View::Node(node) => Members::Node(node.items()),
+            View::Item(Item { data: Data::List(items), .. }) => Members::Owned(items.iter()),
+            View::Item(_) => Members::Owned([].iter()),
+        }
+    }
+
+    /// The text of a scalar, as written; empty for anything else.
+    pub fn text(self) -> Cow<'a, str> {
+        match self {
+            View::Node(node) if node.is_null() => Cow::Borrowed(""),
+            View::Node(node) => Cow::Borrowed(node.text()),
+            View::Item(item) => match &item.data {
+                Data::Text(text) => Cow::Borrowed(text.as_str()),
+                Data::Bool(value) => Cow::Borrowed(if *value { "true" } else { "false" }),
+                Data::Int(value) => Cow::Owned(value.to_string()),
+                Data::Node(node) => Cow::Borrowed(node.text()),
+                _ => Cow::Borrowed(""),
+            },
+        }
+    }
+
+    /// The text under a key; empty if it is not there.
+    pub fn text_of(self, key: &str) -> Cow<'a, str> {
+        self.raw(key).map(View::text).unwrap_or_default()
+    }
+
+    /// The text as an owned string, shared where the tree shares it.
+    pub fn eco(self) -> EcoString {
+        match self {
+            View::Node(node) if node.is_null() => EcoString::new(),
+            View::Node(node) => node.eco_text(),
+            View::Item(Item { data: Data::Text(text), .. }) => text.clone(),
+            View::Item(_) => self.text().into(),
+        }
+    }
+
+    /// The switch it is, if it is one; the spellings of YAML 1.1 count.
+    pub fn bool(self) -> Option<bool> {
+        match self {
+            View::Node(node) => match node.scalar() {
+                Scalar::Bool(value) => Some(value),
+                Scalar::Str => match node.text() {
+                    "y" | "Y" | "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
+                    "n" | "N" | "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
+                    _ => None,
+                },
+                _ => None,
+            },
+            View::Item(Item { data: Data::Bool(value), .. }) => Some(*value),
+            View::Item(_) => None,
+        }
+    }
+
+    /// The whole number it is, if it is one.
+    pub fn int(self) -> Option<i64> {
+        match self {
+            View::Node(node) => match node.scalar() {
+                Scalar::Int(value) => Some(value),
+                Scalar::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => Some(value as i64),
+                _ => None,
+            },
+            View::Item(Item { data: Data::Int(value), .. }) => Some(*value),
+            View::Item(_) => None,
+        }
+    }
+
+    /// Whether it is text in quotes or text by nature, not a number or switch.
+    pub fn is_text(self) -> bool {
+        match self {
+            View::Node(node) => node.as_str().is_some(),
+            View::Item(item) => matches!(item.data, Data::Text(_)),
+        }
+    }
+
+    /// Where it is written, if it is.
+    pub fn span(self) -> Option<Span> {
+        match self {
+            View::Node(node) => Some(node.span()),
+            View::Item(item) => match &item.data {
+                Data::Node(node) => Some(node.span()),
+                Data::Map(entries) => entries.iter().find_map(|entry| entry.written).map(Node::span),
+                Data::List(items) => items.iter().find_map(|item| item.view().span()),
+                _ => item.trail.as_ref().and_then(|trail| trail.at),
+            },
+        }
+    }
+
+    /// An item with the same value.
+    pub fn to_item(self) -> Item<'f> {
+        match self {
+            View::Node(node) => Item::node(node),
+            View::Item(item) => item.clone(),
+        }
+    }
+
+    fn owned_entries(self) -> Vec<Entry<'f>> {
+        match self {
+            View::Node(node) => node
+                .entries()
+                .map(|entry| Entry {
+                    key: entry.key.eco_text(),
+                    written: Some(entry.key),
+                    value: Item::node(entry.value),
+                })
+                .collect(),
+            View::Item(Item { data: Data::Map(entries), .. }) => entries.clone(),
+            View::Item(_) => Vec::new(),
+        }
+    }
+}
+
+/// Iterator over the entries of a map: key, where the key is written, value.
+pub enum Pairs<'a, 'f> {
+    /// Of a node.
+    Node(Entries<'f>),
+    /// Of an owned map.
+    Owned(std::slice::Iter<'a, Entry<'f>>),
+}
+
+/// A key of a map that is read.
+#[derive(Clone, Copy)]
+pub struct Pair<'a, 'f> {
+    /// The key.
+    pub key: &'a str,
+    /// Where the key is written, if it is.
+    pub written: Option<Node<'f>>,
+    /// The value.
+    pub value: View<'a, 'f>,
+}
+
+impl<'a, 'f: 'a> Iterator for Pairs<'a, 'f> {
+    type Item = Pair<'a, 'f>;
+
+    fn next(&mut self) -> Option<Pair<'a, 'f>> {
+        match self {
+            Pairs::Node(entries) => {
+                let entry = entries.next()?;
+                Some(Pair { key: entry.key.text(), written: Some(entry.key), value: View::Node(entry.value) })
+            }
+            Pairs::Owned(entries) => {
+                let entry = entries.next()?;
+                Some(Pair { key: entry.key.as_str(), written: entry.written, value: entry.value.view() })
+            }
+        }
+    }
+}
+
+/// Iterator over the items of a list.
+pub enum Members<'a, 'f> {
+    /// Of a node.
+    Node(Items<'f>),
+    /// Of an owned list.
+    Owned(std::slice::Iter<'a, Item<'f>>),
+}
+
+impl<'a, 'f: 'a> Iterator for Members<'a, 'f> {
+    type Item = View<'a, 'f>;
+
+    fn next(&mut self) -> Option<View<'a, 'f>> {
+        match self {
+            Members::Node(items) => items.next().map(View::Node),
+            Members::Owned(items) => items.next().map(Item::view),
+        }
+    }
+}

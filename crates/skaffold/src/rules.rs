@@ -1,0 +1,77 @@
+//! The rules of this dialect.
+
+use purlin_syntax::Rule;
+
+/// A file that is asked for and not there.
+pub const FILE: Rule = Rule::error("skaffold-file", "A configuration file cannot be found or read.");
+/// A file without a configuration.
+pub const EMPTY: Rule = Rule::error("skaffold-empty", "A file holds no configuration.");
+/// An `apiVersion` that is missing or not known.
+pub const VERSION: Rule = Rule::error("skaffold-version", "The `apiVersion` is missing or not known.");
+/// A key the edition does not have.
+pub const UNKNOWN_KEY: Rule = Rule::error("skaffold-unknown-key", "A section has a key its version does not know.");
+/// A value of the wrong kind.
+pub const WRONG_TYPE: Rule = Rule::error("skaffold-type", "A value is not of the kind its key needs.");
+/// A document that cannot be brought up to date.
+pub const UPGRADE: Rule = Rule::error("skaffold-upgrade", "An older document cannot be brought up to date by itself.");
+/// Something an upgrade could not keep.
+pub const UPGRADE_LOSS: Rule = Rule::warning("skaffold-upgrade-loss", "An upgrade cannot keep everything.");
+/// Two configurations of one name.
+pub const DUPLICATE_NAME: Rule = Rule::error("skaffold-duplicate-name", "Two configurations have the same name.");
+/// A requirement that leads nowhere.
+pub const REQUIRES: Rule = Rule::error("skaffold-requires", "A required configuration cannot be found.");
+/// A name no configuration has.
+pub const UNKNOWN_MODULE: Rule = Rule::error("skaffold-unknown-module", "No configuration has this name.");
+/// A ring of requirements.
+pub const CYCLE: Rule = Rule::error("skaffold-cycle", "Configurations require each other in a ring.");
+/// One configuration with two lists of profiles.
+pub const PROFILE_CONFLICT: Rule =
+    Rule::error("skaffold-profile-conflict", "A configuration is required twice with different profiles.");
+/// A profile nobody defines.
+pub const UNKNOWN_PROFILE: Rule = Rule::error("skaffold-unknown-profile", "No configuration has this profile.");
+/// A profile that cannot be used as written.
+pub const PROFILE: Rule = Rule::error("skaffold-profile", "A profile is not written in a way that works.");
+/// A condition that cannot be read.
+pub const ACTIVATION: Rule = Rule::error("skaffold-activation", "A profile's condition cannot be read.");
+/// A patch that does not apply.
+pub const PATCH: Rule = Rule::error("skaffold-patch", "A patch of a profile does not apply.");
+/// A release graph that does not work out.
+pub const RELEASES: Rule = Rule::error("skaffold-releases", "Helm releases depend on each other in a way that fails.");
+/// An item that is empty where something must stand.
+pub const EMPTY_ITEM: Rule = Rule::error("skaffold-empty-item", "A list has an empty item.");
+/// A template that cannot be expanded.
+pub const TEMPLATE: Rule = Rule::error("skaffold-template", "A template cannot be expanded.");
+/// A value that must be set.
+pub const REQUIRED: Rule = Rule::error("skaffold-required", "A required value is not set.");
+/// Several keys of which only one may be used.
+pub const ONE_OF: Rule = Rule::error("skaffold-one-of", "Only one of several keys may be used.");
+/// A wrong image name.
+pub const IMAGE: Rule = Rule::error("skaffold-image", "The name of an image is wrong.");
+/// Two artifacts with one image.
+pub const DUPLICATE_IMAGE: Rule = Rule::error("skaffold-duplicate-image", "Two artifacts build the same image.");
+/// An artifact that depends on something that is not there, or on itself.
+pub const BUILD_DEPENDENCY: Rule = Rule::error("skaffold-build-dependency", "Artifacts depend on each other wrongly.");
+/// A builder that does not work in its environment.
+pub const BUILDER: Rule = Rule::error("skaffold-builder", "An artifact's builder does not fit the build environment.");
+/// A value outside the allowed ones.
+pub const VALUE: Rule = Rule::error("skaffold-value", "A value is not one of those that work.");
+/// A manifest that is not there.
+pub const MANIFEST: Rule = Rule::error("skaffold-manifest", "A manifest cannot be found or read.");
+/// Two tests or actions of one name.
+pub const DUPLICATE_ACTION: Rule = Rule::error("skaffold-duplicate-action", "Two checks or actions have one name.");
+/// Modules that cannot be merged.
+pub const MERGE_CONFLICT: Rule = Rule::error("skaffold-merge-conflict", "Two modules set one value differently.");
+/// A module of the founding design that is written wrongly.
+pub const MODULE: Rule = Rule::error("skaffold-module", "A module is neither written here nor found elsewhere.");
+/// A remote configuration that cannot be had.
+pub const REMOTE: Rule = Rule::error("skaffold-remote", "A remote configuration cannot be fetched.");
+/// A file outside the project.
+pub const OUTSIDE: Rule = Rule::denied("skaffold-outside", "A required file lies outside the project.");
+
+/// All of them.
+pub const RULES: &[&Rule] = &[
+    &FILE, &EMPTY, &VERSION, &UNKNOWN_KEY, &WRONG_TYPE, &UPGRADE, &UPGRADE_LOSS, &DUPLICATE_NAME, &REQUIRES,
+    &UNKNOWN_MODULE, &CYCLE, &PROFILE_CONFLICT, &UNKNOWN_PROFILE, &PROFILE, &ACTIVATION, &PATCH, &RELEASES,
+    &EMPTY_ITEM, &TEMPLATE, &REQUIRED, &ONE_OF, &IMAGE, &DUPLICATE_IMAGE, &BUILD_DEPENDENCY, &BUILDER, &VALUE,
+    &MANIFEST, &DUPLICATE_ACTION, &MERGE_CONFLICT, &MODULE, &REMOTE, &OUTSIDE,
+];
