@@ -135,7 +135,8 @@ fn nearest(key: &str, entity: &'static Entity, edition: Edition) -> Option<&'sta
 
 /// How many single edits lead from one word to the other, ignoring case.
 pub fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) = (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
+    let (from, to): (Vec<char>, Vec<char>) =
+        (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
     if from.len().abs_diff(to.len()) > 8 || from.len() > 64 {
         return usize::MAX;
     }

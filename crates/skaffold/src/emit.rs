@@ -5,20 +5,23 @@
 
 use crate::editions::LATEST;
 use crate::entities::{Entity, Field, Shape};
-use crate::item::{Data, Entry, Form, Item, Trail, View};
+use crate::item::{Data, Entry, Form, Item, Pair, Trail, View};
+use crate::paths;
+use purlin_syntax::write::Emit;
 use purlin_syntax::{Node, Scalar};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 /// Receives the values of a configuration, in order.
 pub trait Out<'f> {
-    /// A map begins.
-    fn begin_map(&mut self, from: View<'_, 'f>);
+    /// A map of so many keys begins.
+    fn begin_map(&mut self, len: usize, from: View<'_, 'f>);
     /// A key of the map, followed by its value.
     fn key(&mut self, key: &str, written: Option<Node<'f>>);
     /// The map ends.
     fn end_map(&mut self);
-    /// A list begins; each item is one value.
-    fn begin_list(&mut self, from: View<'_, 'f>);
+    /// A list of so many items begins; each item is one value.
+    fn begin_list(&mut self, len: usize, from: View<'_, 'f>);
     /// The list ends.
     fn end_list(&mut self);
     /// A text.
@@ -46,8 +49,7 @@ pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, shape: Shape) -> bool {
             if entity.is_open() {
                 return view.entries().next().is_some();
             }
-            view.entries()
-                .any(|pair| entity.field(pair.key, LATEST).is_some_and(|row| is_set(pair.value, row.shape)))
+            view.entries().any(|pair| entity.field(pair.key, LATEST).is_some_and(|row| is_set(pair.value, row.shape)))
         }
         Shape::OptText | Shape::OptBool | Shape::OptInt | Shape::Any | Shape::Maybe(_) | Shape::OptMany(_) => {
             view.form() != Form::Null
@@ -55,95 +57,140 @@ pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, shape: Shape) -> bool {
     }
 }
 
+/// What happens to texts on their way out.
+#[derive(Clone, Copy, Default)]
+pub struct Finish<'x> {
+    /// Folder that relative paths start from; they stay as they are without one.
+    pub base: Option<&'x str>,
+    /// Expands the templates of fields that may hold one; `None` leaves a text as it is.
+    pub template: Option<&'x dyn Fn(&str) -> Option<String>>,
+}
+
+impl Finish<'_> {
+    /// The text a row's value stands for.
+    pub fn text<'t>(&self, text: Cow<'t, str>, row: &Field) -> Cow<'t, str> {
+        let text = match self.base {
+            Some(base) if row.path => paths::absolute(base, text),
+            _ => text,
+        };
+        match self.template {
+            Some(expand) if row.template && text.contains("{{") => expand(&text).map_or(text, Cow::Owned),
+            _ => text,
+        }
+    }
+}
+
 /// Hands out a section.
-pub fn section<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity, out: &mut impl Out<'f>) {
-    section_without(view, entity, &[], out);
+pub fn section<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity, finish: &Finish, out: &mut impl Out<'f>) {
+    section_without(view, entity, &[], finish, out);
 }
 
 /// Hands out a section, some keys left out.
-pub fn section_without<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity, without: &[&str], out: &mut impl Out<'f>) {
+pub fn section_without<'a, 'f: 'a>(
+    view: View<'a, 'f>,
+    entity: &'static Entity,
+    without: &[&str],
+    finish: &Finish,
+    out: &mut impl Out<'f>,
+) {
     if entity.is_open() {
         return any(view, out);
     }
     if view.form() == Form::Null {
         return out.null(view);
     }
-    out.begin_map(view);
-    for row in entity.fields(LATEST) {
-        if without.contains(&row.key) {
-            continue;
-        }
-        match entry(view, row.key) {
-            Some((written, value)) if is_set(value, row.shape) => {
-                out.key(row.key, written);
-                field(value, row, out);
+    let rows = set_rows(view, entity, without);
+    out.begin_map(rows.len(), view);
+    for (_, row, found) in rows {
+        match found {
+            Some(pair) => {
+                out.key(row.key, pair.written);
+                field(pair.value, row, finish, out);
             }
-            _ if row.always => {
+            None => {
                 out.key(row.key, None);
                 empty(view, row, out);
             }
-            _ => {}
         }
     }
     out.end_map();
 }
 
-fn entry<'a, 'f: 'a>(view: View<'a, 'f>, key: &str) -> Option<(Option<Node<'f>>, View<'a, 'f>)> {
-    match view {
-        View::Node(node) => node.entry(key).map(|entry| (Some(entry.key), View::Node(entry.value))),
-        View::Item(Item { data: Data::Map(entries), .. }) => {
-            entries.iter().find(|entry| entry.key == key).map(|entry| (entry.written, entry.value.view()))
+type SetRow<'a, 'f> = (usize, &'static Field, Option<Pair<'a, 'f>>);
+
+/// The rows of a section that are written out, in the order of the table.
+fn set_rows<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity, without: &[&str]) -> Vec<SetRow<'a, 'f>> {
+    let mut rows: Vec<SetRow<'a, 'f>> = Vec::new();
+    for pair in view.entries() {
+        let known = entity.rows().enumerate().find(|(_, row)| row.key == pair.key && row.is_in(LATEST));
+        if let Some((at, row)) = known
+            && !without.contains(&row.key)
+            && is_set(pair.value, row.shape)
+        {
+            rows.push((at, row, Some(pair)));
         }
-        View::Item(_) => None,
     }
+    for (at, row) in entity.rows().enumerate().filter(|(_, row)| row.always && row.is_in(LATEST)) {
+        if !rows.iter().any(|(known, ..)| *known == at) {
+            rows.push((at, row, None));
+        }
+    }
+    rows.sort_unstable_by_key(|(at, ..)| *at);
+    rows
 }
 
 /// What an always-written key shows when nothing is set.
 fn empty<'f>(from: View<'_, 'f>, row: &Field, out: &mut impl Out<'f>) {
     match row.shape {
         Shape::Texts | Shape::Many(_) => {
-            out.begin_list(from);
+            out.begin_list(0, from);
             out.end_list();
         }
-        Shape::One(entity) => section(Item::empty_map().view(), entity, out),
+        Shape::One(entity) => section(Item::empty_map().view(), entity, &Finish::default(), out),
         _ => out.text("", from),
     }
 }
 
-fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, out: &mut impl Out<'f>) {
+fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut impl Out<'f>) {
+    let text = |view: View<'a, 'f>| finish.text(view.text(), row);
     match row.shape {
-        Shape::Text | Shape::OptText => out.text(&view.text(), view),
+        Shape::Text | Shape::OptText => out.text(&text(view), view),
         Shape::Bool | Shape::OptBool => out.bool(view.bool().unwrap_or_default(), view),
         Shape::Int | Shape::OptInt => out.int(view.int().unwrap_or_default(), view),
         Shape::Port => match view.int() {
             Some(value) if !view.is_text() => out.int(value, view),
             _ => out.text(&view.text(), view),
         },
-        Shape::Texts => list(view, out, |item, out| out.text(&item.text(), item)),
-        Shape::TextMap => map(view, out, |value, out| out.text(&value.text(), value)),
+        Shape::Texts => list(view, out, |item, out| out.text(&text(item), item)),
+        Shape::TextMap => map(view, out, |value, out| out.text(&text(value), value)),
         Shape::OptTextMap => map(view, out, |value, out| match value.form() {
             Form::Null => out.null(value),
-            _ => out.text(&value.text(), value),
+            _ => out.text(&text(value), value),
         }),
         Shape::Flat => {
-            out.begin_map(view);
-            flatten(view, String::new(), out);
+            let mut flat = Vec::new();
+            flatten(view, String::new(), &mut flat);
+            out.begin_map(flat.len(), view);
+            for (key, value) in flat {
+                out.key(&key, None);
+                out.text(&text(value), value);
+            }
             out.end_map();
         }
         Shape::Any => any(view, out),
-        Shape::One(entity) | Shape::Maybe(entity) => section(view, entity, out),
-        Shape::Many(entity) | Shape::OptMany(entity) => list(view, out, |item, out| section(item, entity, out)),
+        Shape::One(entity) | Shape::Maybe(entity) => section(view, entity, finish, out),
+        Shape::Many(entity) | Shape::OptMany(entity) => list(view, out, |item, out| section(item, entity, finish, out)),
     }
 }
 
 fn list<'a, 'f: 'a, O: Out<'f>>(view: View<'a, 'f>, out: &mut O, each: impl Fn(View<'a, 'f>, &mut O)) {
-    out.begin_list(view);
+    out.begin_list(view.items().count(), view);
     view.items().for_each(|item| each(item, out));
     out.end_list();
 }
 
 fn map<'a, 'f: 'a, O: Out<'f>>(view: View<'a, 'f>, out: &mut O, each: impl Fn(View<'a, 'f>, &mut O)) {
-    out.begin_map(view);
+    out.begin_map(view.entries().count(), view);
     for pair in view.entries() {
         out.key(pair.key, pair.written);
         each(pair.value, out);
@@ -152,19 +199,16 @@ fn map<'a, 'f: 'a, O: Out<'f>>(view: View<'a, 'f>, out: &mut O, each: impl Fn(Vi
 }
 
 /// Nested values become dotted keys, items of lists indexed ones.
-fn flatten<'a, 'f: 'a>(view: View<'a, 'f>, prefix: String, out: &mut impl Out<'f>) {
+pub fn flatten<'a, 'f: 'a>(view: View<'a, 'f>, prefix: String, flat: &mut Vec<(String, View<'a, 'f>)>) {
     match view.form() {
         Form::Map => {
             for pair in view.entries() {
                 let key = if prefix.is_empty() { pair.key.to_owned() } else { format!("{prefix}.{}", pair.key) };
-                flatten(pair.value, key, out);
+                flatten(pair.value, key, flat);
             }
         }
-        Form::List => view.items().enumerate().for_each(|(at, item)| flatten(item, format!("{prefix}[{at}]"), out)),
-        _ => {
-            out.key(&prefix, None);
-            out.text(&view.text(), view);
-        }
+        Form::List => view.items().enumerate().for_each(|(at, item)| flatten(item, format!("{prefix}[{at}]"), flat)),
+        _ => flat.push((prefix, view)),
     }
 }
 
@@ -192,6 +236,42 @@ fn scalar<'a, 'f: 'a>(view: View<'a, 'f>, out: &mut impl Out<'f>) {
             Data::Int(value) => out.int(*value, view),
             _ => out.text(&view.text(), view),
         },
+    }
+}
+
+/// Hands what it receives on to a writer, which does not care where values come from.
+pub struct Written<'w, W>(pub &'w mut W);
+
+impl<'f, W: Emit> Out<'f> for Written<'_, W> {
+    fn begin_map(&mut self, len: usize, _: View<'_, 'f>) {
+        self.0.begin_map(len);
+    }
+    fn key(&mut self, key: &str, _: Option<Node<'f>>) {
+        self.0.key(key);
+    }
+    fn end_map(&mut self) {
+        self.0.end_map();
+    }
+    fn begin_list(&mut self, len: usize, _: View<'_, 'f>) {
+        self.0.begin_list(len);
+    }
+    fn end_list(&mut self) {
+        self.0.end_list();
+    }
+    fn text(&mut self, text: &str, _: View<'_, 'f>) {
+        self.0.string(text);
+    }
+    fn bool(&mut self, value: bool, _: View<'_, 'f>) {
+        self.0.bool(value);
+    }
+    fn int(&mut self, value: i64, _: View<'_, 'f>) {
+        self.0.int(value);
+    }
+    fn float(&mut self, value: f64, _: View<'_, 'f>) {
+        self.0.float(value);
+    }
+    fn null(&mut self, _: View<'_, 'f>) {
+        self.0.null();
     }
 }
 
@@ -243,7 +323,7 @@ fn trail(from: View<'_, '_>) -> Option<Rc<Trail>> {
 }
 
 impl<'f> Out<'f> for ItemOut<'f> {
-    fn begin_map(&mut self, from: View<'_, 'f>) {
+    fn begin_map(&mut self, _: usize, from: View<'_, 'f>) {
         let key = self.key.take();
         self.open.push((Item { data: Data::Map(Vec::new()), trail: trail(from) }, key));
     }
@@ -253,7 +333,7 @@ impl<'f> Out<'f> for ItemOut<'f> {
     fn end_map(&mut self) {
         self.close();
     }
-    fn begin_list(&mut self, from: View<'_, 'f>) {
+    fn begin_list(&mut self, _: usize, from: View<'_, 'f>) {
         let key = self.key.take();
         self.open.push((Item { data: Data::List(Vec::new()), trail: trail(from) }, key));
     }
@@ -283,6 +363,6 @@ impl<'f> Out<'f> for ItemOut<'f> {
 /// A section with every value typed and everything empty left out.
 pub fn normalised<'f>(view: View<'_, 'f>, entity: &'static Entity) -> Item<'f> {
     let mut out = ItemOut::default();
-    section(view, entity, &mut out);
+    section(view, entity, &Finish::default(), &mut out);
     out.done.unwrap_or_else(Item::empty_map)
 }

@@ -25,13 +25,23 @@ impl Forest {
         Self::default()
     }
 
-    /// Adds a tree; it can be borrowed for as long as the forest.
+    /// Adds a tree; it can be borrowed for as long as the forest. Nothing only when the forest is full.
     pub fn add(&self, tree: Arc<Tree>) -> Option<&Tree> {
         let index = self.len.get();
         let (chunk, offset) = place(index);
         let slots = self.chunks.get(chunk)?.get_or_init(|| (0..FIRST << chunk).map(|_| OnceLock::new()).collect());
         self.len.set(index + 1);
         Some(slots.get(offset)?.get_or_init(|| tree))
+    }
+
+    /// How many trees there are.
+    pub fn len(&self) -> usize {
+        self.len.get()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 }
 

@@ -312,3 +312,8 @@ pub static KANIKO_CACHE: Entity = Entity {
         field("cacheRunLayers", OptBool, "Cache layers of RUN instructions.").default("true").since(V4BETA12),
     ]],
 };
+
+/// The builders an artifact may use, of which one is used.
+pub fn builders() -> impl Iterator<Item = &'static Field> {
+    BUILDERS.iter().filter(|row| row.is_in(crate::editions::LATEST))
+}

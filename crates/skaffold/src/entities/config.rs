@@ -194,3 +194,8 @@ pub static MODULE_PROFILE: Entity = Entity {
         field("activeProfiles", Texts, "Profiles to switch on in that module."),
     ]],
 };
+
+/// The sections a profile or module may carry: what is built, tested, rendered, deployed and checked.
+pub fn pipeline() -> impl Iterator<Item = &'static Field> {
+    PIPELINE.iter().filter(|row| row.is_in(crate::editions::LATEST))
+}

@@ -1,0 +1,323 @@
+//! Reads files: each one once, whatever the number of references to it, parsed, checked and brought up to date.
+//!
+//! The first phase. It knows files, documents and editions; it must not know profiles or how files hang together.
+
+use crate::check::Check;
+use crate::editions::{Edition, LATEST};
+use crate::entities::config::SKAFFOLD_CONFIG;
+use crate::forest::Forest;
+use crate::item::{Data, Entry, Form, Item, View};
+use crate::{rules, upgrade};
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Source, Span, Tree, sources, yaml};
+use purlin_value::world::FileKind;
+use purlin_value::{Session, WorldError, path};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// How far the founding design's keys are known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// As the tool shipped: `modules` is refused.
+    Shipped,
+    /// As the tool shipped, and the founding design.
+    Native,
+}
+
+/// A file with its documents.
+pub struct File<'f> {
+    /// Number among the files of the run.
+    pub id: usize,
+    /// Full path; `-` for standard input.
+    pub path: EcoString,
+    /// Full path of the folder that relative paths start from.
+    pub folder: EcoString,
+    /// The text.
+    pub source: Arc<Source>,
+    /// Its documents, in order; fewer than written if some could not be read.
+    pub documents: Vec<Document<'f>>,
+}
+
+/// One document of a file, brought up to date.
+pub struct Document<'f> {
+    /// Place among the file's documents.
+    pub index: usize,
+    /// Its name; empty if it has none.
+    pub name: EcoString,
+    /// The edition it is written in.
+    pub edition: Edition,
+    /// The configuration in the newest edition.
+    pub item: Item<'f>,
+    /// Where it starts.
+    pub span: Span,
+    /// The document as written.
+    pub root: Node<'f>,
+}
+
+/// Why a file is not there.
+#[derive(Clone, Debug)]
+pub enum Missing {
+    /// Neither file nor folder.
+    NotFound,
+    /// A folder without a configuration.
+    NoConfiguration,
+    /// The world refused or failed.
+    World(WorldError),
+}
+
+/// Reads files for one run.
+pub struct Loader<'f> {
+    session: &'f Session,
+    forest: &'f Forest,
+    format: Format,
+    /// What standard input holds, for the path `-`.
+    stdin: Option<Arc<[u8]>>,
+    files: RefCell<HashMap<EcoString, Option<Rc<File<'f>>>>>,
+}
+
+impl<'f> Loader<'f> {
+    /// A loader for one run.
+    pub fn new(session: &'f Session, forest: &'f Forest, format: Format, stdin: Option<Arc<[u8]>>) -> Self {
+        Loader { session, forest, format, stdin, files: RefCell::default() }
+    }
+
+    /// The session everything is read in.
+    pub fn session(&self) -> &'f Session {
+        self.session
+    }
+
+    /// Where problems go.
+    pub fn sink(&self) -> &'f Sink {
+        &self.session.sink
+    }
+
+    /// The world's full path of where the user stands.
+    pub fn here(&self) -> String {
+        path::join(self.session.world.root(), self.session.world.here())
+    }
+
+    /// The configuration file a path leads to: itself, or the one in the folder it names.
+    pub fn locate(&self, target: &str) -> Result<EcoString, Missing> {
+        if self.files.borrow().contains_key(target) {
+            return Ok(target.into());
+        }
+        let names_file = target.ends_with(".yaml") || target.ends_with(".yml");
+        if !names_file {
+            // Most requirements name a folder; asking for the file in it at once saves a question.
+            let inside = format!("{target}/skaffold.yaml");
+            if self.files.borrow().contains_key(inside.as_str()) || self.fetch(&inside).is_ok() {
+                return Ok(inside.into());
+            }
+        }
+        match self.session.world.stat(target) {
+            Ok(stat) if stat.kind == FileKind::Folder => {
+                let inside = format!("{target}/skaffold.yaml");
+                if self.files.borrow().contains_key(inside.as_str()) || self.fetch(&inside).is_ok() {
+                    Ok(inside.into())
+                } else {
+                    Err(Missing::NoConfiguration)
+                }
+            }
+            Ok(_) => Ok(target.into()),
+            Err(WorldError::NotFound) => Err(Missing::NotFound),
+            Err(error) => Err(Missing::World(error)),
+        }
+    }
+
+    /// The file at a full path. Problems inside it are reported once, when it is first read.
+    pub fn file(&self, path: &str) -> Result<Option<Rc<File<'f>>>, Missing> {
+        if let Some(known) = self.files.borrow().get(path) {
+            return Ok(known.clone());
+        }
+        self.fetch(path)?;
+        Ok(self.files.borrow().get(path).cloned().flatten())
+    }
+
+    fn fetch(&self, path: &str) -> Result<(), Missing> {
+        let bytes = self.bytes(path)?;
+        let file = self.parse(path, &bytes);
+        self.files.borrow_mut().insert(path.into(), file);
+        Ok(())
+    }
+
+    /// The bytes of a file; `skaffold.yaml` may also be called `skaffold.yml`.
+    fn bytes(&self, path: &str) -> Result<Arc<[u8]>, Missing> {
+        if path == "-" {
+            return self.stdin.clone().ok_or(Missing::NotFound);
+        }
+        match self.session.world.read(path) {
+            Ok(bytes) => Ok(bytes),
+            Err(error) => {
+                let sibling = path.strip_suffix("skaffold.yaml").map(|stem| format!("{stem}skaffold.yml"));
+                match sibling.map(|sibling| self.session.world.read(&sibling)) {
+                    Some(Ok(bytes)) => Ok(bytes),
+                    _ => Err(match error {
+                        WorldError::NotFound => Missing::NotFound,
+                        error => Missing::World(error),
+                    }),
+                }
+            }
+        }
+    }
+
+    fn parse(&self, path: &str, bytes: &[u8]) -> Option<Rc<File<'f>>> {
+        let (text, problem) = sources::decode(bytes);
+        let source = self.session.sources.insert(&self.shown(path), text);
+        if let Some((at, what)) = problem {
+            self.sink().push(sources::encoding_problem(&source, at, what));
+            return None;
+        }
+        let tree = self.session.sources.add(yaml::parse(source.clone(), Flavor::CoreGo, &self.session.limits));
+        self.sink().extend(tree.diagnostics().iter().cloned());
+        if !tree.is_sound() {
+            return None;
+        }
+        let tree = self.forest.add(tree)?;
+        let documents = self.documents(tree)?;
+        let folder: EcoString = if path == "-" { self.here().into() } else { path::parent(path).into() };
+        Some(Rc::new(File { id: self.forest.len(), path: path.into(), folder, source, documents }))
+    }
+
+    /// The path as messages show it: relative to where the user stands.
+    fn shown(&self, path: &str) -> String {
+        let here = self.here();
+        let inside = path.strip_prefix(here.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        inside.unwrap_or(path).to_owned()
+    }
+
+    /// The documents of a tree; nothing if one of them cannot be used.
+    fn documents(&self, tree: &'f Tree) -> Option<Vec<Document<'f>>> {
+        let file = tree.source();
+        if !file.text().contains("apiVersion") {
+            let message = "this file has no `apiVersion`";
+            let hint = format!("start with `apiVersion: {}`", LATEST.api_version());
+            self.sink().push(Diagnostic::at(&rules::VERSION, file.span(0, 0), message).hint(hint));
+            return None;
+        }
+        let mut documents = Vec::new();
+        let mut sound = true;
+        for root in tree.roots().filter(|root| !root.is_null()) {
+            match self.document(root, documents.len()) {
+                Some(document) => documents.push(document),
+                None => sound = false,
+            }
+        }
+        if sound && documents.is_empty() {
+            let message = "this file holds no configuration";
+            let hint = format!("start with `apiVersion: {}`", LATEST.api_version());
+            self.sink().push(Diagnostic::at(&rules::EMPTY, file.span(0, 0), message).hint(hint));
+            return None;
+        }
+        sound.then_some(documents)
+    }
+
+    fn document(&self, root: Node<'f>, index: usize) -> Option<Document<'f>> {
+        let view = View::Node(root);
+        if view.form() != Form::Map {
+            let message = "a configuration must be a map with `apiVersion` and `kind`";
+            self.sink().push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));
+            return None;
+        }
+        let edition = self.edition(root)?;
+        let mut item = self.prepared(root);
+        let check =
+            Check { edition, founding: self.format == Format::Native, sink: self.sink(), fallback: root.span() };
+        let before = self.sink().len();
+        check.section(item.view(), &SKAFFOLD_CONFIG);
+        if self.sink().len() > before {
+            return None;
+        }
+        if edition < LATEST && !upgrade::upgrade(&mut item, edition, LATEST, self.sink(), root.span()) {
+            return None;
+        }
+        let name = item.view().at(&["metadata", "name"]).map(View::eco).unwrap_or_default();
+        Some(Document { index, name, edition, item, span: root.span(), root })
+    }
+
+    fn edition(&self, root: Node<'f>) -> Option<Edition> {
+        let written = root.get("apiVersion");
+        let text = written.map_or("", |node| node.text());
+        if let Some(edition) = Edition::parse(text) {
+            return Some(edition);
+        }
+        let span = written.map_or(root.span(), |node| node.span());
+        let (message, hint) = if written.is_none() {
+            let hint = format!("start with `apiVersion: {}`", LATEST.api_version());
+            ("this document has no `apiVersion` (\"\")".to_owned(), hint)
+        } else {
+            let near = Edition::all().map(Edition::api_version).min_by_key(|known| crate::check::distance(text, known));
+            let hint = match near {
+                Some(near) if crate::check::distance(text, &near) <= 3 => format!("did you mean `{near}`?"),
+                _ => format!("the newest one is `{}`", LATEST.api_version()),
+            };
+            (format!("`{text}` is not a known `apiVersion` of Skaffold"), hint)
+        };
+        self.sink().push(Diagnostic::at(&rules::VERSION, span, message).hint(hint));
+        None
+    }
+
+    /// The document as it is read: keys with a leading dot only hold anchors, and merge keys are applied.
+    fn prepared(&self, root: Node<'f>) -> Item<'f> {
+        let tree = root.tree();
+        let mut item = if tree.symbol("<<").is_some() { merged(root) } else { Item::node(root) };
+        if root.entries().any(|entry| entry.key.text().starts_with('.')) {
+            item.map().retain(|entry| !entry.key.starts_with('.'));
+        }
+        item
+    }
+}
+
+/// A copy of a node in which merge keys are applied. The size is bounded by the tree's own limit on aliases.
+fn merged<'f>(node: Node<'f>) -> Item<'f> {
+    match View::Node(node).form() {
+        Form::Map => {
+            let mut entries: Vec<Entry<'f>> = Vec::new();
+            for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
+                let value = merged(entry.value);
+                entries.push(Entry { key: entry.key.eco_text(), written: Some(entry.key), value });
+            }
+            for entry in node.entries().filter(|entry| entry.key.is_merge_key()) {
+                let bases: Vec<Node<'f>> =
+                    if entry.value.is_list() { entry.value.items().collect() } else { vec![entry.value] };
+                for base in bases {
+                    let Data::Map(inherited) = merged(base).data else { continue };
+                    for candidate in inherited {
+                        if !entries.iter().any(|known| known.key == candidate.key) {
+                            entries.push(candidate);
+                        }
+                    }
+                }
+            }
+            Data::Map(entries).into()
+        }
+        Form::List => Data::List(node.items().map(merged).collect()).into(),
+        _ => Item::node(node),
+    }
+}
+
+/// A problem in the words of the original command line, for paths that lead nowhere.
+pub fn missing(missing: &Missing, path: &str, span: Option<Span>, from: Option<&str>) -> Diagnostic {
+    let mut diagnostic = match (missing, from) {
+        (Missing::NotFound, Some(from)) => {
+            let message = format!("there is no configuration at `{path}`, which `{from}` requires");
+            Diagnostic::nowhere(&rules::REQUIRES, message)
+        }
+        (Missing::NotFound, None) => {
+            Diagnostic::nowhere(&rules::FILE, format!("there is no configuration file `{path}`"))
+                .hint("name another one with `-f`")
+        }
+        (Missing::NoConfiguration, _) => {
+            let message = format!("the folder `{path}` has no `skaffold.yaml` (looked for `{path}/skaffold.yaml`)");
+            Diagnostic::nowhere(&rules::REQUIRES, message)
+        }
+        (Missing::World(WorldError::Denied(hint)), _) => {
+            Diagnostic::nowhere(&rules::OUTSIDE, format!("`{path}` lies outside the project")).hint(hint.clone())
+        }
+        (Missing::World(error), _) => error.diagnostic(path),
+    };
+    diagnostic.span = span;
+    debug_assert!(diagnostic.severity == Severity::Error);
+    diagnostic
+}

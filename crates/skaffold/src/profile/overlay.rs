@@ -1,0 +1,69 @@
+//! Lays a profile's sections over a configuration, field by field as the table says.
+//!
+//! Lists and optional sections are replaced as a whole, other sections are merged key by key, and of a one-of set
+//! only the profile's first member stays. It must not know any particular key.
+
+use crate::editions::LATEST;
+use crate::emit::is_set;
+use crate::entities::config::pipeline;
+use crate::entities::{Entity, Field, Shape};
+use crate::item::{Data, Form, Item, Step, View};
+use ecow::EcoString;
+use purlin_syntax::Span;
+
+/// Lays the sections of a profile over a configuration.
+pub fn overlay<'f>(config: &mut Item<'f>, profile: View<'_, 'f>, name: &EcoString) {
+    for row in pipeline() {
+        if let Some(value) = profile.get(row.key) {
+            field(config, row, value, name);
+        }
+    }
+}
+
+/// Merges a section key by key.
+fn section<'f>(base: &mut Item<'f>, entity: &'static Entity, over: View<'_, 'f>, name: &EcoString) {
+    let mut sets: Vec<&'static str> = Vec::new();
+    for row in entity.fields(LATEST) {
+        let Some(value) = over.get(row.key) else { continue };
+        if row.one_of.is_empty() {
+            field(base, row, value, name);
+        } else if is_set(value, row.shape) && !sets.contains(&row.one_of) {
+            sets.push(row.one_of);
+            choose(base, entity, row, value, name);
+        }
+    }
+}
+
+/// Of a set only one member may be used: the profile's takes the place of whatever was there.
+fn choose<'f>(base: &mut Item<'f>, entity: &'static Entity, row: &Field, value: View<'_, 'f>, name: &EcoString) {
+    let mut over = None;
+    for member in entity.fields(LATEST).filter(|member| member.one_of == row.one_of) {
+        if let Some(old) = base.take(member.key) {
+            over = over.or(old.view().span());
+        }
+    }
+    base.set(row.key, chosen(value, name, over));
+}
+
+fn field<'f>(base: &mut Item<'f>, row: &Field, value: View<'_, 'f>, name: &EcoString) {
+    match row.shape {
+        Shape::One(entity) if !entity.is_open() => {
+            if value.form() == Form::Map {
+                let slot = base.slot(row.key);
+                if slot.view().form() == Form::Null {
+                    slot.data = Data::Map(Vec::new());
+                }
+                section(slot, entity, value, name);
+            }
+        }
+        shape if is_set(value, shape) => {
+            let over = base.view().get(row.key).and_then(View::span);
+            base.set(row.key, chosen(value, name, over));
+        }
+        _ => {}
+    }
+}
+
+fn chosen<'f>(value: View<'_, 'f>, name: &EcoString, over: Option<Span>) -> Item<'f> {
+    value.to_item().stepped(Step::Profile(name.clone()), over, value.span())
+}

@@ -1,0 +1,227 @@
+//! The operations of a profile's patches, as in RFC 6902, on a configuration with its empty values left out.
+//!
+//! Every failure says which operation, which path and why. It must not know the schema.
+
+use crate::item::{Data, Form, Item, Step, View};
+use crate::profile::pointer::{END, Pointer, at, at_mut, child, index};
+use ecow::EcoString;
+use purlin_syntax::Span;
+
+/// Why a patch does not apply.
+pub struct Problem {
+    /// What is wrong.
+    pub message: String,
+    /// What would help.
+    pub hint: Option<String>,
+    /// Where, if not the patch as a whole.
+    pub span: Option<Span>,
+}
+
+type Done = Result<(), Problem>;
+
+/// Applies one patch.
+pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, profile: &EcoString) -> Done {
+    let op = patch.text_of("op");
+    let op = if op.is_empty() { "replace" } else { op.as_ref() };
+    let path = patch.text_of("path");
+    let span = patch.get("path").and_then(View::span);
+    let pointer = Pointer::parse(&path).map_err(|message| problem(format!("`{op}`: {message}"), span))?;
+    let way = Way { op, path: &path, pointer: &pointer, span };
+    let value = patch.raw("value").map(|value| {
+        let from = value.to_item();
+        from.stepped(Step::Patch(profile.clone()), None, patch.span())
+    });
+    match op {
+        "add" => way.add(config, value),
+        "replace" => way.replace(config, value),
+        "remove" => way.remove(config),
+        "test" => way.test(config, value),
+        "copy" | "move" => {
+            let from = patch.text_of("from");
+            way.transfer(config, &from, op == "move", profile, patch.span())
+        }
+        _ => {
+            let hint = "use `add`, `remove`, `replace`, `move`, `copy` or `test`";
+            let message = format!("`{op}` is no operation of a patch (path `{path}`)");
+            Err(Problem { message, hint: Some(hint.to_owned()), span: patch.get("op").and_then(View::span) })
+        }
+    }
+}
+
+fn problem(message: String, span: Option<Span>) -> Problem {
+    Problem { message, hint: None, span }
+}
+
+/// One operation on its way to a place.
+struct Way<'p> {
+    op: &'p str,
+    path: &'p str,
+    pointer: &'p Pointer,
+    span: Option<Span>,
+}
+
+impl Way<'_> {
+    fn fail(&self, why: &str) -> Problem {
+        problem(format!("`{}` of `{}` fails: {why}", self.op, self.path), self.span)
+    }
+
+    fn value<'f>(&self, value: Option<Item<'f>>) -> Result<Item<'f>, Problem> {
+        value.ok_or_else(|| self.fail("it has no `value`"))
+    }
+
+    /// The places the operation works on.
+    fn parents(&self, config: &Item<'_>) -> Result<Vec<Vec<EcoString>>, Problem> {
+        let places = self.pointer.parents(config.view());
+        if !places.is_empty() {
+            return Ok(places);
+        }
+        let existing = self.pointer.existing(config.view());
+        let there = if existing.is_empty() { "nothing of it".to_owned() } else { format!("only `{existing}`") };
+        let mut problem = self.fail(&format!("{there} is there"));
+        problem.hint =
+            Some("values that are empty or filled in by default do not count; add the parent first".to_owned());
+        Err(problem)
+    }
+
+    fn each<'f>(&self, config: &mut Item<'f>, run: impl Fn(&mut Item<'f>, &str) -> Done) -> Done {
+        for place in self.parents(config)? {
+            if let Some(parent) = at_mut(config, &place) {
+                run(parent, self.pointer.last())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add<'f>(&self, config: &mut Item<'f>, value: Option<Item<'f>>) -> Done {
+        let value = self.value(value)?;
+        self.each(config, |parent, last| match parent.view().form() {
+            Form::Map => {
+                parent.set(last, value.clone());
+                Ok(())
+            }
+            Form::List => {
+                let items = parent.list();
+                let place = if last == END { Some(items.len()) } else { index(last) };
+                match place {
+                    Some(place) if place <= items.len() => {
+                        items.insert(place, value.clone());
+                        Ok(())
+                    }
+                    _ => Err(self.fail(&format!("the list has {} items", items.len()))),
+                }
+            }
+            _ => Err(self.fail("its parent is neither a map nor a list")),
+        })
+    }
+
+    fn replace<'f>(&self, config: &mut Item<'f>, value: Option<Item<'f>>) -> Done {
+        let value = self.value(value)?;
+        self.each(config, |parent, last| {
+            let over = match child(parent.view(), last) {
+                Some(old) if old.form() != Form::Null => old.span(),
+                _ => {
+                    let mut problem = self.fail(&format!("`{last}` is not set"));
+                    problem.hint = Some("use `add` for what is not there yet".to_owned());
+                    return Err(problem);
+                }
+            };
+            let mut value = value.clone();
+            if let Some(trail) = &value.trail {
+                let mut trail = (**trail).clone();
+                trail.over = over;
+                value.trail = Some(trail.into());
+            }
+            put(parent, last, value);
+            Ok(())
+        })
+    }
+
+    fn remove(&self, config: &mut Item<'_>) -> Done {
+        self.each(config, |parent, last| {
+            child(parent.view(), last).ok_or_else(|| self.fail(&format!("`{last}` is not there")))?;
+            match parent.view().form() {
+                Form::List => {
+                    if let Some(place) = index(last) {
+                        parent.list().remove(place);
+                    }
+                }
+                _ => parent.map().retain(|entry| entry.key != last),
+            }
+            Ok(())
+        })
+    }
+
+    fn test<'f>(&self, config: &mut Item<'f>, value: Option<Item<'f>>) -> Done {
+        let value = value.unwrap_or_else(|| Data::Null.into());
+        self.each(config, |parent, last| match child(parent.view(), last) {
+            Some(found) if same(found, value.view()) => Ok(()),
+            Some(found) if found.form() == Form::Scalar => {
+                Err(self.fail(&format!("the value is `{}`, not `{}`", found.text(), value.view().text())))
+            }
+            Some(_) => Err(self.fail("the value is another one")),
+            None => Err(self.fail(&format!("`{last}` is not there"))),
+        })
+    }
+
+    fn transfer<'f>(
+        &self,
+        config: &mut Item<'f>,
+        from: &str,
+        take: bool,
+        profile: &EcoString,
+        at_span: Option<Span>,
+    ) -> Done {
+        let source = Pointer::parse(from).map_err(|message| self.fail(&format!("`from`: {message}")))?;
+        let place = source.parents(config.view()).into_iter().next();
+        let found = place.as_ref().and_then(|place| child(at(config.view(), place)?, source.last()));
+        let Some(found) = found else { return Err(self.fail(&format!("`{from}` is not there"))) };
+        let value = found.to_item().stepped(Step::Patch(profile.clone()), None, at_span);
+        if take && let Some(parent) = place.and_then(|place| at_mut(config, &place)) {
+            match parent.view().form() {
+                Form::List => {
+                    if let Some(place) = index(source.last()).filter(|place| *place < parent.list().len()) {
+                        parent.list().remove(place);
+                    }
+                }
+                _ => parent.map().retain(|entry| entry.key != source.last()),
+            }
+        }
+        self.each(config, |parent, last| {
+            if parent.view().form() == Form::List && index(last).is_none() {
+                return Err(self.fail("a list needs a number here"));
+            }
+            if !matches!(parent.view().form(), Form::List | Form::Map) {
+                return Err(self.fail("its parent is neither a map nor a list"));
+            }
+            put(parent, last, value.clone());
+            Ok(())
+        })
+    }
+}
+
+/// Sets a key, or an item of a list, which is extended if need be by one.
+fn put<'f>(parent: &mut Item<'f>, last: &str, value: Item<'f>) {
+    if parent.view().form() != Form::List {
+        return parent.set(last, value);
+    }
+    let items = parent.list();
+    match index(last).and_then(|place| items.get_mut(place)) {
+        Some(slot) => *slot = value,
+        None => items.push(value),
+    }
+}
+
+/// Whether two values mean the same.
+pub fn same(a: View<'_, '_>, b: View<'_, '_>) -> bool {
+    match (a.form(), b.form()) {
+        (Form::Map, Form::Map) => {
+            a.entries().count() == b.entries().count()
+                && a.entries().all(|pair| b.raw(pair.key).is_some_and(|other| same(pair.value, other)))
+        }
+        (Form::List, Form::List) => {
+            a.items().count() == b.items().count() && a.items().zip(b.items()).all(|(x, y)| same(x, y))
+        }
+        (Form::Scalar, Form::Scalar) => a.text() == b.text(),
+        (x, y) => x == y,
+    }
+}

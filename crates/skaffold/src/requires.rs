@@ -1,0 +1,102 @@
+//! Reads what a configuration requires: where it is, which names, with which profiles.
+//!
+//! Works on a configuration with its profiles applied. It must not follow anything.
+
+use crate::item::View;
+use ecow::EcoString;
+use purlin_syntax::Span;
+
+/// One requirement.
+#[derive(Clone, Debug)]
+pub struct Edge {
+    /// Where the required file is.
+    pub place: Place,
+    /// Names wanted of it; all if empty.
+    pub names: Vec<EcoString>,
+    /// Profiles it switches on there.
+    pub profiles: Vec<EcoString>,
+    /// Where it is written.
+    pub span: Option<Span>,
+}
+
+/// Where a required file is.
+#[derive(Clone, Debug)]
+pub enum Place {
+    /// In the same file.
+    Same,
+    /// At a path.
+    Path(EcoString),
+    /// In a git repository.
+    Git(Git),
+    /// Somewhere that cannot be reached.
+    Unsupported(&'static str),
+}
+
+/// A git repository and what is wanted of it.
+#[derive(Clone, Debug, Default)]
+pub struct Git {
+    /// Address.
+    pub repo: EcoString,
+    /// Path inside it.
+    pub path: EcoString,
+    /// Branch, tag or commit; empty for the default branch.
+    pub revision: EcoString,
+    /// Whether a copy is brought up to date.
+    pub sync: Option<bool>,
+}
+
+/// All requirements of a configuration whose active profiles are known.
+pub fn read(config: View<'_, '_>, active: &[EcoString]) -> Vec<Edge> {
+    config.get("requires").into_iter().flat_map(View::items).map(|item| edge(item, active)).collect()
+}
+
+fn edge(item: View<'_, '_>, active: &[EcoString]) -> Edge {
+    let (mut names, mut profiles, mut place, mut git) = (Vec::new(), Vec::new(), Place::Same, None);
+    let mut elsewhere = None;
+    // One pass over the keys: there may be very many requirements.
+    for pair in item.entries() {
+        match pair.key {
+            "configs" => names = pair.value.items().map(View::eco).collect(),
+            "activeProfiles" => profiles = activated(pair.value, active),
+            "path" if !pair.value.text().is_empty() => place = Place::Path(pair.value.eco()),
+            "git" if pair.value.form() == crate::item::Form::Map => git = Some(self::git(pair.value)),
+            "googleCloudStorage" if pair.value.form() == crate::item::Form::Map => {
+                elsewhere = Some("googleCloudStorage");
+            }
+            "googleCloudBuildRepoV2" if pair.value.form() == crate::item::Form::Map => {
+                elsewhere = elsewhere.or(Some("googleCloudBuildRepoV2"));
+            }
+            _ => {}
+        }
+    }
+    let place = match (elsewhere, git) {
+        (Some(kind), _) => Place::Unsupported(kind),
+        (None, Some(git)) => Place::Git(git),
+        (None, None) => place,
+    };
+    Edge { place, names, profiles, span: item.span() }
+}
+
+/// The profiles an edge switches on, given the active ones of the requiring configuration.
+fn activated(list: View<'_, '_>, active: &[EcoString]) -> Vec<EcoString> {
+    let mut found: Vec<EcoString> = Vec::new();
+    for item in list.items() {
+        let by = item.get("activatedBy");
+        let always = by.is_none_or(|by| by.items().next().is_none());
+        let applies = always
+            || by.into_iter().flat_map(View::items).any(|name| active.iter().any(|known| *known == *name.text()));
+        if applies && let Some(name) = item.raw("name") {
+            found.push(name.eco());
+        }
+    }
+    found
+}
+
+fn git(item: View<'_, '_>) -> Git {
+    Git {
+        repo: item.raw("repo").map(View::eco).unwrap_or_default(),
+        path: item.raw("path").map(View::eco).unwrap_or_default(),
+        revision: item.raw("ref").map(View::eco).unwrap_or_default(),
+        sync: item.get("sync").and_then(View::bool),
+    }
+}

@@ -1,0 +1,587 @@
+//! Follows requirements from the root file and collects the configurations a run is about, in order.
+//!
+//! Post-order: what is required comes first, documents of a file in their order. Every file is read once and every
+//! (document, profiles) is worked out once, however many edges lead there. An explicit stack, so that a chain may be
+//! as long as it likes. It must not know what configurations contain besides `requires` and `profiles`.
+
+use crate::defaults::{self, Surround};
+use crate::item::{Item, View};
+use crate::load::{File, Format, Loader, Missing, missing};
+use crate::profile::activation::Surroundings;
+use crate::profile::{self, Profiles};
+use crate::requires::{Edge, Place};
+use crate::{remote, rules};
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Severity, Span};
+use purlin_value::path;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+/// Which folder relative paths of a configuration start from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bases {
+    /// Paths stay as they are written.
+    None,
+    /// Only required files' paths become absolute, from their own folder.
+    Dependencies,
+    /// All paths become absolute; those of the root file start where the user stands.
+    All,
+}
+
+/// What the user asked for.
+pub struct Wanted {
+    /// The root file, as given.
+    pub file: String,
+    /// Profiles, in order; `-name` switches one off.
+    pub profiles: Vec<String>,
+    /// Configurations; all if empty.
+    pub modules: Vec<String>,
+    /// Whether profiles may switch themselves on.
+    pub auto_activation: bool,
+    /// Whether asked-for profiles reach required configurations.
+    pub propagate: bool,
+    /// Whether defaults are filled in.
+    pub defaults: bool,
+    /// How paths become absolute.
+    pub bases: Bases,
+    /// Whether `--kube-context` was given.
+    pub context_given: bool,
+    /// Namespace of the current kube-context.
+    pub namespace: String,
+    /// The user's home folder.
+    pub home: String,
+    /// How copies of remote repositories are kept up to date.
+    pub sync: remote::Sync,
+    /// Which keys are known, and how strictly names are taken.
+    pub format: Format,
+}
+
+/// A configuration of the result.
+pub struct Config<'f> {
+    /// The file it is in.
+    pub file: Rc<File<'f>>,
+    /// Its place among the file's documents.
+    pub index: usize,
+    /// Its name as written, before profiles.
+    pub name: EcoString,
+    /// The configuration with its profiles and defaults.
+    pub item: Item<'f>,
+    /// Folder that relative paths start from; `None` if they stay as written.
+    pub base: Option<EcoString>,
+    /// Its active profiles, in order.
+    pub profiles: Vec<EcoString>,
+    /// Whether it was reached through another file.
+    pub is_dependency: bool,
+    /// Whether it comes from a remote repository.
+    pub is_remote: bool,
+    /// What it requires: file and place of each document.
+    pub requires: Vec<(usize, usize)>,
+    /// Where it starts.
+    pub span: Span,
+}
+
+impl Config<'_> {
+    /// The name, or a description where there is none.
+    pub fn label(&self) -> String {
+        if self.name.is_empty() { format!("index {}", self.index) } else { self.name.to_string() }
+    }
+}
+
+/// One visit of a document; visits point back to the one that led there.
+struct Visit {
+    profiles: Vec<EcoString>,
+    from: Option<usize>,
+    edge: Option<Span>,
+    open: bool,
+}
+
+type Key = (usize, usize, bool);
+
+enum Frame<'f> {
+    File(FileFrame<'f>),
+    Config(Box<ConfigFrame<'f>>),
+}
+
+struct FileFrame<'f> {
+    file: Rc<File<'f>>,
+    /// Names wanted of this file; all if empty.
+    names: Vec<EcoString>,
+    /// Profiles asked for.
+    asked: Rc<[EcoString]>,
+    required: bool,
+    dependency: bool,
+    remote: bool,
+    next: usize,
+    /// The visit that asked, and where.
+    from: Option<usize>,
+    edge: Option<Span>,
+}
+
+struct ConfigFrame<'f> {
+    config: Config<'f>,
+    required: bool,
+    visit: usize,
+    edges: std::vec::IntoIter<Edge>,
+}
+
+/// The walk of one run.
+pub struct Walk<'w, 'f> {
+    loader: &'w Loader<'f>,
+    wanted: &'w Wanted,
+    around: &'w Surroundings,
+    visits: Vec<Visit>,
+    seen: HashMap<Key, usize>,
+    surveys: HashMap<(usize, usize), Option<Rc<Profiles>>>,
+    names: HashMap<EcoString, EcoString>,
+    entered: HashSet<usize>,
+    profile_names: HashSet<EcoString>,
+    result: Vec<Config<'f>>,
+}
+
+impl<'w, 'f> Walk<'w, 'f> {
+    /// A walk that has not started.
+    pub fn new(loader: &'w Loader<'f>, wanted: &'w Wanted, around: &'w Surroundings) -> Self {
+        Walk {
+            loader,
+            wanted,
+            around,
+            visits: Vec::new(),
+            seen: HashMap::new(),
+            surveys: HashMap::new(),
+            names: HashMap::new(),
+            entered: HashSet::new(),
+            profile_names: HashSet::new(),
+            result: Vec::new(),
+        }
+    }
+
+    /// All configurations, in order. Problems are reported; what could be resolved is there all the same.
+    pub fn run(mut self) -> Vec<Config<'f>> {
+        let Some(root) = self.root() else { return Vec::new() };
+        let asked: Rc<[EcoString]> = self.wanted.profiles.iter().map(EcoString::from).collect();
+        let mut stack = vec![Frame::File(FileFrame {
+            file: root,
+            names: Vec::new(),
+            asked,
+            required: false,
+            dependency: false,
+            remote: false,
+            next: 0,
+            from: None,
+            edge: None,
+        })];
+        while let Some(frame) = stack.last_mut() {
+            let next = match frame {
+                Frame::File(file) => self.next_document(file),
+                Frame::Config(config) => self.next_edge(config),
+            };
+            match next {
+                Next::Enter(frame) => stack.push(frame),
+                Next::Skip => {}
+                Next::Done => {
+                    if let Some(Frame::Config(frame)) = stack.pop() {
+                        self.finish(*frame);
+                    }
+                }
+            }
+        }
+        self.check_names();
+        self.result
+    }
+
+    fn root(&self) -> Option<Rc<File<'f>>> {
+        let given = self.wanted.file.as_str();
+        let full = if given == "-" { given.to_owned() } else { path::join(&self.loader.here(), given) };
+        match self.loader.file(&full) {
+            Ok(file) => file,
+            Err(reason) => {
+                self.loader.sink().push(missing(&reason, given, None, None));
+                None
+            }
+        }
+    }
+
+    /// Moves on to the next document of a file.
+    fn next_document(&mut self, frame: &mut FileFrame<'f>) -> Next<'f> {
+        if frame.next == 0 && !self.enter(&frame.file) {
+            return Next::Done;
+        }
+        if frame.next >= frame.file.documents.len() {
+            return Next::Done;
+        }
+        let index = frame.next;
+        frame.next += 1;
+        self.visit(frame, index)
+    }
+
+    /// What is checked once per file: names are unique, in the file and in the run.
+    fn enter(&mut self, file: &Rc<File<'f>>) -> bool {
+        if !self.entered.insert(file.id) {
+            return true;
+        }
+        let mut sound = true;
+        let mut here: HashMap<&EcoString, Span> = HashMap::new();
+        for document in &file.documents {
+            for profile in document.item.view().get("profiles").into_iter().flat_map(View::items) {
+                self.profile_names.insert(profile.text_of("name").as_ref().into());
+            }
+            if document.name.is_empty() {
+                continue;
+            }
+            let name = &document.name;
+            let span = document.item.view().at(&["metadata", "name"]).and_then(View::span).unwrap_or(document.span);
+            if let Some(first) = here.insert(name, span) {
+                let message = format!("two configurations named `{name}` stand in `{}`", file.path);
+                let diagnostic = Diagnostic::at(&rules::DUPLICATE_NAME, span, message);
+                self.loader.sink().push(diagnostic.label(first, "the first one is here"));
+                sound = false;
+            }
+            match self.names.get(name) {
+                Some(other) if *other != file.path => {
+                    let message =
+                        format!("`{name}` is the name of a configuration in `{other}` and in `{}`", file.path);
+                    let hint = "names must be unique over all files of a run";
+                    self.loader.sink().push(Diagnostic::at(&rules::DUPLICATE_NAME, span, message).hint(hint));
+                    sound = false;
+                }
+                _ => {
+                    self.names.insert(name.clone(), file.path.clone());
+                }
+            }
+        }
+        sound
+    }
+
+    fn visit(&mut self, frame: &FileFrame<'f>, index: usize) -> Next<'f> {
+        let Some(document) = frame.file.documents.get(index) else { return Next::Skip };
+        if !frame.names.is_empty() && !frame.names.contains(&document.name) {
+            return Next::Skip;
+        }
+        let modules = &self.wanted.modules;
+        let required =
+            frame.required || modules.is_empty() || modules.iter().any(|wanted| *wanted == document.name.as_str());
+        let Some(profiles) = self.survey(&frame.file, index) else { return Next::Skip };
+        let active = profiles.active(frame.asked.iter().map(EcoString::as_str));
+        let key = (frame.file.id, index, required);
+        if let Some(&visit) = self.seen.get(&key) {
+            self.revisit(visit, &active, frame, index);
+            return Next::Skip;
+        }
+        let visit = self.visits.len();
+        let mut sorted = active.clone();
+        sorted.sort_unstable();
+        self.visits.push(Visit { profiles: sorted, from: frame.from, edge: frame.edge, open: true });
+        self.seen.insert(key, visit);
+        match self.configure(frame, index, &profiles, active) {
+            Some((config, edges)) => {
+                Next::Enter(Frame::Config(Box::new(ConfigFrame { config, required, visit, edges: edges.into_iter() })))
+            }
+            None => Next::Skip,
+        }
+    }
+
+    fn survey(&mut self, file: &Rc<File<'f>>, index: usize) -> Option<Rc<Profiles>> {
+        if let Some(known) = self.surveys.get(&(file.id, index)) {
+            return known.clone();
+        }
+        let document = file.documents.get(index)?;
+        let sink = self.loader.sink();
+        let found = profile::survey(document.item.view(), self.around, self.wanted.auto_activation, sink).map(Rc::new);
+        self.surveys.insert((file.id, index), found.clone());
+        found
+    }
+
+    /// A document that was here before must be asked for with the same profiles.
+    fn revisit(&mut self, visit: usize, active: &[EcoString], frame: &FileFrame<'f>, index: usize) {
+        let Some(first) = self.visits.get(visit) else { return };
+        let mut sorted = active.to_vec();
+        sorted.sort_unstable();
+        let (name, path) = (label(&frame.file, index), &frame.file.path);
+        if sorted != first.profiles {
+            let span = frame.edge.or_else(|| frame.file.documents.get(index).map(|document| document.span));
+            let message = format!(
+                "`{name}` in `{path}` is required with profiles [{}] here, and with [{}] before",
+                sorted.join(", "),
+                first.profiles.join(", ")
+            );
+            let mut diagnostic = Diagnostic::nowhere(&rules::PROFILE_CONFLICT, message);
+            diagnostic.span = span;
+            for (edge, text) in self.chain(Some(visit)) {
+                diagnostic = diagnostic.label(edge, format!("first: {text}"));
+            }
+            for (edge, text) in self.chain(frame.from) {
+                diagnostic = diagnostic.through(edge, text);
+            }
+            let hint = "one configuration has one list of profiles per run; make the `activeProfiles` agree";
+            self.loader.sink().push(diagnostic.hint(hint));
+        } else if first.open {
+            self.report_ring(visit, frame, &name);
+        }
+    }
+
+    /// A requirement that leads back to where it comes from.
+    fn report_ring(&self, visit: usize, frame: &FileFrame<'f>, name: &str) {
+        let mut way: Vec<(Span, String)> = Vec::new();
+        let mut at = frame.from;
+        while let Some(current) = at {
+            if current == visit {
+                break;
+            }
+            let Some(step) = self.visits.get(current) else { break };
+            if let Some(edge) = step.edge {
+                way.push((edge, "required here".to_owned()));
+            }
+            at = step.from;
+        }
+        let message = format!("`{name}` requires itself in the end");
+        let mut diagnostic = Diagnostic::nowhere(&rules::CYCLE, message);
+        diagnostic.span = frame.edge;
+        for (span, text) in way.into_iter().take(50) {
+            diagnostic = diagnostic.through(span, text);
+        }
+        self.push_lenient(diagnostic.hint("remove one of the requirements"));
+    }
+
+    /// Problems the original passes over in silence: errors in native commands, warnings for it.
+    fn push_lenient(&self, mut diagnostic: Diagnostic) {
+        if self.wanted.format == Format::Shipped {
+            diagnostic.severity = Severity::Warning;
+        }
+        self.loader.sink().push(diagnostic);
+    }
+
+    fn chain(&self, visit: Option<usize>) -> Vec<(Span, String)> {
+        let mut found = Vec::new();
+        let mut at = visit;
+        while let Some(step) = at.and_then(|at| self.visits.get(at)) {
+            if let Some(edge) = step.edge {
+                found.push((edge, "required here".to_owned()));
+            }
+            if found.len() >= 50 {
+                break;
+            }
+            at = step.from;
+        }
+        found
+    }
+
+    /// Applies profiles and defaults to a fresh copy of a document and reads what it requires.
+    fn configure(
+        &mut self,
+        frame: &FileFrame<'f>,
+        index: usize,
+        profiles: &Profiles,
+        active: Vec<EcoString>,
+    ) -> Option<(Config<'f>, Vec<Edge>)> {
+        let document = frame.file.documents.get(index)?;
+        let sink = self.loader.sink();
+        let mut item = document.item.clone();
+        let founding = self.wanted.format == Format::Native;
+        if !profile::apply(&mut item, &active, sink, document.span, founding) {
+            return None;
+        }
+        if !self.context_agrees(&item, profiles, document.span) {
+            return None;
+        }
+        if self.wanted.defaults {
+            let (namespace, home) = (&self.wanted.namespace, &self.wanted.home);
+            let around = Surround { namespace, home, sink, fallback: document.span };
+            if !defaults::fill(&mut item, &around) {
+                return None;
+            }
+        }
+        let edges = crate::requires::read(item.view(), &active);
+        let base = match self.wanted.bases {
+            Bases::None => None,
+            Bases::Dependencies => frame.dependency.then(|| frame.file.folder.clone()),
+            Bases::All if frame.dependency => Some(frame.file.folder.clone()),
+            Bases::All => Some(self.loader.here().into()),
+        };
+        let config = Config {
+            file: frame.file.clone(),
+            index,
+            name: document.name.clone(),
+            item,
+            base,
+            profiles: active,
+            is_dependency: frame.dependency,
+            is_remote: frame.remote,
+            requires: Vec::new(),
+            span: document.span,
+        };
+        Some((config, edges))
+    }
+
+    /// A profile that the kube-context switched on must not change the kube-context.
+    fn context_agrees(&self, item: &Item<'f>, profiles: &Profiles, fallback: Span) -> bool {
+        if profiles.by_context.is_empty() || self.wanted.context_given {
+            return true;
+        }
+        let Some(wanted) = item.view().at(&["deploy", "kubeContext"]) else { return true };
+        let (effective, current) = (wanted.text(), &self.around.kube_context);
+        if effective.is_empty() || effective == current.as_str() {
+            return true;
+        }
+        let names: Vec<String> = profiles.by_context.iter().map(|name| format!("`{name}`")).collect();
+        let message = format!(
+            "profiles {} are active because the kube-context is `{current}`, but the effective kube-context is `{effective}`",
+            names.join(", ")
+        );
+        let hint = "revise the profiles' `activation`, or `deploy.kubeContext`";
+        let span = wanted.span().unwrap_or(fallback);
+        self.loader.sink().push(Diagnostic::at(&rules::PROFILE, span, message).hint(hint));
+        false
+    }
+
+    /// Follows the next requirement of a configuration.
+    fn next_edge(&mut self, frame: &mut ConfigFrame<'f>) -> Next<'f> {
+        let Some(edge) = frame.edges.next() else { return Next::Done };
+        let config = &mut frame.config;
+        let Some((file, is_remote)) = self.target(config, &edge) else { return Next::Skip };
+        for document in &file.documents {
+            if edge.names.is_empty() || edge.names.contains(&document.name) {
+                config.requires.push((file.id, document.index));
+            }
+        }
+        self.check_edge(&file, &edge);
+        let dependency = config.is_dependency || !Rc::ptr_eq(&file, &config.file);
+        let remote = config.is_remote || is_remote;
+        let mut asked = edge.profiles;
+        if self.wanted.propagate {
+            for name in &self.wanted.profiles {
+                if !asked.iter().any(|known| known == name.as_str()) {
+                    asked.push(name.into());
+                }
+            }
+        }
+        Next::Enter(Frame::File(FileFrame {
+            file,
+            names: edge.names,
+            asked: asked.into(),
+            required: frame.required,
+            dependency,
+            remote,
+            next: 0,
+            from: Some(frame.visit),
+            edge: edge.span,
+        }))
+    }
+
+    /// The file a requirement leads to.
+    fn target(&self, config: &Config<'f>, edge: &Edge) -> Option<(Rc<File<'f>>, bool)> {
+        let (target, is_remote) = match &edge.place {
+            Place::Same => return Some((config.file.clone(), false)),
+            Place::Path(written) => (path::join(&config.file.folder, written), false),
+            Place::Git(git) => (remote::fetch(self.loader, git, self.wanted.sync, edge.span)?, true),
+            Place::Unsupported(kind) => {
+                let message = format!("configurations cannot be required from `{kind}` yet");
+                let mut diagnostic = Diagnostic::nowhere(&rules::REMOTE, message);
+                diagnostic.span = edge.span;
+                self.loader.sink().push(diagnostic.hint("copy it into the repository, or use `git`"));
+                return None;
+            }
+        };
+        let found = self.loader.locate(&target).and_then(|path| self.loader.file(&path));
+        match found {
+            Ok(file) => file.map(|file| (file, is_remote)),
+            Err(reason) => {
+                let reason = match reason {
+                    Missing::NoConfiguration => Missing::NoConfiguration,
+                    other => other,
+                };
+                self.loader.sink().push(missing(&reason, &target, edge.span, Some(&config.file.path)));
+                None
+            }
+        }
+    }
+
+    /// Names that lead nowhere.
+    fn check_edge(&self, file: &Rc<File<'f>>, edge: &Edge) {
+        let known = |name: &EcoString| file.documents.iter().any(|document| document.name == *name);
+        for name in edge.names.iter().filter(|name| !known(name)) {
+            let message = format!("`{}` has no configuration named `{name}`", file.path);
+            let names = file.documents.iter().map(|document| document.name.as_str());
+            let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
+            diagnostic.span = edge.span;
+            self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
+        }
+        for name in &edge.profiles {
+            let has = |profile: View<'_, '_>| profile.text_of("name") == name.as_str();
+            let in_file = file
+                .documents
+                .iter()
+                .any(|document| document.item.view().get("profiles").into_iter().flat_map(View::items).any(has));
+            if !in_file {
+                let message = format!("`{}` has no profile named `{name}`", file.path);
+                let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
+                diagnostic.span = edge.span;
+                self.push_lenient(diagnostic);
+            }
+        }
+    }
+
+    fn finish(&mut self, frame: ConfigFrame<'f>) {
+        if let Some(visit) = self.visits.get_mut(frame.visit) {
+            visit.open = false;
+        }
+        if frame.required {
+            self.result.push(frame.config);
+        }
+    }
+
+    /// Names the user gave that nothing has.
+    fn check_names(&self) {
+        let sink = self.loader.sink();
+        if sink.has_errors() {
+            return;
+        }
+        let modules = &self.wanted.modules;
+        if self.result.is_empty() {
+            let message = if modules.is_empty() {
+                "no configuration was found".to_owned()
+            } else {
+                format!("no configuration matches [{}]", modules.join(" "))
+            };
+            let names = self.names.keys().map(EcoString::as_str);
+            let hint = modules.first().and_then(|name| did_you_mean(name, names));
+            sink.push(Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message).maybe_hint(hint));
+            return;
+        }
+        for name in modules.iter().filter(|name| !self.names.contains_key(name.as_str())) {
+            let names = self.names.keys().map(EcoString::as_str);
+            let message = format!("no configuration is named `{name}`");
+            let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
+            self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
+        }
+        for written in &self.wanted.profiles {
+            let name = written.strip_prefix('-').unwrap_or(written);
+            if !self.profile_names.contains(name) {
+                let names = self.profile_names.iter().map(EcoString::as_str);
+                let message = format!("no configuration has a profile `{written}`");
+                let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
+                sink.push(diagnostic.maybe_hint(did_you_mean(name, names)));
+            }
+        }
+    }
+}
+
+enum Next<'f> {
+    Enter(Frame<'f>),
+    Skip,
+    Done,
+}
+
+fn label(file: &File<'_>, index: usize) -> String {
+    match file.documents.get(index) {
+        Some(document) if !document.name.is_empty() => document.name.to_string(),
+        _ => format!("index {index}"),
+    }
+}
+
+/// A hint towards the nearest of the known names.
+pub fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+    let nearest = known.map(|known| (crate::check::distance(name, known), known)).min();
+    nearest
+        .filter(|(d, n)| *d <= 2.max(name.len() / 4) && !n.is_empty())
+        .map(|(_, near)| format!("did you mean `{near}`?"))
+}
