@@ -4,7 +4,7 @@
 //! know other configurations.
 
 use crate::editions::LATEST;
-use crate::emit::is_set;
+use crate::emit::{is_set, port};
 use crate::entities::{Entity, Field, Shape, artifact, build, deploy, run};
 use crate::item::{Data, Form, Item, Step, View};
 use crate::rules;
@@ -246,7 +246,7 @@ fn port_forward(config: &mut Item<'_>, around: &Surround) -> bool {
         }
         constants(item, &run::PORT_FORWARD_RESOURCE);
         let view = item.view();
-        let port = view.get("port").filter(|port| !port.is_text()).and_then(View::int);
+        let port = view.get("port").and_then(port);
         if let Some(port) = port
             && view.raw("localPort").and_then(View::int).unwrap_or(0) == 0
         {

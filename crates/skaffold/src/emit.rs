@@ -157,9 +157,9 @@ fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut
         Shape::Text | Shape::OptText => out.text(&text(view), view),
         Shape::Bool | Shape::OptBool => out.bool(view.bool().unwrap_or_default(), view),
         Shape::Int | Shape::OptInt => out.int(view.int().unwrap_or_default(), view),
-        Shape::Port => match view.int() {
-            Some(value) if !view.is_text() => out.int(value, view),
-            _ => out.text(&view.text(), view),
+        Shape::Port => match port(view) {
+            Some(value) => out.int(value, view),
+            None => out.text(&view.text(), view),
         },
         Shape::Texts => list(view, out, |item, out| out.text(&text(item), item)),
         Shape::TextMap => map(view, out, |value, out| out.text(&text(value), value)),
@@ -181,6 +181,11 @@ fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut
         Shape::One(entity) | Shape::Maybe(entity) => section(view, entity, finish, out),
         Shape::Many(entity) | Shape::OptMany(entity) => list(view, out, |item, out| section(item, entity, finish, out)),
     }
+}
+
+/// The number of a port, if it is given by number; quotes do not make it a name.
+pub fn port(view: View<'_, '_>) -> Option<i64> {
+    view.int().or_else(|| view.text().parse().ok())
 }
 
 fn list<'a, 'f: 'a, O: Out<'f>>(view: View<'a, 'f>, out: &mut O, each: impl Fn(View<'a, 'f>, &mut O)) {
@@ -208,6 +213,8 @@ pub fn flatten<'a, 'f: 'a>(view: View<'a, 'f>, prefix: String, flat: &mut Vec<(S
             }
         }
         Form::List => view.items().enumerate().for_each(|(at, item)| flatten(item, format!("{prefix}[{at}]"), flat)),
+        // Nothing written means nothing set.
+        Form::Null => {}
         _ => flat.push((prefix, view)),
     }
 }
