@@ -85,11 +85,17 @@ pub struct Ran {
 
 /// Runs `purlin ARGS` in process.
 pub fn purlin(args: &[String], cwd: &Path, env: &[(String, String)]) -> Ran {
+    purlin_reading(args, cwd, env, &[])
+}
+
+/// Runs `purlin ARGS` in process with something on standard input.
+pub fn purlin_reading(args: &[String], cwd: &Path, env: &[(String, String)], mut stdin: &[u8]) -> Ran {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let code = purlin_cli::run(purlin_cli::Invocation {
         args: args.to_vec(),
         cwd: cwd.to_owned(),
         env: env.iter().cloned().collect(),
+        stdin: Some(&mut stdin),
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal: false,

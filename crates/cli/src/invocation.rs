@@ -1,7 +1,7 @@
 //! One run of the program: arguments, surroundings and streams, all handed in, so that tests call it in process.
 
 use std::collections::BTreeMap;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::PathBuf;
 
 /// Everything a run needs from outside.
@@ -12,6 +12,8 @@ pub struct Invocation<'io> {
     pub cwd: PathBuf,
     /// The environment.
     pub env: BTreeMap<String, String>,
+    /// What is read where a command asks for standard input; the process's own if `None`.
+    pub stdin: Option<&'io mut (dyn Read + Send)>,
     /// Data.
     pub stdout: &'io mut (dyn Write + Send),
     /// Everything else.

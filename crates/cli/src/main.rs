@@ -14,6 +14,7 @@ fn main() {
         args: std::env::args_os().skip(1).map(text).collect(),
         cwd: std::env::current_dir().unwrap_or_else(|_| ".".into()),
         env: std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect(),
+        stdin: None,
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal,

@@ -3,7 +3,7 @@
 //! What "set" means follows the format: empty texts, zeros and empty lists are left out unless their row says
 //! otherwise. This is where loose notations become typed values. It must not know what receives them.
 
-use crate::editions::LATEST;
+use crate::editions::{Edition, LATEST};
 use crate::entities::{Entity, Field, Shape};
 use crate::item::{Data, Entry, Form, Item, Pair, Trail, View};
 use crate::paths;
@@ -58,12 +58,20 @@ pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, shape: Shape) -> bool {
 }
 
 /// What happens to texts on their way out.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub struct Finish<'x> {
+    /// Edition whose rows are written.
+    pub edition: Edition,
     /// Folder that relative paths start from; they stay as they are without one.
     pub base: Option<&'x str>,
     /// Expands the templates of fields that may hold one; `None` leaves a text as it is.
     pub template: Option<&'x dyn Fn(&str) -> Option<String>>,
+}
+
+impl Default for Finish<'_> {
+    fn default() -> Self {
+        Finish { edition: LATEST, base: None, template: None }
+    }
 }
 
 impl Finish<'_> {
@@ -99,7 +107,7 @@ pub fn section_without<'a, 'f: 'a>(
     if view.form() == Form::Null {
         return out.null(view);
     }
-    let rows = set_rows(view, entity, without);
+    let rows = set_rows(view, entity, without, finish.edition);
     out.begin_map(rows.len(), view);
     for (_, row, found) in rows {
         match found {
@@ -119,10 +127,15 @@ pub fn section_without<'a, 'f: 'a>(
 type SetRow<'a, 'f> = (usize, &'static Field, Option<Pair<'a, 'f>>);
 
 /// The rows of a section that are written out, in the order of the table.
-fn set_rows<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity, without: &[&str]) -> Vec<SetRow<'a, 'f>> {
+fn set_rows<'a, 'f: 'a>(
+    view: View<'a, 'f>,
+    entity: &'static Entity,
+    without: &[&str],
+    edition: Edition,
+) -> Vec<SetRow<'a, 'f>> {
     let mut rows: Vec<SetRow<'a, 'f>> = Vec::new();
     for pair in view.entries() {
-        let known = entity.rows().enumerate().find(|(_, row)| row.key == pair.key && row.is_in(LATEST));
+        let known = entity.rows().enumerate().find(|(_, row)| row.key == pair.key && row.is_in(edition));
         if let Some((at, row)) = known
             && !without.contains(&row.key)
             && is_set(pair.value, row.shape)
@@ -130,7 +143,7 @@ fn set_rows<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity, without: &[
             rows.push((at, row, Some(pair)));
         }
     }
-    for (at, row) in entity.rows().enumerate().filter(|(_, row)| row.always && row.is_in(LATEST)) {
+    for (at, row) in entity.rows().enumerate().filter(|(_, row)| row.always && row.is_in(edition)) {
         if !rows.iter().any(|(known, ..)| *known == at) {
             rows.push((at, row, None));
         }

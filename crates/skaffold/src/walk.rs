@@ -6,7 +6,7 @@
 
 use crate::defaults::{self, Surround};
 use crate::item::{Item, View};
-use crate::load::{File, Format, Loader, Missing, missing};
+use crate::load::{File, Format, Loader, missing};
 use crate::profile::activation::Surroundings;
 use crate::profile::{self, Profiles};
 use crate::requires::{Edge, Place};
@@ -78,6 +78,8 @@ pub struct Config<'f> {
     pub requires: Vec<(usize, usize)>,
     /// Where it starts.
     pub span: Span,
+    /// Full path of where the user stands.
+    pub here: Rc<str>,
 }
 
 impl Config<'_> {
@@ -136,6 +138,7 @@ pub struct Walk<'w, 'f> {
     entered: HashSet<usize>,
     profile_names: HashSet<EcoString>,
     result: Vec<Config<'f>>,
+    here: Rc<str>,
 }
 
 impl<'w, 'f> Walk<'w, 'f> {
@@ -152,6 +155,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             entered: HashSet::new(),
             profile_names: HashSet::new(),
             result: Vec::new(),
+            here: loader.here().into(),
         }
     }
 
@@ -395,7 +399,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             Bases::None => None,
             Bases::Dependencies => frame.dependency.then(|| frame.file.folder.clone()),
             Bases::All if frame.dependency => Some(frame.file.folder.clone()),
-            Bases::All => Some(self.loader.here().into()),
+            Bases::All => Some(EcoString::from(&*self.here)),
         };
         let config = Config {
             file: frame.file.clone(),
@@ -408,6 +412,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             is_remote: frame.remote,
             requires: Vec::new(),
             span: document.span,
+            here: self.here.clone(),
         };
         Some((config, edges))
     }
@@ -485,10 +490,6 @@ impl<'w, 'f> Walk<'w, 'f> {
         match found {
             Ok(file) => file.map(|file| (file, is_remote)),
             Err(reason) => {
-                let reason = match reason {
-                    Missing::NoConfiguration => Missing::NoConfiguration,
-                    other => other,
-                };
                 self.loader.sink().push(missing(&reason, &target, edge.span, Some(&config.file.path)));
                 None
             }
@@ -584,4 +585,23 @@ pub fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Opt
     nearest
         .filter(|(d, n)| *d <= 2.max(name.len() / 4) && !n.is_empty())
         .map(|(_, near)| format!("did you mean `{near}`?"))
+}
+
+/// The documents of a file as they are written, for checks that look at one file alone.
+pub fn as_written<'f>(file: &Rc<File<'f>>, here: &str) -> Vec<Config<'f>> {
+    let here: Rc<str> = here.into();
+    let config = |document: &crate::load::Document<'f>| Config {
+        file: file.clone(),
+        index: document.index,
+        name: document.name.clone(),
+        item: document.item.clone(),
+        base: None,
+        profiles: Vec::new(),
+        is_dependency: false,
+        is_remote: false,
+        requires: Vec::new(),
+        span: document.span,
+        here: here.clone(),
+    };
+    file.documents.iter().map(config).collect()
 }

@@ -1,0 +1,271 @@
+//! `diagnose`, `render`, `fix`, `schema`.
+
+use super::{Look, Opened, flags::Flags, open, usage};
+use crate::disk::write_atomically;
+use crate::invocation::{Exit, Invocation};
+use purlin_skaffold::editions::{Edition, LATEST};
+use purlin_skaffold::emit::{Finish, Written, section_without};
+use purlin_skaffold::entities::config::SKAFFOLD_CONFIG;
+use purlin_skaffold::fix::{self, Fixed};
+use purlin_skaffold::render::{self, Settings};
+use purlin_skaffold::validate::{Scope, validate};
+use purlin_skaffold::walk::{Bases, Config};
+use purlin_skaffold::{image, json_schema, remote::Sync, rules, template};
+use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter, Emit, YamlWriter};
+use purlin_syntax::Diagnostic;
+use purlin_value::emit::to_yaml;
+use purlin_value::{Secrets, Session};
+use std::cell::RefCell;
+
+/// `diagnose`: the configurations with everything filled in.
+pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let look = Look {
+        command: "diagnose",
+        bases: Bases::All,
+        defaults: true,
+        auto_activation: true,
+        sync: Sync::Missing,
+    };
+    let opened = match open(invocation, flags, &look) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    opened.with_configs(invocation, |invocation, session, configs| {
+        let text = if flags.switch("enable-templating", false) {
+            let env = invocation.env.clone();
+            let lookup = move |name: &str| env.get(name).cloned();
+            let failed = RefCell::new(None);
+            let expand = |text: &str| match template::expand(text, &|text| template::names(text, &lookup)) {
+                Ok(expanded) => Some(expanded),
+                Err(why) => {
+                    failed.borrow_mut().get_or_insert(why);
+                    None
+                }
+            };
+            let text = documents(&configs, Some(&expand));
+            if let Some(why) = failed.into_inner() {
+                session.sink.push(Diagnostic::nowhere(&rules::TEMPLATE, why));
+            }
+            text
+        } else {
+            documents(&configs, None)
+        };
+        match opened.report(invocation) {
+            Exit::Ok => output(invocation, flags, &text),
+            exit => exit,
+        }
+    })
+}
+
+fn documents(configs: &[Config<'_>], template: Option<&dyn Fn(&str) -> Option<String>>) -> String {
+    let mut text = String::new();
+    for config in configs {
+        if !text.is_empty() {
+            text.push_str("---\n");
+        }
+        let finish = Finish { edition: LATEST, base: config.base.as_deref(), template };
+        let mut writer = YamlWriter::new();
+        let left_out = ["requires", "profiles"];
+        section_without(config.item.view(), &SKAFFOLD_CONFIG, &left_out, &finish, &mut Written(&mut writer));
+        text.push_str(&writer.finish().unwrap_or_default());
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Writes data to `--output`, or to standard output.
+fn output(invocation: &mut Invocation<'_>, flags: &Flags, text: &str) -> Exit {
+    let written = match flags.text("output") {
+        Some(file) => write_atomically(&invocation.cwd.join(file), text.as_bytes()),
+        None => invocation.stdout.write_all(text.as_bytes()),
+    };
+    match written {
+        Ok(()) => Exit::Ok,
+        Err(error) => {
+            let _ = writeln!(invocation.stderr, "error: cannot write: {error}");
+            Exit::Io
+        }
+    }
+}
+
+/// `render`: the manifests of all configurations.
+pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let look = Look {
+        command: "render",
+        bases: Bases::Dependencies,
+        defaults: true,
+        auto_activation: true,
+        sync: Sync::Always,
+    };
+    let opened = match open(invocation, flags, &look) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    opened.with_configs(invocation, |invocation, session, configs| {
+        if !validate(&configs, Scope::Manifests, session.world.as_ref(), &session.sink) {
+            return opened.report(invocation);
+        }
+        let settings = match settings(invocation, flags, session) {
+            Ok(settings) => settings,
+            Err(message) => return usage(invocation, &message),
+        };
+        let manifests = render::render(session, &configs, &settings);
+        let mut text = String::new();
+        for manifest in &manifests {
+            if !text.is_empty() {
+                text.push_str("---\n");
+            }
+            text.push_str(&to_yaml(&manifest.value, Secrets::Hide).unwrap_or_default());
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+        }
+        match opened.report(invocation) {
+            Exit::Ok => output(invocation, flags, &text),
+            exit => exit,
+        }
+    })
+}
+
+/// Which images and labels go into manifests.
+fn settings(invocation: &Invocation<'_>, flags: &Flags, session: &Session) -> Result<Settings, String> {
+    let mut built: Vec<(String, String)> = Vec::new();
+    if let Some(file) = flags.text("build-artifacts") {
+        let path = invocation.cwd.join(file);
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("cannot read `{file}`: {error}"))?;
+        built.extend(render::built(&text, session).ok_or_else(|| format!("`{file}` lists no `builds`"))?);
+    }
+    for given in flags.list("images") {
+        let (name, tag) = match given.split_once('=') {
+            Some((name, tag)) => (name.to_owned(), tag.to_owned()),
+            None => {
+                let parts = image::parse(&given).map_err(|why| format!("`--images {given}`: {why}"))?;
+                (parts.name, given)
+            }
+        };
+        let tag = flags.text("default-repo").map_or_else(|| tag.clone(), |registry| image::in_registry(&tag, registry));
+        built.push((name, tag));
+    }
+    let label = |text: &String| {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        (name.to_owned(), value.to_owned())
+    };
+    Ok(Settings { images: built.into_iter().collect(), labels: flags.list("label").iter().map(label).collect() })
+}
+
+/// `fix`: the file in the newest version.
+pub fn fix(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let look =
+        Look { command: "fix", bases: Bases::None, defaults: false, auto_activation: false, sync: Sync::Missing };
+    let opened = match open(invocation, flags, &look) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let wanted = flags.text("version").map_or_else(|| LATEST.api_version(), str::to_owned);
+    let Some(to) = Edition::parse(&wanted) else {
+        return usage(invocation, &format!("`{wanted}` is not a known `apiVersion` of Skaffold"));
+    };
+    fix_file(invocation, flags, &opened, to)
+}
+
+fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to: Edition) -> Exit {
+    let forest = purlin_skaffold::forest::Forest::new();
+    let session = &opened.session;
+    let loader =
+        purlin_skaffold::load::Loader::new(session, &forest, opened.wanted.format, opened.stdin.clone());
+    let given = opened.wanted.file.clone();
+    let full = if given == "-" { given.clone() } else { purlin_value::path::join(&loader.here(), &given) };
+    let file = match loader.file(&full) {
+        Ok(Some(file)) => file,
+        Ok(None) => return opened.report(invocation),
+        Err(reason) => {
+            session.sink.push(purlin_skaffold::load::missing(&reason, &given, None, None));
+            return opened.report(invocation);
+        }
+    };
+    let Some(tree) = file.documents.first().map(|document| document.root.tree()) else {
+        return opened.report(invocation);
+    };
+    let fixed = fix::fix(tree, to, &session.sink);
+    if let Some(Fixed::Text(_)) = &fixed
+        && to == LATEST
+    {
+        let here = loader.here();
+        let configs = purlin_skaffold::walk::as_written(&file, &here);
+        validate(&configs, Scope::Configuration, session.world.as_ref(), &session.sink);
+    }
+    match (opened.report(invocation), fixed) {
+        (Exit::Ok, Some(Fixed::Already)) => {
+            let text = format!("config is already version {}\n", to.api_version());
+            output(invocation, &Flags::default(), &text)
+        }
+        (Exit::Ok, Some(Fixed::Text(text))) if flags.switch("overwrite", false) && given != "-" => {
+            overwrite(invocation, &given, file.source.text(), &text)
+        }
+        (Exit::Ok, Some(Fixed::Text(text))) => output(invocation, flags, &text),
+        (Exit::Ok, None) => Exit::Invalid,
+        (exit, _) => exit,
+    }
+}
+
+/// Replaces the file and keeps the old one beside it.
+fn overwrite(invocation: &mut Invocation<'_>, given: &str, old: &str, new: &str) -> Exit {
+    let path = invocation.cwd.join(given);
+    let kept = invocation.cwd.join(format!("{given}.v2"));
+    let written = write_atomically(&kept, old.as_bytes()).and_then(|()| write_atomically(&path, new.as_bytes()));
+    match written {
+        Ok(()) => {
+            let _ = writeln!(
+                invocation.stdout,
+                "New config at version {} generated and written to {given} (old one kept in {given}.v2)",
+                LATEST.api_version()
+            );
+            Exit::Ok
+        }
+        Err(error) => {
+            let _ = writeln!(invocation.stderr, "error: cannot write `{given}`: {error}");
+            Exit::Io
+        }
+    }
+}
+
+/// `schema list` and `schema get`.
+pub fn schema(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let text = match flags.word(1) {
+        "list" if flags.text("output") == Some("json") => {
+            let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
+            writer.begin_map(1);
+            writer.key("versions");
+            writer.begin_list(Edition::all().count());
+            Edition::all().for_each(|edition| writer.string(&edition.api_version()));
+            writer.end_list();
+            writer.end_map();
+            format!("{}\n", writer.finish().unwrap_or_default())
+        }
+        "list" => Edition::all().map(|edition| format!("{}\n", edition.api_version())).collect(),
+        "get" => {
+            let wanted = flags.word(2);
+            let name = if wanted.contains('/') { wanted.to_owned() } else { format!("skaffold/{wanted}") };
+            match Edition::parse(&name) {
+                Some(edition) => json_schema::write(edition),
+                None => return usage(invocation, &format!("schema {wanted:?} not found")),
+            }
+        }
+        other => return usage(invocation, &format!("`schema {other}` is not known; try `list` or `get VERSION`")),
+    };
+    match invocation.stdout.write_all(text.as_bytes()) {
+        Ok(()) => Exit::Ok,
+        Err(_) => Exit::Io,
+    }
+}
+
+/// `version`: which Skaffold is stood for.
+pub fn version(invocation: &mut Invocation<'_>) -> Exit {
+    let text = format!("v2.24.0 (purlin {})\n", env!("CARGO_PKG_VERSION"));
+    match invocation.stdout.write_all(text.as_bytes()) {
+        Ok(()) => Exit::Ok,
+        Err(_) => Exit::Io,
+    }
+}

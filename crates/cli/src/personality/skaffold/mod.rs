@@ -1,0 +1,145 @@
+//! `purlin skaffold`: the commands of Skaffold that need no cluster, with its own arguments.
+
+mod commands;
+mod flags;
+mod inspect;
+mod surroundings;
+
+use crate::disk::Permissions;
+use crate::invocation::{Exit, Invocation};
+use crate::project::{Setup, open_session};
+use crate::report::{Style, report};
+use flags::Flags;
+use purlin_skaffold::forest::Forest;
+use purlin_skaffold::load::{Format, Loader};
+use purlin_skaffold::profile::activation::Surroundings;
+use purlin_skaffold::remote::Sync;
+use purlin_skaffold::walk::{Bases, Config, Walk, Wanted};
+use purlin_value::Session;
+use std::io::Read;
+use std::sync::Arc;
+use surroundings::Cluster;
+
+/// Runs `purlin skaffold ARGS`.
+pub fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    surroundings::load_env_file(invocation);
+    let is_setting = |name: &str| inspect::is_setting(args, name);
+    let flags = match Flags::read(args, &invocation.env, &is_setting) {
+        Ok(flags) => flags,
+        Err(message) => return usage(invocation, &message),
+    };
+    match flags.word(0) {
+        "diagnose" => commands::diagnose(invocation, &flags),
+        "render" => commands::render(invocation, &flags),
+        "fix" => commands::fix(invocation, &flags),
+        "schema" => commands::schema(invocation, &flags),
+        "inspect" => inspect::run(invocation, &flags),
+        "version" => commands::version(invocation),
+        "" => usage(invocation, "name a command: diagnose, inspect, render, fix, schema"),
+        other => {
+            let message = format!("`{other}` is not a command Purlin has of Skaffold's");
+            usage(invocation, &format!("{message}; try diagnose, inspect, render, fix or schema"))
+        }
+    }
+}
+
+fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: {message}");
+    Exit::Invalid
+}
+
+/// How a command looks at configurations.
+struct Look {
+    command: &'static str,
+    bases: Bases,
+    defaults: bool,
+    auto_activation: bool,
+    sync: Sync,
+}
+
+/// A session and what is wanted of it.
+struct Opened {
+    session: Session,
+    wanted: Wanted,
+    cluster: Cluster,
+    stdin: Option<Arc<[u8]>>,
+    command: &'static str,
+}
+
+fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<Opened, Exit> {
+    let mut setup = Setup::of(".");
+    setup.permissions = Permissions {
+        paths: flags.list("allow-path").into_iter().map(Into::into).collect(),
+        hosts: flags.list("allow-net"),
+        exec: flags.switch("allow-exec", false),
+        write: false,
+        offline: flags.text("sync-remote-cache") == Some("never"),
+    };
+    let (session, _) = open_session(invocation, &setup)?;
+    let cluster = surroundings::cluster(invocation, flags.text("kube-context"), flags.text("kubeconfig"));
+    let file = flags.text("filename").unwrap_or("skaffold.yaml").to_owned();
+    let stdin = (file == "-").then(|| standard_input(invocation));
+    let sync = match flags.text("sync-remote-cache") {
+        Some("always") => Sync::Always,
+        Some("never") => Sync::Never,
+        Some("missing") => Sync::Missing,
+        _ => look.sync,
+    };
+    let wanted = Wanted {
+        file,
+        profiles: flags.list("profile"),
+        modules: flags.list("module"),
+        auto_activation: look.auto_activation && flags.switch("profile-auto-activation", true),
+        propagate: flags.switch("propagate-profiles", true),
+        defaults: look.defaults,
+        bases: look.bases,
+        context_given: flags.text("kube-context").is_some(),
+        namespace: cluster.namespace.clone(),
+        home: invocation.env.get("HOME").cloned().unwrap_or_default(),
+        sync,
+        format: Format::Shipped,
+    };
+    Ok(Opened { session, wanted, cluster, stdin, command: look.command })
+}
+
+fn standard_input(invocation: &mut Invocation<'_>) -> Arc<[u8]> {
+    let mut bytes = Vec::new();
+    match invocation.stdin.as_mut() {
+        Some(stdin) => {
+            let _ = stdin.read_to_end(&mut bytes);
+        }
+        None => {
+            let _ = std::io::stdin().read_to_end(&mut bytes);
+        }
+    }
+    bytes.into()
+}
+
+impl Opened {
+    /// Resolves everything and hands the configurations on; problems are printed first and end the command.
+    fn with_configs(
+        &self,
+        invocation: &mut Invocation<'_>,
+        work: impl FnOnce(&mut Invocation<'_>, &Session, Vec<Config<'_>>) -> Exit,
+    ) -> Exit {
+        let forest = Forest::new();
+        let loader = Loader::new(&self.session, &forest, self.wanted.format, self.stdin.clone());
+        let env = invocation.env.clone();
+        let lookup = Box::new(move |name: &str| env.get(name).cloned());
+        let around = Surroundings::new(self.command, &self.cluster.context, lookup);
+        let configs = Walk::new(&loader, &self.wanted, &around).run();
+        if self.session.sink.has_errors() {
+            return self.report(invocation);
+        }
+        work(invocation, &self.session, configs)
+    }
+
+    /// Prints what was found and says how the command ends.
+    fn report(&self, invocation: &mut Invocation<'_>) -> Exit {
+        match report(invocation, &self.session, Style::default()) {
+            // The original knows one code for everything that is wrong with a configuration.
+            Exit::Io => Exit::Invalid,
+            exit => exit,
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! All artifacts of all configurations as one graph, by the name of their image.
+//!
+//! Says what requires what, finds rings, and gives the order of building. It must not know builders.
+
+use crate::item::View;
+use crate::rules;
+use crate::walk::Config;
+use purlin_syntax::{Diagnostic, Sink, Span};
+use std::collections::HashMap;
+
+/// One artifact.
+pub struct Artifact<'a, 'f> {
+    /// The configuration it belongs to.
+    pub config: usize,
+    /// Its section.
+    pub view: View<'a, 'f>,
+    /// Name of the image.
+    pub image: String,
+    /// What it is built from.
+    pub requires: Vec<Requirement>,
+}
+
+/// An image another one is built from.
+#[derive(Clone, Debug)]
+pub struct Requirement {
+    /// Name of the image.
+    pub image: String,
+    /// What the builder calls it.
+    pub alias: String,
+    /// Where it is written.
+    pub span: Option<Span>,
+}
+
+impl Artifact<'_, '_> {
+    /// Where the image is named.
+    pub fn span(&self) -> Option<Span> {
+        self.view.get("image").and_then(View::span).or(self.view.span())
+    }
+}
+
+/// All artifacts, in the order of the configurations.
+pub fn collect<'a, 'f>(configs: &'a [Config<'f>]) -> Vec<Artifact<'a, 'f>> {
+    let mut found = Vec::new();
+    for (config, owner) in configs.iter().enumerate() {
+        let list = owner.item.view().at(&["build", "artifacts"]);
+        for view in list.into_iter().flat_map(View::items) {
+            let requires = view.get("requires").into_iter().flat_map(View::items).map(|item| {
+                let image = item.text_of("image").into_owned();
+                let alias = item.get("alias").map_or_else(|| image.clone(), |alias| alias.text().into_owned());
+                Requirement { image, alias, span: item.span() }
+            });
+            found.push(Artifact {
+                config,
+                view,
+                image: view.text_of("image").into_owned(),
+                requires: requires.collect(),
+            });
+        }
+    }
+    found
+}
+
+/// Checks that requirements lead to artifacts and form no ring. Says only the first thing that is wrong, since the
+/// rest tends to follow from it.
+pub fn check(artifacts: &[Artifact<'_, '_>], sink: &Sink, fallback: Span) -> bool {
+    let known = by_image(artifacts);
+    for artifact in artifacts {
+        for needed in artifact.requires.iter().filter(|needed| !known.contains_key(needed.image.as_str())) {
+            let message =
+                format!("artifact `{}` requires `{}`, which no artifact builds", artifact.image, needed.image);
+            let hint = crate::walk::did_you_mean(&needed.image, known.keys().copied())
+                .unwrap_or_else(|| "require or select the configuration that builds it".to_owned());
+            let span = needed.span.unwrap_or(fallback);
+            sink.push(Diagnostic::at(&rules::BUILD_DEPENDENCY, span, message).hint(hint));
+            return false;
+        }
+    }
+    match order(artifacts) {
+        Ok(_) => true,
+        Err(ring) => {
+            let names: Vec<String> =
+                ring.iter().filter_map(|at| artifacts.get(*at)).map(|a| format!("`{}`", a.image)).collect();
+            let span = ring.first().and_then(|at| artifacts.get(*at)).and_then(Artifact::span);
+            let message = format!("artifacts require each other in a ring: {}", names.join(" → "));
+            sink.push(Diagnostic::at(&rules::BUILD_DEPENDENCY, span.unwrap_or(fallback), message));
+            false
+        }
+    }
+}
+
+fn by_image<'a>(artifacts: &'a [Artifact<'_, '_>]) -> HashMap<&'a str, usize> {
+    artifacts.iter().enumerate().rev().map(|(at, artifact)| (artifact.image.as_str(), at)).collect()
+}
+
+/// The order of building: what is required comes first, otherwise the order of the list. A ring is returned as the
+/// places of its members, the first one repeated at the end.
+pub fn order(artifacts: &[Artifact<'_, '_>]) -> Result<Vec<usize>, Vec<usize>> {
+    let known = by_image(artifacts);
+    let needs = |at: usize| -> Vec<usize> {
+        let requires = artifacts.get(at).map(|artifact| artifact.requires.as_slice()).unwrap_or_default();
+        requires.iter().filter_map(|needed| known.get(needed.image.as_str()).copied()).collect()
+    };
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        Open,
+        Done,
+    }
+    let mut marks = vec![Mark::New; artifacts.len()];
+    let mut sorted = Vec::new();
+    for start in 0..artifacts.len() {
+        if marks.get(start) != Some(&Mark::New) {
+            continue;
+        }
+        let mut stack: Vec<(usize, std::vec::IntoIter<usize>)> = vec![(start, needs(start).into_iter())];
+        if let Some(mark) = marks.get_mut(start) {
+            *mark = Mark::Open;
+        }
+        while let Some((at, rest)) = stack.last_mut() {
+            let at = *at;
+            match rest.next() {
+                None => {
+                    if let Some(mark) = marks.get_mut(at) {
+                        *mark = Mark::Done;
+                    }
+                    sorted.push(at);
+                    stack.pop();
+                }
+                Some(next) => match marks.get(next).copied() {
+                    Some(Mark::New) => {
+                        if let Some(mark) = marks.get_mut(next) {
+                            *mark = Mark::Open;
+                        }
+                        stack.push((next, needs(next).into_iter()));
+                    }
+                    Some(Mark::Open) => {
+                        let mut ring: Vec<usize> =
+                            stack.iter().map(|(at, _)| *at).skip_while(|at| *at != next).collect();
+                        ring.push(next);
+                        return Err(ring);
+                    }
+                    _ => {}
+                },
+            }
+        }
+    }
+    Ok(sorted)
+}

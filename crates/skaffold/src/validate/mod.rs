@@ -1,0 +1,83 @@
+//! Everything that must hold before a configuration is used: each problem once, at its own place.
+//!
+//! Runs on configurations with profiles and defaults. Structure comes from the table; the other rules each have a
+//! function. It must not change anything.
+
+mod build;
+mod run;
+mod structure;
+
+use crate::entities::config::SKAFFOLD_CONFIG;
+use crate::walk::Config;
+use crate::{artifacts, glob};
+use purlin_syntax::{Diagnostic, Rule, Sink, Span};
+use purlin_value::World;
+
+/// Which rules apply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// What can be said of the configuration itself.
+    Configuration,
+    /// Also that the manifests it names are there.
+    Manifests,
+}
+
+/// A check of one configuration.
+struct Check<'a, 'f> {
+    config: &'a Config<'f>,
+    sink: &'a Sink,
+}
+
+impl Check<'_, '_> {
+    fn report(&self, rule: &'static Rule, span: Option<Span>, message: String) {
+        self.push(Diagnostic::at(rule, span.unwrap_or(self.config.span), message));
+    }
+
+    /// Says which module a problem belongs to where the file holds several.
+    fn push(&self, diagnostic: Diagnostic) {
+        let name = &self.config.name;
+        let several = self.config.file.documents.len() > 1;
+        let hint = (several && !name.is_empty()).then(|| format!("in module `{name}`"));
+        self.sink.push(diagnostic.maybe_hint(hint));
+    }
+}
+
+/// Checks all configurations. True if nothing is wrong.
+pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &Sink) -> bool {
+    let before = sink.len();
+    for config in configs {
+        let check = Check { config, sink };
+        structure::section(&check, config.item.view(), &SKAFFOLD_CONFIG);
+        build::check(&check);
+        run::check(&check);
+        if scope == Scope::Manifests && !config.is_remote {
+            manifests(&check, world);
+        }
+    }
+    let all = artifacts::collect(configs);
+    build::unique_images(configs, &all, sink);
+    run::unique_names(configs, sink);
+    if let Some(first) = configs.first() {
+        artifacts::check(&all, sink, first.span);
+    }
+    sink.len() == before
+}
+
+/// Each pattern of raw manifests must match something.
+fn manifests(check: &Check<'_, '_>, world: &dyn World) {
+    let list = check.config.item.view().at(&["manifests", "rawYaml"]);
+    let patterns: Vec<_> = list.into_iter().flat_map(crate::item::View::items).collect();
+    if patterns.len() == 1 && patterns.iter().all(|pattern| pattern.text() == crate::render::DEFAULT_MANIFESTS) {
+        return;
+    }
+    for pattern in patterns {
+        let text = pattern.text();
+        if crate::paths::is_address(&text) || text.contains("{{") {
+            continue;
+        }
+        if glob::expand(world, &crate::render::from_file(check.config, &text)).is_empty() {
+            let message = format!("no manifest is found at `{text}`");
+            check.report(&crate::rules::MANIFEST, pattern.span(), message);
+        }
+    }
+}
