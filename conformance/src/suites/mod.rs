@@ -1,8 +1,13 @@
 //! The suites, one file each; a new one is a file and a line.
 
-use crate::Suite;
-
+mod skaffold;
 mod tosca;
 
+use crate::Suite;
+
 /// All suites.
-pub const SUITES: &[Suite] = &[Suite { name: "tosca", run: tosca::run }];
+#[rustfmt::skip]
+pub const SUITES: &[Suite] = &[
+    skaffold::SUITE,
+    tosca::SUITE,
+];

@@ -5,9 +5,9 @@
 
 use crate::{Context, Report, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
+use purlin_syntax::RuleClass;
 use purlin_tosca::compile::{Compiled, Settings, compile};
 use purlin_tosca::quirks::Quirks;
-use purlin_syntax::RuleClass;
 use purlin_value::Session;
 use purlin_value::world::Moment;
 use serde_json::Value as Json;
@@ -61,6 +61,9 @@ impl Case {
     }
 }
 
+/// The suite.
+pub(super) const SUITE: crate::Suite = crate::Suite { name: "tosca", run };
+
 /// Runs the suite.
 pub fn run(context: &Context) -> Report {
     let cases: Vec<Case> = context
@@ -75,7 +78,9 @@ fn judge(context: &Context, case: &Case) -> Verdict {
     if let Some(why) = case.skip() {
         return Verdict::Skipped(why.to_owned());
     }
-    let Some(expected) = case.expected() else { return Verdict::Skipped("a draft of TOSCA 2.0 is no reference".to_owned()) };
+    let Some(expected) = case.expected() else {
+        return Verdict::Skipped("a draft of TOSCA 2.0 is no reference".to_owned());
+    };
     let compiled = match answer(context, case) {
         Ok(compiled) => compiled,
         Err(why) => return Verdict::Failed(why),
@@ -84,14 +89,23 @@ fn judge(context: &Context, case: &Case) -> Verdict {
     let ours = if valid { "valid" } else { "invalid" };
     context.judge(&case.id, valid == expected, ours, || {
         let first = compiled.problems.list().iter().find(|problem| problem.diagnostic.is_error());
-        let why = first.map(|problem| format!("{}: {}", place(&compiled, problem.diagnostic.span), problem.diagnostic.message));
-        format!("{ours}, expected {}; {}", if expected { "valid" } else { "invalid" }, why.unwrap_or_else(|| case.text("first_message").to_owned()))
+        let why = first
+            .map(|problem| format!("{}: {}", place(&compiled, problem.diagnostic.span), problem.diagnostic.message));
+        format!(
+            "{ours}, expected {}; {}",
+            if expected { "valid" } else { "invalid" },
+            why.unwrap_or_else(|| case.text("first_message").to_owned())
+        )
     })
 }
 
 /// Whether the configuration is invalid; that something was not allowed says nothing about it.
 fn is_invalid(compiled: &Compiled) -> bool {
-    compiled.problems.list().iter().any(|problem| problem.diagnostic.is_error() && problem.diagnostic.rule.class != RuleClass::Denied)
+    compiled
+        .problems
+        .list()
+        .iter()
+        .any(|problem| problem.diagnostic.is_error() && problem.diagnostic.rule.class != RuleClass::Denied)
 }
 
 fn place(compiled: &Compiled, span: Option<purlin_syntax::Span>) -> String {
@@ -103,7 +117,12 @@ fn place(compiled: &Compiled, span: Option<purlin_syntax::Span>) -> String {
 /// Our answer to a case.
 fn answer(context: &Context, case: &Case) -> Result<Compiled, String> {
     let session = session(&context.folder)?;
-    let quirks: Vec<&str> = case.json.get("quirks").and_then(Json::as_array).map(|list| list.iter().filter_map(Json::as_str).collect()).unwrap_or_default();
+    let quirks: Vec<&str> = case
+        .json
+        .get("quirks")
+        .and_then(Json::as_array)
+        .map(|list| list.iter().filter_map(Json::as_str).collect())
+        .unwrap_or_default();
     let mut settings = Settings::default();
     settings.options.quirks = Quirks::parse(quirks).0;
     let span = purlin_syntax::Span::new(purlin_syntax::FileId(u32::MAX), 0, 0);
@@ -121,9 +140,9 @@ fn value_of(json: &Json, span: purlin_syntax::Span) -> purlin_tosca::val::Val {
         Json::Number(number) => number.as_i64().map_or_else(|| Data::Float(number.as_f64().unwrap_or(0.0)), Data::Int),
         Json::String(text) => Data::Str(text.as_str().into()),
         Json::Array(items) => Data::List(Arc::new(items.iter().map(|item| value_of(item, span)).collect())),
-        Json::Object(entries) => {
-            Data::Map(Arc::new(entries.iter().map(|(key, value)| (Val::str(key.as_str(), span), value_of(value, span))).collect()))
-        }
+        Json::Object(entries) => Data::Map(Arc::new(
+            entries.iter().map(|(key, value)| (Val::str(key.as_str(), span), value_of(value, span))).collect(),
+        )),
     };
     Val::new(data, span)
 }

@@ -183,6 +183,8 @@ fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut
         Shape::Flat => {
             let mut flat = Vec::new();
             flatten(view, String::new(), &mut flat);
+            // Nothing written means nothing set.
+            flat.retain(|(_, value)| value.form() != Form::Null);
             out.begin_map(flat.len(), view);
             for (key, value) in flat {
                 out.key(&key, None);
@@ -226,8 +228,6 @@ pub fn flatten<'a, 'f: 'a>(view: View<'a, 'f>, prefix: String, flat: &mut Vec<(S
             }
         }
         Form::List => view.items().enumerate().for_each(|(at, item)| flatten(item, format!("{prefix}[{at}]"), flat)),
-        // Nothing written means nothing set.
-        Form::Null => {}
         _ => flat.push((prefix, view)),
     }
 }

@@ -23,9 +23,9 @@ pub fn names(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> Result<Stri
         let after = rest.get(start + 2..).unwrap_or_default();
         let Some(end) = after.find("}}") else { return Err(format!("`{text}` opens `{{{{` and does not close it")) };
         let inside = after.get(..end).unwrap_or_default().trim();
-        let name = inside.strip_prefix('.').filter(|name| {
-            !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
-        });
+        let name = inside
+            .strip_prefix('.')
+            .filter(|name| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_'));
         let Some(name) = name else { return Err(format!("`{inside}` is more than the name of a variable")) };
         result.push_str(&lookup(name).unwrap_or_else(|| MISSING.to_owned()));
         rest = after.get(end + 2..).unwrap_or_default();

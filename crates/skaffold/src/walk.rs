@@ -432,7 +432,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             "profiles {} are active because the kube-context is `{current}`, but the effective kube-context is `{effective}`",
             names.join(", ")
         );
-        let hint = "revise the profiles' `activation`, or `deploy.kubeContext`";
+        let hint = "revise `profiles.activation` or `deploy.kubeContext`";
         let span = wanted.span().unwrap_or(fallback);
         self.loader.sink().push(Diagnostic::at(&rules::PROFILE, span, message).hint(hint));
         false

@@ -106,7 +106,10 @@ impl Inspector<'_> {
                 self.problems.beyond(&rules::MISSING_KEY, own.at, eco_format!(".{}", field.key), message);
             }
         }
-        if matches!(own.kind, Kind::PropertyDefinition | Kind::AttributeDefinition | Kind::ParameterDefinition | Kind::SchemaDefinition) {
+        if matches!(
+            own.kind,
+            Kind::PropertyDefinition | Kind::AttributeDefinition | Kind::ParameterDefinition | Kind::SchemaDefinition
+        ) {
             self.value_definition(own, complete);
         }
         self.parts(own, complete, depth);
@@ -114,25 +117,36 @@ impl Inspector<'_> {
 
     /// Whether something about this entity was reported while reading, so that its absence is no second problem.
     fn reported_at(&self, own: &Entity) -> bool {
-        self.problems.list().iter().any(|problem| problem.diagnostic.span.is_some_and(|span| {
-            span.file == own.span.file && own.span.start <= span.start && span.end <= own.span.end
-        }))
+        self.problems.list().iter().any(|problem| {
+            problem.diagnostic.span.is_some_and(|span| {
+                span.file == own.span.file && own.span.start <= span.start && span.end <= own.span.end
+            })
+        })
     }
 
     fn value_definition(&mut self, own: &Entity, complete: &Arc<Entity>) {
         let Some(data_type) = self.model.type_of(complete, "type", Kind::DataType) else { return };
         let primitive = self.model.primitive(data_type);
         if matches!(primitive, Some(Primitive::List | Primitive::Map)) {
-            let has_schema = complete.slot("entry_schema").is_some() || self.model.complete(data_type).is_some_and(|t| t.slot("entry_schema").is_some());
+            let has_schema = complete.slot("entry_schema").is_some()
+                || self.model.complete(data_type).is_some_and(|t| t.slot("entry_schema").is_some());
             if !has_schema && !own.edition.is_2() {
                 let what = if primitive == Some(Primitive::List) { "list" } else { "map" };
-                self.problems.at(&rules::MISSING_KEY, own.at, format!("the {what} `{}` needs `entry_schema`", own.name));
+                self.problems.at(
+                    &rules::MISSING_KEY,
+                    own.at,
+                    format!("the {what} `{}` needs `entry_schema`", own.name),
+                );
                 return;
             }
         }
         let is_abstract = self.model.names.decl(data_type).is_some_and(|decl| decl.normative && decl.name == "scalar");
         if is_abstract {
-            self.problems.at(&rules::MALFORMED, own.place("type"), "`scalar` has no units; a type that derives from it is needed");
+            self.problems.at(
+                &rules::MALFORMED,
+                own.place("type"),
+                "`scalar` has no units; a type that derives from it is needed",
+            );
         }
         for slot in ["default", "value"] {
             if let Some(value) = own.value(slot) {
@@ -149,7 +163,9 @@ impl Inspector<'_> {
         );
         let Some(value) = own.value("version").filter(|_| rendered || own.edition.is_2()) else { return };
         let fits = match &value.data {
-            Data::Str(text) => version::parse(text).is_some() || (own.edition.is_2() && !text.contains("..") && !text.is_empty()),
+            Data::Str(text) => {
+                version::parse(text).is_some() || (own.edition.is_2() && !text.contains("..") && !text.is_empty())
+            }
             Data::Float(_) | Data::Int(_) => own.edition.is_2(),
             _ => false,
         };
@@ -173,7 +189,8 @@ impl Inspector<'_> {
     fn interface_type(&mut self, own: &Entity) {
         for (_, operation) in own.entries("operations").chain(own.entries("notifications")) {
             if operation.slot("implementation").is_some() {
-                let message = format!("the operation `{}` of an interface type cannot have an implementation", operation.name);
+                let message =
+                    format!("the operation `{}` of an interface type cannot have an implementation", operation.name);
                 self.problems.at(&rules::MALFORMED, operation.place("implementation"), message);
             }
         }
@@ -213,7 +230,8 @@ impl Inspector<'_> {
             return;
         }
         let Some(function) = functions::find(&call.name, edition) else {
-            let known = functions::FUNCTIONS.iter().filter(|function| function.until == edition).map(|function| function.name);
+            let known =
+                functions::FUNCTIONS.iter().filter(|function| function.until == edition).map(|function| function.name);
             let near = suggest::nearest(&call.name, known).map(|near| format!("did you mean `${near}`?"));
             let message = format!("there is no function `${}`", call.name);
             self.problems.push(Diagnostic::at(&rules::FUNCTION, value.span, message).maybe_hint(near));
@@ -226,7 +244,11 @@ impl Inspector<'_> {
                 (least, usize::MAX) => format!("at least {least}"),
                 (least, most) => format!("{least} to {most}"),
             };
-            self.problems.at(&rules::FUNCTION, value.span, format!("`${}` takes {wanted} arguments, not {count}", call.name));
+            self.problems.at(
+                &rules::FUNCTION,
+                value.span,
+                format!("`${}` takes {wanted} arguments, not {count}", call.name),
+            );
         }
     }
 }

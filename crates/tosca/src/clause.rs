@@ -33,13 +33,16 @@ pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), String> {
     };
     let known = CONSTRAINTS.iter().filter(|(_, since)| *since <= edition).map(|(name, _)| *name);
     if !known.clone().any(|name| name == operator) {
-        let hint = suggest::nearest(operator, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+        let hint =
+            suggest::nearest(operator, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         return Err(format!("there is no constraint `{operator}`{hint}"));
     }
     let Some(argument) = arguments.first() else { return Err(format!("`{operator}` needs an argument")) };
     let listed = matches!(argument.data, Data::List(_) | Data::Call(_));
     match operator {
-        "in_range" if argument.items().len() != 2 && !argument.is_call() => Err("`in_range` needs a list of two bounds".to_owned()),
+        "in_range" if argument.items().len() != 2 && !argument.is_call() => {
+            Err("`in_range` needs a list of two bounds".to_owned())
+        }
         "valid_values" if !listed => Err("`valid_values` needs a list".to_owned()),
         _ => Ok(()),
     }
@@ -77,7 +80,9 @@ fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<S
         "and" | "or" | "not" | "assert" => check_condition_clause(argument, edition),
         _ => {
             let clauses = if listed { argument.items() } else { std::slice::from_ref(argument) };
-            clauses.iter().try_for_each(|clause| check_constraint(clause, edition).map_err(|reason| (Some(clause.span), reason)))
+            clauses
+                .iter()
+                .try_for_each(|clause| check_constraint(clause, edition).map_err(|reason| (Some(clause.span), reason)))
         }
     }
 }

@@ -39,7 +39,11 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     let mut topology = Topology::default();
     if model.files.edition.is_some() {
         check::check(&model, &mut problems);
-        let missing = settings.missing.unwrap_or(if model.edition().is_2() { MissingInputs::Accept } else { MissingInputs::Refuse });
+        let missing = settings.missing.unwrap_or(if model.edition().is_2() {
+            MissingInputs::Accept
+        } else {
+            MissingInputs::Refuse
+        });
         topology = render::render(&model, &settings.inputs, missing, &mut problems);
     }
     Compiled { model, topology, problems }
@@ -47,7 +51,10 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
 
 /// The problem of quirks that do not exist.
 pub fn unknown_quirk(name: &str) -> Diagnostic {
-    let known = crate::quirks::QUIRKS.iter().map(|(name, _)| *name).chain(crate::quirks::COMBINATIONS.iter().map(|(name, _)| *name));
+    let known = crate::quirks::QUIRKS
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(crate::quirks::COMBINATIONS.iter().map(|(name, _)| *name));
     let near = crate::suggest::nearest(name, known).map(|near| format!("did you mean `{near}`?"));
     Diagnostic::nowhere(&rules::QUIRK, format!("there is no quirk `{name}`")).maybe_hint(near)
 }

@@ -23,7 +23,9 @@ pub fn apply(templates: Templates, problems: &mut Problems) -> Templates {
     for name in templates.keys() {
         // The chain of sources, from this template to the first that copies nothing.
         let mut chain = vec![name.clone()];
-        while let Some(source) = chain.last().and_then(|last| templates.get(last)).and_then(|entity| entity.text("copy")) {
+        while let Some(source) =
+            chain.last().and_then(|last| templates.get(last)).and_then(|entity| entity.text("copy"))
+        {
             if chain.contains(&source.text) {
                 report_ring(&templates, &chain, &source.text, &mut reported, problems);
                 break;
@@ -48,7 +50,13 @@ pub fn apply(templates: Templates, problems: &mut Problems) -> Templates {
     templates.keys().filter_map(|name| Some((name.clone(), done.get(name)?.clone()))).collect()
 }
 
-fn report_ring(templates: &Templates, chain: &[EcoString], again: &EcoString, reported: &mut Vec<EcoString>, problems: &mut Problems) {
+fn report_ring(
+    templates: &Templates,
+    chain: &[EcoString],
+    again: &EcoString,
+    reported: &mut Vec<EcoString>,
+    problems: &mut Problems,
+) {
     let start = chain.iter().position(|name| name == again).unwrap_or(0);
     let ring = chain.get(start..).unwrap_or(&[]);
     if ring.iter().any(|name| reported.contains(name)) {
@@ -57,7 +65,11 @@ fn report_ring(templates: &Templates, chain: &[EcoString], again: &EcoString, re
     reported.extend(ring.iter().cloned());
     let Some(first) = ring.iter().filter_map(|name| templates.get(name)).min_by_key(|entity| entity.at) else { return };
     let path = ring.iter().chain(ring.first()).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" → ");
-    problems.push(Diagnostic::at(&rules::COPY_LOOP, first.place("copy"), format!("these templates copy each other in a ring: {path}")));
+    problems.push(Diagnostic::at(
+        &rules::COPY_LOOP,
+        first.place("copy"),
+        format!("these templates copy each other in a ring: {path}"),
+    ));
 }
 
 fn overlay(base: &Entity, over: &Entity) -> Entity {
@@ -79,7 +91,9 @@ fn overlay(base: &Entity, over: &Entity) -> Entity {
 /// The merged content, or nothing where the upper one simply stays.
 fn overlay_content(base: &Content, over: &Content) -> Option<Content> {
     match (base, over) {
-        (Content::Values(below), Content::Values(above)) => Some(Content::Values(Arc::new(overlay_values(below, above)))),
+        (Content::Values(below), Content::Values(above)) => {
+            Some(Content::Values(Arc::new(overlay_values(below, above))))
+        }
         (Content::Value(below), Content::Value(above)) => Some(Content::Value(val::overlay(below, above))),
         (Content::One(below), Content::One(above)) => Some(Content::One(Arc::new(overlay(below, above)))),
         (Content::Map(below), Content::Map(above)) => {

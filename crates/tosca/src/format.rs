@@ -5,7 +5,8 @@ use purlin_syntax::{Flavor, Limits, Sources, yaml};
 /// Whether a text is JSON.
 pub fn is_json(text: &str) -> bool {
     let trimmed = text.trim_start();
-    let plausible = trimmed.starts_with(['{', '[', '"', '-', 't', 'f', 'n']) || trimmed.starts_with(|c: char| c.is_ascii_digit());
+    let plausible =
+        trimmed.starts_with(['{', '[', '"', '-', 't', 'f', 'n']) || trimmed.starts_with(|c: char| c.is_ascii_digit());
     if !plausible {
         return false;
     }
@@ -13,13 +14,17 @@ pub fn is_json(text: &str) -> bool {
     let sources = Sources::new();
     let tree = yaml::parse(sources.insert("json", text), Flavor::Core, &Limits::default());
     let no_comments = tree.comments().is_empty();
-    let quoted = (0..u32::try_from(tree.len()).unwrap_or(0)).filter_map(|index| tree.node(index)).all(|node| match node.kind() {
-        purlin_syntax::Kind::Scalar => {
-            node.style() == purlin_syntax::Style::Double || (node.as_str().is_none() && node.style() == purlin_syntax::Style::Plain)
-        }
-        purlin_syntax::Kind::Map | purlin_syntax::Kind::List => node.style() == purlin_syntax::Style::Flow,
-        _ => false,
-    });
+    let quoted =
+        (0..u32::try_from(tree.len()).unwrap_or(0)).filter_map(|index| tree.node(index)).all(|node| {
+            match node.kind() {
+                purlin_syntax::Kind::Scalar => {
+                    node.style() == purlin_syntax::Style::Double
+                        || (node.as_str().is_none() && node.style() == purlin_syntax::Style::Plain)
+                }
+                purlin_syntax::Kind::Map | purlin_syntax::Kind::List => node.style() == purlin_syntax::Style::Flow,
+                _ => false,
+            }
+        });
     tree.is_sound() && tree.roots().len() == 1 && no_comments && quoted
 }
 

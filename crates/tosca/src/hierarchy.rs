@@ -27,7 +27,9 @@ impl Hierarchy {
 
     /// Whether a type is another one or derives from it.
     pub fn is_a(&self, id: DeclId, ancestor: DeclId) -> bool {
-        let (Some(own), Some(outer)) = (self.spans.get(id.index()), self.spans.get(ancestor.index())) else { return false };
+        let (Some(own), Some(outer)) = (self.spans.get(id.index()), self.spans.get(ancestor.index())) else {
+            return false;
+        };
         id == ancestor || (outer.0 < own.0 && own.1 < outer.1)
     }
 
@@ -45,8 +47,12 @@ impl Hierarchy {
 /// Places every type.
 pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
     let count = names.decls.len();
-    let mut hierarchy =
-        Hierarchy { parents: vec![None; count], spans: vec![(0, 0); count], broken: vec![false; count], order: Vec::with_capacity(count) };
+    let mut hierarchy = Hierarchy {
+        parents: vec![None; count],
+        spans: vec![(0, 0); count],
+        broken: vec![false; count],
+        order: Vec::with_capacity(count),
+    };
     for (index, decl) in names.decls.iter().enumerate() {
         let Some(parent) = decl.entity.text("derived_from") else { continue };
         let found = names.find(parent.span.file, decl.kind, &parent.text);
@@ -92,16 +98,22 @@ fn cut_rings(names: &Names, hierarchy: &mut Hierarchy, problems: &mut Problems) 
 fn report_ring(names: &Names, hierarchy: &mut Hierarchy, ring: &[DeclId], problems: &mut Problems) {
     let members: Vec<_> = ring.iter().filter_map(|id| names.decl(*id)).collect();
     for id in ring {
-        if let (Some(parent), Some(broken)) = (hierarchy.parents.get_mut(id.index()), hierarchy.broken.get_mut(id.index())) {
+        if let (Some(parent), Some(broken)) =
+            (hierarchy.parents.get_mut(id.index()), hierarchy.broken.get_mut(id.index()))
+        {
             *parent = None;
             *broken = true;
         }
     }
-    let Some(first) = members.iter().position(|decl| members.iter().all(|other| decl.entity.at <= other.entity.at)) else { return };
+    let Some(first) = members.iter().position(|decl| members.iter().all(|other| decl.entity.at <= other.entity.at))
+    else {
+        return;
+    };
     let turned: Vec<_> = members.iter().cycle().skip(first).take(members.len() + 1).collect();
     let path: Vec<EcoString> = turned.iter().map(|decl| ecow::eco_format!("`{}`", decl.name)).collect();
     let Some(start) = turned.first() else { return };
-    let message = format!("these {}s derive from each other in a ring: {}", entities::label(start.kind), path.join(" → "));
+    let message =
+        format!("these {}s derive from each other in a ring: {}", entities::label(start.kind), path.join(" → "));
     let mut diagnostic = Diagnostic::at(&rules::TYPE_LOOP, start.entity.at, message);
     for decl in members.iter().filter(|decl| decl.entity.at != start.entity.at) {
         diagnostic = diagnostic.label(decl.entity.place("derived_from"), "through here");

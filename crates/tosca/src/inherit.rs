@@ -81,7 +81,11 @@ impl Engine<'_> {
                 out.slots.extend(mine.cloned());
                 continue;
             }
-            if field.merge == Merge::Tighten && theirs.is_none() && !own_type && let Some(base) = &base {
+            if field.merge == Merge::Tighten
+                && theirs.is_none()
+                && !own_type
+                && let Some(base) = &base
+            {
                 // A definition is required unless it says otherwise, so silence is a promise too.
                 if let Some(Slot { content: Content::Bool(false), at, .. }) = mine {
                     self.loosened(own, *at, base.entity.at);
@@ -121,7 +125,14 @@ impl Engine<'_> {
         self.names.find(name.span.file, kind, &name.text)
     }
 
-    fn field(&mut self, own: &Entity, field: &'static Field, mine: Option<&Slot>, theirs: Option<&Slot>, depth: u32) -> Option<Slot> {
+    fn field(
+        &mut self,
+        own: &Entity,
+        field: &'static Field,
+        mine: Option<&Slot>,
+        theirs: Option<&Slot>,
+        depth: u32,
+    ) -> Option<Slot> {
         match (mine, theirs) {
             (None, None) => None,
             (Some(mine), None) => Some(self.alone(field, mine, depth)),
@@ -134,7 +145,11 @@ impl Engine<'_> {
     fn alone(&mut self, field: &'static Field, mine: &Slot, depth: u32) -> Slot {
         let content = match (&mine.content, field.merge) {
             (Content::Map(defs), Merge::ByName) => {
-                let own = defs.own().iter().map(|(name, entity)| (name.clone(), self.definition(entity, None, depth))).collect();
+                let own = defs
+                    .own()
+                    .iter()
+                    .map(|(name, entity)| (name.clone(), self.definition(entity, None, depth)))
+                    .collect();
                 Content::Map(Arc::new(Defs::new(own)))
             }
             (Content::One(entity), Merge::Refine) => Content::One(self.definition(entity, None, depth)),
@@ -183,14 +198,20 @@ impl Engine<'_> {
     fn contract(&mut self, own: &Entity, field: &'static Field, mine: &Slot, theirs: &Slot) {
         match (field.merge, &mine.content, &theirs.content) {
             (Merge::Derived, Content::Text(mine), Content::Text(theirs)) => self.derived(own, field, mine, theirs),
-            (Merge::Narrow, Content::Texts(names), Content::Texts(allowed)) => self.narrowed(field, mine.at, names, allowed),
+            (Merge::Narrow, Content::Texts(names), Content::Texts(allowed)) => {
+                self.narrowed(field, mine.at, names, allowed)
+            }
             (Merge::Tighten, Content::Bool(false), Content::Bool(true)) => self.loosened(own, mine.at, theirs.at),
             (Merge::Within, Content::Range(range), Content::Range(outer)) if !outer.covers(range) => {
                 let message = format!("`{}` {range} goes beyond the parent's {outer}", field.key);
                 self.broken(mine.at, message, theirs.at);
             }
             (Merge::Fixed, Content::Value(value), Content::Value(fixed)) if value != fixed => {
-                self.broken(mine.at, format!("the parent fixes the value of `{}`; it cannot be changed", own.name), theirs.at);
+                self.broken(
+                    mine.at,
+                    format!("the parent fixes the value of `{}`; it cannot be changed", own.name),
+                    theirs.at,
+                );
             }
             _ => {}
         }
@@ -203,7 +224,12 @@ impl Engine<'_> {
         if self.hierarchy.is_a(child, parent) || self.hierarchy.is_broken(child) {
             return;
         }
-        let message = format!("`{}` is not derived from `{}`, which the parent promises for `{}`", mine.text, theirs.text, subject(own, field));
+        let message = format!(
+            "`{}` is not derived from `{}`, which the parent promises for `{}`",
+            mine.text,
+            theirs.text,
+            subject(own, field)
+        );
         self.broken(own.at, message, theirs.span);
     }
 
@@ -214,7 +240,10 @@ impl Engine<'_> {
         for name in names {
             let Some(id) = find(name) else { continue };
             if !allowed.iter().any(|outer| self.hierarchy.is_a(id, *outer)) {
-                let message = format!("`{}` in `{}` is none of the types the parent allows, nor derived from one", name.text, field.key);
+                let message = format!(
+                    "`{}` in `{}` is none of the types the parent allows, nor derived from one",
+                    name.text, field.key
+                );
                 self.problems.push(Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one"));
             }
         }

@@ -33,7 +33,10 @@ impl<'a> Templates<'a> {
 
     fn names(&self, kind: Kind) -> Vec<&'a str> {
         let Some(section) = section(kind) else { return Vec::new() };
-        self.service.and_then(|service| service.map(section)).map(|defs| defs.own().keys().map(|name| name.as_str()).collect()).unwrap_or_default()
+        self.service
+            .and_then(|service| service.map(section))
+            .map(|defs| defs.own().keys().map(|name| name.as_str()).collect())
+            .unwrap_or_default()
     }
 }
 
@@ -87,23 +90,29 @@ impl Linker<'_> {
     /// Whether a name may come from an import that was not allowed to be fetched.
     fn may_be_unfetched(&self, text: &Text) -> bool {
         let file = self.files.of(text.span.file).and_then(|index| self.files.list.get(index));
-        file.is_some_and(|file| file.unfetched.iter().any(|prefix| prefix.is_empty() || text.text.starts_with(prefix.as_str())))
+        file.is_some_and(|file| {
+            file.unfetched.iter().any(|prefix| prefix.is_empty() || text.text.starts_with(prefix.as_str()))
+        })
     }
 
     fn reference(&mut self, kinds: &[Kind], text: &Text, at: Span, key: &str) {
         let found = kinds.iter().any(|kind| {
-            self.templates.find(*kind, &text.text).is_some() || self.names.find(text.span.file, *kind, &text.text).is_some()
+            self.templates.find(*kind, &text.text).is_some()
+                || self.names.find(text.span.file, *kind, &text.text).is_some()
         });
         if found || self.may_be_unfetched(text) {
             return;
         }
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
         let message = format!("`{key}` names a {} `{}` that does not exist", labels.join(" or "), text.text);
-        let known: Vec<&str> = kinds.iter().flat_map(|kind| {
-            let mut names = self.names.visible(text.span.file, *kind);
-            names.extend(self.templates.names(*kind));
-            names
-        }).collect();
+        let known: Vec<&str> = kinds
+            .iter()
+            .flat_map(|kind| {
+                let mut names = self.names.visible(text.span.file, *kind);
+                names.extend(self.templates.names(*kind));
+                names
+            })
+            .collect();
         let near = suggest::nearest(&text.text, known.iter().copied());
         let prefixed = known.iter().find(|name| name.rsplit(':').next() == Some(text.text.as_str()));
         let hint = near.or(prefixed.copied()).map(|near| format!("did you mean `{near}`?"));

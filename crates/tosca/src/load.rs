@@ -227,14 +227,16 @@ impl Loader<'_> {
         }
         let Some(entry) = root.entry("tosca_definitions_version") else {
             let message = "the file does not say which edition of TOSCA it is written in";
-            let mut diagnostic = Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message);
+            let mut diagnostic =
+                Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message);
             diagnostic = diagnostic.hint("begin it with `tosca_definitions_version: tosca_2_0`");
             self.problems.push(diagnostic);
             return None;
         };
         let at = entry.key.span();
         let Data::Str(keyword) = val::scalar_data(entry.value) else {
-            let message = format!("`tosca_definitions_version` must be a string, but it is {}", crate::read::noun(entry.value));
+            let message =
+                format!("`tosca_definitions_version` must be a string, but it is {}", crate::read::noun(entry.value));
             self.problems.at(&rules::VERSION, at, message);
             return None;
         };
@@ -295,7 +297,16 @@ impl Loader<'_> {
         self.files.by_id.insert(id, index);
         self.known.insert(place.key(), Some(index));
         self.places.push(place);
-        self.files.list.push(File { id, path, role, edition, tree, entity, imports: Vec::new(), unfetched: Vec::new() });
+        self.files.list.push(File {
+            id,
+            path,
+            role,
+            edition,
+            tree,
+            entity,
+            imports: Vec::new(),
+            unfetched: Vec::new(),
+        });
         Some(index)
     }
 
@@ -363,13 +374,21 @@ impl Loader<'_> {
         });
         let address = match (&repository, import.slot("repository")) {
             (Some(base), _) => format!("{}/{}", base.trim_end_matches('/'), url.trim_start_matches('/')),
-            (None, Some(_)) => return Err(Box::new(Diagnostic::at(&rules::IMPORT, import.at, "this import's repository is not declared in this file"))),
+            (None, Some(_)) => {
+                return Err(Box::new(Diagnostic::at(
+                    &rules::IMPORT,
+                    import.at,
+                    "this import's repository is not declared in this file",
+                )));
+            }
             (None, None) => url.to_owned(),
         };
         let fail = |message: String| Box::new(Diagnostic::at(&rules::IMPORT, import.at, message));
         if let Some((scheme, rest)) = scheme(&address) {
             return match scheme {
-                "file" => self.local(from, rest.strip_prefix("//").unwrap_or(rest)).ok_or_else(|| fail(format!("`{address}` does not exist"))),
+                "file" => self
+                    .local(from, rest.strip_prefix("//").unwrap_or(rest))
+                    .ok_or_else(|| fail(format!("`{address}` does not exist"))),
                 "http" | "https" => self.remote(&address, import.at),
                 _ => Err(fail(format!("addresses that begin with `{scheme}:` cannot be imported"))),
             };
@@ -423,7 +442,8 @@ impl Loader<'_> {
     fn find_profile(&mut self, from: &Place, name: &str) -> Option<Place> {
         if from.archive.is_some() {
             let archive = from.archive.clone()?;
-            let path = archive.names().find(|path| archive.read(path).is_some_and(|bytes| defines(bytes, name)))?.to_owned();
+            let path =
+                archive.names().find(|path| archive.read(path).is_some_and(|bytes| defines(bytes, name)))?.to_owned();
             return Some(Place { archive: Some(archive), path });
         }
         let folders: Vec<String> = std::iter::once(from.folder()).chain(self.options.bases.iter().cloned()).collect();
@@ -459,10 +479,17 @@ impl Loader<'_> {
         let root = tree.root()?;
         if let Some(version) = root.get("tosca_definitions_version").filter(|node| node.is_scalar()) {
             let found = self.find_version(version.text());
-            if found.is_some_and(|found| found.edition != edition) && !self.options.quirks.has(quirks::VERSION_PERMISSIVE) {
+            if found.is_some_and(|found| found.edition != edition)
+                && !self.options.quirks.has(quirks::VERSION_PERMISSIVE)
+            {
                 let path = tree.source().path();
-                let message = format!("`{path}` is written in TOSCA {}, but it is imported into TOSCA {}", found.map_or("?", |f| f.edition.number()), edition.number());
-                self.problems.push(Diagnostic::at(&rules::IMPORT_EDITION, at, message).label(version.span(), "it says so here"));
+                let message = format!(
+                    "`{path}` is written in TOSCA {}, but it is imported into TOSCA {}",
+                    found.map_or("?", |f| f.edition.number()),
+                    edition.number()
+                );
+                self.problems
+                    .push(Diagnostic::at(&rules::IMPORT_EDITION, at, message).label(version.span(), "it says so here"));
                 return None;
             }
         }
@@ -508,10 +535,12 @@ impl Loader<'_> {
     fn report_ring(&mut self, stack: &[(usize, usize)], import: &Import) {
         let start = stack.iter().position(|(file, _)| *file == import.file).unwrap_or(0);
         let members = stack.get(start..).unwrap_or(&[]).iter().map(|(file, _)| *file).chain([import.file]);
-        let names: Vec<String> = members.filter_map(|file| self.files.list.get(file)).map(|file| format!("`{}`", file.path)).collect();
+        let names: Vec<String> =
+            members.filter_map(|file| self.files.list.get(file)).map(|file| format!("`{}`", file.path)).collect();
         let message = format!("these files import each other in a ring: {}", names.join(" → "));
         self.problems.push(Diagnostic::at(&rules::IMPORT_LOOP, import.at, message));
-        let closing = stack.last().and_then(|(file, next)| self.files.list.get_mut(*file)?.imports.get_mut(next.checked_sub(1)?));
+        let closing =
+            stack.last().and_then(|(file, next)| self.files.list.get_mut(*file)?.imports.get_mut(next.checked_sub(1)?));
         if let Some(closing) = closing {
             closing.file = usize::MAX;
         }

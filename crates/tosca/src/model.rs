@@ -107,7 +107,8 @@ fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option
         let Some(decl) = names.decl(*id).filter(|decl| decl.kind == Kind::DataType) else { continue };
         let built_in = files.list.get(decl.file).is_some_and(|file| file.role == Role::Profile);
         let inherited = hierarchy.parent(*id).and_then(|parent| out.get(parent.index()).copied().flatten());
-        let own = || PRIMITIVES.iter().find(|(name, _)| built_in && *name == decl.name).map(|(_, primitive)| *primitive);
+        let own =
+            || PRIMITIVES.iter().find(|(name, _)| built_in && *name == decl.name).map(|(_, primitive)| *primitive);
         let found = inherited.or_else(own);
         if let Some(slot) = out.get_mut(id.index()) {
             *slot = found;

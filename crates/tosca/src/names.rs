@@ -79,7 +79,8 @@ impl Names {
 
     fn find_in(&self, file: usize, kind: Kind, name: &str) -> Option<DeclId> {
         let key = (kind, EcoString::from(name));
-        if let Some(found) = self.tables.get(file).and_then(|table| table.get(&key)).or_else(|| self.implicit.get(&key)) {
+        if let Some(found) = self.tables.get(file).and_then(|table| table.get(&key)).or_else(|| self.implicit.get(&key))
+        {
             return Some(*found);
         }
         // A normative name may be reached through a prefix too.
@@ -97,8 +98,11 @@ impl Names {
     pub fn visible(&self, file: FileId, kind: Kind) -> Vec<&str> {
         let own = self.by_file.get(&file).and_then(|file| self.tables.get(*file));
         let tables = own.into_iter().chain([&self.implicit]);
-        let mut names: Vec<&str> =
-            tables.flat_map(|table| table.keys()).filter(|(of, _)| *of == kind).map(|(_, name)| name.as_str()).collect();
+        let mut names: Vec<&str> = tables
+            .flat_map(|table| table.keys())
+            .filter(|(of, _)| *of == kind)
+            .map(|(_, name)| name.as_str())
+            .collect();
         names.sort_unstable();
         names
     }
@@ -107,7 +111,11 @@ impl Names {
 /// Gathers all names and merges namespaces along the imports.
 pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names {
     let mut names = Names { tables: vec![Table::default(); files.list.len()], ..Names::default() };
-    names.prefixes = files.list.iter().map(|file| file.imports.iter().map(|import| (import.prefix.clone(), import.file)).collect()).collect();
+    names.prefixes = files
+        .list
+        .iter()
+        .map(|file| file.imports.iter().map(|import| (import.prefix.clone(), import.file)).collect())
+        .collect();
     for (index, file) in files.list.iter().enumerate() {
         names.by_file.insert(file.id, index);
     }
@@ -120,7 +128,14 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
                 let normative = is_normative(file.role, entity);
                 let id = DeclId(u32::try_from(names.decls.len()).unwrap_or(u32::MAX));
                 let canonical = canonical(space, name, entity, normative && !space.starts_with("org.oasis"));
-                names.decls.push(Decl { kind, name: name.clone(), canonical, entity: entity.clone(), file: index, normative });
+                names.decls.push(Decl {
+                    kind,
+                    name: name.clone(),
+                    canonical,
+                    entity: entity.clone(),
+                    file: index,
+                    normative,
+                });
                 if let Some(list) = own.get_mut(index) {
                     list.extend(spellings(name, normative, file.role, quirks).into_iter().map(|name| (name, id)));
                 }
@@ -160,7 +175,13 @@ fn import_order(files: &Files) -> Vec<usize> {
     order
 }
 
-fn merge_file(files: &Files, index: usize, own: &[Vec<(EcoString, DeclId)>], names: &mut Names, problems: &mut Problems) {
+fn merge_file(
+    files: &Files,
+    index: usize,
+    own: &[Vec<(EcoString, DeclId)>],
+    names: &mut Names,
+    problems: &mut Problems,
+) {
     let Some(file) = files.list.get(index) else { return };
     let mut table = Table::default();
     let is_profile = files.implicit.contains(&index);
@@ -205,7 +226,9 @@ fn insert(table: &mut Table, names: &Names, kind: Kind, name: EcoString, id: Dec
 }
 
 fn is_normative(role: Role, entity: &Entity) -> bool {
-    let marked = || entity.value("metadata").and_then(|notes| notes.get("tosca.normative")).and_then(|v| v.as_str()) == Some("true");
+    let marked = || {
+        entity.value("metadata").and_then(|notes| notes.get("tosca.normative")).and_then(|v| v.as_str()) == Some("true")
+    };
     role == Role::Profile || marked()
 }
 

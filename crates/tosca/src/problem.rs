@@ -35,7 +35,13 @@ impl Problems {
     }
 
     /// Reports a problem at a place, about a key or entry that is not there.
-    pub fn beyond(&mut self, rule: &'static Rule, span: Span, beyond: impl Into<EcoString>, message: impl Into<String>) {
+    pub fn beyond(
+        &mut self,
+        rule: &'static Rule,
+        span: Span,
+        beyond: impl Into<EcoString>,
+        message: impl Into<String>,
+    ) {
         self.add(Problem { diagnostic: Diagnostic::at(rule, span, message), beyond: beyond.into() });
     }
 

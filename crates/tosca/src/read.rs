@@ -57,7 +57,11 @@ impl Reader<'_> {
             && first.name() != "tosca_definitions_version"
         {
             let message = "`tosca_definitions_version` must be the first line of a TOSCA 2.0 file";
-            self.problems.at(&rules::VERSION, root.entry("tosca_definitions_version").map_or(root.span(), |e| e.key.span()), message);
+            self.problems.at(
+                &rules::VERSION,
+                root.entry("tosca_definitions_version").map_or(root.span(), |e| e.key.span()),
+                message,
+            );
         }
     }
 
@@ -79,7 +83,9 @@ impl Reader<'_> {
             if let Some(field) = row.by_key(key, self.edition) {
                 present.push(field.slot);
                 self.slot(&mut entity, field, entry.key.span(), entry.value);
-            } else if row.open.is_some() && (self.edition <= Edition::V1_2 || self.quirks.has(quirks::OPERATIONS_PERMISSIVE)) {
+            } else if row.open.is_some()
+                && (self.edition <= Edition::V1_2 || self.quirks.has(quirks::OPERATIONS_PERMISSIVE))
+            {
                 open.push((entry.key.eco_text(), entry.key.span(), entry.value));
             } else if !self.skipped(kind, key) {
                 self.unknown_key(row, key, entry.key.span());
@@ -98,7 +104,8 @@ impl Reader<'_> {
     /// Keys that a quirk tells to skip.
     fn skipped(&self, kind: Kind, key: &str) -> bool {
         match (kind, key) {
-            (Kind::File, "annotation_types") | (Kind::PropertyDefinition | Kind::ParameterDefinition, "annotations") => {
+            (Kind::File, "annotation_types")
+            | (Kind::PropertyDefinition | Kind::ParameterDefinition, "annotations") => {
                 self.quirks.has(quirks::ANNOTATIONS_IGNORE)
             }
             _ => false,
@@ -108,7 +115,8 @@ impl Reader<'_> {
     fn slot(&mut self, entity: &mut Entity, field: &'static Field, at: Span, value: Node<'_>) {
         if entity.kind == Kind::File && field.slot == "service_template" && self.role != Role::Root {
             if !self.quirks.has(quirks::TOPOLOGY_IGNORE) {
-                let message = format!("an imported file cannot have `{}`; only the file that is asked for can", field.key);
+                let message =
+                    format!("an imported file cannot have `{}`; only the file that is asked for can", field.key);
                 self.problems.at(&rules::UNKNOWN_KEY, at, message);
             }
             return;
@@ -172,7 +180,11 @@ impl Reader<'_> {
                     Short::Text(_) | Short::Primary => "a map or a string",
                     _ => "a map",
                 };
-                let what = if entity.name.is_empty() { eco_format!("a {}", row.label) } else { eco_format!("`{}`", entity.name) };
+                let what = if entity.name.is_empty() {
+                    eco_format!("a {}", row.label)
+                } else {
+                    eco_format!("`{}`", entity.name)
+                };
                 self.wrong(at, &what, noun(node), wanted);
                 None
             }
@@ -224,7 +236,8 @@ impl Reader<'_> {
                 if call.crowded {
                     let message = format!("the function `${}` must be the only key of its map", call.name);
                     self.problems.push(
-                        Diagnostic::at(&rules::FUNCTION, value.span, message).hint("write `$$` for a key that begins with `$`"),
+                        Diagnostic::at(&rules::FUNCTION, value.span, message)
+                            .hint("write `$$` for a key that begins with `$`"),
                     );
                 }
                 for arg in &call.args {
@@ -309,7 +322,8 @@ impl Reader<'_> {
         }
         for entry in node.entries() {
             if entry.value.is_scalar() && entry.value.anchor().is_none() {
-                let message = format!("`{}` in `dsl_definitions` can never be used, since it has no anchor", entry.name());
+                let message =
+                    format!("`{}` in `dsl_definitions` can never be used, since it has no anchor", entry.name());
                 self.problems.push(
                     Diagnostic::at(&rules::WRONG_SHAPE, entry.key.span(), message)
                         .hint("give it an anchor, such as `&name`, and refer to it as `*name`"),
@@ -323,7 +337,11 @@ impl Reader<'_> {
         match parse_range(&value) {
             Ok(range) => Some(range),
             Err(reason) => {
-                self.problems.at(&rules::MALFORMED, at, format!("`{key}` must be a range such as `[1, 4]` or `[0, UNBOUNDED]`: {reason}"));
+                self.problems.at(
+                    &rules::MALFORMED,
+                    at,
+                    format!("`{key}` must be a range such as `[1, 4]` or `[0, UNBOUNDED]`: {reason}"),
+                );
                 None
             }
         }
@@ -368,7 +386,11 @@ impl Reader<'_> {
         match clause::check_validation(&value) {
             Ok(()) => Some(Content::Clauses(Arc::new(vec![value]))),
             Err(reason) => {
-                self.problems.at(&rules::MALFORMED, at, format!("`{key}` must be a call of a function that gives true or false: {reason}"));
+                self.problems.at(
+                    &rules::MALFORMED,
+                    at,
+                    format!("`{key}` must be a call of a function that gives true or false: {reason}"),
+                );
                 None
             }
         }
@@ -390,7 +412,8 @@ impl Reader<'_> {
         let mut out = Vec::new();
         for (name, at, value) in self.one_key_maps(key, at, node)? {
             let value = self.value(value);
-            let clauses: &[Val] = if let Data::List(items) = &value.data { items } else { std::slice::from_ref(&value) };
+            let clauses: &[Val] =
+                if let Data::List(items) = &value.data { items } else { std::slice::from_ref(&value) };
             for clause in clauses {
                 if let Err(reason) = clause::check_constraint(clause, self.edition) {
                     self.problems.at(&rules::MALFORMED, at, reason);
@@ -446,7 +469,11 @@ impl Reader<'_> {
             for item in node.items() {
                 let entries = merged_entries(item);
                 let [entry] = entries.as_slice() else {
-                    self.problems.at(&rules::MALFORMED, item.span(), "each mapped requirement must be a map with one key");
+                    self.problems.at(
+                        &rules::MALFORMED,
+                        item.span(),
+                        "each mapped requirement must be a map with one key",
+                    );
                     continue;
                 };
                 out.push((val::read(entry.key, Edition::V1_0), self.value(entry.value)));
@@ -576,7 +603,11 @@ impl Reader<'_> {
         for (name, item, node) in items {
             if let Some(first) = own.get(&name) {
                 let message = format!("`{name}` stands twice in `{key}`");
-                self.problems.push(Diagnostic::at(&rules::DUPLICATE, at, message).label(first.at, "first here").label(item, "and here"));
+                self.problems.push(
+                    Diagnostic::at(&rules::DUPLICATE, at, message)
+                        .label(first.at, "first here")
+                        .label(item, "and here"),
+                );
                 continue;
             }
             if let Some(entity) = self.entity(kind, name.clone(), item, node) {
@@ -598,9 +629,14 @@ impl Reader<'_> {
 
     fn unknown_key(&mut self, row: &'static Row, key: &str, at: Span) {
         let label = row.label;
-        let mut diagnostic = Diagnostic::at(&rules::UNKNOWN_KEY, at, format!("a {label} has no key `{key}` in TOSCA {}", self.edition.number()));
+        let mut diagnostic = Diagnostic::at(
+            &rules::UNKNOWN_KEY,
+            at,
+            format!("a {label} has no key `{key}` in TOSCA {}", self.edition.number()),
+        );
         let other = Edition::ALL.iter().rev().find(|edition| row.by_key(key, **edition).is_some());
-        let renamed = other.and_then(|edition| row.by_key(key, *edition)).and_then(|field| row.by_slot(field.slot, self.edition));
+        let renamed =
+            other.and_then(|edition| row.by_key(key, *edition)).and_then(|field| row.by_slot(field.slot, self.edition));
         diagnostic = match (renamed, other) {
             (Some(field), _) => diagnostic.hint(format!("in this edition it is called `{}`", field.key)),
             (None, Some(edition)) => diagnostic.hint(format!("TOSCA {} has it", edition.number())),
@@ -620,9 +656,19 @@ impl Reader<'_> {
             // A key that is there but broken was reported already.
             let written = entity.slot(field.slot).is_some() || present.contains(&field.slot);
             if !written {
-                let what = if entity.name.is_empty() { eco_format!("this {}", row.label) } else { eco_format!("`{}`", entity.name) };
-                let beyond = if row.kind == Kind::File { eco_format!("{}", field.key) } else { eco_format!(".{}", field.key) };
-                self.problems.beyond(&rules::MISSING_KEY, entity.at, beyond, format!("{what} needs the key `{}`", field.key));
+                let what = if entity.name.is_empty() {
+                    eco_format!("this {}", row.label)
+                } else {
+                    eco_format!("`{}`", entity.name)
+                };
+                let beyond =
+                    if row.kind == Kind::File { eco_format!("{}", field.key) } else { eco_format!(".{}", field.key) };
+                self.problems.beyond(
+                    &rules::MISSING_KEY,
+                    entity.at,
+                    beyond,
+                    format!("{what} needs the key `{}`", field.key),
+                );
             }
         }
     }
@@ -631,15 +677,23 @@ impl Reader<'_> {
     fn check(&mut self, entity: &Entity) {
         match entity.kind {
             Kind::NodeTemplate => {
-                let reserved: &[&str] =
-                    if self.edition.is_2() { &["SELF", "SOURCE", "TARGET"] } else { &["SELF", "SOURCE", "TARGET", "HOST"] };
+                let reserved: &[&str] = if self.edition.is_2() {
+                    &["SELF", "SOURCE", "TARGET"]
+                } else {
+                    &["SELF", "SOURCE", "TARGET", "HOST"]
+                };
                 if reserved.contains(&entity.name.as_str()) {
-                    let message = format!("a node template cannot be called `{}`; functions use that name", entity.name);
+                    let message =
+                        format!("a node template cannot be called `{}`; functions use that name", entity.name);
                     self.problems.at(&rules::RESERVED, entity.at, message);
                 }
             }
             Kind::Import if self.edition.is_2() => self.check_import(entity),
-            Kind::File if self.edition.is_2() && entity.slot("profile").is_some() && entity.slot("service_template").is_some() => {
+            Kind::File
+                if self.edition.is_2()
+                    && entity.slot("profile").is_some()
+                    && entity.slot("service_template").is_some() =>
+            {
                 let message = "a file that defines a profile cannot have a service template";
                 self.problems.at(&rules::UNKNOWN_KEY, entity.place("service_template"), message);
             }
@@ -649,10 +703,18 @@ impl Reader<'_> {
 
     fn check_import(&mut self, entity: &Entity) {
         match (entity.slot("url").is_some(), entity.slot("profile").is_some()) {
-            (true, true) => self.problems.at(&rules::MALFORMED, entity.at, "an import has either `url` or `profile`, not both"),
-            (false, false) => self.problems.beyond(&rules::MISSING_KEY, entity.at, ".url", "an import needs `url` or `profile`"),
+            (true, true) => {
+                self.problems.at(&rules::MALFORMED, entity.at, "an import has either `url` or `profile`, not both")
+            }
+            (false, false) => {
+                self.problems.beyond(&rules::MISSING_KEY, entity.at, ".url", "an import needs `url` or `profile`")
+            }
             (false, true) if entity.slot("repository").is_some() => {
-                self.problems.at(&rules::MALFORMED, entity.place("repository"), "`repository` goes with `url`, not with `profile`");
+                self.problems.at(
+                    &rules::MALFORMED,
+                    entity.place("repository"),
+                    "`repository` goes with `url`, not with `profile`",
+                );
             }
             _ => {}
         }

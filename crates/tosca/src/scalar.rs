@@ -60,7 +60,13 @@ pub fn parse(model: &Model, id: DeclId, text: &str) -> Result<Quantity, String> 
     let canonical_factor = units.iter().find(|(known, _)| *known == canonical).map_or(1.0, |(_, factor)| *factor);
     let in_canonical = exact / canonical_factor;
     let value = if whole { in_canonical.round() } else { in_canonical };
-    Ok(Quantity { scalar, unit: unit.clone(), number: value, text: eco_format!("{} {canonical}", crate::special::go_g(value)), original: text.into() })
+    Ok(Quantity {
+        scalar,
+        unit: unit.clone(),
+        number: value,
+        text: eco_format!("{} {canonical}", crate::special::go_g(value)),
+        original: text.into(),
+    })
 }
 
 /// The unit that values of a scalar type are compared and shown in.
@@ -78,8 +84,14 @@ pub fn check(model: &Model, id: DeclId, problems: &mut Problems) {
     let own = &decl.entity;
     let is_scalar = model.primitive(id) == Some(Primitive::Scalar);
     if !is_scalar {
-        if let Some(slot) = own.slots.iter().find(|slot| matches!(slot.name, "units" | "canonical_unit" | "prefixes" | "data_type")) {
-            problems.at(&rules::MALFORMED, slot.at, format!("`{}` is only for types that derive from `scalar`", slot.name));
+        if let Some(slot) =
+            own.slots.iter().find(|slot| matches!(slot.name, "units" | "canonical_unit" | "prefixes" | "data_type"))
+        {
+            problems.at(
+                &rules::MALFORMED,
+                slot.at,
+                format!("`{}` is only for types that derive from `scalar`", slot.name),
+            );
         }
         return;
     }
@@ -89,7 +101,12 @@ pub fn check(model: &Model, id: DeclId, problems: &mut Problems) {
     }
     let (units, prefixes) = (complete.values("units"), complete.values("prefixes"));
     if units.is_empty() {
-        problems.beyond(&rules::MISSING_KEY, own.at, ".units", format!("the scalar type `{}` needs `units`", decl.name));
+        problems.beyond(
+            &rules::MISSING_KEY,
+            own.at,
+            ".units",
+            format!("the scalar type `{}` needs `units`", decl.name),
+        );
         return;
     }
     check_number_type(model, id, &complete, problems);
@@ -106,13 +123,25 @@ pub fn check(model: &Model, id: DeclId, problems: &mut Problems) {
     }
     match complete.text("canonical_unit") {
         None if one(units) > 1 => {
-            problems.at(&rules::MALFORMED, at, "several units have the multiplier 1; `canonical_unit` must say which one counts");
+            problems.at(
+                &rules::MALFORMED,
+                at,
+                "several units have the multiplier 1; `canonical_unit` must say which one counts",
+            );
         }
         None => {}
         Some(unit) => match all_units(model, id).iter().find(|(known, _)| *known == unit.text) {
-            None => problems.at(&rules::UNKNOWN_NAME, own.place("canonical_unit"), format!("there is no unit `{}`", unit.text)),
+            None => problems.at(
+                &rules::UNKNOWN_NAME,
+                own.place("canonical_unit"),
+                format!("there is no unit `{}`", unit.text),
+            ),
             Some((_, factor)) if *factor != 1.0 => {
-                problems.at(&rules::MALFORMED, own.place("canonical_unit"), format!("the canonical unit must have the multiplier 1; `{}` has {factor}", unit.text));
+                problems.at(
+                    &rules::MALFORMED,
+                    own.place("canonical_unit"),
+                    format!("the canonical unit must have the multiplier 1; `{}` has {factor}", unit.text),
+                );
             }
             Some(_) => {}
         },
@@ -123,13 +152,19 @@ fn check_number_type(model: &Model, id: DeclId, complete: &crate::entity::Entity
     let Some(number_type) = number_type(model, id) else { return };
     let primitive = model.primitive(number_type);
     if !matches!(primitive, Some(Primitive::Integer | Primitive::Float)) {
-        problems.at(&rules::MALFORMED, complete.place("data_type"), "the number type of a scalar must be `integer` or `float`, or derive from one");
+        problems.at(
+            &rules::MALFORMED,
+            complete.place("data_type"),
+            "the number type of a scalar must be `integer` or `float`, or derive from one",
+        );
         return;
     }
-    let clauses = model.complete(number_type).map(|complete| complete.clauses("validation").to_vec()).unwrap_or_default();
+    let clauses =
+        model.complete(number_type).map(|complete| complete.clauses("validation").to_vec()).unwrap_or_default();
     for (name, factor) in complete.values("units").iter().chain(complete.values("prefixes")) {
         let fits_type = primitive == Some(Primitive::Float) || matches!(factor.data, Data::Int(_));
-        let fits = fits_type && clauses.iter().all(|clause| crate::validate::holds_plainly(clause, factor).unwrap_or(true));
+        let fits =
+            fits_type && clauses.iter().all(|clause| crate::validate::holds_plainly(clause, factor).unwrap_or(true));
         if !fits {
             let message = format!("the multiplier of `{}` is not a valid `{}`", name.text, model.name(number_type));
             problems.at(&rules::WRONG_TYPE, name.span, message);

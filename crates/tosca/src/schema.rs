@@ -233,7 +233,16 @@ pub struct Field {
 
 /// A field of every edition that is optional and not inherited.
 pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field {
-    Field { key, slot: key, shape, merge: Merge::Own, need: Need::Optional, since: Edition::V1_0, until: Edition::V2_0, doc }
+    Field {
+        key,
+        slot: key,
+        shape,
+        merge: Merge::Own,
+        need: Need::Optional,
+        since: Edition::V1_0,
+        until: Edition::V2_0,
+        doc,
+    }
 }
 
 impl Field {

@@ -7,8 +7,8 @@ use crate::functions::is_function;
 use crate::schema::Edition;
 use ecow::EcoString;
 use purlin_syntax::tree::Entry;
-use purlin_value::Origin;
 use purlin_syntax::{Kind, Node, Scalar, Span, Style};
+use purlin_value::Origin;
 use std::sync::Arc;
 
 /// Nesting beyond this is cut off; the YAML reader has its own, equal limit.

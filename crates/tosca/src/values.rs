@@ -61,7 +61,10 @@ impl<'a> Checker<'a> {
 
     /// Checks a value against a declared type; gives it back completed.
     pub fn typed(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
-        if matches!(value.data, Data::Call(_) | Data::Poison) || depth > MAX_DEPTH || self.model.hierarchy.is_broken(declared.data_type) {
+        if matches!(value.data, Data::Call(_) | Data::Poison)
+            || depth > MAX_DEPTH
+            || self.model.hierarchy.is_broken(declared.data_type)
+        {
             return value.clone();
         }
         match self.model.primitive(declared.data_type) {
@@ -89,18 +92,28 @@ impl<'a> Checker<'a> {
         let wrong = |wanted: &str| Err(format!("this must be {wanted}, but it is {}", value.noun()));
         match (primitive, &value.data) {
             (Primitive::Boolean, Data::Bool(_)) => self.plain_boolean(value),
-            (Primitive::Integer, Data::Int(_)) | (Primitive::Float, Data::Float(_)) | (Primitive::Null, Data::Null) => Ok(None),
+            (Primitive::Integer, Data::Int(_)) | (Primitive::Float, Data::Float(_)) | (Primitive::Null, Data::Null) => {
+                Ok(None)
+            }
             (Primitive::String, Data::Str(text)) => self.formatted(text, id),
-            (Primitive::Float, Data::Int(number)) if self.model.edition().is_2() => Ok(Some(value.with(Data::Float(*number as f64)))),
+            (Primitive::Float, Data::Int(number)) if self.model.edition().is_2() => {
+                Ok(Some(value.with(Data::Float(*number as f64))))
+            }
             (Primitive::String, Data::Int(_) | Data::Float(_) | Data::Bool(_) | Data::Timestamp(_)) if permissive => {
                 Ok(Some(value.with(Data::Str(plain_text(value)))))
             }
-            (Primitive::Version, Data::Int(number)) if permissive => Ok(Some(value.with(Data::Str(eco_format!("{number}.0"))))),
+            (Primitive::Version, Data::Int(number)) if permissive => {
+                Ok(Some(value.with(Data::Str(eco_format!("{number}.0")))))
+            }
             (Primitive::Version, Data::Float(number)) if permissive || self.model.edition().is_2() => {
                 Ok(Some(value.with(Data::Str(float_text(*number)))))
             }
-            (Primitive::Version, Data::Int(number)) if self.model.edition().is_2() => Ok(Some(value.with(Data::Str(eco_format!("{number}.0"))))),
-            (Primitive::Timestamp, Data::Timestamp(text)) if self.model.quirks.has(quirks::TIMESTAMP_PERMISSIVE) || self.model.edition().is_2() => {
+            (Primitive::Version, Data::Int(number)) if self.model.edition().is_2() => {
+                Ok(Some(value.with(Data::Str(eco_format!("{number}.0")))))
+            }
+            (Primitive::Timestamp, Data::Timestamp(text))
+                if self.model.quirks.has(quirks::TIMESTAMP_PERMISSIVE) || self.model.edition().is_2() =>
+            {
                 self.stamp(text, value)
             }
             (Primitive::Timestamp, Data::Str(text)) => self.stamp(text, value),
@@ -109,7 +122,9 @@ impl<'a> Checker<'a> {
                 None if self.model.edition().is_2() && is_loose_version(text) => Ok(None),
                 None => Err(format!("`{text}` is not a version such as `1.0.2.beta-3`")),
             },
-            (Primitive::Range, Data::List(_)) => parse_range(value).map(|_| None).map_err(|reason| format!("this is not a range: {reason}")),
+            (Primitive::Range, Data::List(_)) => {
+                parse_range(value).map(|_| None).map_err(|reason| format!("this is not a range: {reason}"))
+            }
             (Primitive::Bytes, Data::Str(text)) if is_base64(text) => Ok(None),
             (Primitive::Bytes, Data::Str(_)) => Err("this is not Base64".to_owned()),
             (Primitive::Scalar, _) => self.scalar(value, id).map(|()| None),
@@ -136,7 +151,9 @@ impl<'a> Checker<'a> {
         if !self.model.edition().is_2() {
             return Ok(None);
         }
-        let Some(file) = self.model.files.of(value.span.file).and_then(|index| self.model.files.list.get(index)) else { return Ok(None) };
+        let Some(file) = self.model.files.of(value.span.file).and_then(|index| self.model.files.list.get(index)) else {
+            return Ok(None);
+        };
         match file.tree.source().slice(value.span) {
             "true" | "false" | "" => Ok(None),
             other => Err(format!("a boolean is written `true` or `false`, not `{other}`")),
@@ -144,7 +161,12 @@ impl<'a> Checker<'a> {
     }
 
     fn formatted(&self, text: &EcoString, id: DeclId) -> Result<Option<Val>, String> {
-        let named = |name: &str| self.model.hierarchy.lineage(id).any(|id| self.model.names.decl(id).is_some_and(|decl| decl.normative && decl.name == name));
+        let named = |name: &str| {
+            self.model
+                .hierarchy
+                .lineage(id)
+                .any(|id| self.model.names.decl(id).is_some_and(|decl| decl.normative && decl.name == name))
+        };
         if !text.is_empty() && named("tosca.datatypes.json") && !crate::format::is_json(text) {
             return Err("this is not JSON".to_owned());
         }
@@ -157,7 +179,12 @@ impl<'a> Checker<'a> {
     fn stamp(&self, text: &EcoString, value: &Val) -> Result<Option<Val>, String> {
         match timestamp::parse(text) {
             // TOSCA 2.0 wants the moment to be unambiguous: a time of day has a zone.
-            Some(stamp) if self.model.edition().is_2() && text.contains(':') && !stamp.zoned && matches!(value.data, Data::Str(_)) => {
+            Some(stamp)
+                if self.model.edition().is_2()
+                    && text.contains(':')
+                    && !stamp.zoned
+                    && matches!(value.data, Data::Str(_)) =>
+            {
                 Err(format!("`{text}` has no time zone; end it with `Z` or an offset such as `+02:00`"))
             }
             Some(_) => Ok(None),
@@ -172,7 +199,9 @@ impl<'a> Checker<'a> {
 
     /// A scalar of TOSCA 2.0, with the units its type declares.
     fn scalar(&self, value: &Val, id: DeclId) -> Result<(), String> {
-        let Some(text) = value.as_str() else { return Err(format!("this must be a number with a unit, but it is {}", value.noun())) };
+        let Some(text) = value.as_str() else {
+            return Err(format!("this must be a number with a unit, but it is {}", value.noun()));
+        };
         crate::scalar::parse(self.model, id, text).map(|_| ())
     }
 
@@ -234,7 +263,8 @@ impl<'a> Checker<'a> {
     fn complex(&mut self, value: &Val, id: DeclId, at: Span, depth: u32) -> Val {
         let Some(complete) = self.model.complete(id).cloned() else { return value.clone() };
         let Data::Map(entries) = &value.data else {
-            let message = format!("this must be a `{}`, which is a map, but it is {}", self.model.name(id), value.noun());
+            let message =
+                format!("this must be a `{}`, which is a map, but it is {}", self.model.name(id), value.noun());
             self.problems.at(&rules::WRONG_TYPE, at, message);
             return value.with(Data::Poison);
         };
@@ -285,7 +315,10 @@ impl<'a> Checker<'a> {
         let shown = key.as_str().map(EcoString::from).unwrap_or_else(|| plain_text(key));
         let near = suggest::nearest(&shown, complete.entries("properties").map(|(name, _)| name.as_str()));
         let message = format!("a `{}` has no property `{shown}`", self.model.name(id));
-        self.problems.push(Diagnostic::at(&rules::UNDECLARED, key.span, message).maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+        self.problems.push(
+            Diagnostic::at(&rules::UNDECLARED, key.span, message)
+                .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+        );
     }
 }
 
@@ -317,4 +350,3 @@ fn is_base64(text: &str) -> bool {
         && compact.len() - body.len() <= 2
         && body.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
 }
-

@@ -2,6 +2,8 @@
 //!
 //! A personality is a file here and a line in the list.
 
+pub mod skaffold;
+
 use crate::invocation::{Exit, Invocation};
 
 /// One personality.
@@ -15,4 +17,8 @@ pub struct Personality {
 }
 
 /// All personalities.
-pub const PERSONALITIES: &[Personality] = &[];
+pub const PERSONALITIES: &[Personality] = &[Personality {
+    name: "skaffold",
+    summary: "Skaffold's diagnose, inspect, render, fix and schema.",
+    run: skaffold::run,
+}];

@@ -94,7 +94,8 @@ fn sync(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
         for pattern in patterns.filter(|pattern| !pattern.text().contains("kodata")) {
             let text = pattern.text();
             let message = format!("artifact `{name}`: pattern `{text}` must name the `kodata` folder, which ko syncs");
-            check.report(&rules::VALUE, pattern.span(), message);
+            let span = pattern.span().unwrap_or(check.config.span);
+            check.push(Diagnostic::at(&rules::VALUE, span, message).hint("for all of it, write `kodata/**/*`"));
         }
     }
 }

@@ -28,10 +28,17 @@ pub(super) fn parse(text: &str) -> Result<Meta, String> {
         pairs.push((name.trim().to_owned(), value.trim().to_owned()));
     }
     let get = |wanted: &str| pairs.iter().find(|(name, _)| name == wanted).map(|(_, value)| value.as_str());
-    require(get("TOSCA-Meta-File-Version").or(get("TOSCA-Meta-Version")), "TOSCA-Meta-File-Version", &["1.0", "1.1", "2.0"])?;
+    require(
+        get("TOSCA-Meta-File-Version").or(get("TOSCA-Meta-Version")),
+        "TOSCA-Meta-File-Version",
+        &["1.0", "1.1", "2.0"],
+    )?;
     require(get("CSAR-Version"), "CSAR-Version", &["1.0", "1.1", "2.0"])?;
     require(get("Created-By"), "Created-By", &[])?;
-    Ok(Meta { entry: get("Entry-Definitions").map(str::to_owned), others: words(get("Other-Definitions").unwrap_or(""))? })
+    Ok(Meta {
+        entry: get("Entry-Definitions").map(str::to_owned),
+        others: words(get("Other-Definitions").unwrap_or(""))?,
+    })
 }
 
 fn require(value: Option<&str>, name: &str, known: &[&str]) -> Result<(), String> {

@@ -102,7 +102,8 @@ impl Archive {
             return Err(Diagnostic::nowhere(&rules::CSAR, format!("the archive `{}` has no file `{name}`", self.path)));
         };
         let unpacked = packed.bytes.get_or_init(|| {
-            unpack(&packed.data, self.entry_limit).map_err(|trouble| trouble.diagnostic(&format!("{}!/{name}", self.path)))
+            unpack(&packed.data, self.entry_limit)
+                .map_err(|trouble| trouble.diagnostic(&format!("{}!/{name}", self.path)))
         });
         unpacked.as_deref().map_err(Clone::clone)
     }
@@ -130,13 +131,17 @@ impl Archive {
                 let found = others.get(index.saturating_sub(1)).cloned();
                 Some(found.ok_or_else(|| fail(format!("it has no other definitions number {number}")))?)
             }
-            path if listed.as_deref() == Some(path) || others.iter().any(|other| other == path) => Some(path.to_owned()),
+            path if listed.as_deref() == Some(path) || others.iter().any(|other| other == path) => {
+                Some(path.to_owned())
+            }
             path => return Err(fail(format!("its metadata does not list `{path}`"))),
         };
         match chosen {
             Some(path) => {
                 let path = purlin_value::path::normalize(&path);
-                self.contains(&path).then_some(path.clone()).ok_or_else(|| fail(format!("its entry `{path}` is not in it")))
+                self.contains(&path)
+                    .then_some(path.clone())
+                    .ok_or_else(|| fail(format!("its entry `{path}` is not in it")))
             }
             None => self.only_template().map_err(fail),
         }
@@ -144,7 +149,8 @@ impl Archive {
 
     /// The single template in the archive's root.
     fn only_template(&self) -> Result<String, String> {
-        let mut found = self.names().filter(|name| !name.contains('/') && (name.ends_with(".yaml") || name.ends_with(".yml")));
+        let mut found =
+            self.names().filter(|name| !name.contains('/') && (name.ends_with(".yaml") || name.ends_with(".yml")));
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only.to_owned()),
             (None, _) => Err("it has no template in its root and no metadata that names one".to_owned()),
@@ -216,7 +222,9 @@ fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Trouble> {
     let most = limits.archive_bytes.min((bytes.len() as u64).saturating_mul(limits.archive_ratio).max(1 << 20));
     let room = usize::try_from(most).unwrap_or(usize::MAX);
     miniz_oxide::inflate::decompress_to_vec_with_limit(rest, room).map_err(|error| match error.status {
-        miniz_oxide::inflate::TINFLStatus::HasMoreOutput => Trouble::Large(format!("unpacked it has more than {most} bytes")),
+        miniz_oxide::inflate::TINFLStatus::HasMoreOutput => {
+            Trouble::Large(format!("unpacked it has more than {most} bytes"))
+        }
         _ => broken(),
     })
 }

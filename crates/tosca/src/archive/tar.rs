@@ -12,7 +12,11 @@ fn bad(message: &str) -> Trouble {
 /// All files of a tar archive; folders are left out.
 pub(super) fn entries(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Data)>, Trouble> {
     if bytes.len() as u64 > limits.archive_bytes {
-        return Err(Trouble::Large(format!("unpacked it has {} bytes, more than the {} allowed", bytes.len(), limits.archive_bytes)));
+        return Err(Trouble::Large(format!(
+            "unpacked it has {} bytes, more than the {} allowed",
+            bytes.len(),
+            limits.archive_bytes
+        )));
     }
     let mut out: Vec<(String, Data)> = Vec::new();
     let mut at = 0;
@@ -26,7 +30,8 @@ pub(super) fn entries(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Data
         }
         let size = octal(header.get(124..136).unwrap_or(&[])).ok_or_else(|| bad("a size in it is broken"))?;
         let start = at + BLOCK;
-        let content = start.checked_add(size).and_then(|end| bytes.get(start..end)).ok_or_else(|| bad("it ends too early"))?;
+        let content =
+            start.checked_add(size).and_then(|end| bytes.get(start..end)).ok_or_else(|| bad("it ends too early"))?;
         let name = long_name.take().unwrap_or_else(|| name_of(header));
         match header.get(156).copied().unwrap_or(0) {
             b'0' | 0 => out.push((name, Data::Plain(content.to_vec()))),
@@ -40,7 +45,12 @@ pub(super) fn entries(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Data
                 long_name = pax(content, "path");
             }
             b'g' => {}
-            _ => return Err(bad(&format!("`{}` is a link or device, which is not allowed in an archive", name.escape_default()))),
+            _ => {
+                return Err(bad(&format!(
+                    "`{}` is a link or device, which is not allowed in an archive",
+                    name.escape_default()
+                )));
+            }
         }
         if out.len() as u64 > limits.archive_entries {
             return Err(Trouble::Large(format!("it has more than the {} files allowed", limits.archive_entries)));
@@ -69,13 +79,18 @@ fn octal(bytes: &[u8]) -> Option<usize> {
 }
 
 fn checksum_fits(header: &[u8]) -> bool {
-    let sum: usize = header.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { 32 } else { usize::from(*byte) }).sum();
+    let sum: usize = header
+        .iter()
+        .enumerate()
+        .map(|(at, byte)| if (148..156).contains(&at) { 32 } else { usize::from(*byte) })
+        .sum();
     octal(header.get(148..156).unwrap_or(&[])) == Some(sum)
 }
 
 /// A value of an extended header: lines of `length key=value`.
 fn pax(content: &[u8], wanted: &str) -> Option<String> {
     let text = String::from_utf8_lossy(content);
-    let line = text.lines().find_map(|line| line.split_once(' ')?.1.split_once('=').filter(|(key, _)| *key == wanted))?;
+    let line =
+        text.lines().find_map(|line| line.split_once(' ')?.1.split_once('=').filter(|(key, _)| *key == wanted))?;
     Some(line.1.to_owned())
 }

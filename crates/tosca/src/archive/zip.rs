@@ -25,7 +25,8 @@ fn long(bytes: &[u8], at: usize) -> Option<u32> {
 pub(super) fn entries(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Data)>, Trouble> {
     let start = bytes.len().saturating_sub(END_REACH);
     let tail = bytes.get(start..).unwrap_or(&[]);
-    let end = tail.windows(END.len()).rposition(|window| window == END).ok_or_else(|| bad("it is not a valid zip file"))?;
+    let end =
+        tail.windows(END.len()).rposition(|window| window == END).ok_or_else(|| bad("it is not a valid zip file"))?;
     let end = tail.get(end..).unwrap_or(&[]);
     let broken = || bad("its list of files is broken");
     let count = word(end, 10).ok_or_else(broken)?;
@@ -61,7 +62,10 @@ pub(super) fn entries(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Data
         at += 46 + name_length + extra + comment;
     }
     if total > limits.archive_bytes {
-        return Err(Trouble::Large(format!("unpacked it has {total} bytes, more than the {} allowed", limits.archive_bytes)));
+        return Err(Trouble::Large(format!(
+            "unpacked it has {total} bytes, more than the {} allowed",
+            limits.archive_bytes
+        )));
     }
     // Folders were kept only so that their names are checked too.
     out.retain(|(name, _)| !name.ends_with("/.") || name.contains("..") || name.starts_with('/'));

@@ -10,18 +10,25 @@ const TYPE: Field = field("type", Shape::Name(&[DataType]), "The data type of th
 const DESCRIBED: Field = DESCRIPTION.merge(Fallback);
 const ENTRY_SCHEMA: Field =
     field("entry_schema", Shape::One(SchemaDefinition), "What the entries of a list or map are.").merge(Refine);
-const KEY_SCHEMA: Field = field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.").merge(Refine).since(V1_3);
+const KEY_SCHEMA: Field =
+    field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.").merge(Refine).since(V1_3);
 const CONSTRAINTS: Field =
     field("constraints", Shape::Constraints, "What the value must satisfy.").slot("validation").merge(Both).until(V1_3);
-const VALIDATION: Field = field("validation", Shape::Validation, "What the value must satisfy.").merge(Both).since(V2_0);
+const VALIDATION: Field =
+    field("validation", Shape::Validation, "What the value must satisfy.").merge(Both).since(V2_0);
 const DEFAULT: Field = field("default", Shape::Value, "The value when nothing is assigned.").merge(Fallback);
-const REQUIRED: Field = field("required", Shape::Bool, "Whether there must be a value; it must unless told otherwise.").merge(Tighten);
+const REQUIRED: Field =
+    field("required", Shape::Bool, "Whether there must be a value; it must unless told otherwise.").merge(Tighten);
 const STATUS: Field = field("status", Shape::Text, "How settled the definition is.").merge(Fallback);
 const NOTES: Field = METADATA.since(V1_3);
-const PROPERTIES: Field = field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.").merge(ByName);
-const ATTRIBUTES: Field = field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.").merge(ByName);
-const INTERFACES: Field = field("interfaces", Shape::Map(InterfaceDefinition), "Interfaces added or refined.").merge(ByName);
-const IMPLEMENTATION: Field = field("implementation", Shape::One(Implementation), "What carries it out.").merge(Fallback);
+const PROPERTIES: Field =
+    field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.").merge(ByName);
+const ATTRIBUTES: Field =
+    field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.").merge(ByName);
+const INTERFACES: Field =
+    field("interfaces", Shape::Map(InterfaceDefinition), "Interfaces added or refined.").merge(ByName);
+const IMPLEMENTATION: Field =
+    field("implementation", Shape::One(Implementation), "What carries it out.").merge(Fallback);
 
 pub(super) const ROWS: &[Row] = &[
     Row {
@@ -98,10 +105,16 @@ pub(super) const ROWS: &[Row] = &[
                 .slot("valid_source_node_types")
                 .merge(Append)
                 .until(V1_3),
-            field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.").merge(Narrow).since(V2_0),
-            field("valid_relationship_types", Shape::Names(&[RelationshipType]), "Relationship types that may lead to it.")
+            field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.")
                 .merge(Narrow)
                 .since(V2_0),
+            field(
+                "valid_relationship_types",
+                Shape::Names(&[RelationshipType]),
+                "Relationship types that may lead to it.",
+            )
+            .merge(Narrow)
+            .since(V2_0),
             field("occurrences", Shape::Range, "How many relationships may lead to it.").merge(Within).until(V1_3),
         ]],
         short: Short::Text("type"),
@@ -113,11 +126,16 @@ pub(super) const ROWS: &[Row] = &[
         groups: &[&[
             field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
             field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            field("capability", Shape::Name(&[CapabilityType]), "The capability that is needed.").merge(Derived).needed(),
+            field("capability", Shape::Name(&[CapabilityType]), "The capability that is needed.")
+                .merge(Derived)
+                .needed(),
             field("node", Shape::Name(&[NodeType]), "The type of node that is needed.").merge(Derived),
             field("relationship", Shape::One(RelationshipDefinition), "How the two are tied together.").merge(Refine),
             field("node_filter", Shape::Condition, "What the other node must satisfy.").merge(Both).since(V2_0),
-            field("occurrences", Shape::Range, "How often it may be assigned.").slot("count_range").merge(Within).until(V1_3),
+            field("occurrences", Shape::Range, "How often it may be assigned.")
+                .slot("count_range")
+                .merge(Within)
+                .until(V1_3),
             field("count_range", Shape::Range, "How often it may be assigned.").merge(Within).since(V2_0),
         ]],
         short: Short::Text("capability"),
@@ -130,8 +148,12 @@ pub(super) const ROWS: &[Row] = &[
             field("type", Shape::Name(&[RelationshipType]), "What kind of relationship.").merge(Derived).needed(),
             field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
             field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.").merge(ByName).since(V2_0),
-            field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.").merge(ByName).since(V2_0),
+            field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.")
+                .merge(ByName)
+                .since(V2_0),
+            field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.")
+                .merge(ByName)
+                .since(V2_0),
             INTERFACES,
         ]],
         short: Short::Text("type"),
@@ -220,7 +242,9 @@ pub(super) const ROWS: &[Row] = &[
         kind: EventFilter,
         label: "event filter",
         groups: &[&[
-            field("node", Shape::Name(&[NodeTemplate, NodeType]), "The node whose events count.").since(V1_1).until(V1_3),
+            field("node", Shape::Name(&[NodeTemplate, NodeType]), "The node whose events count.")
+                .since(V1_1)
+                .until(V1_3),
             field("requirement", Shape::Text, "A requirement of that node.").since(V1_1).until(V1_3),
             field("capability", Shape::Text, "A capability of that node.").since(V1_1).until(V1_3),
         ]],

@@ -8,8 +8,10 @@ use crate::schema::{Field, Row, Shape, Short, field};
 
 const NOTES: Field = METADATA.since(V1_1);
 const PROPERTIES: Field = field("properties", Shape::Values, "Values of the type's properties.");
-const ATTRIBUTES_1: Field = field("attributes", Shape::AttributeValues, "First values of the type's attributes.").until(V1_3);
-const ATTRIBUTES_2: Field = field("attributes", Shape::AttributeValues, "First values of the type's attributes.").since(V2_0);
+const ATTRIBUTES_1: Field =
+    field("attributes", Shape::AttributeValues, "First values of the type's attributes.").until(V1_3);
+const ATTRIBUTES_2: Field =
+    field("attributes", Shape::AttributeValues, "First values of the type's attributes.").since(V2_0);
 const INTERFACES: Field = field("interfaces", Shape::Map(InterfaceAssignment), "How its operations are carried out.");
 const IMPLEMENTATION: Field = field("implementation", Shape::One(Implementation), "What carries it out.");
 
@@ -28,7 +30,11 @@ pub(super) const ROWS: &[Row] = &[
             field("groups", Shape::Map(Group), "Groups of nodes."),
             field("policies", Shape::UniqueSequence(Policy), "Rules for nodes and groups."),
             field("workflows", Shape::Map(Workflow), "Sequences of steps.").since(V1_1),
-            field("substitution_mappings", Shape::One(SubstitutionMappings), "The node that the whole service can stand for."),
+            field(
+                "substitution_mappings",
+                Shape::One(SubstitutionMappings),
+                "The node that the whole service can stand for.",
+            ),
         ]],
         short: Short::None,
         open: None,
@@ -108,7 +114,11 @@ pub(super) const ROWS: &[Row] = &[
         kind: RelationshipAssignment,
         label: "relationship assignment",
         groups: &[&[
-            field("type", Shape::Name(&[RelationshipTemplate, RelationshipType]), "What kind of relationship, or a template's name."),
+            field(
+                "type",
+                Shape::Name(&[RelationshipTemplate, RelationshipType]),
+                "What kind of relationship, or a template's name.",
+            ),
             PROPERTIES,
             ATTRIBUTES_1,
             ATTRIBUTES_2,
@@ -234,7 +244,9 @@ pub(super) const ROWS: &[Row] = &[
         kind: WorkflowPrecondition,
         label: "workflow precondition",
         groups: &[&[
-            field("target", Shape::Name(&[NodeTemplate, Group]), "The node or group that is looked at.").written().since(V1_1),
+            field("target", Shape::Name(&[NodeTemplate, Group]), "The node or group that is looked at.")
+                .written()
+                .since(V1_1),
             field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
             field("condition", Shape::Condition, "What must hold.").since(V1_1),
         ]],
@@ -245,7 +257,9 @@ pub(super) const ROWS: &[Row] = &[
         kind: WorkflowStep,
         label: "workflow step",
         groups: &[&[
-            field("target", Shape::Name(&[NodeTemplate, Group]), "The node or group it works on.").written().since(V1_1),
+            field("target", Shape::Name(&[NodeTemplate, Group]), "The node or group it works on.")
+                .written()
+                .since(V1_1),
             field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
             field("operation_host", Shape::Text, "Where it runs.").since(V1_1).until(V1_3),
             field("filter", Shape::Condition, "What must hold.").since(V1_1),

@@ -8,7 +8,10 @@ use crate::schema::{Field, Row, Shape, Short, field};
 
 const FILE: &[Field] = &[
     field("tosca_definitions_version", Shape::Text, "The edition of TOSCA the file is written in.").written(),
-    field("namespace", Shape::Text, "The namespace of everything the file declares.").slot("profile").since(V1_2).until(V1_3),
+    field("namespace", Shape::Text, "The namespace of everything the file declares.")
+        .slot("profile")
+        .since(V1_2)
+        .until(V1_3),
     field("profile", Shape::Text, "The profile the file defines, with an optional version.").since(V2_0),
     METADATA,
     DESCRIPTION,
@@ -81,122 +84,178 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         kind: ArtifactType,
         label: "artifact type",
-        groups: &[HEADER, &[
-            parent(&[ArtifactType]),
-            PROPERTIES,
-            field("mime_type", Shape::Text, "The media type of such files.").merge(Fallback),
-            field("file_ext", Shape::Texts, "The file name extensions of such files.").merge(Append),
-        ]],
+        groups: &[
+            HEADER,
+            &[
+                parent(&[ArtifactType]),
+                PROPERTIES,
+                field("mime_type", Shape::Text, "The media type of such files.").merge(Fallback),
+                field("file_ext", Shape::Texts, "The file name extensions of such files.").merge(Append),
+            ],
+        ],
         short: Short::None,
         open: None,
     },
     Row {
         kind: CapabilityType,
         label: "capability type",
-        groups: &[HEADER, &[
-            parent(&[CapabilityType]),
-            PROPERTIES,
-            ATTRIBUTES,
-            field("valid_source_types", Shape::Names(&[NodeType]), "Node types that may use it.")
-                .slot("valid_source_node_types")
-                .merge(Append)
-                .until(V1_3),
-            field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.").merge(Narrow).since(V2_0),
-            field("valid_relationship_types", Shape::Names(&[RelationshipType]), "Relationship types that may lead to it.")
+        groups: &[
+            HEADER,
+            &[
+                parent(&[CapabilityType]),
+                PROPERTIES,
+                ATTRIBUTES,
+                field("valid_source_types", Shape::Names(&[NodeType]), "Node types that may use it.")
+                    .slot("valid_source_node_types")
+                    .merge(Append)
+                    .until(V1_3),
+                field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.")
+                    .merge(Narrow)
+                    .since(V2_0),
+                field(
+                    "valid_relationship_types",
+                    Shape::Names(&[RelationshipType]),
+                    "Relationship types that may lead to it.",
+                )
                 .merge(Narrow)
                 .since(V2_0),
-        ]],
+            ],
+        ],
         short: Short::None,
         open: None,
     },
     Row {
         kind: DataType,
         label: "data type",
-        groups: &[HEADER, &[
-            parent(&[DataType]),
-            PROPERTIES,
-            field("constraints", Shape::Constraints, "What values must satisfy.").slot("validation").merge(Both).until(V1_3),
-            field("validation", Shape::Validation, "What values must satisfy.").merge(Both).since(V2_0),
-            field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.").merge(Refine).since(V1_3),
-            field("entry_schema", Shape::One(SchemaDefinition), "What the entries of a list or map are.").merge(Refine).since(V1_3),
-            field("data_type", Shape::Name(&[DataType]), "The number type of a scalar.").merge(Derived).since(V2_0),
-            field("units", Shape::Multipliers, "The units of a scalar.").merge(Replace).since(V2_0),
-            field("canonical_unit", Shape::Text, "The unit that a scalar is converted to.").merge(Fallback).since(V2_0),
-            field("prefixes", Shape::Multipliers, "Prefixes of a scalar's unit.").merge(Replace).since(V2_0),
-        ]],
+        groups: &[
+            HEADER,
+            &[
+                parent(&[DataType]),
+                PROPERTIES,
+                field("constraints", Shape::Constraints, "What values must satisfy.")
+                    .slot("validation")
+                    .merge(Both)
+                    .until(V1_3),
+                field("validation", Shape::Validation, "What values must satisfy.").merge(Both).since(V2_0),
+                field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.")
+                    .merge(Refine)
+                    .since(V1_3),
+                field("entry_schema", Shape::One(SchemaDefinition), "What the entries of a list or map are.")
+                    .merge(Refine)
+                    .since(V1_3),
+                field("data_type", Shape::Name(&[DataType]), "The number type of a scalar.").merge(Derived).since(V2_0),
+                field("units", Shape::Multipliers, "The units of a scalar.").merge(Replace).since(V2_0),
+                field("canonical_unit", Shape::Text, "The unit that a scalar is converted to.")
+                    .merge(Fallback)
+                    .since(V2_0),
+                field("prefixes", Shape::Multipliers, "Prefixes of a scalar's unit.").merge(Replace).since(V2_0),
+            ],
+        ],
         short: Short::None,
         open: None,
     },
     Row {
         kind: GroupType,
         label: "group type",
-        groups: &[HEADER, &[
-            parent(&[GroupType]),
-            PROPERTIES,
-            field("attributes", Shape::Map(AttributeDefinition), "Values known when the service runs.").merge(ByName).since(V2_0),
-            field("capabilities", Shape::Map(CapabilityDefinition), "What the group offers.").merge(ByName).until(V1_3),
-            field("requirements", Shape::UniqueSequence(RequirementDefinition), "What the group needs.").merge(ByName).until(V1_3),
-            field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the group.").merge(ByName).until(V1_2),
-            field("members", Shape::Names(&[NodeType]), "Node types that may be in it.").merge(Narrow),
-        ]],
+        groups: &[
+            HEADER,
+            &[
+                parent(&[GroupType]),
+                PROPERTIES,
+                field("attributes", Shape::Map(AttributeDefinition), "Values known when the service runs.")
+                    .merge(ByName)
+                    .since(V2_0),
+                field("capabilities", Shape::Map(CapabilityDefinition), "What the group offers.")
+                    .merge(ByName)
+                    .until(V1_3),
+                field("requirements", Shape::UniqueSequence(RequirementDefinition), "What the group needs.")
+                    .merge(ByName)
+                    .until(V1_3),
+                field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the group.")
+                    .merge(ByName)
+                    .until(V1_2),
+                field("members", Shape::Names(&[NodeType]), "Node types that may be in it.").merge(Narrow),
+            ],
+        ],
         short: Short::None,
         open: None,
     },
     Row {
         kind: InterfaceType,
         label: "interface type",
-        groups: &[HEADER, &[
-            parent(&[InterfaceType]),
-            field("inputs", Shape::Map(ParameterDefinition), "Inputs of all its operations.").merge(ByName),
-            field("operations", Shape::Map(OperationDefinition), "What can be done.").merge(ByName).since(V1_3),
-            field("notifications", Shape::Map(NotificationDefinition), "What it tells.").merge(ByName).since(V1_3),
-        ]],
+        groups: &[
+            HEADER,
+            &[
+                parent(&[InterfaceType]),
+                field("inputs", Shape::Map(ParameterDefinition), "Inputs of all its operations.").merge(ByName),
+                field("operations", Shape::Map(OperationDefinition), "What can be done.").merge(ByName).since(V1_3),
+                field("notifications", Shape::Map(NotificationDefinition), "What it tells.").merge(ByName).since(V1_3),
+            ],
+        ],
         short: Short::None,
         open: Some("operations"),
     },
     Row {
         kind: NodeType,
         label: "node type",
-        groups: &[HEADER, &[
-            parent(&[NodeType]),
-            PROPERTIES,
-            ATTRIBUTES,
-            field("capabilities", Shape::Map(CapabilityDefinition), "What the node offers.").merge(ByName),
-            field("requirements", Shape::UniqueSequence(RequirementDefinition), "What the node needs.").merge(ByName),
-            field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the node.").merge(ByName),
-            field("artifacts", Shape::Map(ArtifactDefinition), "Files the node comes with.").merge(ByName),
-        ]],
+        groups: &[
+            HEADER,
+            &[
+                parent(&[NodeType]),
+                PROPERTIES,
+                ATTRIBUTES,
+                field("capabilities", Shape::Map(CapabilityDefinition), "What the node offers.").merge(ByName),
+                field("requirements", Shape::UniqueSequence(RequirementDefinition), "What the node needs.")
+                    .merge(ByName),
+                field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the node.").merge(ByName),
+                field("artifacts", Shape::Map(ArtifactDefinition), "Files the node comes with.").merge(ByName),
+            ],
+        ],
         short: Short::None,
         open: None,
     },
     Row {
         kind: PolicyType,
         label: "policy type",
-        groups: &[HEADER, &[
-            parent(&[PolicyType]),
-            PROPERTIES,
-            field("targets", Shape::Names(&[NodeType, GroupType]), "Node and group types it may apply to.").merge(Narrow),
-            field("triggers", Shape::Map(TriggerDefinition), "When it acts.").merge(Replace).since(V1_1),
-        ]],
+        groups: &[
+            HEADER,
+            &[
+                parent(&[PolicyType]),
+                PROPERTIES,
+                field("targets", Shape::Names(&[NodeType, GroupType]), "Node and group types it may apply to.")
+                    .merge(Narrow),
+                field("triggers", Shape::Map(TriggerDefinition), "When it acts.").merge(Replace).since(V1_1),
+            ],
+        ],
         short: Short::None,
         open: None,
     },
     Row {
         kind: RelationshipType,
         label: "relationship type",
-        groups: &[HEADER, &[
-            parent(&[RelationshipType]),
-            PROPERTIES,
-            ATTRIBUTES,
-            field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the relationship.").merge(ByName),
-            field("valid_target_types", Shape::Names(&[CapabilityType]), "Capability types it may lead to.")
-                .slot("valid_capability_types")
-                .merge(Append)
-                .until(V1_3),
-            field("valid_capability_types", Shape::Names(&[CapabilityType]), "Capability types it may lead to.").merge(Narrow).since(V2_0),
-            field("valid_target_node_types", Shape::Names(&[NodeType]), "Node types it may lead to.").merge(Narrow).since(V2_0),
-            field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types it may start from.").merge(Narrow).since(V2_0),
-        ]],
+        groups: &[
+            HEADER,
+            &[
+                parent(&[RelationshipType]),
+                PROPERTIES,
+                ATTRIBUTES,
+                field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the relationship.")
+                    .merge(ByName),
+                field("valid_target_types", Shape::Names(&[CapabilityType]), "Capability types it may lead to.")
+                    .slot("valid_capability_types")
+                    .merge(Append)
+                    .until(V1_3),
+                field("valid_capability_types", Shape::Names(&[CapabilityType]), "Capability types it may lead to.")
+                    .merge(Narrow)
+                    .since(V2_0),
+                field("valid_target_node_types", Shape::Names(&[NodeType]), "Node types it may lead to.")
+                    .merge(Narrow)
+                    .since(V2_0),
+                field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types it may start from.")
+                    .merge(Narrow)
+                    .since(V2_0),
+            ],
+        ],
         short: Short::None,
         open: None,
     },

@@ -32,12 +32,20 @@ impl Renderer<'_> {
     }
 
     /// The interfaces that a type or definition declares, with what an assignment (and then a template) says of them.
-    pub(super) fn interfaces_of(&mut self, own: Option<(&Arc<Entity>, Option<&Arc<Entity>>)>, declared: &Entity, at: Span, path: &str) -> Interfaces {
+    pub(super) fn interfaces_of(
+        &mut self,
+        own: Option<(&Arc<Entity>, Option<&Arc<Entity>>)>,
+        declared: &Entity,
+        at: Span,
+        path: &str,
+    ) -> Interfaces {
         let mut out = Interfaces::new();
         let kind = own.map_or(Kind::RelationshipAssignment, |(own, _)| own.kind);
         let owner = Owner { kind, complete: declared, at, path };
         for (name, definition) in declared.entries("interfaces") {
-            let assignment = own.and_then(|(own, template)| own.named("interfaces", name).or_else(|| template?.named("interfaces", name)));
+            let assignment = own.and_then(|(own, template)| {
+                own.named("interfaces", name).or_else(|| template?.named("interfaces", name))
+            });
             let interface = match assignment {
                 Some(assignment) => Arc::new(self.interface(definition, Some(assignment), owner)),
                 None => self.shared_interface(definition, owner),
@@ -83,10 +91,17 @@ impl Renderer<'_> {
         let inputs = self.props(
             Sort::Input,
             definition,
-            &Place { owner: &what, at: place.0, path: eco_format!("{}.inputs", place.1), assigned: assignment.map(|a| a.values("inputs")).unwrap_or(&[]) },
+            &Place {
+                owner: &what,
+                at: place.0,
+                path: eco_format!("{}.inputs", place.1),
+                assigned: assignment.map(|a| a.values("inputs")).unwrap_or(&[]),
+            },
         );
         let mut parts = [IndexMap::new(), IndexMap::new()];
-        for ((slot, noun), out) in [("operations", "operation"), ("notifications", "notification")].into_iter().zip(&mut parts) {
+        for ((slot, noun), out) in
+            [("operations", "operation"), ("notifications", "notification")].into_iter().zip(&mut parts)
+        {
             for (name, part) in definition.entries(slot) {
                 let own = assignment.and_then(|assignment| assignment.named(slot, name));
                 let operation = self.operation(part, own, owner, (place.0, &eco_format!("{}.{slot}", place.1)));
@@ -103,9 +118,16 @@ impl Renderer<'_> {
         Interface { definition: definition.clone(), interface_type, inputs, operations, notifications }
     }
 
-    fn operation(&mut self, definition: &Arc<Entity>, own: Option<&Arc<Entity>>, owner: Owner<'_>, place: (Span, &str)) -> Operation {
+    fn operation(
+        &mut self,
+        definition: &Arc<Entity>,
+        own: Option<&Arc<Entity>>,
+        owner: Owner<'_>,
+        place: (Span, &str),
+    ) -> Operation {
         let both: [Option<&Arc<Entity>>; 2] = [own, Some(definition)];
-        let implementations: Vec<&Arc<Entity>> = both.into_iter().flatten().filter_map(|entity| entity.one("implementation")).collect();
+        let implementations: Vec<&Arc<Entity>> =
+            both.into_iter().flatten().filter_map(|entity| entity.one("implementation")).collect();
         let first = |slot: &str| implementations.iter().find_map(|implementation| implementation.value(slot));
         let host = implementations.iter().find_map(|implementation| implementation.text("operation_host"));
         if let Some(host) = host {
@@ -116,7 +138,11 @@ impl Renderer<'_> {
             Some(own) => (own.at, eco_format!(".inputs")),
             None => (place.0, eco_format!("{}[\"{}\"].inputs", place.1, definition.name)),
         };
-        let inputs = self.props(Sort::Input, definition, &Place { owner: &what, at, path, assigned: own.map(|own| own.values("inputs")).unwrap_or(&[]) });
+        let inputs = self.props(
+            Sort::Input,
+            definition,
+            &Place { owner: &what, at, path, assigned: own.map(|own| own.values("inputs")).unwrap_or(&[]) },
+        );
         let outputs: Vec<(Text, Val)> = match own.map(|own| own.values("outputs")) {
             Some(outputs) if !outputs.is_empty() => outputs.to_vec(),
             _ => definition.values("outputs").to_vec(),
@@ -125,7 +151,12 @@ impl Renderer<'_> {
             self.output_mapping(name, mapping, owner);
         }
         Operation {
-            description: both.into_iter().flatten().find_map(|entity| entity.text("description")).map(|text| text.text.clone()).unwrap_or_default(),
+            description: both
+                .into_iter()
+                .flatten()
+                .find_map(|entity| entity.text("description"))
+                .map(|text| text.text.clone())
+                .unwrap_or_default(),
             primary: first("primary").cloned(),
             dependencies: first("dependencies").map(|value| value.items().to_vec()).unwrap_or_default(),
             timeout: implementations.iter().find_map(|implementation| implementation.int("timeout")),
@@ -142,7 +173,8 @@ impl Renderer<'_> {
             _ => &["ORCHESTRATOR"],
         };
         if !allowed.contains(&host.text.as_str()) {
-            let message = format!("an operation cannot run on `{}` here; it can run on {}", host.text, allowed.join(", "));
+            let message =
+                format!("an operation cannot run on `{}` here; it can run on {}", host.text, allowed.join(", "));
             self.problems.at(&rules::MALFORMED, host.span, message);
         }
     }
@@ -158,20 +190,29 @@ impl Renderer<'_> {
             (node, _) => {
                 let template = self.model.service().and_then(|service| service.named("node_templates", node)).cloned();
                 if template.is_none() {
-                    let message = format!("the output `{}` goes to a node template `{node}` that does not exist", name.text);
+                    let message =
+                        format!("the output `{}` goes to a node template `{node}` that does not exist", name.text);
                     self.problems.at(&rules::UNKNOWN_NAME, entity.span, message);
                 }
-                template.and_then(|template| self.model.type_of(&template, "type", Kind::NodeType)).and_then(|id| self.model.complete(id)).cloned()
+                template
+                    .and_then(|template| self.model.type_of(&template, "type", Kind::NodeType))
+                    .and_then(|id| self.model.complete(id))
+                    .cloned()
             }
         };
         let Some(complete) = complete else { return };
         let by_capability = complete.named("capabilities", attribute).is_some_and(|capability| {
-            path.get(1).and_then(|value| value.as_str()).is_some_and(|name| capability.named("attributes", name).is_some())
+            path.get(1)
+                .and_then(|value| value.as_str())
+                .is_some_and(|name| capability.named("attributes", name).is_some())
         });
         if complete.named("attributes", attribute).is_none() && !by_capability {
             let near = suggest::nearest(attribute, complete.entries("attributes").map(|(name, _)| name.as_str()));
             let message = format!("the output `{}` goes to an attribute `{attribute}` that does not exist", name.text);
-            self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, first.span, message).maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+            self.problems.push(
+                Diagnostic::at(&rules::UNKNOWN_NAME, first.span, message)
+                    .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+            );
         }
     }
 }

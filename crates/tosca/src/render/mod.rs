@@ -39,7 +39,14 @@ pub enum MissingInputs {
 
 /// Applies types to templates.
 pub fn render(model: &Model, inputs: &Inputs, missing: MissingInputs, problems: &mut Problems) -> Topology {
-    let mut renderer = Renderer { model, problems, capabilities: HashMap::new(), interfaces: HashMap::new(), topology: Topology::default(), demanding: true };
+    let mut renderer = Renderer {
+        model,
+        problems,
+        capabilities: HashMap::new(),
+        interfaces: HashMap::new(),
+        topology: Topology::default(),
+        demanding: true,
+    };
     if let Some(service) = model.service() {
         renderer.service(&service.clone(), inputs, missing);
     } else {

@@ -32,7 +32,16 @@ impl Renderer<'_> {
         self.demanding = true;
         self.directives(template);
         self.count(template);
-        Some(Node { template: template.clone(), node_type, properties, attributes, capabilities, requirements, interfaces, artifacts })
+        Some(Node {
+            template: template.clone(),
+            node_type,
+            properties,
+            attributes,
+            capabilities,
+            requirements,
+            interfaces,
+            artifacts,
+        })
     }
 
     pub(super) fn template_props(&mut self, sort: Sort, complete: &Entity, template: &Entity) -> Props {
@@ -65,7 +74,11 @@ impl Renderer<'_> {
             _ => false,
         };
         if !fits {
-            self.problems.at(&rules::WRONG_TYPE, template.place("count"), "`count` must be a whole number that is not negative");
+            self.problems.at(
+                &rules::WRONG_TYPE,
+                template.place("count"),
+                "`count` must be a whole number that is not negative",
+            );
         }
     }
 
@@ -82,7 +95,10 @@ impl Renderer<'_> {
             if complete.named("capabilities", name).is_none() {
                 let near = suggest::nearest(name, complete.entries("capabilities").map(|(name, _)| name.as_str()));
                 let message = format!("the type of {} declares no capability `{name}`", Self::owner(template));
-                self.problems.push(Diagnostic::at(&rules::UNDECLARED, assignment.at, message).maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+                self.problems.push(
+                    Diagnostic::at(&rules::UNDECLARED, assignment.at, message)
+                        .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+                );
             }
         }
         out
@@ -101,7 +117,12 @@ impl Renderer<'_> {
         capability
     }
 
-    fn capability(&mut self, definition: &Arc<Entity>, assignment: Option<&Arc<Entity>>, template: &Entity) -> Capability {
+    fn capability(
+        &mut self,
+        definition: &Arc<Entity>,
+        assignment: Option<&Arc<Entity>>,
+        template: &Entity,
+    ) -> Capability {
         let owner = format!("the capability `{}` of `{}`", definition.name, template.name);
         let capability_type = self.model.type_of(definition, "type", Kind::CapabilityType);
         let mut render = |sort: Sort| {
@@ -118,7 +139,8 @@ impl Renderer<'_> {
             self.props(sort, definition, &Place { owner: &owner, at, path, assigned })
         };
         let (properties, attributes) = (render(Sort::Property), render(Sort::Attribute));
-        let occurrences = assignment.and_then(|assignment| assignment.range("occurrences")).or(definition.range("occurrences"));
+        let occurrences =
+            assignment.and_then(|assignment| assignment.range("occurrences")).or(definition.range("occurrences"));
         Capability {
             definition: definition.clone(),
             capability_type,
@@ -134,9 +156,14 @@ impl Renderer<'_> {
         let mut counts: IndexMap<&EcoString, u64> = IndexMap::new();
         for (index, assignment) in template.list("requirements").iter().enumerate() {
             let Some(definition) = complete.named("requirements", &assignment.name) else {
-                let near = suggest::nearest(&assignment.name, complete.entries("requirements").map(|(name, _)| name.as_str()));
-                let message = format!("the type of {} declares no requirement `{}`", Self::owner(template), assignment.name);
-                self.problems.push(Diagnostic::at(&rules::UNDECLARED, assignment.at, message).maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+                let near =
+                    suggest::nearest(&assignment.name, complete.entries("requirements").map(|(name, _)| name.as_str()));
+                let message =
+                    format!("the type of {} declares no requirement `{}`", Self::owner(template), assignment.name);
+                self.problems.push(
+                    Diagnostic::at(&rules::UNDECLARED, assignment.at, message)
+                        .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+                );
                 continue;
             };
             let count = self.requirement_count(assignment);
@@ -164,8 +191,12 @@ impl Renderer<'_> {
                 }
             }
             if !range.contains(total) {
-                let message = format!("{} assigns the requirement `{name}` {assigned} times; its type allows {range}", Self::owner(template));
-                let at = if template.slot("requirements").is_some() { template.place("requirements") } else { template.at };
+                let message = format!(
+                    "{} assigns the requirement `{name}` {assigned} times; its type allows {range}",
+                    Self::owner(template)
+                );
+                let at =
+                    if template.slot("requirements").is_some() { template.place("requirements") } else { template.at };
                 self.problems.push(Diagnostic::at(&rules::COUNT, at, message).label(definition.at, "declared here"));
             }
         }
@@ -184,7 +215,11 @@ impl Renderer<'_> {
             Some(Data::Int(count)) if *count >= 0 => u64::try_from(*count).unwrap_or(0),
             Some(Data::Call(_) | Data::Poison) | None => 1,
             Some(_) => {
-                self.problems.at(&rules::WRONG_TYPE, assignment.place("count"), "`count` must be a whole number that is not negative");
+                self.problems.at(
+                    &rules::WRONG_TYPE,
+                    assignment.place("count"),
+                    "`count` must be a whole number that is not negative",
+                );
                 1
             }
         }
@@ -192,7 +227,8 @@ impl Renderer<'_> {
 
     /// A requirement that nothing assigns: what its definition asks for is looked for.
     fn automatic(&mut self, definition: &Arc<Entity>, template: &Arc<Entity>, index: usize) -> Requirement {
-        let relationship = definition.one("relationship").map(|relationship| self.default_relationship(relationship, template));
+        let relationship =
+            definition.one("relationship").map(|relationship| self.default_relationship(relationship, template));
         Requirement {
             name: definition.name.clone(),
             assignment: None,
@@ -243,7 +279,10 @@ impl Renderer<'_> {
     fn requirement_directives(&mut self, assignment: &Entity) {
         for directive in assignment.texts("directives") {
             if !matches!(directive.text.as_str(), "internal" | "external") {
-                let message = format!("there is no directive `{}` for requirements; there are `internal` and `external`", directive.text);
+                let message = format!(
+                    "there is no directive `{}` for requirements; there are `internal` and `external`",
+                    directive.text
+                );
                 self.problems.at(&rules::MALFORMED, directive.span, message);
             }
         }
@@ -258,7 +297,11 @@ impl Renderer<'_> {
             (None, Some((Data::List(items), value))) => match items.first().and_then(|item| item.as_str()) {
                 Some(name) => Text { text: name.into(), span: value.span },
                 None => {
-                    self.problems.at(&rules::MALFORMED, assignment.place("node"), "`node` must be a name or `[name, index]`");
+                    self.problems.at(
+                        &rules::MALFORMED,
+                        assignment.place("node"),
+                        "`node` must be a name or `[name, index]`",
+                    );
                     return (None, defined);
                 }
             },
@@ -269,7 +312,8 @@ impl Renderer<'_> {
                 return (None, defined);
             }
         };
-        let is_template = self.model.service().is_some_and(|service| service.named("node_templates", &named.text).is_some());
+        let is_template =
+            self.model.service().is_some_and(|service| service.named("node_templates", &named.text).is_some());
         if is_template {
             return (Some(named), defined);
         }
@@ -277,7 +321,8 @@ impl Renderer<'_> {
             Some(id) => (None, Some(id)),
             None => {
                 if self.model.edition() == Edition::V2_0 {
-                    let message = format!("`node` names a node template or node type `{}` that does not exist", named.text);
+                    let message =
+                        format!("`node` names a node template or node type `{}` that does not exist", named.text);
                     self.problems.at(&rules::UNKNOWN_NAME, assignment.place("node"), message);
                 }
                 (None, defined)
@@ -309,7 +354,10 @@ impl Renderer<'_> {
     }
 
     fn relationship(&mut self, own: &Arc<Entity>, definition: Option<&Arc<Entity>>, at: Span) -> Arc<Relationship> {
-        let template = own.text("type").and_then(|name| self.model.service()?.named("relationship_templates", &name.text)).cloned();
+        let template = own
+            .text("type")
+            .and_then(|name| self.model.service()?.named("relationship_templates", &name.text))
+            .cloned();
         let named = match &template {
             Some(template) => self.model.type_of(template, "type", Kind::RelationshipType),
             None => self.model.type_of(own, "type", Kind::RelationshipType),
@@ -319,7 +367,11 @@ impl Renderer<'_> {
             && !self.model.hierarchy.is_a(named, defined)
             && !self.model.hierarchy.is_broken(named)
         {
-            let message = format!("the relationship type `{}` is not derived from `{}`, which the requirement asks for", self.model.name(named), self.model.name(defined));
+            let message = format!(
+                "the relationship type `{}` is not derived from `{}`, which the requirement asks for",
+                self.model.name(named),
+                self.model.name(defined)
+            );
             self.problems.at(&rules::INCOMPATIBLE, own.at, message);
         }
         let relationship_type = named.or(defined);
@@ -350,9 +402,12 @@ impl Renderer<'_> {
             }
             None => Props::new(),
         };
-        let (properties, attributes) = (render(Sort::Property, &given_properties), render(Sort::Attribute, &given_attributes));
+        let (properties, attributes) =
+            (render(Sort::Property, &given_properties), render(Sort::Attribute, &given_attributes));
         let interfaces = match (definition, &base) {
-            (Some(definition), _) if named.is_none() || named == defined => self.interfaces_of(Some((own, template.as_ref())), definition, at, ".interfaces"),
+            (Some(definition), _) if named.is_none() || named == defined => {
+                self.interfaces_of(Some((own, template.as_ref())), definition, at, ".interfaces")
+            }
             (_, Some(base)) => self.interfaces_of(Some((own, template.as_ref())), base, at, ".interfaces"),
             _ => IndexMap::new(),
         };
@@ -361,7 +416,14 @@ impl Renderer<'_> {
 
     /// Relationship templates are checked where they stand, used or not.
     pub(super) fn relationship_template(&mut self, template: &Arc<Entity>) {
-        let Some(complete) = self.model.type_of(template, "type", Kind::RelationshipType).and_then(|id| self.model.complete(id)).cloned() else { return };
+        let Some(complete) = self
+            .model
+            .type_of(template, "type", Kind::RelationshipType)
+            .and_then(|id| self.model.complete(id))
+            .cloned()
+        else {
+            return;
+        };
         self.template_props(Sort::Property, &complete, template);
         self.template_props(Sort::Attribute, &complete, template);
         self.interfaces(template, &complete, ".interfaces");
@@ -383,10 +445,20 @@ impl Renderer<'_> {
     fn artifact(&mut self, entity: &Arc<Entity>, declared: bool) -> Artifact {
         let artifact_type = self.model.type_of(entity, "type", Kind::ArtifactType);
         if entity.slot("file").is_none() {
-            self.problems.beyond(&rules::MISSING_KEY, entity.at, ".file", format!("the artifact `{}` needs the key `file`", entity.name));
+            self.problems.beyond(
+                &rules::MISSING_KEY,
+                entity.at,
+                ".file",
+                format!("the artifact `{}` needs the key `file`", entity.name),
+            );
         }
         if entity.slot("type").is_none() && !self.model.edition().is_2() {
-            self.problems.beyond(&rules::MISSING_KEY, entity.at, ".type", format!("the artifact `{}` needs the key `type`", entity.name));
+            self.problems.beyond(
+                &rules::MISSING_KEY,
+                entity.at,
+                ".type",
+                format!("the artifact `{}` needs the key `type`", entity.name),
+            );
         }
         let mut properties = Props::new();
         if let Some(complete) = artifact_type.and_then(|id| self.model.complete(id)).cloned() {
@@ -408,7 +480,10 @@ impl Renderer<'_> {
         let extension = file.split_once('.').map_or("", |(_, extension)| extension);
         if !known.iter().any(|known| known.text.trim_start_matches('.') == extension) {
             let list: Vec<&str> = known.iter().map(|known| known.text.as_str()).collect();
-            let message = format!("`{file}` has the extension `{extension}`, but the artifact's type wants {}", list.join(" or "));
+            let message = format!(
+                "`{file}` has the extension `{extension}`, but the artifact's type wants {}",
+                list.join(" or ")
+            );
             self.problems.at(&rules::INCOMPATIBLE, entity.place("file"), message);
         }
     }

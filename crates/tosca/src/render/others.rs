@@ -33,7 +33,13 @@ impl Renderer<'_> {
         for member in template.texts("members") {
             self.fits(member, &allowed, service, "be a member of this group");
         }
-        Some(Group { template: template.clone(), group_type, properties, interfaces, members: template.texts("members").to_vec() })
+        Some(Group {
+            template: template.clone(),
+            group_type,
+            properties,
+            interfaces,
+            members: template.texts("members").to_vec(),
+        })
     }
 
     fn policy(&mut self, template: &Arc<Entity>, service: &Entity) -> Option<Policy> {
@@ -48,7 +54,13 @@ impl Renderer<'_> {
         let inherited = complete.entries("triggers").filter(|(name, _)| template.named("triggers", name).is_none());
         let triggers = own.chain(inherited.map(|(name, trigger)| (name.clone(), trigger.clone()))).collect();
         self.schedules(template);
-        Some(Policy { template: template.clone(), policy_type, properties, targets: template.texts("targets").to_vec(), triggers })
+        Some(Policy {
+            template: template.clone(),
+            policy_type,
+            properties,
+            targets: template.texts("targets").to_vec(),
+            triggers,
+        })
     }
 
     /// A trigger's schedule is an interval of time.
@@ -63,7 +75,11 @@ impl Renderer<'_> {
     }
 
     fn allowed(&self, complete: &Entity, slot: &str, kinds: &[Kind]) -> Vec<DeclId> {
-        complete.texts(slot).iter().flat_map(|name| kinds.iter().filter_map(|kind| self.model.find(*kind, name))).collect()
+        complete
+            .texts(slot)
+            .iter()
+            .flat_map(|name| kinds.iter().filter_map(|kind| self.model.find(*kind, name)))
+            .collect()
     }
 
     fn fits(&mut self, member: &Text, allowed: &[DeclId], service: &Entity, what: &str) {

@@ -72,26 +72,50 @@ impl Renderer<'_> {
                 continue;
             }
             if sort == Sort::Input {
-                let prop = Prop { value: value.clone(), definition: None, data_type: None, at: name.span, given: Given::Assigned };
+                let prop = Prop {
+                    value: value.clone(),
+                    definition: None,
+                    data_type: None,
+                    at: name.span,
+                    given: Given::Assigned,
+                };
                 out.insert(name.text.clone(), prop);
                 continue;
             }
             let near = suggest::nearest(&name.text, declared.entries(sort.slot()).map(|(name, _)| name.as_str()));
             let message = format!("{} declares no {} `{}`", place.owner, sort.noun(), name.text);
-            self.problems.push(Diagnostic::at(&rules::UNDECLARED, name.span, message).maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+            self.problems.push(
+                Diagnostic::at(&rules::UNDECLARED, name.span, message)
+                    .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+            );
         }
         out
     }
 
-    fn prop(&mut self, sort: Sort, name: &EcoString, definition: &Arc<Entity>, assigned: Option<&(Text, Val)>, place: &Place<'_>) -> Option<Prop> {
+    fn prop(
+        &mut self,
+        sort: Sort,
+        name: &EcoString,
+        definition: &Arc<Entity>,
+        assigned: Option<&(Text, Val)>,
+        place: &Place<'_>,
+    ) -> Option<Prop> {
         let data_type = self.model.type_of(definition, "type", Kind::DataType);
-        let prop = |value: Val, at: Span, given: Given| Prop { value, definition: Some(definition.clone()), data_type, at, given };
+        let prop = |value: Val, at: Span, given: Given| Prop {
+            value,
+            definition: Some(definition.clone()),
+            data_type,
+            at,
+            given,
+        };
         if let (Some(fixed), Sort::Property) = (definition.value("value"), sort) {
             if let Some((key, value)) = assigned
                 && value != fixed
             {
                 let message = format!("the type fixes the value of `{name}`; it cannot be assigned");
-                self.problems.push(Diagnostic::at(&rules::CONSTRAINT, key.span, message).label(definition.place("value"), "here"));
+                self.problems.push(
+                    Diagnostic::at(&rules::CONSTRAINT, key.span, message).label(definition.place("value"), "here"),
+                );
             }
             let value = self.checker().value(fixed, definition, definition.place("value"));
             return Some(prop(value, definition.place("value"), Given::Default));
@@ -112,7 +136,10 @@ impl Renderer<'_> {
         if sort == Sort::Attribute {
             return Some(prop(Val::new(Data::Null, definition.at), definition.at, Given::Nothing));
         }
-        if self.demanding && definition.bool("required").unwrap_or(true) && !(sort == Sort::Input && self.model.edition().is_2()) {
+        if self.demanding
+            && definition.bool("required").unwrap_or(true)
+            && !(sort == Sort::Input && self.model.edition().is_2())
+        {
             let message = format!("{} needs a value for the {} `{name}`", place.owner, sort.noun());
             let beyond = eco_format!("{}[\"{name}\"]", place.path);
             self.problems.beyond(&rules::UNASSIGNED, place.at, beyond, message);
@@ -121,7 +148,13 @@ impl Renderer<'_> {
     }
 
     /// The service's own inputs, from what was given and from defaults. All missing ones are reported.
-    pub(super) fn inputs(&mut self, service: &Arc<Entity>, given: &Inputs, mapped: &[EcoString], missing: MissingInputs) {
+    pub(super) fn inputs(
+        &mut self,
+        service: &Arc<Entity>,
+        given: &Inputs,
+        mapped: &[EcoString],
+        missing: MissingInputs,
+    ) {
         for (name, value) in given {
             if service.named("inputs", name).is_none() {
                 self.undeclared_input(name, value, Some(service));
@@ -130,7 +163,8 @@ impl Renderer<'_> {
         for (name, definition) in service.entries("inputs") {
             let data_type = self.model.type_of(definition, "type", Kind::DataType);
             let from_outside = given.get(name).map(|value| (accommodate(value, self.model, data_type), Given::Input));
-            let own = definition.value("value").or(definition.value("default")).map(|value| (value.clone(), Given::Default));
+            let own =
+                definition.value("value").or(definition.value("default")).map(|value| (value.clone(), Given::Default));
             let Some((value, given)) = from_outside.or(own) else {
                 let needed = definition.bool("required").unwrap_or(true) && !mapped.contains(name);
                 if needed && missing == MissingInputs::Refuse {
@@ -143,7 +177,9 @@ impl Renderer<'_> {
             };
             let at = if given == Given::Input { definition.at } else { definition.place("default") };
             let value = self.checker().value(&value, definition, at);
-            self.topology.inputs.insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
+            self.topology
+                .inputs
+                .insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
         }
     }
 
@@ -175,7 +211,9 @@ impl Renderer<'_> {
             let Some(value) = definition.value("value").or(definition.value("default")) else { continue };
             let at = definition.place(if given == Given::Assigned { "value" } else { "default" });
             let value = self.checker().value(value, definition, at);
-            self.topology.outputs.insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
+            self.topology
+                .outputs
+                .insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
         }
     }
 
@@ -189,7 +227,9 @@ impl Renderer<'_> {
 fn accommodate(value: &Val, model: &crate::model::Model, data_type: Option<crate::names::DeclId>) -> Val {
     let wants_int = data_type.and_then(|id| model.primitive(id)) == Some(crate::model::Primitive::Integer);
     match value.data {
-        Data::Float(number) if wants_int && number.fract() == 0.0 && number.abs() < 9e15 => value.with(Data::Int(number as i64)),
+        Data::Float(number) if wants_int && number.fract() == 0.0 && number.abs() < 9e15 => {
+            value.with(Data::Int(number as i64))
+        }
         _ => value.clone(),
     }
 }

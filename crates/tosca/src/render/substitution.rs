@@ -38,7 +38,10 @@ impl Renderer<'_> {
                 if complete.named(slot, &name).is_none() {
                     let near = suggest::nearest(&name, complete.entries(slot).map(|(name, _)| name.as_str()));
                     let message = format!("the node type `{}` has no {noun} `{name}`", self.model.name(node_type));
-                    self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, key.span, message).maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+                    self.problems.push(
+                        Diagnostic::at(&rules::UNKNOWN_NAME, key.span, message)
+                            .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+                    );
                     continue;
                 }
                 for (target, at) in self.targets(part, value, key.span, service) {
@@ -47,10 +50,13 @@ impl Renderer<'_> {
                 }
             }
         }
-        let inputs = mappings.iter().filter_map(|mapping| match (&mapping.target, mapping.part) {
-            (Target::Input(input), Part::Property) => Some(input.clone()),
-            _ => None,
-        }).collect();
+        let inputs = mappings
+            .iter()
+            .filter_map(|mapping| match (&mapping.target, mapping.part) {
+                (Target::Input(input), Part::Property) => Some(input.clone()),
+                _ => None,
+            })
+            .collect();
         self.topology.substitution = Some(Substitution { entity, node_type, mappings });
         inputs
     }
@@ -74,9 +80,15 @@ impl Renderer<'_> {
                 _ if part == Part::Property => Some(Target::Value(value.clone())),
                 _ => self.malformed(key),
             },
-            (Data::Str(text), Part::Property) if is_2 && service.named("inputs", text).is_some() => Some(Target::Input(text.clone())),
-            (Data::Str(text), Part::Attribute) if is_2 && service.named("outputs", text).is_some() => Some(Target::Other),
-            (Data::Str(text), Part::Requirement) if is_2 && service.named("node_templates", text).is_some() => Some(Target::Other),
+            (Data::Str(text), Part::Property) if is_2 && service.named("inputs", text).is_some() => {
+                Some(Target::Input(text.clone()))
+            }
+            (Data::Str(text), Part::Attribute) if is_2 && service.named("outputs", text).is_some() => {
+                Some(Target::Other)
+            }
+            (Data::Str(text), Part::Requirement) if is_2 && service.named("node_templates", text).is_some() => {
+                Some(Target::Other)
+            }
             (Data::Map(_), Part::Interface) if is_2 => {
                 self.interface_workflows(value, service);
                 Some(Target::Other)
@@ -106,7 +118,10 @@ impl Renderer<'_> {
         if service.named("inputs", name).is_none() {
             let near = suggest::nearest(name, service.entries("inputs").map(|(name, _)| name.as_str()));
             let message = format!("the service has no input `{name}`");
-            self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, input.span, message).maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+            self.problems.push(
+                Diagnostic::at(&rules::UNKNOWN_NAME, input.span, message)
+                    .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+            );
             return None;
         }
         Some(Target::Input(name.into()))
@@ -119,20 +134,31 @@ impl Renderer<'_> {
         if service.named("node_templates", node_name).is_none() {
             let near = suggest::nearest(node_name, service.entries("node_templates").map(|(name, _)| name.as_str()));
             let message = format!("the mapping names a node template `{node_name}` that does not exist");
-            self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, node.span, message).maybe_hint(near.map(|n| format!("did you mean `{n}`?"))));
+            self.problems.push(
+                Diagnostic::at(&rules::UNKNOWN_NAME, node.span, message)
+                    .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+            );
             return None;
         }
         let rendered = self.topology.nodes.get(node_name)?;
         let exists = match part {
-            Part::Property => rendered.properties.contains_key(member_name) || self.declares(node_name, "properties", member_name),
-            Part::Attribute => rendered.attributes.contains_key(member_name) || self.declares(node_name, "properties", member_name),
+            Part::Property => {
+                rendered.properties.contains_key(member_name) || self.declares(node_name, "properties", member_name)
+            }
+            Part::Attribute => {
+                rendered.attributes.contains_key(member_name) || self.declares(node_name, "properties", member_name)
+            }
             Part::Capability => rendered.capabilities.contains_key(member_name),
             Part::Interface => rendered.interfaces.contains_key(member_name),
             Part::Requirement => return self.requirement_target(node_name, member_name, member.span),
         };
         if !exists {
             let noun = PARTS.iter().find(|(known, ..)| *known == part).map_or("part", |(.., noun)| noun);
-            self.problems.at(&rules::UNKNOWN_NAME, member.span, format!("the node template `{node_name}` has no {noun} `{member_name}`"));
+            self.problems.at(
+                &rules::UNKNOWN_NAME,
+                member.span,
+                format!("the node template `{node_name}` has no {noun} `{member_name}`"),
+            );
             return None;
         }
         Some(Target::Node(node_name.into(), member_name.into()))
@@ -149,11 +175,19 @@ impl Renderer<'_> {
         let count = rendered.requirements.iter().filter(|requirement| requirement.name == name).count();
         let lenient = self.model.edition().is_2() || self.model.quirks.has(quirks::SUBSTITUTION_PERMISSIVE);
         if !self.declares(node, "requirements", name) || (count == 0 && !lenient) {
-            self.problems.at(&rules::UNKNOWN_NAME, at, format!("the node template `{node}` does not assign a requirement `{name}`"));
+            self.problems.at(
+                &rules::UNKNOWN_NAME,
+                at,
+                format!("the node template `{node}` does not assign a requirement `{name}`"),
+            );
             return None;
         }
         if count > 1 && !lenient {
-            self.problems.at(&rules::AMBIGUOUS, at, format!("the node template `{node}` assigns the requirement `{name}` more than once"));
+            self.problems.at(
+                &rules::AMBIGUOUS,
+                at,
+                format!("the node template `{node}` assigns the requirement `{name}` more than once"),
+            );
             return None;
         }
         Some(Target::Node(node.into(), name.into()))
@@ -162,11 +196,22 @@ impl Renderer<'_> {
     /// What stands for a capability must be one of its kind.
     fn compatible(&mut self, part: Part, name: &str, target: &Target, at: Span, complete: &Entity) {
         let (Part::Capability, Target::Node(node, member)) = (part, target) else { return };
-        let wanted = complete.named("capabilities", name).and_then(|definition| self.model.type_of(definition, "type", Kind::CapabilityType));
-        let found = self.topology.nodes.get(node).and_then(|node| node.capabilities.get(member)).and_then(|capability| capability.capability_type);
+        let wanted = complete
+            .named("capabilities", name)
+            .and_then(|definition| self.model.type_of(definition, "type", Kind::CapabilityType));
+        let found = self
+            .topology
+            .nodes
+            .get(node)
+            .and_then(|node| node.capabilities.get(member))
+            .and_then(|capability| capability.capability_type);
         let (Some(wanted), Some(found)) = (wanted, found) else { return };
         if !self.model.hierarchy.is_a(found, wanted) {
-            let message = format!("the capability `{member}` is a `{}`, which cannot stand for a `{}`", self.model.name(found), self.model.name(wanted));
+            let message = format!(
+                "the capability `{member}` is a `{}`, which cannot stand for a `{}`",
+                self.model.name(found),
+                self.model.name(wanted)
+            );
             self.problems.at(&rules::INCOMPATIBLE, at, message);
         }
     }
@@ -177,7 +222,9 @@ fn mapped_name(key: &Val) -> Option<EcoString> {
     match &key.data {
         Data::Str(text) => Some(text.clone()),
         Data::List(items) => match items.as_slice() {
-            [name, rest] if matches!(rest.data, Data::Int(_)) || rest.as_str() == Some("UNBOUNDED") => name.as_str().map(EcoString::from),
+            [name, rest] if matches!(rest.data, Data::Int(_)) || rest.as_str() == Some("UNBOUNDED") => {
+                name.as_str().map(EcoString::from)
+            }
             _ => None,
         },
         _ => None,

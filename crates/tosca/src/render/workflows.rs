@@ -32,7 +32,10 @@ impl Renderer<'_> {
             if workflow.named("steps", &next.text).is_none() {
                 let near = suggest::nearest(&next.text, workflow.entries("steps").map(|(name, _)| name.as_str()));
                 let message = format!("the workflow has no step `{}`", next.text);
-                self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, next.span, message).maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+                self.problems.push(
+                    Diagnostic::at(&rules::UNKNOWN_NAME, next.span, message)
+                        .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+                );
             }
         }
     }
@@ -42,14 +45,21 @@ impl Renderer<'_> {
         for item in step.value("activities").map(Val::items).unwrap_or(&[]) {
             let Some((name, argument)) = crate::clause::single(item) else { continue };
             let key = item.entries().first().map_or(item.span, |(key, _)| key.span);
-            let text = argument.as_str().or_else(|| argument.get("workflow")?.as_str()).map(|text| Text { text: text.into(), span: argument.span });
+            let text = argument
+                .as_str()
+                .or_else(|| argument.get("workflow")?.as_str())
+                .map(|text| Text { text: text.into(), span: argument.span });
             let activity = match (name, text) {
                 ("set_state", Some(text)) => Some(Activity::SetState(text)),
                 ("delegate" | "inline", Some(text)) => {
                     if service.named("workflows", &text.text).is_none() {
-                        let near = suggest::nearest(&text.text, service.entries("workflows").map(|(name, _)| name.as_str()));
+                        let near =
+                            suggest::nearest(&text.text, service.entries("workflows").map(|(name, _)| name.as_str()));
                         let message = format!("`{name}` names a workflow `{}` that does not exist", text.text);
-                        self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, key, message).maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+                        self.problems.push(
+                            Diagnostic::at(&rules::UNKNOWN_NAME, key, message)
+                                .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+                        );
                         None
                     } else if name == "delegate" {
                         Some(Activity::Delegate(text))
@@ -66,7 +76,10 @@ impl Renderer<'_> {
     }
 
     fn call(&mut self, argument: &Val, key: Span, step: &Entity, workflow: &Entity) -> Option<Activity> {
-        let named = argument.as_str().map(|text| (text, argument.span)).or_else(|| argument.get("operation").and_then(|v| Some((v.as_str()?, v.span))));
+        let named = argument
+            .as_str()
+            .map(|text| (text, argument.span))
+            .or_else(|| argument.get("operation").and_then(|v| Some((v.as_str()?, v.span))));
         let Some((operation, span)) = named else {
             self.problems.beyond(&rules::MISSING_KEY, key, ".operation", "an operation call needs `operation`");
             return None;
@@ -80,8 +93,12 @@ impl Renderer<'_> {
         let interfaces = self.interfaces_of_target(&target.text)?;
         let found = interfaces.get(interface_name).cloned();
         let unknown = |what: &str, name: &str, near: Option<&str>| {
-            let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, at, format!("`{}` has no {what} `{name}`", target.text));
-            crate::problem::Problem { diagnostic: diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))), beyond: if argument.as_str().is_some() { ".operation".into() } else { EcoString::new() } }
+            let diagnostic =
+                Diagnostic::at(&rules::UNKNOWN_NAME, at, format!("`{}` has no {what} `{name}`", target.text));
+            crate::problem::Problem {
+                diagnostic: diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
+                beyond: if argument.as_str().is_some() { ".operation".into() } else { EcoString::new() },
+            }
         };
         let Some(interface) = found else {
             let near = suggest::nearest(interface_name, interfaces.keys().map(|name| name.as_str()));
@@ -89,7 +106,10 @@ impl Renderer<'_> {
             return None;
         };
         let Some(definition) = interface.definition.named("operations", operation_name).cloned() else {
-            let near = suggest::nearest(operation_name, interface.definition.entries("operations").map(|(name, _)| name.as_str()));
+            let near = suggest::nearest(
+                operation_name,
+                interface.definition.entries("operations").map(|(name, _)| name.as_str()),
+            );
             self.problems.add(unknown("operation", operation_name, near));
             return None;
         };
@@ -104,7 +124,11 @@ impl Renderer<'_> {
             self.call_inputs(&interface, &definition, &assigned, workflow, key)
         } else {
             let path = eco_format!(".call_operation.inputs");
-            self.props(Sort::Input, &definition, &Place { owner: "the operation call", at: key, path, assigned: &assigned })
+            self.props(
+                Sort::Input,
+                &definition,
+                &Place { owner: "the operation call", at: key, path, assigned: &assigned },
+            )
         };
         Some(Activity::Call { interface: interface_name.into(), operation: operation_name.into(), inputs })
     }
@@ -117,18 +141,36 @@ impl Renderer<'_> {
     }
 
     /// TOSCA 2.0: a call gives every required input, only declared ones, with fitting types.
-    fn call_inputs(&mut self, interface: &Interface, operation: &Entity, assigned: &[(Text, Val)], workflow: &Entity, key: Span) -> Props {
+    fn call_inputs(
+        &mut self,
+        interface: &Interface,
+        operation: &Entity,
+        assigned: &[(Text, Val)],
+        workflow: &Entity,
+        key: Span,
+    ) -> Props {
         let mut out = Props::new();
-        let declared = |name: &str| operation.named("inputs", name).or_else(|| interface.definition.named("inputs", name));
+        let declared =
+            |name: &str| operation.named("inputs", name).or_else(|| interface.definition.named("inputs", name));
         for (name, value) in assigned {
             let Some(definition) = declared(&name.text) else {
-                self.problems.at(&rules::UNDECLARED, name.span, format!("the operation declares no input `{}`", name.text));
+                self.problems.at(
+                    &rules::UNDECLARED,
+                    name.span,
+                    format!("the operation declares no input `{}`", name.text),
+                );
                 continue;
             };
             self.workflow_input(name, value, definition, workflow);
             let value = self.checker().value(value, definition, name.span);
             let data_type = self.model.type_of(definition, "type", Kind::DataType);
-            let prop = Prop { value, definition: Some(definition.clone()), data_type, at: name.span, given: crate::topology::Given::Assigned };
+            let prop = Prop {
+                value,
+                definition: Some(definition.clone()),
+                data_type,
+                at: name.span,
+                given: crate::topology::Given::Assigned,
+            };
             out.insert(name.text.clone(), prop);
         }
         let given = |name: &str| {
@@ -138,7 +180,8 @@ impl Renderer<'_> {
                 || interface.operations.get(&operation.name).is_some_and(|operation| operation_has(&operation.inputs))
         };
         for (name, definition) in operation.entries("inputs").chain(interface.definition.entries("inputs")) {
-            let required = definition.bool("required").unwrap_or(true) && definition.value("default").or(definition.value("value")).is_none();
+            let required = definition.bool("required").unwrap_or(true)
+                && definition.value("default").or(definition.value("value")).is_none();
             if required && !given(name) {
                 let message = format!("the operation call needs a value for the input `{name}`");
                 self.problems.beyond(&rules::UNASSIGNED, key, eco_format!(".inputs[\"{name}\"]"), message);
@@ -152,11 +195,19 @@ impl Renderer<'_> {
         let Data::Call(call) = &value.data else { return };
         let input = call.args.first().and_then(|arg| arg.as_str()).filter(|_| call.name == "get_input");
         let Some(source) = input.and_then(|input| workflow.named("inputs", input)) else { return };
-        let types = (self.model.type_of(source, "type", Kind::DataType), self.model.type_of(definition, "type", Kind::DataType));
+        let types = (
+            self.model.type_of(source, "type", Kind::DataType),
+            self.model.type_of(definition, "type", Kind::DataType),
+        );
         if let (Some(from), Some(to)) = types
             && !self.model.hierarchy.is_a(from, to)
         {
-            let message = format!("`{}` is a `{}`, but the workflow's input is a `{}`", name.text, self.model.name(to), self.model.name(from));
+            let message = format!(
+                "`{}` is a `{}`, but the workflow's input is a `{}`",
+                name.text,
+                self.model.name(to),
+                self.model.name(from)
+            );
             self.problems.at(&rules::WRONG_TYPE, name.span, message);
         }
         let optional = !source.bool("required").unwrap_or(true) && source.value("default").is_none();

@@ -12,7 +12,14 @@ pub fn go_g(number: f64) -> String {
         return "0".to_owned();
     }
     if !number.is_finite() {
-        return if number.is_nan() { "NaN" } else if number > 0.0 { "+Inf" } else { "-Inf" }.to_owned();
+        return if number.is_nan() {
+            "NaN"
+        } else if number > 0.0 {
+            "+Inf"
+        } else {
+            "-Inf"
+        }
+        .to_owned();
     }
     let scientific = format!("{number:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

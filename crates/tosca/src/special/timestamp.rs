@@ -142,21 +142,31 @@ impl Timestamp {
         let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + i128::from(self.day) - 1;
         let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
         let zone = i128::from(self.zone_hour) * 3600 + i128::from(self.zone_minute) * 60;
-        let local = days * 86_400 + i128::from(self.hour) * 3600 + i128::from(self.minute) * 60 + i128::from(self.second);
+        let local =
+            days * 86_400 + i128::from(self.hour) * 3600 + i128::from(self.minute) * 60 + i128::from(self.second);
         let seconds = if self.west { local + zone } else { local - zone };
         seconds * 1_000_000_000 + (self.fraction * 1e9).round() as i128
     }
 
     /// The canonical notation.
     pub fn canonical(&self) -> EcoString {
-        let fraction = if self.fraction == 0.0 { String::new() } else { self.fraction.to_string().trim_start_matches('0').to_owned() };
+        let fraction = if self.fraction == 0.0 {
+            String::new()
+        } else {
+            self.fraction.to_string().trim_start_matches('0').to_owned()
+        };
         let zone = match (self.zone_hour, self.zone_minute) {
             (0, 0) => "Z".to_owned(),
             (hour, minute) => format!("{}{hour:02}:{minute:02}", if self.west { '-' } else { '+' }),
         };
         eco_format!(
             "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}{fraction}{zone}",
-            self.year, self.month, self.day, self.hour, self.minute, self.second
+            self.year,
+            self.month,
+            self.day,
+            self.hour,
+            self.minute,
+            self.second
         )
     }
 }
@@ -173,7 +183,9 @@ mod tests {
         assert_eq!(stamp.canonical(), "1975-09-15T12:34:56.7+02:00");
         assert_eq!(parse("2024-02-29").unwrap().canonical(), "2024-02-29T00:00:00Z");
         assert_eq!(parse("1970-01-01T00:00:00Z").unwrap().nanoseconds(), 0);
-        for text in ["yesterday", "2023-02-29", "2024-02-31", "2024-13-01", "2024-1-1", "2024-01-01T25:00:00", "2024-01-01x"] {
+        for text in
+            ["yesterday", "2023-02-29", "2024-02-31", "2024-13-01", "2024-1-1", "2024-01-01T25:00:00", "2024-01-01x"]
+        {
             assert_eq!(parse(text), None, "{text}");
         }
     }

@@ -132,9 +132,10 @@ pub fn split(text: &str, signed: bool) -> Option<(f64, &str)> {
 pub fn parse(text: &str, family: &Family) -> Option<Quantity> {
     let (scalar, rest) = split(text, false)?;
     let unit = rest.trim_start();
-    let (unit, factor) = family.units.iter().find(|(known, _)| {
-        if family.ignore_case { known.eq_ignore_ascii_case(unit) } else { *known == unit }
-    })?;
+    let (unit, factor) = family
+        .units
+        .iter()
+        .find(|(known, _)| if family.ignore_case { known.eq_ignore_ascii_case(unit) } else { *known == unit })?;
     let exact = scalar * factor;
     let number = if family.whole { exact.round() } else { exact };
     let canonical = family.units.first().map_or("", |(unit, _)| unit);
@@ -167,7 +168,9 @@ mod tests {
             let quantity = parse(text, family).unwrap();
             assert_eq!((quantity.number, quantity.text.as_str()), (number, shown), "{text}");
         }
-        for (text, family) in [("5", &SIZE), ("-1 B", &SIZE), ("1. B", &SIZE), ("B", &SIZE), ("1 kbps", &BITRATE), ("", &TIME)] {
+        for (text, family) in
+            [("5", &SIZE), ("-1 B", &SIZE), ("1. B", &SIZE), ("B", &SIZE), ("1 kbps", &BITRATE), ("", &TIME)]
+        {
             assert_eq!(parse(text, family), None, "{text}");
         }
     }

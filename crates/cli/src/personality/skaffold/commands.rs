@@ -11,21 +11,16 @@ use purlin_skaffold::render::{self, Settings};
 use purlin_skaffold::validate::{Scope, validate};
 use purlin_skaffold::walk::{Bases, Config};
 use purlin_skaffold::{image, json_schema, remote::Sync, rules, template};
-use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter, Emit, YamlWriter};
 use purlin_syntax::Diagnostic;
+use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, YamlWriter};
 use purlin_value::emit::to_yaml;
 use purlin_value::{Secrets, Session};
 use std::cell::RefCell;
 
 /// `diagnose`: the configurations with everything filled in.
 pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let look = Look {
-        command: "diagnose",
-        bases: Bases::All,
-        defaults: true,
-        auto_activation: true,
-        sync: Sync::Missing,
-    };
+    let look =
+        Look { command: "diagnose", bases: Bases::All, defaults: true, auto_activation: true, sync: Sync::Missing };
     let opened = match open(invocation, flags, &look) {
         Ok(opened) => opened,
         Err(exit) => return exit,
@@ -173,8 +168,7 @@ pub fn fix(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
 fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to: Edition) -> Exit {
     let forest = purlin_skaffold::forest::Forest::new();
     let session = &opened.session;
-    let loader =
-        purlin_skaffold::load::Loader::new(session, &forest, opened.wanted.format, opened.stdin.clone());
+    let loader = purlin_skaffold::load::Loader::new(session, &forest, opened.wanted.format, opened.stdin.clone());
     let given = opened.wanted.file.clone();
     let full = if given == "-" { given.clone() } else { purlin_value::path::join(&loader.here(), &given) };
     let file = match loader.file(&full) {

@@ -69,7 +69,11 @@ pub struct Flags {
 
 impl Flags {
     /// Reads a command line. `settings` names the further flags that set something.
-    pub fn read(args: &[String], env: &BTreeMap<String, String>, settings: &dyn Fn(&str) -> bool) -> Result<Flags, String> {
+    pub fn read(
+        args: &[String],
+        env: &BTreeMap<String, String>,
+        settings: &dyn Fn(&str) -> bool,
+    ) -> Result<Flags, String> {
         let mut flags = Flags::default();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {

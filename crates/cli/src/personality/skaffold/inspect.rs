@@ -130,7 +130,8 @@ fn namespaces(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         Err(error) => return problem(invocation, "INSPECT_UNKNOWN_ERR", &format!("cannot read `{given}`: {error}")),
     };
     let source = purlin_syntax::Source::new(purlin_syntax::FileId(0), given, text);
-    let tree = purlin_syntax::yaml::parse(source.into(), purlin_syntax::Flavor::CoreGo, &purlin_syntax::Limits::default());
+    let tree =
+        purlin_syntax::yaml::parse(source.into(), purlin_syntax::Flavor::CoreGo, &purlin_syntax::Limits::default());
     let mut found: Vec<String> = Vec::new();
     for root in tree.roots() {
         let value = value_of(root, MergeKeys::Apply);
