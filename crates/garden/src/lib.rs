@@ -1,1 +1,4 @@
-//! The Garden dialect.
+//! The Garden dialect: projects made of actions, modules and templates, resolved into one graph.
+
+pub mod expr;
+pub mod number;

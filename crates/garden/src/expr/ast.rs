@@ -1,0 +1,194 @@
+//! The syntax tree of template strings. Plain data, made by [`super::parse`], read by evaluation and by the static walk.
+//!
+//! Chains of operators are flat lists, so that neither evaluating nor dropping a long chain needs a deep machine stack.
+
+use ecow::EcoString;
+
+/// A range of bytes in the text of a template string.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct At {
+    /// First byte.
+    pub start: u32,
+    /// One past the last byte.
+    pub end: u32,
+}
+
+impl At {
+    /// A range from byte offsets; texts are limited to far less than 4 GiB.
+    pub fn new(start: usize, end: usize) -> Self {
+        At { start: u32::try_from(start).unwrap_or(u32::MAX), end: u32::try_from(end).unwrap_or(u32::MAX) }
+    }
+
+    /// From the start of this range to the end of another.
+    pub fn to(self, other: At) -> Self {
+        At { start: self.start, end: other.end }
+    }
+}
+
+/// A parsed template string: a sequence of segments.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Template {
+    /// The segments in order.
+    pub segments: Vec<Segment>,
+}
+
+/// One part of a template string.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Segment {
+    /// Text that stands for itself.
+    Text(EcoString, At),
+    /// `$${…}`: the text after the first dollar sign.
+    Escaped(EcoString, At),
+    /// `${…}`.
+    Expr(Node),
+    /// `${if …}…${else}…${endif}`.
+    If(Box<Branch>),
+    /// A string that consists of `${if X}` alone, which means X.
+    LoneIf(Node),
+}
+
+/// An if-block.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Branch {
+    /// What decides.
+    pub condition: Node,
+    /// What it gives when true.
+    pub then: Template,
+    /// What it gives otherwise; empty text if absent.
+    pub otherwise: Option<Template>,
+    /// The whole block.
+    pub at: At,
+}
+
+/// An expression with its place.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    /// What it is.
+    pub expr: Expr,
+    /// Where it is in the text.
+    pub at: At,
+}
+
+/// An expression.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    /// `null`.
+    Null,
+    /// `true` or `false`.
+    Bool(bool),
+    /// A number; template numbers are doubles.
+    Number(f64),
+    /// A string literal without templates in it.
+    Text(EcoString),
+    /// A string literal that is itself a template.
+    Nested(Box<Template>),
+    /// `[a, b]`.
+    List(Vec<Node>),
+    /// `a.b[c]`.
+    Lookup(Vec<Part>),
+    /// `f(x)`.
+    Call(Box<Call>),
+    /// `f(x).a[0]`, `(x).a`: a lookup on a computed value.
+    Member(Box<Node>, Vec<Part>),
+    /// Prefix operators, outermost first.
+    Unary(Vec<UnaryOp>, Box<Node>),
+    /// `a op b op c`, all of one precedence, evaluated from the left.
+    Chain(Box<Node>, Vec<(BinaryOp, Node)>),
+    /// `c1 ? a1 : c2 ? a2 : b`.
+    Choice(Vec<(Node, Node)>, Box<Node>),
+}
+
+/// One step of a lookup.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Part {
+    /// What is looked up.
+    pub key: Key,
+    /// Where it is written, without dot or brackets.
+    pub at: At,
+}
+
+/// The key of one lookup step.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Key {
+    /// A name, or a literal in brackets.
+    Name(EcoString),
+    /// A computed key.
+    Computed(Box<Node>),
+}
+
+/// A call of a helper function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Call {
+    /// The function's name.
+    pub name: EcoString,
+    /// Where the name is.
+    pub name_at: At,
+    /// The arguments.
+    pub args: Vec<Node>,
+}
+
+/// A prefix operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum UnaryOp {
+    /// `!x`
+    Not,
+    /// `typeof x`
+    Typeof,
+    /// `-x`
+    Negate,
+}
+
+/// A binary operator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BinaryOp {
+    /// `||`
+    Or,
+    /// `&&`
+    And,
+    /// `==`
+    Equal,
+    /// `!=`
+    NotEqual,
+    /// `<=`
+    AtMost,
+    /// `>=`
+    AtLeast,
+    /// `<`
+    Less,
+    /// `>`
+    Greater,
+    /// `+`
+    Add,
+    /// `-`
+    Subtract,
+    /// `*`
+    Multiply,
+    /// `/`
+    Divide,
+    /// `%`
+    Remainder,
+    /// `contains`
+    Contains,
+}
+
+impl BinaryOp {
+    /// How it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinaryOp::Or => "||",
+            BinaryOp::And => "&&",
+            BinaryOp::Equal => "==",
+            BinaryOp::NotEqual => "!=",
+            BinaryOp::AtMost => "<=",
+            BinaryOp::AtLeast => ">=",
+            BinaryOp::Less => "<",
+            BinaryOp::Greater => ">",
+            BinaryOp::Add => "+",
+            BinaryOp::Subtract => "-",
+            BinaryOp::Multiply => "*",
+            BinaryOp::Divide => "/",
+            BinaryOp::Remainder => "%",
+            BinaryOp::Contains => "contains",
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Parses the structure of a template string: text, `$${…}`, `${…}` and if-blocks.
+
+use super::ast::{At, Branch, Expr, Node, Segment, Template};
+use super::parse::{MAX_DEPTH, expression};
+use super::scan::{Cursor, Offsets, Problem};
+use ecow::EcoString;
+
+/// Whether a string can contain a template at all.
+pub fn is_template(text: &str) -> bool {
+    memchr::memmem::find(text.as_bytes(), b"${").is_some()
+}
+
+/// Parses a template string.
+pub fn parse(text: &str) -> Result<Template, Problem> {
+    segments(Cursor::new(text), 0)
+}
+
+/// Parses a single expression without `${` and `}` around it.
+pub fn parse_expression(text: &str) -> Result<Template, Problem> {
+    let mut cursor = Cursor::new(text);
+    cursor.skip_space()?;
+    let node = expression(&mut cursor, 0)?;
+    cursor.skip_space()?;
+    if !cursor.at_end() {
+        return Err(cursor.expected("the end of the expression"));
+    }
+    Ok(Template { segments: vec![Segment::Expr(node)] })
+}
+
+/// The content of a string literal inside an expression.
+pub(super) fn parse_literal(text: &EcoString, offsets: Offsets, depth: usize) -> Result<Expr, Problem> {
+    if !is_template(text) {
+        return Ok(Expr::Text(text.clone()));
+    }
+    let template = segments(Cursor::nested(text, offsets), depth)?;
+    Ok(Expr::Nested(Box::new(template)))
+}
+
+/// A block that is still open.
+struct Open {
+    condition: Node,
+    then: Option<Template>,
+    at: At,
+    /// Opened by `${else if …}`: closed together with the block around it.
+    joined: bool,
+}
+
+/// Collects segments; if-blocks nest through an explicit stack.
+struct Builder {
+    open: Vec<(Open, Vec<Segment>)>,
+    current: Vec<Segment>,
+}
+
+fn segments(mut cursor: Cursor<'_>, depth: usize) -> Result<Template, Problem> {
+    let mut builder = Builder { open: Vec::new(), current: Vec::new() };
+    while !cursor.at_end() {
+        let rest = cursor.rest();
+        if rest.starts_with("${") {
+            format(&mut cursor, &mut builder, depth)?;
+        } else if let Some(length) = escaped_length(rest) {
+            let start = cursor.pos;
+            cursor.pos += length;
+            let body = rest.get(1..length).unwrap_or("");
+            builder.current.push(Segment::Escaped(body.into(), cursor.at(start, cursor.pos)));
+        } else {
+            let start = cursor.pos;
+            cursor.pos += text_length(rest);
+            let text = cursor.text.get(start..cursor.pos).unwrap_or("");
+            builder.current.push(Segment::Text(text.into(), cursor.at(start, cursor.pos)));
+        }
+    }
+    finish(builder)
+}
+
+/// `$${…}` up to the first closing brace.
+fn escaped_length(rest: &str) -> Option<usize> {
+    rest.strip_prefix("$${")?;
+    Some(memchr::memchr(b'}', rest.as_bytes())? + 1)
+}
+
+/// How much of the text stands for itself.
+fn text_length(rest: &str) -> usize {
+    // An escape that is never closed is text as a whole.
+    let step = |tail: &str| if tail.starts_with("$${") { 3 } else { 1 };
+    let mut from = step(rest);
+    while let Some(found) = rest.as_bytes().get(from..).and_then(|b| memchr::memchr(b'$', b)) {
+        let at = from + found;
+        let tail = rest.get(at..).unwrap_or("");
+        if tail.starts_with("${") || escaped_length(tail).is_some() {
+            return at;
+        }
+        from = at + step(tail);
+    }
+    rest.len()
+}
+
+/// One `${…}`.
+fn format(cursor: &mut Cursor<'_>, builder: &mut Builder, depth: usize) -> Result<(), Problem> {
+    let start = cursor.pos;
+    cursor.pos += 2;
+    cursor.skip_space()?;
+    if let Some(at) = block_word(cursor, start, "endif")? {
+        return builder.endif(at);
+    }
+    if let Some(at) = block_word(cursor, start, "else")? {
+        return builder.otherwise(at);
+    }
+    let joined = else_if(cursor)?;
+    let conditional = joined || cursor.word("if") && cursor.eat("if");
+    while conditional && { cursor.skip_space()?; cursor.word("if") } {
+        cursor.eat("if");
+    }
+    let node = expression(cursor, depth + builder.open.len())?;
+    cursor.skip_space()?;
+    if !cursor.eat("}") {
+        return Err(unclosed(cursor, start));
+    }
+    let at = cursor.at(start, cursor.pos);
+    if joined {
+        builder.otherwise(at)?;
+    }
+    if !conditional {
+        builder.current.push(Segment::Expr(node));
+        return Ok(());
+    }
+    if builder.open.len() >= MAX_DEPTH {
+        return Err(cursor.problem(start, cursor.pos, format!("if-blocks nest deeper than {MAX_DEPTH} levels")));
+    }
+    let open = Open { condition: node, then: None, at, joined };
+    builder.open.push((open, std::mem::take(&mut builder.current)));
+    Ok(())
+}
+
+fn unclosed(cursor: &Cursor<'_>, start: usize) -> Problem {
+    if cursor.at_end() {
+        return cursor.problem(start, cursor.pos, "this `${` has no closing `}`");
+    }
+    cursor.expected("an operator or `}`")
+}
+
+/// `else` or `endif` alone between the braces.
+fn block_word(cursor: &mut Cursor<'_>, start: usize, word: &str) -> Result<Option<At>, Problem> {
+    if !cursor.word(word) {
+        return Ok(None);
+    }
+    let before = cursor.pos;
+    cursor.eat(word);
+    cursor.skip_space()?;
+    if cursor.eat("}") {
+        return Ok(Some(cursor.at(start, cursor.pos)));
+    }
+    cursor.pos = before;
+    Ok(None)
+}
+
+/// `else if`, which needs no `${endif}` of its own.
+fn else_if(cursor: &mut Cursor<'_>) -> Result<bool, Problem> {
+    if !cursor.word("else") {
+        return Ok(false);
+    }
+    let before = cursor.pos;
+    cursor.eat("else");
+    cursor.skip_space()?;
+    let found = cursor.word("if") && cursor.eat("if");
+    if !found {
+        cursor.pos = before;
+    }
+    Ok(found)
+}
+
+impl Builder {
+    fn otherwise(&mut self, at: At) -> Result<(), Problem> {
+        let Some((open, _)) = self.open.last_mut() else {
+            return Err(block_problem(at, "found `${else}` without a preceding `${if …}`"));
+        };
+        if open.then.is_some() {
+            return Err(block_problem(at, "found a second `${else}` for the same `${if …}`"));
+        }
+        open.then = Some(Template { segments: std::mem::take(&mut self.current) });
+        Ok(())
+    }
+
+    fn endif(&mut self, at: At) -> Result<(), Problem> {
+        loop {
+            let Some((open, before)) = self.open.pop() else {
+                return Err(block_problem(at, "found `${endif}` without a preceding `${if …}`"));
+            };
+            let body = Template { segments: std::mem::replace(&mut self.current, before) };
+            let (then, otherwise) = match open.then {
+                Some(then) => (then, Some(body)),
+                None => (body, None),
+            };
+            let branch = Branch { condition: open.condition, then, otherwise, at: open.at.to(at) };
+            self.current.push(Segment::If(Box::new(branch)));
+            if !open.joined {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn block_problem(at: At, message: &str) -> Problem {
+    Problem { at, message: message.into(), hint: None }
+}
+
+fn finish(mut builder: Builder) -> Result<Template, Problem> {
+    let Some((open, before)) = builder.open.pop() else {
+        return Ok(Template { segments: builder.current });
+    };
+    // Older projects write `${if x}` for `${x}`.
+    if builder.open.is_empty() && before.is_empty() && builder.current.is_empty() && open.then.is_none() {
+        return Ok(Template { segments: vec![Segment::LoneIf(open.condition)] });
+    }
+    Err(block_problem(open.at, "missing `${endif}` after this `${if …}`"))
+}
