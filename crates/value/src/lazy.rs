@@ -132,7 +132,7 @@ impl<'s> Eval<'s> {
             }
             Data::Map(map) if map.values().any(needs_forcing) => {
                 let entries = map.iter().map(|(key, item)| (key.clone(), self.force_deep_at(item, depth + 1)));
-                Data::Map(Arc::new(entries.collect()))
+                Data::Map(Arc::new(entries.filter(|(_, item)| !item.is_absent()).collect()))
             }
             _ => return value,
         };

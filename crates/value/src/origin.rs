@@ -17,6 +17,9 @@ impl Origin {
     /// Not known.
     pub const NONE: Origin = Origin(u32::MAX);
 
+    /// Of a null that stands for nothing at all: a condition without an else. See [`crate::Value::absent`].
+    pub const ABSENT: Origin = Origin(u32::MAX - 1);
+
     /// The origin of what a node says.
     pub fn node(node: Node<'_>) -> Origin {
         let number = node.number();
@@ -25,7 +28,7 @@ impl Origin {
 
     /// Whether it is known.
     pub fn is_known(self) -> bool {
-        self != Origin::NONE
+        self != Origin::NONE && self != Origin::ABSENT
     }
 }
 
@@ -101,7 +104,7 @@ impl Origins {
     pub fn push(&self, kind: OriginKind) -> Origin {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
         let index = u32::try_from(table.len()).unwrap_or(u32::MAX);
-        if index >= DERIVED - 1 {
+        if index >= DERIVED - 2 {
             return Origin::NONE;
         }
         table.push(kind);

@@ -183,6 +183,11 @@ impl Value {
         Value::new(Data::Poison)
     }
 
+    /// Nothing at all: null for whoever looks at it, but a mapping leaves its key out.
+    pub fn absent() -> Self {
+        Value::null().with_origin(Origin::ABSENT)
+    }
+
     /// Text.
     pub fn str(text: impl Into<EcoString>) -> Self {
         Value::new(Data::Str(text.into()))
@@ -218,6 +223,11 @@ impl Value {
     /// Whether it is null.
     pub fn is_null(&self) -> bool {
         matches!(self.data, Data::Null)
+    }
+
+    /// Whether there is nothing at all; see [`Value::absent`].
+    pub fn is_absent(&self) -> bool {
+        self.is_null() && self.origin == Origin::ABSENT
     }
 
     /// Whether it is broken and reported.
