@@ -1,7 +1,59 @@
 //! The Garden dialect: projects made of actions, modules and templates, resolved into one graph.
 
+pub mod bind;
 pub mod dotenv;
 pub mod expr;
 pub mod functions;
 pub mod glob;
+pub mod json;
 pub mod number;
+pub mod place;
+pub mod rules;
+pub mod scopes;
+mod structure;
+pub mod templates;
+
+use purlin_value::{Eval, Scope, Session, Value};
+use std::sync::Arc;
+
+/// Evaluates a tree of templates against a mapping: the language itself, without any project around it.
+///
+/// With `lazy_context`, strings of the context are templates too and see the context itself.
+pub fn evaluate(
+    session: &Session,
+    template: &Arc<purlin_syntax::Tree>,
+    context: &Arc<purlin_syntax::Tree>,
+    options: EvaluateOptions,
+) -> Value {
+    let templates = Arc::new(templates::Templates::default());
+    let load = |tree: &Arc<purlin_syntax::Tree>| {
+        templates.read(tree, session);
+        structure::check_shapes(tree, &session.sink);
+        tree.root().map(|root| place::NodeRef::new(tree, root))
+    };
+    let (Some(template), Some(context_node)) = (load(template), context.root().map(|r| place::NodeRef::new(context, r)))
+    else {
+        return Value::null();
+    };
+    let cell = scopes::Cell::default();
+    let scope = Scope::new(scopes::Late::new("context", &cell));
+    let env = Arc::new(bind::Env { templates: templates.clone(), scope, keep_escapes: options.keep_escapes });
+    let value = if options.lazy_context {
+        bind::Binder::of_layer(session, &env, expr::OwnLayer::Scope).bind(&context_node)
+    } else {
+        context_node.get().map_or_else(Value::null, |node| purlin_value::value_of(node, purlin_value::MergeKeys::Apply))
+    };
+    // The cell was just made, so it is empty.
+    let _ = cell.set(value);
+    let bound = bind::Binder::new(session, &env).bind(&template);
+    Eval::new(session).force_deep(&bound)
+}
+
+/// How [`evaluate`] treats its inputs.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EvaluateOptions {
+    /// Whether the context's strings are templates.
+    pub lazy_context: bool,
+    /// Whether `$${…}` stays as it is.
+    pub keep_escapes: bool,
+}

@@ -45,3 +45,12 @@ pub fn from_text(text: &str) -> Option<f64> {
     }
     text.parse().ok()
 }
+
+/// A number as a value: whole numbers that a double holds exactly are integers.
+pub fn to_value(number: f64) -> purlin_value::Value {
+    // Minus zero stays a float; as an integer it would lose its sign.
+    match as_integer(number).filter(|&n| n != 0 || number.is_sign_positive()) {
+        Some(integer) => purlin_value::Value::from(integer),
+        None => purlin_value::Value::from(number),
+    }
+}

@@ -1,11 +1,17 @@
 //! The template string language: parsing, evaluation and static analysis of what stands in `${…}`.
 
 pub mod ast;
+mod eval;
+mod find;
+mod operate;
 mod parse;
 mod scan;
 mod template;
 
 pub use ast::{At, Template};
+pub use eval::{Evaluator, Stop};
+pub use find::{Own, OwnLayer, merge_parts};
+pub use operate::{is_truthy, text_of};
 pub use parse::MAX_DEPTH;
 pub use scan::Problem;
 pub use template::{is_template, parse, parse_expression};

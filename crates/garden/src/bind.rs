@@ -1,0 +1,224 @@
+//! Binds a tree to a scope: nodes become values, template strings and structural operators become lazy values.
+//!
+//! Nothing is evaluated here. The same node may be bound many times, each time to another scope.
+
+use crate::expr::{Evaluator, Own, OwnLayer, Template};
+use crate::place::{NodeRef, Place};
+use crate::structure;
+use crate::templates::Templates;
+use ecow::EcoString;
+use purlin_syntax::{Kind, Node, Span};
+use purlin_value::read::{key_text, scalar_data};
+use purlin_value::{Data, Eval, Lazy, Map, Origin, Scope, Session, Thunk, Value};
+use std::sync::Arc;
+
+/// What template strings are evaluated with.
+#[derive(Clone)]
+pub struct Env {
+    /// All parsed templates.
+    pub templates: Arc<Templates>,
+    /// What names mean.
+    pub scope: Scope,
+    /// Whether `$${…}` keeps its first dollar sign, for text that is templated again later.
+    pub keep_escapes: bool,
+}
+
+impl Env {
+    /// The same with another scope.
+    pub fn with_scope(&self, scope: Scope) -> Arc<Env> {
+        Arc::new(Env { scope, ..self.clone() })
+    }
+}
+
+/// Binds trees to one scope.
+pub struct Binder<'s> {
+    session: &'s Session,
+    env: Arc<Env>,
+    /// Where we are among variables, if the tree holds variables.
+    own: Option<Own>,
+}
+
+impl<'s> Binder<'s> {
+    /// A binder for a scope.
+    pub fn new(session: &'s Session, env: &Arc<Env>) -> Self {
+        Binder { session, env: env.clone(), own: None }
+    }
+
+    /// A binder for variables, which may mention themselves and then mean the scope below.
+    pub fn of_layer(session: &'s Session, env: &Arc<Env>, layer: OwnLayer) -> Self {
+        Binder { session, env: env.clone(), own: Some(Own { path: Vec::new(), layer }) }
+    }
+
+    /// A binder that goes on where a lazy value stands.
+    pub(crate) fn inside(session: &'s Session, env: &Arc<Env>, own: Option<&Own>) -> Self {
+        Binder { session, env: env.clone(), own: own.cloned() }
+    }
+
+    /// Binds a node. Depth is bounded by the tree's own limit.
+    pub fn bind(&mut self, node: &NodeRef) -> Value {
+        let Some(view) = node.get() else { return Value::poison() };
+        let origin = Origin::node(view);
+        let data = match view.kind() {
+            Kind::Scalar => return self.scalar(node, view),
+            Kind::Map if structure::is_operator(view) => self.operator(node),
+            Kind::List if structure::has_concat(view) => self.operator(node),
+            Kind::Map => Data::Map(Arc::new(self.map(node, view))),
+            Kind::List => {
+                let items: Vec<Value> = view
+                    .items()
+                    .enumerate()
+                    .map(|(index, item)| self.below(&ecow::eco_format!("{index}"), |binder| binder.bind(&node.other(item))))
+                    .collect();
+                Data::List(Arc::new(items.into()))
+            }
+            Kind::Alias | Kind::Error => Data::Poison,
+        };
+        Value { data, origin, tainted: false }
+    }
+
+    fn operator(&self, node: &NodeRef) -> Data {
+        let thunk = structure::Operator { node: node.clone(), env: self.env.clone(), own: self.own.clone() };
+        Data::Lazy(Arc::new(Lazy::new(thunk)))
+    }
+
+    /// Binds one entry of a mapping, so that it knows its path.
+    pub(crate) fn below<T>(&mut self, key: &EcoString, work: impl FnOnce(&mut Self) -> T) -> T {
+        if let Some(own) = &mut self.own {
+            own.path.push(key.clone());
+        }
+        let result = work(self);
+        if let Some(own) = &mut self.own {
+            own.path.pop();
+        }
+        result
+    }
+
+    fn map(&mut self, node: &NodeRef, view: Node<'_>) -> Map {
+        let mut map = Map::new();
+        for (key, item) in entries(view) {
+            let value = self.below(&key, |binder| binder.bind(&node.other(item)));
+            map.insert(key, value);
+        }
+        map
+    }
+
+    fn scalar(&self, node: &NodeRef, view: Node<'_>) -> Value {
+        let origin = Origin::node(view);
+        match self.env.templates.get(node, self.session) {
+            Err(_) => Value::poison().with_origin(origin),
+            Ok(None) => Value { data: scalar_data(view), origin, tainted: false },
+            Ok(Some(template)) => self.template(template, Place::Node(node.clone())).with_origin(origin),
+        }
+    }
+
+    /// A lazy value for a parsed template.
+    pub fn template(&self, template: Arc<Template>, place: Place) -> Value {
+        let own = self.own.clone();
+        Lazy::value(TemplateText { template, place, env: self.env.clone(), own })
+    }
+}
+
+/// The entries of a mapping with merge keys (`<<`) applied: keys written here win, among bases the first.
+pub(crate) fn entries<'t>(node: Node<'t>) -> Vec<(EcoString, Node<'t>)> {
+    let mut found: Vec<(EcoString, Node<'t>)> = Vec::new();
+    let mut bases: Vec<Node<'t>> = Vec::new();
+    for entry in node.entries() {
+        if entry.key.is_merge_key() {
+            bases.push(entry.value);
+        } else {
+            found.push((key_text(entry.key), entry.value));
+        }
+    }
+    for base in bases {
+        merge_base(&mut found, base, 0);
+    }
+    found
+}
+
+/// Chains of merge keys are bounded by the depth of documents.
+fn merge_base<'t>(found: &mut Vec<(EcoString, Node<'t>)>, base: Node<'t>, depth: u32) {
+    if depth > 100 {
+        return;
+    }
+    if base.is_list() {
+        for item in base.items() {
+            merge_base(found, item, depth + 1);
+        }
+        return;
+    }
+    for entry in base.entries() {
+        if entry.key.is_merge_key() {
+            merge_base(found, entry.value, depth + 1);
+            continue;
+        }
+        let key = key_text(entry.key);
+        if !found.iter().any(|(known, _)| *known == key) {
+            found.push((key, entry.value));
+        }
+    }
+}
+
+/// A template string with its scope.
+struct TemplateText {
+    template: Arc<Template>,
+    place: Place,
+    env: Arc<Env>,
+    own: Option<Own>,
+}
+
+impl Thunk for TemplateText {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        Evaluator { eval, env: &self.env, place: &self.place, own: self.own.as_ref() }.run(&self.template)
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.place.span()
+    }
+
+    fn name(&self) -> String {
+        match (&self.own, &self.place) {
+            (Some(own), _) => own.name(),
+            (None, Place::Node(node)) => node.get().map_or_else(String::new, |n| n.text().to_owned()),
+            _ => "an expression".into(),
+        }
+    }
+}
+
+/// A value that takes the place of another. A lazy one gets its origin when it is forced, so it is wrapped.
+pub(crate) fn replacing(value: Value, overrode: Origin, rule: &'static str, session: &Session) -> Value {
+    if value.is_absent() {
+        return value;
+    }
+    if matches!(value.data, Data::Lazy(_)) {
+        let origin = value.origin;
+        return Lazy::value(Replacing { value, overrode, rule }).with_origin(origin);
+    }
+    let origin = session.origins.chosen(value.origin, rule, vec![overrode]);
+    value.with_origin(origin)
+}
+
+/// A lazy value that took the place of another.
+struct Replacing {
+    value: Value,
+    overrode: Origin,
+    rule: &'static str,
+}
+
+impl Thunk for Replacing {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        let value = eval.force(&self.value);
+        if value.is_absent() {
+            return value;
+        }
+        let origin = eval.session.origins.chosen(value.origin, self.rule, vec![self.overrode]);
+        value.with_origin(origin)
+    }
+
+    fn span(&self) -> Option<Span> {
+        None
+    }
+
+    fn name(&self) -> String {
+        "a replaced value".into()
+    }
+}

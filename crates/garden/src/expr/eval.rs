@@ -1,0 +1,429 @@
+//! Evaluates template strings against a scope.
+//!
+//! A missing key travels outwards as [`Stop::Missing`] until an operator that allows for it (`||`, `&&`, `!`,
+//! `typeof`, a condition) catches it; whoever evaluates a whole string turns it into a diagnostic. Pending values are
+//! values, poison stops silently, taint and origins go along with every operator.
+
+use super::ast::{At, BinaryOp, Branch, Call, Expr, Node, Segment, Template, UnaryOp};
+use super::find::Own;
+use super::operate::{binary, is_truthy, text_of, unary};
+use crate::bind::Env;
+use crate::functions::{self, Arguments};
+use crate::place::Place;
+use crate::rules;
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Rule};
+use purlin_value::{Data, Eval, Pending, Piece, Value};
+
+/// Why an expression has no value.
+#[derive(Debug)]
+pub enum Stop {
+    /// A key is missing; operators with a fallback catch this.
+    Missing(Box<Missing>),
+    /// Something is wrong; this says what.
+    Failed(Box<Diagnostic>),
+    /// Something it needs is broken, which was reported already.
+    Poison,
+}
+
+/// A key that was not found.
+#[derive(Debug)]
+pub struct Missing {
+    pub(super) key: EcoString,
+    pub(super) under: EcoString,
+    pub(super) at: At,
+    pub(super) available: Vec<EcoString>,
+    pub(super) phase: Option<&'static str>,
+    /// The name of the variable that asked for itself.
+    pub(super) itself: Option<String>,
+}
+
+/// One evaluation of one template string.
+pub struct Evaluator<'a, 's> {
+    /// The chain of forcing this belongs to.
+    pub eval: &'a mut Eval<'s>,
+    /// Scope and options.
+    pub env: &'a Env,
+    /// Where the string is written.
+    pub place: &'a Place,
+    /// What it is called among variables, if it is one.
+    pub own: Option<&'a Own>,
+}
+
+impl Evaluator<'_, '_> {
+    /// Evaluates a string; problems go to the session's sink and the result is poison.
+    pub fn run(&mut self, template: &Template) -> Value {
+        match self.template(template) {
+            Ok(value) => value,
+            Err(stop) => {
+                if let Some(diagnostic) = self.diagnose(stop) {
+                    self.eval.session.sink.push(diagnostic);
+                }
+                Value::poison()
+            }
+        }
+    }
+
+    /// The diagnostic of a stop, if there is something to say.
+    pub fn diagnose(&self, stop: Stop) -> Option<Diagnostic> {
+        match stop {
+            Stop::Poison => None,
+            Stop::Failed(diagnostic) => Some(*diagnostic),
+            Stop::Missing(missing) => {
+                let mut diagnostic = missing.diagnostic();
+                diagnostic.span = self.place.part(missing.at);
+                Some(diagnostic)
+            }
+        }
+    }
+
+    pub(super) fn failed(&self, rule: &'static Rule, at: At, message: String) -> Stop {
+        let mut diagnostic = Diagnostic::nowhere(rule, message);
+        diagnostic.span = self.place.part(at);
+        Stop::Failed(Box::new(diagnostic))
+    }
+
+    /// Evaluates a string. A single expression keeps its type; anything else is text.
+    pub fn template(&mut self, template: &Template) -> Result<Value, Stop> {
+        match template.segments.as_slice() {
+            [] => Ok(self.literal("")),
+            [Segment::Expr(node) | Segment::LoneIf(node)] => {
+                let value = self.node(node)?;
+                Ok(self.derive_whole(value, node.at))
+            }
+            [Segment::If(branch)] => self.branch(branch),
+            [Segment::Text(text, _)] => Ok(self.literal(text)),
+            segments => self.concatenate(segments),
+        }
+    }
+
+    fn literal(&self, text: &str) -> Value {
+        Value::str(text).with_origin(self.place.origin().unwrap_or(purlin_value::Origin::NONE))
+    }
+
+    /// A value that came through an expression remembers both: where it came from and through what.
+    fn derive_whole(&self, value: Value, at: At) -> Value {
+        if value.is_absent() {
+            return value;
+        }
+        let end = value.as_str().map_or(0, |text| u32::try_from(text.len()).unwrap_or(u32::MAX));
+        let piece = Piece { start: 0, end, origin: value.origin };
+        let origin = self.eval.session.origins.derived("template", self.place.part(at), vec![piece]);
+        value.with_origin(origin)
+    }
+
+    fn branch(&mut self, branch: &Branch) -> Result<Value, Stop> {
+        let condition = self.node(&branch.condition)?;
+        if condition.is_pending() {
+            return Ok(condition);
+        }
+        let taken = if is_truthy(&condition) { Some(&branch.then) } else { branch.otherwise.as_ref() };
+        let value = match taken {
+            Some(template) => self.template(template)?,
+            None => self.literal(""),
+        };
+        Ok(value.tainted_if(condition.tainted))
+    }
+
+    fn concatenate(&mut self, segments: &[Segment]) -> Result<Value, Stop> {
+        let mut text = EcoString::new();
+        let mut ranges: Vec<(At, u32, u32, Option<purlin_value::Origin>)> = Vec::with_capacity(segments.len());
+        let mut tainted = false;
+        let mut pending: Option<Value> = None;
+        for segment in segments {
+            let start = text.len();
+            let (at, origin) = match segment {
+                Segment::Text(content, at) => {
+                    text.push_str(content);
+                    (*at, None)
+                }
+                Segment::Escaped(content, at) => {
+                    if self.env.keep_escapes {
+                        text.push('$');
+                    }
+                    text.push_str(content);
+                    (*at, None)
+                }
+                Segment::Expr(node) | Segment::LoneIf(node) => {
+                    let value = self.node(node)?;
+                    let value = self.whole(&value)?;
+                    tainted |= value.is_tainted_deep();
+                    pending = merge_pending(pending, &value);
+                    text.push_str(&text_of(&value));
+                    (node.at, Some(value.origin))
+                }
+                Segment::If(branch) => {
+                    let value = self.branch(branch)?;
+                    let value = self.whole(&value)?;
+                    tainted |= value.is_tainted_deep();
+                    pending = merge_pending(pending, &value);
+                    text.push_str(&text_of(&value));
+                    (branch.at, Some(value.origin))
+                }
+            };
+            self.check_length(&text, at)?;
+            ranges.push((at, offset(start), offset(text.len()), origin));
+        }
+        if let Some(pending) = pending {
+            return Ok(pending.tainted_if(tainted));
+        }
+        let origin = self.piece_origin(&ranges);
+        Ok(Value::str(text).with_origin(origin).tainted_if(tainted))
+    }
+
+    /// The origin of a text put together from pieces.
+    fn piece_origin(&self, ranges: &[(At, u32, u32, Option<purlin_value::Origin>)]) -> purlin_value::Origin {
+        let origins = &self.eval.session.origins;
+        let places: Vec<At> = ranges.iter().map(|range| range.0).collect();
+        let spans = self.place.parts(&places);
+        let piece = |(range, span): (&(At, u32, u32, Option<purlin_value::Origin>), &Option<purlin_syntax::Span>)| {
+            let literal = || span.map_or(purlin_value::Origin::NONE, |span| origins.file(span));
+            Piece { start: range.1, end: range.2, origin: range.3.unwrap_or_else(literal) }
+        };
+        let pieces = ranges.iter().zip(&spans).map(piece).collect();
+        origins.derived("template", self.place.span(), pieces)
+    }
+
+    fn check_length(&self, text: &EcoString, at: At) -> Result<(), Stop> {
+        let limit = self.eval.session.limits.string_bytes;
+        if text.len() as u64 <= limit {
+            return Ok(());
+        }
+        let message = format!("this text grows larger than the {limit} bytes allowed");
+        Err(self.failed(&purlin_value::rules::LIMIT_STRING, at, message))
+    }
+
+    /// A value with everything in it forced; poison anywhere inside stops.
+    pub(super) fn whole(&mut self, value: &Value) -> Result<Value, Stop> {
+        let value = self.eval.force_deep(value);
+        if value.any(Value::is_poison) { Err(Stop::Poison) } else { Ok(value) }
+    }
+
+    /// Evaluates an expression.
+    pub fn node(&mut self, node: &Node) -> Result<Value, Stop> {
+        if !self.eval.spend(1) {
+            return Err(Stop::Poison);
+        }
+        match &node.expr {
+            Expr::Null => Ok(self.constant(Value::null())),
+            Expr::Bool(b) => Ok(self.constant(Value::from(*b))),
+            Expr::Number(n) => Ok(self.constant(crate::number::to_value(*n))),
+            Expr::Text(text) => Ok(self.constant(Value::str(text.clone()))),
+            Expr::Nested(template) => self.template(template),
+            Expr::List(items) => {
+                let items: Result<Vec<Value>, Stop> = items.iter().map(|item| self.node(item)).collect();
+                Ok(self.constant(Value::list(items?)))
+            }
+            Expr::Lookup(path) => self.lookup(path),
+            Expr::Member(inner, path) => {
+                let value = self.node(inner)?;
+                self.member(value, path)
+            }
+            Expr::Call(call) => self.call(call, node.at),
+            Expr::Unary(ops, inner) => self.unary_chain(ops, inner),
+            Expr::Chain(first, rest) => self.chain(first, rest),
+            Expr::Choice(arms, otherwise) => self.choice(arms, otherwise),
+        }
+    }
+
+    /// A literal of an expression comes from the string it stands in.
+    fn constant(&self, value: Value) -> Value {
+        self.literal_origin(value)
+    }
+
+    fn literal_origin(&self, value: Value) -> Value {
+        value.with_origin(self.place.origin().unwrap_or(purlin_value::Origin::NONE))
+    }
+
+    fn unary_chain(&mut self, ops: &[UnaryOp], inner: &Node) -> Result<Value, Stop> {
+        let innermost = ops.last().copied();
+        let mut value = match self.node(inner) {
+            // `!missing` and `typeof missing` have an answer.
+            Err(Stop::Missing(_)) if matches!(innermost, Some(UnaryOp::Not | UnaryOp::Typeof)) => Value::absent(),
+            other => other?,
+        };
+        for &op in ops.iter().rev() {
+            if value.is_pending() {
+                return Ok(value);
+            }
+            let result = unary(op, &value).map_err(|why| self.failed(&rules::TEMPLATE_TYPE, inner.at, why))?;
+            value = self.computed(result, op_name(op), inner.at, &[&value]);
+        }
+        Ok(value)
+    }
+
+    fn chain(&mut self, first: &Node, rest: &[(BinaryOp, Node)]) -> Result<Value, Stop> {
+        match rest.first().map(|(op, _)| op) {
+            Some(BinaryOp::Or) => self.alternatives(first, rest),
+            Some(BinaryOp::And) => self.conjunction(first, rest),
+            _ => {
+                let mut left = self.node(first)?;
+                let mut at = first.at;
+                for (op, node) in rest {
+                    let right = self.node(node)?;
+                    at = at.to(node.at);
+                    left = self.operate(*op, left, right, at)?;
+                }
+                Ok(left)
+            }
+        }
+    }
+
+    fn operate(&mut self, op: BinaryOp, left: Value, right: Value, at: At) -> Result<Value, Stop> {
+        // Text and containment look into collections, so those must be there.
+        let deep = matches!(op, BinaryOp::Add | BinaryOp::Contains);
+        let (left, right) = if deep { (self.whole(&left)?, self.whole(&right)?) } else { (left, right) };
+        if let Some(pending) = merge_pending(merge_pending(None, &left), &right) {
+            let lists = matches!((&left.data, &right.data), (Data::List(_), Data::List(_)));
+            if !lists {
+                return Ok(pending);
+            }
+        }
+        let result = binary(op, &left, &right).map_err(|why| self.failed(&rules::TEMPLATE_TYPE, at, why))?;
+        if let Some(text) = result.as_str() {
+            self.check_length(&text.into(), at)?;
+        }
+        Ok(self.computed(result, op.symbol(), at, &[&left, &right]))
+    }
+
+    /// `a || b || c`: the first that is there and true, or the last.
+    fn alternatives(&mut self, first: &Node, rest: &[(BinaryOp, Node)]) -> Result<Value, Stop> {
+        let mut node = first;
+        let mut tainted = false;
+        for (_, next) in rest {
+            match self.node(node) {
+                Err(Stop::Missing(_)) => {}
+                Err(other) => return Err(other),
+                Ok(value) if value.is_pending() || is_truthy(&value) => return Ok(value.tainted_if(tainted)),
+                Ok(value) => tainted |= value.tainted,
+            }
+            node = next;
+        }
+        Ok(self.node(node)?.tainted_if(tainted))
+    }
+
+    /// `a && b && c`: the first that is not true, or the last; what is missing counts as false.
+    fn conjunction(&mut self, first: &Node, rest: &[(BinaryOp, Node)]) -> Result<Value, Stop> {
+        let mut tainted = false;
+        let mut value = Value::from(true);
+        for node in std::iter::once(first).chain(rest.iter().map(|(_, node)| node)) {
+            value = match self.node(node) {
+                Err(Stop::Missing(_)) => self.constant(Value::from(false)),
+                other => other?,
+            };
+            tainted |= value.tainted;
+            if value.is_pending() || !is_truthy(&value) {
+                break;
+            }
+        }
+        Ok(value.tainted_if(tainted))
+    }
+
+    fn choice(&mut self, arms: &[(Node, Node)], otherwise: &Node) -> Result<Value, Stop> {
+        let mut tainted = false;
+        for (condition, then) in arms {
+            let value = match self.node(condition) {
+                Err(Stop::Missing(_)) => Value::from(false),
+                other => other?,
+            };
+            if value.is_pending() {
+                return Ok(value);
+            }
+            tainted |= value.tainted;
+            if is_truthy(&value) {
+                return Ok(self.node(then)?.tainted_if(tainted));
+            }
+        }
+        Ok(self.node(otherwise)?.tainted_if(tainted))
+    }
+
+    fn call(&mut self, call: &Call, at: At) -> Result<Value, Stop> {
+        let Some(function) = functions::find(&call.name) else { return Err(self.unknown_function(call)) };
+        let mut values = Vec::with_capacity(call.args.len());
+        for arg in &call.args {
+            let value = self.node(arg)?;
+            values.push(self.whole(&value)?);
+        }
+        let known = function.parameters.len().min(values.len());
+        let pending = values.iter().take(known).fold(None, merge_pending);
+        if let Some(pending) = pending {
+            return Ok(pending);
+        }
+        let salt = self.salt(at);
+        let args = Arguments { function, values: &values, session: self.eval.session, salt };
+        let result = args.check_count().and_then(|()| (function.call)(&args));
+        let result = result.map_err(|why| self.failed(&rules::HELPER_FUNCTION, at, why))?;
+        if !self.eval.spend(1 + result.as_list().map_or(0, |list| list.len() as u64)) {
+            return Err(Stop::Poison);
+        }
+        let inputs: Vec<&Value> = values.iter().collect();
+        Ok(self.computed(result, &format!("{}()", function.name), at, &inputs))
+    }
+
+    fn unknown_function(&self, call: &Call) -> Stop {
+        let message = format!("there is no helper function `{}`", call.name);
+        let mut diagnostic = Diagnostic::nowhere(&rules::HELPER_FUNCTION, message);
+        diagnostic.span = self.place.part(call.name_at);
+        let names = functions::FUNCTIONS.iter().map(|function| function.name);
+        let near = purlin_syntax::suggest::nearest(&call.name, names).map(|near| format!("did you mean `{near}`?"));
+        Stop::Failed(Box::new(diagnostic.maybe_hint(near)))
+    }
+
+    /// Tells calls at different places apart, for functions that are random.
+    fn salt(&self, at: At) -> u64 {
+        let span = self.place.part(at);
+        let origin = self.eval.depth() as u64;
+        span.map_or(u64::from(at.start), |s| u64::from(s.file.0) << 32 | u64::from(s.start)) ^ origin << 56
+    }
+
+    /// A result with the origin and taint of what went in.
+    fn computed(&self, result: Value, step: &str, at: At, inputs: &[&Value]) -> Value {
+        let tainted = inputs.iter().any(|value| value.is_tainted_deep());
+        let piece = |value: &&Value| Piece { start: 0, end: 0, origin: value.origin };
+        let pieces = inputs.iter().filter(|value| value.origin.is_known()).map(piece).collect();
+        let origin = self.eval.session.origins.derived(step, self.place.part(at), pieces);
+        result.with_origin(origin).tainted_if(tainted)
+    }
+}
+
+fn op_name(op: UnaryOp) -> &'static str {
+    match op {
+        UnaryOp::Not => "!",
+        UnaryOp::Typeof => "typeof",
+        UnaryOp::Negate => "-",
+    }
+}
+
+fn offset(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
+
+/// What two values wait for together.
+pub(crate) fn merge_pending(before: Option<Value>, value: &Value) -> Option<Value> {
+    let mut found = before;
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        match &value.data {
+            Data::Pending(pending) => found = Some(join_pending(found, value, pending)),
+            Data::List(list) => stack.extend(list.iter().rev()),
+            Data::Map(map) => stack.extend(map.values().rev()),
+            _ => {}
+        }
+    }
+    found
+}
+
+fn join_pending(before: Option<Value>, value: &Value, pending: &Pending) -> Value {
+    let Some(before) = before else { return value.clone() };
+    let Data::Pending(first) = &before.data else { return value.clone() };
+    let mut joined = (**first).clone();
+    for task in &pending.tasks {
+        if !joined.tasks.contains(task) {
+            joined.tasks.push(task.clone());
+        }
+    }
+    if !joined.what.contains(pending.what.as_str()) {
+        joined.what = ecow::eco_format!("{}, {}", joined.what, pending.what);
+    }
+    Value { data: Data::Pending(joined.into()), origin: before.origin, tainted: before.tainted || value.tainted }
+}

@@ -1,0 +1,387 @@
+//! Looks keys up in scopes and values.
+//!
+//! A scope may answer with several partial collections (the layers of `var`); they are walked side by side, the
+//! strongest first, and what is found in several of them is merged only when it is asked for as a whole.
+
+use super::ast::{At, Key, Part};
+use super::eval::{Evaluator, Missing, Stop};
+use super::operate::shown_type;
+use crate::number;
+use crate::rules;
+use ecow::EcoString;
+use purlin_syntax::Diagnostic;
+use purlin_value::{Data, Eval, Lazy, Lookup, Map, Thunk, Value};
+
+/// The place of a template among variables: a variable that mentions itself means the one below.
+#[derive(Clone, Debug)]
+pub struct Own {
+    /// The keys that lead to it within its layer.
+    pub path: Vec<EcoString>,
+    /// The layer it belongs to.
+    pub layer: OwnLayer,
+}
+
+/// What a self-reference leaves out.
+#[derive(Clone, Copy, Debug)]
+pub enum OwnLayer {
+    /// One of the layers that `var` answers with.
+    Variables(usize),
+    /// The scope itself, whose only layer it is.
+    Scope,
+}
+
+impl Own {
+    /// What it is called in messages.
+    pub fn name(&self) -> String {
+        let path = self.path.join(".");
+        match self.layer {
+            OwnLayer::Variables(_) => format!("var.{path}"),
+            OwnLayer::Scope => path,
+        }
+    }
+
+    fn is_asked_for(&self, steps: &[Step]) -> bool {
+        steps.len() <= self.path.len() && steps.iter().zip(&self.path).all(|(step, key)| step.name == *key)
+    }
+}
+
+/// A key with its place.
+struct Step {
+    name: EcoString,
+    at: At,
+}
+
+/// What the walk holds: one value, or partial collections with the strongest first.
+enum Found {
+    One(Value),
+    Parts(Vec<Value>),
+}
+
+/// Under these names a scope keeps variables.
+const VARIABLES: [&str; 2] = ["var", "variables"];
+
+impl Evaluator<'_, '_> {
+    /// Looks a whole path up in the scope.
+    pub(super) fn lookup(&mut self, path: &[Part]) -> Result<Value, Stop> {
+        let steps = match self.steps(path)? {
+            Ok(steps) => steps,
+            Err(pending) => return Ok(pending),
+        };
+        let Some((head, rest)) = steps.split_first() else { return Err(Stop::Poison) };
+        if self.asks_scope_for_itself(&steps) {
+            let Stop::Missing(mut missing) = self.missing(&steps, 0, Vec::new()) else { return Err(Stop::Poison) };
+            missing.itself = self.own.map(Own::name);
+            return Err(Stop::Missing(missing));
+        }
+        let found = match self.env.scope.lookup(&head.name, self.eval) {
+            Lookup::Found(value) => Found::One(value),
+            Lookup::Parts(parts) => Found::Parts(self.without_own(&head.name, rest, parts)),
+            Lookup::Pending(pending) => return Ok(Value::new(Data::Pending(pending))),
+            Lookup::NotHere { available } => return Err(self.missing(&steps, 0, available)),
+            Lookup::Later { phase } => return Err(self.too_early(&head.name, head.at, phase)),
+        };
+        let found = self.walk(found, &steps, 1)?;
+        self.close(found)
+    }
+
+    /// Looks a path up on a computed value.
+    pub(super) fn member(&mut self, value: Value, path: &[Part]) -> Result<Value, Stop> {
+        let steps = match self.steps(path)? {
+            Ok(steps) => steps,
+            Err(pending) => return Ok(pending),
+        };
+        let found = self.walk(Found::One(value), &steps, 0)?;
+        self.close(found)
+    }
+
+    /// All keys of a path, computed ones evaluated. A pending key makes the whole lookup pending.
+    fn steps(&mut self, path: &[Part]) -> Result<Result<Vec<Step>, Value>, Stop> {
+        let mut steps = Vec::with_capacity(path.len());
+        for part in path {
+            let name = match &part.key {
+                Key::Name(name) => name.clone(),
+                Key::Computed(node) => {
+                    let value = self.node(node)?;
+                    match &value.data {
+                        Data::Pending(_) => return Ok(Err(value)),
+                        Data::Str(text) => text.clone(),
+                        Data::Int(_) | Data::Float(_) | Data::BigInt(_) => {
+                            number::to_text(value.as_number().unwrap_or(f64::NAN))
+                        }
+                        _ => {
+                            let message =
+                                format!("a key in brackets must be a string or a number, not {}", shown_type(&value));
+                            return Err(self.failed(&rules::TEMPLATE_TYPE, part.at, message));
+                        }
+                    }
+                }
+            };
+            steps.push(Step { name, at: part.at });
+        }
+        Ok(Ok(steps))
+    }
+
+    fn asks_scope_for_itself(&self, steps: &[Step]) -> bool {
+        self.own.is_some_and(|own| matches!(own.layer, OwnLayer::Scope) && own.is_asked_for(steps))
+    }
+
+    fn without_own(&self, head: &str, rest: &[Step], mut parts: Vec<Value>) -> Vec<Value> {
+        let Some(own) = self.own.filter(|_| VARIABLES.contains(&head) && !rest.is_empty()) else { return parts };
+        if let OwnLayer::Variables(layer) = own.layer
+            && layer < parts.len()
+            && own.is_asked_for(rest)
+        {
+            parts.remove(layer);
+        }
+        parts
+    }
+
+    fn walk(&mut self, mut found: Found, steps: &[Step], from: usize) -> Result<Found, Stop> {
+        for (index, step) in steps.iter().enumerate().skip(from) {
+            found = match found {
+                Found::One(value) => match self.step(&value, steps, index, step)? {
+                    Some(next) => Found::One(next),
+                    None => return Ok(Found::One(self.pending_path(value, steps))),
+                },
+                Found::Parts(parts) => self.step_parts(parts, steps, index, step)?,
+            };
+        }
+        Ok(found)
+    }
+
+    /// One step into one value; nothing if the value is pending.
+    fn step(&mut self, value: &Value, steps: &[Step], index: usize, step: &Step) -> Result<Option<Value>, Stop> {
+        let value = self.eval.force(value);
+        let found = match &value.data {
+            Data::Map(map) => map.get(&step.name).cloned(),
+            Data::List(list) if step.name == "length" => Some(Value::from(i64::try_from(list.len()).unwrap_or(0))),
+            Data::List(list) => step.name.parse::<usize>().ok().and_then(|at| list.get(at)).cloned(),
+            Data::Pending(_) => return Ok(None),
+            Data::Poison => return Err(Stop::Poison),
+            _ => return Err(self.on_primitive(&value, steps, index)),
+        };
+        match found {
+            Some(next) => Ok(Some(next.tainted_if(value.tainted))),
+            None => {
+                let available = available_keys(&value);
+                Err(self.missing(steps, index, available))
+            }
+        }
+    }
+
+    /// One step into partial collections: every one that has the key contributes, down to the first plain value.
+    fn step_parts(&mut self, parts: Vec<Value>, steps: &[Step], index: usize, step: &Step) -> Result<Found, Stop> {
+        let mut next: Vec<Value> = Vec::new();
+        let mut available: Vec<EcoString> = Vec::new();
+        for part in &parts {
+            let part = self.eval.force(part);
+            let found = match &part.data {
+                Data::Map(map) => map.get(&step.name).cloned(),
+                Data::List(list) if step.name == "length" => Some(Value::from(i64::try_from(list.len()).unwrap_or(0))),
+                Data::List(list) => step.name.parse::<usize>().ok().and_then(|at| list.get(at)).cloned(),
+                Data::Poison => return Err(Stop::Poison),
+                _ => None,
+            };
+            let Some(value) = found else {
+                available.extend(available_keys(&part));
+                continue;
+            };
+            let value = self.eval.force(&value.tainted_if(part.tainted));
+            if value.is_poison() {
+                return Err(Stop::Poison);
+            }
+            if !value.is_collection() {
+                if next.is_empty() {
+                    return Ok(Found::One(value));
+                }
+                break;
+            }
+            next.push(value);
+        }
+        if next.is_empty() {
+            available.dedup();
+            return Err(self.missing(steps, index, available));
+        }
+        Ok(Found::Parts(next))
+    }
+
+    fn close(&mut self, found: Found) -> Result<Value, Stop> {
+        let value = match found {
+            Found::One(value) => value,
+            Found::Parts(parts) => merge_parts(parts),
+        };
+        let value = self.eval.force(&value);
+        if value.is_poison() { Err(Stop::Poison) } else { Ok(value) }
+    }
+
+    /// Whatever lies below something pending is pending too; it is shown by the path the user wrote.
+    fn pending_path(&self, value: Value, steps: &[Step]) -> Value {
+        let value = match &value.data {
+            Data::Lazy(lazy) => lazy.known().cloned().unwrap_or(value),
+            _ => value,
+        };
+        let Data::Pending(pending) = &value.data else { return value };
+        let mut pending = (**pending).clone();
+        pending.what = path_text(steps);
+        Value { data: Data::Pending(pending.into()), ..value }
+    }
+
+    fn missing(&self, steps: &[Step], index: usize, available: Vec<EcoString>) -> Stop {
+        let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.name.clone(), s.at));
+        let under = path_text(steps.get(..index).unwrap_or(&[]));
+        Stop::Missing(Box::new(Missing { key, under, at, available, phase: None, itself: None }))
+    }
+
+    fn too_early(&self, key: &EcoString, at: At, phase: &'static str) -> Stop {
+        let missing = Missing { key: key.clone(), under: EcoString::new(), at, available: Vec::new(), phase: Some(phase), itself: None };
+        Stop::Missing(Box::new(missing))
+    }
+
+    fn on_primitive(&self, value: &Value, steps: &[Step], index: usize) -> Stop {
+        let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.name.clone(), s.at));
+        let path = path_text(steps.get(..index).unwrap_or(&[]));
+        let message = if path.is_empty() {
+            format!("there is no key `{key}` in {}", shown_type(value))
+        } else {
+            format!("there is no key `{key}` in `{path}`, which is {}", shown_type(value))
+        };
+        self.failed(&rules::TEMPLATE_TYPE, at, message)
+    }
+}
+
+/// The keys of a value that a message may list.
+fn available_keys(value: &Value) -> Vec<EcoString> {
+    match &value.data {
+        Data::Map(map) => map.keys().filter(|key| !key.starts_with('_')).cloned().collect(),
+        Data::List(list) => (0..list.len().min(10)).map(|index| ecow::eco_format!("{index}")).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// A path as the user would write it.
+fn path_text(steps: &[Step]) -> EcoString {
+    let mut text = EcoString::new();
+    for step in steps {
+        if step.name.contains(['.', '$', '{', '}']) {
+            text.push_str(&ecow::eco_format!("[\"{}\"]", step.name));
+            continue;
+        }
+        if !text.is_empty() {
+            text.push('.');
+        }
+        text.push_str(&step.name);
+    }
+    text
+}
+
+impl Missing {
+    /// The diagnostic for a key that was not found.
+    pub(super) fn diagnostic(&self) -> Diagnostic {
+        if let Some(phase) = self.phase {
+            let message = format!("`{}` is not available yet: it exists {phase}", self.key);
+            return Diagnostic::nowhere(&rules::KEY_TOO_EARLY, message);
+        }
+        if let Some(itself) = &self.itself {
+            let message = format!("could not find key `{}` outside of `{itself}`, which refers to itself", self.key);
+            return Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
+        }
+        let place = if self.under.is_empty() { String::new() } else { format!(" under `{}`", self.under) };
+        let message = format!("could not find key `{}`{place}", self.key);
+        let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
+        match purlin_syntax::suggest::nearest(&self.key, self.available.iter().map(EcoString::as_str)) {
+            Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
+            None if self.available.is_empty() => diagnostic.hint("there are no keys at all here"),
+            None => diagnostic.hint(format!("available keys: {}", key_list(&self.available))),
+        }
+    }
+}
+
+fn key_list(keys: &[EcoString]) -> String {
+    const SHOWN: usize = 20;
+    let mut text = keys.iter().take(SHOWN).map(EcoString::as_str).collect::<Vec<_>>().join(", ");
+    if keys.len() > SHOWN {
+        text.push_str(&format!(" and {} more", keys.len() - SHOWN));
+    }
+    text
+}
+
+/// One collection from several; keys that more than one of them has are merged when they are asked for.
+pub fn merge_parts(mut parts: Vec<Value>) -> Value {
+    if parts.len() == 1 {
+        return parts.pop().unwrap_or_default();
+    }
+    let Some(strongest) = parts.first().cloned() else { return Value::map(Map::new()) };
+    let tainted = parts.iter().any(|part| part.tainted);
+    let merged = match &strongest.data {
+        Data::Map(_) => merge_maps(&parts),
+        Data::List(_) => Value::list(merge_items(&parts)),
+        _ => strongest.clone(),
+    };
+    merged.with_origin(strongest.origin).tainted_if(tainted)
+}
+
+fn merge_maps(parts: &[Value]) -> Value {
+    let maps: Vec<&Map> = parts.iter().map_while(Value::as_map).collect();
+    let mut merged = Map::new();
+    // The weakest layer decides the order of keys.
+    for map in maps.iter().rev() {
+        for key in map.keys() {
+            if merged.contains_key(key) {
+                continue;
+            }
+            let values: Vec<Value> = maps.iter().filter_map(|m| m.get(key)).cloned().collect();
+            merged.insert(key.clone(), overlay(values));
+        }
+    }
+    Value::map(merged)
+}
+
+/// Items at the same index lie over each other, as the original has it.
+fn merge_items(parts: &[Value]) -> Vec<Value> {
+    let lists: Vec<&[Value]> = parts.iter().map_while(Value::as_list).collect();
+    let length = lists.iter().map(|list| list.len()).max().unwrap_or(0);
+    (0..length).map(|at| overlay(lists.iter().filter_map(|list| list.get(at)).cloned().collect())).collect()
+}
+
+/// Several values for one key, the strongest first.
+fn overlay(mut values: Vec<Value>) -> Value {
+    if values.len() > 1 {
+        return Lazy::value(Overlay { values });
+    }
+    values.pop().unwrap_or_default()
+}
+
+/// Values of several layers for one key.
+struct Overlay {
+    values: Vec<Value>,
+}
+
+impl Thunk for Overlay {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        let mut parts: Vec<Value> = Vec::new();
+        let mut hidden = Vec::new();
+        for value in &self.values {
+            if parts.last().is_some_and(|value: &Value| !value.is_collection()) {
+                hidden.push(value.origin);
+                continue;
+            }
+            let value = eval.force(value);
+            if parts.is_empty() || value.is_collection() {
+                parts.push(value);
+            } else {
+                hidden.push(value.origin);
+            }
+        }
+        let winner = merge_parts(parts);
+        let origin = eval.session.origins.chosen(winner.origin, "nearest scope", hidden);
+        winner.with_origin(origin)
+    }
+
+    fn span(&self) -> Option<purlin_syntax::Span> {
+        None
+    }
+
+    fn name(&self) -> String {
+        "variables of several scopes".into()
+    }
+}

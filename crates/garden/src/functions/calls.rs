@@ -1,0 +1,271 @@
+//! What each helper function does with its arguments.
+
+use super::arguments::Arguments;
+use super::dates::{self, Instant, Unit};
+use super::{text, words, yaml};
+use crate::expr::text_of;
+use crate::json::{self, KeyOrder};
+use crate::number;
+use purlin_syntax::{FileId, Flavor, Scalar, Source, yaml as syntax_yaml};
+use purlin_value::{Data, MergeKeys, Value, value_of};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+type Answer = Result<Value, String>;
+
+pub(super) fn base64_decode(args: &Arguments<'_>) -> Answer {
+    let bytes = text::base64_decode(args.text(0)?);
+    Ok(Value::str(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+pub(super) fn base64_encode(args: &Arguments<'_>) -> Answer {
+    Ok(Value::str(text::base64_encode(args.text(0)?.as_bytes())))
+}
+
+pub(super) fn camel_case(args: &Arguments<'_>) -> Answer {
+    Ok(Value::str(words::camel_case(args.text(0)?)))
+}
+
+pub(super) fn kebab_case(args: &Arguments<'_>) -> Answer {
+    Ok(Value::str(words::kebab_case(args.text(0)?)))
+}
+
+pub(super) fn lower(args: &Arguments<'_>) -> Answer {
+    Ok(Value::str(args.text(0)?.to_lowercase()))
+}
+
+pub(super) fn upper(args: &Arguments<'_>) -> Answer {
+    Ok(Value::str(args.text(0)?.to_uppercase()))
+}
+
+pub(super) fn concat(args: &Arguments<'_>) -> Answer {
+    for index in 0..2 {
+        let fits = args.get(index).is_some_and(|v| matches!(v.data, Data::Str(_) | Data::List(_)));
+        if !fits {
+            return Err(args.bad(index, "must be a list or a string"));
+        }
+    }
+    match (args.get(0).map(|v| &v.data), args.get(1).map(|v| &v.data)) {
+        (Some(Data::Str(a)), Some(Data::Str(b))) => Ok(Value::str(format!("{a}{b}"))),
+        (Some(Data::List(a)), Some(Data::List(b))) => Ok(Value::list(a.iter().chain(b.iter()).cloned().collect())),
+        _ => Err("both arguments of `concat` must be lists, or both strings".into()),
+    }
+}
+
+pub(super) fn indent(args: &Arguments<'_>) -> Answer {
+    let (content, spaces) = (args.text(0)?, args.count(1)?);
+    let lines = content.split('\n').count() as u64;
+    if lines.saturating_mul(spaces as u64) > args.session.limits.string_bytes {
+        return Err("the text `indent` makes is larger than allowed".into());
+    }
+    Ok(Value::str(text::indent(content, spaces)))
+}
+
+pub(super) fn is_empty(args: &Arguments<'_>) -> Answer {
+    let empty = match args.get(0).map(|v| &v.data) {
+        None | Some(Data::Null) => true,
+        Some(Data::Str(content)) => content.is_empty(),
+        Some(Data::List(list)) => list.is_empty(),
+        Some(Data::Map(map)) => map.is_empty(),
+        Some(_) => return Err(args.bad(0, "must be a map, a list, a string or null")),
+    };
+    Ok(Value::from(empty))
+}
+
+pub(super) fn join(args: &Arguments<'_>) -> Answer {
+    let (list, separator) = (args.list(0)?, args.any_text(1)?);
+    let mut parts = Vec::with_capacity(list.len());
+    for (index, item) in list.iter().enumerate() {
+        if item.is_collection() {
+            return Err(args.bad(0, &format!("must hold only strings, numbers and booleans; item {index} is a {}", item.kind_name())));
+        }
+        parts.push(if item.is_null() { Default::default() } else { text_of(item) });
+    }
+    Ok(Value::str(parts.join(separator.as_str())))
+}
+
+pub(super) fn json_decode(args: &Arguments<'_>) -> Answer {
+    json::read(args.text(0)?).map_err(|why| args.bad(0, &format!("is not JSON: {why}")))
+}
+
+pub(super) fn json_encode(args: &Arguments<'_>) -> Answer {
+    Ok(args.get(0).map_or(Value::null(), |value| Value::str(json::write(value, KeyOrder::Written))))
+}
+
+pub(super) fn range(args: &Arguments<'_>) -> Answer {
+    let (first, last) = (args.number(0)?, args.number(1)?);
+    if (last - first).abs() > args.session.limits.list_items as f64 {
+        return Err(format!("`range` would make more than the {} items allowed", args.session.limits.list_items));
+    }
+    let mut items = Vec::new();
+    let mut next = first;
+    if first <= last {
+        while next < last + 1.0 {
+            items.push(number::to_value(next));
+            next += 1.0;
+        }
+    } else {
+        while next > last - 1.0 {
+            items.push(number::to_value(next));
+            next -= 1.0;
+        }
+    }
+    Ok(Value::list(items))
+}
+
+pub(super) fn replace(args: &Arguments<'_>) -> Answer {
+    let (content, search, replacement) = (args.text(0)?, args.text(1)?, args.any_text(2)?);
+    let growth = (content.len() / search.len().max(1)) as u64 * replacement.len() as u64;
+    if growth > args.session.limits.string_bytes {
+        return Err("the text `replace` makes is larger than allowed".into());
+    }
+    Ok(Value::str(content.replace(search.as_str(), replacement)))
+}
+
+pub(super) fn sha256(args: &Arguments<'_>) -> Answer {
+    Ok(Value::str(text::hex(&Sha256::digest(args.text(0)?.as_bytes()))))
+}
+
+pub(super) fn slice(args: &Arguments<'_>) -> Answer {
+    let start = bound(args, 1)?.ok_or_else(|| args.bad(1, "is missing"))?;
+    let end = bound(args, 2)?;
+    match args.get(0).map(|v| &v.data) {
+        Some(Data::Str(content)) if content.is_empty() => Err(args.bad(0, "must not be empty")),
+        Some(Data::Str(content)) => Ok(Value::str(text::slice(content, start, end))),
+        Some(Data::List(list)) => {
+            let range = text::slice_range(list.len(), start, end);
+            Ok(Value::list(list.get(range).unwrap_or(&[]).to_vec()))
+        }
+        _ => Err(args.bad(0, "must be a string or a list")),
+    }
+}
+
+fn bound(args: &Arguments<'_>, index: usize) -> Result<Option<f64>, String> {
+    if args.get(index).is_none_or(Value::is_null) {
+        return Ok(None);
+    }
+    let number = args.loose_number(index);
+    number.map(Some).ok_or_else(|| args.bad(index, "must be a number or a numeric string"))
+}
+
+pub(super) fn split(args: &Arguments<'_>) -> Answer {
+    let (content, separator) = (args.text(0)?, args.text(1)?);
+    Ok(Value::list(content.split(separator.as_str()).map(Value::from).collect()))
+}
+
+pub(super) fn string(args: &Arguments<'_>) -> Answer {
+    Ok(Value::str(args.get(0).map(text_of).unwrap_or_default()))
+}
+
+pub(super) fn trim(args: &Arguments<'_>) -> Answer {
+    let content = args.text(0)?;
+    if args.get(1).is_none() {
+        return Ok(Value::str(content.trim()));
+    }
+    let set: Vec<char> = args.text(1)?.chars().collect();
+    Ok(Value::str(content.trim_matches(set.as_slice())))
+}
+
+/// Seeded, so that a run can be repeated.
+pub(super) fn uuid(args: &Arguments<'_>) -> Answer {
+    let mut hasher = Sha256::new();
+    hasher.update(args.session.world.seed().to_le_bytes());
+    hasher.update(args.salt.to_le_bytes());
+    let hash = hasher.finalize();
+    let mut bytes: Vec<u8> = hash.iter().take(16).copied().collect();
+    if let Some(version) = bytes.get_mut(6) {
+        *version = *version & 0x0F | 0x40;
+    }
+    if let Some(variant) = bytes.get_mut(8) {
+        *variant = *variant & 0x3F | 0x80;
+    }
+    let digits = text::hex(&bytes);
+    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or("").to_string();
+    let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
+    Ok(Value::str(parts.join("-")))
+}
+
+pub(super) fn yaml_encode(args: &Arguments<'_>) -> Answer {
+    let Some(value) = args.get(0) else { return Ok(Value::null()) };
+    if !args.flag(1)? {
+        return Ok(Value::str(yaml::encode(value)));
+    }
+    let Some(list) = value.as_list() else {
+        return Err(args.bad(0, "must be a list when several documents are asked for"));
+    };
+    Ok(Value::str(list.iter().map(|item| format!("---\n{}", yaml::encode(item))).collect::<String>()))
+}
+
+pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
+    let (content, many) = (args.text(0)?, args.flag(1)?);
+    // The text is not a file of the project, so it is read outside the registry of sources.
+    let source = Arc::new(Source::new(FileId(u32::MAX), "yamlDecode", content.as_str()));
+    let tree = syntax_yaml::parse(source, Flavor::Core, &args.session.limits);
+    if let Some(problem) = tree.diagnostics().iter().find(|d| d.is_error()) {
+        return Err(args.bad(0, &format!("is not YAML: {}", problem.message)));
+    }
+    let mut documents: Vec<Value> = tree.roots().map(|root| dated(&value_of(root, MergeKeys::Apply), root)).collect();
+    if many {
+        return Ok(Value::list(documents));
+    }
+    match documents.len() {
+        0 => Ok(Value::null()),
+        1 => Ok(documents.pop().unwrap_or_default()),
+        _ => Err(args.bad(0, "holds more than one document; pass `true` as second argument to read them all")),
+    }
+}
+
+/// Nodes of a decoded text have no place in the project; plain dates become full timestamps.
+fn dated(value: &Value, node: purlin_syntax::Node<'_>) -> Value {
+    match &value.data {
+        Data::List(_) => Value::list(
+            value.as_list().unwrap_or(&[]).iter().zip(node.items()).map(|(item, node)| dated(item, node)).collect(),
+        ),
+        Data::Map(map) => {
+            let entry = |key: &str| node.entries().find(|e| e.name() == key).map(|e| e.value);
+            let dated_entry = |(key, item): (&purlin_value::EcoString, &Value)| {
+                let value = entry(key).map_or_else(|| strip_origin(item), |node| dated(item, node));
+                (key.clone(), value)
+            };
+            Value::map(map.iter().map(dated_entry).collect())
+        }
+        Data::Str(content) if node.is_scalar() && node.style() == purlin_syntax::Style::Plain && is_timestamp(content) => {
+            Instant::parse(content).map_or_else(|| strip_origin(value), |date| Value::str(date.iso()))
+        }
+        _ => strip_origin(value),
+    }
+}
+
+fn strip_origin(value: &Value) -> Value {
+    Value::new(value.data.clone())
+}
+
+fn is_timestamp(content: &str) -> bool {
+    purlin_syntax::scalar::resolve_plain(content, Flavor::Python) == Scalar::Timestamp
+}
+
+const SHIFT_UNITS: &[&str] = &["years", "months", "weeks", "days", "hours", "minutes", "seconds"];
+const MODIFY_UNITS: &[&str] = &["years", "months", "days", "hours", "minutes", "seconds", "milliseconds"];
+
+fn date(args: &Arguments<'_>) -> Result<Instant, String> {
+    Instant::parse(args.text(0)?).ok_or_else(|| args.bad(0, "is not a date"))
+}
+
+pub(super) fn format_date(args: &Arguments<'_>) -> Answer {
+    let date = date(args)?;
+    dates::format(date, args.text(1)?).map(Value::str).map_err(|why| args.bad(1, &format!("is not a pattern: {why}")))
+}
+
+pub(super) fn shift_date(args: &Arguments<'_>) -> Answer {
+    moved(args, SHIFT_UNITS, Instant::shifted)
+}
+
+pub(super) fn modify_date(args: &Arguments<'_>) -> Answer {
+    moved(args, MODIFY_UNITS, Instant::modified)
+}
+
+fn moved(args: &Arguments<'_>, units: &[&str], by: fn(Instant, f64, Unit) -> Option<Instant>) -> Answer {
+    let unit = Unit::named(args.word(2, units)?).ok_or_else(|| args.bad(2, "is not a unit of time"))?;
+    let moved = by(date(args)?, args.number(1)?, unit);
+    moved.map(|date| Value::str(date.iso())).ok_or_else(|| args.bad(1, "leads out of the range of dates"))
+}

@@ -1,0 +1,286 @@
+//! Structural operators: `$merge`, `$concat`, `$forEach` and `$if`, each one level at a time.
+//!
+//! An operator is a lazy value. Forcing it evaluates what decides its shape; everything else in it stays lazy.
+
+use crate::bind::{Binder, Env, entries, replacing};
+use crate::expr::Own;
+use crate::place::NodeRef;
+use crate::rules;
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Node, Span};
+use purlin_value::{Data, Eval, Map, MapLayer, Origin, Thunk, Value};
+use std::sync::Arc;
+
+const MERGE: &str = "$merge";
+const CONCAT: &str = "$concat";
+const FOR_EACH: &str = "$forEach";
+const FILTER: &str = "$filter";
+const RETURN: &str = "$return";
+const IF: &str = "$if";
+const THEN: &str = "$then";
+const ELSE: &str = "$else";
+
+/// Whether a mapping is an operator.
+pub(crate) fn is_operator(node: Node<'_>) -> bool {
+    node.entries().any(|entry| matches!(entry.name(), FOR_EACH | IF | MERGE))
+}
+
+/// Whether a list has items that are spliced into it.
+pub(crate) fn has_concat(node: Node<'_>) -> bool {
+    node.items().any(|item| item.is_map() && item.get(CONCAT).is_some())
+}
+
+/// A mapping or list with structural operators in it.
+pub(crate) struct Operator {
+    pub node: NodeRef,
+    pub env: Arc<Env>,
+    pub own: Option<Own>,
+}
+
+impl Thunk for Operator {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        let Some(node) = self.node.get() else { return Value::poison() };
+        let origin = Origin::node(node);
+        let value = if node.is_list() {
+            self.concat(node, eval)
+        } else if node.get(FOR_EACH).is_some() {
+            self.for_each(node, eval)
+        } else if node.get(IF).is_some() {
+            self.condition(node, eval)
+        } else {
+            self.merge(node, eval)
+        };
+        if value.origin.is_known() || value.is_absent() { value } else { value.with_origin(origin) }
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.node.span()
+    }
+
+    fn name(&self) -> String {
+        match &self.own {
+            Some(own) => own.name(),
+            None => "a structural operator".into(),
+        }
+    }
+}
+
+/// Checks the shape of every operator of a tree: what can be told without evaluating anything.
+pub(crate) fn check_shapes(tree: &purlin_syntax::Tree, sink: &purlin_syntax::Sink) {
+    let count = u32::try_from(tree.len()).unwrap_or(u32::MAX);
+    for node in (0..count).filter_map(|index| tree.node(index)).filter(|node| !node.is_alias()) {
+        if node.is_list() && has_concat(node) {
+            for item in node.items().filter(|item| item.get(CONCAT).is_some()) {
+                let others: Vec<&str> = item.entries().map(|e| e.name()).filter(|name| *name != CONCAT).collect();
+                if !others.is_empty() {
+                    let message = format!("a list item with `$concat` cannot have other keys (found {})", quoted(&others));
+                    sink.push(Diagnostic::at(&rules::STRUCTURAL_OPERATOR, item.span(), message));
+                }
+            }
+        } else if node.get(FOR_EACH).is_some() {
+            check_keys(node, FOR_EACH, &[FOR_EACH, RETURN, FILTER], RETURN, sink);
+        } else if node.get(IF).is_some() {
+            check_keys(node, IF, &[IF, THEN, ELSE], THEN, sink);
+        }
+    }
+}
+
+fn check_keys(node: Node<'_>, operator: &str, allowed: &[&str], required: &str, sink: &purlin_syntax::Sink) {
+    for entry in node.entries().filter(|entry| !allowed.contains(&entry.name())) {
+        let message = format!("`{}` cannot stand next to `{operator}`", entry.name());
+        let diagnostic = Diagnostic::at(&rules::STRUCTURAL_OPERATOR, entry.key.span(), message);
+        sink.push(diagnostic.hint(format!("only {} can", quoted(allowed))));
+    }
+    if node.get(required).is_none() {
+        let place = node.entry(operator).map_or(node.span(), |entry| entry.key.span());
+        let message = format!("`{required}` is missing next to `{operator}`");
+        sink.push(Diagnostic::at(&rules::STRUCTURAL_OPERATOR, place, message));
+    }
+}
+
+fn quoted(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+impl Operator {
+    fn bind(&self, node: Node<'_>, eval: &Eval<'_>) -> Value {
+        self.bind_in(&self.env, node, eval)
+    }
+
+    fn bind_in(&self, env: &Arc<Env>, node: Node<'_>, eval: &Eval<'_>) -> Value {
+        Binder::inside(eval.session, env, self.own.as_ref()).bind(&self.node.other(node))
+    }
+
+    fn report(&self, node: Node<'_>, message: String, eval: &Eval<'_>) -> Value {
+        eval.session.sink.push(Diagnostic::at(&rules::STRUCTURAL_OPERATOR, node.span(), message));
+        Value::poison()
+    }
+
+    /// Keys in their order; a later key replaces an earlier one but keeps its position.
+    fn merge(&self, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
+        let mut map = Map::new();
+        let mut tainted = false;
+        for (key, item) in entries(node) {
+            if key != MERGE {
+                let mut binder = Binder::inside(eval.session, &self.env, self.own.as_ref());
+                let value = binder.below(&key, |binder| binder.bind(&self.node.other(item)));
+                overwrite(&mut map, key, value, eval);
+                continue;
+            }
+            let bound = self.bind(item, eval);
+            let merged = eval.force(&bound);
+            match &merged.data {
+                Data::Map(more) => {
+                    tainted |= merged.tainted;
+                    for (key, value) in more.iter() {
+                        overwrite(&mut map, key.clone(), value.clone(), eval);
+                    }
+                }
+                Data::Pending(_) | Data::Poison => return merged,
+                _ => {
+                    let message = format!("the value of `$merge` must be a map, not {}", article(&merged));
+                    return self.report(item, message, eval);
+                }
+            }
+        }
+        Value::map(map).tainted_if(tainted)
+    }
+
+    fn concat(&self, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
+        let mut items = Vec::new();
+        let mut tainted = false;
+        for item in node.items() {
+            let Some(spliced) = item.get(CONCAT).filter(|_| item.is_map()) else {
+                items.push(self.bind(item, eval));
+                continue;
+            };
+            if item.entries().count() > 1 {
+                // Reported when the file was read.
+                return Value::poison();
+            }
+            let bound = self.bind(spliced, eval);
+            let list = eval.force(&bound);
+            match self.spliced(&list, spliced, eval) {
+                Ok(more) => items.extend(more),
+                Err(stop) => return stop,
+            }
+            tainted |= list.tainted;
+        }
+        Value::list(items).tainted_if(tainted)
+    }
+
+    fn spliced(&self, list: &Value, node: Node<'_>, eval: &Eval<'_>) -> Result<Vec<Value>, Value> {
+        match &list.data {
+            Data::List(more) => Ok(more.iter().cloned().collect()),
+            Data::Pending(_) | Data::Poison => Err(list.clone()),
+            _ => Err(self.report(node, format!("the value of `$concat` must be a list, not {}", article(list)), eval)),
+        }
+    }
+
+    fn condition(&self, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
+        let (Some(condition), Some(then)) = (node.get(IF), node.get(THEN)) else { return Value::poison() };
+        if node.entries().any(|entry| !matches!(entry.name(), IF | THEN | ELSE)) {
+            return Value::poison();
+        }
+        let bound = self.bind(condition, eval);
+        let decided = eval.force(&bound);
+        let chosen = match decided.data {
+            Data::Bool(true) => Some(then),
+            Data::Bool(false) => node.get(ELSE),
+            Data::Pending(_) | Data::Poison => return decided,
+            _ => {
+                let message = format!("the value of `$if` must be a boolean, not {}", article(&decided));
+                return self.report(condition, message, eval);
+            }
+        };
+        let value = chosen.map_or_else(Value::absent, |node| self.bind(node, eval));
+        eval.force(&value).tainted_if(decided.tainted)
+    }
+
+    fn for_each(&self, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
+        let (Some(input), Some(template)) = (node.get(FOR_EACH), node.get(RETURN)) else { return Value::poison() };
+        if node.entries().any(|entry| !matches!(entry.name(), FOR_EACH | RETURN | FILTER)) {
+            return Value::poison();
+        }
+        let bound = self.bind(input, eval);
+        let collection = eval.force(&bound);
+        let pairs: Vec<(EcoString, Value)> = match &collection.data {
+            Data::Map(map) => map.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+            Data::List(list) => {
+                list.iter().enumerate().map(|(at, value)| (ecow::eco_format!("{at}"), value.clone())).collect()
+            }
+            Data::Pending(_) | Data::Poison => return collection,
+            _ => {
+                let message = format!("the value of `$forEach` must be a list or a map, not {}", article(&collection));
+                return self.report(input, message, eval);
+            }
+        };
+        let mut items = Vec::with_capacity(pairs.len());
+        for (key, value) in pairs {
+            if !eval.spend(1) {
+                return Value::poison();
+            }
+            let env = self.item_env(key, value.tainted_if(collection.tainted));
+            match self.kept(node, &env, eval) {
+                Ok(true) => {}
+                Ok(false) => continue,
+                Err(stop) => return stop,
+            }
+            match self.returned(template, &env, eval) {
+                Ok(more) => items.extend(more),
+                Err(stop) => return stop,
+            }
+        }
+        Value::list(items).tainted_if(collection.tainted)
+    }
+
+    /// The scope of one round, with `item.key` (always text) and `item.value`.
+    fn item_env(&self, key: EcoString, value: Value) -> Arc<Env> {
+        let item = Map::from_iter([("key".into(), Value::str(key)), ("value".into(), value)]);
+        let layer = Map::from_iter([("item".into(), Value::map(item))]);
+        self.env.with_scope(self.env.scope.push(MapLayer::new("item", Value::map(layer))))
+    }
+
+    fn kept(&self, node: Node<'_>, env: &Arc<Env>, eval: &mut Eval<'_>) -> Result<bool, Value> {
+        let Some(filter) = node.get(FILTER) else { return Ok(true) };
+        let bound = self.bind_in(env, filter, eval);
+        let decided = eval.force(&bound);
+        match decided.data {
+            Data::Bool(keep) => Ok(keep),
+            Data::Pending(_) | Data::Poison => Err(decided),
+            _ => {
+                let message = format!("the value of `$filter` in `$forEach` must be a boolean, not {}", article(&decided));
+                Err(self.report(filter, message, eval))
+            }
+        }
+    }
+
+    /// What one round adds: one value, or several with `$return: {$concat: …}`.
+    fn returned(&self, template: Node<'_>, env: &Arc<Env>, eval: &mut Eval<'_>) -> Result<Vec<Value>, Value> {
+        let spliced = template.get(CONCAT).filter(|_| template.is_map() && template.entries().count() == 1);
+        let Some(spliced) = spliced else { return Ok(vec![self.bind_in(env, template, eval)]) };
+        let bound = self.bind_in(env, spliced, eval);
+        let list = eval.force(&bound);
+        self.spliced(&list, spliced, eval)
+    }
+}
+
+/// Sets a key; what it replaces is remembered.
+fn overwrite(map: &mut Map, key: EcoString, value: Value, eval: &Eval<'_>) {
+    let value = match map.get(&key) {
+        Some(before) => replacing(value, before.origin, "later key of $merge", eval.session),
+        None => value,
+    };
+    map.insert(key, value);
+}
+
+fn article(value: &Value) -> String {
+    if value.is_absent() {
+        return "nothing".into();
+    }
+    match value.kind_name() {
+        "null" => "null".into(),
+        name if name.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("an {name}"),
+        name => format!("a {name}"),
+    }
+}

@@ -1,0 +1,76 @@
+//! All template strings of a project, each parsed once.
+//!
+//! Files are read in one pass when they are loaded, so that a mistake in any string is reported whether or not the
+//! string is ever evaluated.
+
+use crate::expr::{self, Problem, Template};
+use crate::place::{NodeRef, Place};
+use crate::rules;
+use purlin_syntax::{Diagnostic, Node, Tree};
+use purlin_value::Session;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The parsed template strings, by the number of their node. A string that cannot be read is there as `None`.
+#[derive(Default)]
+pub struct Templates {
+    parsed: Mutex<HashMap<u32, Option<Arc<Template>>, foldhash::fast::RandomState>>,
+}
+
+impl Templates {
+    /// Parses every template string of a tree and reports those that cannot be read.
+    pub fn read(&self, tree: &Arc<Tree>, session: &Session) {
+        let count = u32::try_from(tree.len()).unwrap_or(u32::MAX);
+        for node in (0..count).filter_map(|index| tree.node(index)) {
+            if may_hold_template(node) {
+                self.parse(tree, node, session);
+            }
+        }
+    }
+
+    fn parse(&self, tree: &Arc<Tree>, node: Node<'_>, session: &Session) -> Option<Arc<Template>> {
+        let parsed = match expr::parse(node.text()) {
+            Ok(template) => Some(Arc::new(template)),
+            Err(problem) => {
+                let place = Place::Node(NodeRef::new(tree, node));
+                session.sink.push(syntax_problem(&problem, &place));
+                None
+            }
+        };
+        self.lock().insert(node.number(), parsed.clone());
+        parsed
+    }
+
+    /// The template of a scalar. `Ok(None)` if the scalar is no template, an error if it cannot be read.
+    pub fn get(&self, node: &NodeRef, session: &Session) -> Result<Option<Arc<Template>>, Unreadable> {
+        let Some(scalar) = node.get().map(Node::target).filter(|scalar| may_hold_template(*scalar)) else {
+            return Ok(None);
+        };
+        let known = self.lock().get(&scalar.number()).cloned();
+        let parsed = match known {
+            Some(parsed) => parsed,
+            None => self.parse(node.tree(), scalar, session),
+        };
+        parsed.map(Some).ok_or(Unreadable)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Option<Arc<Template>>, foldhash::fast::RandomState>> {
+        self.parsed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A template string that cannot be read; this was reported.
+#[derive(Debug)]
+pub struct Unreadable;
+
+/// Keys of mappings are never templates; a template is a string in every flavour, since it contains `${`.
+fn may_hold_template(node: Node<'_>) -> bool {
+    node.is_scalar() && !node.is_alias() && node.key_symbol().is_none() && expr::is_template(node.text())
+}
+
+/// The diagnostic for a string that cannot be read.
+pub fn syntax_problem(problem: &Problem, place: &Place) -> Diagnostic {
+    let mut diagnostic = Diagnostic::nowhere(&rules::TEMPLATE_SYNTAX, problem.message.clone());
+    diagnostic.span = place.part(problem.at);
+    diagnostic.maybe_hint(problem.hint.map(str::to_owned))
+}
