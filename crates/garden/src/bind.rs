@@ -67,7 +67,9 @@ impl<'s> Binder<'s> {
                 let items: Vec<Value> = view
                     .items()
                     .enumerate()
-                    .map(|(index, item)| self.below(&ecow::eco_format!("{index}"), |binder| binder.bind(&node.other(item))))
+                    .map(|(index, item)| {
+                        self.below(&ecow::eco_format!("{index}"), |binder| binder.bind(&node.other(item)))
+                    })
                     .collect();
                 Data::List(Arc::new(items.into()))
             }

@@ -58,7 +58,9 @@ fn value(text: &str, from: usize) -> (String, std::ops::Range<usize>) {
     let padding = rest.len() - rest.trim_start_matches([' ', '\t']).len();
     let body = rest.get(padding..).unwrap_or("");
     let quote = body.chars().next().filter(|c| matches!(c, '"' | '\'' | '`'));
-    if let Some(quote) = quote && let Some(length) = quoted_length(body.get(1..).unwrap_or(""), quote) {
+    if let Some(quote) = quote
+        && let Some(length) = quoted_length(body.get(1..).unwrap_or(""), quote)
+    {
         let start = from + padding + 1;
         let raw = text.get(start..start + length).unwrap_or("");
         let value = if quote == '"' { raw.replace("\\n", "\n").replace("\\r", "\r") } else { raw.to_string() };
@@ -87,9 +89,11 @@ mod tests {
 
     #[test]
     fn quotes_comments_and_exports() {
-        let text = "# c\nA=1\nexport B = \"q u\\no\" # x\nC='it''s'\nD: yes\nempty=\nE=a#b\nM=\"two\nlines\"\nnonsense\n";
+        let text =
+            "# c\nA=1\nexport B = \"q u\\no\" # x\nC='it''s'\nD: yes\nempty=\nE=a#b\nM=\"two\nlines\"\nnonsense\n";
         let read: Vec<(&str, String)> = parse(text).into_iter().map(|v| (v.key, v.value)).collect();
-        let expect = [("A", "1"), ("B", "q u\no"), ("C", "it"), ("D", "yes"), ("empty", ""), ("E", "a"), ("M", "two\nlines")];
+        let expect =
+            [("A", "1"), ("B", "q u\no"), ("C", "it"), ("D", "yes"), ("empty", ""), ("E", "a"), ("M", "two\nlines")];
         assert_eq!(read, expect.map(|(k, v)| (k, v.to_string())));
     }
 }

@@ -185,7 +185,8 @@ impl<'t> Reader<'t> {
         let length = self.rest().bytes().take_while(|b| b.is_ascii_digit() || b"+-.eE".contains(b)).count();
         let text = self.rest().get(..length).unwrap_or("");
         let digits = text.strip_prefix('-').unwrap_or(text);
-        let zero_led = digits.len() > 1 && digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
+        let zero_led =
+            digits.len() > 1 && digits.starts_with('0') && digits.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
         let sound = !zero_led && !digits.starts_with('.') && !digits.ends_with('.') && !digits.contains(".e");
         let number: f64 = text.parse().ok().filter(|_| sound).ok_or_else(|| self.expected("a number"))?;
         self.pos += length;

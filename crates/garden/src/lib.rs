@@ -31,7 +31,8 @@ pub fn evaluate(
         structure::check_shapes(tree, &session.sink);
         tree.root().map(|root| place::NodeRef::new(tree, root))
     };
-    let (Some(template), Some(context_node)) = (load(template), context.root().map(|r| place::NodeRef::new(context, r)))
+    let (Some(template), Some(context_node)) =
+        (load(template), context.root().map(|r| place::NodeRef::new(context, r)))
     else {
         return Value::null();
     };

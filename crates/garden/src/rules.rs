@@ -15,10 +15,8 @@ pub const TEMPLATE_TYPE: Rule = Rule::error("garden-template-type", "A template 
 pub const HELPER_FUNCTION: Rule =
     Rule::error("garden-helper-function", "A helper function does not exist, or cannot work with its arguments.");
 /// `$merge`, `$concat`, `$forEach` or `$if` used wrongly.
-pub const STRUCTURAL_OPERATOR: Rule = Rule::error(
-    "garden-structural-operator",
-    "One of `$merge`, `$concat`, `$forEach` and `$if` is used wrongly.",
-);
+pub const STRUCTURAL_OPERATOR: Rule =
+    Rule::error("garden-structural-operator", "One of `$merge`, `$concat`, `$forEach` and `$if` is used wrongly.");
 
 /// All of them.
 pub const RULES: &[&Rule] =

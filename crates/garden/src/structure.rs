@@ -73,7 +73,8 @@ pub(crate) fn check_shapes(tree: &purlin_syntax::Tree, sink: &purlin_syntax::Sin
             for item in node.items().filter(|item| item.get(CONCAT).is_some()) {
                 let others: Vec<&str> = item.entries().map(|e| e.name()).filter(|name| *name != CONCAT).collect();
                 if !others.is_empty() {
-                    let message = format!("a list item with `$concat` cannot have other keys (found {})", quoted(&others));
+                    let message =
+                        format!("a list item with `$concat` cannot have other keys (found {})", quoted(&others));
                     sink.push(Diagnostic::at(&rules::STRUCTURAL_OPERATOR, item.span(), message));
                 }
             }
@@ -249,7 +250,8 @@ impl Operator {
             Data::Bool(keep) => Ok(keep),
             Data::Pending(_) | Data::Poison => Err(decided),
             _ => {
-                let message = format!("the value of `$filter` in `$forEach` must be a boolean, not {}", article(&decided));
+                let message =
+                    format!("the value of `$filter` in `$forEach` must be a boolean, not {}", article(&decided));
                 Err(self.report(filter, message, eval))
             }
         }

@@ -233,7 +233,14 @@ impl Evaluator<'_, '_> {
     }
 
     fn too_early(&self, key: &EcoString, at: At, phase: &'static str) -> Stop {
-        let missing = Missing { key: key.clone(), under: EcoString::new(), at, available: Vec::new(), phase: Some(phase), itself: None };
+        let missing = Missing {
+            key: key.clone(),
+            under: EcoString::new(),
+            at,
+            available: Vec::new(),
+            phase: Some(phase),
+            itself: None,
+        };
         Stop::Missing(Box::new(missing))
     }
 

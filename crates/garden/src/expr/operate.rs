@@ -158,7 +158,10 @@ fn arithmetic(op: BinaryOp, left: &Value, right: &Value) -> Result<Value, String
 
 fn contains(a: &Value, b: &Value) -> Result<Value, String> {
     if b.is_collection() {
-        return Err(format!("the right side of `contains` must be a string, number, boolean or null, not {}", shown_type(b)));
+        return Err(format!(
+            "the right side of `contains` must be a string, number, boolean or null, not {}",
+            shown_type(b)
+        ));
     }
     match &a.data {
         Data::List(list) => Ok(Value::from(list.iter().any(|item| same(item, b)))),

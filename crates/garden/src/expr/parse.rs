@@ -182,7 +182,9 @@ fn postfix(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> {
     let start = cursor.pos;
     let node = primary(cursor, depth)?;
     // Nothing can be looked up on a number or a literal text; `1.x` is a mistake.
-    if !matches!(node.expr, Expr::Lookup(_) | Expr::Call(_) | Expr::List(_)) && cursor.text.as_bytes().get(start) != Some(&b'(') {
+    if !matches!(node.expr, Expr::Lookup(_) | Expr::Call(_) | Expr::List(_))
+        && cursor.text.as_bytes().get(start) != Some(&b'(')
+    {
         return Ok(node);
     }
     let parts = lookup_parts(cursor, depth)?;

@@ -107,7 +107,10 @@ fn format(cursor: &mut Cursor<'_>, builder: &mut Builder, depth: usize) -> Resul
     }
     let joined = else_if(cursor)?;
     let conditional = joined || cursor.word("if") && cursor.eat("if");
-    while conditional && { cursor.skip_space()?; cursor.word("if") } {
+    while conditional && {
+        cursor.skip_space()?;
+        cursor.word("if")
+    } {
         cursor.eat("if");
     }
     let node = expression(cursor, depth + builder.open.len())?;

@@ -77,7 +77,10 @@ pub(super) fn join(args: &Arguments<'_>) -> Answer {
     let mut parts = Vec::with_capacity(list.len());
     for (index, item) in list.iter().enumerate() {
         if item.is_collection() {
-            return Err(args.bad(0, &format!("must hold only strings, numbers and booleans; item {index} is a {}", item.kind_name())));
+            return Err(args.bad(
+                0,
+                &format!("must hold only strings, numbers and booleans; item {index} is a {}", item.kind_name()),
+            ));
         }
         parts.push(if item.is_null() { Default::default() } else { text_of(item) });
     }
@@ -229,7 +232,9 @@ fn dated(value: &Value, node: purlin_syntax::Node<'_>) -> Value {
             };
             Value::map(map.iter().map(dated_entry).collect())
         }
-        Data::Str(content) if node.is_scalar() && node.style() == purlin_syntax::Style::Plain && is_timestamp(content) => {
+        Data::Str(content)
+            if node.is_scalar() && node.style() == purlin_syntax::Style::Plain && is_timestamp(content) =>
+        {
             Instant::parse(content).map_or_else(|| strip_origin(value), |date| Value::str(date.iso()))
         }
         _ => strip_origin(value),

@@ -173,15 +173,7 @@ impl Instant {
             y if y < 0 => format!("-{:06}", -y),
             y => format!("+{y:06}"),
         };
-        format!(
-            "{year}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
-            f.month + 1,
-            f.day,
-            f.hour,
-            f.minute,
-            f.second,
-            f.milli
-        )
+        format!("{year}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", f.month + 1, f.day, f.hour, f.minute, f.second, f.milli)
     }
 
     /// Reads ISO dates, with or without time and zone, and the common written-out forms.
@@ -281,7 +273,8 @@ fn parse_clock(text: &mut &str, f: &mut Fields) -> Option<i64> {
             f.milli = millis.parse().ok()?;
         }
     }
-    let in_range = f.hour <= 24 && f.minute < 60 && f.second < 60 && (f.hour < 24 || (f.minute, f.second, f.milli) == (0, 0, 0));
+    let in_range =
+        f.hour <= 24 && f.minute < 60 && f.second < 60 && (f.hour < 24 || (f.minute, f.second, f.milli) == (0, 0, 0));
     if !in_range {
         return None;
     }
@@ -295,7 +288,13 @@ fn parse_zone(text: &mut &str) -> Option<i64> {
             return Some(0);
         }
     }
-    let sign = if eat(text, "-") { -1 } else if eat(text, "+") { 1 } else { return None };
+    let sign = if eat(text, "-") {
+        -1
+    } else if eat(text, "+") {
+        1
+    } else {
+        return None;
+    };
     let hours = digits(text, 2)?;
     eat(text, ":");
     let minutes = if text.is_empty() { 0 } else { digits(text, 2)? };
@@ -303,7 +302,17 @@ fn parse_zone(text: &mut &str) -> Option<i64> {
 }
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
 const WEEKDAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
@@ -319,7 +328,9 @@ fn parse_written(text: &str) -> Option<Instant> {
             if !clock.is_empty() {
                 return None;
             }
-        } else if let Ok(number) = word.parse::<i64>() && !word.starts_with(['+', '-']) {
+        } else if let Ok(number) = word.parse::<i64>()
+            && !word.starts_with(['+', '-'])
+        {
             if word.len() <= 2 && f.day < 0 { f.day = number } else { f.year = number }
         } else if word.contains('/') {
             slashed(word, &mut f)?;
@@ -422,11 +433,23 @@ fn token_number(date: Instant, c: char) -> i64 {
         'w' => date.local_week().1,
         'I' => date.iso_week().1,
         'D' => date.day_of_year(),
-        'i' => if date.weekday() == 0 { 7 } else { date.weekday() as i64 },
+        'i' => {
+            if date.weekday() == 0 {
+                7
+            } else {
+                date.weekday() as i64
+            }
+        }
         'H' => f.hour,
         'h' => (f.hour + 11) % 12 + 1,
         'K' => f.hour % 12,
-        'k' => if f.hour == 0 { 24 } else { f.hour },
+        'k' => {
+            if f.hour == 0 {
+                24
+            } else {
+                f.hour
+            }
+        }
         'm' => f.minute,
         's' => f.second,
         _ => f.day,
@@ -480,13 +503,43 @@ fn token(date: Instant, c: char, length: usize, pattern: &str) -> Result<String,
         ('E' | 'e' | 'c' | 'i', 6) => weekday.get(..2).unwrap_or("").into(),
         ('e' | 'c', _) => padded(date.weekday() as i64 + 1),
         ('a' | 'b', 3) => day_half(f.hour).to_lowercase(),
-        ('a' | 'b', 4) => if f.hour < 12 { "a.m.".into() } else { "p.m.".into() },
-        ('a' | 'b', 5) => if f.hour < 12 { "a".into() } else { "p".into() },
+        ('a' | 'b', 4) => {
+            if f.hour < 12 {
+                "a.m.".into()
+            } else {
+                "p.m.".into()
+            }
+        }
+        ('a' | 'b', 5) => {
+            if f.hour < 12 {
+                "a".into()
+            } else {
+                "p".into()
+            }
+        }
         ('a' | 'b', _) => day_half(f.hour).into(),
         ('B', _) => day_part(f.hour).into(),
-        ('G', 4) => if f.year > 0 { "Anno Domini".into() } else { "Before Christ".into() },
-        ('G', 5) => if f.year > 0 { "A".into() } else { "B".into() },
-        ('G', _) => if f.year > 0 { "AD".into() } else { "BC".into() },
+        ('G', 4) => {
+            if f.year > 0 {
+                "Anno Domini".into()
+            } else {
+                "Before Christ".into()
+            }
+        }
+        ('G', 5) => {
+            if f.year > 0 {
+                "A".into()
+            } else {
+                "B".into()
+            }
+        }
+        ('G', _) => {
+            if f.year > 0 {
+                "AD".into()
+            } else {
+                "BC".into()
+            }
+        }
         ('S', _) => fraction(f.milli, length),
         ('X', _) => "Z".into(),
         ('x', 1) => "+00".into(),
@@ -508,7 +561,10 @@ fn protected(c: char, length: usize, pattern: &str, date: Instant) -> String {
     let written: String = std::iter::repeat_n(c, length).collect();
     let (better, subject) = if c == 'Y' { ("y", "years") } else { ("d", "days of the month") };
     let better = better.repeat(length);
-    format!("RangeError: Use `{better}` instead of `{written}` (in `{pattern}`) for formatting {subject} to the input `{}`", date.iso())
+    format!(
+        "RangeError: Use `{better}` instead of `{written}` (in `{pattern}`) for formatting {subject} to the input `{}`",
+        date.iso()
+    )
 }
 
 fn day_half(hour: i64) -> &'static str {

@@ -81,7 +81,9 @@ fn ordinal_at(text: &[char], index: usize) -> bool {
     else {
         return false;
     };
-    let ends = text.get(index + 2).is_none_or(|&c| classify(c) == Class::Break || (c.is_ascii_uppercase() && a.is_ascii_lowercase()));
+    let ends = text
+        .get(index + 2)
+        .is_none_or(|&c| classify(c) == Class::Break || (c.is_ascii_uppercase() && a.is_ascii_lowercase()));
     let suffix = match digit {
         '1' => ['s', 't'],
         '2' => ['n', 'd'],

@@ -1,8 +1,8 @@
 //! Writes YAML the way `yamlEncode` does: block style, single quotes where needed, long lines folded.
 
 use crate::number;
-use purlin_syntax::scalar::{Scalar, resolve_plain};
 use purlin_syntax::Flavor;
+use purlin_syntax::scalar::{Scalar, resolve_plain};
 use purlin_value::{Data, Value};
 
 /// Lines longer than this are folded.
@@ -37,7 +37,8 @@ fn write(value: &Value, level: usize, out: &mut String, compact: bool) {
                 }
                 out.push_str(&text(key, level + 1, Position::Key));
                 out.push(':');
-                let nested = matches!(&item.data, Data::List(l) if !l.is_empty()) || matches!(&item.data, Data::Map(m) if !m.is_empty());
+                let nested = matches!(&item.data, Data::List(l) if !l.is_empty())
+                    || matches!(&item.data, Data::Map(m) if !m.is_empty());
                 if !nested {
                     out.push(' ');
                 }
@@ -98,11 +99,16 @@ fn is_plain(content: &str) -> bool {
     let mut chars = content.chars();
     let first = chars.next().unwrap_or(' ');
     let second = chars.next();
-    let may_lead = matches!(first, '-' | '?' | ':') && second.is_some_and(|c| !c.is_whitespace() && !",[]{}".contains(c));
+    let may_lead =
+        matches!(first, '-' | '?' | ':') && second.is_some_and(|c| !c.is_whitespace() && !",[]{}".contains(c));
     if first.is_whitespace() || content.ends_with([' ', '\t', ':']) || (OPENING.contains(first) && !may_lead) {
         return false;
     }
-    if content.contains(": ") || content.contains(" #") || content.contains('\t') || content.contains([',', '[', ']', '{', '}']) {
+    if content.contains(": ")
+        || content.contains(" #")
+        || content.contains('\t')
+        || content.contains([',', '[', ']', '{', '}'])
+    {
         return false;
     }
     resolve_plain(content, Flavor::Core) == Scalar::Str && !looks_like_date(content)
@@ -111,7 +117,9 @@ fn is_plain(content: &str) -> bool {
 /// Readers that know timestamps would not read it as text.
 fn looks_like_date(content: &str) -> bool {
     let bytes = content.as_bytes();
-    bytes.len() >= 8 && bytes.get(..4).is_some_and(|y| y.iter().all(u8::is_ascii_digit)) && bytes.get(4) == Some(&b'-')
+    bytes.len() >= 8
+        && bytes.get(..4).is_some_and(|y| y.iter().all(u8::is_ascii_digit))
+        && bytes.get(4) == Some(&b'-')
         && bytes.get(5).is_some_and(u8::is_ascii_digit)
         && bytes.iter().all(|b| b.is_ascii_digit() || b"-:.TtZz +".contains(b))
 }
@@ -128,8 +136,13 @@ fn block(content: &str, indent: usize, fold: Option<usize>) -> String {
         None => content.to_string(),
     };
     let pad = " ".repeat(indent);
-    let lines = body.trim_end_matches('\n').split('\n').map(|l| if l.is_empty() { String::new() } else { format!("{pad}{l}") });
-    let trailing = if chomp == "+" { "\n".repeat(content.len() - content.trim_end_matches('\n').len() - 1) } else { String::new() };
+    let lines =
+        body.trim_end_matches('\n').split('\n').map(|l| if l.is_empty() { String::new() } else { format!("{pad}{l}") });
+    let trailing = if chomp == "+" {
+        "\n".repeat(content.len() - content.trim_end_matches('\n').len() - 1)
+    } else {
+        String::new()
+    };
     let mark = if fold.is_some() { '>' } else { '|' };
     format!("{mark}{hint}{chomp}\n{}{trailing}", lines.collect::<Vec<_>>().join("\n"))
 }
