@@ -1,0 +1,184 @@
+//! Configuration files: reading them, splitting them into documents, and telling what each document is.
+
+use crate::bind::entries;
+use crate::place::NodeRef;
+use crate::rules;
+use crate::structure::check_shapes;
+use crate::templates::Templates;
+use purlin_syntax::{Diagnostic, Flavor, Node, Span, Tree, suggest};
+use purlin_value::{Session, path};
+use std::sync::Arc;
+
+/// The kinds of configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ConfigKind {
+    /// The project itself.
+    Project,
+    /// One of the four kinds of actions.
+    Action(ActionKind),
+    /// The older form of a group of actions.
+    Module,
+    /// A list of steps.
+    Workflow,
+    /// A command of the user's own.
+    Command,
+    /// A template of configurations.
+    ConfigTemplate,
+    /// A use of a template.
+    RenderTemplate,
+}
+
+/// The kinds of actions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ActionKind {
+    /// Makes something out of source.
+    Build,
+    /// Brings something up.
+    Deploy,
+    /// Runs something once.
+    Run,
+    /// Checks something.
+    Test,
+}
+
+impl ActionKind {
+    /// All of them.
+    pub const ALL: [ActionKind; 4] = [ActionKind::Build, ActionKind::Deploy, ActionKind::Run, ActionKind::Test];
+
+    /// As it is written under `kind`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ActionKind::Build => "Build",
+            ActionKind::Deploy => "Deploy",
+            ActionKind::Run => "Run",
+            ActionKind::Test => "Test",
+        }
+    }
+
+    /// As it is written in keys and references.
+    pub fn lower(self) -> &'static str {
+        match self {
+            ActionKind::Build => "build",
+            ActionKind::Deploy => "deploy",
+            ActionKind::Run => "run",
+            ActionKind::Test => "test",
+        }
+    }
+
+    /// The kind of a name, in any case.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name().eq_ignore_ascii_case(name))
+    }
+}
+
+/// The names that `kind` may have.
+pub const KIND_NAMES: &[(&str, ConfigKind)] = &[
+    ("Project", ConfigKind::Project),
+    ("Build", ConfigKind::Action(ActionKind::Build)),
+    ("Deploy", ConfigKind::Action(ActionKind::Deploy)),
+    ("Run", ConfigKind::Action(ActionKind::Run)),
+    ("Test", ConfigKind::Action(ActionKind::Test)),
+    ("Module", ConfigKind::Module),
+    ("Workflow", ConfigKind::Workflow),
+    ("Command", ConfigKind::Command),
+    ("ConfigTemplate", ConfigKind::ConfigTemplate),
+    ("ModuleTemplate", ConfigKind::ConfigTemplate),
+    ("RenderTemplate", ConfigKind::RenderTemplate),
+];
+
+/// Fields that must be known before anything is evaluated.
+const NEVER_TEMPLATED: &[&str] = &["apiVersion", "kind", "type", "name"];
+
+/// One document of a configuration file.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// What it is.
+    pub kind: ConfigKind,
+    /// Its mapping.
+    pub node: NodeRef,
+    /// The file, from the world's root.
+    pub file: String,
+}
+
+impl Document {
+    /// The folder of the file.
+    pub fn folder(&self) -> &str {
+        path::parent(&self.file)
+    }
+
+    /// Where it is, shown at its name if it has one.
+    pub fn span(&self) -> Option<Span> {
+        self.field("name").and_then(|name| name.span()).or_else(|| self.node.span())
+    }
+
+    /// One of its fields.
+    pub fn field(&self, key: &str) -> Option<NodeRef> {
+        let found = entries(self.node.get()?).into_iter().find(|(known, _)| known == key)?;
+        Some(self.node.other(found.1))
+    }
+
+    /// The text of a field that is never templated.
+    pub fn plain(&self, key: &str) -> Option<String> {
+        let field = self.field(key)?;
+        let node = field.get()?;
+        node.is_scalar().then(|| node.text().to_owned()).filter(|text| !text.is_empty())
+    }
+}
+
+/// Reads a configuration file. Problems go to the sink; sound documents are there all the same.
+pub fn read_file(session: &Session, templates: &Templates, file: &str, trees: &mut Vec<Arc<Tree>>) -> Vec<Document> {
+    let tree = match session.read_yaml(file, Flavor::Core) {
+        Ok(tree) => tree,
+        Err(diagnostic) => {
+            session.sink.push(diagnostic);
+            return Vec::new();
+        }
+    };
+    trees.push(tree.clone());
+    templates.read(&tree, session);
+    check_shapes(&tree, &session.sink);
+    tree.roots().filter_map(|root| document(session, &tree, root, file)).collect()
+}
+
+fn document(session: &Session, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> Option<Document> {
+    if root.is_null() {
+        return None;
+    }
+    if !root.is_map() {
+        // A file that cannot be read was reported; what was salvaged of it is not.
+        if tree.is_sound() {
+            let message = format!("a configuration must be a map, and this document of `{file}` is none");
+            session.sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, root.span(), message));
+        }
+        return None;
+    }
+    let kind = document_kind(session, root, file)?;
+    for field in NEVER_TEMPLATED {
+        let Some(value) = root.get(field).filter(|value| crate::expr::is_template(value.text())) else { continue };
+        let message = format!("`{field}` cannot be templated");
+        session.sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, value.span(), message));
+        return None;
+    }
+    if let Some(entry) = root.entry("internal") {
+        let message = "`internal` is not a key that users can set";
+        session.sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, entry.key.span(), message));
+    }
+    Some(Document { kind, node: NodeRef::new(tree, root), file: file.to_owned() })
+}
+
+fn document_kind(session: &Session, root: Node<'_>, file: &str) -> Option<ConfigKind> {
+    let Some(kind) = root.get("kind").filter(|kind| kind.is_scalar()) else {
+        let message = format!("missing `kind` in a configuration of `{file}`");
+        let place = root.entries().next().map_or(root.span(), |entry| entry.key.span());
+        let diagnostic = Diagnostic::at(&rules::CONFIG_KIND, place, message);
+        session.sink.push(diagnostic.hint("say what this is, for example `kind: Run`"));
+        return None;
+    };
+    let found = KIND_NAMES.iter().find(|(name, _)| *name == kind.text());
+    if found.is_none() {
+        let message = format!("unknown kind `{}` in `{file}`", kind.text());
+        let hint = suggest::did_you_mean(kind.text(), KIND_NAMES.iter().map(|(name, _)| *name));
+        session.sink.push(Diagnostic::at(&rules::CONFIG_KIND, kind.span(), message).maybe_hint(hint));
+    }
+    found.map(|(_, kind)| *kind)
+}
