@@ -1,8 +1,12 @@
 //! The Garden dialect: projects made of actions, modules and templates, resolved into one graph.
 
 pub mod bind;
+pub mod config;
 pub mod dotenv;
+pub mod draft;
+pub mod entities;
 pub mod expr;
+pub mod files;
 pub mod functions;
 pub mod glob;
 pub mod json;

@@ -18,6 +18,19 @@ pub const HELPER_FUNCTION: Rule =
 pub const STRUCTURAL_OPERATOR: Rule =
     Rule::error("garden-structural-operator", "One of `$merge`, `$concat`, `$forEach` and `$if` is used wrongly.");
 
+/// A configuration that is no map, or that uses keys it must not.
+pub const CONFIG_SHAPE: Rule = Rule::error("garden-config-shape", "A configuration has the wrong shape.");
+/// A configuration without a known `kind`.
+pub const CONFIG_KIND: Rule = Rule::error("garden-config-kind", "A configuration does not say what it is.");
+
 /// All of them.
-pub const RULES: &[&Rule] =
-    &[&TEMPLATE_SYNTAX, &UNKNOWN_KEY, &KEY_TOO_EARLY, &TEMPLATE_TYPE, &HELPER_FUNCTION, &STRUCTURAL_OPERATOR];
+pub const RULES: &[&Rule] = &[
+    &TEMPLATE_SYNTAX,
+    &UNKNOWN_KEY,
+    &KEY_TOO_EARLY,
+    &TEMPLATE_TYPE,
+    &HELPER_FUNCTION,
+    &STRUCTURAL_OPERATOR,
+    &CONFIG_SHAPE,
+    &CONFIG_KIND,
+];
