@@ -1,0 +1,326 @@
+//! Commands, operands, fields and calls: the half of the evaluator that turns expressions into values.
+//!
+//! Follows Go's executor step by step where that shows: which node an error is reported at, what nil does, how
+//! constants adapt to parameter types.
+
+use smallvec::SmallVec;
+
+use crate::ast::{Command, Expr, NodeRef, Number};
+use crate::error::Fault;
+use crate::func::{Form, Func, Ty};
+use crate::machine::{Exec, Frame, Machine};
+use crate::methods;
+use crate::value::{Data, Str, Val};
+
+type Args = SmallVec<[Val; 4]>;
+
+impl Machine<'_> {
+    pub(crate) fn eval_command<'t>(
+        &mut self,
+        frame: &mut Frame<'t>,
+        dot: &Val,
+        command: &'t Command,
+        last: Option<Val>,
+    ) -> Exec<Val> {
+        self.step(frame)?;
+        let Some((first, rest)) = command.args.split_first() else { return Ok(Val::NIL) };
+        match first {
+            Expr::Field(fields) => {
+                frame.node = NodeRef::Expr(first);
+                return self.eval_fields(frame, dot, dot.clone(), &fields.names, first, rest, last);
+            }
+            Expr::Chain(chain) => {
+                frame.node = NodeRef::Expr(first);
+                if let Expr::Nil(_) = chain.node {
+                    return self.fail(frame, format!("indirection through explicit nil in {first}"));
+                }
+                let receiver = self.eval_any(frame, dot, &chain.node)?;
+                return self.eval_fields(frame, dot, receiver, &chain.fields, first, rest, last);
+            }
+            Expr::Func(_, func) => {
+                frame.node = NodeRef::Expr(first);
+                return self.eval_call(frame, dot, func, NodeRef::Command(command), None, rest, last);
+            }
+            Expr::Pipe(pipe) => {
+                self.not_a_function(frame, first, rest, &last)?;
+                self.deeper(frame)?;
+                let value = self.eval_pipeline(frame, dot, pipe);
+                self.shallower();
+                return value;
+            }
+            Expr::Variable(variable) => {
+                frame.node = NodeRef::Expr(first);
+                let value = self.variable(frame, variable.slot, &variable.name)?;
+                if variable.fields.is_empty() {
+                    self.not_a_function(frame, first, rest, &last)?;
+                    return Ok(value);
+                }
+                return self.eval_fields(frame, dot, value, &variable.fields, first, rest, last);
+            }
+            _ => {}
+        }
+        frame.node = NodeRef::Expr(first);
+        self.not_a_function(frame, first, rest, &last)?;
+        match first {
+            Expr::Bool(_, truth) => Ok(Val::bool(*truth)),
+            Expr::Dot(_) => Ok(dot.clone()),
+            Expr::Number(number) => self.ideal_constant(frame, number),
+            Expr::Str(quoted) => Ok(self.constant_text(frame, quoted.pos, &quoted.text)),
+            _ => self.fail(frame, "nil is not a command"),
+        }
+    }
+
+    fn constant_text(&self, _frame: &Frame<'_>, _pos: u32, text: &Str) -> Val {
+        Val::new(Data::Str(text.clone()))
+    }
+
+    fn not_a_function(&self, frame: &Frame<'_>, first: &Expr, rest: &[Expr], last: &Option<Val>) -> Exec<()> {
+        if !rest.is_empty() || last.is_some() {
+            return self.fail(frame, format!("can't give argument to non-function {first}"));
+        }
+        Ok(())
+    }
+
+    fn ideal_constant(&self, frame: &Frame<'_>, number: &Number) -> Exec<Val> {
+        if let Some(imaginary) = number.imaginary {
+            let real = number.float.unwrap_or(0.0);
+            return Ok(Val::new(Data::Complex(std::sync::Arc::new((real, imaginary)))));
+        }
+        let is_hex = number.source.len() > 2
+            && matches!(number.source.get(..2), Some("0x" | "0X"))
+            && !number.source.contains(['p', 'P']);
+        if !is_hex && !number.is_char && number.source.contains(['.', 'e', 'E', 'p', 'P'])
+            && let Some(float) = number.float {
+                return Ok(Val::float(float));
+            }
+        match number.int {
+            Some(int) => Ok(Val::int(int)),
+            None => self.fail(frame, format!("{} overflows int", number.source)),
+        }
+    }
+
+    // Fields.
+
+    #[allow(clippy::too_many_arguments)] // Go's own shape: node, arguments and piped value travel together.
+    fn eval_fields<'t>(
+        &mut self,
+        frame: &mut Frame<'t>,
+        dot: &Val,
+        mut receiver: Val,
+        names: &'t [Str],
+        node: &'t Expr,
+        args: &'t [Expr],
+        last: Option<Val>,
+    ) -> Exec<Val> {
+        let Some((final_name, before)) = names.split_last() else { return Ok(receiver) };
+        for name in before {
+            receiver = self.eval_field(frame, dot, receiver, name, node, &[], None)?;
+        }
+        self.eval_field(frame, dot, receiver, final_name, node, args, last)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn eval_field<'t>(
+        &mut self,
+        frame: &mut Frame<'t>,
+        dot: &Val,
+        receiver: Val,
+        name: &Str,
+        node: &'t Expr,
+        args: &'t [Expr],
+        last: Option<Val>,
+    ) -> Exec<Val> {
+        if receiver.is_nil() {
+            if !receiver.is_interface() {
+                return Ok(Val::NIL);
+            }
+            return self.fail(frame, format!("nil pointer evaluating interface {{}}.{}", name.text()));
+        }
+        if let Some(method) = methods::find(&self.heap, &receiver, name.bytes()) {
+            return self.eval_call(frame, dot, method, NodeRef::Expr(node), Some(receiver), args, last);
+        }
+        let has_args = !args.is_empty() || last.is_some();
+        match &receiver.data {
+            Data::Object(object) => {
+                if let Some(field) = object.field(name.bytes()) {
+                    if has_args {
+                        let message = format!("{} has arguments but cannot be invoked as function", name.text());
+                        return self.fail(frame, message);
+                    }
+                    return Ok(field.clone());
+                }
+            }
+            Data::Map(map) => {
+                if has_args {
+                    return self.fail(frame, format!("{} is not a method but has arguments", name.text()));
+                }
+                let found = self.heap.lookup(*map, name.bytes());
+                return Ok(found.unwrap_or_else(|| self.heap.get_map(*map).kind.zero().at(receiver.origin)));
+            }
+            _ => {}
+        }
+        let kind = self.heap.static_type(&receiver);
+        self.fail(frame, format!("can't evaluate field {} in type {kind}", name.text()))
+    }
+
+    // Arguments.
+
+    /// Evaluates an operand whose type does not matter.
+    fn eval_any<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, expr: &'t Expr) -> Exec<Val> {
+        frame.node = NodeRef::Expr(expr);
+        match expr {
+            Expr::Pipe(pipe) => {
+                self.deeper(frame)?;
+                let value = self.eval_pipeline(frame, dot, pipe);
+                self.shallower();
+                value
+            }
+            Expr::Func(_, func) => self.eval_call(frame, dot, func, NodeRef::Expr(expr), None, &[], None),
+            Expr::Chain(chain) => {
+                if let Expr::Nil(_) = chain.node {
+                    return self.fail(frame, format!("indirection through explicit nil in {expr}"));
+                }
+                let receiver = self.eval_any(frame, dot, &chain.node)?;
+                self.eval_fields(frame, dot, receiver, &chain.fields, expr, &[], None)
+            }
+            Expr::Field(fields) => self.eval_fields(frame, dot, dot.clone(), &fields.names, expr, &[], None),
+            Expr::Variable(variable) => {
+                let value = self.variable(frame, variable.slot, &variable.name)?;
+                self.eval_fields(frame, dot, value, &variable.fields, expr, &[], None)
+            }
+            Expr::Dot(_) => Ok(dot.clone()),
+            Expr::Nil(_) => Ok(Val::NIL),
+            Expr::Bool(_, truth) => Ok(Val::bool(*truth)),
+            Expr::Number(number) => self.ideal_constant(frame, number),
+            Expr::Str(quoted) => Ok(self.constant_text(frame, quoted.pos, &quoted.text)),
+        }
+    }
+
+    /// Evaluates an operand for a parameter of this type.
+    fn eval_arg<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, ty: Ty, expr: &'t Expr) -> Exec<Val> {
+        if !Self::is_constant(expr) {
+            let value = self.eval_any(frame, dot, expr)?;
+            return self.validate(frame, value, ty);
+        }
+        frame.node = NodeRef::Expr(expr);
+        if let Expr::Nil(_) = expr {
+            if ty.can_be_nil() {
+                return Ok(Val::NIL);
+            }
+            return self.fail(frame, format!("cannot assign nil to {}", ty.name()));
+        }
+        match (ty, expr) {
+            (Ty::Any | Ty::Value, _) => self.eval_any(frame, dot, expr),
+            (Ty::Bool, Expr::Bool(_, truth)) => Ok(Val::bool(*truth)),
+            (Ty::Bool, _) => self.fail(frame, format!("expected bool; found {expr}")),
+            (Ty::Str, Expr::Str(quoted)) => Ok(self.constant_text(frame, quoted.pos, &quoted.text)),
+            (Ty::Str, _) => self.fail(frame, format!("expected string; found {expr}")),
+            (Ty::Int | Ty::Int64, Expr::Number(number)) if number.int.is_some() => {
+                let int = number.int.unwrap_or_default();
+                Ok(if ty == Ty::Int { Val::int(int) } else { Val::new(Data::Int64(int)) })
+            }
+            (Ty::Int | Ty::Int64, _) => self.fail(frame, format!("expected integer; found {expr}")),
+            (Ty::Float, Expr::Number(number)) if number.float.is_some() => {
+                Ok(Val::float(number.float.unwrap_or_default()))
+            }
+            (Ty::Float, _) => self.fail(frame, format!("expected float; found {expr}")),
+            _ => self.fail(frame, format!("can't handle {expr} for arg of type {}", ty.name())),
+        }
+    }
+
+    /// Checks a value against a parameter's type.
+    fn validate(&self, frame: &Frame<'_>, value: Val, ty: Ty) -> Exec<Val> {
+        if matches!(ty, Ty::Any | Ty::Value) {
+            return Ok(value.unboxed());
+        }
+        if value.is_nil() && !value.is_interface() {
+            if ty.can_be_nil() {
+                return Ok(Val::NIL);
+            }
+            return self.fail(frame, format!("invalid value; expected {}", ty.name()));
+        }
+        if !value.is_nil() && ty.accepts(&self.heap, &value) {
+            return Ok(value.unboxed());
+        }
+        let got = if value.is_nil() { "interface {}".into() } else { self.heap.type_name(&value) };
+        self.fail(frame, format!("wrong type for value; expected {}; got {got}", ty.name()))
+    }
+
+    // Calls.
+
+    #[allow(clippy::too_many_arguments)]
+    fn eval_call<'t>(
+        &mut self,
+        frame: &mut Frame<'t>,
+        dot: &Val,
+        func: &'static Func,
+        node: NodeRef<'t>,
+        receiver: Option<Val>,
+        args: &'t [Expr],
+        last: Option<Val>,
+    ) -> Exec<Val> {
+        let given = args.len() + usize::from(last.is_some());
+        let fixed = func.params.len();
+        if func.rest.is_some() {
+            if given < fixed {
+                let message =
+                    format!("wrong number of args for {}: want at least {fixed} got {}", func.name, args.len());
+                return self.fail(frame, message);
+            }
+        } else if given != fixed {
+            return self.fail(frame, format!("wrong number of args for {}: want {fixed} got {given}", func.name));
+        }
+        if matches!(func.form, Form::And | Form::Or) {
+            return self.short_circuit(frame, dot, func, args, last);
+        }
+        let mut values = Args::new();
+        values.extend(receiver);
+        let ty_of = |index: usize| func.params.get(index).copied().or(func.rest).unwrap_or(Ty::Any);
+        for (index, arg) in args.iter().enumerate() {
+            values.push(self.eval_arg(frame, dot, ty_of(index), arg)?);
+        }
+        if let Some(last) = last {
+            values.push(self.validate(frame, last, ty_of(args.len()))?);
+        }
+        let outer_site = self.site;
+        self.site = frame.tree.file.base + node.pos().unwrap_or(0);
+        self.deeper(frame)?;
+        let result = (func.run)(self, &values);
+        self.shallower();
+        self.site = outer_site;
+        match result {
+            Ok(result) => Ok(self.derive(func, &values, result)),
+            Err(fault) => {
+                frame.node = node;
+                Err(self.call_error(frame, func, &values, fault))
+            }
+        }
+    }
+
+    fn call_error(&self, frame: &Frame<'_>, func: &Func, values: &[Val], fault: Fault) -> Box<crate::error::ExecError> {
+        let mut error = self.error(frame, Some(func.name), fault);
+        error.origin = values.iter().map(|value| value.origin).find(|origin| *origin != 0).unwrap_or(0);
+        error
+    }
+
+    fn short_circuit<'t>(
+        &mut self,
+        frame: &mut Frame<'t>,
+        dot: &Val,
+        func: &Func,
+        args: &'t [Expr],
+        last: Option<Val>,
+    ) -> Exec<Val> {
+        let mut value = Val::NIL;
+        for arg in args {
+            value = self.eval_arg(frame, dot, Ty::Value, arg)?;
+            if self.heap.truth(&value) == (func.form == Form::Or) {
+                return Ok(value);
+            }
+        }
+        if let Some(last) = last {
+            value = self.validate(frame, last, Ty::Value)?;
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,115 @@
+//! The shape of a row in the function list, and the Go parameter types that arguments are checked against.
+
+use std::fmt;
+
+use crate::error::Fault;
+use crate::machine::Machine;
+use crate::value::{Data, Heap, ListType, MapType, Val};
+
+/// What a function does when called.
+pub type Run = fn(&mut Machine<'_>, &[Val]) -> Result<Val, Fault>;
+
+/// A function of the template language: one row of the list.
+pub struct Func {
+    /// Its name.
+    pub name: &'static str,
+    /// The types of its fixed parameters.
+    pub params: &'static [Ty],
+    /// The type of further parameters, if it takes any number.
+    pub rest: Option<Ty>,
+    /// How it is called and what it does, in one sentence.
+    pub about: &'static str,
+    /// What it does.
+    pub run: Run,
+    /// How it is evaluated.
+    pub form: Form,
+}
+
+impl fmt::Debug for Func {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// How a function's arguments are evaluated and what happens to the origin of its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// The result has one origin made from those of the arguments.
+    Opaque,
+    /// The result carries the pieces of its arguments; the function sees to it.
+    Pieces,
+    /// `and`: stops at the first false argument.
+    And,
+    /// `or`: stops at the first true argument.
+    Or,
+}
+
+/// A Go parameter type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ty {
+    /// `interface {}`
+    Any,
+    /// `reflect.Value`: any value, nil too.
+    Value,
+    /// `string`
+    Str,
+    /// `int`
+    Int,
+    /// `int64`
+    Int64,
+    /// `float64`
+    Float,
+    /// `bool`
+    Bool,
+    /// `map[string]interface {}`
+    Map,
+    /// `[]interface {}`
+    List,
+    /// `time.Time`
+    Time,
+    /// `*semver.Version`
+    Version,
+    /// A certificate with its key.
+    Certificate,
+}
+
+impl Ty {
+    /// The name Go prints.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "interface {}",
+            Self::Value => "reflect.Value",
+            Self::Str => "string",
+            Self::Int => "int",
+            Self::Int64 => "int64",
+            Self::Float => "float64",
+            Self::Bool => "bool",
+            Self::Map => "map[string]interface {}",
+            Self::List => "[]interface {}",
+            Self::Time => "time.Time",
+            Self::Version => "*semver.Version",
+            Self::Certificate => "sprig.certificate",
+        }
+    }
+
+    /// Whether nil may be passed.
+    pub fn can_be_nil(self) -> bool {
+        matches!(self, Self::Any | Self::Value | Self::Map | Self::List | Self::Version)
+    }
+
+    /// Whether a value's content may be passed.
+    pub fn accepts(self, heap: &Heap, value: &Val) -> bool {
+        match (self, &value.data) {
+            (Self::Any | Self::Value, _) => true,
+            (Self::Str, Data::Str(_))
+            | (Self::Int, Data::Int(_))
+            | (Self::Int64, Data::Int64(_))
+            | (Self::Float, Data::Float(_))
+            | (Self::Bool, Data::Bool(_)) => true,
+            (Self::Map, Data::Map(map)) => matches!(heap.get_map(*map).kind, MapType::Any | MapType::Values),
+            (Self::List, Data::List(list)) => heap.get_list(*list).kind == ListType::Any,
+            (Self::Time | Self::Version | Self::Certificate, Data::Object(object)) => object.type_name() == self.name(),
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,544 @@
+//! The evaluator: walks trees, keeps variables, output, limits and the current node, as Go's executor does.
+//!
+//! The machine of one render owns the heap. It knows functions only as rows of the list.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
+use crate::error::{ExecError, Fault, Limit};
+use crate::func::{Form, Func};
+use crate::rope::{Piece, Rope};
+use crate::set::Namespace;
+use crate::value::{Data, Heap, Str, Val};
+
+/// What bounds a render.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// Evaluation steps.
+    pub fuel: u64,
+    /// Nesting of templates, structures and calls together.
+    pub depth: u32,
+    /// Bytes of one rendered file.
+    pub output: usize,
+    /// Bytes of one string.
+    pub text: usize,
+    /// Elements of one list.
+    pub items: usize,
+    /// Elements on the heap.
+    pub heap: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { fuel: 50_000_000, depth: 12_000, output: 64 << 20, text: 16 << 20, items: 1_000_000, heap: 20_000_000 }
+    }
+}
+
+/// Everything a render takes from the outside.
+#[derive(Clone, Debug, Default)]
+pub struct Outside {
+    /// The one reading of the clock, nanoseconds since 1970 UTC.
+    pub now: i128,
+    /// What random functions start from.
+    pub seed: u64,
+    /// Whether origins and places are recorded.
+    pub track: bool,
+}
+
+/// A call of `include` or `tpl` that printed something: where it was, and the call it was under.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    /// The place of the call.
+    pub site: u32,
+    /// The call around it.
+    pub parent: u32,
+}
+
+/// A file in the render's line of sources.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// The file; its `base` is where it starts.
+    pub file: Arc<File>,
+    /// The origin of the text itself, for texts of `tpl`.
+    pub origin: u32,
+}
+
+/// Stack a render may need at most; run it on a thread with as much.
+pub const STACK_BYTES: usize = 192 << 20;
+
+/// The state of one render.
+pub struct Machine<'r> {
+    /// Lists and maps.
+    pub heap: Heap,
+    /// Clock, seed, switches.
+    pub outside: &'r Outside,
+    /// Limits.
+    pub limits: &'r Limits,
+    /// The templates in sight.
+    pub namespace: Rc<Namespace>,
+    /// Files in the order of their places, those of `tpl` added as they come.
+    pub sources: Vec<SourceFile>,
+    /// Calls so far; the first stands for no call.
+    pub calls: Vec<Call>,
+    /// How often each template is being included.
+    pub including: HashMap<Str, u32>,
+    /// Texts of `tpl` already parsed.
+    pub parsed: HashMap<(Str, u32), Rc<Namespace>>,
+    /// Regular expressions already compiled.
+    pub regexes: HashMap<Str, Rc<regex::bytes::Regex>>,
+    /// How many random values each place has drawn.
+    pub draws: HashMap<u32, u32>,
+    /// The place of the function being called.
+    pub site: u32,
+    next_base: u32,
+    call: u32,
+    out: Rope,
+    vars: Vec<(u32, Val)>,
+    fuel: u64,
+    depth: u32,
+}
+
+/// The execution of one template: Go's `state`.
+pub(crate) struct Frame<'t> {
+    pub tree: &'t Tree,
+    pub node: NodeRef<'t>,
+    base: usize,
+}
+
+pub(crate) enum Flow {
+    Next,
+    Break,
+    Continue,
+}
+
+pub(crate) type Exec<T> = Result<T, Box<ExecError>>;
+
+impl<'r> Machine<'r> {
+    /// A machine for a set of templates.
+    pub fn new(namespace: Rc<Namespace>, outside: &'r Outside, limits: &'r Limits) -> Self {
+        let next_base = namespace.end_of_sources();
+        let sources = namespace.sources();
+        Self {
+            heap: Heap::default(),
+            outside,
+            limits,
+            namespace,
+            sources,
+            calls: vec![Call { site: 0, parent: 0 }],
+            including: HashMap::new(),
+            parsed: HashMap::new(),
+            regexes: HashMap::new(),
+            draws: HashMap::new(),
+            site: 0,
+            next_base,
+            call: 0,
+            out: Rope::default(),
+            vars: Vec::new(),
+            fuel: limits.fuel,
+            depth: 0,
+        }
+    }
+
+    /// Executes a template by name into a fresh rope.
+    pub fn execute(&mut self, name: &Str, data: Val) -> Exec<Rope> {
+        let Some(tree) = self.namespace.get(name) else {
+            let message = format!("no template {} associated with template \"gotpl\"", crate::quote::quote(name.bytes()));
+            return Err(Box::new(ExecError {
+                file: String::new(),
+                line: 0,
+                column: 0,
+                offset: 0,
+                template: name.text().into_owned(),
+                node: String::new(),
+                function: None,
+                fault: Fault::new(message),
+                origin: 0,
+            }));
+        };
+        self.execute_tree(&tree, data)
+    }
+
+    /// Executes a tree into a fresh rope.
+    pub fn execute_tree(&mut self, tree: &Tree, data: Val) -> Exec<Rope> {
+        let outer = std::mem::take(&mut self.out);
+        let outer_call = self.call;
+        if self.outside.track && self.site != 0 {
+            self.call = self.calls.len() as u32;
+            self.calls.push(Call { site: self.site, parent: outer_call });
+        }
+        let result = self.run_tree(tree, data);
+        self.call = outer_call;
+        let rope = std::mem::replace(&mut self.out, outer);
+        result.map(|()| rope)
+    }
+
+    /// The place after the last source, and a new base for a text of this length.
+    pub fn new_base(&mut self, len: usize) -> u32 {
+        let base = self.next_base;
+        self.next_base = self.next_base.saturating_add(len as u32 + 1);
+        base
+    }
+
+    fn run_tree(&mut self, tree: &Tree, data: Val) -> Exec<()> {
+        let base = self.vars.len();
+        self.vars.push((0, data.clone()));
+        let mut frame = Frame { tree, node: NodeRef::None, base };
+        let result = self.walk(&mut frame, &data, &tree.root);
+        self.vars.truncate(base);
+        result.map(|_| ())
+    }
+
+    // Errors and limits.
+
+    pub(crate) fn fail<T>(&self, frame: &Frame<'_>, fault: impl Into<Fault>) -> Exec<T> {
+        Err(self.error(frame, None, fault.into()))
+    }
+
+    pub(crate) fn error(&self, frame: &Frame<'_>, function: Option<&str>, fault: Fault) -> Box<ExecError> {
+        let offset = frame.node.pos().unwrap_or(0);
+        let text = frame.tree.file.text.bytes();
+        let before = text.get(..offset as usize).unwrap_or_default();
+        let line = memchr::memchr_iter(b'\n', before).count() as u32 + 1;
+        let column = memchr::memrchr(b'\n', before).map_or(offset, |at| offset - at as u32 - 1);
+        Box::new(ExecError {
+            file: frame.tree.file.name.clone(),
+            line,
+            column,
+            offset,
+            template: frame.tree.name.text().into_owned(),
+            node: frame.node.to_string(),
+            function: function.map(str::to_owned),
+            fault,
+            origin: 0,
+        })
+    }
+
+    pub(crate) fn step(&mut self, frame: &Frame<'_>) -> Exec<()> {
+        if self.fuel == 0 {
+            return self.fail(frame, Fault::Limit(Limit::Fuel));
+        }
+        self.fuel -= 1;
+        Ok(())
+    }
+
+    /// Takes fuel for work a function does in bulk.
+    pub fn spend(&mut self, steps: usize) -> Result<(), Fault> {
+        let steps = steps as u64;
+        if self.fuel < steps {
+            self.fuel = 0;
+            return Err(Fault::Limit(Limit::Fuel));
+        }
+        self.fuel -= steps;
+        if self.heap.held() > self.limits.heap {
+            return Err(Fault::Limit(Limit::Heap));
+        }
+        Ok(())
+    }
+
+    /// The steps taken so far.
+    pub fn spent(&self) -> u64 {
+        self.limits.fuel - self.fuel
+    }
+
+    pub(crate) fn deeper(&mut self, frame: &Frame<'_>) -> Exec<()> {
+        self.depth += 1;
+        if self.depth > self.limits.depth {
+            return self.fail(frame, Fault::Limit(Limit::Depth));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn shallower(&mut self) {
+        self.depth -= 1;
+    }
+
+    // Statements.
+
+    fn walk<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, list: &'t [Stmt]) -> Exec<Flow> {
+        self.deeper(frame)?;
+        for stmt in list {
+            match self.walk_one(frame, dot, stmt)? {
+                Flow::Next => {}
+                flow => {
+                    self.shallower();
+                    return Ok(flow);
+                }
+            }
+        }
+        self.shallower();
+        Ok(Flow::Next)
+    }
+
+    fn walk_one<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, stmt: &'t Stmt) -> Exec<Flow> {
+        frame.node = NodeRef::Stmt(stmt);
+        self.step(frame)?;
+        match stmt {
+            Stmt::Text(text) => {
+                let bytes = frame.tree.file.text.bytes().get(text.pos as usize..text.end as usize);
+                self.write(frame, bytes.unwrap_or_default(), 0, frame.tree.file.base + text.pos, false)?;
+            }
+            Stmt::Action(pipe) => {
+                let value = self.eval_pipeline(frame, dot, pipe)?;
+                if pipe.decl.is_empty() {
+                    self.print(frame, &value, pipe.pos)?;
+                }
+            }
+            Stmt::If(branch) => return self.walk_condition(frame, dot, branch, false),
+            Stmt::With(branch) => return self.walk_condition(frame, dot, branch, true),
+            Stmt::Range(branch) => self.walk_range(frame, dot, branch)?,
+            Stmt::Template(invoke) => self.walk_template(frame, dot, invoke)?,
+            Stmt::Break(_) => return Ok(Flow::Break),
+            Stmt::Continue(_) => return Ok(Flow::Continue),
+        }
+        Ok(Flow::Next)
+    }
+
+    fn walk_condition<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, branch: &'t Branch, with: bool) -> Exec<Flow> {
+        let mark = self.vars.len();
+        let value = self.eval_pipeline(frame, dot, &branch.pipe)?;
+        let flow = if self.heap.truth(&value) {
+            self.walk(frame, if with { &value } else { dot }, &branch.body)
+        } else if let Some(otherwise) = &branch.otherwise {
+            self.walk(frame, dot, otherwise)
+        } else {
+            Ok(Flow::Next)
+        };
+        self.vars.truncate(mark);
+        flow
+    }
+
+    fn walk_range<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, branch: &'t Branch) -> Exec<()> {
+        let outer = self.vars.len();
+        let value = self.eval_pipeline(frame, dot, &branch.pipe)?;
+        let ran = self.range_over(frame, &value, branch)?;
+        if !ran && let Some(otherwise) = &branch.otherwise {
+            self.walk(frame, dot, otherwise)?;
+        }
+        self.vars.truncate(outer);
+        Ok(())
+    }
+
+    /// Runs the body for each element; false when there was none.
+    fn range_over<'t>(&mut self, frame: &mut Frame<'t>, value: &Val, branch: &'t Branch) -> Exec<bool> {
+        match &value.data {
+            Data::Nil => Ok(false),
+            Data::List(list) => {
+                let count = self.heap.items(*list).len();
+                for index in 0..count {
+                    let Some(element) = self.heap.element(*list, index) else { break };
+                    let index = Val::int(index as i64).at(value.origin);
+                    if !self.iterate(frame, branch, index, element)? {
+                        break;
+                    }
+                }
+                Ok(count > 0)
+            }
+            Data::Bytes(bytes) => {
+                for (index, byte) in bytes.bytes().iter().enumerate() {
+                    if !self.iterate(frame, branch, Val::int(index as i64), Val::new(Data::Uint8(*byte)))? {
+                        break;
+                    }
+                }
+                Ok(!bytes.is_empty())
+            }
+            Data::Map(map) => {
+                let body = self.heap.get_map(*map);
+                let boxes = body.kind.boxes();
+                let entries: Vec<(Str, Val)> = body.entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+                let any = !entries.is_empty();
+                for (key, element) in entries {
+                    let key = Val::new(Data::Str(key)).at(element.origin);
+                    let element = if boxes { element.boxed() } else { element };
+                    if !self.iterate(frame, branch, key, element)? {
+                        break;
+                    }
+                }
+                Ok(any)
+            }
+            Data::Int(count) | Data::Int64(count) => self.range_integer(frame, value, *count, branch),
+            Data::Uint64(count) => self.range_integer(frame, value, (*count).min(i64::MAX as u64) as i64, branch),
+            _ => {
+                let text = crate::print::sprint(&self.heap, value);
+                self.fail(frame, format!("range can't iterate over {}", String::from_utf8_lossy(&text)))
+            }
+        }
+    }
+
+    fn range_integer<'t>(&mut self, frame: &mut Frame<'t>, value: &Val, count: i64, branch: &'t Branch) -> Exec<bool> {
+        if branch.pipe.decl.len() > 1 {
+            let text = crate::print::sprint(&self.heap, value);
+            let text = String::from_utf8_lossy(&text).into_owned();
+            return self.fail(frame, format!("can't use {text} to iterate over more than one variable"));
+        }
+        for number in 0..count {
+            let element = match value.data {
+                Data::Int(_) => Val::int(number),
+                Data::Uint64(_) => Val::new(Data::Uint64(number as u64)),
+                _ => Val::new(Data::Int64(number)),
+            };
+            if !self.iterate(frame, branch, Val::NIL, element.at(value.origin))? {
+                break;
+            }
+        }
+        Ok(count > 0)
+    }
+
+    /// One round of a range; false on `break`.
+    fn iterate<'t>(&mut self, frame: &mut Frame<'t>, branch: &'t Branch, index: Val, element: Val) -> Exec<bool> {
+        self.step(frame)?;
+        let pipe = &branch.pipe;
+        let mark = self.vars.len();
+        match (pipe.decl.as_slice(), pipe.assigns) {
+            ([], _) => {}
+            ([one], true) => self.assign(frame, one.slot, &one.name, element.clone())?,
+            ([one, two, ..], true) => {
+                self.assign(frame, one.slot, &one.name, index)?;
+                self.assign(frame, two.slot, &two.name, element.clone())?;
+            }
+            // The pipeline has pushed the variables; they are set anew each round.
+            ([_], false) => self.set_top(1, element.clone()),
+            (_, false) => {
+                self.set_top(1, element.clone());
+                self.set_top(2, index);
+            }
+        }
+        let flow = self.walk(frame, &element, &branch.body)?;
+        self.vars.truncate(mark);
+        Ok(!matches!(flow, Flow::Break))
+    }
+
+    fn set_top(&mut self, from_top: usize, value: Val) {
+        let at = self.vars.len().checked_sub(from_top);
+        if let Some((_, place)) = at.and_then(|at| self.vars.get_mut(at)) {
+            *place = value;
+        }
+    }
+
+    fn walk_template<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, invoke: &'t Invoke) -> Exec<()> {
+        let Some(tree) = self.namespace.get(&invoke.name) else {
+            let message = format!("template {} not defined", crate::quote::quote(invoke.name.bytes()));
+            return self.fail(frame, message);
+        };
+        self.deeper(frame)?;
+        let data = match &invoke.pipe {
+            Some(pipe) => self.eval_pipeline(frame, dot, pipe)?,
+            None => Val::NIL,
+        };
+        let outer_call = self.call;
+        if self.outside.track {
+            self.call = self.calls.len() as u32;
+            self.calls.push(Call { site: frame.tree.file.base + invoke.pos, parent: outer_call });
+        }
+        self.run_tree(&tree, data)?;
+        self.call = outer_call;
+        self.shallower();
+        Ok(())
+    }
+
+    // Output.
+
+    fn write(&mut self, frame: &Frame<'_>, bytes: &[u8], origin: u32, site: u32, tainted: bool) -> Exec<()> {
+        if self.out.bytes.len() + bytes.len() > self.limits.output {
+            return self.fail(frame, Fault::Limit(Limit::Output));
+        }
+        if self.outside.track {
+            self.out.push(bytes, Piece { end: 0, origin, site, call: self.call, tainted });
+        } else {
+            self.out.bytes.extend_from_slice(bytes);
+        }
+        Ok(())
+    }
+
+    fn print(&mut self, frame: &Frame<'_>, value: &Val, pos: u32) -> Exec<()> {
+        let site = frame.tree.file.base + pos;
+        match &value.data {
+            Data::Str(text) => match text.pieces() {
+                Some(pieces) if self.outside.track => {
+                    if self.out.bytes.len() + text.len() > self.limits.output {
+                        return self.fail(frame, Fault::Limit(Limit::Output));
+                    }
+                    self.out.push_pieces(text.bytes(), pieces);
+                    Ok(())
+                }
+                _ => self.write(frame, text.bytes(), value.origin, site, value.is_tainted()),
+            },
+            Data::Nil => self.write(frame, b"<no value>", 0, site, false),
+            _ => {
+                let text = crate::print::sprint(&self.heap, value);
+                let tainted = value.is_tainted() || self.outside.track && crate::print::holds_taint(&self.heap, value);
+                self.write(frame, &text, value.origin, site, tainted)
+            }
+        }
+    }
+
+    // Pipelines.
+
+    pub(crate) fn eval_pipeline<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, pipe: &'t Pipe) -> Exec<Val> {
+        frame.node = NodeRef::Pipe(pipe);
+        let mut last: Option<Val> = None;
+        for command in &pipe.cmds {
+            let value = self.eval_command(frame, dot, command, last.take())?;
+            last = Some(value.unboxed());
+        }
+        let value = last.unwrap_or(Val::NIL);
+        for variable in &pipe.decl {
+            if pipe.assigns {
+                self.assign(frame, variable.slot, &variable.name, value.clone())?;
+            } else {
+                self.vars.push((variable.slot, value.clone()));
+            }
+        }
+        Ok(value)
+    }
+
+    fn assign(&mut self, frame: &Frame<'_>, slot: u32, name: &str, value: Val) -> Exec<()> {
+        let base = frame.base;
+        let found = self.vars.get_mut(base..).unwrap_or_default().iter_mut().rev().find(|(known, _)| *known == slot);
+        match found {
+            Some((_, place)) => {
+                *place = value;
+                Ok(())
+            }
+            None => self.fail(frame, format!("undefined variable: {name}")),
+        }
+    }
+
+    pub(crate) fn variable(&self, frame: &Frame<'_>, slot: u32, name: &str) -> Exec<Val> {
+        let vars = self.vars.get(frame.base..).unwrap_or_default();
+        match vars.iter().rev().find(|(known, _)| *known == slot) {
+            Some((_, value)) => Ok(value.clone()),
+            None => self.fail(frame, format!("undefined variable: {name}")),
+        }
+    }
+
+    /// Gives a function's result the origin and taint of what went in.
+    pub(crate) fn derive(&self, func: &Func, args: &[Val], result: Val) -> Val {
+        if !self.outside.track || func.form == Form::Pieces || result.origin != 0 {
+            return result;
+        }
+        let mut origin = 0;
+        let mut tainted = result.is_tainted();
+        for arg in args {
+            tainted |= arg.is_tainted();
+            if origin == 0 {
+                origin = arg.origin;
+            }
+            if let Data::Str(text) = &arg.data
+                && let Some(pieces) = text.pieces()
+            {
+                tainted |= pieces.iter().any(|piece| piece.tainted);
+                if origin == 0 {
+                    origin = pieces.iter().map(|piece| piece.origin).find(|o| *o != 0).unwrap_or(0);
+                }
+            }
+        }
+        result.at(origin).taint(tainted)
+    }
+
+    /// Whether an operand is a constant, whose type adapts to the parameter.
+    pub(crate) fn is_constant(expr: &Expr) -> bool {
+        matches!(expr, Expr::Bool(..) | Expr::Number(_) | Expr::Str(_) | Expr::Nil(_))
+    }
+}

@@ -1,0 +1,72 @@
+//! Text that knows where its parts came from: ranges with origin, place in a template, and taint.
+//!
+//! Recording can be switched off for a render; then only bytes are kept.
+
+/// A range of a text, from the end of the piece before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// Byte offset just behind the piece.
+    pub end: u32,
+    /// The origin of the value printed here, 0 for text of the template itself.
+    pub origin: u32,
+    /// The place in a template that printed it: an offset in the render's line of sources.
+    pub site: u32,
+    /// The call (`include`, `tpl`) it was printed under, an index into the render's calls; 0 is the outermost.
+    pub call: u32,
+    /// Whether a secret went in.
+    pub tainted: bool,
+}
+
+/// Bytes being written, with their pieces.
+#[derive(Debug, Default)]
+pub struct Rope {
+    /// The bytes so far.
+    pub bytes: Vec<u8>,
+    /// The pieces so far; empty when recording is off.
+    pub pieces: Vec<Piece>,
+}
+
+impl Rope {
+    /// Appends bytes that share one piece.
+    pub fn push(&mut self, bytes: &[u8], piece: Piece) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.bytes.extend_from_slice(bytes);
+        let end = self.bytes.len() as u32;
+        match self.pieces.last_mut() {
+            Some(last) if same(last, &piece) => last.end = end,
+            _ => self.pieces.push(Piece { end, ..piece }),
+        }
+    }
+
+    /// Appends a text with its own pieces; parts without origin take the given one.
+    pub fn push_pieces(&mut self, bytes: &[u8], pieces: &[Piece]) {
+        let mut start = 0usize;
+        for piece in pieces {
+            let end = (piece.end as usize).min(bytes.len());
+            if let Some(part) = bytes.get(start..end) {
+                self.push(part, *piece);
+            }
+            start = end;
+        }
+    }
+}
+
+fn same(a: &Piece, b: &Piece) -> bool {
+    a.origin == b.origin && a.site == b.site && a.call == b.call && a.tainted == b.tainted
+}
+
+/// The pieces of a byte range of a text.
+pub fn slice(pieces: &[Piece], from: usize, to: usize) -> Vec<Piece> {
+    let mut found = Vec::new();
+    let mut start = 0usize;
+    for piece in pieces {
+        let end = piece.end as usize;
+        if end > from && start < to {
+            found.push(Piece { end: (end.min(to) - from) as u32, ..*piece });
+        }
+        start = end;
+    }
+    found
+}

@@ -1,0 +1,117 @@
+//! Sets of templates: all files of a render share one namespace; texts of `tpl` add a layer over it.
+
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use crate::ast::Tree;
+use crate::error::ParseError;
+use crate::funcs;
+use crate::machine::SourceFile;
+use crate::parse::{is_empty_tree, parse};
+use crate::value::Str;
+
+/// Parsed templates, made once and rendered many times.
+#[derive(Debug, Default)]
+pub struct Set {
+    trees: HashMap<Str, Arc<Tree>>,
+    sources: Vec<SourceFile>,
+    end: u32,
+}
+
+impl Set {
+    /// An empty set.
+    pub fn new() -> Self {
+        Self { end: 1, ..Self::default() }
+    }
+
+    /// Parses a file into the set; its definitions replace those of the same name unless they are empty.
+    pub fn add(&mut self, name: &str, text: impl Into<Str>) -> Result<(), ParseError> {
+        let text = text.into();
+        let base = self.end;
+        self.end = self.end.saturating_add(text.len() as u32 + 1);
+        let trees = parse(name, text, base, funcs::find)?;
+        if let Some(tree) = trees.first() {
+            self.sources.push(SourceFile { file: tree.file.clone(), origin: 0 });
+        }
+        for tree in trees {
+            associate(&mut self.trees, Arc::new(tree));
+        }
+        Ok(())
+    }
+
+    /// The set as the bottom layer of a render's namespace.
+    pub fn namespace(self: &Arc<Self>) -> Rc<Namespace> {
+        Rc::new(Namespace { parent: None, set: Some(self.clone()), trees: HashMap::new(), main: None })
+    }
+
+    /// Whether a template of this name exists.
+    pub fn has(&self, name: &[u8]) -> bool {
+        self.trees.contains_key(name)
+    }
+}
+
+impl std::hash::Hash for Str {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        // As a byte slice hashes, so that lookups by bytes find it.
+        self.bytes().hash(state);
+    }
+}
+
+fn associate(trees: &mut HashMap<Str, Arc<Tree>>, tree: Arc<Tree>) {
+    if trees.contains_key(&tree.name) && is_empty_tree(&tree) {
+        return;
+    }
+    trees.insert(tree.name.clone(), tree);
+}
+
+/// The templates in sight: a layer over the ones below.
+#[derive(Debug)]
+pub struct Namespace {
+    parent: Option<Rc<Namespace>>,
+    set: Option<Arc<Set>>,
+    trees: HashMap<Str, Arc<Tree>>,
+    /// The body of a `tpl` text.
+    pub main: Option<Arc<Tree>>,
+}
+
+impl Namespace {
+    /// Finds a template by name, the top layer first.
+    pub fn get(&self, name: &Str) -> Option<Arc<Tree>> {
+        let mut layer = Some(self);
+        while let Some(namespace) = layer {
+            if let Some(tree) = namespace.trees.get(name) {
+                return Some(tree.clone());
+            }
+            if let Some(tree) = namespace.set.as_ref().and_then(|set| set.trees.get(name)) {
+                return Some(tree.clone());
+            }
+            layer = namespace.parent.as_deref();
+        }
+        None
+    }
+
+    /// A layer with the definitions of a `tpl` text.
+    pub fn layer(self: &Rc<Self>, text: Str, base: u32) -> Result<Self, ParseError> {
+        let mut trees = parse("gotpl", text, base, funcs::find)?;
+        let main = trees.iter().position(|tree| tree.name.bytes() == b"gotpl").map(|at| Arc::new(trees.remove(at)));
+        let mut own = HashMap::new();
+        for tree in trees {
+            if self.get(&tree.name).is_some() && is_empty_tree(&tree) {
+                continue;
+            }
+            own.insert(tree.name.clone(), Arc::new(tree));
+        }
+        Ok(Self { parent: Some(self.clone()), set: None, trees: own, main })
+    }
+
+    /// Where places of further sources start.
+    pub fn end_of_sources(&self) -> u32 {
+        self.set.as_ref().map_or(1, |set| set.end)
+    }
+
+    /// The files of the bottom layer.
+    pub fn sources(&self) -> Vec<SourceFile> {
+        self.set.as_ref().map(|set| set.sources.clone()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,488 @@
+//! Go-typed values as templates see them, and the heap that owns lists and maps.
+//!
+//! Maps and lists are handles into the heap of one render, so that `set` and `merge` alias as they do in Go,
+//! cyclic maps cost nothing to drop and no reference counts are touched while evaluating. Knows nothing of
+//! templates, functions or files.
+
+use std::borrow::{Borrow, Cow};
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use crate::object::Object;
+use crate::rope::Piece;
+
+/// A Go string: bytes, cheap to clone, optionally with the pieces it was put together from.
+#[derive(Clone)]
+pub struct Str(Arc<Body>);
+
+struct Body {
+    bytes: Vec<u8>,
+    pieces: Option<Box<[Piece]>>,
+}
+
+impl Str {
+    /// Makes a string of these bytes, without pieces.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(Arc::new(Body { bytes: bytes.into(), pieces: None }))
+    }
+
+    /// Makes a string that knows where its parts came from.
+    pub fn with_pieces(bytes: Vec<u8>, pieces: Vec<Piece>) -> Self {
+        let pieces = if pieces.is_empty() { None } else { Some(pieces.into_boxed_slice()) };
+        Self(Arc::new(Body { bytes, pieces }))
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.0.bytes
+    }
+
+    /// The text; bytes that are no UTF-8 become the replacement character.
+    pub fn text(&self) -> Cow<'_, str> {
+        String::from_utf8_lossy(&self.0.bytes)
+    }
+
+    /// Where the parts came from, if that is known by part.
+    pub fn pieces(&self) -> Option<&[Piece]> {
+        self.0.pieces.as_deref()
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.0.bytes.is_empty()
+    }
+
+    /// The number of bytes.
+    pub fn len(&self) -> usize {
+        self.0.bytes.len()
+    }
+}
+
+impl From<&str> for Str {
+    fn from(text: &str) -> Self {
+        Self::new(text.as_bytes())
+    }
+}
+impl From<String> for Str {
+    fn from(text: String) -> Self {
+        Self::new(text.into_bytes())
+    }
+}
+impl From<&[u8]> for Str {
+    fn from(bytes: &[u8]) -> Self {
+        Self::new(bytes)
+    }
+}
+impl From<Vec<u8>> for Str {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::new(bytes)
+    }
+}
+impl fmt::Debug for Str {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", self.text())
+    }
+}
+impl PartialEq for Str {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.bytes() == other.bytes()
+    }
+}
+impl Eq for Str {}
+impl PartialOrd for Str {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Str {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.bytes().cmp(other.bytes())
+    }
+}
+impl Borrow<[u8]> for Str {
+    fn borrow(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
+/// Handle of a list on the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ListRef(u32);
+
+/// Handle of a map on the heap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MapRef(u32);
+
+/// What a value is, with the Go type where it shows.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Nothing: an untyped nil, or a nil interface when [`Val::is_interface`].
+    Nil,
+    /// `bool`
+    Bool(bool),
+    /// `int`
+    Int(i64),
+    /// `int64`
+    Int64(i64),
+    /// `int32`, also runes
+    Int32(i32),
+    /// `uint64`
+    Uint64(u64),
+    /// `uint8`
+    Uint8(u8),
+    /// `float64`
+    Float(f64),
+    /// `complex128`
+    Complex(Arc<(f64, f64)>),
+    /// `string`
+    Str(Str),
+    /// `[]byte`
+    Bytes(Str),
+    /// a slice
+    List(ListRef),
+    /// a map with string keys
+    Map(MapRef),
+    /// `time.Duration`, nanoseconds
+    Duration(i64),
+    /// A struct with fields and methods.
+    Object(Arc<Object>),
+}
+
+const INTERFACE: u8 = 1;
+const TAINTED: u8 = 2;
+
+/// A value with its origin (a number of the host's choosing; 0 is none), taint and static type.
+#[derive(Clone, Debug)]
+pub struct Val {
+    /// What it is.
+    pub data: Data,
+    /// Where it came from, 0 if unknown.
+    pub origin: u32,
+    flags: u8,
+}
+
+impl Val {
+    /// The untyped nil.
+    pub const NIL: Self = Self { data: Data::Nil, origin: 0, flags: 0 };
+
+    /// A value without origin.
+    pub fn new(data: Data) -> Self {
+        Self { data, origin: 0, flags: 0 }
+    }
+    /// A string value.
+    pub fn str(text: impl Into<Str>) -> Self {
+        Self::new(Data::Str(text.into()))
+    }
+    /// A Go `int`.
+    pub fn int(number: i64) -> Self {
+        Self::new(Data::Int(number))
+    }
+    /// A Go `bool`.
+    pub fn bool(truth: bool) -> Self {
+        Self::new(Data::Bool(truth))
+    }
+    /// A Go `float64`.
+    pub fn float(number: f64) -> Self {
+        Self::new(Data::Float(number))
+    }
+    /// The same value with this origin.
+    pub fn at(mut self, origin: u32) -> Self {
+        self.origin = origin;
+        self
+    }
+    /// The same value marked secret, or not.
+    pub fn taint(mut self, tainted: bool) -> Self {
+        if tainted {
+            self.flags |= TAINTED;
+        }
+        self
+    }
+    /// Whether the value is, or was made from, a secret.
+    pub fn is_tainted(&self) -> bool {
+        self.flags & TAINTED != 0
+    }
+    /// The same value seen through an interface, as map and list elements are.
+    pub fn boxed(mut self) -> Self {
+        self.flags |= INTERFACE;
+        self
+    }
+    /// The value inside the interface.
+    pub fn unboxed(mut self) -> Self {
+        self.flags &= !INTERFACE;
+        self
+    }
+    /// Whether the static type is `interface {}`.
+    pub fn is_interface(&self) -> bool {
+        self.flags & INTERFACE != 0
+    }
+    /// Whether it is nil, typed as interface or not.
+    pub fn is_nil(&self) -> bool {
+        matches!(self.data, Data::Nil)
+    }
+    /// The string, if it is one.
+    pub fn as_str(&self) -> Option<&Str> {
+        match &self.data {
+            Data::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+    /// The map, if it is one.
+    pub fn as_map(&self) -> Option<MapRef> {
+        match self.data {
+            Data::Map(map) => Some(map),
+            _ => None,
+        }
+    }
+    /// The list, if it is one.
+    pub fn as_list(&self) -> Option<ListRef> {
+        match self.data {
+            Data::List(list) => Some(list),
+            _ => None,
+        }
+    }
+}
+
+/// The Go type of a slice, where it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ListType {
+    /// `[]interface {}`
+    Any,
+    /// `[]string`
+    Strings,
+    /// `[]int`
+    Ints,
+    /// `[][]interface {}`
+    Lists,
+    /// `[]map[string]interface {}`
+    Maps,
+    /// The list of API versions, with its method `Has`.
+    VersionSet,
+    /// A slice of structs with this printed name.
+    Named(&'static str),
+}
+
+impl ListType {
+    /// The name Go prints.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "[]interface {}",
+            Self::Strings => "[]string",
+            Self::Ints => "[]int",
+            Self::Lists => "[][]interface {}",
+            Self::Maps => "[]map[string]interface {}",
+            Self::VersionSet => "common.VersionSet",
+            Self::Named(name) => name,
+        }
+    }
+    fn boxes(self) -> bool {
+        self == Self::Any
+    }
+}
+
+/// The Go type of a map, where it shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapType {
+    /// `map[string]interface {}`
+    Any,
+    /// `map[string]string`
+    Strings,
+    /// Chart values, with methods.
+    Values,
+    /// Chart files, with methods.
+    Files,
+}
+
+impl MapType {
+    /// The name Go prints.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Any => "map[string]interface {}",
+            Self::Strings => "map[string]string",
+            Self::Values => "common.Values",
+            Self::Files => "engine.files",
+        }
+    }
+    /// Whether elements are interfaces.
+    pub fn boxes(self) -> bool {
+        matches!(self, Self::Any | Self::Values)
+    }
+    /// What a missing key gives.
+    pub fn zero(self) -> Val {
+        match self {
+            Self::Any | Self::Values => Val::NIL.boxed(),
+            Self::Strings => Val::str(""),
+            Self::Files => Val::new(Data::Bytes(Str::new(Vec::new()))),
+        }
+    }
+}
+
+/// A slice on the heap; never changed once made.
+#[derive(Debug)]
+pub struct List {
+    /// Its Go type.
+    pub kind: ListType,
+    /// Whether it is the nil slice, which JSON writes as `null`.
+    pub nil: bool,
+    /// The elements.
+    pub items: Vec<Val>,
+}
+
+/// A map on the heap.
+#[derive(Debug)]
+pub struct Map {
+    /// Its Go type.
+    pub kind: MapType,
+    /// The entries in key order.
+    pub entries: BTreeMap<Str, Val>,
+}
+
+/// Owns every list and map of one render.
+#[derive(Debug, Default)]
+pub struct Heap {
+    lists: Vec<List>,
+    maps: Vec<Map>,
+    held: usize,
+}
+
+impl Heap {
+    /// A new list.
+    pub fn list(&mut self, kind: ListType, items: Vec<Val>) -> Val {
+        let nil = false;
+        self.push_list(List { kind, nil, items })
+    }
+    /// A new `[]interface {}`.
+    pub fn any_list(&mut self, items: Vec<Val>) -> Val {
+        self.list(ListType::Any, items)
+    }
+    /// A new `[]string`.
+    pub fn strings(&mut self, items: impl IntoIterator<Item = Str>) -> Val {
+        let items = items.into_iter().map(|text| Val::new(Data::Str(text))).collect();
+        self.list(ListType::Strings, items)
+    }
+    /// The nil slice of a type.
+    pub fn nil_list(&mut self, kind: ListType) -> Val {
+        self.push_list(List { kind, nil: true, items: Vec::new() })
+    }
+    fn push_list(&mut self, list: List) -> Val {
+        self.held += list.items.len() + 1;
+        let index = self.lists.len() as u32;
+        self.lists.push(list);
+        Val::new(Data::List(ListRef(index)))
+    }
+    /// A new map.
+    pub fn map(&mut self, kind: MapType, entries: BTreeMap<Str, Val>) -> Val {
+        self.held += entries.len() + 1;
+        let index = self.maps.len() as u32;
+        self.maps.push(Map { kind, entries });
+        Val::new(Data::Map(MapRef(index)))
+    }
+    /// A new `map[string]interface {}`.
+    pub fn any_map(&mut self, entries: BTreeMap<Str, Val>) -> Val {
+        self.map(MapType::Any, entries)
+    }
+    /// The list behind a handle.
+    #[allow(clippy::indexing_slicing)]
+    pub fn get_list(&self, list: ListRef) -> &List {
+        // Handles are made by this heap alone and nothing is ever removed from it.
+        &self.lists[list.0 as usize]
+    }
+    /// The map behind a handle.
+    #[allow(clippy::indexing_slicing)]
+    pub fn get_map(&self, map: MapRef) -> &Map {
+        &self.maps[map.0 as usize]
+    }
+    /// The map behind a handle, to change it.
+    #[allow(clippy::indexing_slicing)]
+    pub fn get_map_mut(&mut self, map: MapRef) -> &mut Map {
+        &mut self.maps[map.0 as usize]
+    }
+    /// Puts a value under a key.
+    pub fn set(&mut self, map: MapRef, key: Str, value: Val) {
+        self.held += 1;
+        self.get_map_mut(map).entries.insert(key, value.unboxed());
+    }
+    /// The value under a key as a template sees it.
+    pub fn lookup(&self, map: MapRef, key: &[u8]) -> Option<Val> {
+        let map = self.get_map(map);
+        let value = map.entries.get(key)?.clone();
+        Some(if map.kind.boxes() { value.boxed() } else { value })
+    }
+    /// The element at an index as a template sees it.
+    pub fn element(&self, list: ListRef, index: usize) -> Option<Val> {
+        let list = self.get_list(list);
+        let value = list.items.get(index)?.clone();
+        Some(if list.kind.boxes() { value.boxed() } else { value })
+    }
+    /// How many elements were ever put on the heap, for the limit.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+    /// The items of a list.
+    pub fn items(&self, list: ListRef) -> &[Val] {
+        &self.get_list(list).items
+    }
+
+    /// The Go type name of a value's content.
+    pub fn type_name(&self, value: &Val) -> Cow<'static, str> {
+        Cow::Borrowed(match &value.data {
+            Data::Nil => "<nil>",
+            Data::Bool(_) => "bool",
+            Data::Int(_) => "int",
+            Data::Int64(_) => "int64",
+            Data::Int32(_) => "int32",
+            Data::Uint64(_) => "uint64",
+            Data::Uint8(_) => "uint8",
+            Data::Float(_) => "float64",
+            Data::Complex(_) => "complex128",
+            Data::Str(_) => "string",
+            Data::Bytes(_) => "[]uint8",
+            Data::List(list) => self.get_list(*list).kind.name(),
+            Data::Map(map) => self.get_map(*map).kind.name(),
+            Data::Duration(_) => "time.Duration",
+            Data::Object(object) => return Cow::Borrowed(object.type_name()),
+        })
+    }
+    /// The type name Go's evaluator prints: `interface {}` when seen through one.
+    pub fn static_type(&self, value: &Val) -> Cow<'static, str> {
+        if value.is_interface() { Cow::Borrowed("interface {}") } else { self.type_name(value) }
+    }
+    /// The Go kind name of a value's content.
+    pub fn kind_name(&self, value: &Val) -> &'static str {
+        match &value.data {
+            Data::Nil => "invalid",
+            Data::List(_) | Data::Bytes(_) => "slice",
+            Data::Map(_) => "map",
+            Data::Duration(_) => "int64",
+            Data::Object(object) if object.type_name().starts_with('*') => "ptr",
+            Data::Object(_) => "struct",
+            Data::Bool(_) => "bool",
+            Data::Int(_) => "int",
+            Data::Int64(_) => "int64",
+            Data::Int32(_) => "int32",
+            Data::Uint64(_) => "uint64",
+            Data::Uint8(_) => "uint8",
+            Data::Float(_) => "float64",
+            Data::Complex(_) => "complex128",
+            Data::Str(_) => "string",
+        }
+    }
+    /// Go's truth of a value: whether it is not the zero of its type, nor empty.
+    pub fn truth(&self, value: &Val) -> bool {
+        match &value.data {
+            Data::Nil => false,
+            Data::Bool(truth) => *truth,
+            Data::Int(n) | Data::Int64(n) | Data::Duration(n) => *n != 0,
+            Data::Int32(n) => *n != 0,
+            Data::Uint64(n) => *n != 0,
+            Data::Uint8(n) => *n != 0,
+            Data::Float(n) => *n != 0.0,
+            Data::Complex(parts) => parts.0 != 0.0 || parts.1 != 0.0,
+            Data::Str(text) | Data::Bytes(text) => !text.is_empty(),
+            Data::List(list) => !self.items(*list).is_empty(),
+            Data::Map(map) => !self.get_map(*map).entries.is_empty(),
+            Data::Object(_) => true,
+        }
+    }
+}
