@@ -62,6 +62,16 @@ impl GoYamlWriter {
         self.block.text.finish()
     }
 
+    /// How many bytes are written so far.
+    pub fn len(&self) -> usize {
+        self.block.text.written.len()
+    }
+
+    /// Whether nothing is written yet.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     fn plain(&mut self, text: &str) {
         self.block.begin_scalar();
         self.block.text.push_str(text);
