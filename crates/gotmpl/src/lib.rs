@@ -1,1 +1,40 @@
-//! The Go template language with Sprig and Helm functions.
+//! The Go template language with Sprig's and Helm's functions: lexer, parser, evaluator and function list.
+//!
+//! An engine of its own: templates are parsed once into a [`Set`] and rendered many times by a [`Machine`] that owns
+//! the values of one render. It reads no files, no clock and no environment; what a template may know of the
+//! outside comes in through [`Outside`].
+
+pub mod ast;
+pub mod base64;
+mod decimal;
+pub mod emit;
+pub mod equal;
+pub mod error;
+mod eval;
+pub mod func;
+pub mod funcs;
+pub mod glob;
+pub mod json;
+mod lex;
+pub mod machine;
+mod methods;
+pub mod number;
+pub mod object;
+pub mod parse;
+pub mod print;
+pub mod quote;
+mod random;
+pub mod rope;
+pub mod semver;
+pub mod set;
+pub mod time;
+pub mod toml;
+pub mod value;
+mod weave;
+pub mod yaml;
+
+pub use error::{ExecError, Fault, Limit, ParseError};
+pub use machine::{Limits, Machine, Outside, STACK_BYTES};
+pub use rope::{Piece, Rope};
+pub use set::{Namespace, Set};
+pub use value::{Data, Heap, ListType, MapType, Str, Val};

@@ -92,6 +92,8 @@ pub struct Machine<'r> {
     pub draws: HashMap<u32, u32>,
     /// The place of the function being called.
     pub site: u32,
+    /// How many texts of `tpl` are being executed.
+    pub tpl_depth: u32,
     next_base: u32,
     call: u32,
     out: Rope,
@@ -132,6 +134,7 @@ impl<'r> Machine<'r> {
             regexes: HashMap::new(),
             draws: HashMap::new(),
             site: 0,
+            tpl_depth: 0,
             next_base,
             call: 0,
             out: Rope::default(),
@@ -518,14 +521,32 @@ impl<'r> Machine<'r> {
         if !self.outside.track || func.form == Form::Pieces || result.origin != 0 {
             return result;
         }
+        let (origin, tainted) = self.join_origins(args);
+        result.at(origin).taint(tainted)
+    }
+
+    /// Whether an operand is a constant, whose type adapts to the parameter.
+    pub(crate) fn is_constant(expr: &Expr) -> bool {
+        matches!(expr, Expr::Bool(..) | Expr::Number(_) | Expr::Str(_) | Expr::Nil(_))
+    }
+}
+
+impl Machine<'_> {
+    /// The call being executed.
+    pub fn current_call(&self) -> u32 {
+        self.call
+    }
+
+    /// One origin and taint for several values.
+    pub fn join_origins(&self, values: &[Val]) -> (u32, bool) {
         let mut origin = 0;
-        let mut tainted = result.is_tainted();
-        for arg in args {
-            tainted |= arg.is_tainted();
+        let mut tainted = false;
+        for value in values {
+            tainted |= value.is_tainted();
             if origin == 0 {
-                origin = arg.origin;
+                origin = value.origin;
             }
-            if let Data::Str(text) = &arg.data
+            if let Data::Str(text) = &value.data
                 && let Some(pieces) = text.pieces()
             {
                 tainted |= pieces.iter().any(|piece| piece.tainted);
@@ -534,11 +555,31 @@ impl<'r> Machine<'r> {
                 }
             }
         }
-        result.at(origin).taint(tainted)
+        (origin, tainted)
     }
 
-    /// Whether an operand is a constant, whose type adapts to the parameter.
-    pub(crate) fn is_constant(expr: &Expr) -> bool {
-        matches!(expr, Expr::Bool(..) | Expr::Number(_) | Expr::Str(_) | Expr::Nil(_))
+    /// A text, unless it is longer than allowed.
+    pub fn limited(&self, text: Vec<u8>) -> Result<Val, Fault> {
+        if text.len() > self.limits.text {
+            return Err(Fault::Limit(Limit::Text));
+        }
+        Ok(Val::str(text))
+    }
+
+    /// A text with pieces, unless it is longer than allowed.
+    pub fn limited_rope(&self, rope: Rope) -> Result<Val, Fault> {
+        if rope.bytes.len() > self.limits.output {
+            return Err(Fault::Limit(Limit::Text));
+        }
+        let tainted = rope.pieces.iter().any(|piece| piece.tainted);
+        Ok(Val::new(Data::Str(Str::with_pieces(rope.bytes, rope.pieces))).taint(tainted))
+    }
+
+    /// A list, unless it is longer than allowed.
+    pub fn limited_items(&mut self, count: usize) -> Result<(), Fault> {
+        if count > self.limits.items {
+            return Err(Fault::Limit(Limit::Items));
+        }
+        self.spend(count / 8)
     }
 }

@@ -1,0 +1,137 @@
+//! Drives a writer with a value of the heap, as Go's JSON encoder sees it: bytes in base64, times as texts,
+//! nil slices as null.
+
+use purlin_syntax::write::Emit;
+use purlin_syntax::write::go_yaml::sort_keys;
+
+use crate::object::Object;
+use crate::value::{Data, Heap, Val};
+
+/// Deepest nesting written.
+const MAX_DEPTH: u32 = 1_000;
+
+/// The order of keys.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum KeyOrder {
+    /// By bytes, as JSON has them.
+    Bytes,
+    /// Numbers inside keys by value, as YAML has them.
+    Natural,
+}
+
+/// Why a value cannot be written.
+#[derive(Debug, Clone)]
+pub enum EmitError {
+    /// Nested too deeply, or containing itself.
+    Cycle,
+    /// Infinite, or not a number.
+    Number(f64),
+}
+
+impl EmitError {
+    /// Go's message.
+    pub fn message(&self) -> String {
+        match self {
+            Self::Cycle => "json: unsupported value: encountered a cycle".to_owned(),
+            Self::Number(number) => format!("json: unsupported value: {}", crate::number::print_float(*number)),
+        }
+    }
+}
+
+/// Called with the writer before and after each scalar, to note ranges.
+pub type Watch<'w> = dyn FnMut(&Val, bool) + 'w;
+
+/// Writes a value.
+pub fn emit<E: Emit>(heap: &Heap, value: &Val, order: KeyOrder, out: &mut E, watch: &mut Watch<'_>) -> Result<(), EmitError> {
+    Walk { heap, order, watch }.value(value, out, 0)
+}
+
+struct Walk<'a, 'w> {
+    heap: &'a Heap,
+    order: KeyOrder,
+    watch: &'a mut Watch<'w>,
+}
+
+impl Walk<'_, '_> {
+    fn value<E: Emit>(&mut self, value: &Val, out: &mut E, depth: u32) -> Result<(), EmitError> {
+        if depth > MAX_DEPTH {
+            return Err(EmitError::Cycle);
+        }
+        if out.stopped() {
+            return Ok(());
+        }
+        match &value.data {
+            Data::List(list) => {
+                let body = self.heap.get_list(*list);
+                if body.nil {
+                    (self.watch)(value, false);
+                    out.null();
+                    (self.watch)(value, true);
+                    return Ok(());
+                }
+                out.begin_list(body.items.len());
+                for item in &body.items {
+                    self.value(item, out, depth + 1)?;
+                }
+                out.end_list();
+            }
+            Data::Map(map) => {
+                let body = self.heap.get_map(*map);
+                let keys: Vec<(std::borrow::Cow<'_, str>, &Val)> =
+                    body.entries.iter().map(|(key, item)| (key.text(), item)).collect();
+                self.entries(keys, out, depth)?;
+            }
+            Data::Object(object) => self.object(value, object, out, depth)?,
+            _ => {
+                (self.watch)(value, false);
+                self.scalar(value, out)?;
+                (self.watch)(value, true);
+            }
+        }
+        Ok(())
+    }
+
+    fn entries<E: Emit>(&mut self, mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>, out: &mut E, depth: u32) -> Result<(), EmitError> {
+        if self.order == KeyOrder::Natural {
+            sort_keys(&mut entries, |entry| &entry.0);
+        }
+        out.begin_map(entries.len());
+        for (key, item) in entries {
+            out.key(&key);
+            self.value(item, out, depth + 1)?;
+        }
+        out.end_map();
+        Ok(())
+    }
+
+    fn object<E: Emit>(&mut self, value: &Val, object: &Object, out: &mut E, depth: u32) -> Result<(), EmitError> {
+        let text = match object {
+            Object::Time(time) => time.format("2006-01-02T15:04:05.999999999Z07:00"),
+            Object::Version(version) => version.original.clone(),
+            Object::Struct(known) => {
+                let entries = known.fields.iter().map(|(name, value)| (std::borrow::Cow::Borrowed(*name), value)).collect();
+                return self.entries(entries, out, depth);
+            }
+        };
+        (self.watch)(value, false);
+        out.string(&text);
+        (self.watch)(value, true);
+        Ok(())
+    }
+
+    fn scalar<E: Emit>(&mut self, value: &Val, out: &mut E) -> Result<(), EmitError> {
+        match &value.data {
+            Data::Bool(truth) => out.bool(*truth),
+            Data::Int(n) | Data::Int64(n) | Data::Duration(n) => out.int(*n),
+            Data::Int32(n) => out.int(i64::from(*n)),
+            Data::Uint64(n) => out.number(&n.to_string()),
+            Data::Uint8(n) => out.int(i64::from(*n)),
+            Data::Float(n) if !n.is_finite() => return Err(EmitError::Number(*n)),
+            Data::Float(n) => out.float(*n),
+            Data::Str(text) => out.string(&text.text()),
+            Data::Bytes(bytes) => out.string(&crate::base64::encode(bytes.bytes())),
+            _ => out.null(),
+        }
+        Ok(())
+    }
+}

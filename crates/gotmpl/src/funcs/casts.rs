@@ -1,0 +1,53 @@
+//! Loose conversions between numbers, texts and booleans, as Sprig's functions make them.
+
+use crate::number::{parse_float, parse_int};
+use crate::print::to_text;
+use crate::value::{Data, Heap, Str, Val};
+
+/// Any value as an integer: texts by their base prefix, anything else that is no number as 0.
+pub fn to_int64(value: &Val) -> i64 {
+    match &value.data {
+        Data::Bool(truth) => i64::from(*truth),
+        Data::Int(n) | Data::Int64(n) | Data::Duration(n) => *n,
+        Data::Int32(n) => i64::from(*n),
+        Data::Uint64(n) => *n as i64,
+        Data::Uint8(n) => i64::from(*n),
+        Data::Float(n) => float_to_int(*n),
+        Data::Str(text) => parse_int(&trim_zero_decimal(&text.text())).unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Go's conversion: truncates; out of range is the smallest integer on amd64.
+fn float_to_int(n: f64) -> i64 {
+    if n.is_nan() || n >= 9_223_372_036_854_775_808.0 || n < -9_223_372_036_854_775_808.0 {
+        return i64::MIN;
+    }
+    n as i64
+}
+
+/// `12.0` counts as an integer, `12.7` does not.
+fn trim_zero_decimal(text: &str) -> String {
+    match text.split_once('.') {
+        Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|b| b == b'0') => whole.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
+/// Any value as a float.
+pub fn to_float64(value: &Val) -> f64 {
+    match &value.data {
+        Data::Float(n) => *n,
+        Data::Uint64(n) => *n as f64,
+        Data::Str(text) => parse_float(&text.text()).unwrap_or(0.0),
+        _ => to_int64(value) as f64,
+    }
+}
+
+/// Any value as text, as `toString` makes it.
+pub fn to_string(heap: &Heap, value: &Val) -> Str {
+    match &value.data {
+        Data::Bytes(bytes) => bytes.clone(),
+        _ => to_text(heap, value),
+    }
+}

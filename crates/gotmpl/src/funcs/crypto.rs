@@ -1,0 +1,181 @@
+//! Passwords, ciphers and random values.
+
+use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
+use hmac::Mac;
+
+use super::{bytes, int, row, text};
+use crate::base64;
+use crate::error::{Fault, Limit};
+use crate::func::{Func, Ty};
+use crate::machine::Machine;
+use crate::value::Val;
+
+const S: Ty = Ty::Str;
+
+/// The rows.
+pub static FUNCS: &[Func] = &[
+    row("bcrypt", &[S], "`bcrypt TEXT`: a bcrypt hash of a password.", |m, args| {
+        Ok(Val::str(bcrypt_hash(m, bytes(args, 0)).unwrap_or_else(|message| message)))
+    }),
+    row("htpasswd", &[S, S], "`htpasswd USER PASSWORD`: a line for a password file.", |m, args| {
+        let user = text(args, 0).into_owned();
+        if user.contains(':') {
+            return Ok(Val::str(format!("invalid username: {user}")));
+        }
+        Ok(Val::str(match bcrypt_hash(m, bytes(args, 1)) {
+            Ok(hash) => format!("{user}:{hash}"),
+            Err(message) => message,
+        }))
+    }),
+    row("derivePassword", &[Ty::Int, S, S, S, S], "`derivePassword COUNTER TYPE PASSWORD USER SITE`: a password derived from others.", |m, args| {
+        m.spend(100_000)?;
+        Ok(Val::str(derive_password(args)))
+    }),
+    row("encryptAES", &[S, S], "`encryptAES PASSWORD TEXT`: the text encrypted, in base 64.", encrypt),
+    row("decryptAES", &[S, S], "`decryptAES PASSWORD TEXT`: the text decrypted again.", |_, args| decrypt(args)),
+    row("randBytes", &[Ty::Int], "`randBytes N`: N random bytes, in base 64.", |m, args| {
+        let count = int(args, 0);
+        if count < 0 || count as u64 > m.limits.text as u64 {
+            return Err(Fault::Limit(Limit::Text));
+        }
+        let mut out = vec![0; count as usize];
+        m.random().fill(&mut out);
+        Ok(Val::str(base64::encode(&out)))
+    }),
+    row("uuidv4", &[], "`uuidv4`: a random UUID.", |m, _| {
+        let mut raw = [0u8; 16];
+        m.random().fill(&mut raw);
+        raw[6] = raw[6] & 0x0f | 0x40;
+        raw[8] = raw[8] & 0x3f | 0x80;
+        let hex = super::encoding::hex(&raw);
+        let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
+        Ok(Val::str(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))))
+    }),
+];
+
+fn bcrypt_hash(m: &mut Machine<'_>, password: &[u8]) -> Result<String, String> {
+    if password.len() > 72 {
+        return Err("failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned());
+    }
+    // A hash takes as long as a great many steps.
+    m.spend(200_000).map_err(|fault| fault.go_text())?;
+    let mut salt = [0u8; 16];
+    m.random().fill(&mut salt);
+    let hash = bcrypt::hash_with_salt(password, 10, salt).map_err(|error| format!("failed to encrypt string with bcrypt: {error}"))?;
+    Ok(hash.format_for_version(bcrypt::Version::TwoA))
+}
+
+const MASTER_SEED: &[u8] = b"com.lyndir.masterpassword";
+
+const TEMPLATES: &[(&str, &[&str])] = &[
+    ("maximum", &["anoxxxxxxxxxxxxxxxxx", "axxxxxxxxxxxxxxxxxno"]),
+    (
+        "long",
+        &[
+            "CvcvnoCvcvCvcv", "CvcvCvcvnoCvcv", "CvcvCvcvCvcvno", "CvccnoCvcvCvcv", "CvccCvcvnoCvcv", "CvccCvcvCvcvno", "CvcvnoCvccCvcv",
+            "CvcvCvccnoCvcv", "CvcvCvccCvcvno", "CvcvnoCvcvCvcc", "CvcvCvcvnoCvcc", "CvcvCvcvCvccno", "CvccnoCvccCvcv", "CvccCvccnoCvcv",
+            "CvccCvccCvcvno", "CvcvnoCvccCvcc", "CvcvCvccnoCvcc", "CvcvCvccCvccno", "CvccnoCvcvCvcc", "CvccCvcvnoCvcc", "CvccCvcvCvccno",
+        ],
+    ),
+    ("medium", &["CvcnoCvc", "CvcCvcno"]),
+    ("short", &["Cvcn"]),
+    ("basic", &["aaanaaan", "aannaaan", "aaannaaa"]),
+    ("pin", &["nnnn"]),
+];
+
+fn characters(class: char) -> &'static [u8] {
+    match class {
+        'V' => b"AEIOU",
+        'C' => b"BCDFGHJKLMNPQRSTVWXYZ",
+        'v' => b"aeiou",
+        'c' => b"bcdfghjklmnpqrstvwxyz",
+        'A' => b"AEIOUBCDFGHJKLMNPQRSTVWXYZ",
+        'a' => b"AEIOUaeiouBCDFGHJKLMNPQRSTVWXYZbcdfghjklmnpqrstvwxyz",
+        'n' => b"0123456789",
+        'o' => b"@&%?,=[]_:-+*$#!'^~;()/.",
+        _ => b"AEIOUaeiouBCDFGHJKLMNPQRSTVWXYZbcdfghjklmnpqrstvwxyz0123456789!@#$%^&*()",
+    }
+}
+
+fn with_length(text: &[u8]) -> Vec<u8> {
+    let mut out = (text.len() as u32).to_be_bytes().to_vec();
+    out.extend_from_slice(text);
+    out
+}
+
+fn derive_password(args: &[Val]) -> String {
+    let kind = text(args, 1);
+    let Some((_, templates)) = TEMPLATES.iter().find(|(name, _)| *name == kind) else {
+        return format!("cannot find password template {kind}");
+    };
+    let salt = [MASTER_SEED, &with_length(bytes(args, 3))].concat();
+    let mut key = [0u8; 64];
+    let Ok(params) = scrypt::Params::new(15, 8, 2) else { return String::new() };
+    if scrypt::scrypt(bytes(args, 2), &salt, &params, &mut key).is_err() {
+        return "failed to derive password".to_owned();
+    }
+    let message = [MASTER_SEED, &with_length(bytes(args, 4)), &(int(args, 0) as u32).to_be_bytes()].concat();
+    let Ok(mut mac) = hmac::Hmac::<sha2::Sha256>::new_from_slice(&key) else { return String::new() };
+    mac.update(&message);
+    let seed = mac.finalize().into_bytes();
+    let pick = |index: usize, count: usize| usize::from(seed.get(index).copied().unwrap_or(0)) % count.max(1);
+    let template = templates.get(pick(0, templates.len())).copied().unwrap_or_default();
+    let mut out = String::new();
+    for (index, class) in template.chars().enumerate() {
+        let set = characters(class);
+        out.push(set.get(pick(index + 1, set.len())).map_or('?', |b| char::from(*b)));
+    }
+    out
+}
+
+fn cipher(password: &[u8]) -> Option<aes::Aes256> {
+    let mut key = [0u8; 32];
+    for (place, byte) in key.iter_mut().zip(password) {
+        *place = *byte;
+    }
+    aes::Aes256::new_from_slice(&key).ok()
+}
+
+fn encrypt(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let Some(cipher) = cipher(bytes(args, 0)) else { return Err(Fault::new("bad key")) };
+    let mut previous = [0u8; 16];
+    m.random().fill(&mut previous);
+    let mut out = previous.to_vec();
+    let mut plain = bytes(args, 1).to_vec();
+    let padding = 16 - plain.len() % 16;
+    plain.extend(std::iter::repeat_n(padding as u8, padding));
+    for chunk in plain.chunks(16) {
+        for (place, byte) in previous.iter_mut().zip(chunk) {
+            *place ^= byte;
+        }
+        let mut block = aes::Block::from(previous);
+        cipher.encrypt_block(&mut block);
+        previous = block.into();
+        out.extend_from_slice(&previous);
+    }
+    Ok(Val::str(base64::encode(&out)))
+}
+
+fn decrypt(args: &[Val]) -> Result<Val, Fault> {
+    let raw = base64::decode(bytes(args, 1)).map_err(Fault::new)?;
+    let Some(cipher) = cipher(bytes(args, 0)) else { return Err(Fault::new("bad key")) };
+    if raw.len() < 32 || raw.len() % 16 != 0 {
+        return Err(Fault::new("runtime error: index out of range [-1]"));
+    }
+    let mut chunks = raw.chunks(16);
+    let mut previous = chunks.next().unwrap_or_default().to_vec();
+    let mut plain = Vec::new();
+    for chunk in chunks {
+        let Ok(block) = <[u8; 16]>::try_from(chunk) else { continue };
+        let mut block = aes::Block::from(block);
+        cipher.decrypt_block(&mut block);
+        plain.extend(block.iter().zip(&previous).map(|(a, b)| a ^ b));
+        previous = chunk.to_vec();
+    }
+    let padding = usize::from(plain.last().copied().unwrap_or(0));
+    if padding == 0 || padding > plain.len() {
+        return Err(Fault::new("runtime error: slice bounds out of range"));
+    }
+    plain.truncate(plain.len() - padding);
+    Ok(Val::str(plain))
+}

@@ -1,0 +1,203 @@
+//! Functions on dictionaries. `set`, `unset` and the merges change the dictionary they are given, as in Go.
+
+use std::collections::BTreeMap;
+
+use super::{arg, bytes, many, pieces, row};
+use crate::error::Fault;
+use crate::func::{Func, Ty};
+use crate::machine::Machine;
+use crate::value::{Data, Heap, MapRef, MapType, Str, Val};
+
+const M: Ty = Ty::Map;
+
+/// Deepest nesting merged or copied.
+const MAX_DEPTH: u32 = 500;
+
+/// The rows.
+pub static FUNCS: &[Func] = &[
+    many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict),
+    pieces(row("get", &[M, Ty::Str], "`get DICT KEY`: the value under the key, or an empty text.", |m, args| {
+        let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
+        Ok(found.unwrap_or_else(|| Val::str("")).unboxed())
+    })),
+    pieces(row("set", &[M, Ty::Str, Ty::Any], "`set DICT KEY VALUE`: puts the value under the key.", |m, args| {
+        let Some(map) = arg(args, 0).as_map() else {
+            return Err(Fault::new("assignment to entry in nil map"));
+        };
+        m.spend(1)?;
+        m.heap.set(map, Str::from(bytes(args, 1)), arg(args, 2).clone());
+        Ok(arg(args, 0).clone())
+    })),
+    pieces(row("unset", &[M, Ty::Str], "`unset DICT KEY`: removes the key.", |m, args| {
+        if let Some(map) = arg(args, 0).as_map() {
+            m.heap.get_map_mut(map).entries.remove(bytes(args, 1));
+        }
+        Ok(arg(args, 0).clone())
+    })),
+    row("hasKey", &[M, Ty::Str], "`hasKey DICT KEY`: whether the key is there.", |m, args| {
+        let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
+        Ok(Val::bool(found.is_some()))
+    }),
+    many("pluck", &[Ty::Str], M, "`pluck KEY DICT…`: the values under the key in those dictionaries that have it.", |m, args| {
+        let dicts = args.get(1..).unwrap_or_default();
+        let found = dicts.iter().filter_map(|dict| m.heap.lookup(dict.as_map()?, bytes(args, 0))).map(Val::unboxed).collect();
+        Ok(m.heap.any_list(found))
+    }),
+    many("keys", &[], M, "`keys DICT…`: the keys, sorted within each dictionary.", |m, args| {
+        let mut found = Vec::new();
+        for map in args.iter().filter_map(Val::as_map) {
+            found.extend(m.heap.get_map(map).entries.keys().cloned());
+        }
+        m.limited_items(found.len())?;
+        Ok(m.heap.strings(found))
+    }),
+    row("values", &[M], "`values DICT`: the values in the order of their keys.", |m, args| {
+        let found: Vec<Val> = arg(args, 0).as_map().map(|map| m.heap.get_map(map).entries.values().cloned().collect()).unwrap_or_default();
+        m.limited_items(found.len())?;
+        Ok(m.heap.any_list(found))
+    }),
+    many("pick", &[M], Ty::Str, "`pick DICT KEY…`: a dictionary of only these keys.", |m, args| {
+        let wanted = args.get(1..).unwrap_or_default();
+        let mut entries = BTreeMap::new();
+        if let Some(map) = arg(args, 0).as_map() {
+            for key in wanted.iter().filter_map(Val::as_str) {
+                if let Some(value) = m.heap.get_map(map).entries.get(key) {
+                    entries.insert(key.clone(), value.clone());
+                }
+            }
+        }
+        Ok(m.heap.any_map(entries))
+    }),
+    many("omit", &[M], Ty::Str, "`omit DICT KEY…`: a dictionary without these keys.", |m, args| {
+        let mut entries = arg(args, 0).as_map().map(|map| m.heap.get_map(map).entries.clone()).unwrap_or_default();
+        m.spend(entries.len() / 4)?;
+        for key in args.get(1..).unwrap_or_default().iter().filter_map(Val::as_str) {
+            entries.remove(key);
+        }
+        Ok(m.heap.any_map(entries))
+    }),
+    many("merge", &[M], M, "`merge DICT OTHER…`: fills what is missing or empty in DICT from the others.", |m, args| merge(m, args, false)),
+    many("mustMerge", &[M], M, "`mustMerge DICT OTHER…`: fills what is missing or empty in DICT from the others.", |m, args| merge(m, args, false)),
+    many("mergeOverwrite", &[M], M, "`mergeOverwrite DICT OTHER…`: the others overwrite what is in DICT.", |m, args| merge(m, args, true)),
+    many("mustMergeOverwrite", &[M], M, "`mustMergeOverwrite DICT OTHER…`: the others overwrite what is in DICT.", |m, args| merge(m, args, true)),
+    pieces(many("dig", &[], Ty::Any, "`dig KEY… DEFAULT DICT`: the value under the path of keys, or the default.", dig)),
+    row("deepCopy", &[Ty::Any], "`deepCopy A`: a copy that shares nothing.", copy),
+    row("mustDeepCopy", &[Ty::Any], "`mustDeepCopy A`: a copy that shares nothing.", copy),
+];
+
+fn dict(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let mut entries = BTreeMap::new();
+    for pair in args.chunks(2) {
+        let key = super::casts::to_string(&m.heap, arg(pair, 0));
+        let value = pair.get(1).cloned().unwrap_or_else(|| Val::str(""));
+        entries.insert(key, value);
+    }
+    m.spend(args.len())?;
+    Ok(m.heap.any_map(entries))
+}
+
+fn merge(m: &mut Machine<'_>, args: &[Val], overwrite: bool) -> Result<Val, Fault> {
+    let Some(into) = arg(args, 0).as_map() else { return Ok(arg(args, 0).clone()) };
+    for from in args.get(1..).unwrap_or_default().iter().filter_map(Val::as_map) {
+        merge_maps(m, into, from, overwrite, 0)?;
+    }
+    Ok(arg(args, 0).clone())
+}
+
+/// Merges one map into another; maps found on only one side are shared, not copied.
+pub fn merge_maps(m: &mut Machine<'_>, into: MapRef, from: MapRef, overwrite: bool, depth: u32) -> Result<(), Fault> {
+    if into == from || depth > MAX_DEPTH {
+        return Ok(());
+    }
+    let entries: Vec<(Str, Val)> = m.heap.get_map(from).entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+    m.spend(entries.len())?;
+    for (key, value) in entries {
+        if value.is_nil() && !overwrite {
+            continue;
+        }
+        let known = m.heap.get_map(into).entries.get(&key).cloned();
+        if let Some(known) = known {
+            if let (Some(inner), Some(other)) = (known.as_map(), value.as_map()) {
+                merge_maps(m, inner, other, overwrite, depth + 1)?;
+                if !m.heap.get_map(inner).entries.is_empty() {
+                    continue;
+                }
+            } else if !overwrite && m.heap.truth(&known) {
+                continue;
+            }
+        }
+        m.heap.set(into, key, value);
+    }
+    Ok(())
+}
+
+fn dig(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let [keys @ .., default, dict] = args else {
+        return Err(Fault::new("dig needs at least three arguments"));
+    };
+    if keys.is_empty() {
+        return Err(Fault::new("dig needs at least three arguments"));
+    }
+    let mut current = dict.clone();
+    for key in keys {
+        let Data::Str(name) = &key.data else {
+            return Err(conversion(&m.heap, key, "string"));
+        };
+        let map = match current.data {
+            Data::Map(map) if m.heap.get_map(map).kind == MapType::Any => map,
+            _ => return Err(conversion(&m.heap, &current, "map[string]interface {}")),
+        };
+        match m.heap.lookup(map, name.bytes()) {
+            Some(value) => current = value.unboxed(),
+            None => return Ok(default.clone()),
+        }
+    }
+    Ok(current)
+}
+
+/// Go's message for a failed type assertion.
+fn conversion(heap: &Heap, value: &Val, wanted: &str) -> Fault {
+    let is = if value.is_nil() { "nil".into() } else { heap.type_name(value) };
+    Fault::new(format!("interface conversion: interface {{}} is {is}, not {wanted}"))
+}
+
+fn copy(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    if arg(args, 0).is_nil() {
+        return Err(Fault::new("deepCopy error: reflect: call of reflect.Value.Type on zero Value"));
+    }
+    deep_copy(m, arg(args, 0), 0)
+}
+
+/// Copies a value with everything in it.
+pub fn deep_copy(m: &mut Machine<'_>, value: &Val, depth: u32) -> Result<Val, Fault> {
+    if depth > MAX_DEPTH {
+        return Err(Fault::new("the value is nested too deeply to be copied"));
+    }
+    let mut copied = match value.data {
+        Data::List(list) => {
+            let body = m.heap.get_list(list);
+            let (kind, nil, items) = (body.kind, body.nil, body.items.clone());
+            m.spend(items.len())?;
+            if nil {
+                m.heap.nil_list(kind)
+            } else {
+                let items = items.iter().map(|item| deep_copy(m, item, depth + 1)).collect::<Result<Vec<_>, _>>()?;
+                m.heap.list(kind, items)
+            }
+        }
+        Data::Map(map) => {
+            let body = m.heap.get_map(map);
+            let (kind, entries) = (body.kind, body.entries.clone());
+            m.spend(entries.len())?;
+            let mut copies = BTreeMap::new();
+            for (key, item) in entries {
+                let item = deep_copy(m, &item, depth + 1)?;
+                copies.insert(key, item);
+            }
+            m.heap.map(kind, copies)
+        }
+        _ => value.clone(),
+    };
+    copied.origin = value.origin;
+    Ok(copied.taint(value.is_tainted()))
+}

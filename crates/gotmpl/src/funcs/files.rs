@@ -1,0 +1,71 @@
+//! Methods of `.Files`.
+
+use std::collections::BTreeMap;
+
+use super::{arg, bytes, row};
+use crate::base64;
+use crate::error::Fault;
+use crate::func::{Func, Ty};
+use crate::glob::Glob;
+use crate::machine::Machine;
+use crate::value::{Data, MapType, Str, Val};
+
+/// The methods.
+pub static METHODS: &[Func] = &[
+    row("Get", &[Ty::Str], "`.Get PATH`: the file's text, empty if there is none.", |m, args| {
+        Ok(Val::new(Data::Str(file(m, args, bytes(args, 1)).unwrap_or_else(|| Str::from("")))))
+    }),
+    row("GetBytes", &[Ty::Str], "`.GetBytes PATH`: the file's bytes.", |m, args| {
+        Ok(Val::new(Data::Bytes(file(m, args, bytes(args, 1)).unwrap_or_else(|| Str::from("")))))
+    }),
+    row("Glob", &[Ty::Str], "`.Glob PATTERN`: the files whose path matches.", |m, args| {
+        let glob = Glob::new(&super::text(args, 1));
+        let matches = |path: &Str| glob.as_ref().is_none_or(|glob| glob.matches(&path.text()));
+        let mut entries = BTreeMap::new();
+        if let Some(map) = arg(args, 0).as_map() {
+            for (path, value) in &m.heap.get_map(map).entries {
+                if matches(path) {
+                    entries.insert(path.clone(), value.clone());
+                }
+            }
+        }
+        m.spend(entries.len())?;
+        Ok(m.heap.map(MapType::Files, entries))
+    }),
+    row("Lines", &[Ty::Str], "`.Lines PATH`: the file's lines.", |m, args| {
+        let Some(text) = file(m, args, bytes(args, 1)).filter(|text| !text.is_empty()) else {
+            return Ok(m.heap.strings([]));
+        };
+        let whole = text.bytes().strip_suffix(b"\n").unwrap_or(text.bytes());
+        let lines: Vec<Str> = whole.split(|b| *b == b'\n').map(Str::from).collect();
+        m.limited_items(lines.len())?;
+        Ok(m.heap.strings(lines))
+    }),
+    row("AsConfig", &[], "`.AsConfig`: the files as the data of a ConfigMap.", |m, args| as_map(m, args, |text| Val::new(Data::Str(text.clone())))),
+    row("AsSecrets", &[], "`.AsSecrets`: the files as the data of a Secret.", |m, args| as_map(m, args, |text| Val::str(base64::encode(text.bytes())))),
+];
+
+fn file(m: &Machine<'_>, args: &[Val], path: &[u8]) -> Option<Str> {
+    let map = arg(args, 0).as_map()?;
+    match &m.heap.get_map(map).entries.get(path)?.data {
+        Data::Bytes(text) | Data::Str(text) => Some(text.clone()),
+        _ => None,
+    }
+}
+
+fn as_map(m: &mut Machine<'_>, args: &[Val], value: fn(&Str) -> Val) -> Result<Val, Fault> {
+    let mut entries = BTreeMap::new();
+    if let Some(map) = arg(args, 0).as_map() {
+        for (path, item) in &m.heap.get_map(map).entries {
+            if let Data::Bytes(text) | Data::Str(text) = &item.data {
+                entries.insert(Str::from(super::paths::base(&path.text())), value(text));
+            }
+        }
+    }
+    let map = m.heap.any_map(entries);
+    let rows = super::data::FUNCS.iter().find(|func| func.name == "toYaml");
+    match rows {
+        Some(func) => (func.run)(m, &[map]),
+        None => Ok(Val::str("")),
+    }
+}

@@ -1,0 +1,201 @@
+//! Functions on lists. All make new lists; none changes one.
+
+use super::{arg, int, many, pieces, row};
+use crate::equal::deep_equal;
+use crate::error::Fault;
+use crate::func::{Func, Ty};
+use crate::machine::Machine;
+use crate::value::{Data, ListType, Val};
+
+const A: Ty = Ty::Any;
+
+/// The rows.
+pub static FUNCS: &[Func] = &[
+    many("list", &[], A, "`list A…`: a list of the arguments.", list),
+    many("tuple", &[], A, "`tuple A…`: the same as `list`.", list),
+    pieces(row("first", &[A], "`first LIST`: the first element, or nil.", |m, args| first(m, args, "first"))),
+    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", |m, args| first(m, args, "first"))),
+    pieces(row("last", &[A], "`last LIST`: the last element, or nil.", |m, args| {
+        let items = items(m, arg(args, 0), "last")?;
+        Ok(items.last().cloned().unwrap_or(Val::NIL))
+    })),
+    pieces(row("mustLast", &[A], "`mustLast LIST`: the last element, or nil.", |m, args| {
+        let items = items(m, arg(args, 0), "last")?;
+        Ok(items.last().cloned().unwrap_or(Val::NIL))
+    })),
+    row("rest", &[A], "`rest LIST`: all but the first element.", |m, args| rest(m, args)),
+    row("mustRest", &[A], "`mustRest LIST`: all but the first element.", |m, args| rest(m, args)),
+    row("initial", &[A], "`initial LIST`: all but the last element.", |m, args| initial(m, args)),
+    row("mustInitial", &[A], "`mustInitial LIST`: all but the last element.", |m, args| initial(m, args)),
+    row("append", &[A, A], "`append LIST A`: the list with A at its end.", |m, args| append(m, args, "append")),
+    row("mustAppend", &[A, A], "`mustAppend LIST A`: the list with A at its end.", |m, args| append(m, args, "append")),
+    row("push", &[A, A], "`push LIST A`: the same as `append`.", |m, args| append(m, args, "push")),
+    row("mustPush", &[A, A], "`mustPush LIST A`: the same as `append`.", |m, args| append(m, args, "push")),
+    row("prepend", &[A, A], "`prepend LIST A`: the list with A at its start.", prepend),
+    row("mustPrepend", &[A, A], "`mustPrepend LIST A`: the list with A at its start.", prepend),
+    many("concat", &[], A, "`concat LIST…`: the lists as one.", concat),
+    row("reverse", &[A], "`reverse LIST`: the list backwards.", reverse),
+    row("mustReverse", &[A], "`mustReverse LIST`: the list backwards.", reverse),
+    row("uniq", &[A], "`uniq LIST`: each element once.", uniq),
+    row("mustUniq", &[A], "`mustUniq LIST`: each element once.", uniq),
+    row("compact", &[A], "`compact LIST`: without empty elements.", compact),
+    row("mustCompact", &[A], "`mustCompact LIST`: without empty elements.", compact),
+    many("without", &[A], A, "`without LIST A…`: without these elements.", without),
+    many("mustWithout", &[A], A, "`mustWithout LIST A…`: without these elements.", without),
+    row("has", &[A, A], "`has A LIST`: whether the list contains A.", has),
+    row("mustHas", &[A, A], "`mustHas A LIST`: whether the list contains A.", has),
+    many("slice", &[A], A, "`slice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice),
+    many("mustSlice", &[A], A, "`mustSlice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice),
+    row("chunk", &[Ty::Int, A], "`chunk N LIST`: lists of N elements each.", chunk),
+    row("mustChunk", &[Ty::Int, A], "`mustChunk N LIST`: lists of N elements each.", chunk),
+];
+
+fn list(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    m.spend(args.len())?;
+    Ok(m.heap.any_list(args.to_vec()))
+}
+
+/// The elements of a list argument.
+fn items(m: &mut Machine<'_>, value: &Val, what: &str) -> Result<Vec<Val>, Fault> {
+    match &value.data {
+        Data::List(list) => {
+            let items = m.heap.items(*list).to_vec();
+            m.spend(items.len() / 4)?;
+            Ok(items)
+        }
+        Data::Bytes(bytes) => Ok(bytes.bytes().iter().map(|b| Val::new(Data::Uint8(*b))).collect()),
+        Data::Nil => Err(Fault::new("runtime error: invalid memory address or nil pointer dereference")),
+        _ => Err(Fault::new(format!("Cannot {what} on type {}", m.heap.kind_name(value)))),
+    }
+}
+
+fn first(m: &mut Machine<'_>, args: &[Val], _what: &str) -> Result<Val, Fault> {
+    let items = items(m, arg(args, 0), "find first")?;
+    Ok(items.first().cloned().unwrap_or(Val::NIL))
+}
+
+fn rest(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let items = items(m, arg(args, 0), "find rest")?;
+    if items.is_empty() {
+        return Ok(m.heap.nil_list(ListType::Any));
+    }
+    Ok(m.heap.any_list(items.into_iter().skip(1).collect()))
+}
+
+fn initial(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let mut items = items(m, arg(args, 0), "find initial")?;
+    if items.pop().is_none() {
+        return Ok(m.heap.nil_list(ListType::Any));
+    }
+    Ok(m.heap.any_list(items))
+}
+
+fn append(m: &mut Machine<'_>, args: &[Val], _what: &str) -> Result<Val, Fault> {
+    let mut items = items(m, arg(args, 0), "push")?;
+    items.push(arg(args, 1).clone());
+    m.limited_items(items.len())?;
+    Ok(m.heap.any_list(items))
+}
+
+fn prepend(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let mut items = items(m, arg(args, 0), "prepend")?;
+    items.insert(0, arg(args, 1).clone());
+    m.limited_items(items.len())?;
+    Ok(m.heap.any_list(items))
+}
+
+fn concat(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let mut all = Vec::new();
+    for value in args {
+        match value.data {
+            Data::List(_) => all.extend(items(m, value, "concat")?),
+            Data::Nil => return Err(Fault::new("runtime error: invalid memory address or nil pointer dereference")),
+            _ => return Err(Fault::new(format!("Cannot concat type {} as list", m.heap.kind_name(value)))),
+        }
+        m.limited_items(all.len())?;
+    }
+    if all.is_empty() {
+        return Ok(m.heap.nil_list(ListType::Any));
+    }
+    Ok(m.heap.any_list(all))
+}
+
+fn reverse(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let mut items = items(m, arg(args, 0), "find reverse")?;
+    items.reverse();
+    Ok(m.heap.any_list(items))
+}
+
+fn contains(m: &mut Machine<'_>, items: &[Val], value: &Val) -> Result<bool, Fault> {
+    m.spend(items.len() / 8)?;
+    Ok(items.iter().any(|item| deep_equal(&m.heap, item, value)))
+}
+
+fn uniq(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let items = items(m, arg(args, 0), "find uniq")?;
+    let mut kept: Vec<Val> = Vec::new();
+    for item in items {
+        if !contains(m, &kept, &item)? {
+            kept.push(item);
+        }
+    }
+    Ok(m.heap.any_list(kept))
+}
+
+fn compact(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let mut items = items(m, arg(args, 0), "compact")?;
+    items.retain(|item| m.heap.truth(item));
+    Ok(m.heap.any_list(items))
+}
+
+fn without(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let items = items(m, arg(args, 0), "find without")?;
+    let omit = args.get(1..).unwrap_or_default();
+    let mut kept = Vec::new();
+    for item in items {
+        if !contains(m, omit, &item)? {
+            kept.push(item);
+        }
+    }
+    Ok(m.heap.any_list(kept))
+}
+
+fn has(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    if arg(args, 1).is_nil() {
+        return Ok(Val::bool(false));
+    }
+    let items = items(m, arg(args, 1), "find has")?;
+    Ok(Val::bool(contains(m, &items, arg(args, 0))?))
+}
+
+fn slice(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let items = items(m, arg(args, 0), "slice")?;
+    let len = items.len() as i64;
+    if len == 0 {
+        return Ok(Val::NIL);
+    }
+    let from = args.get(1).map_or(0, super::casts::to_int64);
+    let to = args.get(2).map_or(len, super::casts::to_int64);
+    if from < 0 || to < from || to > len {
+        return Err(Fault::new(format!("reflect.Value.Slice: slice index out of bounds")));
+    }
+    let part = items.into_iter().skip(from as usize).take((to - from) as usize).collect();
+    let kind = match arg(args, 0).data {
+        Data::List(list) => m.heap.get_list(list).kind,
+        _ => ListType::Any,
+    };
+    Ok(m.heap.list(kind, part))
+}
+
+fn chunk(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let items = items(m, arg(args, 1), "chunk")?;
+    let size = int(args, 0);
+    if size <= 0 {
+        return Err(Fault::new("runtime error: integer divide by zero"));
+    }
+    let mut chunks = Vec::new();
+    for part in items.chunks(size as usize) {
+        chunks.push(m.heap.any_list(part.to_vec()));
+    }
+    Ok(m.heap.list(ListType::Lists, chunks))
+}

@@ -1,0 +1,304 @@
+//! Go's own functions: logic, comparison, indexing, printing, escaping.
+
+use super::{arg, bytes, many, pieces, row};
+use crate::error::Fault;
+use crate::func::{Form, Func, Ty};
+use crate::machine::Machine;
+use crate::print::{sprint_all, sprintf, sprintf_parts, sprintln};
+use crate::rope::{Piece, Rope};
+use crate::value::{Data, Heap, Str, Val};
+
+/// The rows.
+pub static FUNCS: &[Func] = &[
+    Func {
+        name: "and",
+        params: &[Ty::Value],
+        rest: Some(Ty::Value),
+        about: "`and A B…`: the first false argument, or the last.",
+        run: |_, args| Ok(arg(args, 0).clone()),
+        form: Form::And,
+    },
+    Func {
+        name: "or",
+        params: &[Ty::Value],
+        rest: Some(Ty::Value),
+        about: "`or A B…`: the first true argument, or the last.",
+        run: |_, args| Ok(arg(args, 0).clone()),
+        form: Form::Or,
+    },
+    row("not", &[Ty::Value], "`not A`: whether A is false or empty.", |m, args| {
+        Ok(Val::bool(!m.heap.truth(arg(args, 0))))
+    }),
+    many("eq", &[Ty::Value], Ty::Value, "`eq A B…`: whether A equals one of the others.", |m, args| {
+        equal(&m.heap, args).map(Val::bool)
+    }),
+    row("ne", &[Ty::Value, Ty::Value], "`ne A B`: whether A and B differ.", |m, args| {
+        equal(&m.heap, args).map(|same| Val::bool(!same))
+    }),
+    row("lt", &[Ty::Value, Ty::Value], "`lt A B`: whether A is less than B.", |m, args| {
+        less(&m.heap, args).map(Val::bool)
+    }),
+    row("le", &[Ty::Value, Ty::Value], "`le A B`: whether A is at most B.", |m, args| {
+        Ok(Val::bool(less(&m.heap, args)? || equal(&m.heap, args)?))
+    }),
+    row("gt", &[Ty::Value, Ty::Value], "`gt A B`: whether A is greater than B.", |m, args| {
+        Ok(Val::bool(!(less(&m.heap, args)? || equal(&m.heap, args)?)))
+    }),
+    row("ge", &[Ty::Value, Ty::Value], "`ge A B`: whether A is at least B.", |m, args| {
+        less(&m.heap, args).map(|less| Val::bool(!less))
+    }),
+    pieces(many("index", &[Ty::Value], Ty::Value, "`index COLLECTION KEY…`: the element under the keys.", index)),
+    row("len", &[Ty::Value], "`len A`: the number of elements, or of bytes of a text.", len),
+    many("call", &[Ty::Value], Ty::Value, "`call F ARG…`: calls a function value.", |m, args| {
+        if arg(args, 0).is_nil() {
+            return Err(Fault::new("call of nil"));
+        }
+        let kind = m.heap.type_name(arg(args, 0));
+        Err(Fault::new(format!("non-function {} of type {kind}", m.heap.kind_name(arg(args, 0)))))
+    }),
+    pieces(many("print", &[], Ty::Any, "`print A…`: the arguments as text.", |m, args| {
+        if let [Val { data: Data::Str(_), .. }] = args {
+            return Ok(arg(args, 0).clone());
+        }
+        let text = sprint_all(&m.heap, args);
+        let joined = m.join_origins(args);
+        Ok(Val::str(text).at(joined.0).taint(joined.1))
+    })),
+    many("println", &[], Ty::Any, "`println A…`: the arguments as text, and a line break.", |m, args| {
+        Ok(Val::str(sprintln(&m.heap, args)))
+    }),
+    pieces(many("printf", &[Ty::Str], Ty::Any, "`printf FORMAT A…`: formats the arguments.", printf)),
+    many("html", &[], Ty::Any, "`html A…`: the text escaped for HTML.", |m, args| {
+        Ok(Val::str(escape_html(&eval_args(m, args))))
+    }),
+    many("js", &[], Ty::Any, "`js A…`: the text escaped for JavaScript.", |m, args| {
+        Ok(Val::str(escape_js(&eval_args(m, args))))
+    }),
+    many("urlquery", &[], Ty::Any, "`urlquery A…`: the text escaped for a URL's query.", |m, args| {
+        Ok(Val::str(super::paths::query_escape(&eval_args(m, args))))
+    }),
+];
+
+/// The kinds Go compares by.
+#[derive(PartialEq, Clone, Copy)]
+enum Basic {
+    Bool,
+    Int(i64),
+    Uint(u64),
+    Float,
+    Str,
+    Complex,
+    Other,
+}
+
+fn basic(value: &Val) -> Basic {
+    match &value.data {
+        Data::Bool(_) => Basic::Bool,
+        Data::Int(n) | Data::Int64(n) | Data::Duration(n) => Basic::Int(*n),
+        Data::Int32(n) => Basic::Int(i64::from(*n)),
+        Data::Uint64(n) => Basic::Uint(*n),
+        Data::Uint8(n) => Basic::Uint(u64::from(*n)),
+        Data::Float(_) => Basic::Float,
+        Data::Str(_) => Basic::Str,
+        Data::Complex(_) => Basic::Complex,
+        _ => Basic::Other,
+    }
+}
+
+fn incompatible(heap: &Heap, a: &Val, b: &Val) -> Fault {
+    Fault::new(format!("incompatible types for comparison: {} and {}", heap.type_name(a), heap.type_name(b)))
+}
+
+fn equal(heap: &Heap, args: &[Val]) -> Result<bool, Fault> {
+    let Some((first, rest)) = args.split_first() else { return Ok(false) };
+    if rest.is_empty() {
+        return Err(Fault::new("missing argument for comparison"));
+    }
+    for other in rest {
+        if equal_two(heap, first, other)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn equal_two(heap: &Heap, a: &Val, b: &Val) -> Result<bool, Fault> {
+    Ok(match (&a.data, &b.data) {
+        (Data::Bool(x), Data::Bool(y)) => x == y,
+        (Data::Float(x), Data::Float(y)) => x == y,
+        (Data::Str(x), Data::Str(y)) => x == y,
+        (Data::Complex(x), Data::Complex(y)) => x == y,
+        _ => match (basic(a), basic(b)) {
+            (Basic::Int(x), Basic::Int(y)) => x == y,
+            (Basic::Uint(x), Basic::Uint(y)) => x == y,
+            (Basic::Int(x), Basic::Uint(y)) | (Basic::Uint(y), Basic::Int(x)) => u64::try_from(x) == Ok(y),
+            (Basic::Other, Basic::Other) => {
+                if a.is_nil() || b.is_nil() {
+                    return Ok(a.is_nil() && b.is_nil());
+                }
+                if let (Data::Object(x), Data::Object(y)) = (&a.data, &b.data) {
+                    return Ok(std::sync::Arc::ptr_eq(x, y) || x.text().is_some() && x.text() == y.text());
+                }
+                let text = sprintf(heap, b"%s", std::slice::from_ref(b));
+                let text = String::from_utf8_lossy(&text).into_owned();
+                return Err(Fault::new(format!("non-comparable type {text}: {}", heap.type_name(b))));
+            }
+            _ if a.is_nil() || b.is_nil() => false,
+            _ => return Err(incompatible(heap, a, b)),
+        },
+    })
+}
+
+fn less(heap: &Heap, args: &[Val]) -> Result<bool, Fault> {
+    let (a, b) = (arg(args, 0), arg(args, 1));
+    let invalid = || Err(Fault::new("invalid type for comparison"));
+    let (x, y) = (basic(a), basic(b));
+    if x == Basic::Other || y == Basic::Other {
+        return invalid();
+    }
+    Ok(match (&a.data, &b.data) {
+        (Data::Float(x), Data::Float(y)) => x < y,
+        (Data::Str(x), Data::Str(y)) => x < y,
+        _ => match (x, y) {
+            (Basic::Int(x), Basic::Int(y)) => x < y,
+            (Basic::Uint(x), Basic::Uint(y)) => x < y,
+            (Basic::Int(x), Basic::Uint(y)) => x < 0 || (x as u64) < y,
+            (Basic::Uint(x), Basic::Int(y)) => y >= 0 && x < y as u64,
+            (Basic::Bool, Basic::Bool) | (Basic::Complex, Basic::Complex) => return invalid(),
+            _ => return Err(incompatible(heap, a, b)),
+        },
+    })
+}
+
+fn index(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let Some((item, keys)) = args.split_first() else { return Ok(Val::NIL) };
+    if item.is_nil() {
+        return Err(Fault::new("index of untyped nil"));
+    }
+    let mut item = item.clone();
+    for key in keys {
+        item = index_one(m, &item, key)?;
+    }
+    Ok(item)
+}
+
+fn index_one(m: &Machine<'_>, item: &Val, key: &Val) -> Result<Val, Fault> {
+    match &item.data {
+        Data::Nil => Err(Fault::new("index of nil pointer")),
+        Data::List(list) => {
+            let count = m.heap.items(*list).len();
+            let at = index_arg(&m.heap, key, count)?;
+            Ok(m.heap.element(*list, at).unwrap_or(Val::NIL))
+        }
+        Data::Str(text) | Data::Bytes(text) => {
+            let at = index_arg(&m.heap, key, text.len())?;
+            Ok(Val::new(Data::Uint8(text.bytes().get(at).copied().unwrap_or_default())).at(item.origin))
+        }
+        Data::Map(map) => match &key.data {
+            Data::Str(name) => {
+                let found = m.heap.lookup(*map, name.bytes());
+                Ok(found.unwrap_or_else(|| m.heap.get_map(*map).kind.zero().at(item.origin)))
+            }
+            Data::Nil => Err(Fault::new("value is nil; should be of type string")),
+            _ => Err(Fault::new(format!("value has type {}; should be string", m.heap.type_name(key)))),
+        },
+        _ => Err(Fault::new(format!("can't index item of type {}", m.heap.type_name(item)))),
+    }
+}
+
+fn index_arg(heap: &Heap, key: &Val, count: usize) -> Result<usize, Fault> {
+    let at = match basic(key) {
+        Basic::Int(n) => i128::from(n),
+        Basic::Uint(n) => i128::from(n),
+        _ if key.is_nil() => return Err(Fault::new("cannot index slice/array with nil")),
+        _ => return Err(Fault::new(format!("cannot index slice/array with type {}", heap.type_name(key)))),
+    };
+    if at < 0 || at >= count as i128 {
+        return Err(Fault::new(format!("index out of range: {at}")));
+    }
+    Ok(at as usize)
+}
+
+fn len(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let value = arg(args, 0);
+    let count = match &value.data {
+        Data::Str(text) | Data::Bytes(text) => text.len(),
+        Data::List(list) => m.heap.items(*list).len(),
+        Data::Map(map) => m.heap.get_map(*map).entries.len(),
+        Data::Nil => return Err(Fault::new("reflect: call of reflect.Value.Type on zero Value")),
+        _ => return Err(Fault::new(format!("len of type {}", m.heap.type_name(value)))),
+    };
+    Ok(Val::int(count as i64))
+}
+
+fn printf(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let Some((_, rest)) = args.split_first() else { return Ok(Val::str("")) };
+    if !m.outside.track {
+        return m.limited(sprintf(&m.heap, bytes(args, 0), rest));
+    }
+    let mut ranges: Vec<(usize, usize, usize)> = Vec::new();
+    let text = sprintf_parts(&m.heap, bytes(args, 0), rest, &mut |index, start, end| ranges.push((index, start, end)));
+    let own = Piece { end: 0, origin: arg(args, 0).origin, site: m.site, call: m.current_call(), tainted: false };
+    let mut rope = Rope::default();
+    let mut at = 0;
+    for (index, start, end) in ranges {
+        rope.push(text.get(at..start).unwrap_or_default(), own);
+        let value = arg(rest, index);
+        let part = text.get(start..end).unwrap_or_default();
+        match &value.data {
+            Data::Str(known) if known.bytes() == part && known.pieces().is_some() => {
+                rope.push_pieces(part, known.pieces().unwrap_or_default());
+            }
+            _ => {
+                let (origin, tainted) = m.join_origins(std::slice::from_ref(value));
+                rope.push(part, Piece { origin, tainted, ..own });
+            }
+        }
+        at = end;
+    }
+    rope.push(text.get(at..).unwrap_or_default(), own);
+    m.limited_rope(rope)
+}
+
+fn eval_args(m: &Machine<'_>, args: &[Val]) -> Vec<u8> {
+    if let [Val { data: Data::Str(text), .. }] = args {
+        return text.bytes().to_vec();
+    }
+    let shown: Vec<Val> = args.iter().map(|v| if v.is_nil() { Val::str("<no value>") } else { v.clone() }).collect();
+    sprint_all(&m.heap, &shown)
+}
+
+fn escape_html(text: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    for byte in text {
+        match byte {
+            0 => out.extend_from_slice("\u{FFFD}".as_bytes()),
+            b'"' => out.extend_from_slice(b"&#34;"),
+            b'\'' => out.extend_from_slice(b"&#39;"),
+            b'&' => out.extend_from_slice(b"&amp;"),
+            b'<' => out.extend_from_slice(b"&lt;"),
+            b'>' => out.extend_from_slice(b"&gt;"),
+            _ => out.push(*byte),
+        }
+    }
+    out
+}
+
+fn escape_js(text: &[u8]) -> Str {
+    let mut out = String::new();
+    for ch in String::from_utf8_lossy(text).chars() {
+        match ch {
+            '\\' => out.push_str("\\\\"),
+            '\'' => out.push_str("\\'"),
+            '"' => out.push_str("\\\""),
+            '<' => out.push_str("\\u003C"),
+            '>' => out.push_str("\\u003E"),
+            '&' => out.push_str("\\u0026"),
+            '=' => out.push_str("\\u003D"),
+            _ if u32::from(ch) < 0x20 => out.push_str(&format!("\\u{:04X}", u32::from(ch))),
+            _ if crate::quote::is_print(ch) => out.push(ch),
+            _ => out.push_str(&format!("\\u{:04X}", u32::from(ch))),
+        }
+    }
+    out.into()
+}

@@ -1,0 +1,101 @@
+//! The list of all functions: Go's own, Sprig's and Helm's, one row each.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use crate::func::{Form, Func, Run, Ty};
+use crate::value::{Data, Val};
+
+pub mod capabilities;
+pub mod casts;
+pub mod certificates;
+pub mod crypto;
+pub mod data;
+pub mod dates;
+pub mod defaults;
+pub mod dicts;
+pub mod encoding;
+pub mod files;
+pub mod lists;
+pub mod logic;
+pub mod numbers;
+pub mod paths;
+pub mod regexes;
+pub mod strings;
+pub mod templates;
+pub mod values;
+pub mod versions;
+pub mod words;
+
+/// All functions, by theme.
+pub static LISTS: &[(&str, &[Func])] = &[
+    ("Language", logic::FUNCS),
+    ("Templates", templates::FUNCS),
+    ("Text", strings::FUNCS),
+    ("Words", words::FUNCS),
+    ("Regular expressions", regexes::FUNCS),
+    ("Numbers", numbers::FUNCS),
+    ("Lists", lists::FUNCS),
+    ("Dictionaries", dicts::FUNCS),
+    ("Defaults and types", defaults::FUNCS),
+    ("YAML, JSON and TOML", data::FUNCS),
+    ("Encodings and digests", encoding::FUNCS),
+    ("Secrets", crypto::FUNCS),
+    ("Certificates", certificates::FUNCS),
+    ("Dates", dates::FUNCS),
+    ("Versions", versions::FUNCS),
+    ("Paths and addresses", paths::FUNCS),
+];
+
+/// Finds a function by name.
+pub fn find(name: &str) -> Option<&'static Func> {
+    static INDEX: OnceLock<HashMap<&'static str, &'static Func>> = OnceLock::new();
+    let index = INDEX.get_or_init(|| {
+        let rows = LISTS.iter().flat_map(|(_, list)| list.iter());
+        rows.map(|func| (func.name, func)).collect()
+    });
+    index.get(name).copied()
+}
+
+/// A row with a fixed number of parameters.
+const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
+    Func { name, params, rest: None, about, run, form: Form::Opaque }
+}
+
+/// A row whose last parameter may be repeated.
+const fn many(name: &'static str, params: &'static [Ty], rest: Ty, about: &'static str, run: Run) -> Func {
+    Func { name, params, rest: Some(rest), about, run, form: Form::Opaque }
+}
+
+/// The row of a function that sees to the pieces of its result itself.
+const fn pieces(func: Func) -> Func {
+    Func { form: Form::Pieces, ..func }
+}
+
+static NIL: Val = Val::NIL;
+
+/// The argument at an index; nil beyond the last.
+fn arg(args: &[Val], index: usize) -> &Val {
+    args.get(index).unwrap_or(&NIL)
+}
+
+/// The bytes of a string argument.
+fn bytes(args: &[Val], index: usize) -> &[u8] {
+    match &arg(args, index).data {
+        Data::Str(text) | Data::Bytes(text) => text.bytes(),
+        _ => b"",
+    }
+}
+
+/// The text of a string argument.
+fn text(args: &[Val], index: usize) -> std::borrow::Cow<'_, str> {
+    String::from_utf8_lossy(bytes(args, index))
+}
+
+/// The number of an integer argument.
+fn int(args: &[Val], index: usize) -> i64 {
+    match arg(args, index).data {
+        Data::Int(n) | Data::Int64(n) => n,
+        _ => 0,
+    }
+}

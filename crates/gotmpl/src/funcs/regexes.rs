@@ -1,0 +1,281 @@
+//! Regular expressions in Go's (RE2's) syntax, run by a linear-time engine with a size limit.
+
+use std::rc::Rc;
+
+use regex::bytes::{Regex, RegexBuilder};
+
+use super::{bytes, int, row, text};
+use crate::error::{Fault, Limit};
+use crate::func::{Func, Ty};
+use crate::machine::Machine;
+use crate::value::{ListType, Str, Val};
+
+/// Largest compiled expression.
+const MAX_COMPILED: usize = 1 << 20;
+
+const S: Ty = Ty::Str;
+
+/// The rows.
+pub static FUNCS: &[Func] = &[
+    row("regexMatch", &[S, S], "`regexMatch PATTERN TEXT`: whether the pattern is found; a bad pattern is not.", |m, args| {
+        Ok(Val::bool(compile(m, args).is_ok_and(|re| re.is_match(bytes(args, 1)))))
+    }),
+    row("mustRegexMatch", &[S, S], "`mustRegexMatch PATTERN TEXT`: whether the pattern is found.", |m, args| {
+        Ok(Val::bool(compile(m, args)?.is_match(bytes(args, 1))))
+    }),
+    row("regexFind", &[S, S], "`regexFind PATTERN TEXT`: the first match, or nothing.", find),
+    row("mustRegexFind", &[S, S], "`mustRegexFind PATTERN TEXT`: the first match, or nothing.", find),
+    row("regexFindAll", &[S, S, Ty::Int], "`regexFindAll PATTERN TEXT N`: the first N matches, all if N is negative.", find_all),
+    row("mustRegexFindAll", &[S, S, Ty::Int], "`mustRegexFindAll PATTERN TEXT N`: the first N matches, all if N is negative.", find_all),
+    row("regexReplaceAll", &[S, S, S], "`regexReplaceAll PATTERN TEXT NEW`: every match replaced; `${1}` is a group.", replace_all),
+    row("mustRegexReplaceAll", &[S, S, S], "`mustRegexReplaceAll PATTERN TEXT NEW`: every match replaced; `${1}` is a group.", replace_all),
+    row("regexReplaceAllLiteral", &[S, S, S], "`regexReplaceAllLiteral PATTERN TEXT NEW`: every match replaced as is.", replace_literal),
+    row("mustRegexReplaceAllLiteral", &[S, S, S], "`mustRegexReplaceAllLiteral PATTERN TEXT NEW`: every match replaced as is.", replace_literal),
+    row("regexSplit", &[S, S, Ty::Int], "`regexSplit PATTERN TEXT N`: the parts between matches, at most N.", split),
+    row("mustRegexSplit", &[S, S, Ty::Int], "`mustRegexSplit PATTERN TEXT N`: the parts between matches, at most N.", split),
+    row("regexQuoteMeta", &[S], "`regexQuoteMeta TEXT`: a pattern that matches just this text.", |_, args| {
+        let mut out = Vec::new();
+        for byte in bytes(args, 0) {
+            if br"\.+*?()|[]{}^$".contains(byte) {
+                out.push(b'\\');
+            }
+            out.push(*byte);
+        }
+        Ok(Val::str(out))
+    }),
+];
+
+/// Translates what Go writes differently: `\z`, `\C` aside, perl classes are ASCII and `(?P<n>` is the same.
+fn translate(pattern: &str) -> String {
+    let mut out = String::with_capacity(pattern.len() + 8);
+    let mut chars = pattern.chars().peekable();
+    let mut in_class = false;
+    while let Some(ch) = chars.next() {
+        match ch {
+            '\\' => {
+                let Some(next) = chars.next() else {
+                    out.push('\\');
+                    break;
+                };
+                match next {
+                    'd' if in_class => out.push_str("0-9"),
+                    'w' if in_class => out.push_str("0-9A-Za-z_"),
+                    's' if in_class => out.push_str(r"\t\n\x0C\r "),
+                    'd' => out.push_str("[0-9]"),
+                    'D' if !in_class => out.push_str("[^0-9]"),
+                    'w' => out.push_str("[0-9A-Za-z_]"),
+                    'W' if !in_class => out.push_str("[^0-9A-Za-z_]"),
+                    's' => out.push_str(r"[\t\n\x0C\r ]"),
+                    'S' if !in_class => out.push_str(r"[^\t\n\x0C\r ]"),
+                    'D' => out.push_str("[^0-9]"),
+                    'W' => out.push_str("[^0-9A-Za-z_]"),
+                    'S' => out.push_str(r"[^\t\n\x0C\r ]"),
+                    'b' if !in_class => out.push_str(r"(?-u:\b)"),
+                    'B' if !in_class => out.push_str(r"(?-u:\B)"),
+                    'Q' => {
+                        let mut literal = String::new();
+                        while let Some(inner) = chars.next() {
+                            if inner == '\\' && chars.peek() == Some(&'E') {
+                                chars.next();
+                                break;
+                            }
+                            literal.push(inner);
+                        }
+                        out.push_str(&regex::escape(&literal));
+                    }
+                    '_' | '/' | '"' | '\'' | '`' | ',' | ';' | ':' | '<' | '>' | '=' | '@' | '!' | '%' | '#' | '&' | '~' | ' ' | '-' => {
+                        out.push('\\');
+                        if matches!(next, '_' | '"' | '\'' | '`' | ',' | ';' | ':' | '=' | '@' | '!' | '%' | '/' | ' ' | '<' | '>') {
+                            out.pop();
+                        }
+                        out.push(next);
+                    }
+                    _ => {
+                        out.push('\\');
+                        out.push(next);
+                    }
+                }
+            }
+            '[' if in_class => {
+                if chars.peek() == Some(&':') {
+                    out.push('[');
+                    while let Some(inner) = chars.next() {
+                        out.push(inner);
+                        if inner == ':' && chars.peek() == Some(&']') {
+                            out.push(']');
+                            chars.next();
+                            break;
+                        }
+                    }
+                } else {
+                    out.push_str("\\[");
+                }
+            }
+            '[' => {
+                in_class = true;
+                out.push('[');
+                if chars.peek() == Some(&'^') {
+                    out.push('^');
+                    chars.next();
+                }
+                if chars.peek() == Some(&']') {
+                    out.push_str("\\]");
+                    chars.next();
+                }
+            }
+            ']' if in_class => {
+                in_class = false;
+                out.push(']');
+            }
+            '&' | '~' if in_class => {
+                out.push('\\');
+                out.push(ch);
+            }
+            '{' if !in_class && !is_repetition(&chars) => out.push_str("\\{"),
+            _ => out.push(ch),
+        }
+    }
+    out
+}
+
+/// Whether `{` starts a count; otherwise it stands for itself in Go.
+fn is_repetition(rest: &std::iter::Peekable<std::str::Chars<'_>>) -> bool {
+    let mut digits = 0;
+    let mut commas = 0;
+    for ch in rest.clone() {
+        match ch {
+            '0'..='9' => digits += 1,
+            ',' if commas == 0 && digits > 0 => commas += 1,
+            '}' => return digits > 0,
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
+    let pattern = Str::from(bytes(args, 0));
+    if let Some(known) = m.regexes.get(&pattern) {
+        return Ok(known.clone());
+    }
+    m.spend(100)?;
+    let source = text(args, 0);
+    let mut builder = RegexBuilder::new(&translate(&source));
+    builder.size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED);
+    let regex = builder.build().map_err(|error| {
+        let reason = match error {
+            regex::Error::CompiledTooBig(_) => "expression too large".to_owned(),
+            error => error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
+        };
+        Fault::new(format!("error parsing regexp: {reason}: `{source}`"))
+    })?;
+    let regex = Rc::new(regex);
+    m.regexes.insert(pattern, regex.clone());
+    Ok(regex)
+}
+
+fn find(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let re = compile(m, args)?;
+    Ok(Val::str(re.find(bytes(args, 1)).map_or(&b""[..], |found| found.as_bytes())))
+}
+
+fn find_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let re = compile(m, args)?;
+    let limit = if int(args, 2) < 0 { usize::MAX } else { int(args, 2) as usize };
+    let found: Vec<Str> = re.find_iter(bytes(args, 1)).take(limit.min(m.limits.items + 1)).map(|f| f.as_bytes().into()).collect();
+    m.limited_items(found.len())?;
+    if found.is_empty() {
+        return Ok(m.heap.nil_list(ListType::Strings));
+    }
+    Ok(m.heap.strings(found))
+}
+
+fn replace_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let re = compile(m, args)?;
+    let (whole, template) = (bytes(args, 1), bytes(args, 2));
+    let mut out = Vec::new();
+    let mut at = 0;
+    for captures in re.captures_iter(whole) {
+        let Some(found) = captures.get(0) else { continue };
+        out.extend_from_slice(whole.get(at..found.start()).unwrap_or_default());
+        expand(template, &captures, &mut out);
+        at = found.end();
+        if out.len() > m.limits.text {
+            return Err(Fault::Limit(Limit::Text));
+        }
+    }
+    out.extend_from_slice(whole.get(at..).unwrap_or_default());
+    m.limited(out)
+}
+
+/// Fills in `$1`, `${1}`, `$name`; a name is the longest run of letters, digits and underscores.
+fn expand(template: &[u8], captures: &regex::bytes::Captures<'_>, out: &mut Vec<u8>) {
+    let mut rest = template;
+    while let Some(at) = memchr::memchr(b'$', rest) {
+        out.extend_from_slice(rest.get(..at).unwrap_or_default());
+        let after = rest.get(at + 1..).unwrap_or_default();
+        if after.first() == Some(&b'$') {
+            out.push(b'$');
+            rest = after.get(1..).unwrap_or_default();
+            continue;
+        }
+        let (name, used) = if after.first() == Some(&b'{') {
+            match memchr::memchr(b'}', after) {
+                Some(close) => (after.get(1..close).unwrap_or_default(), close + 1),
+                None => (&b""[..], 0),
+            }
+        } else {
+            let len = after.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+            (after.get(..len).unwrap_or_default(), len)
+        };
+        if name.is_empty() {
+            out.push(b'$');
+            rest = after;
+            continue;
+        }
+        let name = String::from_utf8_lossy(name);
+        let group = match name.parse::<usize>() {
+            Ok(number) => captures.get(number),
+            Err(_) => captures.name(&name),
+        };
+        if let Some(group) = group {
+            out.extend_from_slice(group.as_bytes());
+        }
+        rest = after.get(used..).unwrap_or_default();
+    }
+    out.extend_from_slice(rest);
+}
+
+fn replace_literal(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let re = compile(m, args)?;
+    let out = re.replace_all(bytes(args, 1), regex::bytes::NoExpand(bytes(args, 2)));
+    m.limited(out.into_owned())
+}
+
+fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let re = compile(m, args)?;
+    let (whole, limit) = (bytes(args, 1), int(args, 2));
+    if limit == 0 {
+        return Ok(m.heap.nil_list(ListType::Strings));
+    }
+    if !bytes(args, 0).is_empty() && whole.is_empty() {
+        return Ok(m.heap.strings([Str::from("")]));
+    }
+    let mut parts: Vec<Str> = Vec::new();
+    let (mut begin, mut end) = (0, 0);
+    for found in re.find_iter(whole) {
+        if limit > 0 && parts.len() as i64 == limit - 1 {
+            break;
+        }
+        end = found.start();
+        if found.end() != 0 {
+            parts.push(whole.get(begin..end).unwrap_or_default().into());
+        }
+        begin = found.end();
+        m.limited_items(parts.len())?;
+    }
+    if end != whole.len() {
+        parts.push(whole.get(begin..).unwrap_or_default().into());
+    }
+    Ok(m.heap.strings(parts))
+}

@@ -1,0 +1,131 @@
+//! Functions that call templates, stop a render, or ask a cluster (which is never there).
+
+use std::rc::Rc;
+
+use super::{arg, pieces, row, text};
+use crate::error::{Fault, Limit};
+use crate::func::{Func, Ty};
+use crate::machine::{Machine, SourceFile};
+use crate::rope::Rope;
+use crate::value::{Data, Val};
+
+/// How often one template may be in the middle of including itself.
+const MAX_INCLUDES: u32 = 1_000;
+
+/// How deep texts of `tpl` may call `tpl`.
+const MAX_TPL: u32 = 100;
+
+/// Largest text of `tpl`.
+const MAX_TPL_BYTES: usize = 256 << 10;
+
+/// The rows.
+pub static FUNCS: &[Func] = &[
+    pieces(row("include", &[Ty::Str, Ty::Any], "`include NAME DATA`: the template's output as text.", include)),
+    pieces(row("tpl", &[Ty::Str, Ty::Any], "`tpl TEXT DATA`: the text, rendered as a template.", tpl)),
+    pieces(row("required", &[Ty::Str, Ty::Any], "`required MESSAGE A`: A, or the message as an error if it is missing.", |_, args| {
+        let value = arg(args, 1);
+        let missing = match &value.data {
+            Data::Nil => true,
+            Data::Str(text) => text.is_empty(),
+            _ => false,
+        };
+        if missing { Err(Fault::Stop(text(args, 0).into_owned())) } else { Ok(value.clone()) }
+    })),
+    row("fail", &[Ty::Str], "`fail MESSAGE`: stops with the message.", |_, args| Err(Fault::Stop(text(args, 0).into_owned()))),
+    row("lookup", &[Ty::Str, Ty::Str, Ty::Str, Ty::Str], "`lookup VERSION KIND NAMESPACE NAME`: always empty; rendering asks no cluster.", |m, _| {
+        Ok(m.heap.any_map(Default::default()))
+    }),
+];
+
+fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let Data::Str(name) = &arg(args, 0).data else { return Ok(Val::str("")) };
+    let count = m.including.entry(name.clone()).or_insert(0);
+    if *count > MAX_INCLUDES {
+        let message = format!("rendering template has a nested reference name: {}: unable to execute template", name.text());
+        return Err(Fault::new(message));
+    }
+    *count += 1;
+    let result = m.execute(name, arg(args, 1).clone());
+    if let Some(count) = m.including.get_mut(name) {
+        *count -= 1;
+    }
+    match result {
+        Ok(rope) => finish(m, rope),
+        Err(error) => Err(Fault::Inner(error)),
+    }
+}
+
+fn finish(m: &Machine<'_>, rope: Rope) -> Result<Val, Fault> {
+    if m.outside.track {
+        return m.limited_rope(rope);
+    }
+    if rope.bytes.len() > m.limits.output {
+        return Err(Fault::Limit(Limit::Text));
+    }
+    Ok(Val::str(rope.bytes))
+}
+
+fn tpl(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    let source = arg(args, 0);
+    let Data::Str(text) = &source.data else { return Ok(Val::str("")) };
+    if memchr::memmem::find(text.bytes(), b"{{").is_none() && memchr::memmem::find(text.bytes(), b"<no value>").is_none() {
+        return Ok(source.clone());
+    }
+    if text.len() > MAX_TPL_BYTES && text.len() > m.limits.text / 4 {
+        return Err(Fault::Limit(Limit::Text));
+    }
+    let (origin, _) = m.join_origins(std::slice::from_ref(source));
+    let key = (text.clone(), origin);
+    let outer = m.namespace.clone();
+    let at_bottom = m.tpl_depth == 0;
+    let layer = match m.parsed.get(&key) {
+        Some(layer) if at_bottom => layer.clone(),
+        _ => {
+            m.spend(text.len() / 8)?;
+            let base = m.new_base(text.len());
+            let layer = outer.layer(text.clone(), base).map_err(|error| Fault::TplParse(text.text().into_owned(), error))?;
+            if let Some(tree) = &layer.main {
+                m.sources.push(SourceFile { file: tree.file.clone(), origin });
+            }
+            let layer = Rc::new(layer);
+            if at_bottom {
+                m.parsed.insert(key, layer.clone());
+            }
+            layer
+        }
+    };
+    if m.tpl_depth >= MAX_TPL {
+        return Err(Fault::Limit(Limit::Depth));
+    }
+    let Some(tree) = layer.main.clone() else { return Ok(Val::str("")) };
+    m.namespace = layer;
+    m.tpl_depth += 1;
+    let result = m.execute_tree(&tree, arg(args, 1).clone());
+    m.tpl_depth -= 1;
+    m.namespace = outer;
+    match result {
+        Ok(rope) => finish(m, without_no_value(rope)),
+        Err(error) => Err(Fault::TplExec(text.text().into_owned(), error)),
+    }
+}
+
+/// Removes every `<no value>`, as Helm does.
+pub fn without_no_value(rope: Rope) -> Rope {
+    const MARK: &[u8] = b"<no value>";
+    if memchr::memmem::find(&rope.bytes, MARK).is_none() {
+        return rope;
+    }
+    let mut kept = Rope::default();
+    let mut at = 0;
+    let found: Vec<usize> = memchr::memmem::find_iter(&rope.bytes, MARK).collect();
+    for end in found.into_iter().chain([rope.bytes.len()]) {
+        let part = rope.bytes.get(at..end).unwrap_or_default();
+        if rope.pieces.is_empty() {
+            kept.bytes.extend_from_slice(part);
+        } else {
+            kept.push_pieces(part, &crate::rope::slice(&rope.pieces, at, end));
+        }
+        at = end + MARK.len();
+    }
+    kept
+}

@@ -1,0 +1,49 @@
+//! Methods of chart values: `.Values.AsMap`, `.Values.YAML`, `.Values.Table`.
+
+use purlin_syntax::write::{GoStyle, GoYamlWriter};
+
+use super::{arg, pieces, row, text};
+use crate::emit::{KeyOrder, emit};
+use crate::error::Fault;
+use crate::func::{Func, Ty};
+use crate::machine::Machine;
+use crate::value::{Data, MapType, Val};
+
+/// The methods.
+pub static METHODS: &[Func] = &[
+    pieces(row("AsMap", &[], "`.AsMap`: the values as an ordinary dictionary.", |m, args| as_map(m, arg(args, 0)))),
+    row("YAML", &[], "`.YAML`: the values as YAML.", |m, args| {
+        let mut writer = GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text);
+        emit(&m.heap, arg(args, 0), KeyOrder::Natural, &mut writer, &mut |_, _| {}).map_err(|error| Fault::new(error.message()))?;
+        Ok(Val::str(writer.finish().unwrap_or_default()))
+    }),
+    pieces(row("Table", &[Ty::Str], "`.Table PATH`: the dictionary under a dotted path.", |m, args| {
+        let mut current = arg(args, 0).clone();
+        for name in text(args, 1).split('.') {
+            let found = current.as_map().and_then(|map| m.heap.lookup(map, name.as_bytes()));
+            match found {
+                Some(value) if value.as_map().is_some() => current = value.unboxed(),
+                _ => return Err(Fault::new(format!("{} is not a table", crate::quote::quote(name.as_bytes())))),
+            }
+        }
+        Ok(current)
+    })),
+    pieces(row("PathValue", &[Ty::Str], "`.PathValue PATH`: the value under a dotted path.", |m, args| {
+        let mut current = arg(args, 0).clone();
+        for name in text(args, 1).split('.') {
+            let found = current.as_map().and_then(|map| m.heap.lookup(map, name.as_bytes()));
+            match found {
+                Some(value) => current = value.unboxed(),
+                None => return Err(Fault::new(format!("{} is not a value", crate::quote::quote(name.as_bytes())))),
+            }
+        }
+        Ok(current)
+    })),
+];
+
+fn as_map(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
+    let Data::Map(map) = value.data else { return Ok(value.clone()) };
+    // A view with the plain type; Go shares the entries, and templates cannot add to it without naming it.
+    let entries = m.heap.get_map(map).entries.clone();
+    Ok(m.heap.map(MapType::Any, entries).at(value.origin))
+}

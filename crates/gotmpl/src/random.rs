@@ -1,0 +1,76 @@
+//! Randomness that can be repeated: drawn from (seed, place in a template, number of the call there).
+
+use sha2::{Digest, Sha256};
+
+use crate::machine::Machine;
+
+/// A stream of random bytes.
+pub struct Random {
+    key: [u8; 32],
+    counter: u64,
+    block: [u8; 32],
+    used: usize,
+}
+
+impl Random {
+    /// The stream of one call.
+    pub fn new(seed: u64, place: &[u8], call: u32) -> Self {
+        let mut hash = Sha256::new();
+        hash.update(seed.to_le_bytes());
+        hash.update((place.len() as u64).to_le_bytes());
+        hash.update(place);
+        hash.update(call.to_le_bytes());
+        Self { key: hash.finalize().into(), counter: 0, block: [0; 32], used: 32 }
+    }
+
+    /// Fills a buffer.
+    pub fn fill(&mut self, out: &mut [u8]) {
+        for place in out {
+            if self.used == 32 {
+                let mut hash = Sha256::new();
+                hash.update(self.key);
+                hash.update(self.counter.to_le_bytes());
+                self.block = hash.finalize().into();
+                self.counter += 1;
+                self.used = 0;
+            }
+            *place = self.block.get(self.used).copied().unwrap_or_default();
+            self.used += 1;
+        }
+    }
+
+    /// A number.
+    pub fn next(&mut self) -> u64 {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    /// A number below a bound, all equally likely.
+    pub fn below(&mut self, bound: u64) -> u64 {
+        let bound = bound.max(1);
+        let zone = u64::MAX - u64::MAX % bound;
+        loop {
+            let number = self.next();
+            if number < zone {
+                return number % bound;
+            }
+        }
+    }
+}
+
+impl Machine<'_> {
+    /// The random stream of the function call being made.
+    pub fn random(&mut self) -> Random {
+        let draws = self.draws.entry(self.site).or_insert(0);
+        *draws += 1;
+        let call = *draws;
+        // The place is named by file and offset, so that adding a file does not change what others draw.
+        let source = self.sources.iter().rev().find(|source| source.file.base <= self.site);
+        let place = match source {
+            Some(source) => format!("{}:{}", source.file.name, self.site - source.file.base),
+            None => String::new(),
+        };
+        Random::new(self.outside.seed, place.as_bytes(), call)
+    }
+}

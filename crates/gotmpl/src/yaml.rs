@@ -1,0 +1,276 @@
+//! Reads YAML into the heap as Helm does (through JSON: every number a float, every key a text), and writes it
+//! with the pieces of its leaves.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use purlin_syntax::write::{GoStyle, GoYamlWriter};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Kind, Limits, Node, Scalar, Source, Tree};
+
+use crate::emit::{KeyOrder, emit};
+use crate::error::{Fault, Limit};
+use crate::machine::Machine;
+use crate::rope::{Piece, Rope};
+use crate::value::{Data, Heap, ListType, Str, Val};
+
+/// Reads a dictionary; the message is Go's in kind.
+pub fn read_map(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
+    let value = read(m, text)?;
+    match value.data {
+        Data::Map(_) => Ok(value),
+        Data::Nil => Ok(m.heap.any_map(BTreeMap::new())),
+        _ => Err(wrong_kind(&value, "map[string]interface {}")),
+    }
+}
+
+/// Reads a list.
+pub fn read_list(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
+    let value = read(m, text)?;
+    match value.data {
+        Data::List(_) => Ok(value),
+        Data::Nil => Ok(m.heap.nil_list(ListType::Any)),
+        _ => Err(wrong_kind(&value, "[]interface {}")),
+    }
+}
+
+fn wrong_kind(value: &Val, wanted: &str) -> String {
+    let kind = crate::json::kind_name(value);
+    format!("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type {wanted}")
+}
+
+fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
+    let Data::Str(source) = &text.data else { return Ok(Val::NIL) };
+    m.spend(source.len() / 8).map_err(|fault| fault.go_text())?;
+    let (origin, tainted) = m.join_origins(std::slice::from_ref(text));
+    let pieces = if m.outside.track { source.pieces().map(<[Piece]>::to_vec) } else { None };
+    let limits = Limits::default();
+    let tree = parse(&source.text(), &limits);
+    if let Some(problem) = first_problem(&tree) {
+        return Err(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)));
+    }
+    let Some(root) = tree.root() else { return Ok(Val::NIL) };
+    let mut reader = Reader { heap: &mut m.heap, shared: HashMap::new(), origin, tainted, pieces };
+    reader.value(root)
+}
+
+/// Parses a text that is no file.
+pub fn parse(text: &str, limits: &Limits) -> Tree {
+    let source = Arc::new(Source::new(FileId(0), "text", text));
+    purlin_syntax::yaml::parse(source, Flavor::Go, limits)
+}
+
+/// The first problem of the first document that Go's reader would also report; it takes the last of equal keys.
+pub fn first_problem(tree: &Tree) -> Option<&Diagnostic> {
+    tree.diagnostics().iter().find(|problem| problem.is_error() && problem.rule.name != "duplicate-key")
+}
+
+/// A problem with its line, as Go's reader writes it.
+pub fn go_message(tree: &Tree, problem: &Diagnostic) -> String {
+    match problem.span {
+        Some(span) => {
+            let line = tree.source().position(span.start).line;
+            format!("line {line}: {}", problem.message)
+        }
+        None => problem.message.clone(),
+    }
+}
+
+struct Reader<'h> {
+    heap: &'h mut Heap,
+    shared: HashMap<u32, Val>,
+    origin: u32,
+    tainted: bool,
+    pieces: Option<Vec<Piece>>,
+}
+
+impl Reader<'_> {
+    fn value(&mut self, node: Node<'_>) -> Result<Val, String> {
+        if node.is_alias() {
+            let target = node.target();
+            if let Some(value) = self.shared.get(&target.index()) {
+                return Ok(value.clone());
+            }
+            let value = self.value(target)?;
+            self.shared.insert(target.index(), value.clone());
+            return Ok(value);
+        }
+        let value = match node.kind() {
+            Kind::Scalar => scalar(node)?,
+            Kind::List => {
+                let items = node.items().map(|item| self.value(item)).collect::<Result<Vec<_>, _>>()?;
+                self.heap.any_list(items)
+            }
+            Kind::Map => {
+                let mut entries = BTreeMap::new();
+                let mut merged = Vec::new();
+                for entry in node.entries() {
+                    if entry.key.is_merge_key() {
+                        merged.push(entry.value);
+                        continue;
+                    }
+                    let value = self.value(entry.value)?;
+                    entries.insert(key_text(entry.key)?, value);
+                }
+                for base in merged {
+                    self.merge(&mut entries, base)?;
+                }
+                self.heap.any_map(entries)
+            }
+            Kind::Alias | Kind::Error => Val::NIL,
+        };
+        Ok(self.place(node, value))
+    }
+
+    /// Gives a value the origin of the text it was read from.
+    fn place(&self, node: Node<'_>, value: Val) -> Val {
+        let Some(pieces) = &self.pieces else { return value.at(self.origin).taint(self.tainted) };
+        let span = node.span();
+        let mut start = 0;
+        let mut origin = 0;
+        let mut tainted = false;
+        for piece in pieces {
+            if piece.end > span.start && start < span.end.max(span.start + 1) {
+                tainted |= piece.tainted;
+                if origin == 0 {
+                    origin = piece.origin;
+                }
+            }
+            start = piece.end;
+        }
+        value.at(origin).taint(tainted)
+    }
+
+    fn merge(&mut self, entries: &mut BTreeMap<Str, Val>, base: Node<'_>) -> Result<(), String> {
+        if base.is_list() {
+            for item in base.items() {
+                self.merge(entries, item)?;
+            }
+            return Ok(());
+        }
+        let Val { data: Data::Map(map), .. } = self.value(base)? else {
+            return Err("yaml: map merge requires map or sequence of maps as the value".to_owned());
+        };
+        for (key, value) in &self.heap.get_map(map).entries {
+            entries.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        Ok(())
+    }
+}
+
+/// A scalar through JSON: numbers are floats.
+fn scalar(node: Node<'_>) -> Result<Val, String> {
+    Ok(match node.scalar() {
+        Scalar::Null => Val::NIL,
+        Scalar::Bool(truth) => Val::bool(truth),
+        Scalar::Int(number) => Val::float(number as f64),
+        Scalar::BigInt => Val::float(node.text().replace('_', "").parse().unwrap_or(0.0)),
+        Scalar::Float(number) if number.is_finite() => Val::float(number),
+        Scalar::Float(number) => {
+            return Err(format!("error converting YAML to JSON: json: unsupported value: {}", crate::number::print_float(number)));
+        }
+        Scalar::Str | Scalar::Timestamp => Val::str(node.text()),
+    })
+}
+
+/// A key through JSON: always a text.
+pub fn key_text(key: Node<'_>) -> Result<Str, String> {
+    if !key.is_scalar() {
+        return Err("error converting YAML to JSON: a key is a collection".to_owned());
+    }
+    Ok(match key.scalar() {
+        Scalar::Bool(truth) => Str::from(if truth { "true" } else { "false" }),
+        Scalar::Int(number) => Str::from(number.to_string()),
+        Scalar::Float(number) => Str::from(crate::number::print_float(number)),
+        Scalar::Null if key.text().is_empty() || key.text() == "~" || key.text().eq_ignore_ascii_case("null") => Str::from("null"),
+        _ => Str::from(key.text()),
+    })
+}
+
+/// Writes a value as YAML with a piece for each leaf.
+pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
+    let mut writer = Tracked { inner: GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text), starts: Vec::new() };
+    let mut leaves: Vec<(u32, bool)> = Vec::new();
+    let emitted = emit(&m.heap, value, KeyOrder::Natural, &mut writer, &mut |leaf, done| {
+        if done {
+            let tainted = leaf.is_tainted() || crate::print::holds_taint(&Heap::default(), leaf);
+            leaves.push((leaf_origin(leaf), tainted));
+        }
+    });
+    emitted.map_err(|error| Fault::new(error.message()))?;
+    let ranges = writer.starts;
+    let text = writer.inner.finish().map_err(|_| Fault::Limit(Limit::Text))?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    let own = Piece { end: 0, origin: value.origin, site: m.site, call: m.current_call(), tainted: false };
+    let mut rope = Rope::default();
+    let mut at = 0;
+    for ((start, end), (origin, tainted)) in ranges.into_iter().zip(leaves) {
+        let (start, end) = (start.min(text.len()), end.min(text.len()));
+        rope.push(text.as_bytes().get(at..start).unwrap_or_default(), own);
+        let origin = if origin == 0 { own.origin } else { origin };
+        rope.push(text.as_bytes().get(start..end).unwrap_or_default(), Piece { origin, tainted, ..own });
+        at = end;
+    }
+    rope.push(text.as_bytes().get(at..).unwrap_or_default(), own);
+    m.limited_rope(rope)
+}
+
+fn leaf_origin(leaf: &Val) -> u32 {
+    if leaf.origin != 0 {
+        return leaf.origin;
+    }
+    let pieces = leaf.as_str().and_then(Str::pieces).unwrap_or_default();
+    pieces.iter().map(|piece| piece.origin).find(|origin| *origin != 0).unwrap_or(0)
+}
+
+/// The writer, noting the range of each scalar.
+struct Tracked {
+    inner: GoYamlWriter,
+    starts: Vec<(usize, usize)>,
+}
+
+impl Tracked {
+    fn note(&mut self, write: impl FnOnce(&mut GoYamlWriter)) {
+        let start = self.inner.len();
+        write(&mut self.inner);
+        self.starts.push((start, self.inner.len()));
+    }
+}
+
+impl purlin_syntax::write::Emit for Tracked {
+    fn null(&mut self) {
+        self.note(|w| w.null());
+    }
+    fn bool(&mut self, value: bool) {
+        self.note(|w| w.bool(value));
+    }
+    fn int(&mut self, value: i64) {
+        self.note(|w| w.int(value));
+    }
+    fn float(&mut self, value: f64) {
+        self.note(|w| w.float(value));
+    }
+    fn number(&mut self, text: &str) {
+        self.note(|w| w.number(text));
+    }
+    fn string(&mut self, text: &str) {
+        self.note(|w| w.string(text));
+    }
+    fn begin_list(&mut self, len: usize) {
+        self.inner.begin_list(len);
+    }
+    fn end_list(&mut self) {
+        self.inner.end_list();
+    }
+    fn begin_map(&mut self, len: usize) {
+        self.inner.begin_map(len);
+    }
+    fn key(&mut self, key: &str) {
+        self.inner.key(key);
+    }
+    fn end_map(&mut self) {
+        self.inner.end_map();
+    }
+    fn stopped(&self) -> bool {
+        self.inner.stopped()
+    }
+}
