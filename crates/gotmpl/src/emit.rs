@@ -1,7 +1,7 @@
 //! Drives a writer with a value of the heap, as Go's JSON encoder sees it: bytes in base64, times as texts,
 //! nil slices as null.
 
-use purlin_syntax::write::Emit;
+use purlin_syntax::write::{Emit, GoStyle};
 use purlin_syntax::write::go_yaml::sort_keys;
 
 use crate::object::Object;
@@ -15,8 +15,8 @@ const MAX_DEPTH: u32 = 1_000;
 pub enum KeyOrder {
     /// By bytes, as JSON has them.
     Bytes,
-    /// Numbers inside keys by value, as YAML has them.
-    Natural,
+    /// Numbers inside keys by value, as Go's YAML libraries have them.
+    Natural(GoStyle),
 }
 
 /// Why a value cannot be written.
@@ -92,8 +92,8 @@ impl Walk<'_, '_> {
     }
 
     fn entries<E: Emit>(&mut self, mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>, out: &mut E, depth: u32) -> Result<(), EmitError> {
-        if self.order == KeyOrder::Natural {
-            sort_keys(&mut entries, |entry| &entry.0);
+        if let KeyOrder::Natural(style) = self.order {
+            sort_keys(&mut entries, style, |entry: &(std::borrow::Cow<'_, str>, &Val)| entry.0.as_ref());
         }
         out.begin_map(entries.len());
         for (key, item) in entries {

@@ -31,12 +31,14 @@ fn same(heap: &Heap, a: &Val, b: &Val, depth: u32) -> bool {
                 && x.items.iter().zip(&y.items).all(|(x, y)| same(heap, x, y, depth + 1))
         }
         (Data::Map(x), Data::Map(y)) => {
-            if x == y {
+            if x.kind != y.kind {
+                return false;
+            }
+            if x.is_same(*y) {
                 return true;
             }
             let (x, y) = (heap.get_map(*x), heap.get_map(*y));
-            x.kind == y.kind
-                && x.entries.len() == y.entries.len()
+            x.entries.len() == y.entries.len()
                 && x.entries.iter().all(|(key, x)| y.entries.get(key).is_some_and(|y| same(heap, x, y, depth + 1)))
         }
         (Data::Object(x), Data::Object(y)) => x.type_name() == y.type_name() && x.text() == y.text(),

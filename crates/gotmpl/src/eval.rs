@@ -155,7 +155,7 @@ impl Machine<'_> {
                     return self.fail(frame, format!("{} is not a method but has arguments", name.text()));
                 }
                 let found = self.heap.lookup(*map, name.bytes());
-                return Ok(found.unwrap_or_else(|| self.heap.get_map(*map).kind.zero().at(receiver.origin)));
+                return Ok(found.unwrap_or_else(|| map.kind.zero().at(receiver.origin)));
             }
             _ => {}
         }

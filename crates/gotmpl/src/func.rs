@@ -106,7 +106,7 @@ impl Ty {
             | (Self::Int64, Data::Int64(_))
             | (Self::Float, Data::Float(_))
             | (Self::Bool, Data::Bool(_)) => true,
-            (Self::Map, Data::Map(map)) => matches!(heap.get_map(*map).kind, MapType::Any | MapType::Values),
+            (Self::Map, Data::Map(map)) => matches!(map.kind, MapType::Any | MapType::Values),
             (Self::List, Data::List(list)) => heap.get_list(*list).kind == ListType::Any,
             (Self::Time | Self::Version | Self::Certificate, Data::Object(object)) => object.type_name() == self.name(),
             _ => false,

@@ -348,7 +348,7 @@ impl<'r> Machine<'r> {
             }
             Data::Map(map) => {
                 let body = self.heap.get_map(*map);
-                let boxes = body.kind.boxes();
+                let boxes = map.kind.boxes();
                 let entries: Vec<(Str, Val)> = body.entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
                 let any = !entries.is_empty();
                 for (key, element) in entries {

@@ -8,7 +8,7 @@ use crate::value::{Data, Heap, ListType, MapType, Val};
 /// Finds a method of a value by name. Methods win over map keys, as in Go.
 pub fn find(heap: &Heap, receiver: &Val, name: &[u8]) -> Option<&'static Func> {
     let table: &'static [Func] = match &receiver.data {
-        Data::Map(map) => match heap.get_map(*map).kind {
+        Data::Map(map) => match map.kind {
             MapType::Values => funcs::values::METHODS,
             MapType::Files => funcs::files::METHODS,
             _ => return None,

@@ -18,7 +18,7 @@ pub const MAX_PARSE_DEPTH: u32 = 400;
 pub type FindFunc = fn(&str) -> Option<&'static Func>;
 
 /// Parses a file into its own tree (named like the file) and its definitions, the file's own tree last.
-pub fn parse(name: &str, text: Str, base: u32, find: FindFunc) -> Result<Vec<Tree>, ParseError> {
+pub fn parse(name: &str, text: Str, base: u32, find: FindFunc) -> Result<Vec<Tree>> {
     let file = Arc::new(File { name: name.to_owned(), text, base });
     let tokens = lex(file.text.bytes());
     let mut parser = Parser {
@@ -65,7 +65,6 @@ enum Ends {
 
 enum Item {
     Stmt(Stmt),
-    Nothing,
     Ends(Ends),
 }
 
@@ -207,7 +206,6 @@ impl Parser {
             self.back(token);
             match self.text_or_action()? {
                 Item::Stmt(stmt) => root.push(stmt),
-                Item::Nothing => {}
                 Item::Ends(ends) => return self.fail(format!("unexpected {}", ends_name(&ends))),
             }
         }
@@ -271,7 +269,6 @@ impl Parser {
             }
             match self.text_or_action()? {
                 Item::Stmt(stmt) => list.push(stmt),
-                Item::Nothing => {}
                 Item::Ends(ends) => return Ok((list, ends)),
             }
         }

@@ -245,7 +245,7 @@ impl Printer<'_> {
             return;
         }
         if self.flags.sharp_v {
-            self.push(body.kind.name());
+            self.push(map.kind.name());
             self.push("{");
         } else {
             self.push("map[");

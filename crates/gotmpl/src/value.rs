@@ -111,9 +111,25 @@ impl Borrow<[u8]> for Str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListRef(u32);
 
-/// Handle of a map on the heap.
+/// Handle of a map on the heap, seen with a Go type: the same entries may be seen with several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MapRef(u32);
+pub struct MapRef {
+    index: u32,
+    /// Its Go type.
+    pub kind: MapType,
+}
+
+impl MapRef {
+    /// The same entries seen with another type.
+    pub fn seen_as(self, kind: MapType) -> Self {
+        Self { kind, ..self }
+    }
+
+    /// Whether both have the same entries in common.
+    pub fn is_same(self, other: Self) -> bool {
+        self.index == other.index
+    }
+}
 
 /// What a value is, with the Go type where it shows.
 #[derive(Clone, Debug)]
@@ -332,8 +348,6 @@ pub struct List {
 /// A map on the heap.
 #[derive(Debug)]
 pub struct Map {
-    /// Its Go type.
-    pub kind: MapType,
     /// The entries in key order.
     pub entries: BTreeMap<Str, Val>,
 }
@@ -375,8 +389,8 @@ impl Heap {
     pub fn map(&mut self, kind: MapType, entries: BTreeMap<Str, Val>) -> Val {
         self.held += entries.len() + 1;
         let index = self.maps.len() as u32;
-        self.maps.push(Map { kind, entries });
-        Val::new(Data::Map(MapRef(index)))
+        self.maps.push(Map { entries });
+        Val::new(Data::Map(MapRef { index, kind }))
     }
     /// A new `map[string]interface {}`.
     pub fn any_map(&mut self, entries: BTreeMap<Str, Val>) -> Val {
@@ -391,12 +405,12 @@ impl Heap {
     /// The map behind a handle.
     #[allow(clippy::indexing_slicing)]
     pub fn get_map(&self, map: MapRef) -> &Map {
-        &self.maps[map.0 as usize]
+        &self.maps[map.index as usize]
     }
     /// The map behind a handle, to change it.
     #[allow(clippy::indexing_slicing)]
     pub fn get_map_mut(&mut self, map: MapRef) -> &mut Map {
-        &mut self.maps[map.0 as usize]
+        &mut self.maps[map.index as usize]
     }
     /// Puts a value under a key.
     pub fn set(&mut self, map: MapRef, key: Str, value: Val) {
@@ -405,8 +419,7 @@ impl Heap {
     }
     /// The value under a key as a template sees it.
     pub fn lookup(&self, map: MapRef, key: &[u8]) -> Option<Val> {
-        let map = self.get_map(map);
-        let value = map.entries.get(key)?.clone();
+        let value = self.get_map(map).entries.get(key)?.clone();
         Some(if map.kind.boxes() { value.boxed() } else { value })
     }
     /// The element at an index as a template sees it.
@@ -439,7 +452,7 @@ impl Heap {
             Data::Str(_) => "string",
             Data::Bytes(_) => "[]uint8",
             Data::List(list) => self.get_list(*list).kind.name(),
-            Data::Map(map) => self.get_map(*map).kind.name(),
+            Data::Map(map) => map.kind.name(),
             Data::Duration(_) => "time.Duration",
             Data::Object(object) => return Cow::Borrowed(object.type_name()),
         })

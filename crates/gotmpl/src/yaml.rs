@@ -190,7 +190,7 @@ pub fn key_text(key: Node<'_>) -> Result<Str, String> {
 pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let mut writer = Tracked { inner: GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text), starts: Vec::new() };
     let mut leaves: Vec<(u32, bool)> = Vec::new();
-    let emitted = emit(&m.heap, value, KeyOrder::Natural, &mut writer, &mut |leaf, done| {
+    let emitted = emit(&m.heap, value, KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |leaf, done| {
         if done {
             let tainted = leaf.is_tainted() || crate::print::holds_taint(&Heap::default(), leaf);
             leaves.push((leaf_origin(leaf), tainted));

@@ -21,7 +21,7 @@ pub static FUNCS: &[Func] = &[
     pieces(row("mustToYaml", &[A], "`mustToYaml A`: the value as YAML, without the last line break.", |m, args| to_yaml(m, arg(args, 0)))),
     row("toYamlPretty", &[A], "`toYamlPretty A`: the value as YAML with lists moved inside.", |m, args| {
         let mut writer = GoYamlWriter::with_limit(GoStyle::Pretty, m.limits.text);
-        let emitted = emit(&m.heap, arg(args, 0), KeyOrder::Natural, &mut writer, &mut |_, _| {});
+        let emitted = emit(&m.heap, arg(args, 0), KeyOrder::Natural(GoStyle::Pretty), &mut writer, &mut |_, _| {});
         or_empty(finish(emitted, writer.finish()).map(|text| Val::str(text.strip_suffix('\n').unwrap_or(&text))))
     }),
     row("fromYaml", &[Ty::Str], "`fromYaml TEXT`: a dictionary read from YAML; a problem is under the key `Error`.", |m, args| {
@@ -87,7 +87,7 @@ fn finish(emitted: Result<(), EmitError>, written: Result<String, WriteError>) -
 fn to_yaml(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let mut writer = GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text);
     if !m.outside.track {
-        let emitted = emit(&m.heap, value, KeyOrder::Natural, &mut writer, &mut |_, _| {});
+        let emitted = emit(&m.heap, value, KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |_, _| {});
         let mut text = finish(emitted, writer.finish())?;
         if text.ends_with('\n') {
             text.pop();

@@ -106,7 +106,7 @@ fn merge(m: &mut Machine<'_>, args: &[Val], overwrite: bool) -> Result<Val, Faul
 
 /// Merges one map into another; maps found on only one side are shared, not copied.
 pub fn merge_maps(m: &mut Machine<'_>, into: MapRef, from: MapRef, overwrite: bool, depth: u32) -> Result<(), Fault> {
-    if into == from || depth > MAX_DEPTH {
+    if into.is_same(from) || depth > MAX_DEPTH {
         return Ok(());
     }
     let entries: Vec<(Str, Val)> = m.heap.get_map(from).entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -144,7 +144,7 @@ fn dig(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
             return Err(conversion(&m.heap, key, "string"));
         };
         let map = match current.data {
-            Data::Map(map) if m.heap.get_map(map).kind == MapType::Any => map,
+            Data::Map(map) if map.kind == MapType::Any => map,
             _ => return Err(conversion(&m.heap, &current, "map[string]interface {}")),
         };
         match m.heap.lookup(map, name.bytes()) {
@@ -186,8 +186,7 @@ pub fn deep_copy(m: &mut Machine<'_>, value: &Val, depth: u32) -> Result<Val, Fa
             }
         }
         Data::Map(map) => {
-            let body = m.heap.get_map(map);
-            let (kind, entries) = (body.kind, body.entries.clone());
+            let (kind, entries) = (map.kind, m.heap.get_map(map).entries.clone());
             m.spend(entries.len())?;
             let mut copies = BTreeMap::new();
             for (key, item) in entries {

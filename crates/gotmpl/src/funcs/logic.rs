@@ -197,7 +197,7 @@ fn index_one(m: &Machine<'_>, item: &Val, key: &Val) -> Result<Val, Fault> {
         Data::Map(map) => match &key.data {
             Data::Str(name) => {
                 let found = m.heap.lookup(*map, name.bytes());
-                Ok(found.unwrap_or_else(|| m.heap.get_map(*map).kind.zero().at(item.origin)))
+                Ok(found.unwrap_or_else(|| map.kind.zero().at(item.origin)))
             }
             Data::Nil => Err(Fault::new("value is nil; should be of type string")),
             _ => Err(Fault::new(format!("value has type {}; should be string", m.heap.type_name(key)))),

@@ -6,15 +6,18 @@ use super::{arg, pieces, row, text};
 use crate::emit::{KeyOrder, emit};
 use crate::error::Fault;
 use crate::func::{Func, Ty};
-use crate::machine::Machine;
 use crate::value::{Data, MapType, Val};
 
 /// The methods.
 pub static METHODS: &[Func] = &[
-    pieces(row("AsMap", &[], "`.AsMap`: the values as an ordinary dictionary.", |m, args| as_map(m, arg(args, 0)))),
+    pieces(row("AsMap", &[], "`.AsMap`: the values as an ordinary dictionary.", |_, args| {
+        let value = arg(args, 0);
+        let Data::Map(map) = value.data else { return Ok(value.clone()) };
+        Ok(Val::new(Data::Map(map.seen_as(MapType::Any))).at(value.origin))
+    })),
     row("YAML", &[], "`.YAML`: the values as YAML.", |m, args| {
         let mut writer = GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text);
-        emit(&m.heap, arg(args, 0), KeyOrder::Natural, &mut writer, &mut |_, _| {}).map_err(|error| Fault::new(error.message()))?;
+        emit(&m.heap, arg(args, 0), KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |_, _| {}).map_err(|error| Fault::new(error.message()))?;
         Ok(Val::str(writer.finish().unwrap_or_default()))
     }),
     pieces(row("Table", &[Ty::Str], "`.Table PATH`: the dictionary under a dotted path.", |m, args| {
@@ -40,10 +43,3 @@ pub static METHODS: &[Func] = &[
         Ok(current)
     })),
 ];
-
-fn as_map(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
-    let Data::Map(map) = value.data else { return Ok(value.clone()) };
-    // A view with the plain type; Go shares the entries, and templates cannot add to it without naming it.
-    let entries = m.heap.get_map(map).entries.clone();
-    Ok(m.heap.map(MapType::Any, entries).at(value.origin))
-}
