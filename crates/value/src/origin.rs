@@ -26,6 +26,16 @@ impl Origin {
         if number < DERIVED { Origin(number) } else { Origin::NONE }
     }
 
+    /// The origin as a number, for engines that keep values of their own.
+    pub fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// The origin of a number made by [`Origin::to_bits`].
+    pub fn from_bits(bits: u32) -> Origin {
+        Origin(bits)
+    }
+
     /// Whether it is known.
     pub fn is_known(self) -> bool {
         self != Origin::NONE && self != Origin::ABSENT
