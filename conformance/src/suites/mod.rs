@@ -1,5 +1,6 @@
 //! The suites, one file each; a new one is a file and a line.
 
+mod chart_templates;
 mod garden_templates;
 mod skaffold;
 mod tosca;
@@ -9,6 +10,7 @@ use crate::Suite;
 /// All suites.
 #[rustfmt::skip]
 pub const SUITES: &[Suite] = &[
+    chart_templates::SUITE,
     garden_templates::SUITE,
     skaffold::SUITE,
     tosca::SUITE,

@@ -1,0 +1,108 @@
+//! A chart in memory: metadata, default values, templates, other files, and the charts inside it.
+
+use std::sync::Arc;
+
+use purlin_syntax::Span;
+use purlin_value::Value;
+
+/// A chart.
+#[derive(Clone, Debug)]
+pub struct Chart {
+    /// What `Chart.yaml` says.
+    pub metadata: Metadata,
+    /// The chart's own `values.yaml`; null if there is none.
+    pub values: Value,
+    /// `values.schema.json`
+    pub schema: Option<Arc<[u8]>>,
+    /// Files under `templates/`, in the order they were loaded.
+    pub templates: Vec<ChartFile>,
+    /// All other files, which `.Files` shows.
+    pub files: Vec<ChartFile>,
+    /// The charts under `charts/`, after aliases were applied.
+    pub dependencies: Vec<Chart>,
+    /// The folder or archive it was read from.
+    pub folder: String,
+}
+
+/// A file of a chart.
+#[derive(Clone, Debug)]
+pub struct ChartFile {
+    /// The path inside the chart.
+    pub name: String,
+    /// Its bytes, without a byte order mark.
+    pub bytes: Arc<[u8]>,
+}
+
+/// What `Chart.yaml` says.
+#[derive(Clone, Debug, Default)]
+pub struct Metadata {
+    /// `name`
+    pub name: String,
+    /// `version`
+    pub version: String,
+    /// `appVersion`
+    pub app_version: String,
+    /// `description`
+    pub description: String,
+    /// `type`
+    pub kind: String,
+    /// `kubeVersion`
+    pub kube_version: String,
+    /// `apiVersion`
+    pub api_version: String,
+    /// `home`
+    pub home: String,
+    /// `icon`
+    pub icon: String,
+    /// `condition`
+    pub condition: String,
+    /// `tags`
+    pub tags: String,
+    /// `deprecated`
+    pub deprecated: bool,
+    /// `keywords`
+    pub keywords: Vec<String>,
+    /// `sources`
+    pub sources: Vec<String>,
+    /// `maintainers`: name, email, url.
+    pub maintainers: Vec<[String; 3]>,
+    /// `annotations`
+    pub annotations: Vec<(String, String)>,
+    /// `dependencies`
+    pub dependencies: Vec<Dependency>,
+    /// Where `name` is written.
+    pub span: Option<Span>,
+}
+
+/// An entry of `dependencies`.
+#[derive(Clone, Debug, Default)]
+pub struct Dependency {
+    /// `name`
+    pub name: String,
+    /// `version`
+    pub version: String,
+    /// `repository`
+    pub repository: String,
+    /// `alias`
+    pub alias: String,
+    /// `condition`
+    pub condition: String,
+    /// `tags`
+    pub tags: Vec<String>,
+    /// `import-values`
+    pub import_values: Vec<Value>,
+    /// Whether conditions and tags leave it on.
+    pub enabled: bool,
+}
+
+impl Chart {
+    /// The chart's name.
+    pub fn name(&self) -> &str {
+        &self.metadata.name
+    }
+
+    /// Whether it only defines templates for others.
+    pub fn is_library(&self) -> bool {
+        self.metadata.kind.eq_ignore_ascii_case("library")
+    }
+}

@@ -1,0 +1,236 @@
+//! Builds what templates see: `.Values`, `.Release`, `.Chart`, `.Capabilities`, `.Files`, `.Subcharts`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use purlin_gotmpl::object::{Object, Struct};
+use purlin_gotmpl::{Data, Heap, ListType, MapType, Str, Val};
+use purlin_value::{Origin, Value};
+
+use crate::capabilities::Capabilities;
+use crate::chart::{Chart, Metadata};
+
+/// What `.Release` says.
+#[derive(Clone, Debug)]
+pub struct Release {
+    /// Its name.
+    pub name: String,
+    /// Its namespace.
+    pub namespace: String,
+    /// Whether it is an upgrade rather than an installation.
+    pub upgrade: bool,
+    /// The revision.
+    pub revision: i64,
+}
+
+impl Default for Release {
+    fn default() -> Self {
+        Self { name: "release-name".to_owned(), namespace: "default".to_owned(), upgrade: false, revision: 1 }
+    }
+}
+
+/// The number a value's origin has inside the engine, where 0 is none.
+pub fn origin_number(origin: Origin) -> u32 {
+    origin.to_bits().wrapping_add(1)
+}
+
+/// The origin of such a number.
+pub fn origin_of(number: u32) -> Origin {
+    Origin::from_bits(number.wrapping_sub(1))
+}
+
+/// Copies a value into the heap.
+pub fn import(heap: &mut Heap, value: &Value) -> Val {
+    use purlin_value::Data as D;
+    let made = match &value.data {
+        D::Null | D::Poison | D::Lazy(_) | D::Pending(_) => Val::NIL,
+        D::Bool(truth) => Val::bool(*truth),
+        D::Int(number) => Val::new(Data::Int64(*number)),
+        D::BigInt(text) => Val::float(text.parse().unwrap_or(0.0)),
+        D::Float(number) => Val::float(*number),
+        D::Str(text) => Val::str(text.as_str()),
+        D::Bytes(bytes) => Val::new(Data::Bytes(Str::from(bytes.as_ref()))),
+        D::List(items) => {
+            let items = items.iter().map(|item| import(heap, item)).collect();
+            heap.any_list(items)
+        }
+        D::Map(map) => {
+            let entries = map.iter().map(|(key, item)| (Str::from(key.as_str()), import(heap, item))).collect();
+            heap.any_map(entries)
+        }
+    };
+    made.at(origin_number(value.origin)).taint(value.tainted)
+}
+
+/// Builds root contexts.
+pub struct Contexts<'h> {
+    /// Where they are built.
+    pub heap: &'h mut Heap,
+    release: Val,
+    capabilities: Val,
+}
+
+impl<'h> Contexts<'h> {
+    /// Starts with the parts all charts share.
+    pub fn new(heap: &'h mut Heap, release: &Release, capabilities: &Capabilities) -> Self {
+        let release = release_value(heap, release);
+        let capabilities = capabilities_value(heap, capabilities);
+        Self { heap, release, capabilities }
+    }
+
+    /// The root context of a chart, and those of the charts inside it, each with its path.
+    pub fn build(&mut self, chart: &Chart, values: Val, is_root: bool, path: &str, out: &mut Vec<(String, Val)>) -> Val {
+        let values = match values.data {
+            Data::Map(map) => Val::new(Data::Map(map.seen_as(MapType::Values))).at(values.origin),
+            _ => self.heap.map(MapType::Values, BTreeMap::new()),
+        };
+        let files = chart.files.iter().map(|file| {
+            (Str::from(file.name.as_str()), Val::new(Data::Bytes(Str::from(file.bytes.as_ref()))))
+        });
+        let files = files.collect();
+        let files = self.heap.map(MapType::Files, files);
+        let chart_value = chart_value(self.heap, &chart.metadata, is_root);
+        let mut subcharts = BTreeMap::new();
+        let subcharts_value = self.heap.any_map(BTreeMap::new());
+        let mut entries: BTreeMap<Str, Val> = BTreeMap::new();
+        for (name, value) in [
+            ("Chart", chart_value),
+            ("Files", files),
+            ("Release", self.release.clone()),
+            ("Capabilities", self.capabilities.clone()),
+            ("Values", values.clone()),
+            ("Subcharts", subcharts_value.clone()),
+        ] {
+            entries.insert(Str::from(name), value);
+        }
+        let root = self.heap.map(MapType::Values, entries);
+        out.push((path.to_owned(), root.clone()));
+        for child in &chart.dependencies {
+            let section = values.as_map().and_then(|map| self.heap.lookup(map, child.name().as_bytes())).unwrap_or(Val::NIL);
+            let child_path = format!("{path}/charts/{}", child.name());
+            let context = self.build(child, section.unboxed(), false, &child_path, out);
+            subcharts.insert(Str::from(child.name()), context);
+        }
+        if let Some(map) = subcharts_value.as_map() {
+            for (name, context) in subcharts {
+                self.heap.set(map, name, context);
+            }
+        }
+        root
+    }
+}
+
+fn texts(heap: &mut Heap, items: &[String]) -> Val {
+    let items = items.iter().map(|item| Val::str(item.as_str())).collect();
+    heap.any_list(items)
+}
+
+fn record(heap: &mut Heap, entries: Vec<(&str, Val)>) -> Val {
+    let entries = entries.into_iter().map(|(name, value)| (Str::from(name), value)).collect();
+    heap.any_map(entries)
+}
+
+fn release_value(heap: &mut Heap, release: &Release) -> Val {
+    record(
+        heap,
+        vec![
+            ("Name", Val::str(release.name.as_str())),
+            ("Namespace", Val::str(release.namespace.as_str())),
+            ("IsUpgrade", Val::bool(release.upgrade)),
+            ("IsInstall", Val::bool(!release.upgrade)),
+            ("Revision", Val::int(release.revision)),
+            ("Service", Val::str("Helm")),
+        ],
+    )
+}
+
+fn chart_value(heap: &mut Heap, metadata: &Metadata, is_root: bool) -> Val {
+    let keywords = texts(heap, &metadata.keywords);
+    let sources = texts(heap, &metadata.sources);
+    let mut maintainers = Vec::new();
+    for [name, email, url] in &metadata.maintainers {
+        let fields = vec![("Name", Val::str(name.as_str())), ("Email", Val::str(email.as_str())), ("URL", Val::str(url.as_str()))];
+        maintainers.push(record(heap, fields));
+    }
+    let maintainers = heap.any_list(maintainers);
+    let mut dependencies = Vec::new();
+    for dependency in &metadata.dependencies {
+        let tags = texts(heap, &dependency.tags);
+        let imports = dependency.import_values.iter().map(|value| import(heap, value)).collect();
+        let imports = heap.any_list(imports);
+        let fields = vec![
+            ("Name", Val::str(dependency.name.as_str())),
+            ("Version", Val::str(dependency.version.as_str())),
+            ("Repository", Val::str(dependency.repository.as_str())),
+            ("Condition", Val::str(dependency.condition.as_str())),
+            ("Alias", Val::str(dependency.alias.as_str())),
+            ("Enabled", Val::bool(dependency.enabled)),
+            ("Tags", tags),
+            ("ImportValues", imports),
+        ];
+        dependencies.push(record(heap, fields));
+    }
+    let dependencies = heap.any_list(dependencies);
+    let annotations = metadata.annotations.iter().map(|(key, value)| (Str::from(key.as_str()), Val::str(value.as_str())));
+    let annotations = annotations.collect();
+    let annotations = heap.map(MapType::Strings, annotations);
+    let text = |text: &str| Val::str(text);
+    record(
+        heap,
+        vec![
+            ("Name", text(&metadata.name)),
+            ("Version", text(&metadata.version)),
+            ("AppVersion", text(&metadata.app_version)),
+            ("Description", text(&metadata.description)),
+            ("Type", text(&metadata.kind)),
+            ("KubeVersion", text(&metadata.kube_version)),
+            ("APIVersion", text(&metadata.api_version)),
+            ("Home", text(&metadata.home)),
+            ("Icon", text(&metadata.icon)),
+            ("Condition", text(&metadata.condition)),
+            ("Tags", text(&metadata.tags)),
+            ("Deprecated", Val::bool(metadata.deprecated)),
+            ("Keywords", keywords),
+            ("Sources", sources),
+            ("Maintainers", maintainers),
+            ("Dependencies", dependencies),
+            ("Annotations", annotations),
+            ("IsRoot", Val::bool(is_root)),
+        ],
+    )
+}
+
+fn object(known: Struct) -> Val {
+    Val::new(Data::Object(Arc::new(Object::Struct(known))))
+}
+
+fn capabilities_value(heap: &mut Heap, capabilities: &Capabilities) -> Val {
+    let kube = &capabilities.kube;
+    let kube_version = object(Struct {
+        name: "common.KubeVersion",
+        fields: vec![
+            ("Version", Val::str(kube.version.as_str())),
+            ("Major", Val::str(kube.major.as_str())),
+            ("Minor", Val::str(kube.minor.as_str())),
+        ],
+        text: Some(Str::from(kube.normalized.as_str())),
+    });
+    let helm_version = object(Struct {
+        name: "version.BuildInfo",
+        fields: vec![
+            ("Version", Val::str(capabilities.helm_version.as_str())),
+            ("GitCommit", Val::str("")),
+            ("GitTreeState", Val::str("")),
+            ("GoVersion", Val::str("")),
+            ("KubeClientVersion", Val::str("v1.36")),
+        ],
+        text: None,
+    });
+    let versions = capabilities.api_versions.iter().map(|version| Val::str(version.as_str())).collect();
+    let versions = heap.list(ListType::VersionSet, versions);
+    object(Struct {
+        name: "*common.Capabilities",
+        fields: vec![("KubeVersion", kube_version), ("APIVersions", versions), ("HelmVersion", helm_version)],
+        text: None,
+    })
+}

@@ -1,0 +1,160 @@
+//! Renders the templates of a chart and of all charts inside it: one namespace, one heap, Helm's order.
+
+use std::sync::Arc;
+
+use purlin_gotmpl::machine::{Call, SourceFile};
+use purlin_gotmpl::value::{MapType, Str};
+use purlin_gotmpl::{ExecError, Limits, Machine, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
+use purlin_value::Value;
+
+use crate::capabilities::Capabilities;
+use crate::chart::Chart;
+use crate::context::{Contexts, Release, import};
+
+/// Why a chart could not be rendered.
+#[derive(Debug)]
+pub enum RenderError {
+    /// A template cannot be parsed.
+    Parse(ParseError),
+    /// A template failed.
+    Exec(Box<ExecError>),
+    /// There is no thread to render on.
+    Thread,
+}
+
+impl RenderError {
+    /// The text Helm prints.
+    pub fn helm_text(&self) -> String {
+        match self {
+            Self::Parse(error) => {
+                let text = error.go_text();
+                let message = text.rsplit(": ").next().unwrap_or_default();
+                format!("parse error at ({}:{}): {message}", error.file, error.line)
+            }
+            Self::Exec(error) => error.helm_text(),
+            Self::Thread => "no thread to render on".to_owned(),
+        }
+    }
+}
+
+/// Templates of a chart, parsed; made once, rendered many times.
+#[derive(Debug)]
+pub struct Compiled {
+    set: Arc<Set>,
+    /// Files to execute, in order: full name, and the path of the chart they belong to.
+    files: Vec<(Str, String)>,
+}
+
+/// Everything a render needs besides the templates.
+#[derive(Clone, Copy)]
+pub struct Inputs<'a> {
+    /// The root chart.
+    pub chart: &'a Chart,
+    /// Its values, coalesced.
+    pub values: &'a Value,
+    /// `.Release`
+    pub release: &'a Release,
+    /// `.Capabilities`
+    pub capabilities: &'a Capabilities,
+    /// Clock, seed, recording.
+    pub outside: &'a Outside,
+    /// Limits.
+    pub limits: &'a Limits,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Rendered {
+    /// Every executed file with its text, in the order of their names.
+    pub files: Vec<(String, Rope)>,
+    /// The files that places in ropes refer to.
+    pub sources: Vec<SourceFile>,
+    /// The calls that pieces refer to.
+    pub calls: Vec<Call>,
+}
+
+/// A template file found in a chart or in one inside it.
+struct Found<'c> {
+    name: String,
+    chart: String,
+    bytes: &'c [u8],
+}
+
+fn collect<'c>(chart: &'c Chart, path: &str, out: &mut Vec<Found<'c>>) {
+    let library = chart.is_library();
+    for file in &chart.templates {
+        let base = file.name.rsplit('/').next().unwrap_or_default();
+        if library && !base.starts_with('_') {
+            continue;
+        }
+        out.push(Found { name: format!("{path}/{}", file.name), chart: path.to_owned(), bytes: &file.bytes });
+    }
+    for child in &chart.dependencies {
+        collect(child, &format!("{path}/charts/{}", child.name()), out);
+    }
+}
+
+/// Parses all templates of a chart, the deepest and last ones first, so that shallow and early ones win.
+pub fn compile(chart: &Chart) -> Result<Compiled, RenderError> {
+    let mut found = Vec::new();
+    collect(chart, chart.name(), &mut found);
+    let depth = |name: &str| name.bytes().filter(|b| *b == b'/').count();
+    found.sort_by(|a, b| depth(&b.name).cmp(&depth(&a.name)).then_with(|| b.name.cmp(&a.name)));
+    let mut set = Set::new();
+    let mut files = Vec::new();
+    for file in &found {
+        set.add(&file.name, file.bytes).map_err(RenderError::Parse)?;
+        let base = file.name.rsplit('/').next().unwrap_or_default();
+        if !base.starts_with('_') {
+            files.push((Str::from(file.name.as_str()), file.chart.clone()));
+        }
+    }
+    Ok(Compiled { set: Arc::new(set), files })
+}
+
+/// Renders all files on a thread with room for deep recursion.
+pub fn render(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, RenderError> {
+    on_deep_stack(|| render_here(compiled, inputs))
+}
+
+/// Runs something on a thread with as much stack as a render may need.
+pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderError> + Send) -> Result<T, RenderError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
+        match thread.map(std::thread::ScopedJoinHandle::join) {
+            Ok(Ok(result)) => result,
+            _ => Err(RenderError::Thread),
+        }
+    })
+}
+
+fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, RenderError> {
+    let mut machine = Machine::new(compiled.set.namespace(), inputs.outside, inputs.limits);
+    let values = import(&mut machine.heap, inputs.values);
+    let mut contexts = Vec::new();
+    let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
+    builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
+    let mut rendered = Rendered::default();
+    for (name, chart) in &compiled.files {
+        let Some((_, context)) = contexts.iter().find(|(path, _)| path == chart) else { continue };
+        set_template(&mut machine, context, name, chart);
+        let rope = machine.execute(name, context.clone()).map_err(RenderError::Exec)?;
+        let rope = purlin_gotmpl::funcs::templates::without_no_value(rope);
+        rendered.files.push((name.text().into_owned(), rope));
+    }
+    rendered.files.sort_by(|a, b| a.0.cmp(&b.0));
+    rendered.sources = std::mem::take(&mut machine.sources);
+    rendered.calls = std::mem::take(&mut machine.calls);
+    Ok(rendered)
+}
+
+/// Puts `.Template` of the file into its chart's context.
+pub fn set_template(machine: &mut Machine<'_>, context: &Val, name: &Str, chart: &str) {
+    let Some(map) = context.as_map() else { return };
+    let entries = [
+        (Str::from("Name"), Val::str(name.clone())),
+        (Str::from("BasePath"), Val::str(format!("{chart}/templates"))),
+    ];
+    let template = machine.heap.map(MapType::Values, entries.into());
+    machine.heap.set(map, Str::from("Template"), template);
+}
