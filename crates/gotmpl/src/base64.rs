@@ -50,9 +50,16 @@ pub fn decode32(text: &[u8]) -> Result<Vec<u8>, String> {
     decode_with(text, 8, 5, |byte| ALPHABET32.iter().position(|b| *b == byte), "base32")
 }
 
-fn decode_with(text: &[u8], group: usize, bits: u32, find: impl Fn(u8) -> Option<usize>, name: &str) -> Result<Vec<u8>, String> {
+fn decode_with(
+    text: &[u8],
+    group: usize,
+    bits: u32,
+    find: impl Fn(u8) -> Option<usize>,
+    name: &str,
+) -> Result<Vec<u8>, String> {
     let illegal = |at: usize| format!("illegal {name} data at input byte {at}");
-    let plain: Vec<(usize, u8)> = text.iter().copied().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).collect();
+    let plain: Vec<(usize, u8)> =
+        text.iter().copied().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).collect();
     let mut out = Vec::with_capacity(text.len() * bits as usize / 8);
     let mut chunks = plain.chunks(group).peekable();
     while let Some(chunk) = chunks.next() {

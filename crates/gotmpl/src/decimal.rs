@@ -53,8 +53,7 @@ impl Decimal {
         if self.negative == other.negative {
             return Self { negative: self.negative, digits: add_digits(&a, &b), exponent }.trimmed();
         }
-        let (larger, smaller, negative) =
-            if less(&a, &b) { (&b, &a, other.negative) } else { (&a, &b, self.negative) };
+        let (larger, smaller, negative) = if less(&a, &b) { (&b, &a, other.negative) } else { (&a, &b, self.negative) };
         Self { negative, digits: sub_digits(larger, smaller), exponent }.trimmed()
     }
 
@@ -165,7 +164,8 @@ fn divide_digits(dividend: &[u8], divisor: &[u8]) -> Vec<u8> {
         let mut count = 0;
         while !less(&remainder, divisor) {
             let width = remainder.len();
-            let padded: Vec<u8> = std::iter::repeat_n(0, width.saturating_sub(divisor.len())).chain(divisor.iter().copied()).collect();
+            let padded: Vec<u8> =
+                std::iter::repeat_n(0, width.saturating_sub(divisor.len())).chain(divisor.iter().copied()).collect();
             remainder = sub_digits(&remainder, padded.get(padded.len().saturating_sub(width)..).unwrap_or_default());
             count += 1;
         }

@@ -1,8 +1,8 @@
 //! Drives a writer with a value of the heap, as Go's JSON encoder sees it: bytes in base64, times as texts,
 //! nil slices as null.
 
-use purlin_syntax::write::{Emit, GoStyle};
 use purlin_syntax::write::go_yaml::sort_keys;
+use purlin_syntax::write::{Emit, GoStyle};
 
 use crate::object::Object;
 use crate::value::{Data, Heap, Val};
@@ -42,7 +42,13 @@ impl EmitError {
 pub type Watch<'w> = dyn FnMut(&Val, bool) + 'w;
 
 /// Writes a value.
-pub fn emit<E: Emit>(heap: &Heap, value: &Val, order: KeyOrder, out: &mut E, watch: &mut Watch<'_>) -> Result<(), EmitError> {
+pub fn emit<E: Emit>(
+    heap: &Heap,
+    value: &Val,
+    order: KeyOrder,
+    out: &mut E,
+    watch: &mut Watch<'_>,
+) -> Result<(), EmitError> {
     Walk { heap, order, watch }.value(value, out, 0)
 }
 
@@ -91,7 +97,12 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn entries<E: Emit>(&mut self, mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>, out: &mut E, depth: u32) -> Result<(), EmitError> {
+    fn entries<E: Emit>(
+        &mut self,
+        mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>,
+        out: &mut E,
+        depth: u32,
+    ) -> Result<(), EmitError> {
         if let KeyOrder::Natural(style) = self.order {
             sort_keys(&mut entries, style, |entry: &(std::borrow::Cow<'_, str>, &Val)| entry.0.as_ref());
         }
@@ -109,7 +120,8 @@ impl Walk<'_, '_> {
             Object::Time(time) => time.format("2006-01-02T15:04:05.999999999Z07:00"),
             Object::Version(version) => version.original.clone(),
             Object::Struct(known) => {
-                let entries = known.fields.iter().map(|(name, value)| (std::borrow::Cow::Borrowed(*name), value)).collect();
+                let entries =
+                    known.fields.iter().map(|(name, value)| (std::borrow::Cow::Borrowed(*name), value)).collect();
                 return self.entries(entries, out, depth);
             }
         };

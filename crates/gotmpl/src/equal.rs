@@ -16,7 +16,9 @@ fn same(heap: &Heap, a: &Val, b: &Val, depth: u32) -> bool {
     match (&a.data, &b.data) {
         (Data::Nil, Data::Nil) => true,
         (Data::Bool(x), Data::Bool(y)) => x == y,
-        (Data::Int(x), Data::Int(y)) | (Data::Int64(x), Data::Int64(y)) | (Data::Duration(x), Data::Duration(y)) => x == y,
+        (Data::Int(x), Data::Int(y)) | (Data::Int64(x), Data::Int64(y)) | (Data::Duration(x), Data::Duration(y)) => {
+            x == y
+        }
         (Data::Int32(x), Data::Int32(y)) => x == y,
         (Data::Uint64(x), Data::Uint64(y)) => x == y,
         (Data::Uint8(x), Data::Uint8(y)) => x == y,

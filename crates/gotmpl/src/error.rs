@@ -209,11 +209,7 @@ impl ExecError {
                 continue;
             }
             let template = quote(level.template.as_bytes());
-            out.push_str(&format!(
-                "{}\n  executing {template} at <{}>:\n    {message}",
-                level.location(),
-                level.node
-            ));
+            out.push_str(&format!("{}\n  executing {template} at <{}>:\n    {message}", level.location(), level.node));
         }
         out
     }

@@ -89,10 +89,13 @@ impl Machine<'_> {
         let is_hex = number.source.len() > 2
             && matches!(number.source.get(..2), Some("0x" | "0X"))
             && !number.source.contains(['p', 'P']);
-        if !is_hex && !number.is_char && number.source.contains(['.', 'e', 'E', 'p', 'P'])
-            && let Some(float) = number.float {
-                return Ok(Val::float(float));
-            }
+        if !is_hex
+            && !number.is_char
+            && number.source.contains(['.', 'e', 'E', 'p', 'P'])
+            && let Some(float) = number.float
+        {
+            return Ok(Val::float(float));
+        }
         match number.int {
             Some(int) => Ok(Val::int(int)),
             None => self.fail(frame, format!("{} overflows int", number.source)),

@@ -160,7 +160,10 @@ fn matches(tokens: &[Token], path: &[char]) -> bool {
                 }
                 _ => {
                     let Some(ch) = path.get(at) else { continue };
-                    if here && one(token, *ch) && let Some(place) = next.get_mut(at + 1) {
+                    if here
+                        && one(token, *ch)
+                        && let Some(place) = next.get_mut(at + 1)
+                    {
                         *place = true;
                     }
                 }

@@ -147,7 +147,8 @@ impl<'r> Machine<'r> {
     /// Executes a template by name into a fresh rope.
     pub fn execute(&mut self, name: &Str, data: Val) -> Exec<Rope> {
         let Some(tree) = self.namespace.get(name) else {
-            let message = format!("no template {} associated with template \"gotpl\"", crate::quote::quote(name.bytes()));
+            let message =
+                format!("no template {} associated with template \"gotpl\"", crate::quote::quote(name.bytes()));
             return Err(Box::new(ExecError {
                 file: String::new(),
                 line: 0,

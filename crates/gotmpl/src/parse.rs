@@ -3,7 +3,9 @@
 
 use std::sync::Arc;
 
-use crate::ast::{Branch, Chain, Command, Expr, Fields, File, Invoke, Number, Pipe, Quoted, Stmt, Text, Tree, Variable};
+use crate::ast::{
+    Branch, Chain, Command, Expr, Fields, File, Invoke, Number, Pipe, Quoted, Stmt, Text, Tree, Variable,
+};
 use crate::error::ParseError;
 use crate::func::Func;
 use crate::lex::{Kind, Token, lex};
@@ -94,8 +96,7 @@ impl Parser {
         let last = self.tokens.len().saturating_sub(1);
         let token = self.tokens.get(self.next.min(last)).cloned();
         self.next += 1;
-        let token =
-            token.unwrap_or(Token { kind: Kind::Eof, start: 0, end: 0, line: self.line, error: String::new() });
+        let token = token.unwrap_or(Token { kind: Kind::Eof, start: 0, end: 0, line: self.line, error: String::new() });
         self.line = token.line;
         token
     }

@@ -1,7 +1,7 @@
 //! Go's `fmt`: how every value prints, and `printf` with its verbs, flags and in-band errors.
 
 use crate::number::{exponent_form, plain_form, print_float, shortest};
-use crate::quote::{quote_with, is_print};
+use crate::quote::{is_print, quote_with};
 use crate::value::{Data, Heap, Str, Val};
 
 /// Deepest nesting printed; a map that contains itself ends here.
@@ -413,7 +413,8 @@ impl Printer<'_> {
                 Some(plain) if !self.flags.plus => plain.to_owned(),
                 _ => text,
             };
-            let text = if number.is_infinite() && number > 0.0 { format!("+{}", text.trim_start_matches('+')) } else { text };
+            let text =
+                if number.is_infinite() && number > 0.0 { format!("+{}", text.trim_start_matches('+')) } else { text };
             self.pad(text.as_bytes());
             self.flags.zero = zero;
             return;
@@ -652,7 +653,8 @@ impl Format<'_, '_> {
             self.at += 1;
             return;
         };
-        let number = std::str::from_utf8(rest.get(..close).unwrap_or_default()).ok().and_then(|t| t.parse::<usize>().ok());
+        let number =
+            std::str::from_utf8(rest.get(..close).unwrap_or_default()).ok().and_then(|t| t.parse::<usize>().ok());
         self.at += close + 2;
         match number {
             Some(number) if number >= 1 && number <= self.args.len() => self.next = number - 1,

@@ -22,7 +22,9 @@ impl Version {
         let body = text.strip_prefix('v').unwrap_or(text);
         let (core, meta) = body.split_once('+').map_or((body, ""), |(core, meta)| (core, meta));
         let (core, pre) = core.split_once('-').map_or((core, ""), |(core, pre)| (core, pre));
-        if body.contains('+') && !is_suffix(meta) || core.len() < body.len() && body.as_bytes().get(core.len()) == Some(&b'-') && !is_suffix(pre) {
+        if body.contains('+') && !is_suffix(meta)
+            || core.len() < body.len() && body.as_bytes().get(core.len()) == Some(&b'-') && !is_suffix(pre)
+        {
             return None;
         }
         let mut numbers = [0; 3];
@@ -59,7 +61,8 @@ impl Version {
 }
 
 fn is_suffix(text: &str) -> bool {
-    !text.is_empty() && text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'))
+    !text.is_empty()
+        && text.split('.').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-'))
 }
 
 impl fmt::Display for Version {

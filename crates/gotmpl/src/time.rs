@@ -16,8 +16,20 @@ pub struct Time {
 /// Nanoseconds of a second.
 pub const SECOND: i128 = 1_000_000_000;
 
-const MONTHS: [&str; 12] =
-    ["January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"];
+const MONTHS: [&str; 12] = [
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+];
 const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 /// A date and time of day.
@@ -157,7 +169,11 @@ impl Time {
     }
 
     fn zone_name(&self) -> String {
-        if self.zone.is_empty() { self.offset_text("-0700").trim_end_matches("00").to_owned() } else { self.zone.clone() }
+        if self.zone.is_empty() {
+            self.offset_text("-0700").trim_end_matches("00").to_owned()
+        } else {
+            self.zone.clone()
+        }
     }
 
     fn offset_text(&self, form: &str) -> String {
@@ -206,8 +222,40 @@ enum Part<'l> {
 
 /// Layout elements, longer ones before their prefixes.
 const ELEMENTS: &[&str] = &[
-    "January", "Jan", "Monday", "Mon", "MST", "01", "002", "02", "03", "04", "05", "06", "2006", "__2", "_2006", "_2", "2", "15",
-    "1", "3", "4", "5", "PM", "pm", "-07:00:00", "-070000", "-07:00", "-0700", "-07", "Z07:00:00", "Z070000", "Z07:00", "Z0700", "Z07",
+    "January",
+    "Jan",
+    "Monday",
+    "Mon",
+    "MST",
+    "01",
+    "002",
+    "02",
+    "03",
+    "04",
+    "05",
+    "06",
+    "2006",
+    "__2",
+    "_2006",
+    "_2",
+    "2",
+    "15",
+    "1",
+    "3",
+    "4",
+    "5",
+    "PM",
+    "pm",
+    "-07:00:00",
+    "-070000",
+    "-07:00",
+    "-0700",
+    "-07",
+    "Z07:00:00",
+    "Z070000",
+    "Z07:00",
+    "Z0700",
+    "Z07",
 ];
 
 fn parts(layout: &str) -> Vec<Part<'_>> {
@@ -286,7 +334,13 @@ struct Fields {
 impl Reading<'_> {
     fn cannot(&self, element: &str) -> String {
         let quote = |text: &str| crate::quote::quote(text.as_bytes());
-        format!("parsing time {} as {}: cannot parse {} as {}", quote(self.text), quote(self.layout), quote(self.rest), quote(element))
+        format!(
+            "parsing time {} as {}: cannot parse {} as {}",
+            quote(self.text),
+            quote(self.layout),
+            quote(self.rest),
+            quote(element)
+        )
     }
 
     fn out_of_range(&self, what: &str) -> String {
@@ -340,7 +394,8 @@ impl Reading<'_> {
             Some(false) if hour == 12 => hour = 0,
             _ => {}
         }
-        let seconds = i128::from(days_of(year, month, day)) * 86_400 + i128::from(hour * 3_600 + fields.minute * 60 + fields.second);
+        let seconds = i128::from(days_of(year, month, day)) * 86_400
+            + i128::from(hour * 3_600 + fields.minute * 60 + fields.second);
         let offset = fields.offset.unwrap_or(0);
         let nanos = (seconds - i128::from(offset)) * SECOND + i128::from(fields.nano);
         let zone = match (&fields.zone, offset) {

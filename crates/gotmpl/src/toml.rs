@@ -261,7 +261,9 @@ impl Reader {
                     self.blanks();
                     let item = self.value(0)?;
                     let line = self.line;
-                    let Some(table) = descend(&mut root, &current, line)? else { return self.fail("key is not a table") };
+                    let Some(table) = descend(&mut root, &current, line)? else {
+                        return self.fail("key is not a table");
+                    };
                     insert(table, &path, item, line)?;
                     self.blanks();
                     if !matches!(self.peek(), None | Some('\n' | '\r' | '#')) {

@@ -43,7 +43,8 @@ impl Weave {
     /// Appends bytes made from the source as a whole.
     pub fn made(&mut self, bytes: &[u8]) {
         if self.track {
-            let first = self.source.pieces().and_then(|pieces| pieces.iter().find(|p| p.origin != 0).or(pieces.first()));
+            let first =
+                self.source.pieces().and_then(|pieces| pieces.iter().find(|p| p.origin != 0).or(pieces.first()));
             let tainted = self.source.pieces().is_some_and(|pieces| pieces.iter().any(|p| p.tainted));
             let base = first.copied().unwrap_or(self.piece);
             self.rope.push(bytes, Piece { tainted: tainted || self.piece.tainted, ..base });

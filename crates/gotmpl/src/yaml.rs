@@ -35,7 +35,9 @@ pub fn read_list(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
 
 fn wrong_kind(value: &Val, wanted: &str) -> String {
     let kind = crate::json::kind_name(value);
-    format!("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type {wanted}")
+    format!(
+        "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type {wanted}"
+    )
 }
 
 fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
@@ -166,7 +168,10 @@ fn scalar(node: Node<'_>) -> Result<Val, String> {
         Scalar::BigInt => Val::float(node.text().replace('_', "").parse().unwrap_or(0.0)),
         Scalar::Float(number) if number.is_finite() => Val::float(number),
         Scalar::Float(number) => {
-            return Err(format!("error converting YAML to JSON: json: unsupported value: {}", crate::number::print_float(number)));
+            return Err(format!(
+                "error converting YAML to JSON: json: unsupported value: {}",
+                crate::number::print_float(number)
+            ));
         }
         Scalar::Str | Scalar::Timestamp => Val::str(node.text()),
     })
@@ -181,14 +186,17 @@ pub fn key_text(key: Node<'_>) -> Result<Str, String> {
         Scalar::Bool(truth) => Str::from(if truth { "true" } else { "false" }),
         Scalar::Int(number) => Str::from(number.to_string()),
         Scalar::Float(number) => Str::from(crate::number::print_float(number)),
-        Scalar::Null if key.text().is_empty() || key.text() == "~" || key.text().eq_ignore_ascii_case("null") => Str::from("null"),
+        Scalar::Null if key.text().is_empty() || key.text() == "~" || key.text().eq_ignore_ascii_case("null") => {
+            Str::from("null")
+        }
         _ => Str::from(key.text()),
     })
 }
 
 /// Writes a value as YAML with a piece for each leaf.
 pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
-    let mut writer = Tracked { inner: GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text), starts: Vec::new() };
+    let mut writer =
+        Tracked { inner: GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text), starts: Vec::new() };
     let mut leaves: Vec<(u32, bool)> = Vec::new();
     let emitted = emit(&m.heap, value, KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |leaf, done| {
         if done {

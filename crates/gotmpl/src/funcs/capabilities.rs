@@ -6,12 +6,17 @@ use crate::object::Object;
 use crate::value::{Data, Val};
 
 /// Methods of the list of API versions.
-pub static VERSION_SET: &[Func] = &[row("Has", &[Ty::Str], "`.Has VERSION`: whether the cluster knows `group/version` or `group/version/Kind`.", |m, args| {
-    let found = arg(args, 0).as_list().is_some_and(|list| {
-        m.heap.items(list).iter().any(|item| item.as_str().is_some_and(|text| text.bytes() == bytes(args, 1)))
-    });
-    Ok(Val::bool(found))
-})];
+pub static VERSION_SET: &[Func] = &[row(
+    "Has",
+    &[Ty::Str],
+    "`.Has VERSION`: whether the cluster knows `group/version` or `group/version/Kind`.",
+    |m, args| {
+        let found = arg(args, 0).as_list().is_some_and(|list| {
+            m.heap.items(list).iter().any(|item| item.as_str().is_some_and(|text| text.bytes() == bytes(args, 1)))
+        });
+        Ok(Val::bool(found))
+    },
+)];
 
 /// Methods of the cluster's version.
 pub static KUBE_VERSION: &[Func] = &[

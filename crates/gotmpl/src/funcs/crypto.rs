@@ -27,10 +27,15 @@ pub static FUNCS: &[Func] = &[
             Err(message) => message,
         }))
     }),
-    row("derivePassword", &[Ty::Int, S, S, S, S], "`derivePassword COUNTER TYPE PASSWORD USER SITE`: a password derived from others.", |m, args| {
-        m.spend(100_000)?;
-        Ok(Val::str(derive_password(args)))
-    }),
+    row(
+        "derivePassword",
+        &[Ty::Int, S, S, S, S],
+        "`derivePassword COUNTER TYPE PASSWORD USER SITE`: a password derived from others.",
+        |m, args| {
+            m.spend(100_000)?;
+            Ok(Val::str(derive_password(args)))
+        },
+    ),
     row("encryptAES", &[S, S], "`encryptAES PASSWORD TEXT`: the text encrypted, in base 64.", encrypt),
     row("decryptAES", &[S, S], "`decryptAES PASSWORD TEXT`: the text decrypted again.", |_, args| decrypt(args)),
     row("randBytes", &[Ty::Int], "`randBytes N`: N random bytes, in base 64.", |m, args| {
@@ -61,7 +66,8 @@ fn bcrypt_hash(m: &mut Machine<'_>, password: &[u8]) -> Result<String, String> {
     m.spend(200_000).map_err(|fault| fault.go_text())?;
     let mut salt = [0u8; 16];
     m.random().fill(&mut salt);
-    let hash = bcrypt::hash_with_salt(password, 10, salt).map_err(|error| format!("failed to encrypt string with bcrypt: {error}"))?;
+    let hash = bcrypt::hash_with_salt(password, 10, salt)
+        .map_err(|error| format!("failed to encrypt string with bcrypt: {error}"))?;
     Ok(hash.format_for_version(bcrypt::Version::TwoA))
 }
 
@@ -72,9 +78,27 @@ const TEMPLATES: &[(&str, &[&str])] = &[
     (
         "long",
         &[
-            "CvcvnoCvcvCvcv", "CvcvCvcvnoCvcv", "CvcvCvcvCvcvno", "CvccnoCvcvCvcv", "CvccCvcvnoCvcv", "CvccCvcvCvcvno", "CvcvnoCvccCvcv",
-            "CvcvCvccnoCvcv", "CvcvCvccCvcvno", "CvcvnoCvcvCvcc", "CvcvCvcvnoCvcc", "CvcvCvcvCvccno", "CvccnoCvccCvcv", "CvccCvccnoCvcv",
-            "CvccCvccCvcvno", "CvcvnoCvccCvcc", "CvcvCvccnoCvcc", "CvcvCvccCvccno", "CvccnoCvcvCvcc", "CvccCvcvnoCvcc", "CvccCvcvCvccno",
+            "CvcvnoCvcvCvcv",
+            "CvcvCvcvnoCvcv",
+            "CvcvCvcvCvcvno",
+            "CvccnoCvcvCvcv",
+            "CvccCvcvnoCvcv",
+            "CvccCvcvCvcvno",
+            "CvcvnoCvccCvcv",
+            "CvcvCvccnoCvcv",
+            "CvcvCvccCvcvno",
+            "CvcvnoCvcvCvcc",
+            "CvcvCvcvnoCvcc",
+            "CvcvCvcvCvccno",
+            "CvccnoCvccCvcv",
+            "CvccCvccnoCvcv",
+            "CvccCvccCvcvno",
+            "CvcvnoCvccCvcc",
+            "CvcvCvccnoCvcc",
+            "CvcvCvccCvccno",
+            "CvccnoCvcvCvcc",
+            "CvccCvcvnoCvcc",
+            "CvccCvcvCvccno",
         ],
     ),
     ("medium", &["CvcnoCvc", "CvcCvcno"]),

@@ -3,7 +3,7 @@
 use purlin_syntax::write::{GoStyle, GoYamlWriter, JsonFlavor, JsonLayout, JsonWriter, WriteError};
 
 use super::{arg, bytes, pieces, row};
-use crate::emit::{emit, EmitError, KeyOrder};
+use crate::emit::{EmitError, KeyOrder, emit};
 use crate::error::{Fault, Limit};
 use crate::func::{Func, Ty};
 use crate::json;
@@ -18,32 +18,62 @@ pub static FUNCS: &[Func] = &[
     pieces(row("toYaml", &[A], "`toYaml A`: the value as YAML, without the last line break.", |m, args| {
         or_empty(to_yaml(m, arg(args, 0)))
     })),
-    pieces(row("mustToYaml", &[A], "`mustToYaml A`: the value as YAML, without the last line break.", |m, args| to_yaml(m, arg(args, 0)))),
+    pieces(row("mustToYaml", &[A], "`mustToYaml A`: the value as YAML, without the last line break.", |m, args| {
+        to_yaml(m, arg(args, 0))
+    })),
     row("toYamlPretty", &[A], "`toYamlPretty A`: the value as YAML with lists moved inside.", |m, args| {
         let mut writer = GoYamlWriter::with_limit(GoStyle::Pretty, m.limits.text);
         let emitted = emit(&m.heap, arg(args, 0), KeyOrder::Natural(GoStyle::Pretty), &mut writer, &mut |_, _| {});
         or_empty(finish(emitted, writer.finish()).map(|text| Val::str(text.strip_suffix('\n').unwrap_or(&text))))
     }),
-    row("fromYaml", &[Ty::Str], "`fromYaml TEXT`: a dictionary read from YAML; a problem is under the key `Error`.", |m, args| {
-        match yaml::read_map(m, arg(args, 0)) {
+    row(
+        "fromYaml",
+        &[Ty::Str],
+        "`fromYaml TEXT`: a dictionary read from YAML; a problem is under the key `Error`.",
+        |m, args| match yaml::read_map(m, arg(args, 0)) {
             Ok(value) => Ok(value),
             Err(message) => Ok(error_map(m, message)),
-        }
-    }),
-    row("fromYamlArray", &[Ty::Str], "`fromYamlArray TEXT`: a list read from YAML; a problem is its only element.", |m, args| {
-        match yaml::read_list(m, arg(args, 0)) {
+        },
+    ),
+    row(
+        "fromYamlArray",
+        &[Ty::Str],
+        "`fromYamlArray TEXT`: a list read from YAML; a problem is its only element.",
+        |m, args| match yaml::read_list(m, arg(args, 0)) {
             Ok(value) => Ok(value),
             Err(message) => Ok(m.heap.any_list(vec![Val::str(message)])),
-        }
+        },
+    ),
+    row("toJson", &[A], "`toJson A`: the value as JSON.", |m, args| {
+        or_empty(to_json(m, args, JsonLayout::Compact, JsonFlavor::Go))
     }),
-    row("toJson", &[A], "`toJson A`: the value as JSON.", |m, args| or_empty(to_json(m, args, JsonLayout::Compact, JsonFlavor::Go))),
-    row("mustToJson", &[A], "`mustToJson A`: the value as JSON.", |m, args| to_json(m, args, JsonLayout::Compact, JsonFlavor::Go)),
-    row("toPrettyJson", &[A], "`toPrettyJson A`: the value as JSON over several lines.", |m, args| or_empty(to_json(m, args, JsonLayout::Pretty, JsonFlavor::Go))),
-    row("mustToPrettyJson", &[A], "`mustToPrettyJson A`: the value as JSON over several lines.", |m, args| to_json(m, args, JsonLayout::Pretty, JsonFlavor::Go)),
-    row("toRawJson", &[A], "`toRawJson A`: the value as JSON with `<`, `>` and `&` as they are.", |m, args| or_empty(to_json(m, args, JsonLayout::Compact, JsonFlavor::GoRaw))),
-    row("mustToRawJson", &[A], "`mustToRawJson A`: the value as JSON with `<`, `>` and `&` as they are.", |m, args| to_json(m, args, JsonLayout::Compact, JsonFlavor::GoRaw)),
-    row("fromJson", &[Ty::Str], "`fromJson TEXT`: a dictionary read from JSON; a problem is under the key `Error`.", from_json),
-    row("fromJsonArray", &[Ty::Str], "`fromJsonArray TEXT`: a list read from JSON; a problem is its only element.", from_json_array),
+    row("mustToJson", &[A], "`mustToJson A`: the value as JSON.", |m, args| {
+        to_json(m, args, JsonLayout::Compact, JsonFlavor::Go)
+    }),
+    row("toPrettyJson", &[A], "`toPrettyJson A`: the value as JSON over several lines.", |m, args| {
+        or_empty(to_json(m, args, JsonLayout::Pretty, JsonFlavor::Go))
+    }),
+    row("mustToPrettyJson", &[A], "`mustToPrettyJson A`: the value as JSON over several lines.", |m, args| {
+        to_json(m, args, JsonLayout::Pretty, JsonFlavor::Go)
+    }),
+    row("toRawJson", &[A], "`toRawJson A`: the value as JSON with `<`, `>` and `&` as they are.", |m, args| {
+        or_empty(to_json(m, args, JsonLayout::Compact, JsonFlavor::GoRaw))
+    }),
+    row("mustToRawJson", &[A], "`mustToRawJson A`: the value as JSON with `<`, `>` and `&` as they are.", |m, args| {
+        to_json(m, args, JsonLayout::Compact, JsonFlavor::GoRaw)
+    }),
+    row(
+        "fromJson",
+        &[Ty::Str],
+        "`fromJson TEXT`: a dictionary read from JSON; a problem is under the key `Error`.",
+        from_json,
+    ),
+    row(
+        "fromJsonArray",
+        &[Ty::Str],
+        "`fromJsonArray TEXT`: a list read from JSON; a problem is its only element.",
+        from_json_array,
+    ),
     row("mustFromJson", &[Ty::Str], "`mustFromJson TEXT`: any value read from JSON.", |m, args| {
         json::parse(&mut m.heap, bytes(args, 0)).map_err(Fault::new)
     }),
@@ -53,12 +83,15 @@ pub static FUNCS: &[Func] = &[
     row("mustToToml", &[A], "`mustToToml A`: the dictionary as TOML.", |m, args| {
         crate::toml::write(&m.heap, arg(args, 0)).map(Val::str).map_err(Fault::new)
     }),
-    row("fromToml", &[Ty::Str], "`fromToml TEXT`: a dictionary read from TOML; a problem is under the key `Error`.", |m, args| {
-        match crate::toml::read(&mut m.heap, &super::text(args, 0)) {
+    row(
+        "fromToml",
+        &[Ty::Str],
+        "`fromToml TEXT`: a dictionary read from TOML; a problem is under the key `Error`.",
+        |m, args| match crate::toml::read(&mut m.heap, &super::text(args, 0)) {
             Ok(value) => Ok(value),
             Err(message) => Ok(error_map(m, message)),
-        }
-    }),
+        },
+    ),
 ];
 
 fn error_map(m: &mut Machine<'_>, message: String) -> Val {

@@ -21,17 +21,32 @@ pub static FUNCS: &[Func] = &[
     }),
     row("dateInZone", &[S, A, S], "`dateInZone LAYOUT TIME ZONE`: the date in Go's layout, in a zone.", in_zone),
     row("date_in_zone", &[S, A, S], "`date_in_zone LAYOUT TIME ZONE`: the same as `dateInZone`.", in_zone),
-    row("htmlDate", &[A], "`htmlDate TIME`: the date as year-month-day.", |m, args| Ok(Val::str(moment(m, arg(args, 0)).format("2006-01-02")))),
+    row("htmlDate", &[A], "`htmlDate TIME`: the date as year-month-day.", |m, args| {
+        Ok(Val::str(moment(m, arg(args, 0)).format("2006-01-02")))
+    }),
     row("htmlDateInZone", &[A, S], "`htmlDateInZone TIME ZONE`: the date as year-month-day, in a zone.", |m, args| {
         Ok(Val::str(zoned(moment(m, arg(args, 0)), bytes(args, 1)).format("2006-01-02")))
     }),
-    row("dateModify", &[S, Ty::Time], "`dateModify DURATION TIME`: the time moved; unchanged if the duration is bad.", modify),
+    row(
+        "dateModify",
+        &[S, Ty::Time],
+        "`dateModify DURATION TIME`: the time moved; unchanged if the duration is bad.",
+        modify,
+    ),
     row("date_modify", &[S, Ty::Time], "`date_modify DURATION TIME`: the same as `dateModify`.", modify),
     row("mustDateModify", &[S, Ty::Time], "`mustDateModify DURATION TIME`: the time moved.", must_modify),
-    row("must_date_modify", &[S, Ty::Time], "`must_date_modify DURATION TIME`: the same as `mustDateModify`.", must_modify),
-    row("toDate", &[S, S], "`toDate LAYOUT TEXT`: the time read in Go's layout; the year 1 if it is bad.", |_, args| {
-        Ok(time_value(Time::parse(&text(args, 0), &text(args, 1)).unwrap_or_else(|_| Time::zero())))
-    }),
+    row(
+        "must_date_modify",
+        &[S, Ty::Time],
+        "`must_date_modify DURATION TIME`: the same as `mustDateModify`.",
+        must_modify,
+    ),
+    row(
+        "toDate",
+        &[S, S],
+        "`toDate LAYOUT TEXT`: the time read in Go's layout; the year 1 if it is bad.",
+        |_, args| Ok(time_value(Time::parse(&text(args, 0), &text(args, 1)).unwrap_or_else(|_| Time::zero()))),
+    ),
     row("mustToDate", &[S, S], "`mustToDate LAYOUT TEXT`: the time read in Go's layout.", |_, args| {
         Time::parse(&text(args, 0), &text(args, 1)).map(time_value).map_err(Fault::new)
     }),
@@ -51,26 +66,54 @@ pub static FUNCS: &[Func] = &[
         };
         Ok(Val::str(format_duration(seconds.saturating_mul(SECOND as i64))))
     }),
-    row("durationRound", &[A], "`durationRound A`: the duration in its largest unit.", |m, args| Ok(Val::str(rough(m, arg(args, 0))))),
+    row("durationRound", &[A], "`durationRound A`: the duration in its largest unit.", |m, args| {
+        Ok(Val::str(rough(m, arg(args, 0))))
+    }),
     row("mustToDuration", &[A], "`mustToDuration A`: a duration from a text or a number of seconds.", |m, args| {
         duration_of(m, arg(args, 0)).map(|nanos| Val::new(Data::Duration(nanos))).map_err(Fault::new)
     }),
-    row("durationSeconds", &[A], "`durationSeconds A`: the duration in seconds.", |m, args| Ok(in_units(m, args, SECOND))),
-    row("durationMinutes", &[A], "`durationMinutes A`: the duration in minutes.", |m, args| Ok(in_units(m, args, 60 * SECOND))),
-    row("durationHours", &[A], "`durationHours A`: the duration in hours.", |m, args| Ok(in_units(m, args, 3_600 * SECOND))),
-    row("durationDays", &[A], "`durationDays A`: the duration in days.", |m, args| Ok(in_units(m, args, 86_400 * SECOND))),
-    row("durationWeeks", &[A], "`durationWeeks A`: the duration in weeks.", |m, args| Ok(in_units(m, args, 604_800 * SECOND))),
-    row("durationMilliseconds", &[A], "`durationMilliseconds A`: the duration in whole milliseconds.", |m, args| Ok(whole_units(m, args, 1_000_000))),
-    row("durationMicroseconds", &[A], "`durationMicroseconds A`: the duration in whole microseconds.", |m, args| Ok(whole_units(m, args, 1_000))),
-    row("durationNanoseconds", &[A], "`durationNanoseconds A`: the duration in nanoseconds.", |m, args| Ok(whole_units(m, args, 1))),
-    row("durationRoundTo", &[A, A], "`durationRoundTo A UNIT`: the duration rounded to a multiple of UNIT.", |m, args| {
-        let (nanos, unit) = (lenient(m, arg(args, 0)), lenient(m, arg(args, 1)));
-        Ok(Val::new(Data::Duration(round_to(nanos, unit))))
+    row("durationSeconds", &[A], "`durationSeconds A`: the duration in seconds.", |m, args| {
+        Ok(in_units(m, args, SECOND))
     }),
-    row("durationTruncateTo", &[A, A], "`durationTruncateTo A UNIT`: the duration cut to a multiple of UNIT.", |m, args| {
-        let (nanos, unit) = (lenient(m, arg(args, 0)), lenient(m, arg(args, 1)));
-        Ok(Val::new(Data::Duration(if unit <= 0 { nanos } else { nanos - nanos % unit })))
+    row("durationMinutes", &[A], "`durationMinutes A`: the duration in minutes.", |m, args| {
+        Ok(in_units(m, args, 60 * SECOND))
     }),
+    row("durationHours", &[A], "`durationHours A`: the duration in hours.", |m, args| {
+        Ok(in_units(m, args, 3_600 * SECOND))
+    }),
+    row("durationDays", &[A], "`durationDays A`: the duration in days.", |m, args| {
+        Ok(in_units(m, args, 86_400 * SECOND))
+    }),
+    row("durationWeeks", &[A], "`durationWeeks A`: the duration in weeks.", |m, args| {
+        Ok(in_units(m, args, 604_800 * SECOND))
+    }),
+    row("durationMilliseconds", &[A], "`durationMilliseconds A`: the duration in whole milliseconds.", |m, args| {
+        Ok(whole_units(m, args, 1_000_000))
+    }),
+    row("durationMicroseconds", &[A], "`durationMicroseconds A`: the duration in whole microseconds.", |m, args| {
+        Ok(whole_units(m, args, 1_000))
+    }),
+    row("durationNanoseconds", &[A], "`durationNanoseconds A`: the duration in nanoseconds.", |m, args| {
+        Ok(whole_units(m, args, 1))
+    }),
+    row(
+        "durationRoundTo",
+        &[A, A],
+        "`durationRoundTo A UNIT`: the duration rounded to a multiple of UNIT.",
+        |m, args| {
+            let (nanos, unit) = (lenient(m, arg(args, 0)), lenient(m, arg(args, 1)));
+            Ok(Val::new(Data::Duration(round_to(nanos, unit))))
+        },
+    ),
+    row(
+        "durationTruncateTo",
+        &[A, A],
+        "`durationTruncateTo A UNIT`: the duration cut to a multiple of UNIT.",
+        |m, args| {
+            let (nanos, unit) = (lenient(m, arg(args, 0)), lenient(m, arg(args, 1)));
+            Ok(Val::new(Data::Duration(if unit <= 0 { nanos } else { nanos - nanos % unit })))
+        },
+    ),
 ];
 
 /// Methods of times.
@@ -78,17 +121,37 @@ pub static TIME_METHODS: &[Func] = &[
     row("Format", &[S], "`.Format LAYOUT`: the time in Go's layout.", |_, args| {
         Ok(Val::str(time_of(arg(args, 0)).map(|time| time.format(&text(args, 1))).unwrap_or_default()))
     }),
-    row("Unix", &[], "`.Unix`: seconds since 1970.", |_, args| Ok(Val::new(Data::Int64(time_of(arg(args, 0)).map_or(0, |t| t.unix()))))),
-    row("UnixNano", &[], "`.UnixNano`: nanoseconds since 1970.", |_, args| Ok(Val::new(Data::Int64(time_of(arg(args, 0)).map_or(0, |t| t.nanos as i64))))),
-    row("UTC", &[], "`.UTC`: the time in UTC.", |_, args| Ok(time_value(zoned(time_of(arg(args, 0)).unwrap_or_else(Time::zero), b"UTC")))),
+    row("Unix", &[], "`.Unix`: seconds since 1970.", |_, args| {
+        Ok(Val::new(Data::Int64(time_of(arg(args, 0)).map_or(0, |t| t.unix()))))
+    }),
+    row("UnixNano", &[], "`.UnixNano`: nanoseconds since 1970.", |_, args| {
+        Ok(Val::new(Data::Int64(time_of(arg(args, 0)).map_or(0, |t| t.nanos as i64))))
+    }),
+    row("UTC", &[], "`.UTC`: the time in UTC.", |_, args| {
+        Ok(time_value(zoned(time_of(arg(args, 0)).unwrap_or_else(Time::zero), b"UTC")))
+    }),
     row("Year", &[], "`.Year`: the year.", |_, args| Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| t.civil().year)))),
-    row("Day", &[], "`.Day`: the day of the month.", |_, args| Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().day))))),
-    row("Hour", &[], "`.Hour`: the hour.", |_, args| Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().hour))))),
-    row("Minute", &[], "`.Minute`: the minute.", |_, args| Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().minute))))),
-    row("Second", &[], "`.Second`: the second.", |_, args| Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().second))))),
-    row("YearDay", &[], "`.YearDay`: the day of the year.", |_, args| Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().yearday))))),
-    row("String", &[], "`.String`: the time as text.", |_, args| Ok(Val::str(time_of(arg(args, 0)).map(|t| t.to_string()).unwrap_or_default()))),
-    row("IsZero", &[], "`.IsZero`: whether it is the year 1.", |_, args| Ok(Val::bool(time_of(arg(args, 0)).is_some_and(|t| t.nanos == Time::zero().nanos)))),
+    row("Day", &[], "`.Day`: the day of the month.", |_, args| {
+        Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().day))))
+    }),
+    row("Hour", &[], "`.Hour`: the hour.", |_, args| {
+        Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().hour))))
+    }),
+    row("Minute", &[], "`.Minute`: the minute.", |_, args| {
+        Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().minute))))
+    }),
+    row("Second", &[], "`.Second`: the second.", |_, args| {
+        Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().second))))
+    }),
+    row("YearDay", &[], "`.YearDay`: the day of the year.", |_, args| {
+        Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().yearday))))
+    }),
+    row("String", &[], "`.String`: the time as text.", |_, args| {
+        Ok(Val::str(time_of(arg(args, 0)).map(|t| t.to_string()).unwrap_or_default()))
+    }),
+    row("IsZero", &[], "`.IsZero`: whether it is the year 1.", |_, args| {
+        Ok(Val::bool(time_of(arg(args, 0)).is_some_and(|t| t.nanos == Time::zero().nanos)))
+    }),
 ];
 
 /// Methods of durations.
@@ -96,9 +159,13 @@ pub static DURATION_METHODS: &[Func] = &[
     row("Seconds", &[], "`.Seconds`: the duration in seconds.", |m, args| Ok(in_units(m, args, SECOND))),
     row("Minutes", &[], "`.Minutes`: the duration in minutes.", |m, args| Ok(in_units(m, args, 60 * SECOND))),
     row("Hours", &[], "`.Hours`: the duration in hours.", |m, args| Ok(in_units(m, args, 3_600 * SECOND))),
-    row("Milliseconds", &[], "`.Milliseconds`: the duration in whole milliseconds.", |m, args| Ok(whole_units(m, args, 1_000_000))),
+    row("Milliseconds", &[], "`.Milliseconds`: the duration in whole milliseconds.", |m, args| {
+        Ok(whole_units(m, args, 1_000_000))
+    }),
     row("Nanoseconds", &[], "`.Nanoseconds`: the duration in nanoseconds.", |m, args| Ok(whole_units(m, args, 1))),
-    row("String", &[], "`.String`: the duration as text.", |m, args| Ok(Val::str(format_duration(lenient(m, arg(args, 0)))))),
+    row("String", &[], "`.String`: the duration as text.", |m, args| {
+        Ok(Val::str(format_duration(lenient(m, arg(args, 0)))))
+    }),
 ];
 
 fn now(m: &Machine<'_>) -> Time {
@@ -156,9 +223,7 @@ fn duration_of(m: &Machine<'_>, value: &Val) -> Result<i64, String> {
         Data::Str(text) => {
             let text = text.text();
             let trimmed = text.trim();
-            parse_duration(trimmed).or_else(|error| {
-                crate::number::parse_float(trimmed).map(from_seconds).ok_or(error)
-            })
+            parse_duration(trimmed).or_else(|error| crate::number::parse_float(trimmed).map(from_seconds).ok_or(error))
         }
         Data::Int(n) | Data::Int64(n) => Ok(n.saturating_mul(SECOND as i64)),
         Data::Int32(n) => Ok(i64::from(*n) * SECOND as i64),
@@ -205,7 +270,8 @@ fn rough(m: &Machine<'_>, value: &Val) -> String {
     };
     let seconds = nanos.unsigned_abs() / SECOND as u64;
     let sign = if nanos < 0 { "-" } else { "" };
-    const SIZES: &[(u64, &str)] = &[(31_536_000, "y"), (2_592_000, "mo"), (86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
+    const SIZES: &[(u64, &str)] =
+        &[(31_536_000, "y"), (2_592_000, "mo"), (86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
     for (size, unit) in SIZES {
         if seconds > *size || seconds == *size && *size == 1 {
             return format!("{sign}{}{unit}", seconds / size);

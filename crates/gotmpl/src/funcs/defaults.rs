@@ -19,21 +19,32 @@ pub static FUNCS: &[Func] = &[
     pieces(many("coalesce", &[], A, "`coalesce A…`: the first argument that is not empty.", |m, args| {
         Ok(args.iter().find(|value| m.heap.truth(value)).cloned().unwrap_or(Val::NIL))
     })),
-    many("all", &[], A, "`all A…`: whether no argument is empty.", |m, args| Ok(Val::bool(args.iter().all(|v| m.heap.truth(v))))),
-    many("any", &[], A, "`any A…`: whether an argument is not empty.", |m, args| Ok(Val::bool(args.iter().any(|v| m.heap.truth(v))))),
+    many("all", &[], A, "`all A…`: whether no argument is empty.", |m, args| {
+        Ok(Val::bool(args.iter().all(|v| m.heap.truth(v))))
+    }),
+    many("any", &[], A, "`any A…`: whether an argument is not empty.", |m, args| {
+        Ok(Val::bool(args.iter().any(|v| m.heap.truth(v))))
+    }),
     pieces(row("ternary", &[A, A, Ty::Bool], "`ternary A B TRUTH`: A if true, else B.", |_, args| {
         let truth = matches!(arg(args, 2).data, Data::Bool(true));
         Ok(arg(args, if truth { 0 } else { 1 }).clone())
     })),
-    row("typeOf", &[A], "`typeOf A`: the name of the Go type.", |m, args| Ok(Val::str(m.heap.type_name(arg(args, 0)).as_ref()))),
+    row("typeOf", &[A], "`typeOf A`: the name of the Go type.", |m, args| {
+        Ok(Val::str(m.heap.type_name(arg(args, 0)).as_ref()))
+    }),
     row("typeIs", &[Ty::Str, A], "`typeIs NAME A`: whether the Go type has this name.", |m, args| {
         Ok(Val::bool(m.heap.type_name(arg(args, 1)).as_bytes() == bytes(args, 0)))
     }),
-    row("typeIsLike", &[Ty::Str, A], "`typeIsLike NAME A`: like `typeIs`, pointers counting as what they point to.", |m, args| {
-        let name = m.heap.type_name(arg(args, 1));
-        let plain = name.strip_prefix('*').unwrap_or(&name);
-        Ok(Val::bool(name.as_bytes() == bytes(args, 0) || plain.as_bytes() == bytes(args, 0)))
-    }),
+    row(
+        "typeIsLike",
+        &[Ty::Str, A],
+        "`typeIsLike NAME A`: like `typeIs`, pointers counting as what they point to.",
+        |m, args| {
+            let name = m.heap.type_name(arg(args, 1));
+            let plain = name.strip_prefix('*').unwrap_or(&name);
+            Ok(Val::bool(name.as_bytes() == bytes(args, 0) || plain.as_bytes() == bytes(args, 0)))
+        },
+    ),
     row("kindOf", &[A], "`kindOf A`: the Go kind: `map`, `slice`, `string`, `float64` and so on.", |m, args| {
         Ok(Val::str(m.heap.kind_name(arg(args, 0))))
     }),

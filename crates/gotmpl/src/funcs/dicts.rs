@@ -38,11 +38,21 @@ pub static FUNCS: &[Func] = &[
         let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
         Ok(Val::bool(found.is_some()))
     }),
-    many("pluck", &[Ty::Str], M, "`pluck KEY DICT…`: the values under the key in those dictionaries that have it.", |m, args| {
-        let dicts = args.get(1..).unwrap_or_default();
-        let found = dicts.iter().filter_map(|dict| m.heap.lookup(dict.as_map()?, bytes(args, 0))).map(Val::unboxed).collect();
-        Ok(m.heap.any_list(found))
-    }),
+    many(
+        "pluck",
+        &[Ty::Str],
+        M,
+        "`pluck KEY DICT…`: the values under the key in those dictionaries that have it.",
+        |m, args| {
+            let dicts = args.get(1..).unwrap_or_default();
+            let found = dicts
+                .iter()
+                .filter_map(|dict| m.heap.lookup(dict.as_map()?, bytes(args, 0)))
+                .map(Val::unboxed)
+                .collect();
+            Ok(m.heap.any_list(found))
+        },
+    ),
     many("keys", &[], M, "`keys DICT…`: the keys, sorted within each dictionary.", |m, args| {
         let mut found = Vec::new();
         for map in args.iter().filter_map(Val::as_map) {
@@ -52,7 +62,10 @@ pub static FUNCS: &[Func] = &[
         Ok(m.heap.strings(found))
     }),
     row("values", &[M], "`values DICT`: the values in the order of their keys.", |m, args| {
-        let found: Vec<Val> = arg(args, 0).as_map().map(|map| m.heap.get_map(map).entries.values().cloned().collect()).unwrap_or_default();
+        let found: Vec<Val> = arg(args, 0)
+            .as_map()
+            .map(|map| m.heap.get_map(map).entries.values().cloned().collect())
+            .unwrap_or_default();
         m.limited_items(found.len())?;
         Ok(m.heap.any_list(found))
     }),
@@ -76,11 +89,41 @@ pub static FUNCS: &[Func] = &[
         }
         Ok(m.heap.any_map(entries))
     }),
-    many("merge", &[M], M, "`merge DICT OTHER…`: fills what is missing or empty in DICT from the others.", |m, args| merge(m, args, false)),
-    many("mustMerge", &[M], M, "`mustMerge DICT OTHER…`: fills what is missing or empty in DICT from the others.", |m, args| merge(m, args, false)),
-    many("mergeOverwrite", &[M], M, "`mergeOverwrite DICT OTHER…`: the others overwrite what is in DICT.", |m, args| merge(m, args, true)),
-    many("mustMergeOverwrite", &[M], M, "`mustMergeOverwrite DICT OTHER…`: the others overwrite what is in DICT.", |m, args| merge(m, args, true)),
-    pieces(many("dig", &[], Ty::Any, "`dig KEY… DEFAULT DICT`: the value under the path of keys, or the default.", dig)),
+    many(
+        "merge",
+        &[M],
+        M,
+        "`merge DICT OTHER…`: fills what is missing or empty in DICT from the others.",
+        |m, args| merge(m, args, false),
+    ),
+    many(
+        "mustMerge",
+        &[M],
+        M,
+        "`mustMerge DICT OTHER…`: fills what is missing or empty in DICT from the others.",
+        |m, args| merge(m, args, false),
+    ),
+    many(
+        "mergeOverwrite",
+        &[M],
+        M,
+        "`mergeOverwrite DICT OTHER…`: the others overwrite what is in DICT.",
+        |m, args| merge(m, args, true),
+    ),
+    many(
+        "mustMergeOverwrite",
+        &[M],
+        M,
+        "`mustMergeOverwrite DICT OTHER…`: the others overwrite what is in DICT.",
+        |m, args| merge(m, args, true),
+    ),
+    pieces(many(
+        "dig",
+        &[],
+        Ty::Any,
+        "`dig KEY… DEFAULT DICT`: the value under the path of keys, or the default.",
+        dig,
+    )),
     row("deepCopy", &[Ty::Any], "`deepCopy A`: a copy that shares nothing.", copy),
     row("mustDeepCopy", &[Ty::Any], "`mustDeepCopy A`: a copy that shares nothing.", copy),
 ];

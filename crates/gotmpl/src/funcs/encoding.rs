@@ -19,9 +19,15 @@ pub static FUNCS: &[Func] = &[
     row("b32dec", &[S], "`b32dec TEXT`: read from base 32; a problem is the result's text.", |_, args| {
         Ok(base64::decode32(bytes(args, 0)).map_or_else(Val::str, Val::str))
     }),
-    row("sha1sum", &[S], "`sha1sum TEXT`: the SHA-1 digest.", |_, args| Ok(Val::str(hex(&sha1::Sha1::digest(bytes(args, 0)))))),
-    row("sha256sum", &[S], "`sha256sum TEXT`: the SHA-256 digest.", |_, args| Ok(Val::str(hex(&sha2::Sha256::digest(bytes(args, 0)))))),
-    row("sha512sum", &[S], "`sha512sum TEXT`: the SHA-512 digest.", |_, args| Ok(Val::str(hex(&sha2::Sha512::digest(bytes(args, 0)))))),
+    row("sha1sum", &[S], "`sha1sum TEXT`: the SHA-1 digest.", |_, args| {
+        Ok(Val::str(hex(&sha1::Sha1::digest(bytes(args, 0)))))
+    }),
+    row("sha256sum", &[S], "`sha256sum TEXT`: the SHA-256 digest.", |_, args| {
+        Ok(Val::str(hex(&sha2::Sha256::digest(bytes(args, 0)))))
+    }),
+    row("sha512sum", &[S], "`sha512sum TEXT`: the SHA-512 digest.", |_, args| {
+        Ok(Val::str(hex(&sha2::Sha512::digest(bytes(args, 0)))))
+    }),
     row("adler32sum", &[S], "`adler32sum TEXT`: the Adler-32 checksum.", |_, args| {
         let (mut a, mut b) = (1u32, 0u32);
         for byte in bytes(args, 0) {

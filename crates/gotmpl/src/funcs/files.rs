@@ -41,8 +41,12 @@ pub static METHODS: &[Func] = &[
         m.limited_items(lines.len())?;
         Ok(m.heap.strings(lines))
     }),
-    row("AsConfig", &[], "`.AsConfig`: the files as the data of a ConfigMap.", |m, args| as_map(m, args, |text| Val::new(Data::Str(text.clone())))),
-    row("AsSecrets", &[], "`.AsSecrets`: the files as the data of a Secret.", |m, args| as_map(m, args, |text| Val::str(base64::encode(text.bytes())))),
+    row("AsConfig", &[], "`.AsConfig`: the files as the data of a ConfigMap.", |m, args| {
+        as_map(m, args, |text| Val::new(Data::Str(text.clone())))
+    }),
+    row("AsSecrets", &[], "`.AsSecrets`: the files as the data of a Secret.", |m, args| {
+        as_map(m, args, |text| Val::str(base64::encode(text.bytes())))
+    }),
 ];
 
 fn file(m: &Machine<'_>, args: &[Val], path: &[u8]) -> Option<Str> {

@@ -18,7 +18,9 @@ fn long(number: i64) -> Val {
 pub static FUNCS: &[Func] = &[
     row("int", &[A], "`int A`: the value as an integer.", |_, args| Ok(Val::int(to_int64(arg(args, 0))))),
     row("int64", &[A], "`int64 A`: the value as a 64-bit integer.", |_, args| Ok(long(to_int64(arg(args, 0))))),
-    row("float64", &[A], "`float64 A`: the value as a floating-point number.", |_, args| Ok(Val::float(to_float64(arg(args, 0))))),
+    row("float64", &[A], "`float64 A`: the value as a floating-point number.", |_, args| {
+        Ok(Val::float(to_float64(arg(args, 0))))
+    }),
     row("atoi", &[Ty::Str], "`atoi TEXT`: the decimal number, or 0.", |_, args| {
         let text = text(args, 0);
         let digits = text.strip_prefix(['+', '-']).unwrap_or(&text);
@@ -30,18 +32,28 @@ pub static FUNCS: &[Func] = &[
         Ok(long(i64::from_str_radix(&text.text(), 8).unwrap_or(0)))
     }),
     row("add1", &[A], "`add1 A`: one more.", |_, args| Ok(long(to_int64(arg(args, 0)).wrapping_add(1)))),
-    many("add", &[], A, "`add A…`: the sum.", |_, args| Ok(long(args.iter().fold(0, |sum: i64, a| sum.wrapping_add(to_int64(a)))))),
-    row("sub", &[A, A], "`sub A B`: A less B.", |_, args| Ok(long(to_int64(arg(args, 0)).wrapping_sub(to_int64(arg(args, 1)))))),
-    many("mul", &[A], A, "`mul A B…`: the product.", |_, args| Ok(long(args.iter().fold(1, |all: i64, a| all.wrapping_mul(to_int64(a)))))),
-    row("div", &[A, A], "`div A B`: the whole quotient.", |_, args| {
-        divide(args, i64::wrapping_div)
+    many("add", &[], A, "`add A…`: the sum.", |_, args| {
+        Ok(long(args.iter().fold(0, |sum: i64, a| sum.wrapping_add(to_int64(a)))))
     }),
+    row("sub", &[A, A], "`sub A B`: A less B.", |_, args| {
+        Ok(long(to_int64(arg(args, 0)).wrapping_sub(to_int64(arg(args, 1)))))
+    }),
+    many("mul", &[A], A, "`mul A B…`: the product.", |_, args| {
+        Ok(long(args.iter().fold(1, |all: i64, a| all.wrapping_mul(to_int64(a)))))
+    }),
+    row("div", &[A, A], "`div A B`: the whole quotient.", |_, args| divide(args, i64::wrapping_div)),
     row("mod", &[A, A], "`mod A B`: the remainder.", |_, args| divide(args, i64::wrapping_rem)),
     many("max", &[A], A, "`max A…`: the greatest.", |_, args| Ok(long(args.iter().map(to_int64).max().unwrap_or(0)))),
-    many("biggest", &[A], A, "`biggest A…`: the same as `max`.", |_, args| Ok(long(args.iter().map(to_int64).max().unwrap_or(0)))),
+    many("biggest", &[A], A, "`biggest A…`: the same as `max`.", |_, args| {
+        Ok(long(args.iter().map(to_int64).max().unwrap_or(0)))
+    }),
     many("min", &[A], A, "`min A…`: the least.", |_, args| Ok(long(args.iter().map(to_int64).min().unwrap_or(0)))),
-    many("maxf", &[A], A, "`maxf A…`: the greatest, as a float.", |_, args| Ok(Val::float(args.iter().map(to_float64).fold(f64::NEG_INFINITY, f64::max)))),
-    many("minf", &[A], A, "`minf A…`: the least, as a float.", |_, args| Ok(Val::float(args.iter().map(to_float64).fold(f64::INFINITY, f64::min)))),
+    many("maxf", &[A], A, "`maxf A…`: the greatest, as a float.", |_, args| {
+        Ok(Val::float(args.iter().map(to_float64).fold(f64::NEG_INFINITY, f64::max)))
+    }),
+    many("minf", &[A], A, "`minf A…`: the least, as a float.", |_, args| {
+        Ok(Val::float(args.iter().map(to_float64).fold(f64::INFINITY, f64::min)))
+    }),
     many("addf", &[], A, "`addf A…`: the sum, as a float.", |_, args| {
         fold(args, Decimal::of(0.0), |sum, next| Ok(sum.add(&next)))
     }),
@@ -51,35 +63,55 @@ pub static FUNCS: &[Func] = &[
     many("subf", &[A], A, "`subf A B…`: A less the others, as a float.", |_, args| {
         chain(args, |left, next| Ok(left.sub(&next)))
     }),
-    many("mulf", &[A], A, "`mulf A B…`: the product, as a float.", |_, args| chain(args, |left, next| Ok(left.mul(&next)))),
+    many("mulf", &[A], A, "`mulf A B…`: the product, as a float.", |_, args| {
+        chain(args, |left, next| Ok(left.mul(&next)))
+    }),
     many("divf", &[A], A, "`divf A B…`: the quotient, as a float.", |_, args| {
         chain(args, |left, next| left.div(&next).ok_or_else(|| Fault::new("decimal division by 0")))
     }),
-    row("ceil", &[A], "`ceil A`: the next whole number above.", |_, args| Ok(Val::float(to_float64(arg(args, 0)).ceil()))),
-    row("floor", &[A], "`floor A`: the next whole number below.", |_, args| Ok(Val::float(to_float64(arg(args, 0)).floor()))),
-    many("round", &[A, Ty::Int], Ty::Float, "`round A N [ON]`: rounded to N digits, up from a remainder of ON (0.5).", |_, args| {
-        let on = match args.get(2).map(|value| &value.data) {
-            Some(Data::Float(on)) => *on,
-            _ => 0.5,
-        };
-        Ok(Val::float(round(to_float64(arg(args, 0)), int(args, 1), on)))
+    row("ceil", &[A], "`ceil A`: the next whole number above.", |_, args| {
+        Ok(Val::float(to_float64(arg(args, 0)).ceil()))
     }),
+    row("floor", &[A], "`floor A`: the next whole number below.", |_, args| {
+        Ok(Val::float(to_float64(arg(args, 0)).floor()))
+    }),
+    many(
+        "round",
+        &[A, Ty::Int],
+        Ty::Float,
+        "`round A N [ON]`: rounded to N digits, up from a remainder of ON (0.5).",
+        |_, args| {
+            let on = match args.get(2).map(|value| &value.data) {
+                Some(Data::Float(on)) => *on,
+                _ => 0.5,
+            };
+            Ok(Val::float(round(to_float64(arg(args, 0)), int(args, 1), on)))
+        },
+    ),
     row("until", &[Ty::Int], "`until N`: the list 0, 1, …, N-1.", |m, args| {
         let stop = int(args, 0);
         steps(m, 0, stop, if stop < 0 { -1 } else { 1 })
     }),
-    row("untilStep", &[Ty::Int, Ty::Int, Ty::Int], "`untilStep FROM TO STEP`: the numbers from FROM up to, not including, TO.", |m, args| {
-        steps(m, int(args, 0), int(args, 1), int(args, 2))
-    }),
+    row(
+        "untilStep",
+        &[Ty::Int, Ty::Int, Ty::Int],
+        "`untilStep FROM TO STEP`: the numbers from FROM up to, not including, TO.",
+        |m, args| steps(m, int(args, 0), int(args, 1), int(args, 2)),
+    ),
     many("seq", &[], Ty::Int, "`seq [FROM [STEP]] TO`: the numbers up to and including TO, as one text.", seq),
-    row("randInt", &[Ty::Int, Ty::Int], "`randInt FROM TO`: a random number from FROM up to, not including, TO.", |m, args| {
-        let (low, high) = (int(args, 0), int(args, 1));
-        if high <= low {
-            return Err(Fault::new("invalid argument to Intn"));
-        }
-        let span = high.wrapping_sub(low) as u64;
-        Ok(Val::int(low.wrapping_add(m.random().below(span) as i64)))
-    }),
+    row(
+        "randInt",
+        &[Ty::Int, Ty::Int],
+        "`randInt FROM TO`: a random number from FROM up to, not including, TO.",
+        |m, args| {
+            let (low, high) = (int(args, 0), int(args, 1));
+            if high <= low {
+                return Err(Fault::new("invalid argument to Intn"));
+            }
+            let span = high.wrapping_sub(low) as u64;
+            Ok(Val::int(low.wrapping_add(m.random().below(span) as i64)))
+        },
+    ),
 ];
 
 fn divide(args: &[Val], how: fn(i64, i64) -> i64) -> Result<Val, Fault> {

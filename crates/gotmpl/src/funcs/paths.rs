@@ -14,15 +14,25 @@ pub static FUNCS: &[Func] = &[
     row("osBase", &[S], "`osBase PATH`: the last element.", |_, args| Ok(Val::str(base(&text(args, 0))))),
     row("dir", &[S], "`dir PATH`: all but the last element.", |_, args| Ok(Val::str(dir(&text(args, 0))))),
     row("osDir", &[S], "`osDir PATH`: all but the last element.", |_, args| Ok(Val::str(dir(&text(args, 0))))),
-    row("clean", &[S], "`clean PATH`: without `.`, `..` and double slashes.", |_, args| Ok(Val::str(clean(&text(args, 0))))),
-    row("osClean", &[S], "`osClean PATH`: without `.`, `..` and double slashes.", |_, args| Ok(Val::str(clean(&text(args, 0))))),
+    row("clean", &[S], "`clean PATH`: without `.`, `..` and double slashes.", |_, args| {
+        Ok(Val::str(clean(&text(args, 0))))
+    }),
+    row("osClean", &[S], "`osClean PATH`: without `.`, `..` and double slashes.", |_, args| {
+        Ok(Val::str(clean(&text(args, 0))))
+    }),
     row("ext", &[S], "`ext PATH`: the end from the last dot on.", |_, args| Ok(Val::str(ext(&text(args, 0))))),
     row("osExt", &[S], "`osExt PATH`: the end from the last dot on.", |_, args| Ok(Val::str(ext(&text(args, 0))))),
-    row("isAbs", &[S], "`isAbs PATH`: whether it starts at the root.", |_, args| Ok(Val::bool(bytes(args, 0).starts_with(b"/")))),
-    row("osIsAbs", &[S], "`osIsAbs PATH`: whether it starts at the root.", |_, args| Ok(Val::bool(bytes(args, 0).starts_with(b"/")))),
+    row("isAbs", &[S], "`isAbs PATH`: whether it starts at the root.", |_, args| {
+        Ok(Val::bool(bytes(args, 0).starts_with(b"/")))
+    }),
+    row("osIsAbs", &[S], "`osIsAbs PATH`: whether it starts at the root.", |_, args| {
+        Ok(Val::bool(bytes(args, 0).starts_with(b"/")))
+    }),
     row("urlParse", &[S], "`urlParse TEXT`: a dictionary of the address's parts.", url_parse),
     row("urlJoin", &[Ty::Map], "`urlJoin DICT`: an address from its parts.", url_join),
-    row("getHostByName", &[S], "`getHostByName NAME`: always empty; rendering asks no name server.", |_, _| Ok(Val::str(""))),
+    row("getHostByName", &[S], "`getHostByName NAME`: always empty; rendering asks no name server.", |_, _| {
+        Ok(Val::str(""))
+    }),
 ];
 
 /// The last element of a path.
@@ -81,23 +91,30 @@ pub fn query_escape(text: &[u8]) -> String {
 
 fn url_parse(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let whole = text(args, 0);
-    let bad = |what: &str| Fault::new(format!("unable to parse url: parse {}: {what}", crate::quote::quote(whole.as_bytes())));
+    let bad = |what: &str| {
+        Fault::new(format!("unable to parse url: parse {}: {what}", crate::quote::quote(whole.as_bytes())))
+    };
     if whole.bytes().any(|b| b < 0x20 || b == 0x7f) {
         return Err(bad("net/url: invalid control character in URL"));
     }
     let (rest, fragment) = whole.split_once('#').unwrap_or((&whole, ""));
     let scheme_len = rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.')).count();
-    let has_scheme = rest.as_bytes().get(scheme_len) == Some(&b':') && rest.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
+    let has_scheme =
+        rest.as_bytes().get(scheme_len) == Some(&b':') && rest.as_bytes().first().is_some_and(u8::is_ascii_alphabetic);
     if rest.starts_with(':') {
         return Err(bad("missing protocol scheme"));
     }
     let (scheme, rest) = if has_scheme {
-        (rest.get(..scheme_len).unwrap_or_default().to_ascii_lowercase(), rest.get(scheme_len + 1..).unwrap_or_default())
+        (
+            rest.get(..scheme_len).unwrap_or_default().to_ascii_lowercase(),
+            rest.get(scheme_len + 1..).unwrap_or_default(),
+        )
     } else {
         (String::new(), rest)
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
-    let mut fields = [("opaque", String::new()), ("host", String::new()), ("path", String::new()), ("userinfo", String::new())];
+    let mut fields =
+        [("opaque", String::new()), ("host", String::new()), ("path", String::new()), ("userinfo", String::new())];
     if !rest.starts_with('/') && has_scheme {
         fields[0].1 = rest.to_owned();
     } else if let Some(authority) = rest.strip_prefix("//") {
@@ -116,7 +133,12 @@ fn url_parse(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         host.split(':').next().unwrap_or_default().to_owned()
     };
     let mut entries: Vec<(&str, String)> = fields.into();
-    entries.extend([("scheme", scheme), ("hostname", hostname), ("query", query.to_owned()), ("fragment", unescape(fragment))]);
+    entries.extend([
+        ("scheme", scheme),
+        ("hostname", hostname),
+        ("query", query.to_owned()),
+        ("fragment", unescape(fragment)),
+    ]);
     let entries = entries.into_iter().map(|(key, value)| (Str::from(key), Val::str(value))).collect();
     Ok(m.heap.any_map(entries))
 }
@@ -125,7 +147,10 @@ fn unescape(text: &str) -> String {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((byte, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let code = after
+            .get(..2)
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         match (byte, code) {
             (b'%', Some(code)) => {
                 out.push(code);
@@ -144,8 +169,27 @@ fn escape_path(path: &str) -> String {
     let mut out = String::new();
     for byte in path.bytes() {
         match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' | b'$' | b'&' | b'+' | b',' | b'/' | b':' | b';' | b'='
-            | b'@' | b'!' | b'\'' | b'(' | b')' | b'*' => out.push(char::from(byte)),
+            b'a'..=b'z'
+            | b'A'..=b'Z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'_'
+            | b'.'
+            | b'~'
+            | b'$'
+            | b'&'
+            | b'+'
+            | b','
+            | b'/'
+            | b':'
+            | b';'
+            | b'='
+            | b'@'
+            | b'!'
+            | b'\''
+            | b'('
+            | b')'
+            | b'*' => out.push(char::from(byte)),
             _ => out.push_str(&format!("%{byte:02X}")),
         }
     }

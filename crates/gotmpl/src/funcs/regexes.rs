@@ -17,22 +17,60 @@ const S: Ty = Ty::Str;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
-    row("regexMatch", &[S, S], "`regexMatch PATTERN TEXT`: whether the pattern is found; a bad pattern is not.", |m, args| {
-        Ok(Val::bool(compile(m, args).is_ok_and(|re| re.is_match(bytes(args, 1)))))
-    }),
+    row(
+        "regexMatch",
+        &[S, S],
+        "`regexMatch PATTERN TEXT`: whether the pattern is found; a bad pattern is not.",
+        |m, args| Ok(Val::bool(compile(m, args).is_ok_and(|re| re.is_match(bytes(args, 1))))),
+    ),
     row("mustRegexMatch", &[S, S], "`mustRegexMatch PATTERN TEXT`: whether the pattern is found.", |m, args| {
         Ok(Val::bool(compile(m, args)?.is_match(bytes(args, 1))))
     }),
     row("regexFind", &[S, S], "`regexFind PATTERN TEXT`: the first match, or nothing.", find),
     row("mustRegexFind", &[S, S], "`mustRegexFind PATTERN TEXT`: the first match, or nothing.", find),
-    row("regexFindAll", &[S, S, Ty::Int], "`regexFindAll PATTERN TEXT N`: the first N matches, all if N is negative.", find_all),
-    row("mustRegexFindAll", &[S, S, Ty::Int], "`mustRegexFindAll PATTERN TEXT N`: the first N matches, all if N is negative.", find_all),
-    row("regexReplaceAll", &[S, S, S], "`regexReplaceAll PATTERN TEXT NEW`: every match replaced; `${1}` is a group.", replace_all),
-    row("mustRegexReplaceAll", &[S, S, S], "`mustRegexReplaceAll PATTERN TEXT NEW`: every match replaced; `${1}` is a group.", replace_all),
-    row("regexReplaceAllLiteral", &[S, S, S], "`regexReplaceAllLiteral PATTERN TEXT NEW`: every match replaced as is.", replace_literal),
-    row("mustRegexReplaceAllLiteral", &[S, S, S], "`mustRegexReplaceAllLiteral PATTERN TEXT NEW`: every match replaced as is.", replace_literal),
+    row(
+        "regexFindAll",
+        &[S, S, Ty::Int],
+        "`regexFindAll PATTERN TEXT N`: the first N matches, all if N is negative.",
+        find_all,
+    ),
+    row(
+        "mustRegexFindAll",
+        &[S, S, Ty::Int],
+        "`mustRegexFindAll PATTERN TEXT N`: the first N matches, all if N is negative.",
+        find_all,
+    ),
+    row(
+        "regexReplaceAll",
+        &[S, S, S],
+        "`regexReplaceAll PATTERN TEXT NEW`: every match replaced; `${1}` is a group.",
+        replace_all,
+    ),
+    row(
+        "mustRegexReplaceAll",
+        &[S, S, S],
+        "`mustRegexReplaceAll PATTERN TEXT NEW`: every match replaced; `${1}` is a group.",
+        replace_all,
+    ),
+    row(
+        "regexReplaceAllLiteral",
+        &[S, S, S],
+        "`regexReplaceAllLiteral PATTERN TEXT NEW`: every match replaced as is.",
+        replace_literal,
+    ),
+    row(
+        "mustRegexReplaceAllLiteral",
+        &[S, S, S],
+        "`mustRegexReplaceAllLiteral PATTERN TEXT NEW`: every match replaced as is.",
+        replace_literal,
+    ),
     row("regexSplit", &[S, S, Ty::Int], "`regexSplit PATTERN TEXT N`: the parts between matches, at most N.", split),
-    row("mustRegexSplit", &[S, S, Ty::Int], "`mustRegexSplit PATTERN TEXT N`: the parts between matches, at most N.", split),
+    row(
+        "mustRegexSplit",
+        &[S, S, Ty::Int],
+        "`mustRegexSplit PATTERN TEXT N`: the parts between matches, at most N.",
+        split,
+    ),
     row("regexQuoteMeta", &[S], "`regexQuoteMeta TEXT`: a pattern that matches just this text.", |_, args| {
         let mut out = Vec::new();
         for byte in bytes(args, 0) {
@@ -83,9 +121,13 @@ fn translate(pattern: &str) -> String {
                         }
                         out.push_str(&regex::escape(&literal));
                     }
-                    '_' | '/' | '"' | '\'' | '`' | ',' | ';' | ':' | '<' | '>' | '=' | '@' | '!' | '%' | '#' | '&' | '~' | ' ' | '-' => {
+                    '_' | '/' | '"' | '\'' | '`' | ',' | ';' | ':' | '<' | '>' | '=' | '@' | '!' | '%' | '#' | '&'
+                    | '~' | ' ' | '-' => {
                         out.push('\\');
-                        if matches!(next, '_' | '"' | '\'' | '`' | ',' | ';' | ':' | '=' | '@' | '!' | '%' | '/' | ' ' | '<' | '>') {
+                        if matches!(
+                            next,
+                            '_' | '"' | '\'' | '`' | ',' | ';' | ':' | '=' | '@' | '!' | '%' | '/' | ' ' | '<' | '>'
+                        ) {
                             out.pop();
                         }
                         out.push(next);
@@ -182,7 +224,8 @@ fn find(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 fn find_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let re = compile(m, args)?;
     let limit = if int(args, 2) < 0 { usize::MAX } else { int(args, 2) as usize };
-    let found: Vec<Str> = re.find_iter(bytes(args, 1)).take(limit.min(m.limits.items + 1)).map(|f| f.as_bytes().into()).collect();
+    let found: Vec<Str> =
+        re.find_iter(bytes(args, 1)).take(limit.min(m.limits.items + 1)).map(|f| f.as_bytes().into()).collect();
     m.limited_items(found.len())?;
     if found.is_empty() {
         return Ok(m.heap.nil_list(ListType::Strings));

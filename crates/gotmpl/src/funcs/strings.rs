@@ -15,7 +15,12 @@ pub static FUNCS: &[Func] = &[
         let (from, to) = trimmed(bytes(args, 0), &|ch: char| ch.is_whitespace() || ch == '\u{85}');
         part(m, arg(args, 0), from, to)
     })),
-    pieces(row("trimAll", &[Ty::Str, Ty::Str], "`trimAll CHARACTERS TEXT`: without those characters at both ends.", trim_all)),
+    pieces(row(
+        "trimAll",
+        &[Ty::Str, Ty::Str],
+        "`trimAll CHARACTERS TEXT`: without those characters at both ends.",
+        trim_all,
+    )),
     pieces(row("trimall", &[Ty::Str, Ty::Str], "`trimall CHARACTERS TEXT`: the same as `trimAll`.", trim_all)),
     pieces(row("trimSuffix", &[Ty::Str, Ty::Str], "`trimSuffix END TEXT`: without that end.", |m, args| {
         let whole = bytes(args, 1);
@@ -27,7 +32,12 @@ pub static FUNCS: &[Func] = &[
         let from = whole.strip_prefix(bytes(args, 0)).map_or(0, |rest| whole.len() - rest.len());
         part(m, arg(args, 1), from, whole.len())
     })),
-    pieces(row("trunc", &[Ty::Int, Ty::Str], "`trunc N TEXT`: the first N bytes, or the last if N is negative.", trunc)),
+    pieces(row(
+        "trunc",
+        &[Ty::Int, Ty::Str],
+        "`trunc N TEXT`: the first N bytes, or the last if N is negative.",
+        trunc,
+    )),
     pieces(row("substr", &[Ty::Int, Ty::Int, Ty::Str], "`substr FROM TO TEXT`: the bytes from FROM up to TO.", substr)),
     row("upper", &[Ty::Str], "`upper TEXT`: in upper case.", |_, args| Ok(Val::str(map_chars(args, 0, to_upper)))),
     row("lower", &[Ty::Str], "`lower TEXT`: in lower case.", |_, args| Ok(Val::str(map_chars(args, 0, to_lower)))),
@@ -45,8 +55,12 @@ pub static FUNCS: &[Func] = &[
     row("hasSuffix", &[Ty::Str, Ty::Str], "`hasSuffix END TEXT`: whether the text ends so.", |_, args| {
         Ok(Val::bool(bytes(args, 1).ends_with(bytes(args, 0))))
     }),
-    pieces(many("quote", &[], Ty::Any, "`quote A…`: each argument in double quotes.", |m, args| quoted(m, args, Mark::Double))),
-    pieces(many("squote", &[], Ty::Any, "`squote A…`: each argument in single quotes.", |m, args| quoted(m, args, Mark::Single))),
+    pieces(many("quote", &[], Ty::Any, "`quote A…`: each argument in double quotes.", |m, args| {
+        quoted(m, args, Mark::Double)
+    })),
+    pieces(many("squote", &[], Ty::Any, "`squote A…`: each argument in single quotes.", |m, args| {
+        quoted(m, args, Mark::Single)
+    })),
     many("cat", &[], Ty::Any, "`cat A…`: the arguments that are not nil, with spaces between.", |m, args| {
         let shown: Vec<Vec<u8>> = args.iter().filter(|v| !v.is_nil()).map(|v| sprint(&m.heap, v)).collect();
         Ok(Val::str(shown.join(&b' ')))
@@ -54,10 +68,18 @@ pub static FUNCS: &[Func] = &[
     pieces(row("indent", &[Ty::Int, Ty::Str], "`indent N TEXT`: every line moved right by N spaces.", |m, args| {
         indent(m, args, false)
     })),
-    pieces(row("nindent", &[Ty::Int, Ty::Str], "`nindent N TEXT`: a line break, and every line moved right by N spaces.", |m, args| {
-        indent(m, args, true)
-    })),
-    pieces(row("replace", &[Ty::Str, Ty::Str, Ty::Str], "`replace OLD NEW TEXT`: with every OLD replaced by NEW.", replace)),
+    pieces(row(
+        "nindent",
+        &[Ty::Int, Ty::Str],
+        "`nindent N TEXT`: a line break, and every line moved right by N spaces.",
+        |m, args| indent(m, args, true),
+    )),
+    pieces(row(
+        "replace",
+        &[Ty::Str, Ty::Str, Ty::Str],
+        "`replace OLD NEW TEXT`: with every OLD replaced by NEW.",
+        replace,
+    )),
     row("toString", &[Ty::Any], "`toString A`: the value as text.", |m, args| {
         if let Data::Str(_) = arg(args, 0).data {
             return Ok(arg(args, 0).clone());
@@ -74,19 +96,29 @@ pub static FUNCS: &[Func] = &[
         m.spend(size / 64)?;
         m.limited(items.join(bytes(args, 0)))
     }),
-    row("split", &[Ty::Str, Ty::Str], "`split SEPARATOR TEXT`: a dictionary of the parts, `_0`, `_1` and so on.", |m, args| {
-        let parts = split_all(bytes(args, 1), bytes(args, 0), None);
-        numbered(m, parts)
-    }),
-    row("splitn", &[Ty::Str, Ty::Int, Ty::Str], "`splitn SEPARATOR N TEXT`: like `split`, into at most N parts.", |m, args| {
-        let limit = int(args, 1);
-        let parts = match limit {
-            0 => Vec::new(),
-            n if n < 0 => split_all(bytes(args, 2), bytes(args, 0), None),
-            n => split_all(bytes(args, 2), bytes(args, 0), Some(n as usize)),
-        };
-        numbered(m, parts)
-    }),
+    row(
+        "split",
+        &[Ty::Str, Ty::Str],
+        "`split SEPARATOR TEXT`: a dictionary of the parts, `_0`, `_1` and so on.",
+        |m, args| {
+            let parts = split_all(bytes(args, 1), bytes(args, 0), None);
+            numbered(m, parts)
+        },
+    ),
+    row(
+        "splitn",
+        &[Ty::Str, Ty::Int, Ty::Str],
+        "`splitn SEPARATOR N TEXT`: like `split`, into at most N parts.",
+        |m, args| {
+            let limit = int(args, 1);
+            let parts = match limit {
+                0 => Vec::new(),
+                n if n < 0 => split_all(bytes(args, 2), bytes(args, 0), None),
+                n => split_all(bytes(args, 2), bytes(args, 0), Some(n as usize)),
+            };
+            numbered(m, parts)
+        },
+    ),
     row("splitList", &[Ty::Str, Ty::Str], "`splitList SEPARATOR TEXT`: a list of the parts.", |m, args| {
         let parts = split_all(bytes(args, 1), bytes(args, 0), None);
         m.limited_items(parts.len())?;
@@ -150,7 +182,10 @@ fn substr(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     };
     if from > to || to > len || from < 0 || to < 0 {
         if from > len || to > len || to < 0 {
-            let message = format!("runtime error: slice bounds out of range [{}{to}] with length {len}", if from == 0 { ":" } else { "" });
+            let message = format!(
+                "runtime error: slice bounds out of range [{}{to}] with length {len}",
+                if from == 0 { ":" } else { "" }
+            );
             return Err(Fault::new(message));
         }
         return Err(Fault::new(format!("runtime error: slice bounds out of range [{from}:{to}]")));

@@ -22,26 +22,37 @@ const MAX_TPL_BYTES: usize = 256 << 10;
 pub static FUNCS: &[Func] = &[
     pieces(row("include", &[Ty::Str, Ty::Any], "`include NAME DATA`: the template's output as text.", include)),
     pieces(row("tpl", &[Ty::Str, Ty::Any], "`tpl TEXT DATA`: the text, rendered as a template.", tpl)),
-    pieces(row("required", &[Ty::Str, Ty::Any], "`required MESSAGE A`: A, or the message as an error if it is missing.", |_, args| {
-        let value = arg(args, 1);
-        let missing = match &value.data {
-            Data::Nil => true,
-            Data::Str(text) => text.is_empty(),
-            _ => false,
-        };
-        if missing { Err(Fault::Stop(text(args, 0).into_owned())) } else { Ok(value.clone()) }
-    })),
-    row("fail", &[Ty::Str], "`fail MESSAGE`: stops with the message.", |_, args| Err(Fault::Stop(text(args, 0).into_owned()))),
-    row("lookup", &[Ty::Str, Ty::Str, Ty::Str, Ty::Str], "`lookup VERSION KIND NAMESPACE NAME`: always empty; rendering asks no cluster.", |m, _| {
-        Ok(m.heap.any_map(Default::default()))
+    pieces(row(
+        "required",
+        &[Ty::Str, Ty::Any],
+        "`required MESSAGE A`: A, or the message as an error if it is missing.",
+        |_, args| {
+            let value = arg(args, 1);
+            let missing = match &value.data {
+                Data::Nil => true,
+                Data::Str(text) => text.is_empty(),
+                _ => false,
+            };
+            if missing { Err(Fault::Stop(text(args, 0).into_owned())) } else { Ok(value.clone()) }
+        },
+    )),
+    row("fail", &[Ty::Str], "`fail MESSAGE`: stops with the message.", |_, args| {
+        Err(Fault::Stop(text(args, 0).into_owned()))
     }),
+    row(
+        "lookup",
+        &[Ty::Str, Ty::Str, Ty::Str, Ty::Str],
+        "`lookup VERSION KIND NAMESPACE NAME`: always empty; rendering asks no cluster.",
+        |m, _| Ok(m.heap.any_map(Default::default())),
+    ),
 ];
 
 fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let Data::Str(name) = &arg(args, 0).data else { return Ok(Val::str("")) };
     let count = m.including.entry(name.clone()).or_insert(0);
     if *count > MAX_INCLUDES {
-        let message = format!("rendering template has a nested reference name: {}: unable to execute template", name.text());
+        let message =
+            format!("rendering template has a nested reference name: {}: unable to execute template", name.text());
         return Err(Fault::new(message));
     }
     *count += 1;
@@ -68,7 +79,9 @@ fn finish(m: &Machine<'_>, rope: Rope) -> Result<Val, Fault> {
 fn tpl(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let source = arg(args, 0);
     let Data::Str(text) = &source.data else { return Ok(Val::str("")) };
-    if memchr::memmem::find(text.bytes(), b"{{").is_none() && memchr::memmem::find(text.bytes(), b"<no value>").is_none() {
+    if memchr::memmem::find(text.bytes(), b"{{").is_none()
+        && memchr::memmem::find(text.bytes(), b"<no value>").is_none()
+    {
         return Ok(source.clone());
     }
     if text.len() > MAX_TPL_BYTES && text.len() > m.limits.text / 4 {
@@ -83,7 +96,8 @@ fn tpl(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         _ => {
             m.spend(text.len() / 8)?;
             let base = m.new_base(text.len());
-            let layer = outer.layer(text.clone(), base).map_err(|error| Fault::TplParse(text.text().into_owned(), error))?;
+            let layer =
+                outer.layer(text.clone(), base).map_err(|error| Fault::TplParse(text.text().into_owned(), error))?;
             if let Some(tree) = &layer.main {
                 m.sources.push(SourceFile { file: tree.file.clone(), origin });
             }

@@ -15,11 +15,16 @@ pub static FUNCS: &[Func] = &[
     row("semver", &[Ty::Str], "`semver TEXT`: the version, with `.Major`, `.Minor`, `.Patch` and so on.", |_, args| {
         read(&text(args, 0)).map(value)
     }),
-    row("semverCompare", &[Ty::Str, Ty::Str], "`semverCompare RANGE VERSION`: whether the version lies in the range.", |_, args| {
-        let range = Range::parse(&text(args, 0)).map_err(Fault::new)?;
-        let version = read(&text(args, 1))?;
-        Ok(Val::bool(range.contains(&version)))
-    }),
+    row(
+        "semverCompare",
+        &[Ty::Str, Ty::Str],
+        "`semverCompare RANGE VERSION`: whether the version lies in the range.",
+        |_, args| {
+            let range = Range::parse(&text(args, 0)).map_err(Fault::new)?;
+            let version = read(&text(args, 1))?;
+            Ok(Val::bool(range.contains(&version)))
+        },
+    ),
 ];
 
 /// Methods of versions.
@@ -27,25 +32,42 @@ pub static METHODS: &[Func] = &[
     row("Major", &[], "`.Major`: the first number.", |_, args| Ok(number(args, 0))),
     row("Minor", &[], "`.Minor`: the second number.", |_, args| Ok(number(args, 1))),
     row("Patch", &[], "`.Patch`: the third number.", |_, args| Ok(number(args, 2))),
-    row("Prerelease", &[], "`.Prerelease`: what stands behind `-`.", |_, args| Ok(Val::str(of(args, 0).map(|v| v.pre).unwrap_or_default()))),
-    row("Metadata", &[], "`.Metadata`: what stands behind `+`.", |_, args| Ok(Val::str(of(args, 0).map(|v| v.meta).unwrap_or_default()))),
-    row("Original", &[], "`.Original`: the version as it was written.", |_, args| Ok(Val::str(of(args, 0).map(|v| v.original).unwrap_or_default()))),
-    row("String", &[], "`.String`: the version as text.", |_, args| Ok(Val::str(of(args, 0).map(|v| v.to_string()).unwrap_or_default()))),
+    row("Prerelease", &[], "`.Prerelease`: what stands behind `-`.", |_, args| {
+        Ok(Val::str(of(args, 0).map(|v| v.pre).unwrap_or_default()))
+    }),
+    row("Metadata", &[], "`.Metadata`: what stands behind `+`.", |_, args| {
+        Ok(Val::str(of(args, 0).map(|v| v.meta).unwrap_or_default()))
+    }),
+    row("Original", &[], "`.Original`: the version as it was written.", |_, args| {
+        Ok(Val::str(of(args, 0).map(|v| v.original).unwrap_or_default()))
+    }),
+    row("String", &[], "`.String`: the version as text.", |_, args| {
+        Ok(Val::str(of(args, 0).map(|v| v.to_string()).unwrap_or_default()))
+    }),
     row("Compare", &[Ty::Version], "`.Compare OTHER`: -1, 0 or 1.", |_, args| Ok(Val::int(order(args) as i64))),
-    row("Equal", &[Ty::Version], "`.Equal OTHER`: whether both are the same.", |_, args| Ok(Val::bool(order(args) == Ordering::Equal))),
-    row("LessThan", &[Ty::Version], "`.LessThan OTHER`: whether this one is older.", |_, args| Ok(Val::bool(order(args) == Ordering::Less))),
-    row("GreaterThan", &[Ty::Version], "`.GreaterThan OTHER`: whether this one is newer.", |_, args| Ok(Val::bool(order(args) == Ordering::Greater))),
-    row("LessThanEqual", &[Ty::Version], "`.LessThanEqual OTHER`: whether this one is not newer.", |_, args| Ok(Val::bool(order(args) != Ordering::Greater))),
-    row("GreaterThanEqual", &[Ty::Version], "`.GreaterThanEqual OTHER`: whether this one is not older.", |_, args| Ok(Val::bool(order(args) != Ordering::Less))),
+    row("Equal", &[Ty::Version], "`.Equal OTHER`: whether both are the same.", |_, args| {
+        Ok(Val::bool(order(args) == Ordering::Equal))
+    }),
+    row("LessThan", &[Ty::Version], "`.LessThan OTHER`: whether this one is older.", |_, args| {
+        Ok(Val::bool(order(args) == Ordering::Less))
+    }),
+    row("GreaterThan", &[Ty::Version], "`.GreaterThan OTHER`: whether this one is newer.", |_, args| {
+        Ok(Val::bool(order(args) == Ordering::Greater))
+    }),
+    row("LessThanEqual", &[Ty::Version], "`.LessThanEqual OTHER`: whether this one is not newer.", |_, args| {
+        Ok(Val::bool(order(args) != Ordering::Greater))
+    }),
+    row("GreaterThanEqual", &[Ty::Version], "`.GreaterThanEqual OTHER`: whether this one is not older.", |_, args| {
+        Ok(Val::bool(order(args) != Ordering::Less))
+    }),
     row("IncMajor", &[], "`.IncMajor`: the next major version.", |_, args| Ok(next(args, 0))),
     row("IncMinor", &[], "`.IncMinor`: the next minor version.", |_, args| Ok(next(args, 1))),
     row("IncPatch", &[], "`.IncPatch`: the next patch version.", |_, args| Ok(next(args, 2))),
 ];
 
 fn read(text: &str) -> Result<Version, Fault> {
-    Version::parse(text).ok_or_else(|| {
-        Fault::new(if text.is_empty() { "version string empty" } else { "invalid semantic version" })
-    })
+    Version::parse(text)
+        .ok_or_else(|| Fault::new(if text.is_empty() { "version string empty" } else { "invalid semantic version" }))
 }
 
 fn value(version: Version) -> Val {

@@ -12,28 +12,47 @@ pub static FUNCS: &[Func] = &[
     row("title", &[Ty::Str], "`title TEXT`: every word with a capital.", |_, args| Ok(Val::str(title(&text(args, 0))))),
     row("untitle", &[Ty::Str], "`untitle TEXT`: every word without a capital.", |_, args| {
         let mut previous = ' ';
-        let changed: String = text(args, 0).chars().map(|ch| {
-            let first = previous.is_whitespace();
-            previous = ch;
-            if first { to_lower(ch) } else { ch }
-        }).collect();
+        let changed: String = text(args, 0)
+            .chars()
+            .map(|ch| {
+                let first = previous.is_whitespace();
+                previous = ch;
+                if first { to_lower(ch) } else { ch }
+            })
+            .collect();
         Ok(Val::str(changed))
     }),
-    row("swapcase", &[Ty::Str], "`swapcase TEXT`: upper case made lower and lower upper.", |_, args| Ok(Val::str(swap_case(&text(args, 0))))),
-    row("snakecase", &[Ty::Str], "`snakecase TEXT`: as_words_with_underscores.", |_, args| Ok(Val::str(delimited(&text(args, 0), '_')))),
-    row("kebabcase", &[Ty::Str], "`kebabcase TEXT`: as-words-with-dashes.", |_, args| Ok(Val::str(delimited(&text(args, 0), '-')))),
-    row("camelcase", &[Ty::Str], "`camelcase TEXT`: AsWordsWithCapitals.", |_, args| Ok(Val::str(camel(&text(args, 0))))),
-    row("abbrev", &[Ty::Int, Ty::Str], "`abbrev N TEXT`: at most N characters, the end replaced by `...`.", |_, args| {
-        Ok(Val::str(abbreviate(&text(args, 1), 0, int(args, 0))))
+    row("swapcase", &[Ty::Str], "`swapcase TEXT`: upper case made lower and lower upper.", |_, args| {
+        Ok(Val::str(swap_case(&text(args, 0))))
     }),
-    row("abbrevboth", &[Ty::Int, Ty::Int, Ty::Str], "`abbrevboth LEFT N TEXT`: at most N characters, both ends replaced by `...`.", |_, args| {
-        let (left, right) = (int(args, 0), int(args, 1));
-        let whole = text(args, 2);
-        if right < 4 || left > 0 && right < 7 {
-            return Ok(Val::str(whole.into_owned()));
-        }
-        Ok(Val::str(abbreviate(&whole, left, right)))
+    row("snakecase", &[Ty::Str], "`snakecase TEXT`: as_words_with_underscores.", |_, args| {
+        Ok(Val::str(delimited(&text(args, 0), '_')))
     }),
+    row("kebabcase", &[Ty::Str], "`kebabcase TEXT`: as-words-with-dashes.", |_, args| {
+        Ok(Val::str(delimited(&text(args, 0), '-')))
+    }),
+    row("camelcase", &[Ty::Str], "`camelcase TEXT`: AsWordsWithCapitals.", |_, args| {
+        Ok(Val::str(camel(&text(args, 0))))
+    }),
+    row(
+        "abbrev",
+        &[Ty::Int, Ty::Str],
+        "`abbrev N TEXT`: at most N characters, the end replaced by `...`.",
+        |_, args| Ok(Val::str(abbreviate(&text(args, 1), 0, int(args, 0)))),
+    ),
+    row(
+        "abbrevboth",
+        &[Ty::Int, Ty::Int, Ty::Str],
+        "`abbrevboth LEFT N TEXT`: at most N characters, both ends replaced by `...`.",
+        |_, args| {
+            let (left, right) = (int(args, 0), int(args, 1));
+            let whole = text(args, 2);
+            if right < 4 || left > 0 && right < 7 {
+                return Ok(Val::str(whole.into_owned()));
+            }
+            Ok(Val::str(abbreviate(&whole, left, right)))
+        },
+    ),
     row("initials", &[Ty::Str], "`initials TEXT`: the first letter of every word.", |_, args| {
         let mut out = String::new();
         let mut previous = ' ';
@@ -48,9 +67,12 @@ pub static FUNCS: &[Func] = &[
     row("wrap", &[Ty::Int, Ty::Str], "`wrap N TEXT`: lines broken at spaces after N characters.", |_, args| {
         Ok(Val::str(wrap(&text(args, 1), int(args, 0), "\n", false)))
     }),
-    row("wrapWith", &[Ty::Int, Ty::Str, Ty::Str], "`wrapWith N BREAK TEXT`: like `wrap` with another break, long words split.", |_, args| {
-        Ok(Val::str(wrap(&text(args, 2), int(args, 0), &text(args, 1), true)))
-    }),
+    row(
+        "wrapWith",
+        &[Ty::Int, Ty::Str, Ty::Str],
+        "`wrapWith N BREAK TEXT`: like `wrap` with another break, long words split.",
+        |_, args| Ok(Val::str(wrap(&text(args, 2), int(args, 0), &text(args, 1), true))),
+    ),
     row("plural", &[Ty::Str, Ty::Str, Ty::Int], "`plural ONE MANY N`: ONE if N is 1, else MANY.", |_, args| {
         Ok(Val::str(bytes(args, if int(args, 2) == 1 { 0 } else { 1 })))
     }),
@@ -68,7 +90,9 @@ pub static FUNCS: &[Func] = &[
     row("randAlpha", &[Ty::Int], "`randAlpha N`: N random letters.", |m, args| {
         random_text(m, int(args, 0), b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
     }),
-    row("randNumeric", &[Ty::Int], "`randNumeric N`: N random digits.", |m, args| random_text(m, int(args, 0), b"0123456789")),
+    row("randNumeric", &[Ty::Int], "`randNumeric N`: N random digits.", |m, args| {
+        random_text(m, int(args, 0), b"0123456789")
+    }),
     row("randAscii", &[Ty::Int], "`randAscii N`: N random printable characters.", |m, args| {
         let printable: Vec<u8> = (32..127).collect();
         random_text(m, int(args, 0), &printable)
@@ -195,7 +219,9 @@ fn abbreviate(whole: &str, offset: i64, width: i64) -> String {
     if len - offset < width - 3 {
         offset = len - (width - 3);
     }
-    let take = |from: i64, count: i64| -> String { chars.iter().skip(from.max(0) as usize).take(count.max(0) as usize).collect() };
+    let take = |from: i64, count: i64| -> String {
+        chars.iter().skip(from.max(0) as usize).take(count.max(0) as usize).collect()
+    };
     if offset <= 4 {
         return format!("{}...", take(0, width - 3));
     }
