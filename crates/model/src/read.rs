@@ -88,7 +88,8 @@ impl<'a> Reader<'a> {
             return None;
         }
         if node.is_map() {
-            return Some(self.written_out(node, entity, depth));
+            let is_known = !(self.schema.is_expression)(node);
+            return is_known.then(|| self.written_out(node, entity, depth));
         }
         if node.kind() == NodeKind::Error {
             return None;

@@ -176,7 +176,7 @@ pub const WORKSHOP: Schema =
     Schema::new("workshop", &["1", "2"], ENTITIES).expressions(is_expression).expression_pattern(r"^\$\{");
 
 fn is_expression(node: Node<'_>) -> bool {
-    node.is_scalar() && node.text().starts_with("${")
+    (node.is_scalar() && node.text().starts_with("${")) || node.get("$if").is_some()
 }
 
 /// A file that was read, and what was wrong with it.

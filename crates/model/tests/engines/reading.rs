@@ -106,6 +106,15 @@ fn expressions_fit_everywhere() {
 }
 
 #[test]
+fn an_entity_that_is_an_expression_says_nothing() {
+    let text = "version: 1\ntools: {t: {$if: x, $then: {}}}\ntool_types: {u: {motor: {$if: y}, colour: {$if: z}}}\n";
+    let read = read(FIRST, text);
+    assert!(read.file.member("tools", "t").unwrap().is_broken);
+    assert!(read.file.member("tool_types", "u").unwrap().node("motor").is_some());
+    assert_eq!(read.problems(), Vec::<String>::new());
+}
+
+#[test]
 fn values_are_made_from_nodes_with_their_origin() {
     let read = read(FIRST, "version: 1\ntool_types: {drill: {notes: {a: [1, {b: c}]}}}\n");
     let slot = read.file.member("tool_types", "drill").unwrap().slot("notes").unwrap().clone();
