@@ -1,15 +1,22 @@
-//! A reader for plain YAML: block collections, one-line scalars and flow collections, literal blocks, comments.
+//! A reader for plain YAML: block collections, one-line scalars and flow collections, block scalars, comments.
 //!
 //! Most configuration is nothing else, and reading it line by line is many times faster than a full parser. It is
-//! all or nothing: at the first thing it does not know for certain (anchors, tags, tabs, folded or many-line
-//! scalars, anything wrong) it gives up and the full reader starts afresh. What it builds is the same tree, node by
+//! all or nothing: at the first thing it does not know for certain (anchors, tags, tabs, scalars
+//! without quotes or in quotes over many lines, anything wrong) it gives up and the full reader starts afresh. What it builds is the same tree, node by
 //! node; the tests compare the two on generated and mutated texts.
+
+mod block;
+mod flow;
+mod quoted;
+
+use quoted::Token;
 
 use crate::build::{Builder, Properties};
 use crate::limits::Limits;
 use crate::scalar::Flavor;
 use crate::source::Source;
 use crate::tree::{Style, Tree};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Reads a source if it is plain; `None` if the full reader must.
@@ -299,7 +306,7 @@ impl<'s> Plain<'s, '_> {
             return None;
         }
         Some(Some(Token {
-            text: std::borrow::Cow::Borrowed(name),
+            text: Cow::Borrowed(name),
             style: Style::Plain,
             start,
             end: start + name.len(),
@@ -315,8 +322,7 @@ impl<'s> Plain<'s, '_> {
     fn inline(&mut self, start: usize, end: usize, parent: Option<usize>) -> Option<()> {
         let bytes = self.text.as_bytes();
         match *bytes.get(start)? {
-            b'|' => return self.literal(start, end, parent),
-            b'>' => return None,
+            b'|' | b'>' => return self.block(start, end, parent),
             b'[' | b'{' => {
                 let after = self.flow(start, end)?;
                 self.after_value(after, end)?;
@@ -379,215 +385,6 @@ impl<'s> Plain<'s, '_> {
             }
         }
     }
-
-    /// A quoted text that ends on its line.
-    fn quoted(&self, start: usize, end: usize) -> Option<Token<'s>> {
-        let bytes = self.text.as_bytes();
-        let quote = *bytes.get(start)?;
-        let line = bytes.get(start + 1..end)?;
-        if quote == b'"' {
-            let at = memchr::memchr2(b'"', b'\\', line)?;
-            if line.get(at) == Some(&b'\\') {
-                return None;
-            }
-            return self.quoted_token(start, at, Style::Double);
-        }
-        let at = memchr::memchr(b'\'', line)?;
-        if line.get(at + 1) == Some(&b'\'') {
-            return None;
-        }
-        self.quoted_token(start, at, Style::Single)
-    }
-
-    fn quoted_token(&self, start: usize, length: usize, style: Style) -> Option<Token<'s>> {
-        let text = self.text.get(start + 1..start + 1 + length)?;
-        Some(Token { text: std::borrow::Cow::Borrowed(text), style, start, end: start + length + 2, colon: 0 })
-    }
-
-    /// A flow collection that ends on its line; where it ends.
-    fn flow(&mut self, start: usize, end: usize) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        let mut open: Vec<u8> = Vec::new();
-        let mut at = start;
-        loop {
-            // A value is expected here.
-            match *bytes.get(at).filter(|_| at < end)? {
-                bracket @ (b'[' | b'{') => {
-                    let opened = if bracket == b'[' {
-                        self.builder.begin_list(Style::Flow, at, Properties::default())
-                    } else {
-                        self.builder.begin_map(Style::Flow, at, Properties::default())
-                    };
-                    if !opened {
-                        return None;
-                    }
-                    open.push(bracket);
-                    at = self.skip_spaces(at + 1, end);
-                    if !self.closes(at, &open) {
-                        if bracket == b'{' {
-                            at = self.flow_key(at, end)?;
-                        }
-                        continue;
-                    }
-                }
-                _ => at = self.flow_scalar(at, end)?,
-            }
-            // A value ended: collections close, or a comma leads to the next.
-            at = self.skip_spaces(at, end);
-            while self.closes(at, &open) {
-                self.builder.end_collection(at + 1);
-                open.pop();
-                at += 1;
-                if open.is_empty() {
-                    return Some(at);
-                }
-                at = self.skip_spaces(at, end);
-            }
-            if bytes.get(at) != Some(&b',') || at >= end {
-                return None;
-            }
-            at = self.skip_spaces(at + 1, end);
-            if self.closes(at, &open) {
-                return None;
-            }
-            if open.last() == Some(&b'{') {
-                at = self.flow_key(at, end)?;
-            }
-        }
-    }
-
-    fn closes(&self, at: usize, open: &[u8]) -> bool {
-        matches!((self.text.as_bytes().get(at), open.last()), (Some(b']'), Some(b'[')) | (Some(b'}'), Some(b'{')))
-    }
-
-    /// `key: ` inside braces; where the value begins.
-    fn flow_key(&mut self, start: usize, end: usize) -> Option<usize> {
-        let after = self.flow_scalar(start, end)?;
-        let bytes = self.text.as_bytes();
-        let spaced = bytes.get(after) == Some(&b':') && bytes.get(after + 1) == Some(&b' ') && after + 1 < end;
-        spaced.then(|| self.skip_spaces(after + 1, end))
-    }
-
-    fn flow_scalar(&mut self, start: usize, end: usize) -> Option<usize> {
-        let bytes = self.text.as_bytes();
-        if matches!(bytes.get(start), Some(b'"' | b'\'')) {
-            let token = self.quoted(start, end)?;
-            self.scalar_token(&token);
-            return Some(token.end);
-        }
-        if !can_begin_plain(bytes, start, end) || self.is_dash(start, end) {
-            return None;
-        }
-        let line = bytes.get(start..end)?;
-        let mut length = 0;
-        loop {
-            match line.get(length)? {
-                b',' | b']' | b'}' => break,
-                b'[' | b'{' => return None,
-                b':' => match line.get(length + 1) {
-                    Some(b' ') => break,
-                    Some(b',' | b'[' | b']' | b'{' | b'}') | None => return None,
-                    Some(_) => length += 1,
-                },
-                b'#' if line.get(length.checked_sub(1)?) == Some(&b' ') => return None,
-                _ => length += 1,
-            }
-        }
-        let text = self.text.get(start..start + length)?.trim_end_matches(' ');
-        if text.is_empty() || text.len() > LONGEST_KEY {
-            return None;
-        }
-        self.builder.scalar(text, Style::Plain, start, start + text.len(), Properties::default());
-        // Spaces before the colon of a key are left to the full reader.
-        let is_key = line.get(length) == Some(&b':');
-        if is_key && text.len() != length { None } else { Some(start + length) }
-    }
-
-    /// `|`, `|-` or `|+` and the lines under it.
-    fn literal(&mut self, start: usize, end: usize, parent: Option<usize>) -> Option<()> {
-        let chomp = match self.text.get(start..end)?.trim_end_matches(' ') {
-            "|" => Chomp::Clip,
-            "|-" => Chomp::Strip,
-            "|+" => Chomp::Keep,
-            _ => return None,
-        };
-        let least = parent.map_or(0, |column| column + 1);
-        let indent = self.literal_indent(least)?;
-        let mut text = String::new();
-        let mut blanks = 0;
-        let mut last = end;
-        while self.at < self.text.len() {
-            let line_end = self.line_end(self.at);
-            let line = self.text.get(self.at..line_end)?;
-            let column = line.bytes().take_while(|&b| b == b' ').count();
-            if column == line.len() {
-                // Spaces beyond the indentation are text; that is rare enough to leave.
-                if column > indent {
-                    return None;
-                }
-                blanks += 1;
-                self.at = line_end + 1;
-                continue;
-            }
-            if column < indent || (column == 0 && (line.starts_with("---") || line.starts_with("..."))) {
-                break;
-            }
-            for _ in 0..blanks {
-                text.push('\n');
-            }
-            blanks = 0;
-            text.push_str(line.get(indent..)?);
-            text.push('\n');
-            last = line_end;
-            self.at = line_end + 1;
-        }
-        // Trailing blank lines with `|+`, and texts of blanks only, have rules of their own.
-        if text.trim_end_matches([' ', '\n']).is_empty() || (chomp == Chomp::Keep && blanks > 0) {
-            return None;
-        }
-        // Without a line break at the end of the file the families differ.
-        let cut = last == self.text.len() && !self.flavor.ends_blocks_with_newline();
-        if chomp == Chomp::Strip || cut {
-            text.pop();
-        }
-        let stop = start + self.text.get(start..last)?.trim_end().len();
-        self.builder.scalar(&text, Style::Literal, start, stop, Properties::default());
-        Some(())
-    }
-
-    /// The column of a literal's first line with text.
-    fn literal_indent(&self, least: usize) -> Option<usize> {
-        let mut at = self.at;
-        while at < self.text.len() {
-            let end = self.line_end(at);
-            let line = self.text.get(at..end)?;
-            let column = line.bytes().take_while(|&b| b == b' ').count();
-            if column < line.len() {
-                return (column >= least && column > 0).then_some(column);
-            }
-            if column > 0 {
-                // Blank lines with spaces before the text have rules of their own.
-                return None;
-            }
-            at = end + 1;
-        }
-        None
-    }
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Chomp {
-    Clip,
-    Strip,
-    Keep,
-}
-
-struct Token<'s> {
-    text: std::borrow::Cow<'s, str>,
-    style: Style,
-    start: usize,
-    end: usize,
-    colon: usize,
 }
 
 /// Whether a plain scalar can begin with the byte at a place, for certain.
@@ -620,162 +417,4 @@ fn find_comment(line: &[u8]) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::source::FileId;
-    use crate::yaml;
-
-    fn describe(tree: &Tree) -> String {
-        let nodes: Vec<String> = tree
-            .nodes
-            .iter()
-            .enumerate()
-            .map(|(at, raw)| {
-                let text = tree.node(u32::try_from(at).unwrap_or(0)).map(|node| node.text()).unwrap_or("");
-                format!(
-                    "{:?} {:?} {} {} {}..{} {text:?}",
-                    raw.kind, raw.style, raw.flags, raw.extra, raw.start, raw.end
-                )
-            })
-            .collect();
-        let comments: Vec<_> = tree.comments.iter().map(|c| (c.span.start, c.span.end, c.trailing)).collect();
-        let problems: Vec<_> = tree.diagnostics.iter().map(|d| (d.span, &d.message)).collect();
-        format!("{}\nroots {:?}\ncomments {comments:?}\n{problems:?}", nodes.join("\n"), tree.roots)
-    }
-
-    /// Whether the plain reader took the text; it must then agree with the full one.
-    fn agrees(text: &str, flavor: Flavor) -> bool {
-        let source = Arc::new(Source::new(FileId(0), "t.yaml", text));
-        let limits = Limits::default();
-        let Some(plain) = parse(&source, flavor, &limits) else { return false };
-        let full = yaml::parse_fully(source, flavor, &limits);
-        assert_eq!(describe(&plain), describe(&full), "on {text:?}");
-        true
-    }
-
-    #[test]
-    fn plain_texts_are_taken_and_read_alike() {
-        let texts = [
-            "a: 1\n",
-            "# c\na: 1 # d\nb:\n  c: 'x'\n  d: \"y\"\n",
-            "a:\n- 1\n- b: 2\n  c: 3\n-\nd:\n  - - 1\n    - 2\n  - {x: 1, y: [a, \"b\", 'c'], z: {}}\n",
-            "a: |\n  one\n\n   two\n\nb: |-\n  x\nc: |+\n  y\nd: 1\n",
-            "---\na: 1\n---\n---\n- b\n",
-            "a: |\n  foo",
-            "- a\n- b:\n    c: d\n  # note\n  e:\n\n\nf: 1\n",
-            "just text\n",
-            "\"quoted\": 'v' # c\n",
-            "url: http://x.y/z#frag\ntime: 10:30\nneg: -1\ndash: -x\n",
-            "a: b\na: c\n",
-            "x:\n    value\n",
-            "é: ü\n",
-            "",
-            "# only\n",
-        ];
-        for text in texts {
-            for flavor in [Flavor::Core, Flavor::Go] {
-                let taken = agrees(text, flavor);
-                assert!(taken || text.contains("\nf: 1"), "not taken: {text:?}");
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_not_plain_is_left() {
-        for text in [
-            "a: &x 1\n",
-            "a: !t 1\n",
-            "a: *x\n",
-            "? a\n",
-            "a: >\n  x\n",
-            "a: b\n  c\n",
-            "a: [1,\n 2]\n",
-            "a: \"x\\n\"\n",
-            "\ta: 1\n",
-            "a: b: c\n",
-            "%YAML 1.2\n---\na\n",
-            "...\n",
-        ] {
-            assert!(!agrees(text, Flavor::Core), "{text:?}");
-        }
-    }
-
-    /// Texts from pieces of YAML, most of them odd. `PURLIN_ROUNDS` asks for more than the usual number.
-    #[test]
-    #[allow(clippy::disallowed_methods)]
-    fn random_texts_are_read_alike() {
-        const PIECES: &[&str] = &[
-            "a",
-            "b",
-            "key",
-            "x y",
-            ": ",
-            ":",
-            "- ",
-            "-",
-            "\n",
-            "\n",
-            "\n",
-            "  ",
-            "    ",
-            " ",
-            "# c",
-            " # d",
-            "'q'",
-            "\"r\"",
-            "\"",
-            "'",
-            "[",
-            "]",
-            "{",
-            "}",
-            ", ",
-            ",",
-            "|",
-            "|-",
-            "|+",
-            ">",
-            "---",
-            "---\n",
-            "...",
-            "1",
-            "-1",
-            "~",
-            "&",
-            "*a",
-            "!t",
-            "?",
-            "? ",
-            "%",
-            "@",
-            "\\",
-            "é",
-            "\u{2028}",
-            "#",
-            "\t",
-            "\r\n",
-            "a: b\n",
-            "- a\n",
-            "  c: d\n",
-            "e:\n",
-            "  - f\n",
-            "k: |\n  t\n",
-        ];
-        let rounds = std::env::var("PURLIN_ROUNDS").ok().and_then(|n| n.parse().ok()).unwrap_or(60_000);
-        let mut state: u64 = 0x9E37_79B9_7F4A_7C15;
-        let mut next = |below: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            usize::try_from(state % below as u64).unwrap_or(0)
-        };
-        let mut taken = 0;
-        for round in 0..rounds {
-            let length = 1 + next(14);
-            let text: String = (0..length).map(|_| PIECES[next(PIECES.len())]).collect();
-            let flavor = [Flavor::Core, Flavor::Go, Flavor::Python][round % 3];
-            taken += usize::from(agrees(&text, flavor));
-        }
-        assert!(taken > rounds / 20, "only {taken} of {rounds} were plain");
-    }
-}
+mod tests;
