@@ -50,6 +50,7 @@ pub(crate) fn survey(options: &Options) -> Vec<Row> {
             args: ["check", "--threads", threads].map(str::to_owned).to_vec(),
             cwd: folder.clone(),
             env: Default::default(),
+            stdin: None,
             stdout: &mut out,
             stderr: &mut errors,
             terminal: false,

@@ -17,6 +17,7 @@ pub(crate) fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -
         args: args.to_vec(),
         cwd: cwd.to_owned(),
         env: env.clone(),
+        stdin: None,
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal: false,
