@@ -230,16 +230,13 @@ pub enum Command {
     },
     /// Say where a value comes from, piece by piece.
     Why {
-        /// The node; left out with `--line`.
+        /// The node; left out with `--file FILE:LINE`, which asks what a line has a part in.
         node: Option<String>,
         /// The field, as a dotted path; the whole node if left out.
         field: Option<String>,
         /// Folder or file of the project.
         #[arg(long, default_value = ".", value_name = "PATH")]
         path: PathBuf,
-        /// Which values a line has a part in, as FILE:LINE.
-        #[arg(long, value_name = "FILE:LINE")]
-        line: Option<String>,
         #[command(flatten)]
         target: Target,
         /// Format.

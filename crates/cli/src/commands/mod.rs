@@ -77,8 +77,8 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             resolve::render(&mut cx, &path, &nodes, &target, out.as_deref(), reveal)
         }
         Command::Graph { path, target, output, out } => graph::run(&mut cx, &path, &target, output, out.as_deref()),
-        Command::Why { node, field, path, line, target, output } => {
-            why::run(&mut cx, &path, &why::Asked { node, field, line }, &target, output)
+        Command::Why { node, field, path, target, output } => {
+            why::run(&mut cx, &path, &why::Asked { node, field }, &target, output)
         }
         Command::Diff { path, to_path, to_env, to_profile, to_var, to_values, to_set, to_input, target, output } => {
             let other = diff::Other { to_path, to_env, to_profile, to_var, to_values, to_set, to_input };

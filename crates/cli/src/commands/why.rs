@@ -1,4 +1,4 @@
-//! `purlin why`: where a value comes from; and, with `--line`, what a line has a part in.
+//! `purlin why`: where a value comes from; and, with `--file FILE:LINE`, what a line has a part in.
 
 use super::Context;
 use super::resolve::{compile_or_report, unknown_node};
@@ -16,7 +16,6 @@ use std::path::Path;
 pub(super) struct Asked {
     pub node: Option<String>,
     pub field: Option<String>,
-    pub line: Option<String>,
 }
 
 pub(super) fn run(
@@ -26,10 +25,12 @@ pub(super) fn run(
     target: &Target,
     output: AnswerFormat,
 ) -> Result<Exit, Exit> {
-    if let Some(line) = &asked.line {
-        return reverse(cx, path, line, target, output);
-    }
-    let Some(name) = &asked.node else { return Err(cx.usage("`why` needs a node, or `--line FILE:LINE`")) };
+    let Some(name) = &asked.node else {
+        return match target.file.as_deref().and_then(line_of) {
+            Some((file, line)) => reverse(cx, path, file, line, target, output),
+            None => Err(cx.usage("`why` needs a node, or `--file FILE:LINE`")),
+        };
+    };
     let (session, compiled) = compile_or_report(cx, path, &[], target)?;
     let Some(node) = compiled.resolved.node(name) else {
         session.sink.push(unknown_node(&compiled.resolved, name));
@@ -123,15 +124,21 @@ fn tell_piece(out: &mut String, piece: &WhyPiece, several: bool) {
     }
 }
 
+/// `FILE:LINE`
+fn line_of(text: &str) -> Option<(&str, u32)> {
+    let (file, line) = text.rsplit_once(':')?;
+    Some((file, line.parse().ok()?))
+}
+
 fn reverse(
     cx: &mut Context<'_, '_>,
     path: &Path,
-    line: &str,
+    file: &str,
+    number: u32,
     target: &Target,
     output: AnswerFormat,
 ) -> Result<Exit, Exit> {
-    let parsed = line.rsplit_once(':').and_then(|(file, number)| Some((file, number.parse::<u32>().ok()?)));
-    let Some((file, number)) = parsed else { return Err(cx.usage(&format!("`--line {line}` is not FILE:LINE"))) };
+    let target = &Target { file: None, ..target.clone() };
     let (session, compiled) = compile_or_report(cx, path, &[], target)?;
     let found = affects(&session, &compiled.resolved, file, number);
     let text = match output {
