@@ -106,6 +106,12 @@ impl Inspector<'_> {
                 self.problems.beyond(&rules::MISSING_KEY, own.at, eco_format!(".{}", field.key), message);
             }
         }
+        let only_value =
+            own.kind == Kind::ParameterDefinition && own.slot("value").is_some_and(|slot| slot.at == own.at);
+        if only_value && complete.slot("type").is_none() {
+            let message = format!("`{}` gives a value to a parameter that is not defined", own.name);
+            self.problems.beyond(&rules::MISSING_KEY, own.at, ".type", message);
+        }
         if matches!(
             own.kind,
             Kind::PropertyDefinition | Kind::AttributeDefinition | Kind::ParameterDefinition | Kind::SchemaDefinition

@@ -1,13 +1,16 @@
 //! All phases in order, for those who want the whole answer.
 
 use crate::check;
+use crate::evaluate::Evaluator;
+use crate::finish;
 use crate::load::Options;
 use crate::model::{self, Model};
 use crate::problem::Problems;
 use crate::render::{self, Inputs, MissingInputs};
+use crate::resolve::{self, Resolution};
 use crate::rules;
 use crate::topology::Topology;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, RuleClass};
 use purlin_value::Session;
 
 /// What to compile with.
@@ -28,6 +31,8 @@ pub struct Compiled {
     pub model: Model,
     /// The rendered service.
     pub topology: Topology,
+    /// Which capability meets which requirement.
+    pub resolution: Resolution,
     /// What is wrong.
     pub problems: Problems,
 }
@@ -37,6 +42,7 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     let mut problems = Problems::new();
     let model = model::build(session, path, &settings.options, &mut problems);
     let mut topology = Topology::default();
+    let mut resolution = Resolution::default();
     if model.files.edition.is_some() {
         check::check(&model, &mut problems);
         let missing = settings.missing.unwrap_or(if model.edition().is_2() {
@@ -46,7 +52,26 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
         });
         topology = render::render(&model, &settings.inputs, missing, &mut problems);
     }
-    Compiled { model, topology, problems }
+    // Requirements and values are looked at only in a service that is sound so far: what is missing or misspelt would
+    // be reported a second time.
+    if !is_invalid(&problems) {
+        resolution = resolve::resolve(&model, &topology, &mut problems);
+        if !is_invalid(&problems) {
+            let mut evaluator = Evaluator::with_resolution(&model, &topology, &resolution);
+            finish::check_all(&mut evaluator, &topology);
+            let found = evaluator.problems().list().to_vec();
+            found.into_iter().for_each(|problem| problems.add(problem));
+        }
+    }
+    Compiled { model, topology, resolution, problems }
+}
+
+/// Whether the configuration is invalid; that something was not allowed says nothing about it.
+pub fn is_invalid(problems: &Problems) -> bool {
+    problems
+        .list()
+        .iter()
+        .any(|problem| problem.diagnostic.is_error() && problem.diagnostic.rule.class != RuleClass::Denied)
 }
 
 /// The problem of quirks that do not exist.

@@ -31,6 +31,8 @@ pub struct Options {
     pub template: String,
     /// Further version keywords that a host understands, read as this edition.
     pub versions: Vec<(&'static str, Edition)>,
+    /// What a host adds to the notation of values.
+    pub host: Option<&'static crate::host::Host>,
 }
 
 /// One file of the run.
@@ -289,7 +291,8 @@ impl Loader<'_> {
 
     fn add(&mut self, place: Place, tree: Arc<Tree>, edition: Edition, role: Role) -> Option<usize> {
         let root = tree.root()?;
-        let mut reader = Reader { edition, role, quirks: &self.options.quirks, problems: self.problems };
+        let mut reader =
+            Reader { edition, role, quirks: &self.options.quirks, host: self.options.host, problems: self.problems };
         let entity = reader.file(root)?;
         let index = self.files.list.len();
         let id = tree.file();

@@ -5,7 +5,7 @@
 
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Span};
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 /// A diagnostic and what is needed to name its path.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub struct Problem {
 #[derive(Default, Debug)]
 pub struct Problems {
     list: Vec<Problem>,
-    seen: HashSet<(&'static str, Option<Span>, String)>,
+    seen: HashMap<(&'static str, Option<Span>, String), usize>,
 }
 
 impl Problems {
@@ -53,8 +53,14 @@ impl Problems {
     /// Takes a problem unless it is known already.
     pub fn add(&mut self, problem: Problem) {
         let diagnostic = &problem.diagnostic;
-        if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
-            self.list.push(problem);
+        let key = (diagnostic.rule.name, diagnostic.span, diagnostic.message.clone());
+        match self.seen.get(&key).and_then(|at| self.list.get_mut(*at)) {
+            // A warning becomes an error when what it warns of turns out to be used.
+            Some(known) => known.diagnostic.severity = known.diagnostic.severity.max(diagnostic.severity),
+            None => {
+                self.seen.insert(key, self.list.len());
+                self.list.push(problem);
+            }
         }
     }
 

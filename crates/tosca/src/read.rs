@@ -6,6 +6,7 @@
 use crate::clause;
 use crate::entities;
 use crate::entity::{Content, Defs, Entity, Range, Slot};
+use crate::host::Host;
 use crate::problem::Problems;
 use crate::quirks::{self, Quirks};
 use crate::rules;
@@ -35,6 +36,8 @@ pub struct Reader<'a> {
     pub role: Role,
     /// Departures from the strict reading.
     pub quirks: &'a Quirks,
+    /// What a host adds to the notation of values.
+    pub host: Option<&'static Host>,
     /// Where problems go.
     pub problems: &'a mut Problems,
 }
@@ -224,7 +227,7 @@ impl Reader<'_> {
     }
 
     fn value(&mut self, node: Node<'_>) -> Val {
-        let value = val::read(node, self.edition);
+        let value = val::read(node, val::Notation { edition: self.edition, host: self.host });
         self.calls(&value);
         value
     }
@@ -303,7 +306,7 @@ impl Reader<'_> {
                     let named = matches!(entry.name(), "template_name" | "template_author");
                     !entry.value.is_null() && (is_text || !named || !entry.value.is_scalar())
                 }
-                false => is_text,
+                false => is_text || self.quirks.has(quirks::STRING_PERMISSIVE),
             };
             if !fits {
                 self.wrong_key(entry.key.span(), entry.name(), noun(entry.value), "a string");

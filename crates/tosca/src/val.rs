@@ -4,6 +4,7 @@
 //! Nothing here knows types or evaluates anything.
 
 use crate::functions::is_function;
+use crate::host::Host;
 use crate::schema::Edition;
 use ecow::EcoString;
 use purlin_syntax::tree::Entry;
@@ -55,6 +56,8 @@ pub enum Data {
     Map(Arc<Vec<(Val, Val)>>),
     /// A function call.
     Call(Arc<Call>),
+    /// Not known yet; the text says what it waits for.
+    Pending(EcoString),
     /// Something broken that was reported already.
     Poison,
 }
@@ -94,9 +97,9 @@ impl Val {
         Val::new(Data::Map(Arc::new(entries)), span)
     }
 
-    /// Whether it is broken and reported.
-    pub fn is_poison(&self) -> bool {
-        matches!(self.data, Data::Poison)
+    /// Whether nothing more can be said about it: it is broken and reported, or not known yet.
+    pub fn is_opaque(&self) -> bool {
+        matches!(self.data, Data::Poison | Data::Pending(_))
     }
 
     /// The text, if it is one.
@@ -163,6 +166,7 @@ impl Val {
             Data::List(_) => "a list",
             Data::Map(_) => "a map",
             Data::Call(_) => "a function call",
+            Data::Pending(_) => "not known yet",
             Data::Poison => "broken",
         }
     }
@@ -225,20 +229,35 @@ pub fn merged_entries(node: Node<'_>) -> Vec<Entry<'_>> {
     out
 }
 
-/// Reads a value, finding function calls by the edition's rule.
-pub fn read(node: Node<'_>, edition: Edition) -> Val {
-    read_at(node, edition, 0)
+/// How values are written: by which edition's rule calls are told from data, and what a host adds to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Notation {
+    /// The edition.
+    pub edition: Edition,
+    /// The host, if there is one.
+    pub host: Option<&'static Host>,
 }
 
-fn read_at(node: Node<'_>, edition: Edition, depth: u32) -> Val {
+impl From<Edition> for Notation {
+    fn from(edition: Edition) -> Self {
+        Notation { edition, host: None }
+    }
+}
+
+/// Reads a value, finding function calls by the notation's rule.
+pub fn read(node: Node<'_>, notation: impl Into<Notation>) -> Val {
+    read_at(node, notation.into(), 0)
+}
+
+fn read_at(node: Node<'_>, notation: Notation, depth: u32) -> Val {
     let (span, origin) = (node.span(), Origin::node(node.target()));
     if depth > MAX_DEPTH {
         return Val { data: Data::Poison, span, origin };
     }
     let data = match node.kind() {
-        Kind::Scalar => scalar(node, edition),
-        Kind::List => Data::List(Arc::new(node.items().map(|item| read_at(item, edition, depth + 1)).collect())),
-        Kind::Map => map(node, edition, depth),
+        Kind::Scalar => scalar(node, notation),
+        Kind::List => Data::List(Arc::new(node.items().map(|item| read_at(item, notation, depth + 1)).collect())),
+        Kind::Map => map(node, notation, depth),
         Kind::Alias | Kind::Error => Data::Poison,
     };
     Val { data, span, origin }
@@ -252,6 +271,9 @@ pub fn scalar_data(node: Node<'_>) -> Data {
             return Data::Timestamp(text.into());
         }
     }
+    if node.tag() == Some("tag:yaml.org,2002:timestamp") {
+        return Data::Timestamp(node.eco_text());
+    }
     match node.scalar() {
         Scalar::Null => Data::Null,
         Scalar::Bool(value) => Data::Bool(value),
@@ -263,10 +285,14 @@ pub fn scalar_data(node: Node<'_>) -> Data {
     }
 }
 
-fn scalar(node: Node<'_>, edition: Edition) -> Data {
+fn scalar(node: Node<'_>, notation: Notation) -> Data {
     let data = scalar_data(node);
     let Data::Str(text) = &data else { return data };
-    if !edition.is_2() || !text.starts_with('$') {
+    if notation.host.is_some_and(|host| (host.is_template)(text)) {
+        let args = vec![Val { data: data.clone(), span: node.span(), origin: Origin::node(node.target()) }];
+        return Data::Call(Arc::new(Call { name: crate::host::TEMPLATE.into(), args, listed: false, crowded: false }));
+    }
+    if !notation.edition.is_2() || !text.starts_with('$') {
         return data;
     }
     if let Some(literal) = text.strip_prefix("$$") {
@@ -279,30 +305,41 @@ fn scalar(node: Node<'_>, edition: Edition) -> Data {
     Data::Call(Arc::new(Call { name, args: Vec::new(), listed: true, crowded: false }))
 }
 
-fn map(node: Node<'_>, edition: Edition, depth: u32) -> Data {
+fn map(node: Node<'_>, notation: Notation, depth: u32) -> Data {
     let entries = merged_entries(node);
-    if edition.is_2() {
+    let is_2 = notation.edition.is_2();
+    if is_2 {
         let called = entries.iter().find(|entry| is_call_key(entry.key));
         if let Some(entry) = called {
-            return call(&entry.name()[1..], entry.value, entries.len() > 1, edition, depth);
+            return call(&entry.name()[1..], entry.value, entries.len() > 1, notation, depth);
         }
     } else if let [entry] = entries.as_slice()
         && entry.key.is_scalar()
-        && is_function(entry.name(), edition)
+        && is_function(entry.name(), notation.edition)
     {
-        return call(entry.name(), entry.value, false, edition, depth);
+        return call(entry.name(), entry.value, false, notation, depth);
     }
-    let read_entry = |entry: &Entry<'_>| {
-        let mut key = read_at(entry.key, edition, depth + 1);
-        if let Data::Str(text) = &key.data
-            && edition.is_2()
-            && let Some(literal) = text.strip_prefix("$$")
-        {
-            key.data = Data::Str(EcoString::from("$") + literal);
-        }
-        (key, read_at(entry.value, edition, depth + 1))
-    };
-    Data::Map(Arc::new(entries.iter().map(read_entry).collect()))
+    if let Some(host) = notation.host
+        && let Some(entry) =
+            entries.iter().find(|entry| entry.key.is_scalar() && (host.is_call)(entry.name(), entries.len()))
+    {
+        // What stands beside the function's name is the host's business, so the whole map is the argument.
+        let whole = Data::Map(Arc::new(entries.iter().map(|entry| read_entry(entry, notation, depth)).collect()));
+        let args = vec![Val { data: whole, span: node.span(), origin: Origin::node(node.target()) }];
+        return Data::Call(Arc::new(Call { name: entry.name().into(), args, listed: false, crowded: false }));
+    }
+    Data::Map(Arc::new(entries.iter().map(|entry| read_entry(entry, notation, depth)).collect()))
+}
+
+fn read_entry(entry: &Entry<'_>, notation: Notation, depth: u32) -> (Val, Val) {
+    let mut key = read_at(entry.key, notation, depth + 1);
+    if let Data::Str(text) = &key.data
+        && notation.edition.is_2()
+        && let Some(literal) = text.strip_prefix("$$")
+    {
+        key.data = Data::Str(EcoString::from("$") + literal);
+    }
+    (key, read_at(entry.value, notation, depth + 1))
 }
 
 /// Whether a text can be a function's name, with a namespace before it or not.
@@ -317,12 +354,12 @@ fn is_call_key(key: Node<'_>) -> bool {
     key.is_scalar() && is_name(name)
 }
 
-fn call(name: &str, argument: Node<'_>, crowded: bool, edition: Edition, depth: u32) -> Data {
+fn call(name: &str, argument: Node<'_>, crowded: bool, notation: Notation, depth: u32) -> Data {
     let listed = argument.is_list();
     let args = if listed {
-        argument.items().map(|item| read_at(item, edition, depth + 1)).collect()
+        argument.items().map(|item| read_at(item, notation, depth + 1)).collect()
     } else {
-        vec![read_at(argument, edition, depth + 1)]
+        vec![read_at(argument, notation, depth + 1)]
     };
     Data::Call(Arc::new(Call { name: name.into(), args, listed, crowded }))
 }

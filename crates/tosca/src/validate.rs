@@ -2,9 +2,308 @@
 //!
 //! Values arrive evaluated and coerced; comparisons follow what the value means (quantities, versions, timestamps).
 
-use crate::val::Val;
+use crate::clause;
+use crate::coerce::{self, NUMBER, STRING};
+use crate::entity::Entity;
+use crate::evaluate::{Evaluator, Scope};
+use crate::functions;
+use crate::model::{Model, Primitive};
+use crate::names::DeclId;
+use crate::rules;
+use crate::schema::{Edition, Kind};
+use crate::val::{Data, Val};
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Span};
+use regex::{Regex, RegexBuilder};
+use std::cmp::Ordering;
+use std::collections::HashMap;
 
-/// Whether a clause holds for plain data; nothing if that cannot be told.
-pub fn holds_plainly(_clause: &Val, _value: &Val) -> Option<bool> {
-    None
+const MAX_DEPTH: u32 = 200;
+/// The size of a compiled pattern.
+const MAX_PATTERN: usize = 1 << 20;
+
+/// Patterns, compiled once.
+#[derive(Default, Debug)]
+pub struct Patterns {
+    known: HashMap<EcoString, Option<Regex>>,
+}
+
+impl Patterns {
+    /// Whether a pattern matches a whole text.
+    pub fn matches(&mut self, pattern: &str, text: &str) -> Result<bool, String> {
+        self.test(&format!("^(?:{pattern})$"), pattern, text)
+    }
+
+    /// Whether a pattern is found in a text.
+    pub fn found(&mut self, pattern: &str, text: &str) -> Result<bool, String> {
+        self.test(pattern, pattern, text)
+    }
+
+    fn test(&mut self, full: &str, shown: &str, text: &str) -> Result<bool, String> {
+        let compiled = self
+            .known
+            .entry(full.into())
+            .or_insert_with(|| RegexBuilder::new(full).size_limit(MAX_PATTERN).build().ok());
+        compiled
+            .as_ref()
+            .map(|regex| regex.is_match(text))
+            .ok_or_else(|| format!("the pattern `{shown}` cannot be used"))
+    }
+}
+
+/// Checks the clauses that a definition and its type put on a value, at every level of it.
+pub fn check(
+    evaluator: &mut Evaluator<'_>,
+    value: &Val,
+    id: DeclId,
+    definition: &Entity,
+    at: Span,
+    scope: &Scope,
+    depth: u32,
+) {
+    if depth > MAX_DEPTH || value.is_opaque() {
+        return;
+    }
+    let model = evaluator.model;
+    let complete = model.complete(id).cloned();
+    let of_type = complete.as_ref().map(|complete| complete.clauses("validation")).unwrap_or(&[]);
+    for clause in of_type.iter().chain(definition.clauses("validation")) {
+        verdict(evaluator, clause, value, Some(id), at, scope);
+    }
+    match (model.primitive(id), &value.data) {
+        (Some(Primitive::Scalar), _) => number_clauses(evaluator, value, id, at, scope),
+        (Some(Primitive::List), Data::List(items)) => {
+            if let Some((entry, schema)) = schema(model, id, definition, "entry_schema") {
+                for item in items.iter() {
+                    check(evaluator, item, entry, &schema, item.span, scope, depth + 1);
+                }
+            }
+        }
+        (Some(Primitive::Map), Data::Map(entries)) => {
+            let keys = schema(model, id, definition, "key_schema");
+            let values = schema(model, id, definition, "entry_schema");
+            for (key, item) in entries.iter() {
+                if let Some((id, schema)) = &keys {
+                    check(evaluator, key, *id, schema, key.span, scope, depth + 1);
+                }
+                if let Some((id, schema)) = &values {
+                    check(evaluator, item, *id, schema, key.span, scope, depth + 1);
+                }
+            }
+        }
+        (None, Data::Map(entries)) => {
+            let Some(complete) = complete else { return };
+            for (key, item) in entries.iter() {
+                let Some(part) = key.as_str().and_then(|name| complete.named("properties", name)) else { continue };
+                if let Some(id) = model.type_of(part, "type", Kind::DataType) {
+                    let at = if key.span == item.span { part.place("default") } else { key.span };
+                    check(evaluator, item, id, part, at, scope, depth + 1);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+fn schema(model: &Model, id: DeclId, definition: &Entity, slot: &str) -> Option<(DeclId, std::sync::Arc<Entity>)> {
+    let schema = definition.one(slot).or_else(|| model.complete(id)?.one(slot))?.clone();
+    Some((model.type_of(&schema, "type", Kind::DataType)?, schema))
+}
+
+/// The number of a scalar must satisfy the clauses of its number type.
+fn number_clauses(evaluator: &mut Evaluator<'_>, value: &Val, id: DeclId, at: Span, scope: &Scope) {
+    let model = evaluator.model;
+    let Some(number_type) =
+        model.complete(id).and_then(|complete| model.type_of(complete, "data_type", Kind::DataType))
+    else {
+        return;
+    };
+    let Some(number) = value.get("scalar").cloned() else { return };
+    let clauses =
+        model.complete(number_type).map(|complete| complete.clauses("validation").to_vec()).unwrap_or_default();
+    for clause in &clauses {
+        verdict(evaluator, clause, &number, Some(number_type), at, scope);
+    }
+}
+
+fn verdict(evaluator: &mut Evaluator<'_>, clause: &Val, value: &Val, id: Option<DeclId>, at: Span, scope: &Scope) {
+    if let Err(reason) = evaluator.clause_reason(clause, value, id, scope) {
+        let diagnostic = Diagnostic::at(&rules::CONSTRAINT, at, reason).label(clause.span, "the constraint is here");
+        evaluator.report(crate::problem::Problem { diagnostic, beyond: EcoString::new() });
+    }
+}
+
+impl Evaluator<'_> {
+    /// Whether a clause holds; nothing if that cannot be known yet.
+    pub fn clause_holds(&mut self, clause: &Val, value: &Val, id: Option<DeclId>, scope: &Scope) -> Option<bool> {
+        Some(self.clause_reason(clause, value, id, scope).is_ok())
+    }
+
+    fn clause_reason(&mut self, clause: &Val, value: &Val, id: Option<DeclId>, scope: &Scope) -> Result<(), String> {
+        if self.model.edition().is_2() && clause.is_call() {
+            return self.validation(clause, value, id, scope);
+        }
+        let Some((operator, arguments)) = clause::constraint(clause) else { return Ok(()) };
+        let Some(argument) = arguments.first() else { return Ok(()) };
+        let argument = self.eval(argument, scope, 0).map_err(|failure| failure.message)?;
+        if argument.is_opaque() {
+            return Ok(());
+        }
+        self.constraint(operator, &argument, value, id)
+    }
+
+    /// A clause of TOSCA 2.0: a call that gives true or false.
+    fn validation(&mut self, clause: &Val, value: &Val, id: Option<DeclId>, scope: &Scope) -> Result<(), String> {
+        let scope = Scope { value: Some((value.clone(), id)), ..scope.clone() };
+        match self.eval(clause, &scope, 0) {
+            Ok(answer) => match answer.data {
+                Data::Bool(false) => Err(format!("{} does not satisfy its validation clause", shown(value))),
+                _ => Ok(()),
+            },
+            Err(failure) => Err(failure.message),
+        }
+    }
+
+    /// A constraint of TOSCA 1.x.
+    fn constraint(&mut self, operator: &str, argument: &Val, value: &Val, id: Option<DeclId>) -> Result<(), String> {
+        let model = self.model;
+        let native = |literal: &Val| coerce::coerce(model, literal, id, None);
+        let compare = |wanted: fn(Ordering) -> bool, words: &str| {
+            let bound = native(argument);
+            match compare(model, value, &bound, id) {
+                Some(ordering) if wanted(ordering) => Ok(()),
+                _ => Err(format!("{} is not {words} {}", shown(value), shown(argument))),
+            }
+        };
+        match operator {
+            "equal" => compare(Ordering::is_eq, "equal to"),
+            "greater_than" => compare(Ordering::is_gt, "greater than"),
+            "greater_or_equal" => compare(Ordering::is_ge, "greater than or equal to"),
+            "less_than" => compare(Ordering::is_lt, "less than"),
+            "less_or_equal" => compare(Ordering::is_le, "less than or equal to"),
+            "in_range" => in_range(model, argument, value, id),
+            "valid_values" => {
+                let allowed = argument.items().iter().any(|item| same(model, value, &native(item), id));
+                let list = || argument.items().iter().map(shown).collect::<Vec<_>>().join(", ");
+                if allowed { Ok(()) } else { Err(format!("{} is none of {}", shown(value), list())) }
+            }
+            "length" | "min_length" | "max_length" => lengths(operator, argument, value),
+            "pattern" => {
+                let (Some(pattern), Some(text)) = (argument.as_str(), crate::evaluate::text_of(value)) else {
+                    return Err(format!("{} cannot be matched with a pattern", shown(value)));
+                };
+                match self.patterns.matches(pattern, &text)? {
+                    true => Ok(()),
+                    false => Err(format!("{} does not match the pattern `{pattern}`", shown(value))),
+                }
+            }
+            _ => Ok(()), // `schema` promises nothing that could be checked here
+        }
+    }
+}
+
+fn in_range(model: &Model, argument: &Val, value: &Val, id: Option<DeclId>) -> Result<(), String> {
+    let [lower, upper] = argument.items() else { return Ok(()) };
+    let within = |value: &Val, id: Option<DeclId>| {
+        let bound = |literal: &Val| coerce::coerce(model, literal, id, None);
+        let above = compare(model, value, &bound(lower), id).is_some_and(Ordering::is_ge);
+        let below = upper.as_str() == Some("UNBOUNDED")
+            || compare(model, value, &bound(upper), id).is_some_and(Ordering::is_le);
+        above && below
+    };
+    let fits = match (value.get("lower"), value.get("upper")) {
+        (Some(low), Some(high)) => within(low, None) && within(high, None),
+        _ => within(value, id),
+    };
+    if fits { Ok(()) } else { Err(format!("{} is not between {} and {}", shown(value), shown(lower), shown(upper))) }
+}
+
+fn lengths(operator: &str, argument: &Val, value: &Val) -> Result<(), String> {
+    let (Some(length), Some(bound)) = (crate::evaluate::length_of(value), argument.as_int()) else {
+        return Err(format!("{} has no length", shown(value)));
+    };
+    match operator {
+        "length" if length != bound => Err(format!("{} has the length {length}, not {bound}", shown(value))),
+        "min_length" if length < bound => Err(format!("{} is shorter than {bound}", shown(value))),
+        "max_length" if length > bound => Err(format!("{} is longer than {bound}", shown(value))),
+        _ => Ok(()),
+    }
+}
+
+/// A value as it is shown in messages.
+pub fn shown(value: &Val) -> String {
+    match &value.data {
+        Data::Map(_) => value.get(coerce::ORIGINAL).map_or_else(|| "this map".to_owned(), shown),
+        Data::List(_) => "this list".to_owned(),
+        _ => crate::evaluate::text_of(value).map_or_else(|| value.noun().to_owned(), |text| format!("`{text}`")),
+    }
+}
+
+/// How two values compare; nothing if they cannot be compared. A literal is read as the other's type.
+pub fn compare(model: &Model, a: &Val, b: &Val, id: Option<DeclId>) -> Option<Ordering> {
+    let special = |value: &Val| {
+        matches!(value.data, Data::Map(_)) && (value.get(NUMBER).is_some() || value.get(STRING).is_some())
+    };
+    match (special(a), special(b)) {
+        (true, false) if b.as_str().is_some() => return compare_special(a, &coerce::coerce(model, b, id, None)),
+        (false, true) if a.as_str().is_some() => return compare_special(&coerce::coerce(model, a, id, None), b),
+        (true, true) => return compare_special(a, b),
+        (true, false) => return a.get(NUMBER).and_then(|a| compare_plain(a, b)),
+        (false, true) => return b.get(NUMBER).and_then(|b| compare_plain(a, b)),
+        (false, false) => {}
+    }
+    compare_plain(a, b)
+}
+
+fn compare_special(a: &Val, b: &Val) -> Option<Ordering> {
+    if a.get("$comparer").is_some() && b.get("$comparer").is_some() {
+        return compare_versions(a, b);
+    }
+    match (a.get(NUMBER), b.get(NUMBER)) {
+        (Some(a), Some(b)) => compare_plain(a, b),
+        _ => compare_plain(a.get(STRING)?, b.get(STRING)?),
+    }
+}
+
+fn compare_versions(a: &Val, b: &Val) -> Option<Ordering> {
+    let read = |value: &Val| crate::special::version::parse(value.get(coerce::ORIGINAL)?.as_str()?);
+    Some(read(a)?.cmp(&read(b)?))
+}
+
+fn compare_plain(a: &Val, b: &Val) -> Option<Ordering> {
+    match (&a.data, &b.data) {
+        (Data::Int(a), Data::Int(b)) => Some(a.cmp(b)),
+        (Data::Int(a), Data::Float(b)) => (*a as f64).partial_cmp(b),
+        (Data::Float(a), Data::Int(b)) => a.partial_cmp(&(*b as f64)),
+        (Data::Float(a), Data::Float(b)) => a.partial_cmp(b),
+        (Data::Str(a), Data::Str(b)) => Some(a.cmp(b)),
+        (Data::Bool(a), Data::Bool(b)) => Some(a.cmp(b)),
+        _ if a == b => Some(Ordering::Equal),
+        _ => None,
+    }
+}
+
+/// Whether two values are the same; a literal is read as the other's type.
+pub fn same(model: &Model, a: &Val, b: &Val, id: Option<DeclId>) -> bool {
+    a == b || compare(model, a, b, id) == Some(Ordering::Equal)
+}
+
+/// Whether a clause of TOSCA 2.0 holds for a plain number; nothing if that cannot be told.
+pub fn holds_plainly(clause: &Val, value: &Val) -> Option<bool> {
+    let Data::Call(call) = &clause.data else { return None };
+    functions::find(&call.name, Edition::V2_0)?;
+    let plain = |arg: &Val| match &arg.data {
+        Data::Call(inner) if inner.name == "value" => value.clone(),
+        _ => arg.clone(),
+    };
+    let ordering = || compare_plain(&plain(call.args.first()?), &plain(call.args.get(1)?));
+    match call.name.as_str() {
+        "and" => Some(call.args.iter().all(|arg| holds_plainly(arg, value).unwrap_or(true))),
+        "equal" => ordering().map(Ordering::is_eq),
+        "greater_than" => ordering().map(Ordering::is_gt),
+        "greater_or_equal" => ordering().map(Ordering::is_ge),
+        "less_than" => ordering().map(Ordering::is_lt),
+        "less_or_equal" => ordering().map(Ordering::is_le),
+        _ => None,
+    }
 }

@@ -61,7 +61,8 @@ impl<'a> Checker<'a> {
 
     /// Checks a value against a declared type; gives it back completed.
     pub fn typed(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
-        if matches!(value.data, Data::Call(_) | Data::Poison)
+        if matches!(value.data, Data::Call(_))
+            || value.is_opaque()
             || depth > MAX_DEPTH
             || self.model.hierarchy.is_broken(declared.data_type)
         {
@@ -105,7 +106,8 @@ impl<'a> Checker<'a> {
             (Primitive::Version, Data::Int(number)) if permissive => {
                 Ok(Some(value.with(Data::Str(eco_format!("{number}.0")))))
             }
-            (Primitive::Version, Data::Float(number)) if permissive || self.model.edition().is_2() => {
+            // A float has lost what was written (`1.10` is `1.1`), so the quirk stops at integers.
+            (Primitive::Version, Data::Float(number)) if self.model.edition().is_2() => {
                 Ok(Some(value.with(Data::Str(float_text(*number)))))
             }
             (Primitive::Version, Data::Int(number)) if self.model.edition().is_2() => {

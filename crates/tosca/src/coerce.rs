@@ -1,0 +1,200 @@
+//! Phase 7, coercion: values in the form they have in results.
+//!
+//! Quantities, versions, timestamps and ranges become maps that carry their meaning (`$number`, `$string`, …) beside
+//! what was written. The reverse exists too, because a function may hand such a value on to another property.
+
+use crate::entity::Entity;
+use crate::model::{Model, Primitive};
+use crate::names::DeclId;
+use crate::read::parse_range;
+use crate::schema::Kind;
+use crate::special::units::Quantity;
+use crate::special::{timestamp, units, version};
+use crate::val::{Data, Val};
+use std::sync::Arc;
+
+const MAX_DEPTH: u32 = 200;
+
+/// Marks what was written in a coerced value.
+pub const ORIGINAL: &str = "$originalString";
+/// The number in a coerced value.
+pub const NUMBER: &str = "$number";
+/// The text in a coerced value.
+pub const STRING: &str = "$string";
+
+/// A value in the form results have.
+pub fn coerce(model: &Model, value: &Val, data_type: Option<DeclId>, definition: Option<&Entity>) -> Val {
+    match data_type {
+        Some(id) => coerce_at(model, value, id, definition, 0),
+        None => value.clone(),
+    }
+}
+
+fn coerce_at(model: &Model, value: &Val, id: DeclId, definition: Option<&Entity>, depth: u32) -> Val {
+    if depth > MAX_DEPTH {
+        return value.clone();
+    }
+    match (model.primitive(id), &value.data) {
+        (Some(Primitive::List), Data::List(items)) => match schema(model, id, definition, "entry_schema") {
+            Some((entry, schema)) if !is_plain(model, entry) => {
+                let items = items.iter().map(|item| coerce_at(model, item, entry, Some(&schema), depth + 1)).collect();
+                value.with(Data::List(Arc::new(items)))
+            }
+            _ => value.clone(),
+        },
+        (Some(Primitive::Map), Data::Map(entries)) => match schema(model, id, definition, "entry_schema") {
+            Some((entry, schema)) if !is_plain(model, entry) => {
+                let entries = entries
+                    .iter()
+                    .map(|(key, item)| (key.clone(), coerce_at(model, item, entry, Some(&schema), depth + 1)))
+                    .collect();
+                value.with(Data::Map(Arc::new(entries)))
+            }
+            _ => value.clone(),
+        },
+        (None, Data::Map(entries)) => {
+            let Some(complete) = model.complete(id) else { return value.clone() };
+            let part = |(key, item): &(Val, Val)| {
+                let definition = key.as_str().and_then(|name| complete.named("properties", name));
+                let item = match definition
+                    .and_then(|definition| Some((definition, model.type_of(definition, "type", Kind::DataType)?)))
+                {
+                    Some((definition, id)) => coerce_at(model, item, id, Some(definition), depth + 1),
+                    None => item.clone(),
+                };
+                (key.clone(), item)
+            };
+            value.with(Data::Map(Arc::new(entries.iter().map(part).collect())))
+        }
+        (Some(primitive), _) => special(model, value, id, primitive),
+        _ => value.clone(),
+    }
+}
+
+/// Whether coercion leaves values of this type as they are.
+pub fn is_plain(model: &Model, id: DeclId) -> bool {
+    matches!(
+        model.primitive(id),
+        Some(Primitive::Boolean | Primitive::Integer | Primitive::Float | Primitive::String | Primitive::Null)
+    )
+}
+
+fn schema(model: &Model, id: DeclId, definition: Option<&Entity>, slot: &str) -> Option<(DeclId, Arc<Entity>)> {
+    let own = definition.and_then(|definition| definition.one(slot));
+    let schema = own.or_else(|| model.complete(id)?.one(slot))?.clone();
+    Some((model.type_of(&schema, "type", Kind::DataType)?, schema))
+}
+
+fn special(model: &Model, value: &Val, id: DeclId, primitive: Primitive) -> Val {
+    let span = value.span;
+    let text = |text: &str| value.with(Data::Str(text.into()));
+    let int = |number: u64| value.with(i64::try_from(number).map_or(Data::Float(number as f64), Data::Int));
+    let map = |entries: Vec<(&str, Val)>| Val { origin: value.origin, ..Val::map(entries, span) };
+    match (primitive, &value.data) {
+        (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(written)) => {
+            let Some(family) = primitive.family() else { return value.clone() };
+            match units::parse(written, family) {
+                Some(quantity) => map(quantity_entries(value, &quantity, family.whole)),
+                None => value.clone(),
+            }
+        }
+        (Primitive::Scalar, Data::Str(written)) => match crate::scalar::parse(model, id, written) {
+            Ok(quantity) => map(quantity_entries(value, &quantity, false)),
+            Err(_) => value.clone(),
+        },
+        (Primitive::Version, Data::Str(written)) => match version::parse(written) {
+            Some(version) => map(vec![
+                (STRING, text(&version_text(&version))),
+                (ORIGINAL, text(written)),
+                ("$comparer", text("tosca.comparer.version")),
+                ("major", int(version.major)),
+                ("minor", int(version.minor)),
+                ("fix", int(version.fix)),
+                ("qualifier", text(&version.qualifier)),
+                ("build", int(version.build)),
+            ]),
+            None => value.clone(),
+        },
+        (Primitive::Timestamp, Data::Str(written) | Data::Timestamp(written)) => match timestamp::parse(written) {
+            Some(stamp) => map(stamp_entries(value, &stamp, matches!(value.data, Data::Str(_)))),
+            None => value.clone(),
+        },
+        (Primitive::Range, Data::List(_)) => match parse_range(value) {
+            Ok(range) => map(vec![("lower", int(range.lower)), ("upper", int(range.upper.unwrap_or(u64::MAX)))]),
+            Err(_) => value.clone(),
+        },
+        (Primitive::Bytes, Data::Str(written)) => map(vec![(ORIGINAL, text(written)), ("bytes", text(written))]),
+        _ => value.clone(),
+    }
+}
+
+fn quantity_entries(value: &Val, quantity: &Quantity, whole: bool) -> Vec<(&'static str, Val)> {
+    let number = if whole && quantity.number < 9.2e18 {
+        Data::Int(quantity.number as i64)
+    } else {
+        Data::Float(quantity.number)
+    };
+    vec![
+        (NUMBER, value.with(number)),
+        (STRING, value.with(Data::Str(quantity.text.clone()))),
+        (ORIGINAL, value.with(Data::Str(quantity.original.clone()))),
+        ("scalar", value.with(Data::Float(quantity.scalar))),
+        ("unit", value.with(Data::Str(quantity.unit.clone()))),
+    ]
+}
+
+fn stamp_entries(value: &Val, stamp: &timestamp::Timestamp, quoted: bool) -> Vec<(&'static str, Val)> {
+    let int = |number: u32| value.with(Data::Int(i64::from(number)));
+    let nanoseconds = i64::try_from(stamp.nanoseconds()).map_or(Data::Float(stamp.nanoseconds() as f64), Data::Int);
+    let mut out = vec![(NUMBER, value.with(nanoseconds)), (STRING, value.with(Data::Str(stamp.canonical())))];
+    if quoted {
+        out.push((ORIGINAL, value.with(Data::Str(stamp.original.clone()))));
+    }
+    out.extend([
+        ("year", int(stamp.year)),
+        ("month", int(stamp.month)),
+        ("day", int(stamp.day)),
+        ("hour", int(stamp.hour)),
+        ("minute", int(stamp.minute)),
+        ("second", int(stamp.second)),
+        ("fraction", value.with(Data::Float(stamp.fraction))),
+        ("tzSign", value.with(Data::Str(if stamp.west { "-" } else { "+" }.into()))),
+        ("tzHour", int(stamp.zone_hour)),
+        ("tzMinute", int(stamp.zone_minute)),
+    ]);
+    out
+}
+
+/// A version without what was left out of it.
+fn version_text(version: &version::Version) -> String {
+    let mut text = format!("{}.{}", version.major, version.minor);
+    if version.fix != 0 || !version.qualifier.is_empty() {
+        text.push_str(&format!(".{}", version.fix));
+    }
+    if !version.qualifier.is_empty() {
+        text.push_str(&format!(".{}", version.qualifier));
+        if version.build != 0 {
+            text.push_str(&format!("-{}", version.build));
+        }
+    }
+    text
+}
+
+/// What was written, of a coerced value; other values as they are.
+pub fn written(value: &Val) -> Val {
+    if let Some(original) = value.get(ORIGINAL) {
+        return original.clone();
+    }
+    match &value.data {
+        Data::List(items) => value.with(Data::List(Arc::new(items.iter().map(written).collect()))),
+        Data::Map(entries) => {
+            if let (2, Some(lower), Some(upper)) = (entries.len(), value.get("lower"), value.get("upper")) {
+                let unbounded = matches!(upper.data, Data::Float(_));
+                let upper = if unbounded { upper.with(Data::Str("UNBOUNDED".into())) } else { upper.clone() };
+                return value.with(Data::List(Arc::new(vec![lower.clone(), upper])));
+            }
+            value.with(Data::Map(Arc::new(entries.iter().map(|(key, item)| (key.clone(), written(item))).collect())))
+        }
+        _ => value.clone(),
+    }
+}
