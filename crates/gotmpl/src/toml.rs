@@ -13,6 +13,8 @@ pub fn write(heap: &Heap, value: &Val) -> Result<String, String> {
     let Data::Map(map) = value.data else {
         return Err(match value.data {
             Data::Nil => "toml: cannot encode a nil value".to_owned(),
+            // A list is written as it would be behind a key.
+            Data::List(_) => return Writer { heap, out: String::new() }.inline(value),
             _ => "toml: top-level values must be Go maps or structs".to_owned(),
         });
     };

@@ -71,6 +71,9 @@ pub fn go_message(tree: &Tree, problem: &Diagnostic) -> String {
     match problem.span {
         Some(span) => {
             let line = tree.source().position(span.start).line;
+            if line <= 1 {
+                return problem.message.clone();
+            }
             format!("line {line}: {}", problem.message)
         }
         None => problem.message.clone(),

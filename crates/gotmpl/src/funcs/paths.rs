@@ -198,15 +198,19 @@ fn escape_path(path: &str) -> String {
 
 fn url_join(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let map = arg(args, 0).as_map();
-    let field = |name: &str| -> String {
+    let field = |name: &str| -> Result<String, Fault> {
         let found = map.and_then(|map| m.heap.lookup(map, name.as_bytes()));
-        match found.map(|value| value.data) {
-            Some(Data::Str(text)) => text.text().into_owned(),
-            _ => String::new(),
+        match found {
+            Some(Val { data: Data::Str(text), .. }) => Ok(text.text().into_owned()),
+            Some(value) if !value.is_nil() => {
+                let kind = m.heap.kind_name(&value);
+                Err(Fault::new(format!("unable to parse {name} key, must be of type string, but {kind} found")))
+            }
+            _ => Ok(String::new()),
         }
     };
-    let (scheme, host, path) = (field("scheme"), field("host"), field("path"));
-    let (opaque, user, query, fragment) = (field("opaque"), field("userinfo"), field("query"), field("fragment"));
+    let (scheme, host, path) = (field("scheme")?, field("host")?, field("path")?);
+    let (opaque, user, query, fragment) = (field("opaque")?, field("userinfo")?, field("query")?, field("fragment")?);
     let mut out = String::new();
     if !scheme.is_empty() {
         out.push_str(&scheme);

@@ -129,82 +129,148 @@ fn swap_case(whole: &str) -> String {
     out
 }
 
+/// What a run of characters is, when a name is split into words.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
-    Lower,
+enum Run {
+    Nothing,
+    Connector,
+    Punctuation,
     Upper,
-    Digit,
+    Lower,
+    Number,
     Other,
-    Break,
 }
 
-fn kind(ch: char) -> Kind {
-    if matches!(ch, '_' | '-' | ' ') || ch.is_whitespace() {
-        Kind::Break
-    } else if ch.is_uppercase() {
-        Kind::Upper
-    } else if ch.is_ascii_digit() || ch.is_numeric() {
-        Kind::Digit
-    } else if ch.is_alphabetic() {
-        Kind::Lower
+fn is_connector(ch: char) -> bool {
+    matches!(ch, '_' | '-') || ch.is_whitespace()
+}
+
+fn is_punctuation(ch: char) -> bool {
+    ch.is_ascii_punctuation() && !matches!(ch, '$' | '+' | '<' | '=' | '>' | '^' | '`' | '|' | '~')
+}
+
+/// Letters of alphabets that have words; ideographs do not.
+fn is_alphabet(ch: char) -> bool {
+    ch.is_alphabetic() && !matches!(u32::from(ch), 0x2e80..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x20000..=0x3ffff)
+}
+
+/// Takes the next word off a name.
+fn next_word<'n>(name: &mut &'n [char]) -> (Run, &'n [char]) {
+    let all = *name;
+    let Some(&first) = all.first() else { return (Run::Nothing, &[]) };
+    let run = |test: &dyn Fn(char) -> bool, from: usize| from + all.iter().skip(from).take_while(|ch| test(**ch)).count();
+    let lower = |ch: char| is_alphabet(ch) && !ch.is_uppercase();
+    let (kind, len) = if is_connector(first) {
+        (Run::Connector, run(&is_connector, 1))
+    } else if is_punctuation(first) {
+        (Run::Punctuation, run(&is_punctuation, 1))
+    } else if first.is_uppercase() {
+        let capitals = run(&char::is_uppercase, 1);
+        // "HTTPStatus" is "HTTP" and "Status": the last capital belongs to what follows.
+        let next = all.get(capitals).copied();
+        let len = match capitals {
+            1 => run(&lower, 1),
+            _ if next.is_some_and(is_alphabet) => capitals - 1,
+            _ => capitals,
+        };
+        (Run::Upper, len)
+    } else if is_alphabet(first) {
+        (Run::Lower, run(&lower, 1))
+    } else if first.is_numeric() {
+        (Run::Number, run(&char::is_numeric, 1))
     } else {
-        Kind::Other
-    }
+        let other = |ch: char| !is_connector(ch) && !is_alphabet(ch) && !ch.is_numeric() && !is_punctuation(ch);
+        (Run::Other, run(&other, 1))
+    };
+    let (word, rest) = all.split_at(len.min(all.len()));
+    *name = rest;
+    (kind, word)
 }
 
-/// Splits a name into its words: at breaks, before a capital that follows a small letter, before the last capital of a run.
+/// A name as lower-case words with a connector between them; digits stay with the word before unless letters follow.
 fn delimited(whole: &str, connector: char) -> String {
     let chars: Vec<char> = whole.chars().collect();
+    let mut rest: &[char] = &chars;
     let mut out = String::new();
-    let at = |index: usize| chars.get(index).copied();
-    for (index, &ch) in chars.iter().enumerate() {
-        let this = kind(ch);
-        if this == Kind::Break {
-            // Leading and trailing breaks stay as connectors, each run inside is one.
-            let previous_break = index > 0 && at(index - 1).is_some_and(|c| kind(c) == Kind::Break);
-            let leading = out.chars().all(|c| c == connector);
-            if leading || !previous_break {
-                out.push(connector);
+    let write = |out: &mut String, word: &[char]| {
+        out.extend(word.iter().map(|ch| if is_connector(*ch) { connector } else { to_lower(*ch) }));
+    };
+    let separates = |kind: Run| !matches!(kind, Run::Nothing | Run::Punctuation | Run::Connector);
+    let (mut kind, mut word) = next_word(&mut rest);
+    while !rest.is_empty() {
+        if kind != Run::Connector {
+            write(&mut out, word);
+        }
+        let (before, last) = (kind, word);
+        (kind, word) = next_word(&mut rest);
+        match before {
+            Run::Number => {
+                while matches!(kind, Run::Lower | Run::Number) {
+                    write(&mut out, word);
+                    (kind, word) = next_word(&mut rest);
+                }
+                if separates(kind) {
+                    out.push(connector);
+                }
             }
-            continue;
+            Run::Connector => write(&mut out, last),
+            Run::Punctuation => {}
+            _ if kind != Run::Number => {
+                if separates(kind) {
+                    out.push(connector);
+                }
+            }
+            _ if rest.is_empty() => {}
+            _ => {
+                let number = word;
+                (kind, word) = next_word(&mut rest);
+                if kind != Run::Lower {
+                    write(&mut out, number);
+                    if separates(kind) {
+                        out.push(connector);
+                    }
+                    continue;
+                }
+                out.push(connector);
+                write(&mut out, number);
+                while matches!(kind, Run::Lower | Run::Number) {
+                    write(&mut out, word);
+                    (kind, word) = next_word(&mut rest);
+                }
+                if separates(kind) {
+                    out.push(connector);
+                }
+            }
         }
-        let previous = index.checked_sub(1).and_then(at).map(kind);
-        let next = at(index + 1).map(kind);
-        let starts_word = match (previous, this) {
-            (Some(Kind::Lower | Kind::Digit), Kind::Upper) => true,
-            (Some(Kind::Upper), Kind::Upper) => next == Some(Kind::Lower),
-            (Some(Kind::Lower | Kind::Upper), Kind::Digit) => false,
-            _ => false,
-        };
-        if starts_word && !out.ends_with(connector) && !out.is_empty() {
-            out.push(connector);
-        }
-        out.extend(ch.to_lowercase());
     }
+    write(&mut out, word);
     out
 }
 
+/// A name as words with capitals; connectors at the start stay, of those between words all but one.
 fn camel(whole: &str) -> String {
-    let is_break = |ch: char| kind(ch) == Kind::Break;
-    let core = whole.trim_matches(is_break);
-    let lead: String = whole.chars().take_while(|ch| is_break(*ch)).collect();
-    let trail: String = whole.chars().rev().take_while(|ch| is_break(*ch)).collect();
-    if core.is_empty() {
-        return whole.to_owned();
+    let mut out = String::new();
+    let mut chars = whole.chars();
+    let mut current = None;
+    for ch in chars.by_ref() {
+        if !is_connector(ch) {
+            current = Some(to_upper(ch));
+            break;
+        }
+        out.push(ch);
     }
-    let mut out = lead;
-    let mut upper = true;
-    for ch in core.chars() {
-        if is_break(ch) {
-            upper = true;
-        } else if upper {
-            out.push(to_upper(ch));
-            upper = false;
+    let Some(mut current) = current else { return out };
+    for ch in chars {
+        let previous = std::mem::replace(&mut current, ch);
+        if is_connector(ch) && is_connector(previous) {
+            out.push(previous);
+        } else if is_connector(previous) {
+            current = to_upper(ch);
         } else {
-            out.push(ch);
+            out.push(previous);
         }
     }
-    out.extend(trail.chars().rev());
+    out.push(current);
     out
 }
 
