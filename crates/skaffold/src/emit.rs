@@ -62,6 +62,8 @@ pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, shape: Shape) -> bool {
 pub struct Finish<'x> {
     /// Edition whose rows are written.
     pub edition: Edition,
+    /// Whether the founding design's keys are written too.
+    pub founding: bool,
     /// Folder that relative paths start from; they stay as they are without one.
     pub base: Option<&'x str>,
     /// Expands the templates of fields that may hold one; `None` leaves a text as it is.
@@ -70,7 +72,7 @@ pub struct Finish<'x> {
 
 impl Default for Finish<'_> {
     fn default() -> Self {
-        Finish { edition: LATEST, base: None, template: None }
+        Finish { edition: LATEST, founding: true, base: None, template: None }
     }
 }
 
@@ -107,7 +109,8 @@ pub fn section_without<'a, 'f: 'a>(
     if view.form() == Form::Null {
         return out.null(view);
     }
-    let rows = set_rows(view, entity, without, finish.edition);
+    let mut rows = set_rows(view, entity, without, finish.edition);
+    rows.retain(|(_, row, _)| finish.founding || !row.founding);
     out.begin_map(rows.len(), view);
     for (_, row, found) in rows {
         match found {

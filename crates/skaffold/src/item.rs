@@ -216,6 +216,12 @@ impl<'f> From<Data<'f>> for Item<'f> {
     }
 }
 
+impl<'a, 'f> From<&'a Item<'f>> for View<'a, 'f> {
+    fn from(item: &'a Item<'f>) -> Self {
+        item.view()
+    }
+}
+
 impl<'a, 'f: 'a> View<'a, 'f> {
     /// What it is.
     pub fn form(self) -> Form {

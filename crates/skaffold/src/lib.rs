@@ -3,6 +3,7 @@
 pub mod artifacts;
 pub mod check;
 pub mod defaults;
+pub mod dialect;
 pub mod edit;
 pub mod editions;
 pub mod emit;
@@ -14,7 +15,10 @@ pub mod image;
 pub mod inspect;
 pub mod item;
 pub mod json_schema;
+pub mod keys;
 pub mod load;
+pub mod merge;
+pub mod modules;
 pub mod paths;
 pub mod profile;
 pub mod releases;
@@ -26,4 +30,7 @@ pub mod rules;
 pub mod template;
 pub mod upgrade;
 pub mod validate;
+pub mod value;
 pub mod walk;
+
+pub use dialect::DIALECT;

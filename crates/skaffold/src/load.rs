@@ -7,6 +7,7 @@ use crate::editions::{Edition, LATEST};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::forest::Forest;
 use crate::item::{Data, Entry, Form, Item, View};
+use crate::modules::{self, ModuleEntry};
 use crate::{rules, upgrade};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Source, Span, Tree, sources, yaml};
@@ -54,6 +55,10 @@ pub struct Document<'f> {
     pub span: Span,
     /// The document as written.
     pub root: Node<'f>,
+    /// The document this one is a module of, if it is written inside another.
+    pub owner: Option<usize>,
+    /// The modules it names, here or elsewhere (founding design).
+    pub modules: Vec<ModuleEntry>,
 }
 
 /// Why a file is not there.
@@ -96,6 +101,17 @@ impl<'f> Loader<'f> {
     /// The world's full path of where the user stands.
     pub fn here(&self) -> String {
         path::join(self.session.world.root(), self.session.world.here())
+    }
+
+    /// A full path as seen from the project's root.
+    pub fn in_project(&self, full: &str) -> EcoString {
+        let root = self.session.world.root();
+        let inside = full.strip_prefix(root).map(|rest| rest.trim_start_matches('/'));
+        match inside {
+            Some("") => ".".into(),
+            Some(inside) => inside.into(),
+            None => full.into(),
+        }
     }
 
     /// The configuration file a path leads to: itself, or the one in the folder it names.
@@ -200,7 +216,7 @@ impl<'f> Loader<'f> {
         let mut sound = true;
         for root in tree.roots().filter(|root| !root.is_null()) {
             match self.document(root, documents.len()) {
-                Some(document) => documents.push(document),
+                Some(document) => sound &= modules::push(document, &mut documents, self.sink()),
                 None => sound = false,
             }
         }
@@ -233,7 +249,7 @@ impl<'f> Loader<'f> {
             return None;
         }
         let name = item.view().at(&["metadata", "name"]).map(View::eco).unwrap_or_default();
-        Some(Document { index, name, edition, item, span: root.span(), root })
+        Some(Document { index, name, edition, item, span: root.span(), root, owner: None, modules: Vec::new() })
     }
 
     fn edition(&self, root: Node<'f>) -> Option<Edition> {

@@ -15,8 +15,21 @@ pub struct Edge {
     pub names: Vec<EcoString>,
     /// Profiles it switches on there.
     pub profiles: Vec<EcoString>,
+    /// How the user's own choice of profiles reaches it.
+    pub choice: Choice,
     /// Where it is written.
     pub span: Option<Span>,
+}
+
+/// How the profiles a user asked for reach a required configuration.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// They are passed on unless that is switched off (`requires`).
+    Propagated,
+    /// Exactly what the requiring file was asked for: both share one table of profiles (modules of one document).
+    Shared,
+    /// They are not passed on; only the edge's own profiles count (modules of other files).
+    Own,
 }
 
 /// Where a required file is.
@@ -74,7 +87,7 @@ fn edge(item: View<'_, '_>, active: &[EcoString]) -> Edge {
         (None, Some(git)) => Place::Git(git),
         (None, None) => place,
     };
-    Edge { place, names, profiles, span: item.span() }
+    Edge { place, names, profiles, choice: Choice::Propagated, span: item.span() }
 }
 
 /// The profiles an edge switches on, given the active ones of the requiring configuration.

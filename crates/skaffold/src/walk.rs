@@ -9,8 +9,8 @@ use crate::item::{Item, View};
 use crate::load::{File, Format, Loader, missing};
 use crate::profile::activation::Surroundings;
 use crate::profile::{self, Profiles};
-use crate::requires::{Edge, Place};
-use crate::{remote, rules};
+use crate::requires::{Choice, Edge, Place};
+use crate::{modules, remote, rules};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Severity, Span};
 use purlin_value::path;
@@ -26,6 +26,8 @@ pub enum Bases {
     Dependencies,
     /// All paths become absolute; those of the root file start where the user stands.
     All,
+    /// All paths become relative to the project, from their own file's folder.
+    Project,
 }
 
 /// What the user asked for.
@@ -57,6 +59,7 @@ pub struct Wanted {
 }
 
 /// A configuration of the result.
+#[derive(Clone)]
 pub struct Config<'f> {
     /// The file it is in.
     pub file: Rc<File<'f>>,
@@ -74,6 +77,8 @@ pub struct Config<'f> {
     pub is_dependency: bool,
     /// Whether it comes from a remote repository.
     pub is_remote: bool,
+    /// Whether it is a module written inside another document.
+    pub is_inline: bool,
     /// What it requires: file and place of each document.
     pub requires: Vec<(usize, usize)>,
     /// Where it starts.
@@ -124,6 +129,8 @@ struct ConfigFrame<'f> {
     required: bool,
     visit: usize,
     edges: std::vec::IntoIter<Edge>,
+    /// Profiles its file was asked for.
+    asked: Rc<[EcoString]>,
 }
 
 /// The walk of one run.
@@ -226,6 +233,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         let mut sound = true;
         let mut here: HashMap<&EcoString, Span> = HashMap::new();
         for document in &file.documents {
+            modules::check_mappings(document, &file.folder, self.loader.sink());
             for profile in document.item.view().get("profiles").into_iter().flat_map(View::items) {
                 self.profile_names.insert(profile.text_of("name").as_ref().into());
             }
@@ -258,14 +266,20 @@ impl<'w, 'f> Walk<'w, 'f> {
 
     fn visit(&mut self, frame: &FileFrame<'f>, index: usize) -> Next<'f> {
         let Some(document) = frame.file.documents.get(index) else { return Next::Skip };
-        if !frame.names.is_empty() && !frame.names.contains(&document.name) {
+        // Modules written inside a document are reached through it, unless they are named.
+        let wanted =
+            if frame.names.is_empty() { document.owner.is_none() } else { frame.names.contains(&document.name) };
+        if !wanted {
             return Next::Skip;
         }
         let modules = &self.wanted.modules;
         let required =
             frame.required || modules.is_empty() || modules.iter().any(|wanted| *wanted == document.name.as_str());
         let Some(profiles) = self.survey(&frame.file, index) else { return Next::Skip };
-        let active = profiles.active(frame.asked.iter().map(EcoString::as_str));
+        let mut active = profiles.active(frame.asked.iter().map(EcoString::as_str));
+        if document.owner.is_some() {
+            modules::add_mapped(document, &profiles, &mut active);
+        }
         let key = (frame.file.id, index, required);
         if let Some(&visit) = self.seen.get(&key) {
             self.revisit(visit, &active, frame, index);
@@ -278,7 +292,9 @@ impl<'w, 'f> Walk<'w, 'f> {
         self.seen.insert(key, visit);
         match self.configure(frame, index, &profiles, active) {
             Some((config, edges)) => {
-                Next::Enter(Frame::Config(Box::new(ConfigFrame { config, required, visit, edges: edges.into_iter() })))
+                let edges = edges.into_iter();
+                let asked = frame.asked.clone();
+                Next::Enter(Frame::Config(Box::new(ConfigFrame { config, required, visit, edges, asked })))
             }
             None => Next::Skip,
         }
@@ -394,10 +410,14 @@ impl<'w, 'f> Walk<'w, 'f> {
                 return None;
             }
         }
-        let edges = crate::requires::read(item.view(), &active);
+        let mut edges = crate::requires::read(item.view(), &active);
+        if founding {
+            edges.extend(modules::edges(document, item.view(), &active, &frame.file.folder));
+        }
         let base = match self.wanted.bases {
             Bases::None => None,
             Bases::Dependencies => frame.dependency.then(|| frame.file.folder.clone()),
+            Bases::Project => Some(self.loader.in_project(&frame.file.folder)),
             Bases::All if frame.dependency => Some(frame.file.folder.clone()),
             Bases::All => Some(EcoString::from(&*self.here)),
         };
@@ -410,6 +430,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             profiles: active,
             is_dependency: frame.dependency,
             is_remote: frame.remote,
+            is_inline: document.owner.is_some(),
             requires: Vec::new(),
             span: document.span,
             here: self.here.clone(),
@@ -451,18 +472,11 @@ impl<'w, 'f> Walk<'w, 'f> {
         self.check_edge(&file, &edge);
         let dependency = config.is_dependency || !Rc::ptr_eq(&file, &config.file);
         let remote = config.is_remote || is_remote;
-        let mut asked = edge.profiles;
-        if self.wanted.propagate {
-            for name in &self.wanted.profiles {
-                if !asked.iter().any(|known| known == name.as_str()) {
-                    asked.push(name.into());
-                }
-            }
-        }
+        let asked = self.asked(frame, &edge);
         Next::Enter(Frame::File(FileFrame {
             file,
             names: edge.names,
-            asked: asked.into(),
+            asked,
             required: frame.required,
             dependency,
             remote,
@@ -470,6 +484,22 @@ impl<'w, 'f> Walk<'w, 'f> {
             from: Some(frame.visit),
             edge: edge.span,
         }))
+    }
+
+    /// The profiles a required configuration is asked for.
+    fn asked(&self, frame: &ConfigFrame<'f>, edge: &Edge) -> Rc<[EcoString]> {
+        if edge.choice == Choice::Shared {
+            return frame.asked.clone();
+        }
+        let mut asked = edge.profiles.clone();
+        if edge.choice == Choice::Propagated && self.wanted.propagate {
+            for name in &self.wanted.profiles {
+                if !asked.iter().any(|known| known == name.as_str()) {
+                    asked.push(name.into());
+                }
+            }
+        }
+        asked.into()
     }
 
     /// The file a requirement leads to.
@@ -599,6 +629,7 @@ pub fn as_written<'f>(file: &Rc<File<'f>>, here: &str) -> Vec<Config<'f>> {
         profiles: Vec::new(),
         is_dependency: false,
         is_remote: false,
+        is_inline: document.owner.is_some(),
         requires: Vec::new(),
         span: document.span,
         here: here.clone(),

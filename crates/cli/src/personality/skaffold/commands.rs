@@ -58,7 +58,7 @@ fn documents(configs: &[Config<'_>], template: Option<&dyn Fn(&str) -> Option<St
         if !text.is_empty() {
             text.push_str("---\n");
         }
-        let finish = Finish { edition: LATEST, base: config.base.as_deref(), template };
+        let finish = Finish { edition: LATEST, founding: false, base: config.base.as_deref(), template };
         let mut writer = YamlWriter::new();
         let left_out = ["requires", "profiles"];
         section_without(config.item.view(), &SKAFFOLD_CONFIG, &left_out, &finish, &mut Written(&mut writer));

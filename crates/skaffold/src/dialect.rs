@@ -1,0 +1,280 @@
+//! The dialect for the native commands: recognises projects and resolves them into nodes.
+//!
+//! Modules and their artifacts become nodes; a document with `modules:` also gets the one configuration they make
+//! together. It must not know how commands print.
+
+use crate::artifacts::{self, Artifact};
+use crate::defaults::{self, Surround};
+use crate::emit::{Finish, ItemOut, section_without};
+use crate::entities::artifact::{ARTIFACT, builders};
+use crate::entities::config::SKAFFOLD_CONFIG;
+use crate::forest::Forest;
+use crate::item::{Item, View};
+use crate::keys;
+use crate::load::{Format, Loader};
+use crate::merge::{Part, merge};
+use crate::profile::activation::Surroundings;
+use crate::remote::Sync;
+use crate::render::{self, Settings};
+use crate::rules::RULES;
+use crate::validate::{Scope, validate};
+use crate::value::ValueOut;
+use crate::walk::{Bases, Config, Walk, Wanted};
+use ecow::EcoString;
+use purlin_model::{Answer, Dependency, Dialect, Node, Question, Recognised, Request, Resolved};
+use purlin_value::world::FileKind;
+use purlin_value::{Session, Value, path};
+
+/// The Skaffold dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "skaffold",
+    summary: "Skaffold configurations: modules, profiles, patches, artifact dependencies.",
+    detect,
+    resolve,
+    eval,
+    rules: RULES,
+};
+
+const NAMES: &[&str] = &["skaffold.yaml", "skaffold.yml"];
+
+fn detect(session: &Session, request: &Request) -> Option<Recognised> {
+    let (file, strength) = root_file(session, request)?;
+    Some(Recognised { file, strength })
+}
+
+/// The root file of a request, relative to the world's root, and how sure that is.
+fn root_file(session: &Session, request: &Request) -> Option<(String, u8)> {
+    let world = session.world.as_ref();
+    let start = if request.path.is_empty() { "." } else { request.path.as_str() };
+    let is_folder = world.stat(start).is_ok_and(|stat| stat.kind == FileKind::Folder);
+    if is_folder {
+        if let Some(named) = &request.file {
+            let full = path::join(start, named);
+            return says_skaffold(session, &full).then_some((full, 60));
+        }
+        let found = NAMES.iter().map(|name| path::join(start, name)).find(|full| world.exists(full))?;
+        return Some((found, 50));
+    }
+    says_skaffold(session, start).then(|| (start.to_owned(), 60))
+}
+
+/// Whether a file calls itself a Skaffold configuration; its text is enough to tell.
+fn says_skaffold(session: &Session, full: &str) -> bool {
+    session.world.read(full).is_ok_and(|bytes| {
+        let needle = b"apiVersion: skaffold/";
+        bytes.windows(needle.len()).any(|window| window == needle)
+    })
+}
+
+/// Everything a native command may want of a project.
+struct Work<'r> {
+    session: &'r Session,
+    request: &'r Request,
+    file: String,
+}
+
+fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
+    let (file, _) = root_file(session, request)?;
+    Work { session, request, file }.configs(|work, raw, filled| work.resolved(raw, filled))
+}
+
+fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
+    let (file, _) = root_file(session, request)?;
+    Work { session, request, file }.configs(|work, _, filled| work.answer(filled, question))
+}
+
+impl Work<'_> {
+    /// Resolves the configurations and hands them on: as written with profiles, and with defaults.
+    fn configs<T>(&self, work: impl FnOnce(&Self, &[Config<'_>], &[Config<'_>]) -> Option<T>) -> Option<T> {
+        let session = self.session;
+        let wanted = self.wanted();
+        let forest = Forest::new();
+        let loader = Loader::new(session, &forest, Format::Native, None);
+        let world = session.world.clone();
+        let context = self.request.extra("kube-context").unwrap_or_default();
+        let command = self.request.extra("command").unwrap_or("resolve");
+        let around = Surroundings::new(command, context, Box::new(move |name| world.env(name)));
+        let raw = Walk::new(&loader, &wanted, &around).run();
+        let filled = self.filled(&raw, &wanted);
+        work(self, &raw, &filled)
+    }
+
+    fn wanted(&self) -> Wanted {
+        let world = &self.session.world;
+        Wanted {
+            file: path::join(world.root(), &self.file),
+            profiles: self.request.profiles.clone(),
+            modules: self.request.modules.clone(),
+            auto_activation: true,
+            propagate: true,
+            defaults: false,
+            bases: Bases::Project,
+            context_given: self.request.extra("kube-context").is_some(),
+            namespace: self.request.namespace.clone().unwrap_or_default(),
+            home: world.env("HOME").unwrap_or_default(),
+            sync: Sync::Missing,
+            format: Format::Native,
+        }
+    }
+
+    fn filled<'f>(&self, raw: &[Config<'f>], wanted: &Wanted) -> Vec<Config<'f>> {
+        let sink = &self.session.sink;
+        let fill = |config: &Config<'f>| {
+            let mut config = config.clone();
+            let around = Surround { namespace: &wanted.namespace, home: &wanted.home, sink, fallback: config.span };
+            defaults::fill(&mut config.item, &around).then_some(config)
+        };
+        raw.iter().filter_map(fill).collect()
+    }
+
+    fn resolved(&self, raw: &[Config<'_>], filled: &[Config<'_>]) -> Option<Resolved> {
+        let session = self.session;
+        let world = session.world.as_ref();
+        if !session.sink.has_errors() {
+            validate(filled, Scope::Manifests, world, &session.sink);
+        }
+        let root = path::parent(&self.file);
+        let folder = path::join(world.root(), root);
+        let mut resolved = Resolved::new(path::file_name(&folder));
+        let ids: Vec<EcoString> = filled.iter().map(|config| self.id(config)).collect();
+        for (config, id) in filled.iter().zip(&ids) {
+            resolved.nodes.push(self.module(config, id, filled, &ids));
+        }
+        resolved.nodes.extend(self.artifacts(filled, &ids));
+        if !session.sink.has_errors() {
+            if raw.iter().any(|config| uses_founding_design(config)) {
+                let whole = self.merged(raw);
+                resolved.outputs = Value::map([(EcoString::from("configuration"), whole)].into_iter().collect());
+            }
+            resolved.manifests = render::render(session, filled, &Settings::default());
+        }
+        (!filled.is_empty() || session.sink.has_errors()).then_some(resolved)
+    }
+
+    /// The name of a module's node: its own, or its file and place.
+    fn id(&self, config: &Config<'_>) -> EcoString {
+        if !config.name.is_empty() {
+            return config.name.clone();
+        }
+        let root = self.session.world.root();
+        let inside = config.file.path.strip_prefix(root).unwrap_or(&config.file.path).trim_start_matches('/');
+        if config.file.documents.len() == 1 { inside.into() } else { format!("{inside}#{}", config.index).into() }
+    }
+
+    fn module(&self, config: &Config<'_>, id: &EcoString, all: &[Config<'_>], ids: &[EcoString]) -> Node {
+        let mut node = Node::new(id.clone(), "module", DIALECT.name);
+        node.source = Some(config.span);
+        node.resolved = self.value(config);
+        for (other, other_id) in all.iter().zip(ids) {
+            if config.requires.contains(&(other.file.id, other.index)) && other_id != id {
+                node.dependencies.push(dependency(other_id, None, true));
+            }
+        }
+        if !config.profiles.is_empty() {
+            let names = config.profiles.iter().map(|name| Value::str(name.clone())).collect();
+            node.outputs = Value::map([(EcoString::from("profiles"), Value::list(names))].into_iter().collect());
+        }
+        node
+    }
+
+    fn value(&self, config: &Config<'_>) -> Value {
+        let mut out = ValueOut::new(self.session);
+        let finish = Finish { founding: false, base: config.base.as_deref(), ..Finish::default() };
+        section_without(config.item.view(), &SKAFFOLD_CONFIG, &["requires", "profiles", "modules"], &finish, &mut out);
+        out.done.unwrap_or_else(Value::null)
+    }
+
+    fn artifacts(&self, configs: &[Config<'_>], ids: &[EcoString]) -> Vec<Node> {
+        let all = artifacts::collect(configs);
+        let id = |artifact: &Artifact<'_, '_>| -> EcoString {
+            let owner = ids.get(artifact.config).map_or("", EcoString::as_str);
+            format!("{owner}/{}", artifact.image).into()
+        };
+        let node = |artifact: &Artifact<'_, '_>| {
+            let mut node = Node::new(id(artifact), "artifact", DIALECT.name);
+            let builder = builders().find(|row| artifact.view.get(row.key).is_some());
+            node.type_name = builder.map(|row| row.key).unwrap_or_default().into();
+            node.source = artifact.span();
+            let mut out = ValueOut::new(self.session);
+            let base = configs.get(artifact.config).and_then(|config| config.base.as_deref());
+            let finish = Finish { founding: false, base, ..Finish::default() };
+            section_without(artifact.view, &ARTIFACT, &[], &finish, &mut out);
+            node.resolved = out.done.unwrap_or_else(Value::null);
+            for needed in &artifact.requires {
+                if let Some(other) = all.iter().find(|other| other.image == needed.image) {
+                    node.dependencies.push(dependency(&id(other), needed.span, true));
+                }
+            }
+            node
+        };
+        all.iter().map(node).collect()
+    }
+
+    /// The one configuration all modules make together.
+    fn merged(&self, raw: &[Config<'_>]) -> Value {
+        let sink = &self.session.sink;
+        let items: Vec<Item<'_>> = raw.iter().map(placed).collect();
+        let part = |(config, item): (&Config<'_>, _)| Part { name: self.id(config), item, span: config.span };
+        // The document the user named is the parent of the modules it names.
+        let is_parent = |config: &Config<'_>| !config.is_dependency && !config.is_inline;
+        let mut parents = raw.iter().filter(|config| is_parent(config));
+        let single = parents.next().is_some() && parents.next().is_none();
+        let all = || raw.iter().zip(&items);
+        let modules: Vec<Part<'_, '_>> = all().filter(|(config, _)| !(single && is_parent(config))).map(part).collect();
+        let parent = all().find(|(config, _)| single && is_parent(config)).map(part);
+        let mut whole = merge(&modules, parent.as_ref(), sink);
+        if let Some(first) = raw.first() {
+            let around = Surround { namespace: "", home: "", sink, fallback: first.span };
+            defaults::fill(&mut whole, &around);
+        }
+        let mut out = ValueOut::new(self.session);
+        let finish = Finish { founding: false, ..Finish::default() };
+        section_without(whole.view(), &SKAFFOLD_CONFIG, &["requires", "profiles", "modules"], &finish, &mut out);
+        out.done.unwrap_or_else(Value::null)
+    }
+
+    fn answer(&self, filled: &[Config<'_>], question: &Question) -> Option<Answer> {
+        let text = question.expression.trim();
+        let all = artifacts::collect(filled);
+        let (word, argument) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
+        let names = |list: Vec<String>| Value::list(list.into_iter().map(Value::from).collect());
+        let value = match word {
+            "order" => {
+                let order = artifacts::order(&all).unwrap_or_default();
+                names(order.into_iter().filter_map(|at| all.get(at)).map(|artifact| artifact.image.clone()).collect())
+            }
+            "modules" => names(filled.iter().map(|config| self.id(config).to_string()).collect()),
+            "profiles" => {
+                let config = filled.iter().find(|config| self.id(config) == argument)?;
+                names(config.profiles.iter().map(EcoString::to_string).collect())
+            }
+            "key" => Value::from(keys::key(self.session.world.as_ref(), filled, &all, argument)?),
+            _ => {
+                let message = format!("`{text}` is no question about a Skaffold project");
+                let hint = "ask `order`, `modules`, `profiles MODULE` or `key IMAGE`";
+                let diagnostic = purlin_syntax::Diagnostic::nowhere(&crate::rules::VALUE, message);
+                self.session.sink.push(diagnostic.hint(hint));
+                return None;
+            }
+        };
+        Some(Answer { value, trace: Vec::new() })
+    }
+}
+
+fn dependency(id: &EcoString, span: Option<purlin_syntax::Span>, runtime: bool) -> Dependency {
+    Dependency { node: id.clone(), is_static: false, is_runtime: runtime, is_explicit: true, span }
+}
+
+fn uses_founding_design(config: &Config<'_>) -> bool {
+    let modules = config.file.documents.get(config.index).is_some_and(|document| !document.modules.is_empty());
+    config.is_inline || modules
+}
+
+/// A configuration with its paths relative to the project, ready to be joined with others.
+fn placed<'f>(config: &Config<'f>) -> Item<'f> {
+    let mut out = ItemOut::default();
+    let finish = Finish { founding: false, base: config.base.as_deref(), ..Finish::default() };
+    let left_out = ["requires", "profiles", "modules"];
+    section_without(View::from(&config.item), &SKAFFOLD_CONFIG, &left_out, &finish, &mut out);
+    out.done.unwrap_or_else(Item::empty_map)
+}

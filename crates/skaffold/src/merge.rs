@@ -1,0 +1,236 @@
+//! Joins configurations into one, as the founding design wants it.
+//!
+//! The rules: lists are joined in the order of the walk, an item with the same identity (image, name, path) once;
+//! maps are joined key by key; single values and one-of sets that agree become one, and those that differ are an
+//! error that names both modules, unless the parent sets them: the parent wins. Works on configurations without
+//! defaults, with their paths already made relative to the project. It must not know any particular section.
+
+use crate::editions::LATEST;
+use crate::emit::is_set;
+use crate::entities::config::{SKAFFOLD_CONFIG, pipeline};
+use crate::entities::{Entity, Field, Shape};
+use crate::item::{Form, Item, Step, View};
+use crate::profile::patch::same;
+use crate::rules;
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Sink, Span};
+
+/// A module on its way into the whole.
+pub struct Part<'a, 'f> {
+    /// Name for messages.
+    pub name: EcoString,
+    /// Its configuration.
+    pub item: &'a Item<'f>,
+    /// Where it starts.
+    pub span: Span,
+}
+
+/// Joins modules, in order, and the parent, which comes last and decides.
+pub fn merge<'f>(modules: &[Part<'_, 'f>], parent: Option<&Part<'_, 'f>>, sink: &Sink) -> Item<'f> {
+    let mut whole = Item::empty_map();
+    let mut merger = Merger { sink, owners: Vec::new(), way: Vec::new(), part: 0, parent: None, names: Vec::new() };
+    merger.names.extend(modules.iter().chain(parent).map(|part| (part.name.clone(), part.span)));
+    merger.parent = parent.map(|_| modules.len());
+    for (at, part) in modules.iter().chain(parent).enumerate() {
+        merger.part = at;
+        for row in pipeline() {
+            if let Some(value) = part.item.view().get(row.key) {
+                merger.field(&mut whole, row, value, parent.map(|parent| parent.item.view()));
+            }
+        }
+    }
+    for key in ["apiVersion", "kind", "metadata"] {
+        let from = parent.or(modules.last());
+        if let Some(value) = from.and_then(|part| part.item.view().get(key)) {
+            whole.set(key, value.to_item());
+        }
+    }
+    crate::emit::normalised(whole.view(), &SKAFFOLD_CONFIG)
+}
+
+struct Merger<'s> {
+    sink: &'s Sink,
+    /// Which part set a value, by its way through the keys.
+    owners: Vec<(Vec<&'static str>, usize)>,
+    way: Vec<&'static str>,
+    part: usize,
+    parent: Option<usize>,
+    names: Vec<(EcoString, Span)>,
+}
+
+impl Merger<'_> {
+    fn field<'f>(
+        &mut self,
+        whole: &mut Item<'f>,
+        row: &'static Field,
+        value: View<'_, 'f>,
+        parent: Option<View<'_, 'f>>,
+    ) {
+        if !is_set(value, row.shape) {
+            return;
+        }
+        self.way.push(row.key);
+        let below = parent.and_then(|parent| parent.get(row.key));
+        match row.shape {
+            Shape::One(entity) | Shape::Maybe(entity) if !entity.is_open() && value.form() == Form::Map => {
+                let slot = whole.slot(row.key);
+                slot.map();
+                self.section(slot, entity, value, below);
+            }
+            Shape::Texts | Shape::Many(_) | Shape::OptMany(_) => self.list(whole.slot(row.key), value),
+            Shape::TextMap | Shape::OptTextMap | Shape::Flat => {
+                for pair in value.entries() {
+                    self.keyed(whole.slot(row.key), pair.key, pair.value, below);
+                }
+            }
+            _ => self.single(whole, row.key, value, below),
+        }
+        self.way.pop();
+    }
+
+    fn section<'f>(
+        &mut self,
+        whole: &mut Item<'f>,
+        entity: &'static Entity,
+        value: View<'_, 'f>,
+        parent: Option<View<'_, 'f>>,
+    ) {
+        for row in entity.fields(LATEST) {
+            let Some(value) = value.get(row.key) else { continue };
+            if !row.one_of.is_empty() && is_set(value, row.shape) && !self.choose(whole, entity, row, value, parent) {
+                continue;
+            }
+            self.field(whole, row, value, parent);
+        }
+    }
+
+    /// Whether a member of a one-of set may go in: nothing else of the set is there, or the parent decides for it.
+    fn choose(
+        &mut self,
+        whole: &mut Item<'_>,
+        entity: &'static Entity,
+        row: &Field,
+        value: View<'_, '_>,
+        parent: Option<View<'_, '_>>,
+    ) -> bool {
+        let members = || entity.fields(LATEST).filter(|other| other.one_of == row.one_of);
+        let other = members().find(|other| other.key != row.key && whole.view().get(other.key).is_some());
+        let Some(other) = other else { return true };
+        let decides = parent.and_then(|parent| members().find(|member| parent.get(member.key).is_some()));
+        match decides {
+            Some(decided) if decided.key == row.key => {
+                for member in members() {
+                    whole.take(member.key);
+                }
+                true
+            }
+            Some(_) => false,
+            None => {
+                let mut way = self.way.clone();
+                way.push(other.key);
+                let first = self.owner(&way);
+                let what = format!("`{}` and `{}` are both used in `{}`", other.key, row.key, self.way.join("."));
+                self.conflict(first, value.span(), &what);
+                false
+            }
+        }
+    }
+
+    fn single<'f>(
+        &mut self,
+        whole: &mut Item<'f>,
+        key: &'static str,
+        value: View<'_, 'f>,
+        parent: Option<View<'_, 'f>>,
+    ) {
+        if let Some(known) = whole.view().get(key) {
+            if same(known, value) {
+                return;
+            }
+            let is_parent = self.parent == Some(self.part);
+            if !is_parent && parent.is_none() {
+                let first = self.owner(&self.way.clone());
+                let what = format!("`{}` is `{}` and `{}`", self.way.join("."), known.text(), value.text());
+                return self.conflict(first, value.span(), &what);
+            }
+            if !is_parent {
+                return;
+            }
+        }
+        let over = whole.view().get(key).and_then(View::span);
+        self.owners.push((self.way.clone(), self.part));
+        whole.set(key, self.taken(value, over));
+    }
+
+    fn keyed<'f>(&mut self, whole: &mut Item<'f>, key: &str, value: View<'_, 'f>, parent: Option<View<'_, 'f>>) {
+        let known = whole.view().raw(key);
+        let is_parent = self.parent == Some(self.part);
+        match known {
+            Some(known) if same(known, value) => {}
+            Some(known) if !is_parent && parent.is_none_or(|parent| parent.raw(key).is_none()) => {
+                let first = self.owner(&self.way.clone());
+                let what = format!("`{}.{key}` is `{}` and `{}`", self.way.join("."), known.text(), value.text());
+                self.conflict(first, value.span(), &what);
+            }
+            Some(_) if !is_parent => {}
+            _ => {
+                self.owners.push((self.way.clone(), self.part));
+                whole.set(key, self.taken(value, None));
+            }
+        }
+    }
+
+    /// Joins a list; an item with the same identity is there once, and must then be the same.
+    fn list<'f>(&mut self, whole: &mut Item<'f>, value: View<'_, 'f>) {
+        whole.list();
+        for item in value.items() {
+            let identity = identity(item);
+            let known = whole.view().items().find(|known| self::identity(*known) == identity);
+            match known {
+                Some(known) if same(known, item) => {}
+                Some(_) if !identity.is_empty() && item.form() == Form::Map => {
+                    let first = self.owner(&self.way.clone());
+                    let what = format!("`{identity}` in `{}` is written differently", self.way.join("."));
+                    self.conflict(first, item.span(), &what);
+                }
+                _ => {
+                    self.owners.push((self.way.clone(), self.part));
+                    let taken = self.taken(item, None);
+                    whole.list().push(taken);
+                }
+            }
+        }
+    }
+
+    fn taken<'f>(&self, value: View<'_, 'f>, over: Option<Span>) -> Item<'f> {
+        let name = self.names.get(self.part).map(|(name, _)| name.clone()).unwrap_or_default();
+        value.to_item().stepped(Step::Merge(name), over, value.span())
+    }
+
+    fn owner(&self, way: &[&'static str]) -> Option<usize> {
+        self.owners.iter().rev().find(|(known, _)| known.starts_with(way)).map(|(_, part)| *part)
+    }
+
+    fn conflict(&self, first: Option<usize>, span: Option<Span>, what: &str) {
+        let name = |at: usize| self.names.get(at).map_or("", |(name, _)| name.as_str());
+        let here = self.names.get(self.part).map(|(_, span)| *span);
+        let Some(span) = span.or(here) else { return };
+        let message = format!("modules `{}` and `{}` do not agree: {what}", first.map_or("", name), name(self.part));
+        let mut diagnostic = Diagnostic::at(&rules::MERGE_CONFLICT, span, message);
+        if let Some((_, place)) = first.and_then(|at| self.names.get(at)) {
+            diagnostic = diagnostic.label(*place, "the other module is here");
+        }
+        self.sink.push(diagnostic.hint("make them agree, or set it in the document that names the modules"));
+    }
+}
+
+/// What makes an item of a list the same item: the image, the name, or the text itself.
+fn identity(item: View<'_, '_>) -> String {
+    match item.form() {
+        Form::Map => {
+            let keys = ["image", "name", "path", "resourceName", "groupKind", "manifest"];
+            keys.iter().find_map(|key| item.get(key)).map(|value| value.text().into_owned()).unwrap_or_default()
+        }
+        _ => item.text().into_owned(),
+    }
+}

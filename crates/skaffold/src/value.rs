@@ -1,0 +1,142 @@
+//! Turns configurations into values that know their origin: file, default, profile, patch, module.
+//!
+//! The last phase of the native commands. It must not decide anything.
+
+use crate::emit::Out;
+use crate::item::{Item, Step, Trail, View};
+use ecow::EcoString;
+use purlin_syntax::Node;
+use purlin_value::{Data, Map, Origin, Piece, Session, Value};
+use std::rc::Rc;
+
+/// Builds values from what is handed out.
+pub struct ValueOut<'s> {
+    session: &'s Session,
+    open: Vec<Open>,
+    key: Option<EcoString>,
+    /// The finished value.
+    pub done: Option<Value>,
+}
+
+enum Open {
+    Map { entries: Map, key: Option<EcoString>, origin: Origin },
+    List { items: Vec<Value>, key: Option<EcoString>, origin: Origin },
+}
+
+impl<'s> ValueOut<'s> {
+    /// Nothing built yet.
+    pub fn new(session: &'s Session) -> Self {
+        ValueOut { session, open: Vec::new(), key: None, done: None }
+    }
+
+    fn put(&mut self, value: Value) {
+        let key = self.key.take();
+        match (self.open.last_mut(), key) {
+            (Some(Open::Map { entries, .. }), Some(key)) => {
+                entries.insert(key, value);
+            }
+            (Some(Open::List { items, .. }), _) => items.push(value),
+            _ => self.done = Some(value),
+        }
+    }
+
+    fn origin(&self, from: View<'_, '_>) -> Origin {
+        match from {
+            View::Node(node) => Origin::node(node),
+            View::Item(item) => item_origin(self.session, item),
+        }
+    }
+
+    fn leaf(&mut self, data: Data, from: View<'_, '_>) {
+        let mut origin = self.origin(from);
+        // A text that is not the one written was made from it on the way out.
+        if let (Data::Str(text), true) = (&data, origin.is_known())
+            && text.as_str() != from.text()
+            && !matches!(from, View::Item(_))
+        {
+            let pieces = vec![Piece { start: 0, end: 0, origin }];
+            origin = self.session.origins.derived("path from the file's folder", from.span(), pieces);
+        }
+        self.put(Value::new(data).with_origin(origin));
+    }
+}
+
+fn item_origin(session: &Session, item: &Item<'_>) -> Origin {
+    let own = match &item.data {
+        crate::item::Data::Node(node) => Origin::node(*node),
+        _ => Origin::NONE,
+    };
+    match &item.trail {
+        Some(trail) => trail_origin(session, trail, own),
+        None => own,
+    }
+}
+
+fn trail_origin(session: &Session, trail: &Rc<Trail>, own: Origin) -> Origin {
+    let before = match &trail.before {
+        Some(before) => trail_origin(session, before, own),
+        None if own.is_known() => own,
+        None => trail.at.map_or(Origin::NONE, |span| session.origins.file(span)),
+    };
+    let over: Vec<Origin> = trail.over.map(|span| session.origins.file(span)).into_iter().collect();
+    let step = |text: String| {
+        let pieces = if before.is_known() { vec![Piece { start: 0, end: 0, origin: before }] } else { Vec::new() };
+        session.origins.derived(text, trail.at, pieces)
+    };
+    match &trail.step {
+        Step::Default => session.origins.fallback("of Skaffold", None),
+        Step::Profile(name) => session.origins.chosen(step(format!("profile `{name}`")), "profile over base", over),
+        Step::Patch(name) => session.origins.chosen(step(format!("patch of profile `{name}`")), "patch", over),
+        Step::Merge(name) => session.origins.chosen(step(format!("module `{name}`")), "parent over module", over),
+        Step::Upgrade => step("upgrade of an older version".to_owned()),
+        Step::Path => step("path from the file's folder".to_owned()),
+        Step::Template => step("template".to_owned()),
+    }
+}
+
+impl<'f> Out<'f> for ValueOut<'_> {
+    fn begin_map(&mut self, _: usize, from: View<'_, 'f>) {
+        let origin = self.origin(from);
+        self.open.push(Open::Map { entries: Map::new(), key: self.key.take(), origin });
+    }
+    fn key(&mut self, key: &str, _: Option<Node<'f>>) {
+        self.key = Some(key.into());
+    }
+    fn end_map(&mut self) {
+        self.close();
+    }
+    fn begin_list(&mut self, _: usize, from: View<'_, 'f>) {
+        let origin = self.origin(from);
+        self.open.push(Open::List { items: Vec::new(), key: self.key.take(), origin });
+    }
+    fn end_list(&mut self) {
+        self.close();
+    }
+    fn text(&mut self, text: &str, from: View<'_, 'f>) {
+        self.leaf(Data::Str(text.into()), from);
+    }
+    fn bool(&mut self, value: bool, from: View<'_, 'f>) {
+        self.leaf(Data::Bool(value), from);
+    }
+    fn int(&mut self, value: i64, from: View<'_, 'f>) {
+        self.leaf(Data::Int(value), from);
+    }
+    fn float(&mut self, value: f64, from: View<'_, 'f>) {
+        self.leaf(Data::Float(value), from);
+    }
+    fn null(&mut self, from: View<'_, 'f>) {
+        self.leaf(Data::Null, from);
+    }
+}
+
+impl ValueOut<'_> {
+    fn close(&mut self) {
+        let (value, key) = match self.open.pop() {
+            Some(Open::Map { entries, key, origin }) => (Value::map(entries).with_origin(origin), key),
+            Some(Open::List { items, key, origin }) => (Value::list(items).with_origin(origin), key),
+            None => return,
+        };
+        self.key = key;
+        self.put(value);
+    }
+}
