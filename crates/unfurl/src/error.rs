@@ -1,0 +1,107 @@
+//! Why an evaluation stopped.
+
+use crate::query::Range;
+use ecow::EcoString;
+
+/// What kind of problem it is; decides the rule it is reported under.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The text does not follow the grammar.
+    Syntax,
+    /// A name, key, function, filter or instance that is not there.
+    Missing,
+    /// A value of the wrong kind.
+    Type,
+    /// A value that cannot be computed.
+    Value,
+    /// Something the user did not allow.
+    Refused,
+    /// A file that is not there or cannot be read.
+    Io,
+    /// A limit was hit.
+    Limit,
+    /// A reference that leads back to itself.
+    Cycle,
+}
+
+/// An evaluation that stopped: what happened, and where in the expression.
+#[derive(Clone, Debug)]
+pub struct Error {
+    /// What kind of problem it is.
+    pub kind: Kind,
+    /// What is wrong, in the user's words. Secrets never appear here.
+    pub message: String,
+    /// Where in the expression's or template's text.
+    pub at: Option<Range>,
+    /// What to try.
+    pub hint: Option<String>,
+    /// The expression the position refers to.
+    pub text: Option<EcoString>,
+    /// Where the expression is written.
+    pub origin: crate::val::OriginId,
+    /// The attributes that led here, innermost first.
+    pub through: Vec<String>,
+}
+
+/// A result of evaluation.
+pub type Result<T> = std::result::Result<T, Box<Error>>;
+
+impl Error {
+    /// A problem without a position.
+    pub fn new(kind: Kind, message: impl Into<String>) -> Box<Self> {
+        Box::new(Error {
+            kind,
+            message: message.into(),
+            at: None,
+            hint: None,
+            text: None,
+            origin: 0,
+            through: Vec::new(),
+        })
+    }
+
+    /// Adds a position unless there is one.
+    pub fn at(mut self: Box<Self>, start: u32, end: u32) -> Box<Self> {
+        self.at.get_or_insert(Range { start, end });
+        self
+    }
+
+    /// Says which text the position refers to, unless that is known.
+    pub fn within(mut self: Box<Self>, text: &str) -> Box<Self> {
+        self.text.get_or_insert_with(|| text.into());
+        self
+    }
+
+    /// Adds a hint.
+    pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+/// A value of the wrong kind.
+pub fn type_error<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::new(Kind::Type, message))
+}
+
+/// A value that cannot be computed.
+pub fn value_error<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::new(Kind::Value, message))
+}
+
+/// Something that is not there.
+pub fn missing<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::new(Kind::Missing, message))
+}
+
+/// A limit that was hit.
+pub fn limit<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::new(Kind::Limit, message))
+}
+
+impl From<crate::query::SyntaxError> for Box<Error> {
+    fn from(error: crate::query::SyntaxError) -> Self {
+        let kind = if error.limit { Kind::Limit } else { Kind::Syntax };
+        Error::new(kind, error.message).at(error.at.start, error.at.end)
+    }
+}

@@ -1,0 +1,14 @@
+//! Evaluation: phase `resolve`. Values come from the tree and the expression, everything else from the `World`.
+
+pub mod each;
+pub mod engine;
+pub mod form;
+pub mod frame;
+pub mod lazy;
+pub mod path;
+pub mod show;
+pub mod special;
+pub mod status;
+pub mod trace;
+
+pub use engine::{Ctx, Engine, Settings};

@@ -1,0 +1,27 @@
+//! What evaluation may cost. Each limit has a rule that names it when it is hit.
+
+/// Longest expression or template, in bytes.
+pub const MAX_EXPRESSION: usize = 256 * 1024;
+/// Deepest nesting of expressions, filters, templates and values.
+pub const MAX_DEPTH: usize = 100;
+/// Steps one evaluation may take.
+pub const MAX_STEPS: u64 = 50_000_000;
+/// Longest string an evaluation may build, in bytes.
+pub const MAX_STRING: usize = 16 * 1024 * 1024;
+/// Longest list an evaluation may build.
+pub const MAX_ITEMS: usize = 1_000_000;
+/// Largest file read by an expression, in bytes.
+pub const MAX_FILE: usize = 16 * 1024 * 1024;
+/// Most entries kept of a trace.
+pub const MAX_TRACE: usize = 10_000;
+
+/// All limits of the dialect, by name, for `purlin limits`.
+pub const LIMITS: &[(&str, u64)] = &[
+    ("unfurl-expression-bytes", MAX_EXPRESSION as u64),
+    ("unfurl-depth", MAX_DEPTH as u64),
+    ("unfurl-steps", MAX_STEPS),
+    ("unfurl-string-bytes", MAX_STRING as u64),
+    ("unfurl-items", MAX_ITEMS as u64),
+    ("unfurl-file-bytes", MAX_FILE as u64),
+    ("unfurl-trace-steps", MAX_TRACE as u64),
+];

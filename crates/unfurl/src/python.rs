@@ -1,0 +1,360 @@
+//! How values behave where the language promises Python's behaviour: truth, equality, order, text forms, numbers.
+//!
+//! Pure functions on evaluated values; lazy collections are forced before they come here.
+
+use crate::tree::{NodeKind, Tree};
+use crate::val::{Data, Val};
+use ecow::EcoString;
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+/// A whole number as Python's `int()` reads it: blanks around, a sign, underscores between digits.
+pub fn parse_int(text: &str) -> Option<i64> {
+    let text = text.trim();
+    let (negative, digits) = match text.as_bytes().first()? {
+        b'-' => (true, text.get(1..)?),
+        b'+' => (false, text.get(1..)?),
+        _ => (false, text),
+    };
+    let digits = strip_underscores(digits)?;
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    let number: i64 = digits.parse().ok()?;
+    Some(if negative { -number } else { number })
+}
+
+/// Digits without the single underscores Python allows between them.
+pub fn strip_underscores(digits: &str) -> Option<String> {
+    if digits.starts_with('_') || digits.ends_with('_') || digits.contains("__") {
+        return None;
+    }
+    Some(digits.replace('_', ""))
+}
+
+/// A number as Python's `float()` reads it.
+pub fn parse_float(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let lower = text.to_ascii_lowercase();
+    match lower.trim_start_matches(['+', '-']) {
+        "inf" | "infinity" => return Some(if lower.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY }),
+        "nan" => return Some(f64::NAN),
+        digits if digits.starts_with(|c: char| c.is_ascii_digit() || c == '.') => {}
+        _ => return None,
+    }
+    strip_underscores(text)?.parse().ok()
+}
+
+/// Whether a value counts as true.
+pub fn truthy(value: &Val) -> bool {
+    match &value.data {
+        Data::Null | Data::Undefined(_) => false,
+        Data::Bool(b) => *b,
+        Data::Int(n) => *n != 0,
+        Data::Float(x) => *x != 0.0,
+        Data::Str(text) => !text.is_empty(),
+        Data::Bytes(bytes) => !bytes.is_empty(),
+        Data::List(items) => !items.is_empty(),
+        Data::Map(entries) => !entries.is_empty(),
+        Data::Lazy(lazy) => lazy.len() > 0,
+        Data::External(external) => truthy(&external.value),
+        Data::Status(status) => *status as u8 != 0,
+        _ => true,
+    }
+}
+
+/// A value as a number, where booleans count as numbers.
+pub fn number(value: &Val) -> Option<Number> {
+    match &value.data {
+        Data::Bool(b) => Some(Number::Int(i64::from(*b))),
+        Data::Int(n) => Some(Number::Int(*n)),
+        Data::Float(x) => Some(Number::Float(*x)),
+        Data::Status(status) => Some(Number::Int(*status as i64)),
+        Data::State(state) => Some(Number::Int(i64::from(state.0))),
+        Data::Priority(priority) => Some(Number::Int(*priority as i64)),
+        _ => None,
+    }
+}
+
+/// A number of either kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// Whole.
+    Int(i64),
+    /// With a fraction.
+    Float(f64),
+}
+
+impl Number {
+    /// As a fraction.
+    pub fn to_f64(self) -> f64 {
+        match self {
+            Number::Int(n) => n as f64,
+            Number::Float(x) => x,
+        }
+    }
+
+    /// As a value.
+    pub fn to_val(self) -> Val {
+        match self {
+            Number::Int(n) => Val::int(n),
+            Number::Float(x) => Val::float(x),
+        }
+    }
+}
+
+/// Whether two evaluated values are equal: `1 == 1.0 == true`.
+pub fn equal(left: &Val, right: &Val) -> bool {
+    equal_at(left, right, 0)
+}
+
+fn equal_at(left: &Val, right: &Val, depth: usize) -> bool {
+    if depth > crate::limits::MAX_DEPTH {
+        return false;
+    }
+    if let (Some(a), Some(b)) = (number(left), number(right)) {
+        return match (a, b) {
+            (Number::Int(a), Number::Int(b)) => a == b,
+            _ => a.to_f64() == b.to_f64(),
+        };
+    }
+    match (&left.data, &right.data) {
+        (Data::External(a), _) => equal_at(&a.value, right, depth + 1),
+        (_, Data::External(b)) => equal_at(left, &b.value, depth + 1),
+        (Data::Null, Data::Null) => true,
+        (Data::Str(a), Data::Str(b)) => a == b,
+        (Data::Bytes(a), Data::Bytes(b)) => a == b,
+        (Data::List(a), Data::List(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| equal_at(x, y, depth + 1))
+        }
+        (Data::Map(a), Data::Map(b)) => {
+            a.len() == b.len()
+                && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| equal_at(x, y, depth + 1)))
+        }
+        (Data::Node(a), Data::Node(b)) | (Data::Attributes(a), Data::Attributes(b)) => a == b,
+        (Data::Undefined(_), Data::Undefined(_)) => true,
+        _ => false,
+    }
+}
+
+/// The order of two values, or none if Python has none.
+pub fn compare(left: &Val, right: &Val) -> Option<Ordering> {
+    if let (Some(a), Some(b)) = (number(left), number(right)) {
+        return match (a, b) {
+            (Number::Int(a), Number::Int(b)) => Some(a.cmp(&b)),
+            _ => a.to_f64().partial_cmp(&b.to_f64()),
+        };
+    }
+    match (&left.data, &right.data) {
+        (Data::External(a), _) => compare(&a.value, right),
+        (_, Data::External(b)) => compare(left, &b.value),
+        (Data::Str(a), Data::Str(b)) => Some(a.cmp(b)),
+        (Data::Bytes(a), Data::Bytes(b)) => Some(a.cmp(b)),
+        (Data::List(a), Data::List(b)) => {
+            for (x, y) in a.iter().zip(b.iter()) {
+                match compare(x, y)? {
+                    Ordering::Equal => {}
+                    other => return Some(other),
+                }
+            }
+            Some(a.len().cmp(&b.len()))
+        }
+        _ => None,
+    }
+}
+
+/// The name Python gives a value's type, for messages people of that world know.
+pub fn type_name(value: &Val) -> &'static str {
+    match &value.data {
+        Data::Null => "NoneType",
+        Data::Bool(_) => "bool",
+        Data::Int(_) => "int",
+        Data::Float(_) => "float",
+        Data::Str(_) => "str",
+        Data::Bytes(_) => "bytes",
+        Data::List(_) => "list",
+        Data::Lazy(lazy) if lazy.is_list() => "list",
+        Data::External(external) => type_name(&external.value),
+        Data::Undefined(_) => "Undefined",
+        Data::Node(_) => "NodeInstance",
+        Data::Object(_) => "function",
+        _ => "dict",
+    }
+}
+
+/// `str(value)`.
+pub fn to_text(value: &Val, tree: &Tree) -> EcoString {
+    match &value.data {
+        Data::Str(text) => text.clone(),
+        Data::External(external) => to_text(&external.value, tree),
+        Data::Undefined(undefined) => undefined.text.clone(),
+        _ => {
+            let mut out = String::new();
+            write_repr(value, tree, &mut out, 0);
+            out.into()
+        }
+    }
+}
+
+/// `repr(value)`.
+pub fn repr(value: &Val, tree: &Tree) -> String {
+    let mut out = String::new();
+    write_repr(value, tree, &mut out, 0);
+    out
+}
+
+fn write_repr(value: &Val, tree: &Tree, out: &mut String, depth: usize) {
+    if depth > crate::limits::MAX_DEPTH || out.len() > crate::limits::MAX_STRING {
+        out.push_str("...");
+        return;
+    }
+    match &value.data {
+        Data::Null => out.push_str("None"),
+        Data::Bool(b) => out.push_str(if *b { "True" } else { "False" }),
+        Data::Int(n) => {
+            let _ = write!(out, "{n}");
+        }
+        Data::Float(x) => out.push_str(&float_repr(*x)),
+        Data::Str(text) => quote(text, out),
+        Data::Bytes(bytes) => write_bytes(bytes, out),
+        Data::List(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                write_repr(item, tree, out, depth + 1);
+            }
+            out.push(']');
+        }
+        Data::Map(entries) => {
+            out.push('{');
+            for (at, (key, item)) in entries.iter().enumerate() {
+                if at > 0 {
+                    out.push_str(", ");
+                }
+                write_repr(&key.to_val(), tree, out, depth + 1);
+                out.push_str(": ");
+                write_repr(item, tree, out, depth + 1);
+            }
+            out.push('}');
+        }
+        Data::External(external) => write_repr(&external.value, tree, out, depth + 1),
+        Data::Status(status) => {
+            let _ = write!(out, "Status.{}", status.name());
+        }
+        Data::State(state) => {
+            let _ = write!(out, "NodeState.{}", state.name());
+        }
+        Data::Priority(priority) => {
+            let _ = write!(out, "Priority.{}", priority.name());
+        }
+        Data::Undefined(undefined) => out.push_str(&undefined.text),
+        Data::Node(id) => {
+            let node = tree.node(*id);
+            let class = match node.kind {
+                NodeKind::Root => "TopologyInstance",
+                NodeKind::Node => "NodeInstance",
+                NodeKind::Capability => "CapabilityInstance",
+                NodeKind::Relationship => "RelationshipInstance",
+                NodeKind::Artifact => "ArtifactInstance",
+            };
+            let _ = write!(out, "{class}('{}')", node.name);
+        }
+        _ => {
+            let _ = write!(out, "<{}>", value.kind());
+        }
+    }
+}
+
+/// Python's quoted form of a string.
+pub fn quote(text: &str, out: &mut String) {
+    let mark = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    out.push(mark);
+    for c in text.chars() {
+        match c {
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c == mark => {
+                out.push('\\');
+                out.push(c);
+            }
+            c if (c as u32) < 0x20 || c as u32 == 0x7f => {
+                let _ = write!(out, "\\x{:02x}", c as u32);
+            }
+            c => out.push(c),
+        }
+    }
+    out.push(mark);
+}
+
+fn write_bytes(bytes: &[u8], out: &mut String) {
+    out.push_str("b'");
+    for b in bytes {
+        match b {
+            b'\\' => out.push_str("\\\\"),
+            b'\'' => out.push_str("\\'"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            0x20..=0x7e => out.push(*b as char),
+            _ => {
+                let _ = write!(out, "\\x{b:02x}");
+            }
+        }
+    }
+    out.push('\'');
+}
+
+/// The shortest text Python prints for a float.
+pub fn float_repr(x: f64) -> String {
+    if x.is_nan() {
+        return "nan".into();
+    }
+    if x.is_infinite() {
+        return if x > 0.0 { "inf".into() } else { "-inf".into() };
+    }
+    if x == 0.0 {
+        return if x.is_sign_negative() { "-0.0".into() } else { "0.0".into() };
+    }
+    let scientific = format!("{x:e}");
+    let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&exponent) {
+        let plain = format!("{x}");
+        return if plain.contains('.') { plain } else { plain + ".0" };
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{digits}e{sign}{:02}", exponent.abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_as_python_reads_them() {
+        assert_eq!(parse_int(" 1_0 "), Some(10));
+        assert_eq!(parse_int("+1"), Some(1));
+        assert_eq!(parse_int("01"), Some(1));
+        assert_eq!(parse_int("1.0"), None);
+        assert_eq!(parse_int("_1"), None);
+    }
+
+    #[test]
+    fn floats_as_python_prints_them() {
+        assert_eq!(float_repr(1000.0), "1000.0");
+        assert_eq!(float_repr(1e16), "1e+16");
+        assert_eq!(float_repr(0.00001), "1e-05");
+        assert_eq!(float_repr(1.5), "1.5");
+    }
+
+    #[test]
+    fn text_forms() {
+        let tree = Tree::new(crate::tree::Node::new("root", NodeKind::Root));
+        let list = Val::list(vec![Val::int(1), Val::str("it's"), Val::null(), Val::bool(true)]);
+        assert_eq!(repr(&list, &tree), "[1, \"it's\", None, True]");
+    }
+}

@@ -1,0 +1,340 @@
+//! The tree of instances an expression is evaluated against.
+//!
+//! Plain data: who hosts whom, what requires what, and the unevaluated attributes of each. It is built by
+//! [`crate::ensemble`] (or by a test) and never changed by evaluation, except for the memo cells of attributes.
+
+use crate::eval::lazy::Memo;
+use crate::val::Val;
+use ecow::EcoString;
+use indexmap::IndexMap;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Identifies an instance within its [`Tree`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct NodeId(pub u32);
+
+/// What an instance is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NodeKind {
+    /// The root of a topology.
+    Root,
+    /// Made from a node template.
+    Node,
+    /// A capability of a node.
+    Capability,
+    /// A requirement's relationship.
+    Relationship,
+    /// An artifact of a node.
+    Artifact,
+}
+
+/// How an instance is doing.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Status {
+    /// Not known.
+    Unknown = 0,
+    /// Working.
+    Ok = 1,
+    /// Working, with something wrong.
+    Degraded = 2,
+    /// Not working.
+    Error = 3,
+    /// Not there yet.
+    Pending = 4,
+    /// Not there.
+    Absent = 5,
+}
+
+impl Status {
+    /// All, in order.
+    pub const ALL: [Status; 6] =
+        [Status::Unknown, Status::Ok, Status::Degraded, Status::Error, Status::Pending, Status::Absent];
+
+    /// The name people write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Unknown => "unknown",
+            Status::Ok => "ok",
+            Status::Degraded => "degraded",
+            Status::Error => "error",
+            Status::Pending => "pending",
+            Status::Absent => "absent",
+        }
+    }
+
+    /// The status of that name.
+    pub fn parse(name: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Ok or degraded.
+    pub fn is_operational(self) -> bool {
+        matches!(self, Status::Ok | Status::Degraded)
+    }
+}
+
+/// Where an instance is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub struct State(pub u8);
+
+/// Names of states; a state's number is its place here plus one.
+pub const STATES: [&str; 12] = [
+    "initial",
+    "creating",
+    "created",
+    "configuring",
+    "configured",
+    "starting",
+    "started",
+    "stopping",
+    "stopped",
+    "deleting",
+    "deleted",
+    "error",
+];
+
+impl State {
+    /// The state of that name.
+    pub fn parse(name: &str) -> Option<State> {
+        let at = STATES.iter().position(|state| *state == name)?;
+        u8::try_from(at + 1).ok().map(State)
+    }
+
+    /// The name people write.
+    pub fn name(self) -> &'static str {
+        STATES.get(usize::from(self.0).wrapping_sub(1)).copied().unwrap_or("initial")
+    }
+}
+
+/// How much an instance's failure matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
+pub enum Priority {
+    /// Not at all.
+    Ignore = 0,
+    /// A little.
+    Optional = 1,
+    /// Its dependants fail.
+    Required = 2,
+    /// Everything stops.
+    Critical = 3,
+}
+
+impl Priority {
+    /// All, in order.
+    pub const ALL: [Priority; 4] = [Priority::Ignore, Priority::Optional, Priority::Required, Priority::Critical];
+
+    /// The name people write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Priority::Ignore => "ignore",
+            Priority::Optional => "optional",
+            Priority::Required => "required",
+            Priority::Critical => "critical",
+        }
+    }
+
+    /// The priority of that name.
+    pub fn parse(name: &str) -> Option<Priority> {
+        Priority::ALL.into_iter().find(|priority| priority.name() == name)
+    }
+}
+
+/// One attribute or property of an instance: what was written, and what it evaluated to.
+#[derive(Debug)]
+pub struct Attribute {
+    /// As written, unevaluated.
+    pub raw: Val,
+    /// Whether the value is a secret whatever it evaluates to.
+    pub sensitive: bool,
+    /// What the template's type says about it.
+    pub schema: Option<Rc<Schema>>,
+    /// The evaluated value.
+    pub memo: RefCell<Memo>,
+}
+
+impl Attribute {
+    /// An attribute without a schema.
+    pub fn new(raw: Val) -> Self {
+        Attribute { raw, sensitive: false, schema: None, memo: RefCell::new(Memo::Empty) }
+    }
+}
+
+/// What a type declares about a property or attribute.
+#[derive(Debug, Default, Clone)]
+pub struct Schema {
+    /// Declared type name.
+    pub type_name: EcoString,
+    /// Type of a list's or map's entries.
+    pub entry_type: Option<EcoString>,
+    /// Whether null is refused.
+    pub required: bool,
+    /// An expression applied to the value, with `$value`.
+    pub transform: Option<Val>,
+    /// An expression that must hold, with `$value`.
+    pub validation: Option<Val>,
+    /// Whether it is an attribute (may be null) rather than a property.
+    pub attribute: bool,
+}
+
+/// An instance.
+#[derive(Debug)]
+pub struct Node {
+    /// Its name.
+    pub name: EcoString,
+    /// What it is.
+    pub kind: NodeKind,
+    /// Who hosts or owns it.
+    pub parent: Option<NodeId>,
+    /// Whom it hosts.
+    pub children: Vec<NodeId>,
+    /// Name of its template.
+    pub template: EcoString,
+    /// Its type and the types that derives from, nearest first.
+    pub types: Rc<Vec<EcoString>>,
+    /// Properties and attributes by name.
+    pub attributes: IndexMap<EcoString, Attribute, foldhash::fast::RandomState>,
+    /// Its own status, before its dependencies are considered.
+    pub local_status: Option<Status>,
+    /// Where it is in its life.
+    pub state: Option<State>,
+    /// How much its failure matters.
+    pub priority: Priority,
+    /// Whether operations could change it; without any its status is that of what it depends on.
+    pub has_operations: bool,
+    /// Capabilities of a node.
+    pub capabilities: Vec<NodeId>,
+    /// Relationships of a node to others.
+    pub requirements: Vec<NodeId>,
+    /// Relationships that target this capability.
+    pub relationships: Vec<NodeId>,
+    /// The node a relationship starts at.
+    pub source: Option<NodeId>,
+    /// Artifacts by name.
+    pub artifacts: Vec<NodeId>,
+    /// Directory of the file the template is written in, relative to the project.
+    pub source_dir: EcoString,
+    /// Free-form fields shown as special keys: `created`, `protected`, `imported`.
+    pub fields: Vec<(&'static str, Val)>,
+}
+
+impl Node {
+    /// An empty instance of a kind.
+    pub fn new(name: impl Into<EcoString>, kind: NodeKind) -> Self {
+        Node {
+            name: name.into(),
+            kind,
+            parent: None,
+            children: Vec::new(),
+            template: "_default".into(),
+            types: Rc::new(vec!["tosca.nodes.Root".into()]),
+            attributes: IndexMap::default(),
+            local_status: None,
+            state: None,
+            priority: Priority::Required,
+            has_operations: false,
+            capabilities: Vec::new(),
+            requirements: Vec::new(),
+            relationships: Vec::new(),
+            source: None,
+            artifacts: Vec::new(),
+            source_dir: EcoString::new(),
+            fields: Vec::new(),
+        }
+    }
+
+    /// Name of its type.
+    pub fn type_name(&self) -> &str {
+        self.types.first().map_or("", EcoString::as_str)
+    }
+}
+
+/// All instances of a topology.
+#[derive(Debug)]
+pub struct Tree {
+    root: Node,
+    others: Vec<Node>,
+    by_name: IndexMap<EcoString, NodeId, foldhash::fast::RandomState>,
+    /// Values of the topology's inputs.
+    pub inputs: IndexMap<EcoString, Attribute, foldhash::fast::RandomState>,
+    /// Values of the topology's outputs, unevaluated.
+    pub outputs: IndexMap<EcoString, Attribute, foldhash::fast::RandomState>,
+    /// Directory of the ensemble file.
+    pub base_dir: EcoString,
+    /// Address of the ensemble, shown in `.uri`.
+    pub uri: EcoString,
+    /// Name of the deployment, shown in `.deployment`.
+    pub deployment: EcoString,
+}
+
+impl Tree {
+    /// A tree of a root alone.
+    pub fn new(root: Node) -> Self {
+        let mut by_name = IndexMap::default();
+        by_name.insert(root.name.clone(), NodeId(0));
+        Tree {
+            root,
+            others: Vec::new(),
+            by_name,
+            inputs: IndexMap::default(),
+            outputs: IndexMap::default(),
+            base_dir: EcoString::new(),
+            uri: EcoString::new(),
+            deployment: EcoString::new(),
+        }
+    }
+
+    /// Adds an instance under its parent and returns its id.
+    pub fn add(&mut self, node: Node) -> NodeId {
+        let id = NodeId(u32::try_from(self.others.len() + 1).unwrap_or(u32::MAX));
+        if matches!(node.kind, NodeKind::Root | NodeKind::Node) {
+            self.by_name.insert(node.name.clone(), id);
+            if let Some(parent) = node.parent.and_then(|parent| self.node_mut(parent)) {
+                parent.children.push(id);
+            }
+        }
+        self.others.push(node);
+        id
+    }
+
+    /// The root instance.
+    pub fn root(&self) -> NodeId {
+        NodeId(0)
+    }
+
+    /// An instance; an id of another tree shows the root.
+    pub fn node(&self, id: NodeId) -> &Node {
+        match (id.0 as usize).checked_sub(1) {
+            Some(at) => self.others.get(at).unwrap_or(&self.root),
+            None => &self.root,
+        }
+    }
+
+    /// An instance, to be completed while the tree is built.
+    pub fn node_mut(&mut self, id: NodeId) -> Option<&mut Node> {
+        match (id.0 as usize).checked_sub(1) {
+            Some(at) => self.others.get_mut(at),
+            None => Some(&mut self.root),
+        }
+    }
+
+    /// The node instance of that name.
+    pub fn by_name(&self, name: &str) -> Option<NodeId> {
+        self.by_name.get(name).copied()
+    }
+
+    /// All node instances in order, the root first.
+    pub fn named(&self) -> impl Iterator<Item = (&EcoString, NodeId)> {
+        self.by_name.iter().map(|(name, id)| (name, *id))
+    }
+
+    /// How many node instances there are.
+    pub fn named_len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// All instances of any kind.
+    pub fn ids(&self) -> impl Iterator<Item = NodeId> + use<> {
+        (0..=u32::try_from(self.others.len()).unwrap_or(u32::MAX)).map(NodeId)
+    }
+}

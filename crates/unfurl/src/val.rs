@@ -1,0 +1,313 @@
+//! What expressions compute with.
+//!
+//! A [`Val`] is a configuration value while it is being evaluated: beside plain data it can be an instance of the
+//! ensemble, a handle to a file, an enumeration, or a collection whose items are still unevaluated. It carries its taint
+//! and its origin everywhere. Nothing here evaluates, reads files or knows where a value was written.
+
+use crate::eval::lazy::Lazy;
+use crate::external::External;
+use crate::jinja::object::Object;
+use crate::tree::{NodeId, Priority, State, Status};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use std::rc::Rc;
+
+/// Index into the table of origins; 0 means unknown.
+pub type OriginId = u32;
+
+/// Insertion-ordered map of evaluated values.
+pub type ValMap = IndexMap<MapKey, Val, foldhash::fast::RandomState>;
+
+/// A value with its taint and origin.
+#[derive(Clone, Debug)]
+pub struct Val {
+    /// The value itself.
+    pub data: Data,
+    /// Whether it is, or was computed from, a secret.
+    pub tainted: bool,
+    /// Where it comes from.
+    pub origin: OriginId,
+}
+
+/// The forms a value takes.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// Text.
+    Str(EcoString),
+    /// Bytes that are not text.
+    Bytes(Rc<[u8]>),
+    /// Evaluated items.
+    List(Rc<Vec<Val>>),
+    /// Evaluated entries.
+    Map(Rc<ValMap>),
+    /// A list or map whose items are evaluated on access.
+    Lazy(Rc<Lazy>),
+    /// An instance.
+    Node(NodeId),
+    /// The attributes of an instance, by name.
+    Attributes(NodeId),
+    /// All instances of the topology, by name.
+    AllNodes,
+    /// Attributes of all instances, by name.
+    AllAttributes,
+    /// The template an instance was made from.
+    Template(NodeId),
+    /// A handle to something outside: a file, a path, an image.
+    External(Rc<External>),
+    /// An instance's status.
+    Status(Status),
+    /// An instance's state.
+    State(State),
+    /// An instance's priority.
+    Priority(Priority),
+    /// A name a template uses that is not there: how it was asked for.
+    Undefined(Rc<Undefined>),
+    /// A template's own objects: functions, macros, loops, namespaces.
+    Object(Rc<Object>),
+}
+
+/// A missing variable or attribute of a template.
+#[derive(Debug, Clone)]
+pub struct Undefined {
+    /// The name that was looked for.
+    pub name: EcoString,
+    /// Whether it was looked for in another value rather than among the variables.
+    pub attribute: bool,
+    /// The expression text, printed back where undefined values are tolerated.
+    pub text: EcoString,
+}
+
+/// A map's key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum MapKey {
+    /// Text.
+    Str(EcoString),
+    /// A whole number.
+    Int(i64),
+    /// True or false.
+    Bool(bool),
+    /// A fraction, by its bits.
+    Float(u64),
+    /// Nothing.
+    Null,
+}
+
+impl MapKey {
+    /// The key as text, if it is text.
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            MapKey::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The key as a value.
+    pub fn to_val(&self) -> Val {
+        match self {
+            MapKey::Str(text) => Val::str(text.clone()),
+            MapKey::Int(n) => Val::int(*n),
+            MapKey::Bool(b) => Val::bool(*b),
+            MapKey::Float(bits) => Val::float(f64::from_bits(*bits)),
+            MapKey::Null => Val::null(),
+        }
+    }
+}
+
+impl From<&str> for MapKey {
+    fn from(text: &str) -> Self {
+        MapKey::Str(text.into())
+    }
+}
+
+impl From<Data> for Val {
+    fn from(data: Data) -> Self {
+        Val { data, tainted: false, origin: 0 }
+    }
+}
+
+impl Val {
+    /// Nothing.
+    pub fn null() -> Self {
+        Data::Null.into()
+    }
+
+    /// A boolean.
+    pub fn bool(b: bool) -> Self {
+        Data::Bool(b).into()
+    }
+
+    /// A whole number.
+    pub fn int(n: i64) -> Self {
+        Data::Int(n).into()
+    }
+
+    /// A length as a number.
+    pub fn len(n: usize) -> Self {
+        Val::int(i64::try_from(n).unwrap_or(i64::MAX))
+    }
+
+    /// A fraction.
+    pub fn float(x: f64) -> Self {
+        Data::Float(x).into()
+    }
+
+    /// Text.
+    pub fn str(text: impl Into<EcoString>) -> Self {
+        Data::Str(text.into()).into()
+    }
+
+    /// Bytes, as text if they are text.
+    pub fn bytes(bytes: &[u8]) -> Self {
+        match std::str::from_utf8(bytes) {
+            Ok(text) => Val::str(text),
+            Err(_) => Data::Bytes(bytes.into()).into(),
+        }
+    }
+
+    /// A list.
+    pub fn list(items: Vec<Val>) -> Self {
+        Data::List(Rc::new(items)).into()
+    }
+
+    /// A map.
+    pub fn map(entries: ValMap) -> Self {
+        Data::Map(Rc::new(entries)).into()
+    }
+
+    /// A map from names to values.
+    pub fn record<'k>(entries: impl IntoIterator<Item = (&'k str, Val)>) -> Self {
+        Val::map(entries.into_iter().map(|(key, value)| (MapKey::from(key), value)).collect())
+    }
+
+    /// An instance.
+    pub fn node(id: NodeId) -> Self {
+        Data::Node(id).into()
+    }
+
+    /// Several instances.
+    pub fn nodes(ids: &[NodeId]) -> Self {
+        Val::list(ids.iter().map(|id| Val::node(*id)).collect())
+    }
+
+    /// The same value, marked as a secret; null is nothing to hide.
+    pub fn taint(mut self) -> Self {
+        self.tainted = self.tainted || !matches!(self.data, Data::Null);
+        self
+    }
+
+    /// The same value, marked as a secret if `tainted`.
+    pub fn taint_if(self, tainted: bool) -> Self {
+        if tainted { self.taint() } else { self }
+    }
+
+    /// The same value with an origin.
+    pub fn from_origin(mut self, origin: OriginId) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// The text, if it is text.
+    pub fn as_str(&self) -> Option<&str> {
+        match &self.data {
+            Data::Str(text) => Some(text),
+            Data::External(external) => external.value.as_str(),
+            _ => None,
+        }
+    }
+
+    /// Whether it is null.
+    pub fn is_null(&self) -> bool {
+        matches!(self.data, Data::Null)
+    }
+
+    /// The plain value behind a handle.
+    pub fn plain(self) -> Val {
+        match &self.data {
+            Data::External(external) => {
+                let tainted = self.tainted;
+                external.value.clone().taint_if(tainted)
+            }
+            _ => self,
+        }
+    }
+
+    /// The items, if it is an evaluated list.
+    pub fn as_list(&self) -> Option<&[Val]> {
+        match &self.data {
+            Data::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// The entries, if it is an evaluated map.
+    pub fn as_map(&self) -> Option<&ValMap> {
+        match &self.data {
+            Data::Map(entries) => Some(entries),
+            _ => None,
+        }
+    }
+
+    /// The value under a name of an evaluated map.
+    pub fn get(&self, key: &str) -> Option<&Val> {
+        self.as_map().and_then(|entries| entries.get(&MapKey::Str(key.into())))
+    }
+
+    /// Whether it or anything inside it is a secret. Lazy items that were not evaluated do not count.
+    pub fn tainted_within(&self) -> bool {
+        if self.tainted {
+            return true;
+        }
+        match &self.data {
+            Data::List(items) => items.iter().any(Val::tainted_within),
+            Data::Map(entries) => entries.values().any(Val::tainted_within),
+            Data::External(external) => external.value.tainted_within(),
+            Data::Lazy(lazy) => lazy.tainted_so_far(),
+            _ => false,
+        }
+    }
+
+    /// The value as a map key, if it can be one.
+    pub fn to_key(&self) -> Option<MapKey> {
+        Some(match &self.data {
+            Data::Str(text) => MapKey::Str(text.clone()),
+            Data::Int(n) => MapKey::Int(*n),
+            Data::Bool(b) => MapKey::Bool(*b),
+            Data::Float(x) if x.fract() == 0.0 && x.abs() < 9e15 => MapKey::Int(*x as i64),
+            Data::Float(x) => MapKey::Float(x.to_bits()),
+            Data::Null => MapKey::Null,
+            Data::External(external) => return external.value.to_key(),
+            _ => return None,
+        })
+    }
+
+    /// What kind of value it is, in words for messages.
+    pub fn kind(&self) -> &'static str {
+        match &self.data {
+            Data::Null => "null",
+            Data::Bool(_) => "a boolean",
+            Data::Int(_) => "an integer",
+            Data::Float(_) => "a float",
+            Data::Str(_) => "a string",
+            Data::Bytes(_) => "binary data",
+            Data::List(_) => "a list",
+            Data::Map(_) | Data::AllNodes | Data::AllAttributes | Data::Attributes(_) => "a map",
+            Data::Lazy(lazy) => lazy.kind(),
+            Data::Node(_) => "an instance",
+            Data::Template(_) => "a template",
+            Data::External(_) => "a file handle",
+            Data::Status(_) => "a status",
+            Data::State(_) => "a state",
+            Data::Priority(_) => "a priority",
+            Data::Undefined(_) => "undefined",
+            Data::Object(_) => "a function",
+        }
+    }
+}
