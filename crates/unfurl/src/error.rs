@@ -2,6 +2,7 @@
 
 use crate::query::Range;
 use ecow::EcoString;
+use purlin_value::Origin;
 
 /// What kind of problem it is; decides the rule it is reported under.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +39,7 @@ pub struct Error {
     /// The expression the position refers to.
     pub text: Option<EcoString>,
     /// Where the expression is written.
-    pub origin: crate::val::OriginId,
+    pub origin: Origin,
     /// The attributes that led here, innermost first.
     pub through: Vec<String>,
 }
@@ -55,7 +56,7 @@ impl Error {
             at: None,
             hint: None,
             text: None,
-            origin: 0,
+            origin: Origin::NONE,
             through: Vec::new(),
         })
     }

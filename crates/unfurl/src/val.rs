@@ -10,10 +10,8 @@ use crate::jinja::object::Object;
 use crate::tree::{NodeId, Priority, State, Status};
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_value::Origin;
 use std::rc::Rc;
-
-/// Index into the table of origins; 0 means unknown.
-pub type OriginId = u32;
 
 /// Insertion-ordered map of evaluated values.
 pub type ValMap = IndexMap<MapKey, Val, foldhash::fast::RandomState>;
@@ -26,7 +24,7 @@ pub struct Val {
     /// Whether it is, or was computed from, a secret.
     pub tainted: bool,
     /// Where it comes from.
-    pub origin: OriginId,
+    pub origin: Origin,
 }
 
 /// The forms a value takes.
@@ -129,7 +127,7 @@ impl From<&str> for MapKey {
 
 impl From<Data> for Val {
     fn from(data: Data) -> Self {
-        Val { data, tainted: false, origin: 0 }
+        Val { data, tainted: false, origin: Origin::NONE }
     }
 }
 
@@ -209,7 +207,7 @@ impl Val {
     }
 
     /// The same value with an origin.
-    pub fn from_origin(mut self, origin: OriginId) -> Self {
+    pub fn from_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
     }

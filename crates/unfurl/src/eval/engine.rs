@@ -7,12 +7,12 @@ use super::{form, path};
 use crate::error::{limit, Error, Kind, Result};
 use crate::jinja;
 use crate::limits::{MAX_DEPTH, MAX_STEPS};
-use crate::outside::Outside;
 use crate::python;
 use crate::query::{parse, Query};
 use crate::tree::{NodeId, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
+use purlin_value::Session;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -46,8 +46,8 @@ pub struct Settings {
 pub struct Engine<'w> {
     /// The instances.
     pub tree: &'w Tree,
-    /// Files, environment and processes.
-    pub outside: Outside<'w>,
+    /// Files, environment, origins and problems.
+    pub session: &'w Session,
     /// What the ensemble's surroundings say.
     pub settings: Settings,
     queries: Cache<Query>,
@@ -77,10 +77,10 @@ pub struct Ctx<'e, 'w> {
 
 impl<'w> Engine<'w> {
     /// An evaluator for a tree.
-    pub fn new(tree: &'w Tree, outside: Outside<'w>, settings: Settings) -> Self {
+    pub fn new(tree: &'w Tree, session: &'w Session, settings: Settings) -> Self {
         Engine {
             tree,
-            outside,
+            session,
             settings,
             queries: Cache::default(),
             templates: Cache::default(),
@@ -316,7 +316,7 @@ impl<'w> Engine<'w> {
                 };
                 result.map_err(|mut error| {
                     error.through.push(format!("`{name}` of `{}`", self.tree.node(id).name));
-                    if error.origin == 0 {
+                    if !error.origin.is_known() {
                         error.origin = attribute.raw.origin;
                     }
                     error
@@ -492,7 +492,7 @@ impl<'e, 'w> Ctx<'e, 'w> {
             Data::Map(entries) => {
                 if let Some(form) = form::Form::of(entries) {
                     let value = form::one(self, &form)?;
-                    let origin = if value.origin == 0 { raw.origin } else { value.origin };
+                    let origin = if !value.origin.is_known() { raw.origin } else { value.origin };
                     return Ok(value.taint_if(raw.tainted).from_origin(origin));
                 }
                 Ok(self.lazily(raw))

@@ -173,7 +173,7 @@ pub fn expression(ctx: &Ctx<'_, '_>, expr: &Val) -> Result<Vec<Val>> {
         _ => Ok(vec![ctx.map_value(expr)?]),
     };
     found.map_err(|mut error| {
-        if error.origin == 0 {
+        if !error.origin.is_known() {
             error.origin = expr.origin;
         }
         error

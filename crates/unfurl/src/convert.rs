@@ -1,0 +1,562 @@
+//! Between our values and others': configuration values, JSON text, YAML text.
+
+use crate::error::{limit, value_error, Error, Kind, Result};
+use crate::limits::{MAX_DEPTH, MAX_STRING};
+use crate::python::float_repr;
+use crate::tree::Tree;
+use crate::val::{Data, MapKey, Val, ValMap};
+use purlin_syntax::scalar::resolve_plain;
+use purlin_syntax::{Flavor, Scalar, Source};
+use purlin_value::{value_of, Map, MergeKeys, Session, Value};
+use std::fmt::Write;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A configuration value as one of ours, as written: nothing in it is evaluated.
+pub fn from_value(value: &Value) -> Val {
+    from_value_at(value, 0)
+}
+
+fn from_value_at(value: &Value, depth: usize) -> Val {
+    let data = match &value.data {
+        _ if depth > 4 * MAX_DEPTH => Data::Null,
+        purlin_value::Data::Null | purlin_value::Data::Poison => Data::Null,
+        purlin_value::Data::Bool(b) => Data::Bool(*b),
+        purlin_value::Data::Int(n) => Data::Int(*n),
+        purlin_value::Data::BigInt(text) => Data::Float(text.parse().unwrap_or(f64::INFINITY)),
+        purlin_value::Data::Float(x) => Data::Float(*x),
+        purlin_value::Data::Str(text) => Data::Str(text.clone()),
+        purlin_value::Data::Bytes(bytes) => Data::Bytes(bytes.as_ref().into()),
+        purlin_value::Data::List(items) => {
+            Data::List(Rc::new(items.iter().map(|item| from_value_at(item, depth + 1)).collect()))
+        }
+        purlin_value::Data::Map(entries) => {
+            let entries = entries.iter().map(|(key, item)| (MapKey::Str(key.clone()), from_value_at(item, depth + 1)));
+            Data::Map(Rc::new(entries.collect()))
+        }
+        purlin_value::Data::Lazy(lazy) => return lazy.known().map_or_else(Val::null, |v| from_value_at(v, depth + 1)),
+        purlin_value::Data::Pending(_) => Data::Null,
+    };
+    Val { data, tainted: value.tainted, origin: value.origin }
+}
+
+/// An evaluated value as a configuration value. Instances become the query that finds them.
+pub fn to_value(value: &Val, tree: &Tree) -> Value {
+    let data = match &value.data {
+        Data::Null => purlin_value::Data::Null,
+        Data::Bool(b) => purlin_value::Data::Bool(*b),
+        Data::Int(n) => purlin_value::Data::Int(*n),
+        Data::Float(x) => purlin_value::Data::Float(*x),
+        Data::Str(text) => purlin_value::Data::Str(text.clone()),
+        Data::Bytes(bytes) => purlin_value::Data::Bytes(Arc::from(bytes.as_ref())),
+        Data::List(items) => {
+            let items: Vec<Value> = items.iter().map(|item| to_value(item, tree)).collect();
+            purlin_value::Data::List(Arc::new(items.into()))
+        }
+        Data::Map(entries) => {
+            let entries = entries.iter().map(|(key, item)| (key_text(key), to_value(item, tree)));
+            purlin_value::Data::Map(Arc::new(entries.collect::<Map>()))
+        }
+        Data::External(external) => return to_value(&external.value, tree).tainted_if(value.tainted),
+        Data::Node(id) => {
+            let entry = ("ref".into(), Value::str(crate::eval::special::key_of(tree, *id)));
+            return Value::map(Map::from_iter([entry])).tainted_if(value.tainted);
+        }
+        Data::Status(status) => purlin_value::Data::Str(status.name().into()),
+        Data::State(state) => purlin_value::Data::Str(state.name().into()),
+        Data::Priority(priority) => purlin_value::Data::Str(priority.name().into()),
+        _ => purlin_value::Data::Str(crate::python::to_text(value, tree)),
+    };
+    Value { data, origin: value.origin, tainted: value.tainted }
+}
+
+/// A key as text.
+pub fn key_text(key: &MapKey) -> ecow::EcoString {
+    match key {
+        MapKey::Str(text) => text.clone(),
+        MapKey::Int(n) => ecow::eco_format!("{n}"),
+        MapKey::Bool(b) => ecow::eco_format!("{b}"),
+        MapKey::Float(bits) => float_repr(f64::from_bits(*bits)).into(),
+        MapKey::Null => "null".into(),
+    }
+}
+
+/// How JSON is laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonStyle {
+    /// Blanks per level; all in one line if none.
+    pub indent: Option<usize>,
+    /// Whether keys are sorted.
+    pub sorted: bool,
+    /// Whether characters outside ASCII are escaped.
+    pub ascii: bool,
+}
+
+/// An evaluated value as JSON text, as Python's `json.dumps` lays it out.
+pub fn to_json(value: &Val, tree: &Tree, style: JsonStyle) -> Result<String> {
+    let mut writer = JsonText { out: String::new(), tree, style };
+    writer.value(value, 0)?;
+    Ok(writer.out)
+}
+
+struct JsonText<'t> {
+    out: String,
+    tree: &'t Tree,
+    style: JsonStyle,
+}
+
+impl JsonText<'_> {
+    fn value(&mut self, value: &Val, depth: usize) -> Result<()> {
+        if depth > 4 * MAX_DEPTH || self.out.len() > MAX_STRING {
+            return limit("the value is too large to be written as JSON");
+        }
+        match &value.data {
+            Data::Null | Data::Undefined(_) => self.out.push_str("null"),
+            Data::Bool(b) => self.out.push_str(if *b { "true" } else { "false" }),
+            Data::Int(n) => {
+                let _ = write!(self.out, "{n}");
+            }
+            Data::Float(x) if x.is_nan() => self.out.push_str("NaN"),
+            Data::Float(x) if x.is_infinite() => self.out.push_str(if *x > 0.0 { "Infinity" } else { "-Infinity" }),
+            Data::Float(x) => self.out.push_str(&float_repr(*x)),
+            Data::List(items) => self.items('[', ']', items.iter().map(|item| (None, item)), depth)?,
+            Data::Map(entries) => {
+                let mut entries: Vec<_> = entries.iter().map(|(key, item)| (Some(key_text(key)), item)).collect();
+                if self.style.sorted {
+                    entries.sort_by(|a, b| a.0.cmp(&b.0));
+                }
+                self.items('{', '}', entries.into_iter(), depth)?;
+            }
+            Data::External(external) => self.value(&external.value, depth)?,
+            Data::Status(status) => {
+                let _ = write!(self.out, "{}", *status as u8);
+            }
+            _ => {
+                let text = crate::python::to_text(value, self.tree);
+                self.string(&text);
+            }
+        }
+        Ok(())
+    }
+
+    fn items<'v>(
+        &mut self,
+        open: char,
+        close: char,
+        items: impl Iterator<Item = (Option<ecow::EcoString>, &'v Val)>,
+        depth: usize,
+    ) -> Result<()> {
+        self.out.push(open);
+        let mut any = false;
+        for (key, item) in items {
+            if any {
+                self.out.push_str(if self.style.indent.is_some() { "," } else { ", " });
+            }
+            any = true;
+            self.new_line(depth + 1);
+            if let Some(key) = key {
+                self.string(&key);
+                self.out.push_str(": ");
+            }
+            self.value(item, depth + 1)?;
+        }
+        if any {
+            self.new_line(depth);
+        }
+        self.out.push(close);
+        Ok(())
+    }
+
+    fn new_line(&mut self, depth: usize) {
+        if let Some(indent) = self.style.indent {
+            self.out.push('\n');
+            self.out.extend(std::iter::repeat_n(' ', indent * depth));
+        }
+    }
+
+    fn string(&mut self, text: &str) {
+        self.out.push('"');
+        for c in text.chars() {
+            match c {
+                '"' => self.out.push_str("\\\""),
+                '\\' => self.out.push_str("\\\\"),
+                '\n' => self.out.push_str("\\n"),
+                '\r' => self.out.push_str("\\r"),
+                '\t' => self.out.push_str("\\t"),
+                '\u{8}' => self.out.push_str("\\b"),
+                '\u{c}' => self.out.push_str("\\f"),
+                c if (c as u32) < 0x20 || (self.style.ascii && !c.is_ascii()) => {
+                    for unit in c.encode_utf16(&mut [0; 2]) {
+                        let _ = write!(self.out, "\\u{unit:04x}");
+                    }
+                }
+                c => self.out.push(c),
+            }
+        }
+        self.out.push('"');
+    }
+}
+
+/// Reads JSON text.
+pub fn from_json(text: &str) -> Result<Val> {
+    let mut reader = JsonReader { text, at: 0, depth: 0 };
+    let value = reader.value().ok_or_else(|| reader.error())?;
+    reader.blanks();
+    if reader.at < text.len() { Err(reader.error()) } else { Ok(value) }
+}
+
+struct JsonReader<'t> {
+    text: &'t str,
+    at: usize,
+    depth: usize,
+}
+
+impl JsonReader<'_> {
+    fn error(&self) -> Box<Error> {
+        Error::new(Kind::Value, format!("this is not JSON (at character {})", self.at + 1))
+    }
+
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or("")
+    }
+
+    fn blanks(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start_matches([' ', '\t', '\n', '\r']).len();
+    }
+
+    fn take(&mut self, part: &str) -> bool {
+        let found = self.rest().starts_with(part);
+        self.at += if found { part.len() } else { 0 };
+        found
+    }
+
+    fn value(&mut self) -> Option<Val> {
+        self.depth += 1;
+        if self.depth > 4 * MAX_DEPTH {
+            return None;
+        }
+        self.blanks();
+        let value = match self.rest().chars().next()? {
+            '{' => self.map(),
+            '[' => self.list(),
+            '"' => self.string().map(Val::str),
+            _ if self.take("true") => Some(Val::bool(true)),
+            _ if self.take("false") => Some(Val::bool(false)),
+            _ if self.take("null") => Some(Val::null()),
+            _ if self.take("NaN") => Some(Val::float(f64::NAN)),
+            _ => self.number(),
+        };
+        self.depth -= 1;
+        value
+    }
+
+    fn map(&mut self) -> Option<Val> {
+        self.at += 1;
+        let mut entries = ValMap::default();
+        self.blanks();
+        if self.take("}") {
+            return Some(Val::map(entries));
+        }
+        loop {
+            self.blanks();
+            let key = self.string()?;
+            self.blanks();
+            if !self.take(":") {
+                return None;
+            }
+            let value = self.value()?;
+            entries.insert(MapKey::Str(key.into()), value);
+            self.blanks();
+            if self.take("}") {
+                return Some(Val::map(entries));
+            }
+            if !self.take(",") {
+                return None;
+            }
+        }
+    }
+
+    fn list(&mut self) -> Option<Val> {
+        self.at += 1;
+        let mut items = Vec::new();
+        self.blanks();
+        if self.take("]") {
+            return Some(Val::list(items));
+        }
+        loop {
+            items.push(self.value()?);
+            self.blanks();
+            if self.take("]") {
+                return Some(Val::list(items));
+            }
+            if !self.take(",") {
+                return None;
+            }
+        }
+    }
+
+    fn string(&mut self) -> Option<String> {
+        if !self.take("\"") {
+            return None;
+        }
+        let mut out = String::new();
+        loop {
+            let c = self.rest().chars().next()?;
+            self.at += c.len_utf8();
+            match c {
+                '"' => return Some(out),
+                '\\' => self.escape(&mut out)?,
+                c if (c as u32) < 0x20 => return None,
+                c => out.push(c),
+            }
+        }
+    }
+
+    fn escape(&mut self, out: &mut String) -> Option<()> {
+        let c = self.rest().chars().next()?;
+        self.at += c.len_utf8();
+        out.push(match c {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            '"' | '\\' | '/' => c,
+            'u' => {
+                let first = self.hex()?;
+                let code = if (0xD800..0xDC00).contains(&first) && self.take("\\u") {
+                    let second = self.hex()?;
+                    0x10000 + ((first - 0xD800) << 10) + second.checked_sub(0xDC00)?
+                } else {
+                    first
+                };
+                char::from_u32(code).unwrap_or('\u{FFFD}')
+            }
+            _ => return None,
+        });
+        Some(())
+    }
+
+    fn hex(&mut self) -> Option<u32> {
+        let code = u32::from_str_radix(self.rest().get(..4)?, 16).ok()?;
+        self.at += 4;
+        Some(code)
+    }
+
+    fn number(&mut self) -> Option<Val> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !(c.is_ascii_digit() || "+-.eE".contains(c))).unwrap_or(rest.len());
+        let word = rest.get(..end)?;
+        let value = match word.parse::<i64>() {
+            Ok(n) => Val::int(n),
+            Err(_) => Val::float(word.parse().ok()?),
+        };
+        self.at += end;
+        Some(value)
+    }
+}
+
+/// Reads the documents of YAML text.
+pub fn from_yaml(session: &Session, text: &str, flavor: Flavor) -> Result<Vec<Val>> {
+    let id = session.sources.reserve(0);
+    let source = Arc::new(Source::new(id, "(text)", text));
+    let tree = purlin_syntax::yaml::parse(source, flavor, &session.limits);
+    if let Some(problem) = tree.diagnostics().iter().find(|diagnostic| diagnostic.is_error()) {
+        return value_error(format!("this is not YAML: {}", problem.message));
+    }
+    Ok(tree.roots().map(|root| without_origins(from_value(&value_of(root, MergeKeys::Apply)))).collect())
+}
+
+/// Text that is not in a file has no nodes to point at.
+fn without_origins(value: Val) -> Val {
+    let data = match value.data {
+        Data::List(items) => Data::List(Rc::new(items.iter().cloned().map(without_origins).collect())),
+        Data::Map(entries) => {
+            Data::Map(Rc::new(entries.iter().map(|(k, v)| (k.clone(), without_origins(v.clone()))).collect()))
+        }
+        data => data,
+    };
+    Val { data, tainted: value.tainted, origin: purlin_value::Origin::NONE }
+}
+
+/// How YAML is laid out.
+#[derive(Clone, Copy, Debug)]
+pub struct YamlStyle {
+    /// Blanks per level.
+    pub indent: usize,
+    /// Whether collections of scalars are written in one line.
+    pub flow_leaves: bool,
+    /// Whether keys are sorted.
+    pub sorted: bool,
+}
+
+/// An evaluated value as YAML text, as Python's libraries lay it out.
+pub fn to_yaml(value: &Val, tree: &Tree, style: YamlStyle) -> Result<String> {
+    let mut writer = YamlText { out: String::new(), tree, style };
+    writer.node(value, 0, Place::Top)?;
+    if !writer.out.ends_with('\n') {
+        writer.out.push('\n');
+    }
+    Ok(writer.out)
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Top,
+    Value,
+    Item,
+}
+
+struct YamlText<'t> {
+    out: String,
+    tree: &'t Tree,
+    style: YamlStyle,
+}
+
+impl YamlText<'_> {
+    fn node(&mut self, value: &Val, depth: usize, place: Place) -> Result<()> {
+        if depth > 4 * MAX_DEPTH || self.out.len() > MAX_STRING {
+            return limit("the value is too large to be written as YAML");
+        }
+        match &value.data {
+            Data::External(external) => self.node(&external.value, depth, place),
+            Data::List(items) if !items.is_empty() && !self.flows(value) => {
+                if place == Place::Value {
+                    self.out.push('\n');
+                }
+                let dashes = if place == Place::Value { depth.saturating_sub(1) } else { depth };
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 || place != Place::Item {
+                        self.indent(dashes);
+                    }
+                    self.out.push('-');
+                    self.out.extend(std::iter::repeat_n(' ', self.style.indent.saturating_sub(1).max(1)));
+                    self.node(item, dashes + 1, Place::Item)?;
+                    self.end_line();
+                }
+                Ok(())
+            }
+            Data::Map(entries) if !entries.is_empty() && !self.flows(value) => {
+                if place == Place::Value {
+                    self.out.push('\n');
+                }
+                let mut entries: Vec<_> = entries.iter().map(|(key, item)| (key, item)).collect();
+                if self.style.sorted {
+                    entries.sort_by_key(|(key, _)| key_text(key));
+                }
+                for (at, (key, item)) in entries.into_iter().enumerate() {
+                    if at > 0 || place != Place::Item {
+                        self.indent(depth);
+                    }
+                    self.out.push_str(&scalar(&key.to_val(), self.tree));
+                    self.out.push(':');
+                    let block = matches!(item.data, Data::List(_) | Data::Map(_)) && !self.flows(item);
+                    let empty = item.as_list().is_some_and(<[Val]>::is_empty)
+                        || item.as_map().is_some_and(ValMap::is_empty);
+                    if !block || empty {
+                        self.out.push(' ');
+                    }
+                    self.node(item, depth + 1, Place::Value)?;
+                    self.end_line();
+                }
+                Ok(())
+            }
+            _ => {
+                self.flow(value);
+                Ok(())
+            }
+        }
+    }
+
+    fn flows(&self, value: &Val) -> bool {
+        let leaf = |item: &Val| !matches!(item.data, Data::List(_) | Data::Map(_));
+        self.style.flow_leaves
+            && (value.as_list().is_some_and(|items| items.iter().all(leaf))
+                || value.as_map().is_some_and(|entries| entries.values().all(leaf)))
+    }
+
+    fn flow(&mut self, value: &Val) {
+        match &value.data {
+            Data::List(items) => {
+                self.out.push('[');
+                for (at, item) in items.iter().enumerate() {
+                    if at > 0 {
+                        self.out.push_str(", ");
+                    }
+                    self.flow(item);
+                }
+                self.out.push(']');
+            }
+            Data::Map(entries) => {
+                self.out.push('{');
+                for (at, (key, item)) in entries.iter().enumerate() {
+                    if at > 0 {
+                        self.out.push_str(", ");
+                    }
+                    self.out.push_str(&scalar(&key.to_val(), self.tree));
+                    self.out.push_str(": ");
+                    self.flow(item);
+                }
+                self.out.push('}');
+            }
+            _ => self.out.push_str(&scalar(value, self.tree)),
+        }
+    }
+
+    fn indent(&mut self, depth: usize) {
+        self.out.extend(std::iter::repeat_n(' ', depth * self.style.indent));
+    }
+
+    fn end_line(&mut self) {
+        if !self.out.ends_with('\n') {
+            self.out.push('\n');
+        }
+    }
+}
+
+fn scalar(value: &Val, tree: &Tree) -> String {
+    match &value.data {
+        Data::Null => "null".into(),
+        Data::Bool(b) => b.to_string(),
+        Data::Int(n) => n.to_string(),
+        Data::Float(x) => float_repr(*x),
+        Data::Str(text) => yaml_string(text),
+        _ => yaml_string(&crate::python::to_text(value, tree)),
+    }
+}
+
+fn yaml_string(text: &str) -> String {
+    let plain = !text.is_empty()
+        && text.trim() == text
+        && !text.starts_with([
+            '-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '=',
+        ])
+        && !text.contains([',', '[', ']', '{', '}', '\n', '\t'])
+        && !text.contains(": ")
+        && !text.contains(" #")
+        && !text.ends_with(':')
+        && matches!(resolve_plain(text, Flavor::Python), Scalar::Str);
+    if plain {
+        return text.to_owned();
+    }
+    if text.contains(|c: char| c.is_control()) {
+        let mut out = String::from("\"");
+        for c in text.chars() {
+            match c {
+                '"' => out.push_str("\\\""),
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                '\r' => out.push_str("\\r"),
+                c if c.is_control() => {
+                    let _ = write!(out, "\\x{:02x}", c as u32);
+                }
+                c => out.push(c),
+            }
+        }
+        out.push('"');
+        return out;
+    }
+    format!("'{}'", text.replace('\'', "''"))
+}

@@ -1,0 +1,94 @@
+//! Handles to things outside the configuration: files, paths, images. Keys applied to a handle are answered by it.
+
+use crate::error::Result;
+use crate::eval::Ctx;
+use crate::functions::files;
+use crate::val::{Data, MapKey, Val};
+use ecow::EcoString;
+use std::rc::Rc;
+
+/// A handle.
+#[derive(Debug, Clone)]
+pub struct External {
+    /// What it is a handle to.
+    pub kind: Kind,
+    /// What it was made from, as its function's argument.
+    pub key: Val,
+    /// The plain value it stands for.
+    pub value: Val,
+    /// The keys that were applied to it.
+    pub select: Vec<EcoString>,
+}
+
+/// What a handle leads to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    /// A file, by full path and encoding.
+    File {
+        /// Full path.
+        path: EcoString,
+        /// How its bytes are read.
+        encoding: Option<EcoString>,
+    },
+    /// A temporary file.
+    Temp {
+        /// Full path.
+        path: EcoString,
+        /// How its bytes are read.
+        encoding: Option<EcoString>,
+    },
+    /// A path.
+    Path,
+    /// A container image.
+    Image,
+}
+
+impl Kind {
+    /// The function that makes such a handle.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Kind::File { .. } => "file",
+            Kind::Temp { .. } => "tempfile",
+            Kind::Path => "path",
+            Kind::Image => "container_image",
+        }
+    }
+}
+
+impl External {
+    /// The handle as a value.
+    pub fn into_val(self) -> Val {
+        Data::External(Rc::new(self)).into()
+    }
+
+    /// What a key selects; none if the handle has no such key.
+    pub fn field(&self, ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
+        let value = match (&self.kind, name) {
+            (Kind::File { path, .. } | Kind::Temp { path, .. }, "path") => Some(Val::str(path.clone())),
+            (Kind::File { path, encoding } | Kind::Temp { path, encoding }, "contents") => {
+                Some(files::contents(ctx, path, encoding.as_deref())?)
+            }
+            (Kind::File { encoding, .. } | Kind::Temp { encoding, .. }, "encoding") => {
+                Some(encoding.as_ref().map_or_else(Val::null, |encoding| Val::str(encoding.clone())))
+            }
+            (Kind::Path, "path") => Some(self.value.clone()),
+            _ => None,
+        };
+        Ok(value.map(|value| {
+            let mut select = self.select.clone();
+            select.push(name.into());
+            let tainted = value.tainted;
+            External { kind: self.kind.clone(), key: self.key.clone(), value, select }.into_val().taint_if(tainted)
+        }))
+    }
+
+    /// The expression that makes this handle again.
+    pub fn as_expression(&self) -> Val {
+        let call = Val::record([(self.kind.name(), self.key.clone())]);
+        let mut entries = vec![("eval", call)];
+        if !self.select.is_empty() {
+            entries.push(("select", Val::str(format!(".{}", self.select.join("::")))));
+        }
+        Val::map(entries.into_iter().map(|(key, value)| (MapKey::from(key), value)).collect())
+    }
+}

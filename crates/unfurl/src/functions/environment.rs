@@ -1,0 +1,198 @@
+//! Environment variables: the ensemble's over the world's.
+
+use super::Call;
+use crate::error::{type_error, Result};
+use crate::eval::Ctx;
+use crate::python;
+use crate::val::{Data, MapKey, Val, ValMap};
+use std::collections::BTreeMap;
+
+/// The environment an expression sees, sorted by name.
+fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
+    let session = ctx.engine.session;
+    let mut all: BTreeMap<String, Val> = BTreeMap::new();
+    for (name, value) in session.world.env_all() {
+        let origin = session.origins.env(name.as_str());
+        all.insert(name, Val::str(value).from_origin(origin));
+    }
+    for (name, raw) in &ctx.engine.settings.variables {
+        let value = ctx.map_value(raw)?;
+        if !value.is_null() {
+            let text = Val::str(ctx.text(&value)?).taint_if(value.tainted_within());
+            all.insert(name.to_string(), text.from_origin(raw.origin));
+        }
+    }
+    Ok(all)
+}
+
+/// One variable.
+pub fn variable(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
+    if let Some((_, raw)) = ctx.engine.settings.variables.iter().find(|(known, _)| known == name) {
+        let value = ctx.map_value(raw)?;
+        if !value.is_null() {
+            return Ok(Some(Val::str(ctx.text(&value)?).taint_if(value.tainted_within())));
+        }
+    }
+    let session = ctx.engine.session;
+    Ok(session.world.env(name).map(|value| Val::str(value).from_origin(session.origins.env(name))))
+}
+
+/// `get_env`
+pub fn get_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let (name, default) = match &call.arg.data {
+        Data::List(items) => (items.first(), items.get(1)),
+        _ => (Some(call.arg), None),
+    };
+    let Some(name) = name.filter(|name| python::truthy(name)) else {
+        let all = environment(ctx)?.into_iter().map(|(name, value)| (MapKey::Str(name.into()), value));
+        return Ok(Val::map(all.collect()));
+    };
+    let Some(name) = name.as_str() else {
+        return type_error(format!("`get_env` needs a name, not {}", name.kind()));
+    };
+    match (variable(ctx, name)?, default) {
+        (Some(value), _) => Ok(value),
+        (None, Some(default)) => call.evaluated(ctx, default),
+        (None, None) => Ok(Val::null()),
+    }
+}
+
+/// `has_env`
+pub fn has_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let Some(name) = call.arg.as_str() else {
+        return type_error(format!("`has_env` needs a name, not {}", call.arg.kind()));
+    };
+    Ok(Val::bool(variable(ctx, name)?.is_some()))
+}
+
+/// `to_env`: rules applied in order; only what they add is returned.
+pub fn to_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let rules = call.value(ctx)?;
+    let Some(rules) = rules.as_map() else {
+        return type_error(format!("`to_env` needs a map, not {}", rules.kind()));
+    };
+    let old = environment(ctx)?;
+    let mut new = ValMap::default();
+    for (rule, value) in rules {
+        let Some(rule) = rule.as_str() else { continue };
+        apply(ctx, rule, value, &old, &mut new)?;
+    }
+    Ok(Val::map(new))
+}
+
+fn apply(ctx: &Ctx<'_, '_>, rule: &str, value: &Val, old: &BTreeMap<String, Val>, new: &mut ValMap) -> Result<()> {
+    let key = |name: &str| MapKey::Str(name.into());
+    if let Some(pattern) = rule.strip_prefix('+') {
+        return copy(ctx, pattern, value, old, new);
+    }
+    if let Some(pattern) = rule.strip_prefix('-') {
+        match pattern.strip_prefix('!') {
+            Some(pattern) => new.retain(|name, _| name.as_str().is_some_and(|name| globbed(pattern, name))),
+            None => new.retain(|name, _| !name.as_str().is_some_and(|name| globbed(pattern, name))),
+        }
+        return Ok(());
+    }
+    if let Some(name) = rule.strip_prefix('^') {
+        if let Some(text) = env_text(ctx, value, old, new)? {
+            let before = new.get(&key(name)).or_else(|| old.get(name)).cloned();
+            let joined = match before.as_ref().filter(|before| python::truthy(before)) {
+                Some(before) => {
+                    let tainted = before.tainted || text.tainted;
+                    Val::str(format!("{}:{}", ctx.text(&text)?, ctx.text(before)?)).taint_if(tainted)
+                }
+                None => text,
+            };
+            new.insert(key(name), joined);
+        }
+        return Ok(());
+    }
+    match env_text(ctx, value, old, new)? {
+        Some(text) => new.insert(key(rule), text),
+        None => new.shift_remove(&key(rule)),
+    };
+    Ok(())
+}
+
+/// `+NAME`, `+PATTERN*`, `+!PATTERN*`: variables taken over.
+fn copy(ctx: &Ctx<'_, '_>, pattern: &str, value: &Val, old: &BTreeMap<String, Val>, new: &mut ValMap) -> Result<()> {
+    let key = |name: &str| MapKey::Str(name.into());
+    if let Some(pattern) = pattern.strip_prefix('!') {
+        new.extend(old.iter().filter(|(name, _)| !globbed(pattern, name)).map(|(n, v)| (key(n), v.clone())));
+    } else if pattern.contains(['*', '?']) {
+        new.extend(old.iter().filter(|(name, _)| globbed(pattern, name)).map(|(n, v)| (key(n), v.clone())));
+    } else if let Some(value) = old.get(pattern) {
+        new.insert(key(pattern), value.clone());
+    } else if let Some(text) = env_text(ctx, value, old, new)? {
+        new.insert(key(pattern), text);
+    }
+    Ok(())
+}
+
+/// A value as the text of a variable; none if it is left out.
+fn env_text(ctx: &Ctx<'_, '_>, value: &Val, old: &BTreeMap<String, Val>, new: &ValMap) -> Result<Option<Val>> {
+    Ok(match &value.data {
+        Data::Null => None,
+        Data::Bool(b) => Some(Val::str(if *b { "true" } else { "" }).taint_if(value.tainted)),
+        Data::Str(text) => Some(substituted(text, old, new).taint_if(value.tainted)),
+        _ => Some(Val::str(ctx.text(value)?).taint_if(value.tainted_within())),
+    })
+}
+
+/// `${A|B:default}` from the new environment, then the old; `\${` is kept as `${`.
+fn substituted(text: &str, old: &BTreeMap<String, Val>, new: &ValMap) -> Val {
+    let mut out = String::new();
+    let mut tainted = false;
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let before = rest.get(..at).unwrap_or("");
+        let after = rest.get(at + 2..).unwrap_or("");
+        if let Some(kept) = before.strip_suffix('\\') {
+            out.push_str(kept);
+            out.push_str("${");
+            rest = after;
+            continue;
+        }
+        let Some((inner, next)) = after.split_once('}') else { break };
+        out.push_str(before);
+        let (names, default) = inner.split_once(':').unwrap_or((inner, ""));
+        let find = |name: &str| new.get(&MapKey::Str(name.into())).or_else(|| old.get(name));
+        match names.split('|').find_map(find) {
+            Some(value) => {
+                tainted |= value.tainted;
+                out.push_str(value.as_str().unwrap_or(""));
+            }
+            None => out.push_str(default),
+        }
+        rest = next;
+    }
+    out.push_str(rest);
+    Val::str(out).taint_if(tainted)
+}
+
+/// Whether a name matches a pattern of `*`, `?` and literal characters.
+pub fn globbed(pattern: &str, name: &str) -> bool {
+    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
+    let (mut p, mut n) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while n < name.len() {
+        match pattern.get(p) {
+            Some('*') => {
+                star = Some((p, n));
+                p += 1;
+            }
+            Some(c) if *c == '?' || name.get(n) == Some(c) => {
+                p += 1;
+                n += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    p = at + 1;
+                    n = from + 1;
+                    star = Some((at, from + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern.iter().skip(p).all(|c| *c == '*')
+}

@@ -1,0 +1,152 @@
+//! Operators on values, as Python has them.
+
+use super::ast::Operator;
+use crate::error::{limit, type_error, value_error, Result};
+use crate::limits::{MAX_ITEMS, MAX_STRING};
+use crate::python::{number, type_name, Number};
+use crate::val::{Data, Val};
+use ecow::EcoString;
+
+/// Applies an operator to evaluated values.
+pub fn apply(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
+    let tainted = left.tainted || right.tainted;
+    compute(operator, left, right).map(|value| value.taint_if(tainted))
+}
+
+fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
+    if let (Some(a), Some(b)) = (number(left), number(right)) {
+        return numbers(operator, a, b);
+    }
+    match (operator, &left.data, &right.data) {
+        (Operator::Add, Data::Str(a), Data::Str(b)) => {
+            if a.len() + b.len() > MAX_STRING {
+                return too_long();
+            }
+            let mut text = EcoString::with_capacity(a.len() + b.len());
+            text.push_str(a);
+            text.push_str(b);
+            Ok(Val::str(text))
+        }
+        (Operator::Add, Data::List(a), Data::List(b)) => {
+            if a.len() + b.len() > MAX_ITEMS {
+                return limit(format!("a list has more than {MAX_ITEMS} items"));
+            }
+            Ok(Val::list(a.iter().chain(b.iter()).cloned().collect()))
+        }
+        (Operator::Mul, Data::Str(text), Data::Int(n)) | (Operator::Mul, Data::Int(n), Data::Str(text)) => {
+            let times = usize::try_from(*n).unwrap_or(0);
+            if text.len().saturating_mul(times) > MAX_STRING {
+                return too_long();
+            }
+            Ok(Val::str(text.repeat(times)))
+        }
+        (Operator::Mul, Data::List(items), Data::Int(n)) | (Operator::Mul, Data::Int(n), Data::List(items)) => {
+            let times = usize::try_from(*n).unwrap_or(0);
+            if items.len().saturating_mul(times) > MAX_ITEMS {
+                return limit(format!("a list has more than {MAX_ITEMS} items"));
+            }
+            Ok(Val::list(std::iter::repeat_n(items.iter().cloned(), times).flatten().collect()))
+        }
+        (Operator::Mod, Data::Str(text), _) => super::format::percent(text, right).map(Val::str),
+        (Operator::Add, Data::Str(_), _) => {
+            type_error(format!("can only concatenate str (not \"{}\") to str", type_name(right)))
+        }
+        _ => type_error(format!(
+            "unsupported operand type(s) for {}: '{}' and '{}'",
+            symbol(operator),
+            type_name(left),
+            type_name(right)
+        )),
+    }
+}
+
+/// An error for a string over the limit.
+pub fn too_long<T>() -> Result<T> {
+    limit(format!("a string is longer than {MAX_STRING} bytes"))
+}
+
+fn symbol(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Add => "+",
+        Operator::Sub => "-",
+        Operator::Mul => "*",
+        Operator::Div => "/",
+        Operator::FloorDiv => "//",
+        Operator::Mod => "%",
+        Operator::Pow => "** or pow()",
+    }
+}
+
+fn numbers(operator: Operator, a: Number, b: Number) -> Result<Val> {
+    if let (Number::Int(a), Number::Int(b)) = (a, b) {
+        if let Some(result) = integers(operator, a, b)? {
+            return Ok(result);
+        }
+    }
+    let (x, y) = (a.to_f64(), b.to_f64());
+    if matches!(operator, Operator::Div | Operator::FloorDiv | Operator::Mod) && y == 0.0 {
+        return value_error("division by zero");
+    }
+    Ok(Val::float(match operator {
+        Operator::Add => x + y,
+        Operator::Sub => x - y,
+        Operator::Mul => x * y,
+        Operator::Div => x / y,
+        Operator::FloorDiv => (x / y).floor(),
+        Operator::Mod => x - y * (x / y).floor(),
+        Operator::Pow => x.powf(y),
+    }))
+}
+
+/// The result where it is a whole number; none where it is not.
+fn integers(operator: Operator, a: i64, b: i64) -> Result<Option<Val>> {
+    let zero = b == 0 && matches!(operator, Operator::Div | Operator::FloorDiv | Operator::Mod);
+    if zero {
+        return value_error("division by zero");
+    }
+    let result = match operator {
+        Operator::Add => a.checked_add(b),
+        Operator::Sub => a.checked_sub(b),
+        Operator::Mul => a.checked_mul(b),
+        Operator::Div => return Ok(None),
+        Operator::FloorDiv => a.checked_div_euclid(b).map(|q| if b < 0 && a.rem_euclid(b) != 0 { q - 1 } else { q }),
+        Operator::Mod => a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r }),
+        Operator::Pow => {
+            let Ok(exponent) = u32::try_from(b) else {
+                return Ok(None);
+            };
+            a.checked_pow(exponent)
+        }
+    };
+    match result {
+        Some(n) => Ok(Some(Val::int(n))),
+        None => limit("a number is larger than 64 bits"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn int(operator: Operator, a: i64, b: i64) -> i64 {
+        match apply(operator, &Val::int(a), &Val::int(b)).unwrap().data {
+            Data::Int(n) => n,
+            _ => i64::MIN,
+        }
+    }
+
+    #[test]
+    fn division_rounds_down() {
+        for (a, b, quotient, rest) in [(7, 2, 3, 1), (-7, 2, -4, 1), (7, -2, -4, -1), (-7, -2, 3, -1), (-6, 2, -3, 0)] {
+            assert_eq!((int(Operator::FloorDiv, a, b), int(Operator::Mod, a, b)), (quotient, rest), "{a} {b}");
+        }
+        assert!(apply(Operator::Div, &Val::int(1), &Val::int(0)).is_err());
+    }
+
+    #[test]
+    fn strings_have_a_limit() {
+        let long = Val::str("x".repeat(1024));
+        assert!(apply(Operator::Mul, &long, &Val::int(1_000_000_000)).is_err());
+    }
+}

@@ -1,0 +1,211 @@
+//! Filters on numbers, sizes and times.
+
+use super::{int_arg, text_arg, text_of, Renderer, Values};
+use crate::error::{type_error, value_error, Result};
+use crate::jinja::object::Object;
+use crate::jinja::time;
+use crate::python::{self, Number};
+use crate::val::{Data, Val};
+use std::rc::Rc;
+
+type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
+
+fn number(input: &Val) -> Result<Number> {
+    match python::number(input) {
+        Some(number) => Ok(number),
+        None => type_error(format!("this needs a number, not {}", input.kind())),
+    }
+}
+
+pub fn abs(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+    Ok(match number(&input)? {
+        Number::Int(n) => Val::int(n.saturating_abs()),
+        Number::Float(x) => Val::float(x.abs()),
+    })
+}
+
+pub fn int(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let base = int_arg(args, 1, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
+    let found = match &input.data {
+        Data::Str(text) if base != 10 && (2..=36).contains(&base) => {
+            let digits = text.trim().to_ascii_lowercase();
+            let digits = ["0x", "0o", "0b"].iter().find_map(|prefix| digits.strip_prefix(prefix)).unwrap_or(&digits);
+            i64::from_str_radix(digits, base).ok()
+        }
+        Data::Str(text) => python::parse_int(text).or_else(|| python::parse_float(text).map(|x| x as i64)),
+        _ => python::number(&input).map(|number| match number {
+            Number::Int(n) => n,
+            Number::Float(x) => x as i64,
+        }),
+    };
+    match found {
+        Some(n) => Ok(Val::int(n)),
+        None => Ok(args.get(0, "default").cloned().unwrap_or_else(|| Val::int(0))),
+    }
+}
+
+pub fn float(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let found = match &input.data {
+        Data::Str(text) => python::parse_float(text),
+        _ => python::number(&input).map(Number::to_f64),
+    };
+    match found {
+        Some(x) => Ok(Val::float(x)),
+        None => Ok(args.get(0, "default").cloned().unwrap_or_else(|| Val::float(0.0))),
+    }
+}
+
+/// Halves go to the even neighbour, as Python rounds.
+pub fn round_to(x: f64, digits: i64) -> f64 {
+    let scale = 10f64.powi(i32::try_from(digits).unwrap_or(0));
+    let scaled = x * scale;
+    let down = scaled.floor();
+    let rounded = match scaled - down {
+        rest if (rest - 0.5).abs() < f64::EPSILON => {
+            if down.rem_euclid(2.0) == 0.0 { down } else { down + 1.0 }
+        }
+        rest if rest < 0.5 => down,
+        _ => down + 1.0,
+    };
+    rounded / scale
+}
+
+pub fn round(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let x = number(&input)?.to_f64();
+    let digits = int_arg(args, 0, "precision")?.unwrap_or(0).clamp(-300, 300);
+    let scale = 10f64.powi(i32::try_from(digits).unwrap_or(0));
+    Ok(Val::float(match args.get(1, "method").and_then(Val::as_str).unwrap_or("common") {
+        "common" => round_to(x, digits),
+        "ceil" => (x * scale).ceil() / scale,
+        "floor" => (x * scale).floor() / scale,
+        other => return value_error(format!("`round` has no method `{other}`")),
+    }))
+}
+
+pub fn log(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let x = number(&input)?.to_f64();
+    if x <= 0.0 {
+        return value_error("math domain error");
+    }
+    Ok(Val::float(match args.get(0, "base") {
+        None => x.ln(),
+        Some(base) => match number(base)?.to_f64() {
+            10.0 => x.log10(),
+            base => x.log(base),
+        },
+    }))
+}
+
+pub fn pow(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let Some(exponent) = args.get(0, "y") else {
+        return type_error("`pow` needs an exponent");
+    };
+    Ok(Val::float(number(&input)?.to_f64().powf(number(exponent)?.to_f64())))
+}
+
+pub fn root(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let x = number(&input)?.to_f64();
+    let base = args.get(0, "base").map(number).transpose()?.map_or(2.0, Number::to_f64);
+    Ok(Val::float(if base == 2.0 { x.sqrt() } else { x.powf(1.0 / base) }))
+}
+
+pub fn bool(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+    Ok(match &input.data {
+        Data::Null | Data::Bool(_) => input,
+        Data::Str(text) => Val::bool(matches!(text.to_ascii_lowercase().as_str(), "yes" | "on" | "1" | "true")),
+        Data::Int(n) => Val::bool(*n == 1),
+        Data::Float(x) => Val::bool(*x == 1.0),
+        _ => Val::bool(false),
+    })
+}
+
+const UNITS: &[char] = &['Y', 'Z', 'E', 'P', 'T', 'G', 'M', 'K'];
+
+pub fn human_readable(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let bits = super::flag(args, 0, "isbits", false);
+    let size = match &input.data {
+        Data::Str(text) => python::parse_float(text).unwrap_or(0.0),
+        _ => number(&input)?.to_f64(),
+    };
+    let wanted = text_arg(render, args, 1, "unit")?.and_then(|unit| unit.chars().next());
+    let base = if bits { "bits" } else { "Bytes" };
+    let short = if bits { 'b' } else { 'B' };
+    for (at, unit) in UNITS.iter().enumerate() {
+        let scale = 2f64.powi(10 * i32::try_from(UNITS.len() - at).unwrap_or(0));
+        let pick = match wanted {
+            Some(wanted) => wanted.eq_ignore_ascii_case(unit),
+            None => size >= scale,
+        };
+        if pick {
+            return Ok(Val::str(format!("{:.2} {unit}{short}", size / scale)));
+        }
+    }
+    Ok(Val::str(format!("{size:.2} {base}")))
+}
+
+pub fn human_to_bytes(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let text = text_of(render, &input)?;
+    let default = text_arg(render, args, 0, "default_unit")?;
+    let trimmed = text.trim();
+    let end = trimmed.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(trimmed.len());
+    let digits = trimmed.get(..end).unwrap_or("");
+    let Some(size) = python::parse_float(digits) else {
+        return value_error(format!("`{trimmed}` is no size"));
+    };
+    let unit = trimmed.get(end..).unwrap_or("").trim();
+    let unit = if unit.is_empty() { default.as_deref().unwrap_or("B") } else { unit };
+    let letter = unit.chars().next().unwrap_or('B').to_ascii_uppercase();
+    let power = match UNITS.iter().position(|known| *known == letter) {
+        Some(at) => UNITS.len() - at,
+        None if letter == 'B' => 0,
+        None => return value_error(format!("`{unit}` is no unit of size")),
+    };
+    let bytes = size * 2f64.powi(10 * i32::try_from(power).unwrap_or(0));
+    Ok(Val::int(bytes.round() as i64))
+}
+
+pub fn filesizeformat(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let size = match &input.data {
+        Data::Str(text) => python::parse_float(text).unwrap_or(0.0),
+        _ => number(&input)?.to_f64(),
+    };
+    let binary = super::flag(args, 0, "binary", false);
+    let base = if binary { 1024.0 } else { 1000.0 };
+    let units = if binary {
+        ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB", "ZiB", "YiB"]
+    } else {
+        ["kB", "MB", "GB", "TB", "PB", "EB", "ZB", "YB"]
+    };
+    if size == 1.0 {
+        return Ok(Val::str("1 Byte"));
+    }
+    if size < base {
+        return Ok(Val::str(format!("{} Bytes", size as i64)));
+    }
+    let mut unit = base;
+    for (at, name) in units.iter().enumerate() {
+        unit = base.powi(i32::try_from(at + 2).unwrap_or(2));
+        if size < unit {
+            return Ok(Val::str(format!("{:.1} {name}", base * size / unit)));
+        }
+    }
+    Ok(Val::str(format!("{:.1} YB", base * size / unit)))
+}
+
+pub fn strftime(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let pattern = text_of(render, &input)?;
+    let nanos = match args.get(0, "second").and_then(python::number) {
+        Some(seconds) => (seconds.to_f64() * 1e9) as i128,
+        None => render.ctx.engine.session.world.now().0,
+    };
+    Ok(Val::str(time::format(nanos, &pattern)))
+}
+
+pub fn to_datetime(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let text = text_of(render, &input)?;
+    let pattern = text_arg(render, args, 0, "format")?.unwrap_or_else(|| "%Y-%m-%d %H:%M:%S".into());
+    match time::parse(&text, &pattern) {
+        Some(nanos) => Ok(Data::Object(Rc::new(Object::Moment(nanos))).into()),
+        None => value_error(format!("`{text}` does not match the format `{pattern}`")),
+    }
+}

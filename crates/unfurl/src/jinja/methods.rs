@@ -1,0 +1,280 @@
+//! Methods of values that templates call: those of Python's strings, lists and maps that change nothing.
+
+use super::filters::text_split;
+use super::object::Object;
+use super::render::{Renderer, Values};
+use super::{format, time};
+use crate::error::{missing, type_error, value_error, Result};
+use crate::jinja::arithmetic::too_long;
+use crate::limits::MAX_STRING;
+use crate::python;
+use crate::val::{Data, MapKey, Val};
+use std::rc::Rc;
+
+const STRING: &[&str] = &[
+    "upper", "lower", "strip", "lstrip", "rstrip", "split", "rsplit", "splitlines", "join", "replace", "startswith",
+    "endswith", "find", "rfind", "index", "count", "title", "capitalize", "swapcase", "zfill", "ljust", "rjust",
+    "center", "isdigit", "isalpha", "isalnum", "isupper", "islower", "isspace", "isnumeric", "format", "encode",
+    "decode", "partition", "rpartition", "casefold", "removeprefix", "removesuffix", "expandtabs",
+];
+const LIST: &[&str] = &["index", "count", "copy"];
+const MAP: &[&str] = &["items", "keys", "values", "get", "copy"];
+
+/// Whether a value has a method.
+pub fn exists(base: &Val, name: &str) -> bool {
+    match &base.data {
+        Data::Str(_) | Data::Bytes(_) => STRING.contains(&name),
+        Data::List(_) => LIST.contains(&name),
+        Data::Lazy(lazy) if lazy.is_list() => LIST.contains(&name),
+        Data::Map(_) | Data::Lazy(_) | Data::Attributes(_) | Data::AllNodes | Data::AllAttributes => {
+            MAP.contains(&name)
+        }
+        Data::External(external) => exists(&external.value, name),
+        _ => false,
+    }
+}
+
+/// Whether an object of templates has a method.
+pub fn exists_on_object(object: &Object, name: &str) -> bool {
+    match object {
+        Object::Cycler(..) => matches!(name, "next" | "reset"),
+        Object::Moment(_) => matches!(name, "strftime" | "isoformat" | "timestamp" | "date" | "time"),
+        _ => false,
+    }
+}
+
+/// Calls a method.
+pub fn call(render: &mut Renderer<'_, '_, '_>, base: &Val, name: &str, args: Values) -> Result<Val> {
+    if let Data::Object(object) = &base.data {
+        return object_method(object, name, &args);
+    }
+    let base = render.whole(base.clone())?;
+    match &base.data {
+        Data::Str(text) => string_method(render, text, name, &args),
+        Data::List(items) => list_method(items, name, &args),
+        Data::Map(entries) => Ok(match name {
+            "items" => Val::list(
+                entries.iter().map(|(key, value)| Val::list(vec![key.to_val(), value.clone()])).collect(),
+            ),
+            "keys" => Val::list(entries.keys().map(MapKey::to_val).collect()),
+            "values" => Val::list(entries.values().cloned().collect()),
+            "get" => {
+                let Some(key) = args.positional.first().and_then(Val::to_key) else {
+                    return type_error("`get` needs a key");
+                };
+                let default = || args.positional.get(1).cloned().unwrap_or_else(Val::null);
+                entries.get(&key).cloned().unwrap_or_else(default)
+            }
+            _ => base,
+        }),
+        Data::Bytes(bytes) if name == "decode" => match std::str::from_utf8(bytes) {
+            Ok(text) => Ok(Val::str(text)),
+            Err(_) => value_error("the bytes are not text"),
+        },
+        _ => missing(format!("missing attribute or key: \"{name}\"")),
+    }
+}
+
+fn object_method(object: &Rc<Object>, name: &str, args: &Values) -> Result<Val> {
+    match (&**object, name) {
+        (Object::Cycler(items, at), "next") => {
+            let current = items.get(at.get()).cloned().unwrap_or_else(Val::null);
+            at.set((at.get() + 1) % items.len().max(1));
+            Ok(current)
+        }
+        (Object::Cycler(_, at), "reset") => {
+            at.set(0);
+            Ok(Val::null())
+        }
+        (Object::Loop(state), "cycle") => match args.positional.len() {
+            0 => type_error("`loop.cycle` needs values"),
+            count => Ok(args.positional.get(state.index % count).cloned().unwrap_or_else(Val::null)),
+        },
+        (Object::Loop(state), "changed") => {
+            let now = Val::list(args.positional.clone());
+            let before = state.index.checked_sub(1).and_then(|at| state.items.get(at)).cloned();
+            let same = before.is_some_and(|before| python::equal(&Val::list(vec![before]), &now));
+            Ok(Val::bool(!same))
+        }
+        (Object::Moment(nanos), "strftime") => {
+            let pattern = args.positional.first().and_then(Val::as_str).unwrap_or("%Y-%m-%d %H:%M:%S");
+            Ok(Val::str(time::format(*nanos, pattern)))
+        }
+        (Object::Moment(nanos), "isoformat") => Ok(Val::str(time::iso(*nanos))),
+        (Object::Moment(nanos), "timestamp") => Ok(Val::float(*nanos as f64 / 1e9)),
+        (Object::Moment(nanos), "date") => Ok(Val::str(time::format(*nanos, "%Y-%m-%d"))),
+        (Object::Moment(nanos), "time") => Ok(Val::str(time::format(*nanos, "%H:%M:%S"))),
+        _ => missing(format!("missing attribute or key: \"{name}\"")),
+    }
+}
+
+fn list_method(items: &[Val], name: &str, args: &Values) -> Result<Val> {
+    match (name, args.positional.first()) {
+        ("index", Some(needle)) => match items.iter().position(|item| python::equal(item, needle)) {
+            Some(at) => Ok(Val::len(at)),
+            None => value_error("the value is not in the list"),
+        },
+        ("count", Some(needle)) => Ok(Val::len(items.iter().filter(|item| python::equal(item, needle)).count())),
+        _ => Ok(Val::list(items.to_vec())),
+    }
+}
+
+fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &Values) -> Result<Val> {
+    let arg = |at: usize| -> Result<Option<ecow::EcoString>> {
+        args.positional.get(at).map(|value| render.ctx.text(value)).transpose()
+    };
+    let number = |at: usize| match args.positional.get(at).map(|value| &value.data) {
+        Some(Data::Int(n)) => Some(*n),
+        _ => None,
+    };
+    let needle = arg(0)?;
+    let part = needle.as_deref().unwrap_or("");
+    let is_all = |test: fn(char) -> bool| !text.is_empty() && text.chars().all(test);
+    let chars_before = |at: usize| text.get(..at).map_or(0, |head| head.chars().count());
+    Ok(match name {
+        "upper" => Val::str(text.to_uppercase()),
+        "lower" | "casefold" => Val::str(text.to_lowercase()),
+        "strip" => Val::str(stripped(text, needle.as_deref(), true, true)),
+        "lstrip" => Val::str(stripped(text, needle.as_deref(), true, false)),
+        "rstrip" => Val::str(stripped(text, needle.as_deref(), false, true)),
+        "split" => {
+            let most = number(1).and_then(|most| usize::try_from(most).ok());
+            let separator = args.positional.first().filter(|value| !value.is_null()).and(needle.as_deref());
+            Val::list(text_split(text, separator, most).into_iter().map(Val::str).collect())
+        }
+        "rsplit" => {
+            let most = number(1).and_then(|most| usize::try_from(most).ok());
+            Val::list(split_back(text, needle.as_deref(), most))
+        }
+        "splitlines" => Val::list(text.lines().map(Val::str).collect()),
+        "join" => {
+            let Some(items) = args.positional.first() else {
+                return type_error("`join` needs a list");
+            };
+            let mut texts = Vec::new();
+            for item in render.iterate(items)? {
+                match item.as_str() {
+                    Some(text) => texts.push(text.to_owned()),
+                    None => {
+                        let found = python::type_name(&item);
+                        return type_error(format!("sequence item: expected str instance, {found} found"));
+                    }
+                }
+            }
+            if texts.iter().map(|item| item.len() + text.len()).sum::<usize>() > MAX_STRING {
+                return too_long();
+            }
+            Val::str(texts.join(text))
+        }
+        "replace" => {
+            let new = arg(1)?.unwrap_or_default();
+            if text.len() + text.matches(part).count().saturating_mul(new.len()) > MAX_STRING {
+                return too_long();
+            }
+            match number(2).and_then(|count| usize::try_from(count).ok()) {
+                Some(count) => Val::str(text.replacen(part, &new, count)),
+                None => Val::str(text.replace(part, &new)),
+            }
+        }
+        "startswith" | "endswith" => {
+            let candidates: Vec<ecow::EcoString> = match args.positional.first().and_then(Val::as_list) {
+                Some(items) => items.iter().filter_map(Val::as_str).map(Into::into).collect(),
+                None => needle.clone().into_iter().collect(),
+            };
+            let test = |part: &ecow::EcoString| match name {
+                "startswith" => text.starts_with(part.as_str()),
+                _ => text.ends_with(part.as_str()),
+            };
+            Val::bool(candidates.iter().any(test))
+        }
+        "find" => text.find(part).map_or(Val::int(-1), |at| Val::len(chars_before(at))),
+        "rfind" => text.rfind(part).map_or(Val::int(-1), |at| Val::len(chars_before(at))),
+        "index" => match text.find(part) {
+            Some(at) => Val::len(chars_before(at)),
+            None => return value_error("substring not found"),
+        },
+        "count" => Val::len(text.matches(part).count()),
+        "title" => Val::str(super::filters::text_titled(text)),
+        "capitalize" => Val::str(super::filters::text_capitalized(text)),
+        "swapcase" => Val::str(text.chars().map(swap_case).collect::<String>()),
+        "zfill" => Val::str(zero_filled(text, number(0))),
+        "ljust" | "rjust" | "center" => Val::str(justified(text, name, number(0), arg(1)?.as_deref())?),
+        "isdigit" | "isnumeric" => Val::bool(is_all(|c| c.is_numeric())),
+        "isalpha" => Val::bool(is_all(char::is_alphabetic)),
+        "isalnum" => Val::bool(is_all(char::is_alphanumeric)),
+        "isspace" => Val::bool(is_all(char::is_whitespace)),
+        "isupper" => Val::bool(text.chars().any(char::is_alphabetic) && text == text.to_uppercase()),
+        "islower" => Val::bool(text.chars().any(char::is_alphabetic) && text == text.to_lowercase()),
+        "format" => {
+            let mut values = Vec::new();
+            for value in &args.positional {
+                values.push(render.whole(value.clone())?);
+            }
+            Val::str(format::braces(text, &values, &args.named)?)
+        }
+        "encode" | "decode" => Val::str(text),
+        "partition" => match text.split_once(part) {
+            Some((left, right)) => Val::list(vec![Val::str(left), Val::str(part), Val::str(right)]),
+            None => Val::list(vec![Val::str(text), Val::str(""), Val::str("")]),
+        },
+        "rpartition" => match text.rsplit_once(part) {
+            Some((left, right)) => Val::list(vec![Val::str(left), Val::str(part), Val::str(right)]),
+            None => Val::list(vec![Val::str(""), Val::str(""), Val::str(text)]),
+        },
+        "removeprefix" => Val::str(text.strip_prefix(part).unwrap_or(text)),
+        "removesuffix" => Val::str(text.strip_suffix(part).unwrap_or(text)),
+        "expandtabs" => Val::str(text.replace('\t', "        ")),
+        _ => return missing(format!("missing attribute or key: \"{name}\"")),
+    })
+}
+
+fn stripped<'t>(text: &'t str, chars: Option<&str>, start: bool, end: bool) -> &'t str {
+    let drop = |c: char| match chars {
+        Some(chars) => chars.contains(c),
+        None => c.is_whitespace(),
+    };
+    let text = if start { text.trim_start_matches(drop) } else { text };
+    if end { text.trim_end_matches(drop) } else { text }
+}
+
+fn split_back(text: &str, separator: Option<&str>, most: Option<usize>) -> Vec<Val> {
+    let limit = most.map_or(usize::MAX, |most| most.saturating_add(1));
+    let mut parts: Vec<Val> = match separator {
+        Some(separator) if !separator.is_empty() => text.rsplitn(limit, separator).map(Val::str).collect(),
+        _ => text.trim().rsplitn(limit, char::is_whitespace).filter(|p| !p.is_empty()).map(Val::str).collect(),
+    };
+    parts.reverse();
+    parts
+}
+
+fn swap_case(c: char) -> char {
+    let other = if c.is_uppercase() { c.to_lowercase().next() } else { c.to_uppercase().next() };
+    other.unwrap_or(c)
+}
+
+fn zero_filled(text: &str, width: Option<i64>) -> String {
+    let width = usize::try_from(width.unwrap_or(0)).unwrap_or(0).min(MAX_STRING);
+    let missing = width.saturating_sub(text.chars().count());
+    let (sign, digits) = match text.strip_prefix(['-', '+']) {
+        Some(digits) => (text.get(..1).unwrap_or(""), digits),
+        None => ("", text),
+    };
+    format!("{sign}{}{digits}", "0".repeat(missing))
+}
+
+fn justified(text: &str, how: &str, width: Option<i64>, fill: Option<&str>) -> Result<String> {
+    let width = usize::try_from(width.unwrap_or(0)).unwrap_or(0);
+    if width > MAX_STRING {
+        return too_long();
+    }
+    let missing = width.saturating_sub(text.chars().count());
+    let fill = fill.filter(|fill| fill.chars().count() == 1).unwrap_or(" ");
+    Ok(match how {
+        "ljust" => format!("{text}{}", fill.repeat(missing)),
+        "rjust" => format!("{}{text}", fill.repeat(missing)),
+        _ => {
+            let left = missing / 2 + (missing & width & 1);
+            format!("{}{text}{}", fill.repeat(left), fill.repeat(missing - left))
+        }
+    })
+}

@@ -1,0 +1,237 @@
+//! Ansible vault, formats 1.1 and 1.2: AES-256-CTR with HMAC-SHA256, keys from a password by PBKDF2.
+//!
+//! Checks compare in constant time; keys are wiped after use. Nothing here reads files or the environment.
+
+use aes::cipher::{KeyIvInit, StreamCipher};
+use ecow::EcoString;
+use hmac::{Hmac, Mac};
+use sha2::Sha256;
+use subtle::ConstantTimeEq;
+use zeroize::{Zeroize, Zeroizing};
+
+type Cipher = ctr::Ctr128BE<aes::Aes256>;
+
+/// Rounds of PBKDF2, fixed by the format.
+const ROUNDS: u32 = 10_000;
+/// Bytes of salt.
+const SALT: usize = 32;
+/// Cipher key, HMAC key, counter.
+const DERIVED: usize = 80;
+/// Block size of the padding.
+const BLOCK: usize = 16;
+/// Characters in a line of the body.
+const LINE: usize = 80;
+/// How every vault begins.
+const MAGIC: &str = "$ANSIBLE_VAULT;";
+
+/// A vault's name and password.
+#[derive(Clone)]
+pub struct Secret {
+    /// Its id; `default` if it has none.
+    pub id: EcoString,
+    password: Zeroizing<Vec<u8>>,
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Secret({})", self.id)
+    }
+}
+
+impl Secret {
+    /// A password for an id.
+    pub fn new(id: impl Into<EcoString>, password: &str) -> Self {
+        Secret { id: id.into(), password: Zeroizing::new(password.as_bytes().to_vec()) }
+    }
+}
+
+/// Why a vault was not opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Problem {
+    /// The text is no vault.
+    NotAVault,
+    /// The text is a vault and damaged.
+    Damaged,
+    /// None of the passwords opens it.
+    WrongPassword,
+    /// There is no password to try.
+    NoPassword,
+}
+
+impl Problem {
+    /// In words.
+    pub fn message(self) -> &'static str {
+        match self {
+            Problem::NotAVault => "this is not vault data",
+            Problem::Damaged => "the vault data is damaged",
+            Problem::WrongPassword => "no password opens this vault data",
+            Problem::NoPassword => "there is no vault password",
+        }
+    }
+}
+
+/// Whether a text is vault data.
+pub fn is_vault(text: &[u8]) -> bool {
+    text.starts_with(MAGIC.as_bytes())
+}
+
+/// Decrypts vault data with the first password that opens it; those of its own id are tried first.
+pub fn decrypt(text: &str, secrets: &[Secret]) -> Result<Zeroizing<Vec<u8>>, Problem> {
+    let (header, body) = text.trim_start().split_once('\n').ok_or(Problem::NotAVault)?;
+    let id = read_header(header.trim_end())?;
+    let envelope = Envelope::read(body)?;
+    if secrets.is_empty() {
+        return Err(Problem::NoPassword);
+    }
+    let own = secrets.iter().filter(|secret| secret.id == id);
+    let others = secrets.iter().filter(|secret| secret.id != id);
+    for secret in own.chain(others) {
+        if let Some(plain) = envelope.open(&secret.password)? {
+            return Ok(plain);
+        }
+    }
+    Err(Problem::WrongPassword)
+}
+
+/// Encrypts data for an id with a salt of 32 random bytes.
+pub fn encrypt(plain: &[u8], secret: &Secret, salt: [u8; SALT]) -> String {
+    let mut keys = derive(&secret.password, &salt);
+    let mut text = Zeroizing::new(plain.to_vec());
+    let padding = BLOCK - text.len() % BLOCK;
+    text.extend(std::iter::repeat_n(u8::try_from(padding).unwrap_or(0), padding));
+    apply_cipher(&keys, &mut text);
+    let tag = authenticate(&keys, &text);
+    keys.zeroize();
+    let inner = format!("{}\n{}\n{}", hex(&salt), hex(&tag), hex(&text));
+    let body = hex(inner.as_bytes());
+    let mut out = match secret.id.as_str() {
+        "" | "default" => format!("{MAGIC}1.1;AES256\n"),
+        id => format!("{MAGIC}1.2;AES256;{id}\n"),
+    };
+    for line in body.as_bytes().chunks(LINE) {
+        out.push_str(std::str::from_utf8(line).unwrap_or(""));
+        out.push('\n');
+    }
+    out
+}
+
+/// The id a header names.
+fn read_header(header: &str) -> Result<&str, Problem> {
+    let mut parts = header.strip_prefix(MAGIC).ok_or(Problem::NotAVault)?.split(';');
+    let version = parts.next().unwrap_or("");
+    if !matches!(version, "1.1" | "1.2") || parts.next() != Some("AES256") {
+        return Err(Problem::Damaged);
+    }
+    Ok(parts.next().unwrap_or("default"))
+}
+
+struct Envelope {
+    salt: Vec<u8>,
+    tag: Vec<u8>,
+    cipher: Vec<u8>,
+}
+
+impl Envelope {
+    fn read(body: &str) -> Result<Envelope, Problem> {
+        let digits: String = body.split_whitespace().collect();
+        let inner = unhex(digits.as_bytes()).ok_or(Problem::Damaged)?;
+        let mut parts = inner.split(|b| *b == b'\n');
+        let mut part = || parts.next().and_then(unhex).ok_or(Problem::Damaged);
+        Ok(Envelope { salt: part()?, tag: part()?, cipher: part()? })
+    }
+
+    /// The data, if the password is right.
+    fn open(&self, password: &[u8]) -> Result<Option<Zeroizing<Vec<u8>>>, Problem> {
+        let mut keys = derive(password, &self.salt);
+        let tag = authenticate(&keys, &self.cipher);
+        if !bool::from(tag.as_slice().ct_eq(&self.tag)) {
+            keys.zeroize();
+            return Ok(None);
+        }
+        let mut plain = Zeroizing::new(self.cipher.clone());
+        apply_cipher(&keys, &mut plain);
+        keys.zeroize();
+        let padding = plain.last().copied().map_or(0, usize::from);
+        let kept = plain.len().checked_sub(padding).filter(|_| (1..=BLOCK).contains(&padding));
+        let kept = kept.ok_or(Problem::Damaged)?;
+        if plain.iter().skip(kept).any(|b| usize::from(*b) != padding) {
+            return Err(Problem::Damaged);
+        }
+        plain.truncate(kept);
+        Ok(Some(plain))
+    }
+}
+
+fn derive(password: &[u8], salt: &[u8]) -> [u8; DERIVED] {
+    let mut keys = [0; DERIVED];
+    pbkdf2::pbkdf2_hmac::<Sha256>(password, salt, ROUNDS, &mut keys);
+    keys
+}
+
+fn apply_cipher(keys: &[u8; DERIVED], text: &mut [u8]) {
+    let (cipher_key, rest) = keys.split_at(32);
+    let (_, counter) = rest.split_at(32);
+    if let Ok(mut cipher) = Cipher::new_from_slices(cipher_key, counter) {
+        cipher.apply_keystream(text);
+    }
+}
+
+fn authenticate(keys: &[u8; DERIVED], text: &[u8]) -> Vec<u8> {
+    let (_, rest) = keys.split_at(32);
+    let (key, _) = rest.split_at(32);
+    match Hmac::<Sha256>::new_from_slice(key) {
+        Ok(mut mac) => {
+            mac.update(text);
+            mac.finalize().into_bytes().to_vec()
+        }
+        Err(_) => Vec::new(),
+    }
+}
+
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write;
+    let mut out = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        let _ = write!(out, "{byte:02x}");
+    }
+    out
+}
+
+fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
+    if digits.len() % 2 != 0 {
+        return None;
+    }
+    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    digits.chunks(2).map(|pair| Some(value(*pair.first()?)? << 4 | value(*pair.get(1)?)?)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn what_is_encrypted_can_be_decrypted() {
+        for (id, plain) in [("default", "secret"), ("prod", ""), ("default", "multi\nline ü")] {
+            let secret = Secret::new(id, "pw");
+            let text = encrypt(plain.as_bytes(), &secret, [7; 32]);
+            let other = Secret::new("other", "nope");
+            assert_eq!(&**decrypt(&text, &[other.clone(), secret]).unwrap(), plain.as_bytes());
+            assert_eq!(decrypt(&text, &[other]).unwrap_err(), Problem::WrongPassword);
+        }
+    }
+
+    #[test]
+    fn damage_is_noticed() {
+        let secret = Secret::new("default", "pw");
+        let text = encrypt(b"secret", &secret, [1; 32]);
+        let mut damaged = text.clone().into_bytes();
+        let last = damaged.len() - 2;
+        damaged[last] = if damaged[last] == b'0' { b'1' } else { b'0' };
+        assert!(decrypt(std::str::from_utf8(&damaged).unwrap(), &[secret.clone()]).is_err());
+        for bad in ["", "$ANSIBLE_VAULT;1.1;AES256", "$ANSIBLE_VAULT;1.1;AES256\nzz", "$ANSIBLE_VAULT;9;X\n00"] {
+            assert!(decrypt(bad, &[secret.clone()]).is_err());
+        }
+    }
+}
