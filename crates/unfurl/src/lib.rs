@@ -1,1 +1,16 @@
-//! The Unfurl dialect.
+//! The Unfurl dialect: expressions, templates and ensembles.
+
+pub mod convert;
+pub mod ensemble;
+pub mod error;
+pub mod eval;
+pub mod external;
+pub mod functions;
+pub mod jinja;
+pub mod limits;
+pub mod python;
+pub mod query;
+pub mod special;
+pub mod tree;
+pub mod val;
+pub mod vault;

@@ -25,7 +25,7 @@ use ast::Stmt;
 use ecow::EcoString;
 use std::rc::Rc;
 
-pub use filters::{FILTERS, Filter, percent_encode, shell_quote};
+pub use filters::{FILTERS, Filter, percent_encode, round_to, shell_quote};
 pub use lexer::Delimiters;
 pub use lookup::{LOOKUPS, lookup};
 pub use tests::TESTS;

@@ -265,3 +265,4 @@ pub fn regexes_matches(pattern: &str, text: &str, args: &Values, anchored: bool)
 
 pub use text::{capitalized as text_capitalized, shell_quote, split_text as text_split, titled as text_titled};
 pub use encode::percent_encode;
+pub use numbers::round_to;

@@ -1,0 +1,273 @@
+//! Files: read within the project, written to the world's overlay, encrypted where they must be.
+
+use super::{environment, random, Call};
+use crate::convert::{self, JsonStyle, YamlStyle};
+use crate::error::{type_error, value_error, Error, Kind, Result};
+use crate::eval::Ctx;
+use crate::external::{External, Kind as Handle};
+use crate::jinja::shell_quote;
+use crate::limits::MAX_FILE;
+use crate::tree::Node;
+use crate::val::{Data, Val};
+use crate::vault;
+use ecow::EcoString;
+use purlin_syntax::Flavor;
+use purlin_value::world::FileKind;
+use purlin_value::{path, WorldError};
+
+/// Folder of temporary files, within the ensemble's.
+pub const TEMPORARY: &str = ".purlin/tmp";
+
+/// The ensemble's folder.
+pub fn base(ctx: &Ctx<'_, '_>) -> String {
+    let dir = ctx.engine.tree.base_dir.as_str();
+    let root = ctx.engine.session.world.root();
+    if dir.is_empty() { root.to_owned() } else { path::join(root, dir) }
+}
+
+/// A path seen from the ensemble's folder.
+pub fn absolute(ctx: &Ctx<'_, '_>, file: &str) -> String {
+    path::join(&base(ctx), file)
+}
+
+/// A path seen from the file the expression is written in.
+pub fn from_source(ctx: &Ctx<'_, '_>, file: &str) -> String {
+    let dir = ctx.frame.dir.as_str();
+    if dir.is_empty() { absolute(ctx, file) } else { path::join(&absolute(ctx, dir), file) }
+}
+
+fn refused(error: &WorldError, file: &str) -> Box<Error> {
+    match error {
+        WorldError::Denied(hint) => {
+            Error::new(Kind::Refused, format!("`{file}` may not be used here")).hint(hint.clone())
+        }
+        WorldError::NotFound => Error::new(Kind::Io, format!("`{file}` does not exist")),
+        WorldError::WrongKind(what) => Error::new(Kind::Io, format!("`{file}` is {what}")),
+        WorldError::TooLarge(why) => Error::new(Kind::Limit, format!("`{file}` {why}")),
+        WorldError::Failed(why) => Error::new(Kind::Io, format!("`{file}`: {why}")),
+    }
+}
+
+/// The bytes of a file; none if there is no such file.
+pub fn read_optional(ctx: &Ctx<'_, '_>, file: &str) -> Result<Option<Vec<u8>>> {
+    let full = absolute(ctx, file);
+    match ctx.engine.session.world.read(&full) {
+        Ok(bytes) if bytes.len() > MAX_FILE => {
+            Err(Error::new(Kind::Limit, format!("`{file}` has more than {MAX_FILE} bytes")))
+        }
+        Ok(bytes) => {
+            ctx.engine.spend(bytes.len() / 64)?;
+            Ok(Some(bytes.to_vec()))
+        }
+        Err(WorldError::NotFound) => Ok(None),
+        Err(error) => Err(refused(&error, file)),
+    }
+}
+
+/// What a file contains, decoded; null if there is no such file.
+pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result<Val> {
+    let Some(mut bytes) = read_optional(ctx, file)? else {
+        return Ok(Val::null());
+    };
+    let mut secret = false;
+    if vault::is_vault(&bytes) {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        bytes = match vault::decrypt(&text, &ctx.engine.settings.vault) {
+            Ok(plain) => plain.to_vec(),
+            Err(problem) => return value_error(format!("`{file}`: {}", problem.message())),
+        };
+        secret = true;
+    }
+    let value = match encoding {
+        None | Some("vault") => Val::bytes(&bytes),
+        Some("binary") => Data::Bytes(bytes.into()).into(),
+        Some("json") => convert::from_json(&text_of(&bytes, file)?)?,
+        Some("yaml") => {
+            let mut documents = convert::from_yaml(ctx.engine.session, &text_of(&bytes, file)?, Flavor::Core)?;
+            if documents.is_empty() { Val::null() } else { documents.swap_remove(0) }
+        }
+        Some(codec) => match decode(&bytes, codec) {
+            Some(text) => Val::str(text),
+            None => return value_error(format!("`{file}` cannot be read with the encoding `{codec}`")),
+        },
+    };
+    Ok(value.taint_if(secret))
+}
+
+fn text_of(bytes: &[u8], file: &str) -> Result<String> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text.to_owned()),
+        Err(_) => value_error(format!("`{file}` is not text")),
+    }
+}
+
+/// The name of a text codec without blanks, dashes and case.
+fn codec_name(codec: &str) -> String {
+    codec.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
+}
+
+fn decode(bytes: &[u8], codec: &str) -> Option<String> {
+    let wide = |bytes: &[u8], big: bool| {
+        let units = bytes.chunks(2).map(|pair| match pair {
+            [a, b] if big => u16::from_be_bytes([*a, *b]),
+            [a, b] => u16::from_le_bytes([*a, *b]),
+            _ => 0xFFFD,
+        });
+        char::decode_utf16(units).collect::<std::result::Result<String, _>>().ok()
+    };
+    match codec_name(codec).as_str() {
+        "utf8" | "utf" | "u8" => String::from_utf8(bytes.to_vec()).ok(),
+        "utf8sig" => String::from_utf8(bytes.to_vec()).ok().map(|text| text.trim_start_matches('\u{FEFF}').to_owned()),
+        "ascii" | "usascii" => bytes.is_ascii().then(|| bytes.iter().map(|b| char::from(*b)).collect()),
+        "latin1" | "iso88591" | "l1" => Some(bytes.iter().map(|b| char::from(*b)).collect()),
+        "utf16le" => wide(bytes, false),
+        "utf16be" => wide(bytes, true),
+        "utf16" | "u16" => match bytes {
+            [0xFE, 0xFF, rest @ ..] => wide(rest, true),
+            [0xFF, 0xFE, rest @ ..] => wide(rest, false),
+            _ => wide(bytes, false),
+        },
+        _ => None,
+    }
+}
+
+fn encode(text: &str, codec: &str) -> Option<Vec<u8>> {
+    let wide = |big: bool| text.encode_utf16().flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() });
+    match codec_name(codec).as_str() {
+        "utf8" | "utf" | "u8" => Some(text.as_bytes().to_vec()),
+        "utf8sig" => Some([b"\xEF\xBB\xBF", text.as_bytes()].concat()),
+        "ascii" | "usascii" => text.is_ascii().then(|| text.as_bytes().to_vec()),
+        "latin1" | "iso88591" | "l1" => text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect(),
+        "utf16le" => Some(wide(false).collect()),
+        "utf16be" => Some(wide(true).collect()),
+        "utf16" | "u16" => Some([0xFF, 0xFE].into_iter().chain(wide(false)).collect()),
+        _ => None,
+    }
+}
+
+/// `file`
+pub fn file(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let key = call.value(ctx)?.plain();
+    let name = ctx.text(&key)?;
+    let full = match call.named(ctx, "dir")? {
+        Some(dir) => path::join(&absolute(ctx, &ctx.text(&dir)?), &name),
+        None => absolute(ctx, &name),
+    };
+    let encoding = call.named(ctx, "encoding")?.map(|encoding| ctx.text(&encoding)).transpose()?;
+    if let Some(contents) = call.named(ctx, "contents")? {
+        write(ctx, &full, &contents, encoding.as_deref())?;
+    }
+    let tainted = key.tainted;
+    let kind = Handle::File { path: full.into(), encoding };
+    let value = Val::str(name);
+    Ok(External { kind, key: value.clone(), value, select: Vec::new() }.into_val().taint_if(tainted))
+}
+
+/// `tempfile`
+pub fn tempfile(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let contents = call.value(ctx)?;
+    let suffix = call.named(ctx, "suffix")?.map(|suffix| ctx.text(&suffix)).transpose()?.unwrap_or_default();
+    let encoding = call.named(ctx, "encoding")?.map(|encoding| ctx.text(&encoding)).transpose()?;
+    let name = format!("{TEMPORARY}/{:016x}{suffix}", random::draw(ctx));
+    let full = absolute(ctx, &name);
+    write(ctx, &full, &contents, encoding.as_deref())?;
+    // What was written with a data encoding is read back as text.
+    let encoding = encoding.filter(|encoding| !matches!(encoding.as_str(), "json" | "yaml" | "env" | "vault"));
+    let kind = Handle::Temp { path: full.clone().into(), encoding };
+    Ok(External { kind, key: contents, value: Val::str(full), select: Vec::new() }.into_val())
+}
+
+/// Writes a value: by encoding, by the file's suffix, or by what it is.
+fn write(ctx: &Ctx<'_, '_>, full: &str, contents: &Val, encoding: Option<&str>) -> Result<()> {
+    let contents = &contents.clone().plain();
+    let plain_name = full.strip_suffix(".vault").unwrap_or(full);
+    let how = match encoding {
+        Some(encoding) if encoding != "vault" => encoding,
+        _ => match plain_name.rsplit('.').next() {
+            Some("json") => "json",
+            Some("yaml" | "yml") => "yaml",
+            Some("env") => "env",
+            _ => "",
+        },
+    };
+    let bytes = bytes_of(ctx, contents, how)?;
+    let secret_folder = full.split('/').any(|part| part == "secrets");
+    let encrypt = encoding == Some("vault") || full.ends_with(".vault") || secret_folder;
+    let bytes = match (encrypt, ctx.engine.settings.vault.first()) {
+        (true, Some(secret)) => vault::encrypt(&bytes, secret, random::salt(ctx, &bytes)).into_bytes(),
+        (true, None) if secret_folder && encoding != Some("vault") => bytes,
+        (true, None) => return value_error(vault::Problem::NoPassword.message()),
+        (false, _) => bytes,
+    };
+    if bytes.len() > MAX_FILE {
+        return Err(Error::new(Kind::Limit, format!("`{full}` would have more than {MAX_FILE} bytes")));
+    }
+    ctx.engine.session.world.write(full, &bytes).map_err(|error| refused(&error, full))
+}
+
+fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
+    let tree = ctx.engine.tree;
+    let pretty = JsonStyle { indent: Some(2), sorted: false, ascii: true };
+    match (how, &contents.data) {
+        ("", Data::Null) => Ok(Vec::new()),
+        ("json", _) => convert::to_json(contents, tree, pretty).map(String::into_bytes),
+        ("yaml", _) => {
+            let style = YamlStyle { indent: 2, flow_leaves: false, sorted: false };
+            convert::to_yaml(contents, tree, style).map(String::into_bytes)
+        }
+        ("env", Data::Map(entries)) => {
+            let mut lines = Vec::new();
+            for (name, value) in entries.iter() {
+                let text = ctx.text(value)?;
+                let quoted = if text.starts_with('\'') { shell_quote(&text) } else { format!("'{}'", text.replace('\'', "'\"'\"'")) };
+                lines.push(format!("{}={quoted}", convert::key_text(name)));
+            }
+            Ok(lines.join("\n").into_bytes())
+        }
+        (_, Data::Bytes(bytes)) => Ok(bytes.to_vec()),
+        ("" | "binary", Data::Str(text)) => Ok(text.as_bytes().to_vec()),
+        ("" | "binary", _) => convert::to_json(contents, tree, pretty).map(String::into_bytes),
+        (codec, Data::Str(text)) => match encode(text, codec) {
+            Some(bytes) => Ok(bytes),
+            None => value_error(format!("the text cannot be written with the encoding `{codec}`")),
+        },
+        (codec, _) => type_error(format!("{} cannot be written with the encoding `{codec}`", contents.kind())),
+    }
+}
+
+/// The text of an artifact's file.
+pub fn contents_of_artifact(ctx: &Ctx<'_, '_>, node: &Node) -> Result<Val> {
+    let file = node.fields.iter().find(|(name, _)| *name == "file").map(|(_, value)| value.clone());
+    match file.as_ref().and_then(Val::as_str) {
+        Some(file) => contents(ctx, file, None),
+        None => Ok(Val::null()),
+    }
+}
+
+/// Whether a path is what a test asks for.
+pub fn is(ctx: &Ctx<'_, '_>, test: &str, file: &str) -> Result<bool> {
+    let stat = ctx.engine.session.world.stat(&absolute(ctx, file));
+    Ok(match (test, stat) {
+        (_, Err(WorldError::Denied(hint))) => return Err(refused(&WorldError::Denied(hint), file)),
+        (_, Err(_)) => false,
+        ("exists" | "link_exists", Ok(_)) => true,
+        ("file" | "is_file", Ok(stat)) => stat.kind == FileKind::File,
+        ("directory" | "is_dir", Ok(stat)) => stat.kind == FileKind::Folder,
+        (_, Ok(stat)) => stat.kind == FileKind::Link,
+    })
+}
+
+/// Files of a folder whose name matches a pattern.
+pub fn glob(ctx: &Ctx<'_, '_>, pattern: &str) -> Result<Vec<EcoString>> {
+    let full = absolute(ctx, pattern);
+    let folder = path::parent(&full);
+    let name = path::file_name(&full);
+    let entries = match ctx.engine.session.world.list(folder) {
+        Ok(entries) => entries,
+        Err(WorldError::NotFound | WorldError::WrongKind(_)) => return Ok(Vec::new()),
+        Err(error) => return Err(refused(&error, pattern)),
+    };
+    let files = entries.into_iter().filter(|entry| entry.kind != FileKind::Folder);
+    let matching = files.filter(|entry| environment::globbed(name, &entry.name));
+    Ok(matching.map(|entry| path::join(folder, &entry.name).into()).collect())
+}

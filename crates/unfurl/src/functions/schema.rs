@@ -1,0 +1,271 @@
+//! JSON Schema, draft 7, without anything remote: references lead into the schema itself.
+
+use super::Call;
+use crate::error::{limit, type_error, Result};
+use crate::eval::Ctx;
+use crate::limits::MAX_DEPTH;
+use crate::python::{self, Number};
+use crate::val::{Data, MapKey, Val, ValMap};
+use fancy_regex::Regex;
+
+/// `validate` and `validate_json`
+pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let value = call.value(ctx)?;
+    let Some([data, schema]) = value.as_list() else {
+        return type_error(format!("`{}` needs a value and a schema", call.name));
+    };
+    let checker = Checker { ctx, root: schema };
+    let valid = checker.valid(&data.clone().plain(), schema, 0)?;
+    Ok(Val::bool(valid).taint_if(value.tainted_within()))
+}
+
+struct Checker<'c, 'e, 'w> {
+    ctx: &'c Ctx<'e, 'w>,
+    root: &'c Val,
+}
+
+impl Checker<'_, '_, '_> {
+    fn valid(&self, data: &Val, schema: &Val, depth: usize) -> Result<bool> {
+        self.ctx.engine.spend(1)?;
+        if depth > MAX_DEPTH {
+            return limit(format!("the schema is nested deeper than {MAX_DEPTH}"));
+        }
+        let rules = match &schema.data {
+            Data::Bool(allowed) => return Ok(*allowed),
+            Data::Map(rules) => rules,
+            _ => return type_error(format!("a schema is a map or a boolean, not {}", schema.kind())),
+        };
+        if let Some(reference) = get(rules, "$ref").and_then(Val::as_str) {
+            let Some(target) = self.resolve(reference) else {
+                return type_error(format!("the schema has nothing at `{reference}`"));
+            };
+            return self.valid(data, target, depth + 1);
+        }
+        Ok(self.simple(data, rules)?
+            && self.composed(data, rules, depth)?
+            && self.of_map(data, rules, depth)?
+            && self.of_list(data, rules, depth)?)
+    }
+
+    fn resolve(&self, reference: &str) -> Option<&Val> {
+        let mut here = self.root;
+        for part in reference.strip_prefix('#')?.split('/').skip(1) {
+            let part = part.replace("~1", "/").replace("~0", "~");
+            here = match &here.data {
+                Data::List(items) => items.get(part.parse::<usize>().ok()?)?,
+                _ => here.get(&part)?,
+            };
+        }
+        Some(here)
+    }
+
+    fn simple(&self, data: &Val, rules: &ValMap) -> Result<bool> {
+        if let Some(kind) = get(rules, "type") {
+            let names: Vec<&str> = match kind.as_list() {
+                Some(names) => names.iter().filter_map(Val::as_str).collect(),
+                None => kind.as_str().into_iter().collect(),
+            };
+            if !names.iter().any(|name| is_type(data, name)) {
+                return Ok(false);
+            }
+        }
+        if get(rules, "const").is_some_and(|wanted| !same(data, wanted)) {
+            return Ok(false);
+        }
+        if let Some(wanted) = get(rules, "enum").and_then(Val::as_list) {
+            if !wanted.iter().any(|wanted| same(data, wanted)) {
+                return Ok(false);
+            }
+        }
+        if let Some(number) = plain_number(data) {
+            let bound = |name: &str| get(rules, name).and_then(plain_number).map(Number::to_f64);
+            let x = number.to_f64();
+            let fits = bound("minimum").is_none_or(|low| x >= low)
+                && bound("maximum").is_none_or(|high| x <= high)
+                && bound("exclusiveMinimum").is_none_or(|low| x > low)
+                && bound("exclusiveMaximum").is_none_or(|high| x < high)
+                && bound("multipleOf").is_none_or(|of| of != 0.0 && (x / of).fract().abs() < 1e-9);
+            if !fits {
+                return Ok(false);
+            }
+        }
+        if let Data::Str(text) = &data.data {
+            let length = text.chars().count();
+            if !within(rules, "minLength", "maxLength", length) {
+                return Ok(false);
+            }
+            if let Some(pattern) = get(rules, "pattern").and_then(Val::as_str) {
+                return matches(pattern, text);
+            }
+        }
+        Ok(true)
+    }
+
+    fn composed(&self, data: &Val, rules: &ValMap, depth: usize) -> Result<bool> {
+        let all = |name: &str| get(rules, name).and_then(Val::as_list).unwrap_or(&[]);
+        for schema in all("allOf") {
+            if !self.valid(data, schema, depth + 1)? {
+                return Ok(false);
+            }
+        }
+        for (name, exactly) in [("anyOf", false), ("oneOf", true)] {
+            if get(rules, name).is_none() {
+                continue;
+            }
+            let mut count = 0;
+            for schema in all(name) {
+                count += usize::from(self.valid(data, schema, depth + 1)?);
+            }
+            if count == 0 || (exactly && count != 1) {
+                return Ok(false);
+            }
+        }
+        if let Some(schema) = get(rules, "not") {
+            if self.valid(data, schema, depth + 1)? {
+                return Ok(false);
+            }
+        }
+        if let Some(condition) = get(rules, "if") {
+            let branch = if self.valid(data, condition, depth + 1)? { "then" } else { "else" };
+            if let Some(schema) = get(rules, branch) {
+                return self.valid(data, schema, depth + 1);
+            }
+        }
+        Ok(true)
+    }
+
+    fn of_map(&self, data: &Val, rules: &ValMap, depth: usize) -> Result<bool> {
+        let Some(entries) = data.as_map() else {
+            return Ok(true);
+        };
+        let required = get(rules, "required").and_then(Val::as_list).unwrap_or(&[]);
+        if required.iter().filter_map(Val::as_str).any(|name| data.get(name).is_none()) {
+            return Ok(false);
+        }
+        if !within(rules, "minProperties", "maxProperties", entries.len()) {
+            return Ok(false);
+        }
+        for (key, value) in entries {
+            let name = crate::convert::key_text(key);
+            if !self.entry(&name, value, rules, depth)? {
+                return Ok(false);
+            }
+        }
+        for (name, needed) in get(rules, "dependencies").and_then(Val::as_map).into_iter().flatten() {
+            if !entries.contains_key(name) {
+                continue;
+            }
+            let held = match needed.as_list() {
+                Some(names) => names.iter().filter_map(Val::as_str).all(|name| data.get(name).is_some()),
+                None => self.valid(data, needed, depth + 1)?,
+            };
+            if !held {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn entry(&self, name: &str, value: &Val, rules: &ValMap, depth: usize) -> Result<bool> {
+        if let Some(schema) = get(rules, "propertyNames") {
+            if !self.valid(&Val::str(name), schema, depth + 1)? {
+                return Ok(false);
+            }
+        }
+        let mut known = false;
+        if let Some(schema) = get(rules, "properties").and_then(|all| all.get(name)) {
+            known = true;
+            if !self.valid(value, schema, depth + 1)? {
+                return Ok(false);
+            }
+        }
+        for (pattern, schema) in get(rules, "patternProperties").and_then(Val::as_map).into_iter().flatten() {
+            if matches(pattern.as_str().unwrap_or(""), name)? {
+                known = true;
+                if !self.valid(value, schema, depth + 1)? {
+                    return Ok(false);
+                }
+            }
+        }
+        match get(rules, "additionalProperties") {
+            Some(schema) if !known => self.valid(value, schema, depth + 1),
+            _ => Ok(true),
+        }
+    }
+
+    fn of_list(&self, data: &Val, rules: &ValMap, depth: usize) -> Result<bool> {
+        let Some(items) = data.as_list() else {
+            return Ok(true);
+        };
+        if !within(rules, "minItems", "maxItems", items.len()) {
+            return Ok(false);
+        }
+        if get(rules, "uniqueItems").is_some_and(python::truthy) {
+            let repeated = items.iter().enumerate().any(|(at, item)| items.iter().take(at).any(|o| same(o, item)));
+            if repeated {
+                return Ok(false);
+            }
+        }
+        let places = get(rules, "items").and_then(Val::as_list);
+        for (at, item) in items.iter().enumerate() {
+            let schema = match places {
+                Some(places) => places.get(at).or_else(|| get(rules, "additionalItems")),
+                None => get(rules, "items"),
+            };
+            if let Some(schema) = schema {
+                if !self.valid(item, schema, depth + 1)? {
+                    return Ok(false);
+                }
+            }
+        }
+        if let Some(schema) = get(rules, "contains") {
+            for item in items {
+                if self.valid(item, schema, depth + 1)? {
+                    return Ok(true);
+                }
+            }
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}
+
+fn get<'v>(rules: &'v ValMap, name: &str) -> Option<&'v Val> {
+    rules.get(&MapKey::Str(name.into()))
+}
+
+fn within(rules: &ValMap, low: &str, high: &str, size: usize) -> bool {
+    let bound = |name: &str| match get(rules, name).map(|bound| &bound.data) {
+        Some(Data::Int(n)) => usize::try_from(*n).ok(),
+        _ => None,
+    };
+    bound(low).is_none_or(|low| size >= low) && bound(high).is_none_or(|high| size <= high)
+}
+
+fn matches(pattern: &str, text: &str) -> Result<bool> {
+    match Regex::new(pattern).map(|regex| regex.is_match(text)) {
+        Ok(Ok(found)) => Ok(found),
+        Ok(Err(_)) => limit("the pattern takes too many steps"),
+        Err(_) => type_error(format!("`{pattern}` is no pattern")),
+    }
+}
+
+/// Booleans are no numbers in JSON.
+fn plain_number(value: &Val) -> Option<Number> {
+    if matches!(value.data, Data::Bool(_)) { None } else { python::number(value) }
+}
+
+fn same(left: &Val, right: &Val) -> bool {
+    let booleans = (matches!(left.data, Data::Bool(_)), matches!(right.data, Data::Bool(_)));
+    booleans.0 == booleans.1 && python::equal(left, right)
+}
+
+fn is_type(value: &Val, name: &str) -> bool {
+    match (&value.data, name) {
+        (Data::Null, "null") | (Data::Bool(_), "boolean") | (Data::Str(_), "string") => true,
+        (Data::List(_), "array") | (Data::Map(_), "object") => true,
+        (Data::Int(_), "integer" | "number") | (Data::Float(_), "number") => true,
+        (Data::Float(x), "integer") => x.fract() == 0.0,
+        _ => false,
+    }
+}

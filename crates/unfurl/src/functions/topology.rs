@@ -1,0 +1,242 @@
+//! Functions that read the topology: inputs, attributes, properties, instances, artifacts.
+
+use super::{images, Call};
+use crate::error::{missing, type_error, Error, Kind, Result};
+use crate::eval::lazy::Memo;
+use crate::eval::path::{as_one, by_name, is_list, list_items, place};
+use crate::eval::special::{ancestors, hosted_on};
+use crate::eval::status::target;
+use crate::eval::Ctx;
+use crate::external::{External, Kind as Handle};
+use crate::python;
+use crate::tree::{NodeId, NodeKind};
+use crate::val::{Data, Val};
+use ecow::EcoString;
+
+/// `get_input`
+pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let (name, default) = match &call.arg.data {
+        Data::List(items) => (items.first(), items.get(1)),
+        _ => (Some(call.arg), None),
+    };
+    let Some(name) = name.and_then(Val::as_str) else {
+        return type_error("`get_input` needs the name of an input");
+    };
+    if let Some(value) = input(ctx, name)? {
+        return Ok(value);
+    }
+    match default {
+        Some(default) => call.evaluated(ctx, default),
+        None => {
+            let error = Error::new(Kind::Missing, format!("there is no input `{name}`"));
+            let inputs = ctx.engine.tree.inputs.keys().map(EcoString::as_str);
+            Err(match super::closest(name, inputs) {
+                Some(near) => error.hint(format!("did you mean `{near}`?")),
+                None => error,
+            })
+        }
+    }
+}
+
+/// The value of an input, evaluated once.
+pub fn input(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
+    let Some(input) = ctx.engine.tree.inputs.get(name) else {
+        return Ok(None);
+    };
+    let memo = input.memo.borrow().clone();
+    let value = match memo {
+        Memo::Done(value) => value,
+        Memo::Busy => {
+            ctx.engine.notice_cycle();
+            Val::null()
+        }
+        Memo::Empty => {
+            *input.memo.borrow_mut() = Memo::Busy;
+            let root = ctx.engine.context(ctx.engine.tree.root());
+            let result = ctx.engine.deeper(|| root.map_value(&input.raw));
+            *input.memo.borrow_mut() = match &result {
+                Ok(value) => Memo::Done(value.clone().taint_if(input.sensitive)),
+                Err(_) => Memo::Empty,
+            };
+            result?.taint_if(input.sensitive)
+        }
+    };
+    ctx.engine.note_read(&value);
+    Ok(Some(value))
+}
+
+/// The arguments of `get_attribute` and `get_property`: an instance's name, then keys.
+fn entity_and_keys(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<(EcoString, Vec<Val>)> {
+    let value = call.value(ctx)?;
+    let Some([entity, keys @ ..]) = value.as_list() else {
+        return type_error(format!("`{}` needs a list of an instance and a name", call.name));
+    };
+    if keys.is_empty() {
+        return type_error(format!("`{}` needs the name of what to get", call.name));
+    }
+    Ok((ctx.text(entity)?, keys.to_vec()))
+}
+
+/// The instances an entity's name stands for, nearest first.
+fn entities(ctx: &Ctx<'_, '_>, name: &str) -> Result<Vec<NodeId>> {
+    let tree = ctx.engine.tree;
+    let current = ctx.instance();
+    let node = tree.node(current);
+    Ok(match name {
+        "SELF" => vec![current],
+        "SOURCE" => node.source.into_iter().collect(),
+        "TARGET" => target(tree, current).into_iter().collect(),
+        "HOST" => {
+            let hosts = hosted_on(tree, owner(ctx, current));
+            if hosts.is_empty() { ancestors(tree, current).into_iter().skip(1).collect() } else { hosts }
+        }
+        "ORCHESTRATOR" => tree.by_name("localhost").into_iter().collect(),
+        "OPERATION_HOST" => match ctx.variable("OPERATION_HOST")? {
+            Some(Val { data: Data::Node(id), .. }) => vec![id],
+            _ => Vec::new(),
+        },
+        _ => tree.by_name(name).into_iter().collect(),
+    })
+}
+
+fn owner(ctx: &Ctx<'_, '_>, id: NodeId) -> NodeId {
+    let node = ctx.engine.tree.node(id);
+    match node.kind {
+        NodeKind::Relationship => node.source.unwrap_or(id),
+        NodeKind::Capability | NodeKind::Artifact => node.parent.unwrap_or(id),
+        _ => id,
+    }
+}
+
+/// What a name means on an instance: an attribute, what a requirement leads to, a capability.
+fn named(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Result<Option<Val>> {
+    if let Some(value) = ctx.engine.attribute(id, name)? {
+        return Ok(Some(value));
+    }
+    let tree = ctx.engine.tree;
+    let node = tree.node(id);
+    let requirement = node.requirements.iter().find(|relationship| tree.node(**relationship).name == name);
+    if let Some(capability) = requirement.and_then(|relationship| tree.node(*relationship).parent) {
+        return Ok(Some(Val::node(capability)));
+    }
+    let capability = node.capabilities.iter().find(|capability| tree.node(**capability).name == name);
+    Ok(capability.map(|capability| Val::node(*capability)))
+}
+
+/// Follows a key into a value. A capability that has no such attribute passes the question on to its node.
+fn step(ctx: &Ctx<'_, '_>, value: &Val, key: &Val) -> Result<Option<Val>> {
+    match (&value.data, &key.data) {
+        (Data::Node(id), Data::Str(name)) => {
+            if let Some(found) = named(ctx, *id, name)? {
+                return Ok(Some(found));
+            }
+            match (ctx.engine.tree.node(*id).kind, ctx.engine.tree.node(*id).parent) {
+                (NodeKind::Capability, Some(node)) => named(ctx, node, name),
+                _ => Ok(None),
+            }
+        }
+        (_, Data::Int(index)) if is_list(value) => {
+            let items = list_items(ctx, value)?;
+            Ok(place(*index, items.len()).and_then(|at| items.get(at)).cloned())
+        }
+        (_, Data::Str(name)) => by_name(ctx, value, name),
+        _ => Ok(None),
+    }
+}
+
+fn follow(ctx: &Ctx<'_, '_>, id: NodeId, keys: &[Val]) -> Result<Option<Val>> {
+    let mut value = Val::node(id);
+    for key in keys {
+        match step(ctx, &value, key)? {
+            Some(next) => value = next.taint_if(value.tainted || key.tainted),
+            None => return Ok(None),
+        }
+    }
+    Ok(Some(value))
+}
+
+/// `get_attribute`
+pub fn get_attribute(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let (entity, keys) = entity_and_keys(ctx, call)?;
+    for id in entities(ctx, &entity)? {
+        if let Some(value) = follow(ctx, id, &keys)? {
+            return Ok(value);
+        }
+    }
+    Ok(Val::null())
+}
+
+/// `get_property`
+pub fn get_property(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let (entity, keys) = entity_and_keys(ctx, call)?;
+    let name = keys.first().map(|key| ctx.text(key)).transpose()?.unwrap_or_default();
+    let ids = entities(ctx, &entity)?;
+    if ids.is_empty() {
+        return missing(format!("`get_property` names `{entity}`, which is not there"));
+    }
+    for id in ids {
+        let node = ctx.engine.tree.node(id);
+        let declared = node.attributes.get(&name).is_some_and(|attribute| attribute.schema.is_some());
+        let through = !declared && !node.attributes.contains_key(&name);
+        if declared || through {
+            if let Some(value) = follow(ctx, id, &keys)? {
+                return Ok(value);
+            }
+        }
+    }
+    missing(format!("`get_property` asks for `{name}`, which `{entity}` does not have"))
+}
+
+/// `get_nodes_of_type`
+pub fn get_nodes_of_type(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let value = call.value(ctx)?;
+    let name = ctx.text(&value)?;
+    let tree = ctx.engine.tree;
+    let found = tree.named().filter(|(node, id)| {
+        !matches!(node.as_str(), "inputs" | "outputs") && tree.node(*id).types.iter().any(|type_name| *type_name == name)
+    });
+    let found: Vec<Val> = found.map(|(_, id)| Val::node(id)).collect();
+    if found.is_empty() { Ok(Val::null()) } else { Ok(as_one(found)) }
+}
+
+/// `get_artifact`
+pub fn get_artifact(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+    let value = call.value(ctx)?;
+    let Some([entity, artifact, ..]) = value.as_list() else {
+        return type_error("`get_artifact` needs a list of an instance and an artifact");
+    };
+    let name = ctx.text(artifact)?;
+    if !python::truthy(entity) {
+        return Ok(images::image(&name));
+    }
+    let entity = ctx.text(entity)?;
+    let tree = ctx.engine.tree;
+    for id in entities(ctx, &entity)? {
+        let found = tree.node(id).artifacts.iter().find(|artifact| tree.node(**artifact).name == name);
+        if let Some(artifact) = found {
+            return Ok(handle(ctx, *artifact));
+        }
+    }
+    Ok(Val::null())
+}
+
+/// An artifact's image, or the full path of its file.
+fn handle(ctx: &Ctx<'_, '_>, id: NodeId) -> Val {
+    let node = ctx.engine.tree.node(id);
+    let field = |wanted: &str| node.fields.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value);
+    let Some(file) = field("file").and_then(Val::as_str) else {
+        return Val::null();
+    };
+    let image = node.types.iter().any(|name| name.contains("Image.Container") || name.ends_with("ContainerImage"));
+    if image {
+        return match field("registry").and_then(Val::as_str) {
+            Some(registry) => images::image(&format!("{registry}/{file}")),
+            None => images::image(file),
+        };
+    }
+    let base = field("base").and_then(Val::as_str).unwrap_or("");
+    let full = super::files::absolute(ctx, &purlin_value::path::join(base, file));
+    let value = Val::str(full.as_str());
+    let kind = Handle::File { path: full.into(), encoding: None };
+    External { kind, key: value.clone(), value, select: Vec::new() }.into_val()
+}
