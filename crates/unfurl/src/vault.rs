@@ -4,7 +4,7 @@
 
 use aes::cipher::{KeyIvInit, StreamCipher};
 use ecow::EcoString;
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};

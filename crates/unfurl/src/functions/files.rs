@@ -132,7 +132,7 @@ fn decode(bytes: &[u8], codec: &str) -> Option<String> {
 }
 
 fn encode(text: &str, codec: &str) -> Option<Vec<u8>> {
-    let wide = |big: bool| text.encode_utf16().flat_map(|u| if big { u.to_be_bytes() } else { u.to_le_bytes() });
+    let wide = |big: bool| text.encode_utf16().flat_map(move |u| if big { u.to_be_bytes() } else { u.to_le_bytes() });
     match codec_name(codec).as_str() {
         "utf8" | "utf" | "u8" => Some(text.as_bytes().to_vec()),
         "utf8sig" => Some([b"\xEF\xBB\xBF", text.as_bytes()].concat()),
@@ -219,7 +219,7 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
             let mut lines = Vec::new();
             for (name, value) in entries.iter() {
                 let text = ctx.text(value)?;
-                let quoted = if text.starts_with('\'') { shell_quote(&text) } else { format!("'{}'", text.replace('\'', "'\"'\"'")) };
+                let quoted = if text.starts_with('\'') { shell_quote(&text) } else { format!("'{}'", text.as_str().replace('\'', "'\"'\"'")) };
                 lines.push(format!("{}={quoted}", convert::key_text(name)));
             }
             Ok(lines.join("\n").into_bytes())

@@ -54,8 +54,8 @@ class Context:
         return self._answers[expression]
 
 def find(place):
-    if "#" in place:
-        path, name = place.split("#", 1)
+    if '#' in place:
+        path, name = place.split('#', 1)
         sys.path.insert(0, os.path.dirname(path))
         spec = importlib.util.spec_from_file_location(os.path.basename(path).rsplit(".", 1)[0], path)
         module = importlib.util.module_from_spec(spec)

@@ -118,10 +118,9 @@ pub fn hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
 
 /// Random salt for a password, from the run's seed.
 fn salt(render: &Renderer<'_, '_, '_>, length: usize) -> String {
-    const LETTERS: &[u8] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     let pick = |_| {
         let at = usize::try_from(random::draw(render.ctx) % 64).unwrap_or(0);
-        LETTERS.get(at).map_or('.', |letter| char::from(*letter))
+        CRYPT_LETTERS.get(at).map_or('.', |letter| char::from(*letter))
     };
     (0..length).map(pick).collect()
 }
@@ -133,27 +132,51 @@ pub fn password_hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Re
         Some(salt) => salt.to_string(),
         None => salt(render, 16),
     };
-    let rounds = int_arg(args, 3, "rounds")?.and_then(|n| usize::try_from(n).ok());
-    let strength = rounds.unwrap_or(if kind == "sha256" { 535_000 } else { 656_000 }).clamp(1_000, 1_000_000);
-    let shown = rounds.is_some_and(|rounds| rounds != 5_000);
-    render.ctx.engine.spend(strength)?;
+    let rounds = int_arg(args, 3, "rounds")?.and_then(|n| u32::try_from(n).ok());
+    let default = if kind == "sha256" { 535_000 } else { 656_000 };
+    let strength = rounds.unwrap_or(default).clamp(1_000, 1_000_000);
+    render.ctx.engine.spend(usize::try_from(strength).unwrap_or(usize::MAX))?;
+    let params = sha_crypt::Params::new(strength).map_err(|_| bad_rounds())?;
     let (mark, text) = match kind.as_str() {
         "sha256" => {
-            let params = sha_crypt::Sha256Params::new(strength).map_err(|_| bad_rounds())?;
-            ("5", sha_crypt::sha256_crypt_b64(password.as_bytes(), salt.as_bytes(), &params))
+            let hash = sha_crypt::sha256_crypt(password.as_bytes(), salt.as_bytes(), params);
+            ("5", crypt_text(&hash, |[a, b, c]| [c + 1, a + 1, b + 1], 10))
         }
         "sha512" => {
-            let params = sha_crypt::Sha512Params::new(strength).map_err(|_| bad_rounds())?;
-            ("6", sha_crypt::sha512_crypt_b64(password.as_bytes(), salt.as_bytes(), &params))
+            let hash = sha_crypt::sha512_crypt(password.as_bytes(), salt.as_bytes(), params);
+            ("6", crypt_text(&hash, |[a, b, c]| [b + 1, c + 1, a + 1], 21))
         }
         _ => return value_error(format!("there is no password hash `{kind}`")),
     };
-    let text = text.map_err(|_| bad_rounds())?;
-    Ok(Val::str(if shown || rounds.is_none() {
-        format!("${mark}$rounds={strength}${salt}${text}")
-    } else {
-        format!("${mark}${salt}${text}")
-    }))
+    let shown = if strength == 5_000 { String::new() } else { format!("rounds={strength}$") };
+    Ok(Val::str(format!("${mark}${shown}{salt}${text}")))
+}
+
+/// The letters of crypt's own base64.
+const CRYPT_LETTERS: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+/// A hash in crypt's text form: three bytes at a time, taken from three thirds in turn.
+fn crypt_text(hash: &[u8], next: fn([usize; 3]) -> [usize; 3], third: usize) -> String {
+    let byte = |at: usize| hash.get(at).map_or(0, |byte| u32::from(*byte));
+    let mut out = String::new();
+    let mut push = |mut bits: u32, count: usize| {
+        for _ in 0..count {
+            let at = usize::try_from(bits & 63).unwrap_or(0);
+            out.push(CRYPT_LETTERS.get(at).map_or('.', |letter| char::from(*letter)));
+            bits >>= 6;
+        }
+    };
+    let mut places = [0, third, 2 * third];
+    for _ in 0..third {
+        let [a, b, c] = places;
+        push((byte(a) << 16) | (byte(b) << 8) | byte(c), 4);
+        places = next(places);
+    }
+    match hash.len() {
+        32 => push((byte(31) << 8) | byte(30), 3),
+        _ => push(byte(63), 2),
+    }
+    out
 }
 
 fn bad_rounds() -> Box<Error> {
@@ -239,7 +262,7 @@ pub fn percent_decode(text: &str) -> Vec<u8> {
 }
 
 pub fn urldecode(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    Ok(Val::bytes(&percent_decode(&text_of(render, &input)?.replace('+', " "))))
+    Ok(Val::bytes(&percent_decode(&text_of(render, &input)?.as_str().replace('+', " "))))
 }
 
 pub fn urlsplit(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {

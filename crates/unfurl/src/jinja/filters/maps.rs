@@ -1,7 +1,7 @@
 //! Filters on maps, and on what may be missing.
 
 use super::lists::member;
-use super::{flag, items, text_arg, text_of, Renderer, Values};
+use super::{flag, text_arg, text_of, Renderer, Values};
 use crate::error::{limit, missing, type_error, Result};
 use crate::limits::MAX_DEPTH;
 use crate::python;
