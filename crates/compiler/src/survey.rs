@@ -1,6 +1,8 @@
-//! Reads every YAML and JSON file of a tree and reports what is wrong with their syntax: `check` where no dialect is
-//! at home.
+//! Checks a whole tree: every project below a folder by its own dialect, and the syntax of every other YAML and JSON
+//! file. This is `check` where the folder itself is no project.
 
+use crate::compile::detect;
+use purlin_model::{Dialect, Request};
 use purlin_syntax::Flavor;
 use purlin_value::Session;
 use purlin_value::path;
@@ -9,36 +11,54 @@ use purlin_value::world::FileKind;
 /// What a survey saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Survey {
+    /// Projects found.
+    pub projects: usize,
+    /// Nodes of their graphs.
+    pub nodes: usize,
     /// Files read.
     pub files: usize,
-    /// Documents in them.
-    pub documents: usize,
 }
 
 /// Folders that hold no configuration of the user's.
 const SKIPPED: &[&str] = &["node_modules", "target", "vendor"];
 
-/// Reads a file or everything below a folder.
-pub fn survey(session: &Session, start: &str) -> Survey {
-    let files = match session.world.stat(start).map(|stat| stat.kind) {
-        Ok(FileKind::Folder) => find(session, start),
-        _ => vec![start.to_owned()],
-    };
-    let mut documents = 0;
-    for loaded in session.read_yaml_files(&files, Flavor::Core) {
-        match loaded {
-            Ok(tree) => documents += tree.roots().len(),
-            Err(diagnostic) => session.sink.push(diagnostic),
-        }
-    }
-    Survey { files: files.len(), documents }
+#[derive(Default)]
+struct Found {
+    projects: Vec<(String, &'static Dialect)>,
+    files: Vec<String>,
 }
 
-/// All YAML and JSON files below a folder, sorted; links are not followed, hidden folders are left out.
-fn find(session: &Session, start: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut folders = vec![start.to_owned()];
+/// Checks a file or everything below a folder. Flags of the request hold for every project.
+pub fn survey(session: &Session, request: &Request) -> Survey {
+    let found = match session.world.stat(&request.path).map(|stat| stat.kind) {
+        Ok(FileKind::Folder) => find(session, request),
+        _ => Found { projects: Vec::new(), files: vec![request.path.clone()] },
+    };
+    let mut nodes = 0;
+    for (path, dialect) in &found.projects {
+        let request = Request { path: path.clone(), ..request.clone() };
+        nodes += (dialect.resolve)(session, &request).map_or(0, |resolved| resolved.nodes.len());
+    }
+    for loaded in session.read_yaml_files(&found.files, Flavor::Core) {
+        if let Err(diagnostic) = loaded {
+            session.sink.push(diagnostic);
+        }
+    }
+    Survey { projects: found.projects.len(), nodes, files: session.sources.len() }
+}
+
+/// All projects and all other YAML and JSON files below a folder, sorted; links are not followed, hidden folders are
+/// left out, and what lies in a project is the project's.
+fn find(session: &Session, request: &Request) -> Found {
+    let mut found = Found::default();
+    let mut folders = vec![request.path.clone()];
     while let Some(folder) = folders.pop() {
+        if folder != request.path
+            && let Some(dialect) = detect(session, &Request { path: folder.clone(), ..request.clone() })
+        {
+            found.projects.push((folder, dialect));
+            continue;
+        }
         let entries = match session.world.list(&folder) {
             Ok(entries) => entries,
             Err(error) => {
@@ -48,16 +68,16 @@ fn find(session: &Session, start: &str) -> Vec<String> {
         };
         for entry in entries {
             let place = path::join(&folder, &entry.name);
+            let hidden = entry.name.starts_with('.') || SKIPPED.contains(&entry.name.as_str());
             match entry.kind {
-                FileKind::File if is_data(&entry.name) => found.push(place),
-                FileKind::Folder if !entry.name.starts_with('.') && !SKIPPED.contains(&entry.name.as_str()) => {
-                    folders.push(place)
-                }
+                FileKind::File if is_data(&entry.name) => found.files.push(place),
+                FileKind::Folder if !hidden => folders.push(place),
                 _ => {}
             }
         }
     }
-    found.sort();
+    found.files.sort();
+    found.projects.sort_by(|a, b| a.0.cmp(&b.0));
     found
 }
 

@@ -20,7 +20,10 @@ pub(super) fn run(
             let resolved = (dialect.resolve)(&session, &request);
             (session.sources.len(), resolved.map_or(0, |resolved| resolved.nodes.len()))
         }
-        None => (purlin_compiler::survey(&session, &request.path).files, 0),
+        None => {
+            let survey = purlin_compiler::survey(&session, &request);
+            (survey.files, survey.nodes)
+        }
     };
     let errors = session.sink.count(purlin_syntax::Severity::Error);
     let warnings = session.sink.count(purlin_syntax::Severity::Warning);

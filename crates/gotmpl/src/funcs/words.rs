@@ -151,14 +151,16 @@ fn is_punctuation(ch: char) -> bool {
 
 /// Letters of alphabets that have words; ideographs do not.
 fn is_alphabet(ch: char) -> bool {
-    ch.is_alphabetic() && !matches!(u32::from(ch), 0x2e80..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x20000..=0x3ffff)
+    ch.is_alphabetic()
+        && !matches!(u32::from(ch), 0x2e80..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x20000..=0x3ffff)
 }
 
 /// Takes the next word off a name.
 fn next_word<'n>(name: &mut &'n [char]) -> (Run, &'n [char]) {
     let all = *name;
     let Some(&first) = all.first() else { return (Run::Nothing, &[]) };
-    let run = |test: &dyn Fn(char) -> bool, from: usize| from + all.iter().skip(from).take_while(|ch| test(**ch)).count();
+    let run =
+        |test: &dyn Fn(char) -> bool, from: usize| from + all.iter().skip(from).take_while(|ch| test(**ch)).count();
     let lower = |ch: char| is_alphabet(ch) && !ch.is_uppercase();
     let (kind, len) = if is_connector(first) {
         (Run::Connector, run(&is_connector, 1))
