@@ -6,6 +6,7 @@ pub mod emit;
 pub mod function;
 pub mod lazy;
 pub mod load;
+pub mod lock;
 pub mod merge;
 pub mod origin;
 pub mod path;

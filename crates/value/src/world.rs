@@ -20,6 +20,10 @@ pub enum WorldError {
     Denied(String),
     /// It is larger than a limit allows; the text says which.
     TooLarge(String),
+    /// Something remote could not be fetched; the text says why.
+    FetchFailed(String),
+    /// Something remote is not what `purlin.lock` recorded; the text says how.
+    LockMismatch(String),
     /// Anything else the system said.
     Failed(String),
 }
@@ -35,6 +39,14 @@ impl WorldError {
             }
             WorldError::TooLarge(why) => {
                 Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_FILE, format!("`{path}` {why}"))
+            }
+            WorldError::FetchFailed(why) => {
+                Diagnostic::nowhere(&rules::FETCH_FAILED, format!("`{path}` could not be fetched: {why}"))
+            }
+            WorldError::LockMismatch(why) => {
+                let message = format!("`{path}` does not agree with `{}`: {why}", crate::lock::LOCK_FILE);
+                let hint = "if the change is wanted, remove its entry and run again";
+                Diagnostic::nowhere(&rules::LOCK_MISMATCH, message).hint(hint)
             }
             WorldError::Failed(why) => Diagnostic::nowhere(&rules::UNREADABLE, format!("`{path}`: {why}")),
         }
@@ -101,7 +113,7 @@ pub struct Output {
 }
 
 /// Something remote.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Remote {
     /// A git repository at a revision (branch, tag or commit).
     Git {
@@ -109,7 +121,7 @@ pub enum Remote {
         address: String,
         /// Branch, tag or commit; the default branch if empty.
         revision: String,
-        /// Whether a copy that is already here will do.
+        /// Whether to look for something newer than the copy that is here and what `purlin.lock` recorded.
         refresh: bool,
     },
     /// One file by address.

@@ -44,7 +44,9 @@ fn refused(error: &WorldError, file: &str) -> Box<Error> {
         WorldError::NotFound => Error::new(Kind::Io, format!("`{file}` does not exist")),
         WorldError::WrongKind(what) => Error::new(Kind::Io, format!("`{file}` is {what}")),
         WorldError::TooLarge(why) => Error::new(Kind::Limit, format!("`{file}` {why}")),
-        WorldError::Failed(why) => Error::new(Kind::Io, format!("`{file}`: {why}")),
+        WorldError::Failed(why) | WorldError::FetchFailed(why) | WorldError::LockMismatch(why) => {
+            Error::new(Kind::Io, format!("`{file}`: {why}"))
+        }
     }
 }
 
