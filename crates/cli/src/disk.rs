@@ -73,7 +73,7 @@ impl DiskWorld {
         let allowed = |folder: &PathBuf| cwd.join(folder).canonicalize().unwrap_or_else(|_| cwd.join(folder));
         let mut permissions = settings.permissions;
         permissions.paths = permissions.paths.iter().map(allowed).collect();
-        let fetcher = Fetcher::new(root.clone(), &settings.env, &permissions);
+        let fetcher = Fetcher::new(root.clone(), &settings.env, &permissions, settings.max_file);
         Ok(DiskWorld {
             root,
             root_text,
@@ -106,13 +106,18 @@ impl DiskWorld {
             return Err(denied());
         }
         let real = self.follow(&named)?;
-        if self.is_allowed(&real) { Ok(real) } else { Err(denied()) }
+        // What was fetched is not trusted: a link in it may not lead out of it, not even into the project.
+        let is_allowed = match self.fetcher.place_of(&named) {
+            Some(place) => real.starts_with(place),
+            None => self.is_allowed(&real),
+        };
+        if is_allowed { Ok(real) } else { Err(denied()) }
     }
 
     fn is_allowed(&self, full: &Path) -> bool {
         full.starts_with(&self.root)
             || self.permissions.paths.iter().any(|folder| full.starts_with(folder))
-            || self.fetcher.cache().is_some_and(|cache| full.starts_with(cache))
+            || self.fetcher.place_of(full).is_some()
     }
 
     /// Follows links. The folder's answer is remembered: files of one folder are asked for together.
@@ -276,7 +281,7 @@ impl World for DiskWorld {
     }
 
     fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError> {
-        self.fetcher.fetch(remote)
+        self.fetcher.fetch(remote, &|path| self.locate(path))
     }
 
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {

@@ -1,0 +1,366 @@
+//! Addresses of remote things: what they are, and whether the user allowed them. Nothing is asked of the network here.
+
+use purlin_value::world::WorldError;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// How a host is spoken to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Transport {
+    Https,
+    Ssh,
+}
+
+impl Transport {
+    fn default_port(self) -> u16 {
+        match self {
+            Transport::Https => 443,
+            Transport::Ssh => 22,
+        }
+    }
+}
+
+/// What an address means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Address {
+    /// A path of the world.
+    Local(String),
+    /// Something on another machine.
+    Remote(RemoteAddress),
+}
+
+/// An address on another machine.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct RemoteAddress {
+    pub transport: Transport,
+    /// Without brackets, in lower case.
+    pub host: String,
+    pub port: u16,
+    /// As it was written; it may hold a password.
+    pub full: String,
+    /// Without passwords: for messages, the lock file and the cache.
+    pub shown: String,
+}
+
+/// Understands an address, or says why it is refused.
+pub(super) fn parse(text: &str) -> Result<Address, WorldError> {
+    if text.is_empty() {
+        return Err(WorldError::FetchFailed("the address is empty".to_owned()));
+    }
+    if text.starts_with('-') {
+        return Err(refused("an address cannot start with `-`"));
+    }
+    if text.chars().any(char::is_control) {
+        return Err(refused("an address cannot hold control characters"));
+    }
+    if let Some((scheme, rest)) = text.split_once("://") {
+        return url(text, &scheme.to_ascii_lowercase(), rest);
+    }
+    let before_slash = text.split('/').next().unwrap_or(text);
+    if before_slash.contains("::") && !before_slash.starts_with('[') {
+        return Err(only());
+    }
+    match scp_like(before_slash) {
+        Some((user, host)) => {
+            let path = text.get(before_slash.len()..).unwrap_or("");
+            let start = before_slash.rsplit(':').next().unwrap_or("");
+            if start.starts_with('-') || (start.is_empty() && path.is_empty()) {
+                return Err(refused("the path of an address cannot be empty or start with `-`"));
+            }
+            check_user(user)?;
+            let host = check_host(host)?;
+            let (full, shown) = (text.to_owned(), text.to_owned());
+            Ok(Address::Remote(RemoteAddress { transport: Transport::Ssh, host, port: 22, full, shown }))
+        }
+        None => Ok(Address::Local(text.to_owned())),
+    }
+}
+
+/// `user@host:path`, as git takes it; a single letter before the colon is a drive.
+fn scp_like(before_slash: &str) -> Option<(&str, &str)> {
+    let (user, rest) = before_slash.split_once('@').unwrap_or(("", before_slash));
+    let host = match rest.strip_prefix('[') {
+        Some(inner) => inner.split_once("]:")?.0,
+        None => rest.split_once(':')?.0,
+    };
+    (host.len() > 1 || !user.is_empty()).then_some((user, host))
+}
+
+fn url(text: &str, scheme: &str, rest: &str) -> Result<Address, WorldError> {
+    let transport = match scheme {
+        "https" => Transport::Https,
+        "ssh" => Transport::Ssh,
+        "file" if rest.starts_with('/') => return Ok(Address::Local(rest.to_owned())),
+        _ => return Err(only()),
+    };
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    let (user_info, place) = authority.rsplit_once('@').unwrap_or(("", authority));
+    let user = user_info.split(':').next().unwrap_or("");
+    let (host, port) = split_port(place).ok_or_else(|| refused("the host or port of the address is not valid"))?;
+    let host = check_host(host)?;
+    if transport == Transport::Ssh {
+        check_user(user)?;
+    }
+    let user = if user.is_empty() || transport == Transport::Https { String::new() } else { format!("{user}@") };
+    Ok(Address::Remote(RemoteAddress {
+        transport,
+        host,
+        port: port.unwrap_or_else(|| transport.default_port()),
+        full: text.to_owned(),
+        shown: format!("{scheme}://{user}{place}{path}"),
+    }))
+}
+
+/// Host and port; brackets are for addresses with colons in them.
+fn split_port(place: &str) -> Option<(&str, Option<u16>)> {
+    let (host, port) = match place.strip_prefix('[') {
+        Some(inner) => inner.split_once(']')?,
+        None => place.find(':').map_or((place, ""), |at| place.split_at(at)),
+    };
+    match port.strip_prefix(':') {
+        None if port.is_empty() => Some((host, None)),
+        None => None,
+        Some(digits) => Some((host, Some(digits.parse().ok()?))),
+    }
+}
+
+fn check_host(host: &str) -> Result<String, WorldError> {
+    let is_name = host.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && host.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_'));
+    if is_name || host.parse::<Ipv6Addr>().is_ok() {
+        return Ok(host.trim_end_matches('.').to_ascii_lowercase());
+    }
+    Err(refused("the host of the address is not valid"))
+}
+
+fn check_user(user: &str) -> Result<(), WorldError> {
+    let is_name = user.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && user.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-' | b'_' | b'+'));
+    if user.is_empty() || is_name { Ok(()) } else { Err(refused("the user in the address is not valid")) }
+}
+
+fn refused(why: &str) -> WorldError {
+    WorldError::Denied(why.to_owned())
+}
+
+fn only() -> WorldError {
+    refused("only https and ssh addresses and allowed local paths are fetched")
+}
+
+/// Whether a revision is safe to hand to git: it cannot be taken for an option or a range.
+pub(super) fn check_revision(revision: &str) -> Result<(), WorldError> {
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"_./@{}^~-".contains(&b);
+    let is_safe = revision.starts_with(|c: char| c.is_ascii_alphanumeric())
+        && revision.bytes().all(is_plain)
+        && !revision.contains("..");
+    if revision.is_empty() || is_safe {
+        return Ok(());
+    }
+    Err(WorldError::Denied(format!("`{}` is not a branch, tag or commit", revision.escape_debug())))
+}
+
+/// The hosts that `--allow-net` names.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Allowed {
+    hosts: Vec<(String, Option<u16>)>,
+}
+
+impl Allowed {
+    /// Reads `HOST` or `HOST:PORT`; what is neither allows nothing.
+    pub(super) fn new(texts: &[String]) -> Self {
+        let read = |text: &String| {
+            if let Ok(bare) = text.parse::<Ipv6Addr>() {
+                return Some((bare.to_string(), None));
+            }
+            let (host, port) = split_port(text)?;
+            let host = host.parse::<Ipv6Addr>().map_or_else(|_| host.to_ascii_lowercase(), |ip| ip.to_string());
+            Some((host.trim_end_matches('.').to_owned(), port))
+        };
+        Allowed { hosts: texts.iter().filter_map(read).collect() }
+    }
+
+    /// Whether a host may be spoken to at a port.
+    pub(super) fn check(&self, address: &RemoteAddress) -> Result<(), WorldError> {
+        let host = address.host.parse::<Ipv6Addr>().map_or_else(|_| address.host.clone(), |ip| ip.to_string());
+        let matches = |(name, port): &(String, Option<u16>)| *name == host && port.is_none_or(|p| p == address.port);
+        if self.hosts.iter().any(matches) {
+            return Ok(());
+        }
+        Err(WorldError::Denied(format!("connecting to it needs `--allow-net {}`", address.host)))
+    }
+
+    /// Whether a machine may be connected to: a public one, or one that was named by exactly this address.
+    pub(super) fn check_machine(&self, ip: IpAddr) -> bool {
+        is_public(ip) || self.hosts.iter().any(|(name, _)| name.parse() == Ok(ip))
+    }
+}
+
+/// Whether an address belongs to the open network: not this machine, not the local one, nothing reserved.
+pub(super) fn is_public(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_public_v4(ip),
+        IpAddr::V6(ip) => is_public_v6(ip),
+    }
+}
+
+fn is_public_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, c, _] = ip.octets();
+    let reserved = match (a, b, c) {
+        (0 | 240..=255, ..) | (100, 64..=127, _) | (198, 18 | 19, _) | (192, 0, 0) => true,
+        // A gateway for IPv6 that no longer exists; whoever answers there is not who was meant.
+        (192, 88, 99) => true,
+        _ => false,
+    };
+    !(reserved
+        || ip.is_private()
+        || ip.is_loopback()
+        || ip.is_link_local()
+        || ip.is_multicast()
+        || ip.is_documentation())
+}
+
+/// Only global unicast, and there nothing that carries another address inside.
+fn is_public_v6(ip: Ipv6Addr) -> bool {
+    let [first, second, ..] = ip.segments();
+    if let Some(inner) = ip.to_ipv4_mapped() {
+        return is_public_v4(inner);
+    }
+    let is_global = first & 0xe000 == 0x2000;
+    let carries_another = first == 0x2002 || (first == 0x2001 && second < 0x0200);
+    let is_documentation = (first == 0x2001 && second == 0x0db8) || first == 0x3fff;
+    is_global && !carries_another && !is_documentation
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+
+    fn remote(text: &str) -> RemoteAddress {
+        match parse(text) {
+            Ok(Address::Remote(remote)) => remote,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn addresses_are_understood() {
+        for (text, transport, host, port, shown) in [
+            ("https://Example.com/a.git", Transport::Https, "example.com", 443, "https://Example.com/a.git"),
+            ("HTTPS://u:p%40@h.example:8443?x", Transport::Https, "h.example", 8443, "https://h.example:8443?x"),
+            ("ssh://git@h.example:2222/a", Transport::Ssh, "h.example", 2222, "ssh://git@h.example:2222/a"),
+            ("git@github.com:org/repo.git", Transport::Ssh, "github.com", 22, "git@github.com:org/repo.git"),
+            ("https://[2001:4860::1]:44/x", Transport::Https, "2001:4860::1", 44, "https://[2001:4860::1]:44/x"),
+        ] {
+            let found = remote(text);
+            assert_eq!((found.transport, found.host.as_str(), found.port), (transport, host, port), "{text}");
+            assert_eq!(found.shown, shown);
+        }
+        for (text, path) in [("../x", "../x"), ("/a b/c", "/a b/c"), ("file:///a/b", "/a/b"), ("C:/x", "C:/x")] {
+            assert_eq!(parse(text), Ok(Address::Local(path.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn tricks_are_refused() {
+        for text in [
+            "-oProxyCommand=x",
+            "--upload-pack=x",
+            "https://example.com/\r\nHost: x",
+            "a\0b",
+            "ext::sh -c x",
+            "fd::7",
+            "file://host/x",
+            "http://example.com/x",
+            "git://example.com/x",
+            "ftp://example.com/x",
+            "ssh://-oProxyCommand=x/y",
+            "ssh://-l@host/x",
+            "-x@host:path",
+            "host.example:-x",
+            "git@host.example:",
+            "https://",
+            "https:///x",
+            "https://exa mple.com/",
+            "https://exam%70le.com/",
+            "https://example.com:99999/",
+            "https://[::1/x",
+            "javascript://x",
+        ] {
+            assert!(matches!(parse(text), Err(WorldError::Denied(_))), "{text:?}: {:?}", parse(text));
+        }
+        assert!(matches!(parse(""), Err(WorldError::FetchFailed(_))));
+    }
+
+    #[test]
+    fn revisions_cannot_be_options_or_ranges() {
+        for good in ["", "main", "v1.0", "feature/x-1", "HEAD~2", "main@{1}", "refs/heads/x", "1a2b"] {
+            assert!(check_revision(good).is_ok(), "{good}");
+        }
+        for bad in ["-x", "--upload-pack=x", "a b", "a..b", "a:b", "+a", "a\n", "^a", ".x", "é", "a;b", "$(x)"] {
+            assert!(matches!(check_revision(bad), Err(WorldError::Denied(_))), "{bad}");
+        }
+    }
+
+    #[test]
+    fn only_named_hosts_are_allowed() {
+        let texts = ["Example.com", "h.example:8443", "[::1]:1", "10.0.0.1"].map(str::to_owned);
+        let allowed = Allowed::new(&texts);
+        for (address, is_allowed) in [
+            ("https://example.com/x", true),
+            ("https://example.com:9/x", true),
+            ("https://example.com./x", true),
+            ("https://sub.example.com/x", false),
+            ("https://example.com.evil.example/x", false),
+            ("https://example.com@evil.example/x", false),
+            ("https://h.example/x", false),
+            ("https://h.example:8443/x", true),
+            ("https://[::1]:1/x", true),
+            ("https://[0:0:0:0:0:0:0:1]:1/x", true),
+            ("https://[::1]/x", false),
+        ] {
+            assert_eq!(allowed.check(&remote(address)).is_ok(), is_allowed, "{address}");
+        }
+        assert!(allowed.check_machine("10.0.0.1".parse().unwrap()));
+        assert!(!allowed.check_machine("10.0.0.2".parse().unwrap()));
+    }
+
+    #[test]
+    fn private_machines_are_told_apart() {
+        for ip in ["8.8.8.8", "1.1.1.1", "172.32.0.1", "2606:4700::1111", "::ffff:8.8.8.8"] {
+            assert!(is_public(ip.parse().unwrap()), "{ip}");
+        }
+        for ip in [
+            "127.0.0.1",
+            "127.8.9.1",
+            "10.1.2.3",
+            "172.16.0.1",
+            "192.168.1.1",
+            "169.254.169.254",
+            "0.0.0.0",
+            "0.1.2.3",
+            "100.64.0.1",
+            "198.18.0.1",
+            "192.0.0.1",
+            "224.0.0.1",
+            "255.255.255.255",
+            "240.0.0.1",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::ffff:127.0.0.1",
+            "::ffff:169.254.169.254",
+            "fe80::1",
+            "fec0::1",
+            "fc00::1",
+            "fd12::1",
+            "ff02::1",
+            "64:ff9b::7f00:1",
+            "2002:7f00:1::",
+            "2001:0:1::1",
+            "2001:db8::1",
+        ] {
+            assert!(!is_public(ip.parse().unwrap()), "{ip}");
+        }
+    }
+}

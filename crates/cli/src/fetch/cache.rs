@@ -1,0 +1,123 @@
+//! Where fetched things are kept, and under which names.
+//!
+//! ```text
+//! git/<address>/<commit>/…            the files of a commit
+//! git/<address>/revisions/<revision>  the commit a branch or tag led to last
+//! files/<address>/<content>/<name>    a file
+//! files/<address>/latest              the content that was there last
+//! ```
+//!
+//! Addresses and revisions are hashed. Something is there whole or not at all.
+
+use super::unpack::hash_bytes;
+use crate::disk::write_atomically;
+use purlin_value::world::WorldError;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The folder of all fetched things.
+#[derive(Clone, Debug)]
+pub(super) struct Cache {
+    folder: PathBuf,
+}
+
+/// A folder that is removed when dropped.
+pub(super) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(super) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What is left over harms nobody but the disk.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A name for any text.
+fn name_of(text: &str) -> String {
+    hash_bytes(text.as_bytes()).chars().skip("sha256:".len()).take(40).collect()
+}
+
+fn failure(error: &std::io::Error) -> WorldError {
+    WorldError::FetchFailed(format!("the cache cannot be used: {error}"))
+}
+
+impl Cache {
+    pub(super) fn new(folder: PathBuf) -> Self {
+        Cache { folder }
+    }
+
+    /// A fresh folder on the same disk.
+    pub(super) fn scratch(&self) -> Result<Scratch, WorldError> {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let name = format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
+        let folder = self.folder.join("tmp").join(name);
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).map_err(|error| failure(&error))?;
+        Ok(Scratch(folder))
+    }
+
+    /// The folder of a commit, whether it is there or not.
+    pub(super) fn commit(&self, address: &str, commit: &str) -> PathBuf {
+        self.folder.join("git").join(name_of(address)).join(commit)
+    }
+
+    /// The place of a file with a content.
+    pub(super) fn file(&self, address: &str, hash: &str) -> PathBuf {
+        let bare = address.split(['?', '#']).next().unwrap_or(address);
+        let name: String = bare.rsplit('/').next().unwrap_or("").chars().filter(|c| is_tame(*c)).take(100).collect();
+        let name = if name.trim_matches('.').is_empty() { "file".to_owned() } else { name };
+        let content = hash.trim_start_matches("sha256:");
+        self.folder.join("files").join(name_of(address)).join(content).join(name)
+    }
+
+    /// The commit that a revision led to last.
+    pub(super) fn last_commit(&self, address: &str, revision: &str) -> Option<String> {
+        std::fs::read_to_string(self.revision(address, revision)).ok()
+    }
+
+    /// Remembers what a revision leads to.
+    pub(super) fn set_last_commit(&self, address: &str, revision: &str, commit: &str) -> Result<(), WorldError> {
+        write_atomically(&self.revision(address, revision), commit.as_bytes()).map_err(|error| failure(&error))
+    }
+
+    fn revision(&self, address: &str, revision: &str) -> PathBuf {
+        self.folder.join("git").join(name_of(address)).join("revisions").join(name_of(revision))
+    }
+
+    /// The hash of what was behind the address of a file last.
+    pub(super) fn last_hash(&self, address: &str) -> Option<String> {
+        std::fs::read_to_string(self.latest(address)).ok()
+    }
+
+    fn latest(&self, address: &str) -> PathBuf {
+        self.folder.join("files").join(name_of(address)).join("latest")
+    }
+
+    /// Keeps a file.
+    pub(super) fn keep_file(&self, address: &str, hash: &str, bytes: &[u8]) -> Result<PathBuf, WorldError> {
+        let place = self.file(address, hash);
+        write_atomically(&place, bytes)
+            .and_then(|()| write_atomically(&self.latest(address), hash.as_bytes()))
+            .map_err(|error| failure(&error))?;
+        Ok(place)
+    }
+
+    /// Moves a finished folder to its place. If another run was faster, its copy is as good.
+    pub(super) fn keep_folder(&self, from: &Path, place: &Path) -> Result<(), WorldError> {
+        let parent = place.parent().unwrap_or(&self.folder);
+        std::fs::create_dir_all(parent).map_err(|error| failure(&error))?;
+        match std::fs::rename(from, place) {
+            Err(error) if !place.is_dir() => Err(failure(&error)),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn is_tame(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')
+}

@@ -1,0 +1,226 @@
+//! Single files over https.
+//!
+//! Every hop is judged anew: its host must be allowed, and the machine behind the name is checked between the look-up
+//! and the connection, so that no name leads to a private network by surprise.
+
+use super::address::{Address, Allowed, RemoteAddress, Transport, parse};
+use purlin_value::world::WorldError;
+use std::io::Read;
+use std::time::{Duration, Instant};
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+
+/// How long a file may take, redirects included.
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// How many redirects are followed.
+const MOST_REDIRECTS: usize = 5;
+
+/// What a server answered.
+pub(super) struct Answer {
+    status: u16,
+    location: Option<String>,
+    body: Vec<u8>,
+}
+
+/// Asks a server; tests have one of their own.
+pub(super) trait Web {
+    /// One request, no redirects. The body is cut off behind `most` bytes.
+    fn get(&self, address: &str, most: u64, time: Duration) -> Result<Answer, WorldError>;
+}
+
+/// Gets a file, following redirects.
+pub(super) fn get(web: &dyn Web, allowed: &Allowed, first: &RemoteAddress, most: u64) -> Result<Vec<u8>, WorldError> {
+    let start = Instant::now();
+    let mut address = first.clone();
+    for _ in 0..=MOST_REDIRECTS {
+        if address.transport != Transport::Https {
+            return Err(WorldError::Denied("single files are fetched over https only".to_owned()));
+        }
+        allowed.check(&address)?;
+        let left = LONGEST.checked_sub(start.elapsed()).ok_or_else(|| failed("it took too long"))?;
+        let answer = web.get(&address.full, most, left)?;
+        match (answer.status, answer.location) {
+            (200, _) if answer.body.len() as u64 > most => {
+                return Err(WorldError::TooLarge(format!("has more than the {most} bytes allowed")));
+            }
+            (200, _) => return Ok(answer.body),
+            (301 | 302 | 303 | 307 | 308, Some(location)) => match parse(&absolute(&address.full, &location))? {
+                Address::Remote(next) => address = next,
+                Address::Local(_) => return Err(failed("it was redirected to something that is no address")),
+            },
+            (status, _) => return Err(failed(format!("the server answered with status {status}"))),
+        }
+    }
+    Err(failed(format!("it was redirected more than {MOST_REDIRECTS} times")))
+}
+
+fn failed(why: impl Into<String>) -> WorldError {
+    WorldError::FetchFailed(why.into())
+}
+
+/// A redirect's target as seen from the page that named it.
+fn absolute(from: &str, location: &str) -> String {
+    if location.contains("://") {
+        return location.to_owned();
+    }
+    let (scheme, rest) = from.split_once("://").unwrap_or(("https", from));
+    if location.starts_with("//") {
+        return format!("{scheme}:{location}");
+    }
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    if location.starts_with('/') {
+        return format!("{scheme}://{authority}{location}");
+    }
+    let path = path.split(['?', '#']).next().unwrap_or("");
+    let folder = path.rfind('/').and_then(|at| path.get(..at)).unwrap_or("");
+    format!("{scheme}://{authority}{folder}/{location}")
+}
+
+/// The real network.
+pub(super) struct Internet {
+    allowed: Allowed,
+}
+
+impl Internet {
+    pub(super) fn new(allowed: Allowed) -> Self {
+        Internet { allowed }
+    }
+}
+
+impl Web for Internet {
+    fn get(&self, address: &str, most: u64, time: Duration) -> Result<Answer, WorldError> {
+        let config = ureq::Agent::config_builder()
+            .https_only(true)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .http_status_as_error(false)
+            .timeout_global(Some(time))
+            // A proxy would look names up for us, and the check of the machine would be of the proxy.
+            .proxy(None)
+            .user_agent(concat!("purlin/", env!("CARGO_PKG_VERSION")))
+            .build();
+        let resolver = Checked { allowed: self.allowed.clone(), inner: DefaultResolver::default() };
+        let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
+        let mut response = agent.get(address).call().map_err(|error| told(&error))?;
+        let location = response.headers().get("location").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        let reader = response.body_mut().as_reader();
+        reader.take(most + 1).read_to_end(&mut body).map_err(|error| failed(error.to_string()))?;
+        Ok(Answer { status, location, body })
+    }
+}
+
+fn told(error: &ureq::Error) -> WorldError {
+    match error {
+        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
+            WorldError::Denied(error.to_string())
+        }
+        error => failed(error.to_string()),
+    }
+}
+
+/// Looks names up and refuses machines that were not allowed, before anything connects to them.
+#[derive(Debug)]
+struct Checked {
+    allowed: Allowed,
+    inner: DefaultResolver,
+}
+
+impl Resolver for Checked {
+    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = self.inner.resolve(uri, config, timeout)?;
+        match found.iter().find(|address| !self.allowed.check_machine(address.ip())) {
+            None => Ok(found),
+            Some(address) => {
+                let ip = address.ip();
+                let message = format!("the name leads to {ip}, a private address; allow it with `--allow-net {ip}`");
+                Err(ureq::Error::Io(std::io::Error::new(std::io::ErrorKind::PermissionDenied, message)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::panic)]
+    use super::*;
+    use std::sync::Mutex;
+
+    /// A network that knows some pages and records what it was asked.
+    struct Fake {
+        pages: Vec<(&'static str, u16, &'static str)>,
+        asked: Mutex<Vec<String>>,
+    }
+
+    impl Web for Fake {
+        fn get(&self, address: &str, most: u64, _time: Duration) -> Result<Answer, WorldError> {
+            self.asked.lock().unwrap().push(address.to_owned());
+            let (_, status, text) = self.pages.iter().find(|(page, ..)| *page == address).unwrap();
+            let location = (*status >= 300 && *status < 400).then(|| (*text).to_owned());
+            Ok(Answer { status: *status, location, body: text.bytes().take(most as usize + 1).collect() })
+        }
+    }
+
+    fn ask(pages: &[(&'static str, u16, &'static str)], first: &str) -> (Result<Vec<u8>, WorldError>, Vec<String>) {
+        let fake = Fake { pages: pages.to_vec(), asked: Mutex::default() };
+        let allowed = Allowed::new(&["a.example".to_owned(), "b.example".to_owned()]);
+        let Ok(Address::Remote(first)) = parse(first) else { panic!("{first}") };
+        let result = get(&fake, &allowed, &first, 10);
+        (result, fake.asked.into_inner().unwrap())
+    }
+
+    #[test]
+    fn redirects_are_followed_where_they_may_lead() {
+        let pages = [
+            ("https://a.example/x", 302, "/y/z"),
+            ("https://a.example/y/z", 301, "w"),
+            ("https://a.example/y/w", 307, "https://b.example/end"),
+            ("https://b.example/end", 200, "text"),
+        ];
+        let (result, asked) = ask(&pages, "https://a.example/x");
+        assert_eq!(result.unwrap(), b"text");
+        assert_eq!(asked.len(), 4);
+    }
+
+    #[test]
+    fn redirects_elsewhere_are_refused_before_anything_is_asked_there() {
+        for target in
+            ["https://evil.example/x", "//evil.example/x", "http://b.example/x", "file:///x", "ssh://b.example/x"]
+        {
+            let (result, asked) = ask(&[("https://a.example/x", 302, target)], "https://a.example/x");
+            assert!(matches!(result, Err(WorldError::Denied(_) | WorldError::FetchFailed(_))), "{target}");
+            assert_eq!(asked, ["https://a.example/x"], "{target}");
+        }
+    }
+
+    #[test]
+    fn circles_large_answers_and_errors_end() {
+        let (result, asked) = ask(&[("https://a.example/x", 302, "/x")], "https://a.example/x");
+        assert!(matches!(result, Err(WorldError::FetchFailed(_))));
+        assert_eq!(asked.len(), MOST_REDIRECTS + 1);
+        let (result, _) = ask(&[("https://a.example/x", 200, "more than ten bytes")], "https://a.example/x");
+        assert!(matches!(result, Err(WorldError::TooLarge(_))));
+        let (result, _) = ask(&[("https://a.example/x", 404, "gone")], "https://a.example/x");
+        assert_eq!(result, Err(WorldError::FetchFailed("the server answered with status 404".to_owned())));
+    }
+
+    /// The listener must see no connection, though its port is open.
+    #[test]
+    fn this_machine_is_refused_before_connecting() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        for (host, allow) in [("localhost", "localhost"), ("127.1", "127.1"), ("2130706433", "2130706433")] {
+            let allowed = Allowed::new(&[allow.to_owned()]);
+            let Ok(Address::Remote(address)) = parse(&format!("https://{host}:{port}/x")) else { panic!("{host}") };
+            let result = get(&Internet::new(allowed.clone()), &allowed, &address, 10);
+            assert!(matches!(result, Err(WorldError::Denied(_) | WorldError::FetchFailed(_))), "{host}: {result:?}");
+            assert!(listener.accept().is_err(), "{host} was connected to");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! Fetches what is remote: git repositories and single files, into a cache, recorded in `purlin.lock`.
+//!
+//! The only way from configuration to the network. Nothing is fetched unless the user allowed its host; local paths
+//! that may be read need no permission.
+
+mod address;
+mod cache;
+mod git;
+mod https;
+mod ledger;
+mod unpack;
+
+use crate::disk::Permissions;
+use address::{Address, Allowed, RemoteAddress, check_revision, parse};
+use cache::Cache;
+use git::{From, Git};
+use https::{Internet, Web};
+use ledger::Ledger;
+use purlin_value::lock::{Locked, is_commit};
+use purlin_value::world::{Fetched, Remote, WorldError};
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError, RwLock};
+
+/// Finds a path of the world on disk, if it may be read.
+pub(crate) type Locate<'a> = &'a dyn Fn(&str) -> Result<PathBuf, WorldError>;
+
+/// Fetches, if that is allowed.
+pub(crate) struct Fetcher {
+    root: PathBuf,
+    env: BTreeMap<String, String>,
+    cache: Option<Cache>,
+    allowed: Allowed,
+    web: Box<dyn Web + Send + Sync>,
+    offline: bool,
+    max_file: u64,
+    ledger: Ledger,
+    /// What this run fetched: nothing is asked for twice, and reading there is allowed.
+    done: Mutex<HashMap<Remote, Result<Fetched, WorldError>>>,
+    places: RwLock<Vec<PathBuf>>,
+}
+
+/// A repository that was asked for.
+struct Wanted<'a> {
+    /// The address without passwords.
+    shown: &'a str,
+    revision: &'a str,
+    from: From<'a>,
+    /// The host to ask permission for.
+    remote: Option<&'a RemoteAddress>,
+    refresh: bool,
+}
+
+impl Fetcher {
+    /// A fetcher for a project.
+    pub(crate) fn new(root: PathBuf, env: &BTreeMap<String, String>, permissions: &Permissions, max_file: u64) -> Self {
+        let folder = |name: &str| env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
+        let allowed = Allowed::new(&permissions.hosts);
+        Fetcher {
+            ledger: Ledger::new(&root),
+            root,
+            env: env.clone(),
+            cache: cache.map(|folder| Cache::new(folder.join("purlin"))),
+            web: Box::new(Internet::new(allowed.clone())),
+            allowed,
+            offline: permissions.offline,
+            max_file,
+            done: Mutex::default(),
+            places: RwLock::default(),
+        }
+    }
+
+    /// The fetched folder or file that a path lies in.
+    pub(crate) fn place_of(&self, path: &Path) -> Option<PathBuf> {
+        let places = self.places.read().unwrap_or_else(PoisonError::into_inner);
+        places.iter().find(|place| path.starts_with(place)).cloned()
+    }
+
+    /// Fetches something, or uses the copy that is here.
+    pub(crate) fn fetch(&self, remote: &Remote, locate: Locate<'_>) -> Result<Fetched, WorldError> {
+        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(result) = done.get(remote) {
+            return result.clone();
+        }
+        let result = match remote {
+            Remote::Git { address, revision, refresh } => self.repository(address, revision, *refresh, locate),
+            Remote::File { address } => self.file(address, locate),
+        };
+        done.insert(remote.clone(), result.clone());
+        result
+    }
+
+    fn repository(
+        &self,
+        address: &str,
+        revision: &str,
+        refresh: bool,
+        locate: Locate<'_>,
+    ) -> Result<Fetched, WorldError> {
+        check_revision(revision)?;
+        match parse(address)? {
+            Address::Remote(remote) => {
+                let from = From::Network { address: &remote.full, shown: &remote.shown };
+                let wanted = Wanted { shown: &remote.shown, revision, from, remote: Some(&remote), refresh };
+                self.commit(&wanted, Keeping::Record)
+            }
+            Address::Local(path) => {
+                let folder = locate(&path).map_err(|error| match error {
+                    WorldError::NotFound => WorldError::FetchFailed("there is no such folder".to_owned()),
+                    error => error,
+                })?;
+                // What lies in the project is the project's own, and changes with it.
+                let keeping = if folder.starts_with(&self.root) { Keeping::Check } else { Keeping::Record };
+                // A folder is asked again each time: that is as quick as the copy.
+                let wanted =
+                    Wanted { shown: address, revision, from: From::Folder(&folder), remote: None, refresh: true };
+                let locked = self.ledger.expected(address, revision)?.is_some();
+                self.commit(&Wanted { refresh: refresh || !locked, ..wanted }, keeping)
+            }
+        }
+    }
+
+    fn commit(&self, wanted: &Wanted<'_>, keeping: Keeping) -> Result<Fetched, WorldError> {
+        let cache = self.cache()?;
+        let locked = self.ledger.expected(wanted.shown, wanted.revision)?;
+        let refresh = wanted.refresh && !(self.offline && wanted.remote.is_some());
+        let known = if is_commit(wanted.revision) {
+            Some(wanted.revision.to_owned())
+        } else if refresh {
+            None
+        } else {
+            let recorded = locked.as_ref().and_then(|locked| locked.commit.clone());
+            recorded.or_else(|| cache.last_commit(wanted.shown, wanted.revision)).filter(|commit| is_commit(commit))
+        };
+        let here = known.clone().filter(|commit| cache.commit(wanted.shown, commit).is_dir());
+        let commit = match here {
+            Some(commit) => commit,
+            None => self.download(cache, wanted, known.as_deref())?,
+        };
+        let place = cache.commit(wanted.shown, &commit);
+        let place = place.canonicalize().map_err(|error| broken_cache(&error))?;
+        let hash = unpack::hash_folder(&place).map_err(|error| broken_cache(&error))?;
+        let found = Locked { commit: Some(commit.clone()), hash: hash.clone() };
+        let same_commit = locked.as_ref().filter(|locked| locked.commit.as_ref() == Some(&commit) || !refresh);
+        compare(same_commit, &found)?;
+        self.settle(wanted.shown, wanted.revision, found, keeping)?;
+        self.allow(&place);
+        Ok(Fetched { path: place.to_string_lossy().into_owned(), revision: commit, hash })
+    }
+
+    /// Brings a commit into the cache.
+    fn download(&self, cache: &Cache, wanted: &Wanted<'_>, known: Option<&str>) -> Result<String, WorldError> {
+        if let Some(remote) = wanted.remote {
+            self.may_connect(remote)?;
+        }
+        let git = Git::find(&self.env)?;
+        let scratch = cache.scratch()?;
+        let (repository, files) = (scratch.path().join("repository"), scratch.path().join("files"));
+        let commit = git.fetch(&repository, wanted.from, known.unwrap_or(wanted.revision))?;
+        if known.is_some_and(|known| known != commit) {
+            return Err(WorldError::FetchFailed("another commit was handed out than the one asked for".to_owned()));
+        }
+        let place = cache.commit(wanted.shown, &commit);
+        if !place.is_dir() {
+            unpack::unpack(&git, &repository, &commit, &files)?;
+            cache.keep_folder(&files, &place)?;
+        }
+        cache.set_last_commit(wanted.shown, wanted.revision, &commit)?;
+        Ok(commit)
+    }
+
+    fn file(&self, address: &str, locate: Locate<'_>) -> Result<Fetched, WorldError> {
+        match parse(address)? {
+            Address::Local(path) => {
+                let place = locate(&path)?;
+                let bytes = read_limited(&place, self.max_file)?;
+                let found = Locked { commit: None, hash: unpack::hash_bytes(&bytes) };
+                compare(self.ledger.expected(address, "")?.as_ref(), &found)?;
+                let keeping = if place.starts_with(&self.root) { Keeping::Check } else { Keeping::Record };
+                self.settle(address, "", found.clone(), keeping)?;
+                Ok(Fetched { path: place.to_string_lossy().into_owned(), revision: String::new(), hash: found.hash })
+            }
+            Address::Remote(remote) => self.page(&remote),
+        }
+    }
+
+    fn page(&self, remote: &RemoteAddress) -> Result<Fetched, WorldError> {
+        let cache = self.cache()?;
+        let locked = self.ledger.expected(&remote.shown, "")?;
+        let wanted = match &locked {
+            Some(locked) => Some(locked.hash.clone()),
+            None if self.offline => cache.last_hash(&remote.shown),
+            None => None,
+        };
+        let here = wanted.map(|hash| cache.file(&remote.shown, &hash)).filter(|place| place.is_file());
+        let place = match here {
+            Some(place) => place,
+            None => {
+                self.may_connect(remote)?;
+                let bytes = https::get(&*self.web, &self.allowed, remote, self.max_file)?;
+                let found = Locked { commit: None, hash: unpack::hash_bytes(&bytes) };
+                compare(locked.as_ref(), &found)?;
+                cache.keep_file(&remote.shown, &found.hash, &bytes)?
+            }
+        };
+        // The copy is read again: what is in the cache is trusted no more than what came over the wire.
+        let hash = unpack::hash_bytes(&read_limited(&place, self.max_file)?);
+        let found = Locked { commit: None, hash: hash.clone() };
+        compare(locked.as_ref(), &found)?;
+        self.settle(&remote.shown, "", found, Keeping::Record)?;
+        let place = place.canonicalize().map_err(|error| broken_cache(&error))?;
+        self.allow(&place);
+        Ok(Fetched { path: place.to_string_lossy().into_owned(), revision: String::new(), hash })
+    }
+
+    fn may_connect(&self, remote: &RemoteAddress) -> Result<(), WorldError> {
+        if self.offline {
+            return Err(WorldError::Denied("`--offline` forbids fetching it, and there is no copy of it".to_owned()));
+        }
+        self.allowed.check(remote)
+    }
+
+    fn cache(&self) -> Result<&Cache, WorldError> {
+        let none = || WorldError::FetchFailed("there is no folder to keep it in: `HOME` is not set".to_owned());
+        self.cache.as_ref().ok_or_else(none)
+    }
+
+    fn settle(&self, address: &str, revision: &str, found: Locked, keeping: Keeping) -> Result<(), WorldError> {
+        match keeping {
+            Keeping::Check => Ok(()),
+            Keeping::Record => self.ledger.record(address, revision, found),
+        }
+    }
+
+    fn allow(&self, place: &Path) {
+        self.places.write().unwrap_or_else(PoisonError::into_inner).push(place.to_owned());
+    }
+}
+
+/// Whether what was fetched is written into the lock file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Keeping {
+    Record,
+    Check,
+}
+
+fn compare(locked: Option<&Locked>, found: &Locked) -> Result<(), WorldError> {
+    match locked {
+        Some(locked) if locked.hash != found.hash || locked.commit != found.commit => {
+            Err(WorldError::LockMismatch(format!("its content has the hash {}, not {}", found.hash, locked.hash)))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn broken_cache(error: &std::io::Error) -> WorldError {
+    WorldError::FetchFailed(format!("its copy in the cache cannot be read: {error}"))
+}
+
+fn read_limited(place: &Path, most: u64) -> Result<Vec<u8>, WorldError> {
+    use std::io::Read;
+    let failed = |error: std::io::Error| WorldError::Failed(error.to_string());
+    let file = std::fs::File::open(place).map_err(failed)?;
+    if !file.metadata().map_err(failed)?.is_file() {
+        return Err(WorldError::WrongKind("not a regular file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > most {
+        return Err(WorldError::TooLarge(format!("has more than the {most} bytes allowed")));
+    }
+    Ok(bytes)
+}
