@@ -130,16 +130,29 @@ impl DiskWorld {
         if is_link {
             return full.canonicalize().map_err(|error| failure(&error));
         }
-        let known = self.folders.read().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
-        let real = match known {
-            Some(real) => real,
-            None => {
-                let real = folder.canonicalize().map_err(|error| failure(&error))?;
-                self.folders.write().unwrap_or_else(PoisonError::into_inner).insert(folder.to_owned(), real.clone());
-                real
-            }
-        };
+        let real = self.real_folder(folder)?;
         Ok(real.join(name))
+    }
+
+    /// Where a folder really is. Sibling folders share their parents' answers, so each costs one question.
+    fn real_folder(&self, folder: &Path) -> Result<PathBuf, WorldError> {
+        let known = |folder: &Path| self.folders.read().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
+        let unknown: Vec<&Path> = folder.ancestors().take_while(|above| known(above).is_none()).collect();
+        let first_known = folder.ancestors().nth(unknown.len());
+        let mut real = first_known.and_then(known).unwrap_or_default();
+        for below in unknown.into_iter().rev() {
+            match below.file_name() {
+                Some(name) => real.push(name),
+                None => real = below.to_owned(),
+            }
+            let metadata = real.symlink_metadata().map_err(|error| failure(&error))?;
+            if metadata.file_type().is_symlink() {
+                real = real.canonicalize().map_err(|error| failure(&error))?;
+            }
+            let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
+            folders.insert(below.to_owned(), real.clone());
+        }
+        Ok(real)
     }
 
     fn overlay_key(&self, path: &str) -> String {
