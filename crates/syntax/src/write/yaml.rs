@@ -5,6 +5,7 @@
 
 use super::block::{Block, KeyForm, Kind, ListIndent};
 use super::{Emit, WriteError, is_yaml_text, push_yaml_escape};
+use std::borrow::Cow;
 
 /// Keys longer than this are written as `? key`; readers need not accept more than 1,024 characters otherwise.
 const LONGEST_SIMPLE_KEY: usize = 1_000;
@@ -136,6 +137,9 @@ enum Spelling {
 
 /// Chooses how to write a string.
 fn spell(text: &str) -> Spelling {
+    if is_long_word(text) {
+        return Spelling::Plain;
+    }
     if text.contains('\n') {
         return if fits_literal(text) { Spelling::Literal } else { Spelling::Double };
     }
@@ -150,12 +154,19 @@ fn spell(text: &str) -> Spelling {
     }
 }
 
+/// Whether the text is one word that no reader takes for anything else. Most keys are such words, and everything that
+/// means something by itself is shorter, or does not start with a letter.
+fn is_long_word(text: &str) -> bool {
+    let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
+    text.len() > 5 && text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && text.as_bytes().iter().all(word)
+}
+
 /// The text of a string that must stay on one line.
-fn one_line(text: &str, spelling: Spelling) -> String {
+fn one_line(text: &str, spelling: Spelling) -> Cow<'_, str> {
     match spelling {
-        Spelling::Plain => text.to_owned(),
-        Spelling::Single => format!("'{}'", text.replace('\'', "''")),
-        Spelling::Double | Spelling::Literal => double_quoted(text),
+        Spelling::Plain => Cow::Borrowed(text),
+        Spelling::Single => Cow::Owned(format!("'{}'", text.replace('\'', "''"))),
+        Spelling::Double | Spelling::Literal => Cow::Owned(double_quoted(text)),
     }
 }
 
