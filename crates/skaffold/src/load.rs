@@ -80,12 +80,14 @@ pub struct Loader<'f> {
     /// What standard input holds, for the path `-`.
     stdin: Option<Arc<[u8]>>,
     files: RefCell<HashMap<EcoString, Option<Rc<File<'f>>>>>,
+    here: String,
 }
 
 impl<'f> Loader<'f> {
     /// A loader for one run.
     pub fn new(session: &'f Session, forest: &'f Forest, format: Format, stdin: Option<Arc<[u8]>>) -> Self {
-        Loader { session, forest, format, stdin, files: RefCell::default() }
+        let here = path::join(session.world.root(), session.world.here());
+        Loader { session, forest, format, stdin, files: RefCell::default(), here }
     }
 
     /// The session everything is read in.
@@ -99,8 +101,8 @@ impl<'f> Loader<'f> {
     }
 
     /// The world's full path of where the user stands.
-    pub fn here(&self) -> String {
-        path::join(self.session.world.root(), self.session.world.here())
+    pub fn here(&self) -> &str {
+        &self.here
     }
 
     /// A full path as seen from the project's root.
@@ -198,8 +200,7 @@ impl<'f> Loader<'f> {
 
     /// The path as messages show it: relative to where the user stands.
     fn shown(&self, path: &str) -> String {
-        let here = self.here();
-        let inside = path.strip_prefix(here.as_str()).and_then(|rest| rest.strip_prefix('/'));
+        let inside = path.strip_prefix(self.here()).and_then(|rest| rest.strip_prefix('/'));
         inside.unwrap_or(path).to_owned()
     }
 

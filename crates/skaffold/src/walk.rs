@@ -202,7 +202,7 @@ impl<'w, 'f> Walk<'w, 'f> {
 
     fn root(&self) -> Option<Rc<File<'f>>> {
         let given = self.wanted.file.as_str();
-        let full = if given == "-" { given.to_owned() } else { path::join(&self.loader.here(), given) };
+        let full = if given == "-" { given.to_owned() } else { path::join(self.loader.here(), given) };
         match self.loader.file(&full) {
             Ok(file) => file,
             Err(reason) => {

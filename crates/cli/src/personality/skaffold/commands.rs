@@ -170,7 +170,7 @@ fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to:
     let session = &opened.session;
     let loader = purlin_skaffold::load::Loader::new(session, &forest, opened.wanted.format, opened.stdin.clone());
     let given = opened.wanted.file.clone();
-    let full = if given == "-" { given.clone() } else { purlin_value::path::join(&loader.here(), &given) };
+    let full = if given == "-" { given.clone() } else { purlin_value::path::join(loader.here(), &given) };
     let file = match loader.file(&full) {
         Ok(Some(file)) => file,
         Ok(None) => return opened.report(invocation),
@@ -186,8 +186,7 @@ fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to:
     if let Some(Fixed::Text(_)) = &fixed
         && to == LATEST
     {
-        let here = loader.here();
-        let configs = purlin_skaffold::walk::as_written(&file, &here);
+        let configs = purlin_skaffold::walk::as_written(&file, loader.here());
         validate(&configs, Scope::Configuration, session.world.as_ref(), &session.sink);
     }
     match (opened.report(invocation), fixed) {
