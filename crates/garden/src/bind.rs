@@ -21,6 +21,8 @@ pub struct Env {
     pub scope: Scope,
     /// Whether `$${…}` keeps its first dollar sign, for text that is templated again later.
     pub keep_escapes: bool,
+    /// Whether the graph is not there yet: a `$merge` that is not known then is passed over.
+    pub pre_graph: bool,
 }
 
 impl Env {

@@ -4,11 +4,11 @@
 //! be bound as often as needed, and it can say what was written, which is what versions are hashed from.
 
 use crate::bind::{Binder, Env, entries};
-use crate::place::NodeRef;
+use crate::place::{NodeRef, Place};
 use crate::structure;
 use ecow::EcoString;
 use purlin_syntax::{Node, Span};
-use purlin_value::{Data, Eval, Map, MergeKeys, Session, Value, value_of};
+use purlin_value::{Data, Eval, Lazy, Map, MergeKeys, Session, Thunk, Value, value_of};
 use std::sync::Arc;
 
 /// A part of a configuration.
@@ -22,6 +22,10 @@ pub enum Draft {
     Map(Vec<(EcoString, Draft)>),
     /// A list of drafts.
     List(Vec<Draft>),
+    /// A template string that a conversion wrote.
+    Template(EcoString),
+    /// An `$if` that a conversion wrote: the condition's template, and what it gives.
+    Choice(EcoString, Box<Draft>, Option<Box<Draft>>),
 }
 
 impl Draft {
@@ -45,6 +49,12 @@ impl Draft {
                 Value::map(bound.collect())
             }
             Draft::List(items) => Value::list(items.iter().map(|item| item.bind(binder)).collect()),
+            Draft::Template(text) => written_template(text, binder),
+            Draft::Choice(condition, then, otherwise) => Lazy::value(Choice {
+                condition: written_template(condition, binder),
+                then: then.bind(binder),
+                otherwise: otherwise.as_ref().map_or_else(Value::absent, |draft| draft.bind(binder)),
+            }),
         }
     }
 
@@ -57,6 +67,15 @@ impl Draft {
                 Value::map(entries.iter().map(|(key, item)| (key.clone(), item.written())).collect())
             }
             Draft::List(items) => Value::list(items.iter().map(Draft::written).collect()),
+            Draft::Template(text) => Value::str(text.clone()),
+            Draft::Choice(condition, then, otherwise) => {
+                let mut map =
+                    Map::from_iter([("$if".into(), Value::str(condition.clone())), ("$then".into(), then.written())]);
+                if let Some(draft) = otherwise {
+                    map.insert("$else".into(), draft.written());
+                }
+                Value::map(map)
+            }
         }
     }
 
@@ -69,7 +88,7 @@ impl Draft {
                 let found = entries(node.get()?).into_iter().find(|(known, _)| known == key)?;
                 Some(Draft::Node(node.other(found.1)))
             }
-            Draft::List(_) => None,
+            Draft::List(_) | Draft::Template(_) | Draft::Choice(..) => None,
         }
     }
 
@@ -85,7 +104,7 @@ impl Draft {
                 .as_map()
                 .map(|map| map.iter().map(|(key, item)| (key.clone(), Draft::Value(item.clone()))).collect())
                 .unwrap_or_default(),
-            Draft::List(_) => Vec::new(),
+            Draft::List(_) | Draft::Template(_) | Draft::Choice(..) => Vec::new(),
         }
     }
 
@@ -100,7 +119,7 @@ impl Draft {
             Draft::Value(value) => {
                 value.as_list().map(|list| list.iter().cloned().map(Draft::Value).collect()).unwrap_or_default()
             }
-            Draft::Map(_) => Vec::new(),
+            Draft::Map(_) | Draft::Template(_) | Draft::Choice(..) => Vec::new(),
         }
     }
 
@@ -128,19 +147,55 @@ impl Draft {
             Draft::Value(value) => session.origins.span(value.origin, &session.sources),
             Draft::Map(entries) => entries.first().and_then(|(_, item)| item.span(session)),
             Draft::List(items) => items.first().and_then(|item| item.span(session)),
+            Draft::Template(_) => None,
+            Draft::Choice(_, then, _) => then.span(session),
         }
     }
 
     /// Evaluates all that can be known in a scope; what cannot stays a node.
     pub fn settle(&self, session: &Session, env: &Arc<Env>) -> Draft {
         match self {
-            Draft::Value(value) => Draft::Value(value.clone()),
+            Draft::Value(_) | Draft::Template(_) | Draft::Choice(..) => self.clone(),
             Draft::Node(node) => settle_node(node, session, env),
             Draft::Map(entries) => {
                 Draft::Map(entries.iter().map(|(key, item)| (key.clone(), item.settle(session, env))).collect())
             }
             Draft::List(items) => Draft::List(items.iter().map(|item| item.settle(session, env)).collect()),
         }
+    }
+}
+
+/// A template that a conversion wrote; it stands in no file.
+fn written_template(text: &EcoString, binder: &Binder<'_>) -> Value {
+    match crate::expr::parse(text) {
+        Ok(template) => binder.template(Arc::new(template), Place::Nowhere),
+        Err(_) => Value::poison(),
+    }
+}
+
+/// An `$if` that a conversion wrote.
+struct Choice {
+    condition: Value,
+    then: Value,
+    otherwise: Value,
+}
+
+impl Thunk for Choice {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        let decided = eval.force(&self.condition);
+        match decided.as_bool() {
+            Some(true) => eval.force(&self.then),
+            Some(false) => eval.force(&self.otherwise),
+            None => decided,
+        }
+    }
+
+    fn span(&self) -> Option<Span> {
+        None
+    }
+
+    fn name(&self) -> String {
+        "a condition of a converted module".into()
     }
 }
 

@@ -1,7 +1,11 @@
 //! The Garden dialect: projects made of actions, modules and templates, resolved into one graph.
 
+pub mod action;
+pub mod augment;
+mod base;
 pub mod bind;
 pub mod config;
+mod dialect;
 pub mod dotenv;
 pub mod draft;
 pub mod entities;
@@ -9,13 +13,30 @@ pub mod expr;
 pub mod files;
 pub mod functions;
 pub mod glob;
+pub mod graph;
+pub mod ground;
+mod imports;
+mod inputs;
 pub mod json;
+pub mod live;
+pub mod modules;
 pub mod number;
+pub mod phases;
 pub mod place;
+pub mod project;
+mod providers;
+pub mod references;
+pub mod render;
+pub mod resolve;
 pub mod rules;
+pub mod scan;
 pub mod scopes;
 mod structure;
 pub mod templates;
+pub mod vars;
+pub mod versions;
+
+pub use dialect::{DIALECT, resolved_project};
 
 use purlin_value::{Eval, Scope, Session, Value};
 use std::sync::Arc;
@@ -42,7 +63,7 @@ pub fn evaluate(
     };
     let cell = scopes::Cell::default();
     let scope = Scope::new(scopes::Late::new("context", &cell));
-    let env = Arc::new(bind::Env { templates: templates.clone(), scope, keep_escapes: options.keep_escapes });
+    let env = Arc::new(bind::Env { templates: templates.clone(), scope, keep_escapes: options.keep_escapes, pre_graph: false });
     let value = if options.lazy_context {
         bind::Binder::of_layer(session, &env, expr::OwnLayer::Scope).bind(&context_node)
     } else {

@@ -22,6 +22,45 @@ pub const STRUCTURAL_OPERATOR: Rule =
 pub const CONFIG_SHAPE: Rule = Rule::error("garden-config-shape", "A configuration has the wrong shape.");
 /// A configuration without a known `kind`.
 pub const CONFIG_KIND: Rule = Rule::error("garden-config-kind", "A configuration does not say what it is.");
+/// A file with variables that is missing or cannot be used.
+pub const VARFILE: Rule = Rule::error("garden-varfile", "A file with variables is missing or cannot be used.");
+/// A path that leads out of the project.
+pub const OUTSIDE_PROJECT: Rule = Rule::error("garden-outside-project", "A path leads out of the project.");
+/// Values from outside that cannot be read.
+pub const IMPORT: Rule = Rule::warning("garden-import-variables", "Variables from outside cannot be imported.");
+/// Something about the project itself.
+pub const PROJECT: Rule = Rule::error("garden-project", "A folder holds no project that can be read.");
+/// An environment that does not exist or is incomplete.
+pub const ENVIRONMENT: Rule = Rule::error("garden-environment", "An environment does not exist, or lacks something.");
+/// Two configurations with the same name.
+pub const DUPLICATE: Rule = Rule::error("garden-duplicate", "Two configurations of the same kind share a name.");
+/// A template that does not exist or cannot be rendered.
+pub const TEMPLATE: Rule = Rule::error("garden-template", "A template does not exist, or cannot be rendered.");
+/// Inputs that do not fit a template.
+pub const TEMPLATE_INPUTS: Rule = Rule::error("garden-template-inputs", "The inputs of a template's use do not fit.");
+/// A field that waits for something that runs later.
+pub const TOO_LATE: Rule =
+    Rule::error("garden-known-too-late", "A field that must be known early waits for something that runs later.");
+/// A dependency that names no action.
+pub const DEPENDENCY: Rule = Rule::error("garden-dependency", "A dependency does not name an action.");
+/// A template that does not say which action it means.
+pub const ACTION_REFERENCE: Rule =
+    Rule::error("garden-action-reference", "A template does not say which action it means.");
+/// An action that does not exist.
+pub const MISSING_ACTION: Rule = Rule::error("garden-missing-action", "Something needs an action that does not exist.");
+/// Something that refers to itself.
+pub const SELF_REFERENCE: Rule = Rule::error("garden-self-reference", "An action or module refers to itself.");
+/// Actions that need each other.
+pub const ACTION_CYCLE: Rule = Rule::error("garden-action-cycle", "Actions need each other in a circle.");
+/// A module that does not exist.
+pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "Something needs a module that does not exist.");
+/// Modules that need each other.
+pub const MODULE_CYCLE: Rule = Rule::error("garden-module-cycle", "Modules need each other in a circle.");
+/// Modules that share files.
+pub const MODULE_OVERLAP: Rule = Rule::error("garden-module-overlap", "Modules share files without saying so.");
+/// An action type that is not known.
+pub const UNKNOWN_TYPE: Rule =
+    Rule::warning("garden-unknown-type", "An action has a type that is not known, so its spec is not checked.");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[
@@ -33,4 +72,22 @@ pub const RULES: &[&Rule] = &[
     &STRUCTURAL_OPERATOR,
     &CONFIG_SHAPE,
     &CONFIG_KIND,
+    &VARFILE,
+    &OUTSIDE_PROJECT,
+    &IMPORT,
+    &PROJECT,
+    &ENVIRONMENT,
+    &DUPLICATE,
+    &TEMPLATE,
+    &TEMPLATE_INPUTS,
+    &TOO_LATE,
+    &DEPENDENCY,
+    &ACTION_REFERENCE,
+    &MISSING_ACTION,
+    &SELF_REFERENCE,
+    &ACTION_CYCLE,
+    &MISSING_MODULE,
+    &MODULE_CYCLE,
+    &MODULE_OVERLAP,
+    &UNKNOWN_TYPE,
 ];

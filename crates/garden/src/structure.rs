@@ -30,6 +30,11 @@ pub(crate) fn has_concat(node: Node<'_>) -> bool {
     node.items().any(|item| item.is_map() && item.get(CONCAT).is_some())
 }
 
+/// The condition of a mapping that is an `$if`.
+pub(crate) fn condition_of(node: Node<'_>) -> Option<Node<'_>> {
+    node.get(FOR_EACH).is_none().then(|| node.get(IF)).flatten()
+}
+
 /// A mapping or list with structural operators in it.
 pub(crate) struct Operator {
     pub node: NodeRef,
@@ -137,6 +142,8 @@ impl Operator {
                         overwrite(&mut map, key.clone(), value.clone(), eval);
                     }
                 }
+                // The keys beside it are needed to build the graph; what it adds is seen afterwards.
+                Data::Pending(_) if self.env.pre_graph => {}
                 Data::Pending(_) | Data::Poison => return merged,
                 _ => {
                     let message = format!("the value of `$merge` must be a map, not {}", article(&merged));

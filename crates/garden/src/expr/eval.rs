@@ -398,6 +398,11 @@ fn offset(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
 
+/// What a value waits for, if anything in it waits.
+pub fn pending_in(value: &Value) -> Option<Value> {
+    merge_pending(None, value)
+}
+
 /// What two values wait for together.
 pub(crate) fn merge_pending(before: Option<Value>, value: &Value) -> Option<Value> {
     let mut found = before;

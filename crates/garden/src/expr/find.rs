@@ -57,6 +57,9 @@ enum Found {
     Parts(Vec<Value>),
 }
 
+/// A key of mappings of which more will be known later: under it stands what they wait for.
+pub const REST: &str = "\u{0}rest";
+
 /// Under these names a scope keeps variables.
 const VARIABLES: [&str; 2] = ["var", "variables"];
 
@@ -162,6 +165,7 @@ impl Evaluator<'_, '_> {
         };
         match found {
             Some(next) => Ok(Some(next.tainted_if(value.tainted))),
+            None if value.get(REST).is_some() => Ok(None),
             None => {
                 let available = available_keys(&value);
                 Err(self.missing(steps, index, available))
@@ -180,6 +184,8 @@ impl Evaluator<'_, '_> {
                 Data::List(list) if step.name == "length" => Some(Value::from(i64::try_from(list.len()).unwrap_or(0))),
                 Data::List(list) => step.name.parse::<usize>().ok().and_then(|at| list.get(at)).cloned(),
                 Data::Poison => return Err(Stop::Poison),
+                // It may hold the key, and it is stronger than what follows.
+                Data::Pending(_) if next.is_empty() => return Ok(Found::One(self.pending_path(part, steps))),
                 _ => None,
             };
             let Some(value) = found else {
@@ -207,11 +213,13 @@ impl Evaluator<'_, '_> {
 
     fn close(&mut self, found: Found) -> Result<Value, Stop> {
         let value = match found {
-            Found::One(value) => value,
-            Found::Parts(parts) => merge_parts(parts),
+            Found::One(value) => self.eval.force(&value),
+            Found::Parts(parts) => merge_parts(parts, self.eval),
         };
-        let value = self.eval.force(&value);
-        if value.is_poison() { Err(Stop::Poison) } else { Ok(value) }
+        if value.is_poison() {
+            return Err(Stop::Poison);
+        }
+        Ok(value.get(REST).cloned().unwrap_or(value))
     }
 
     /// Whatever lies below something pending is pending too; it is shown by the path the user wrote.
@@ -220,6 +228,7 @@ impl Evaluator<'_, '_> {
             Data::Lazy(lazy) => lazy.known().cloned().unwrap_or(value),
             _ => value,
         };
+        let value = value.get(REST).cloned().unwrap_or(value);
         let Data::Pending(pending) = &value.data else { return value };
         let mut pending = (**pending).clone();
         pending.what = path_text(steps);
@@ -312,8 +321,13 @@ fn key_list(keys: &[EcoString]) -> String {
     text
 }
 
-/// One collection from several; keys that more than one of them has are merged when they are asked for.
-pub fn merge_parts(mut parts: Vec<Value>) -> Value {
+/// One collection from several, the strongest first; keys that more than one of them has are merged when they are
+/// asked for.
+pub fn merge_parts(parts: Vec<Value>, eval: &mut Eval<'_>) -> Value {
+    let mut parts: Vec<Value> = parts.iter().map(|part| eval.force(part)).collect();
+    if let Some(unknown) = parts.iter().find(|part| part.is_pending() || part.is_poison()) {
+        return unknown.clone();
+    }
     if parts.len() == 1 {
         return parts.pop().unwrap_or_default();
     }
@@ -347,7 +361,8 @@ fn merge_maps(parts: &[Value]) -> Value {
 fn merge_items(parts: &[Value]) -> Vec<Value> {
     let lists: Vec<&[Value]> = parts.iter().map_while(Value::as_list).collect();
     let length = lists.iter().map(|list| list.len()).max().unwrap_or(0);
-    (0..length).map(|at| overlay(lists.iter().filter_map(|list| list.get(at)).cloned().collect())).collect()
+    let present = |at: usize| lists.iter().filter_map(|list| list.get(at)).filter(|item| !item.is_absent()).cloned().collect();
+    (0..length).map(|at| overlay(present(at))).collect()
 }
 
 /// Several values for one key, the strongest first.
@@ -379,7 +394,7 @@ impl Thunk for Overlay {
                 hidden.push(value.origin);
             }
         }
-        let winner = merge_parts(parts);
+        let winner = merge_parts(parts, eval);
         let origin = eval.session.origins.chosen(winner.origin, "nearest scope", hidden);
         winner.with_origin(origin)
     }

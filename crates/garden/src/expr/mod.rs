@@ -9,8 +9,8 @@ mod scan;
 mod template;
 
 pub use ast::{At, Template};
-pub use eval::{Evaluator, Stop};
-pub use find::{Own, OwnLayer, merge_parts};
+pub use eval::{Evaluator, Stop, pending_in};
+pub use find::{Own, OwnLayer, REST, merge_parts};
 pub use operate::{is_truthy, text_of};
 pub use parse::MAX_DEPTH;
 pub use scan::Problem;

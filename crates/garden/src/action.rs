@@ -1,0 +1,373 @@
+//! Actions before the graph: the fields every action has are evaluated, `spec` and `variables` stay as they are.
+
+use crate::bind::{Binder, Env};
+use crate::config::ActionKind;
+use crate::draft::{Draft, without_gaps};
+use crate::entities::{self, SCHEMA};
+use crate::ground::Ground;
+use crate::phases::{Phases, Stage, env_at};
+use crate::project::Project;
+use crate::render::{Config, Rendered};
+use crate::rules;
+use crate::vars::{Presence, VarScope, VarSource, read_varfile};
+use ecow::EcoString;
+use purlin_model::schema::{Edition, Kind, Literal};
+use purlin_syntax::{Diagnostic, Span};
+use purlin_value::{Data, Eval, Map, MapLayer, Scope, Value, path};
+use std::sync::Arc;
+
+/// The module an action was made from.
+#[derive(Debug)]
+pub struct Origin {
+    /// The module's name.
+    pub module: EcoString,
+    /// Its variables.
+    pub variables: Option<Draft>,
+    /// Its file of variables.
+    pub varfile: Option<EcoString>,
+    /// The version of the module, which its Build takes over.
+    pub version: EcoString,
+    /// The module's own choice of files, for its Build.
+    pub files: Option<(Option<Vec<String>>, Vec<String>)>,
+}
+
+/// An action before its graph.
+pub struct Action {
+    /// `build.api`.
+    pub key: EcoString,
+    /// Its kind.
+    pub kind: ActionKind,
+    /// Its type.
+    pub type_name: EcoString,
+    /// Its name.
+    pub name: EcoString,
+    /// Everything it says.
+    pub config: Config,
+    /// The module it was made from.
+    pub module: Option<Arc<Origin>>,
+    /// Its fields but `spec` and `variables`, evaluated and completed with defaults.
+    pub fields: Map,
+    /// Whether it is switched off, here.
+    pub disabled: bool,
+    /// The folder its files are in.
+    pub source_folder: String,
+    /// The files with its own variables.
+    pub varfiles: Vec<VarSource>,
+    /// What templates see before the graph is there.
+    pub pre: Arc<Env>,
+}
+
+impl Action {
+    /// Where to point for problems of the whole.
+    pub fn span(&self) -> Option<Span> {
+        self.config.span
+    }
+
+    /// A field as text.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.fields.get(key).and_then(Value::as_str)
+    }
+
+    /// What its type needs, as it is written.
+    pub fn spec(&self) -> Draft {
+        self.config.field("spec").unwrap_or_else(Draft::empty_map)
+    }
+
+    /// Its variables, as they are written.
+    pub fn variables(&self) -> Option<Draft> {
+        self.config.field("variables")
+    }
+
+    /// The use of a template that made it.
+    pub fn rendered(&self) -> Option<&Arc<Rendered>> {
+        self.config.rendered.as_ref()
+    }
+
+    /// The environment of its templates at a stage, and its variables.
+    pub fn environment(&self, ground: &Ground<'_>, project: &Project, phases: &Phases, this: Map, stage: Stage) -> (Arc<Env>, VarScope) {
+        let own = OwnScope { config: &self.config, module: self.module.as_deref(), varfiles: &self.varfiles };
+        own.environment(ground, project, phases, this, stage)
+    }
+}
+
+/// What an action adds to the scope of its templates.
+struct OwnScope<'a> {
+    config: &'a Config,
+    module: Option<&'a Origin>,
+    varfiles: &'a [VarSource],
+}
+
+impl OwnScope<'_> {
+    fn environment(&self, ground: &Ground<'_>, project: &Project, phases: &Phases, this: Map, stage: Stage) -> (Arc<Env>, VarScope) {
+        let mut base = phases.action_base(stage);
+        if let Some(rendered) = &self.config.rendered {
+            // Inputs see the project's variables and other actions, but not the action's own.
+            let inputs = env_at(ground, project.vars.over(&base), stage);
+            base = base.push(rendered.layer(ground, &inputs));
+        }
+        let base = base.push(MapLayer::new("this", Value::map(Map::from_iter([("this".into(), Value::map(this))]))));
+        let vars = self.variables(ground, project, &base, stage);
+        (env_at(ground, vars.over(&base), stage), vars)
+    }
+
+    fn variables(&self, ground: &Ground<'_>, project: &Project, base: &Scope, stage: Stage) -> VarScope {
+        let pre_graph = stage == Stage::PreGraph;
+        let mut vars = project.vars.clone();
+        if let Some(module) = self.module {
+            if let Some(variables) = &module.variables {
+                vars = vars.with(ground, base, &VarSource::Draft(variables.clone()), pre_graph);
+            }
+            let file = module.varfile.as_ref();
+            let source = file.and_then(|name| read_varfile(ground, &self.config.folder, name, Presence::Required, None));
+            if let Some(source) = source {
+                vars = vars.with(ground, base, &source, pre_graph);
+            }
+        }
+        // The variables of an action made from a module are the module's own.
+        let own = self.config.field("variables").filter(|_| self.module.is_none());
+        if let Some(variables) = own {
+            vars = vars.with(ground, base, &VarSource::Draft(variables), pre_graph);
+        }
+        for source in self.varfiles {
+            vars = vars.with(ground, base, source, pre_graph);
+        }
+        vars
+    }
+}
+
+/// The row of an action's kind.
+pub fn row(kind: ActionKind) -> Kind {
+    match kind {
+        ActionKind::Build => entities::BUILD,
+        ActionKind::Deploy => entities::DEPLOY,
+        ActionKind::Run => entities::RUN,
+        ActionKind::Test => entities::TEST,
+    }
+}
+
+/// Fields that are not evaluated before the graph is there.
+const LATE_FIELDS: &[&str] = &["spec", "variables"];
+
+/// Evaluates the fields of an action.
+pub fn preprocess(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    kind: ActionKind,
+    config: Config,
+    module: Option<Arc<Origin>>,
+) -> Action {
+    let this = || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
+    let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &[] };
+    let (first, _) = own.environment(ground, project, phases, this(), Stage::PreGraph);
+    let varfiles = read_varfiles(ground, &config, &first);
+    let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &varfiles };
+    let pre = if varfiles.is_empty() { first } else { own.environment(ground, project, phases, this(), Stage::PreGraph).0 };
+    let mut fields = evaluate_fields(ground, &config, &pre);
+    complete(ground, kind, &config, &mut fields);
+    let environments = fields.get("environments").map(crate::scan::texts);
+    let here = environments.is_none_or(|names| names.iter().any(|name| *name == project.environment));
+    let disabled = fields.get("disabled").and_then(Value::as_bool).unwrap_or(false) || !here;
+    let source_folder = source_folder(ground, &config, &fields);
+    let type_name = config.type_name.clone();
+    Action {
+        key: ecow::eco_format!("{}.{}", kind.lower(), config.name),
+        kind,
+        type_name,
+        name: config.name.clone(),
+        module,
+        fields,
+        disabled,
+        source_folder,
+        varfiles,
+        pre,
+        config,
+    }
+}
+
+/// Reads the files with an action's own variables.
+fn read_varfiles(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Vec<VarSource> {
+    let Some(draft) = config.field("varfiles") else { return Vec::new() };
+    let bound = draft.bind(&mut Binder::new(ground.session, env));
+    let list = Eval::new(ground.session).force_deep(&bound);
+    let mut sources = Vec::new();
+    for item in list.as_list().unwrap_or(&[]) {
+        let path = item.as_str().or_else(|| item.get("path").and_then(Value::as_str));
+        let optional = item.get("optional").and_then(Value::as_bool).unwrap_or(false);
+        let presence = if optional { Presence::Optional } else { Presence::Required };
+        if let Some(path) = path {
+            sources.extend(read_varfile(ground, &config.folder, path, presence, ground.span_of(item)));
+        }
+    }
+    sources
+}
+
+fn evaluate_fields(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Map {
+    let mut binder = Binder::new(ground.session, env);
+    let mut eval = Eval::new(ground.session);
+    let mut fields = Map::new();
+    for (key, draft) in config.body.entries() {
+        if LATE_FIELDS.contains(&key.as_str()) || key == "path" && config.rendered.is_some() {
+            continue;
+        }
+        let bound = draft.bind(&mut binder);
+        let value = without_gaps(&eval.force_deep(&bound));
+        if value.is_absent() || (value.is_null() && key != "description") {
+            continue;
+        }
+        if let Some(pending) = first_pending(&value) {
+            let message = format!("`{key}` must be known before anything runs, and waits for `{pending}`");
+            ground.report(&rules::TOO_LATE, draft.span(ground.session), message);
+            continue;
+        }
+        fields.insert(key, value);
+    }
+    fields
+}
+
+fn first_pending(value: &Value) -> Option<EcoString> {
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        match &value.data {
+            Data::Pending(pending) => return Some(pending.what.clone()),
+            Data::List(list) => stack.extend(list.iter().rev()),
+            Data::Map(map) => stack.extend(map.values().rev()),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Normalises notations and adds defaults.
+fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut Map) {
+    fields.insert("kind".into(), Value::str(kind.name()));
+    fields.insert("type".into(), Value::str(config.type_name.clone()));
+    fields.insert("name".into(), Value::str(config.name.clone()));
+    fields.entry("apiVersion".into()).or_insert_with(|| Value::str("garden.io/v0"));
+    if let Some(list) = fields.get("dependencies").cloned() {
+        let normal = dependency_list(ground, &list);
+        fields.insert("dependencies".into(), normal);
+    }
+    if let Some(version) = fields.get("version").and_then(Value::as_map).cloned() {
+        let normal = version_field(ground, version);
+        fields.insert("version".into(), normal);
+    }
+    if let Some(copies) = fields.get("copyFrom").and_then(Value::as_list).map(<[Value]>::to_vec) {
+        fields.insert("copyFrom".into(), Value::list(copies.iter().map(copy_from).collect()));
+    }
+    let own = fields.contains_key("include") || fields.contains_key("exclude");
+    // What works on a Build's files, or on an image, has no files of its own.
+    let elsewhere = fields.contains_key("build") || config.type_name == "container";
+    if kind != ActionKind::Build && elsewhere && !own {
+        fields.insert("include".into(), Value::list(Vec::new()));
+    }
+    for key in ["include", "exclude"] {
+        if let Some(list) = fields.get(key).and_then(Value::as_list).map(<[Value]>::to_vec) {
+            fields.insert(key.into(), Value::list(sorted_texts(list)));
+        }
+    }
+    let Some(entity) = SCHEMA.entity(row(kind)) else { return };
+    for field in entity.fields(Edition(0)).filter(|field| !LATE_FIELDS.contains(&field.key)) {
+        if let Some(default) = field.default.filter(|_| !fields.contains_key(field.key)) {
+            let detail = ecow::eco_format!("default of `{}` in a {}", field.key, entity.label);
+            let origin = ground.session.origins.fallback(detail, None);
+            fields.insert(field.key.into(), literal(&default).with_origin(origin));
+        }
+    }
+}
+
+fn sorted_texts(mut list: Vec<Value>) -> Vec<Value> {
+    list.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
+    list
+}
+
+/// A value of a table.
+pub fn literal(literal: &Literal) -> Value {
+    match literal {
+        Literal::Null => Value::null(),
+        Literal::Bool(value) => Value::from(*value),
+        Literal::Int(value) => Value::from(*value),
+        Literal::Float(value) => Value::from(*value),
+        Literal::Text(text) => Value::str(*text),
+        Literal::List(items) => Value::list(items.iter().map(self::literal).collect()),
+        Literal::Map(entries) => {
+            Value::map(entries.iter().map(|(key, item)| ((*key).into(), self::literal(item))).collect())
+        }
+    }
+}
+
+/// Dependencies as maps of `kind` and `name`; items that are null are left out.
+fn dependency_list(ground: &Ground<'_>, list: &Value) -> Value {
+    let Some(items) = list.as_list() else {
+        if !list.is_poison() {
+            let message = format!("`dependencies` must be a list, not {}", list.kind_name());
+            ground.report(&rules::DEPENDENCY, ground.span_of(list), message);
+        }
+        return Value::list(Vec::new());
+    };
+    let normal = items.iter().filter(|item| !item.is_null()).filter_map(|item| dependency(ground, item));
+    Value::list(normal.collect()).with_origin(list.origin)
+}
+
+fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
+    if item.is_poison() {
+        return None;
+    }
+    let parts = match item.as_str() {
+        Some(text) => text.split_once('.').map(|(kind, name)| (kind.to_owned(), name.to_owned())),
+        None => {
+            let text = |key: &str| item.get(key).and_then(Value::as_str).map(str::to_owned);
+            text("kind").zip(text("name"))
+        }
+    };
+    let known = parts.and_then(|(kind, name)| Some((ActionKind::named(&kind)?, name))).filter(|(_, name)| !name.is_empty());
+    let Some((kind, name)) = known else {
+        let shown = crate::expr::text_of(item);
+        let diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, format!("`{shown}` does not name an action"));
+        ground.push(diagnostic.hint("write it as `build.api`, with one of build, deploy, run and test"), ground.span_of(item));
+        return None;
+    };
+    let map = Map::from_iter([("kind".into(), Value::str(kind.name())), ("name".into(), Value::str(name))]);
+    Some(Value::map(map).with_origin(item.origin))
+}
+
+fn version_field(ground: &Ground<'_>, mut version: Map) -> Value {
+    if let Some(list) = version.get("excludeDependencies").cloned() {
+        let normal = dependency_list(ground, &list);
+        version.insert("excludeDependencies".into(), normal);
+    }
+    for key in ["excludeFiles", "excludeValues"] {
+        version.entry(key.into()).or_insert_with(|| Value::list(Vec::new()));
+    }
+    Value::map(version)
+}
+
+fn copy_from(copy: &Value) -> Value {
+    let mut map = copy.as_map().cloned().unwrap_or_default();
+    if let Some(source) = map.get("sourcePath").cloned() {
+        map.entry("targetPath".into()).or_insert(source);
+    }
+    Value::map(map).with_origin(copy.origin)
+}
+
+/// The folder of an action's files; it must lie in the project.
+fn source_folder(ground: &Ground<'_>, config: &Config, fields: &Map) -> String {
+    let Some(source) = fields.get("source") else { return config.folder.clone() };
+    let repository = source.get("repository").and_then(|r| r.get("url")).filter(|url| url.as_str().is_some());
+    let base = match repository {
+        Some(url) => match crate::scan::fetch(ground, url.as_str().unwrap_or(""), ground.span_of(url)) {
+            Some(folder) => folder,
+            None => return config.folder.clone(),
+        },
+        None => config.folder.clone(),
+    };
+    let Some(relative) = source.get("path") else { return base };
+    let folder = path::join(&base, relative.as_str().unwrap_or("."));
+    let inside = path::relative(&ground.root, &folder);
+    if repository.is_none() && (path::escapes(&inside) || path::is_absolute(relative.as_str().unwrap_or("."))) {
+        let message = format!("`source.path` leads out of the project, to `{}`", ground.full_path(&folder));
+        ground.report(&rules::OUTSIDE_PROJECT, ground.span_of(relative), message);
+        return config.folder.clone();
+    }
+    folder
+}

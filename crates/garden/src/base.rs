@@ -1,0 +1,122 @@
+//! The keys every template can use: `local`, `command`, `datetime`, `project`, `git`, `secrets` and `imported`.
+
+use crate::functions::dates::Instant;
+use crate::ground::Ground;
+use crate::phases::LaterKeys;
+use purlin_value::{EcoString, Map, MapLayer, Scope, Value, path};
+
+/// The scope at the bottom of all others.
+pub fn base_scope(ground: &Ground<'_>, project_name: &str) -> Scope {
+    let project = Map::from_iter([("name".into(), Value::str(project_name))]);
+    let map = Map::from_iter([
+        ("local".into(), local(ground)),
+        ("command".into(), command(ground)),
+        ("datetime".into(), datetime(ground)),
+        ("project".into(), Value::map(project)),
+        ("git".into(), git(ground)),
+    ]);
+    Scope::new(LaterKeys).push(MapLayer::new("environment of the tool", Value::map(map)))
+}
+
+fn local(ground: &Ground<'_>) -> Value {
+    let world = &ground.session.world;
+    let origins = &ground.session.origins;
+    let variable = |(name, text): (String, String)| {
+        let origin = origins.env(name.as_str());
+        (EcoString::from(name), Value::str(text).with_origin(origin))
+    };
+    let env: Map = world.env_all().into_iter().map(variable).collect();
+    let username = world.env("USER").or_else(|| world.env("USERNAME")).unwrap_or_default();
+    Value::map(Map::from_iter([
+        ("artifactsPath".into(), Value::str(ground.full_path(&path::join(&ground.root, ".garden/artifacts")))),
+        ("env".into(), Value::map(env)),
+        ("arch".into(), Value::str(architecture())),
+        ("platform".into(), Value::str(platform())),
+        ("projectPath".into(), Value::str(ground.full_path(&ground.root))),
+        ("usernameLowerCase".into(), Value::str(username.to_lowercase())),
+        ("username".into(), Value::str(username)),
+    ]))
+}
+
+/// As Node.js would call it, since projects compare with those names.
+fn architecture() -> &'static str {
+    match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        other => other,
+    }
+}
+
+fn platform() -> &'static str {
+    match std::env::consts::OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    }
+}
+
+fn command(ground: &Ground<'_>) -> Value {
+    let name = ground.request.extra("command").unwrap_or("resolve");
+    Value::map(Map::from_iter([("name".into(), Value::str(name)), ("params".into(), Value::map(Map::new()))]))
+}
+
+fn datetime(ground: &Ground<'_>) -> Value {
+    let millis = i64::try_from(ground.session.world.now().0 / 1_000_000).unwrap_or(0);
+    let now = Instant::from_millis(millis).map(Instant::iso).unwrap_or_default();
+    let today = now.split('T').next().unwrap_or("").to_owned();
+    Value::map(Map::from_iter([
+        ("now".into(), Value::str(now)),
+        ("today".into(), Value::str(today)),
+        ("timestamp".into(), Value::from(millis.div_euclid(1000))),
+    ]))
+}
+
+/// What the repository's own files say; no command is run for it.
+fn git(ground: &Ground<'_>) -> Value {
+    let mut map = Map::new();
+    if let Some(folder) = git_folder(ground) {
+        let read = |name: &str| {
+            let bytes = ground.session.world.read(&path::join(&folder, name)).ok()?;
+            Some(String::from_utf8_lossy(&bytes).trim().to_owned())
+        };
+        let head = read("HEAD").unwrap_or_default();
+        let branch = head.strip_prefix("ref: refs/heads/").map(str::to_owned);
+        let commit = match &branch {
+            Some(branch) => read(&format!("refs/heads/{branch}")).or_else(|| packed_ref(&read("packed-refs")?, branch)),
+            None => Some(head.clone()),
+        };
+        map.insert("branch".into(), Value::str(branch.unwrap_or_default()));
+        map.insert("commitHash".into(), Value::str(commit.unwrap_or_default()));
+        map.insert("originUrl".into(), Value::str(read("config").and_then(|text| origin_url(&text)).unwrap_or_default()));
+    }
+    for key in ["branch", "commitHash", "originUrl"] {
+        map.entry(key.into()).or_insert_with(|| Value::str(""));
+    }
+    Value::map(map)
+}
+
+fn git_folder(ground: &Ground<'_>) -> Option<String> {
+    let mut folder = ground.root.as_str();
+    loop {
+        let candidate = path::join(folder, ".git");
+        if ground.session.world.exists(&path::join(&candidate, "HEAD")) {
+            return Some(candidate);
+        }
+        if folder == "." || folder == "/" {
+            return None;
+        }
+        folder = path::parent(folder);
+    }
+}
+
+fn packed_ref(text: &str, branch: &str) -> Option<String> {
+    let wanted = format!("refs/heads/{branch}");
+    text.lines().find_map(|line| line.split_once(' ').filter(|(_, name)| *name == wanted)).map(|(hash, _)| hash.to_owned())
+}
+
+fn origin_url(config: &str) -> Option<String> {
+    let section = config.split("[remote \"origin\"]").nth(1)?;
+    let own = section.split("\n[").next()?;
+    let line = own.lines().find_map(|line| line.trim().strip_prefix("url"))?;
+    Some(line.trim_start().strip_prefix('=')?.trim().to_owned())
+}

@@ -1,0 +1,128 @@
+//! What the rest of Purlin sees of this dialect.
+
+use crate::action::Action;
+use crate::bind::Binder;
+use crate::expr;
+use crate::ground::KnownOutputs;
+use crate::place::Place;
+use crate::project::find_root;
+use crate::resolve::{Resolution, resolve};
+use crate::rules;
+use crate::templates::syntax_problem;
+use ecow::EcoString;
+use purlin_model::{Answer, Dependency, Dialect, Node, Question, Recognised, Request, Resolved};
+use purlin_value::{Eval, Map, Session, Value};
+use std::sync::Arc;
+
+/// The Garden dialect.
+pub const DIALECT: Dialect = Dialect {
+    name: "garden",
+    summary: "Garden projects: actions, modules, templates and variables, resolved into one graph.",
+    detect,
+    resolve: resolved,
+    eval,
+    rules: rules::RULES,
+};
+
+/// A project file is the strongest sign there is: it composes what the other dialects describe.
+const STRENGTH: u8 = 100;
+
+fn detect(session: &Session, request: &Request) -> Option<Recognised> {
+    find_root(session, request).map(|(_, file)| Recognised { file, strength: STRENGTH })
+}
+
+fn resolved(session: &Session, request: &Request) -> Option<Resolved> {
+    let resolution = resolve(session, request, KnownOutputs::new(), &[])?;
+    Some(resolved_project(&resolution))
+}
+
+/// A resolution in the shape that all commands read.
+pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
+    let mut project = Resolved::new(resolution.project.name.clone());
+    project.environment = resolution.project.environment.clone();
+    project.variables = resolution.variables();
+    project.nodes = resolution.graph().actions.values().map(|action| node(resolution, action)).collect();
+    project.outputs = resolution.outputs();
+    project.trees = resolution.ground.trees();
+    evaluate_workflows(resolution);
+    project
+}
+
+fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
+    let mut node = Node::new(action.key.clone(), action.kind.name(), "garden");
+    node.type_name = action.type_name.clone();
+    node.source = action.span();
+    node.disabled = action.disabled;
+    let dependency = |need: &crate::graph::Needed| Dependency {
+        node: need.key.clone(),
+        is_static: need.needs_static,
+        is_runtime: need.needs_executed,
+        is_explicit: need.explicit,
+        span: need.span,
+    };
+    node.dependencies = resolution.needs(&action.key).iter().map(dependency).collect();
+    if let Some(found) = resolution.action(&action.key) {
+        let mut map: Map = action.fields.iter().filter(|(key, _)| shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+        let own = own_variables(action, &found.variables);
+        if own.as_map().is_some_and(|map| !map.is_empty()) {
+            map.insert("variables".into(), own);
+        }
+        map.insert("spec".into(), found.spec);
+        node.resolved = Value::map(map);
+        node.outputs = found.outputs;
+    }
+    node
+}
+
+/// What the node itself says already is not repeated in its configuration.
+fn shown(key: &EcoString) -> bool {
+    !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion")
+}
+
+/// The variables that the action itself declares, as they come out.
+fn own_variables(action: &Action, all: &Value) -> Value {
+    let declared = action.variables().map(|draft| draft.entries()).unwrap_or_default();
+    let found = declared.into_iter().filter_map(|(key, _)| all.get(&key).map(|value| (key.clone(), value.clone())));
+    Value::map(found.collect())
+}
+
+/// Workflows run later, but their mistakes are found now: everything but what earlier steps give is known.
+fn evaluate_workflows(resolution: &Resolution<'_>) {
+    let env = resolution.project_env();
+    let steps = Map::from_iter([("steps".into(), Value::pending("workflow", "steps"))]);
+    let env = env.with_scope(env.scope.push(purlin_value::MapLayer::new("steps", Value::map(steps))));
+    for workflow in &resolution.workflows {
+        resolution.evaluate(&workflow.body, &env);
+    }
+}
+
+fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
+    let resolution = resolve(session, request, KnownOutputs::new(), &[])?;
+    let text = question.expression.as_str();
+    let parsed = if expr::is_template(text) { expr::parse(text) } else { expr::parse_expression(text) };
+    let source = session.sources.insert("expression", text);
+    let place = Place::Verbatim(source.span(0, text.len()));
+    let template = match parsed {
+        Ok(template) => template,
+        Err(problem) => {
+            session.sink.push(syntax_problem(&problem, &place));
+            return None;
+        }
+    };
+    let on = question.on.as_deref();
+    let env = match on.map(|key| resolution.live.actions.get(key)) {
+        Some(Some(live)) => live.env.clone(),
+        Some(None) => {
+            let keys = resolution.live.actions.keys().map(EcoString::as_str);
+            let hint = purlin_syntax::suggest::did_you_mean(on.unwrap_or(""), keys);
+            let message = format!("there is no action `{}`", on.unwrap_or(""));
+            let diagnostic = purlin_syntax::Diagnostic::nowhere(&rules::MISSING_ACTION, message);
+            session.sink.push(diagnostic.maybe_hint(hint));
+            return None;
+        }
+        None => resolution.project_env(),
+    };
+    let bound = Binder::new(session, &env).template(Arc::new(template), place);
+    let value = Eval::new(session).force_deep(&bound);
+    Some(Answer { value, trace: Vec::new() })
+}

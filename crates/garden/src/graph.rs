@@ -1,0 +1,229 @@
+//! The graph of actions: what each needs, from its fields and from what its templates refer to.
+
+use crate::action::Action;
+use crate::config::ActionKind;
+use crate::draft::Draft;
+use crate::entities::spec_type;
+use crate::ground::Ground;
+use crate::references::{Reference, references};
+use crate::rules;
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_graph::Digraph;
+use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_value::Value;
+
+/// How one action needs another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needed {
+    /// The other action's key.
+    pub key: EcoString,
+    /// Its kind.
+    pub kind: ActionKind,
+    /// Its name.
+    pub name: EcoString,
+    /// The user wrote it down, or it is a Build whose outputs are used.
+    pub explicit: bool,
+    /// Something of it that is known without running it is used.
+    pub needs_static: bool,
+    /// Something of it that is known only after running it is used.
+    pub needs_executed: bool,
+    /// Where it is written.
+    pub span: Option<Span>,
+}
+
+/// All actions with what they need.
+pub struct Graph {
+    /// The actions by key, in the order they were found.
+    pub actions: IndexMap<EcoString, Action>,
+    /// What each needs, in the same order.
+    pub needs: IndexMap<EcoString, Vec<Needed>>,
+    /// Actions that are part of a circle, or depend on one; they have no version.
+    pub cyclic: Vec<EcoString>,
+}
+
+/// Builds the graph and reports what is wrong with it.
+pub fn build_graph(ground: &Ground<'_>, actions: Vec<Action>) -> Graph {
+    let actions: IndexMap<EcoString, Action> = actions.into_iter().map(|action| (action.key.clone(), action)).collect();
+    let needs: IndexMap<EcoString, Vec<Needed>> =
+        actions.values().map(|action| (action.key.clone(), action_needs(ground, action, &actions))).collect();
+    let cyclic = report_cycles(ground, &actions, &needs);
+    Graph { actions, needs, cyclic }
+}
+
+impl Graph {
+    /// What an action needs.
+    pub fn needs(&self, key: &str) -> &[Needed] {
+        self.needs.get(key).map_or(&[], Vec::as_slice)
+    }
+}
+
+fn action_needs(ground: &Ground<'_>, action: &Action, actions: &IndexMap<EcoString, Action>) -> Vec<Needed> {
+    let mut needs: Vec<Needed> = Vec::new();
+    for (field, need) in explicit_needs(ground, action) {
+        if !actions.contains_key(&need.key) {
+            report_missing(ground, actions, &need, &format!("`{}` needs `{}` by its `{field}`", action.key, need.key));
+            continue;
+        }
+        add(&mut needs, need);
+    }
+    let inputs: Vec<Draft> =
+        action.rendered().map(|r| r.inputs.iter().map(|(_, draft)| draft.clone()).collect()).unwrap_or_default();
+    let drafts: Vec<&Draft> = std::iter::once(&action.config.body).chain(&inputs).collect();
+    for reference in references(ground.session, &action.pre, &["actions", "runtime"], &drafts) {
+        if let Some(need) = referred(ground, action, actions, &reference) {
+            add(&mut needs, need);
+        }
+    }
+    needs
+}
+
+/// One entry for each other action; flags add up.
+fn add(needs: &mut Vec<Needed>, need: Needed) {
+    match needs.iter_mut().find(|known| known.key == need.key) {
+        Some(known) => {
+            known.explicit |= need.explicit;
+            known.needs_static |= need.needs_static;
+            known.needs_executed |= need.needs_executed;
+        }
+        None => needs.push(need),
+    }
+}
+
+fn needed(kind: ActionKind, name: &str, span: Option<Span>) -> Needed {
+    let key = ecow::eco_format!("{}.{name}", kind.lower());
+    Needed { key, kind, name: name.into(), explicit: false, needs_static: false, needs_executed: false, span }
+}
+
+/// What `dependencies`, `build` and `copyFrom` name.
+fn explicit_needs(ground: &Ground<'_>, action: &Action) -> Vec<(&'static str, Needed)> {
+    let mut found = Vec::new();
+    let mut push = |field: &'static str, kind: Option<ActionKind>, name: Option<&str>, span: Option<Span>| {
+        if let (Some(kind), Some(name)) = (kind, name) {
+            found.push((field, Needed { explicit: true, ..needed(kind, name, span) }));
+        }
+    };
+    for item in action.fields.get("dependencies").and_then(Value::as_list).unwrap_or(&[]) {
+        let kind = item.get("kind").and_then(Value::as_str).and_then(ActionKind::named);
+        push("dependencies", kind, item.get("name").and_then(Value::as_str), ground.span_of(item));
+    }
+    if let Some(build) = action.fields.get("build") {
+        push("build", Some(ActionKind::Build), build.as_str(), ground.span_of(build));
+    }
+    for copy in action.fields.get("copyFrom").and_then(Value::as_list).unwrap_or(&[]) {
+        let build = copy.get("build");
+        let span = build.and_then(|build| ground.span_of(build)).or_else(|| ground.span_of(copy));
+        push("copyFrom", Some(ActionKind::Build), build.and_then(Value::as_str), span);
+    }
+    found
+}
+
+/// What a template refers to.
+fn referred(
+    ground: &Ground<'_>,
+    action: &Action,
+    actions: &IndexMap<EcoString, Action>,
+    reference: &Reference,
+) -> Option<Needed> {
+    let bad = |message: String| {
+        let diagnostic = Diagnostic::nowhere(&rules::ACTION_REFERENCE, message);
+        let hint = "write it as `actions.run.my-run.outputs.log`";
+        ground.push(diagnostic.hint(hint), reference.span);
+    };
+    let Some(word) = reference.name(1) else {
+        bad("a reference to an action needs its kind, known before anything runs".into());
+        return None;
+    };
+    let kind = match (reference.name(0).map(EcoString::as_str), word.as_str()) {
+        (Some("runtime"), "services") => ActionKind::Deploy,
+        (Some("runtime"), "tasks") => ActionKind::Run,
+        (Some("actions"), "build") => ActionKind::Build,
+        (Some("actions"), "deploy") => ActionKind::Deploy,
+        (Some("actions"), "run") => ActionKind::Run,
+        (Some("actions"), "test") => ActionKind::Test,
+        (head, other) => {
+            bad(format!("there is no kind of action `{other}` under `{}`", head.unwrap_or("actions")));
+            return None;
+        }
+    };
+    let Some(name) = reference.name(2) else {
+        bad(format!("a reference to a {} action needs its name, known before anything runs", kind.name()));
+        return None;
+    };
+    let mut need = needed(kind, name, reference.span);
+    let Some(other) = actions.get(&need.key) else {
+        report_missing(ground, actions, &need, &format!("there is no {} action `{name}`", kind.name()));
+        return None;
+    };
+    if other.key == action.key {
+        let message = format!("`{}` cannot refer to itself", action.key);
+        ground.report(&rules::SELF_REFERENCE, reference.span, message);
+        return None;
+    }
+    if reference.name(3).is_some_and(|field| field == "outputs") {
+        let known = spec_type(&other.type_name, kind).map_or(&[] as &[&str], |spec| spec.static_outputs);
+        let is_static = reference.name(4).is_some_and(|output| known.contains(&output.as_str()));
+        need.needs_static = is_static;
+        need.needs_executed = !is_static;
+        need.explicit = kind == ActionKind::Build;
+    } else {
+        need.needs_static = true;
+    }
+    Some(need)
+}
+
+fn report_missing(ground: &Ground<'_>, actions: &IndexMap<EcoString, Action>, need: &Needed, message: &str) {
+    let same_kind = actions.values().filter(|action| action.kind == need.kind).map(|action| action.name.as_str());
+    let other_kind = || {
+        let other = actions.values().find(|action| action.name == need.name)?;
+        Some(format!("there is `{}`", other.key))
+    };
+    let hint = suggest::did_you_mean(&need.name, same_kind).or_else(other_kind);
+    let message = if message.contains("there is no") { message.to_owned() } else { format!("{message}, but there is no such action") };
+    ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message).maybe_hint(hint), need.span);
+}
+
+/// Reports every circle once, with the place of each step. Returns all actions that reach one.
+fn report_cycles(
+    ground: &Ground<'_>,
+    actions: &IndexMap<EcoString, Action>,
+    needs: &IndexMap<EcoString, Vec<Needed>>,
+) -> Vec<EcoString> {
+    let mut graph: Digraph<EcoString> = Digraph::new();
+    for key in actions.keys() {
+        graph.add(key.clone());
+    }
+    for (key, list) in needs {
+        for need in list {
+            graph.connect(key.clone(), need.key.clone());
+        }
+    }
+    let cycles = graph.cycles();
+    if cycles.is_empty() {
+        return Vec::new();
+    }
+    let mut members: Vec<EcoString> = Vec::new();
+    for cycle in &cycles {
+        report_cycle(ground, &cycle.path, needs);
+        members.extend(cycle.path.iter().cloned());
+    }
+    let reversed = graph.reversed();
+    reversed.reachable(members.iter()).into_iter().cloned().collect()
+}
+
+fn report_cycle(ground: &Ground<'_>, keys: &[EcoString], needs: &IndexMap<EcoString, Vec<Needed>>) {
+    let mut shown: Vec<&str> = keys.iter().map(EcoString::as_str).collect();
+    shown.extend(keys.first().map(EcoString::as_str));
+    let message = format!("these actions need each other in a circle: {}", shown.join(" → "));
+    let place = |index: usize| {
+        let next = keys.get((index + 1) % keys.len().max(1))?;
+        needs.get(keys.get(index)?)?.iter().find(|need| need.key == *next)?.span
+    };
+    let mut diagnostic = Diagnostic::nowhere(&rules::ACTION_CYCLE, message);
+    for (index, key) in keys.iter().enumerate().skip(1) {
+        if let Some(span) = place(index) {
+            diagnostic = diagnostic.label(span, format!("`{key}` is part of the circle"));
+        }
+    }
+    ground.push(diagnostic.hint("remove one of these dependencies"), place(0));
+}

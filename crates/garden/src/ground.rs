@@ -1,0 +1,102 @@
+//! What all phases of one resolution share: the run, the request, the parsed templates and the cells they fill.
+
+use crate::bind::Env;
+use crate::scopes::Cell;
+use crate::templates::Templates;
+use purlin_model::Request;
+use purlin_syntax::{Diagnostic, Rule, Span, Tree};
+use purlin_value::{EcoString, Scope, Session, Value, path};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Outputs of actions that have run, by the action's key. What is not here is pending.
+pub type KnownOutputs = BTreeMap<String, Value>;
+
+/// The ground of one resolution.
+pub struct Ground<'s> {
+    /// The run.
+    pub session: &'s Session,
+    /// What the user asked for.
+    pub request: &'s Request,
+    /// The project's folder, from the world's root.
+    pub root: String,
+    /// All parsed templates.
+    pub templates: Arc<Templates>,
+    /// What actions have given already.
+    pub outputs: KnownOutputs,
+    cells: Mutex<Vec<Cell>>,
+    trees: Mutex<Vec<Arc<Tree>>>,
+}
+
+impl<'s> Ground<'s> {
+    /// The ground for a project in a folder.
+    pub fn new(session: &'s Session, request: &'s Request, root: String, outputs: KnownOutputs) -> Self {
+        Ground {
+            session,
+            request,
+            root,
+            templates: Arc::default(),
+            outputs,
+            cells: Mutex::default(),
+            trees: Mutex::default(),
+        }
+    }
+
+    /// An environment for templates in a scope.
+    pub fn env(&self, scope: Scope) -> Arc<Env> {
+        Arc::new(Env { templates: self.templates.clone(), scope, keep_escapes: false, pre_graph: false })
+    }
+
+    /// A new cell that lives as long as the resolution.
+    pub fn cell(&self) -> Cell {
+        let cell = Cell::default();
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner).push(cell.clone());
+        cell
+    }
+
+    /// A cell that is filled already.
+    pub fn filled(&self, value: Value) -> Cell {
+        let cell = self.cell();
+        fill(&cell, value);
+        cell
+    }
+
+    /// Keeps trees, which origins point into.
+    pub fn keep_trees(&self, trees: impl IntoIterator<Item = Arc<Tree>>) {
+        self.trees.lock().unwrap_or_else(PoisonError::into_inner).extend(trees);
+    }
+
+    /// The trees that were read.
+    pub fn trees(&self) -> Vec<Arc<Tree>> {
+        self.trees.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Reports a problem at a place.
+    pub fn report(&self, rule: &'static Rule, span: Option<Span>, message: impl Into<String>) {
+        self.push(Diagnostic::nowhere(rule, message), span);
+    }
+
+    /// Reports a prepared diagnostic at a place.
+    pub fn push(&self, mut diagnostic: Diagnostic, span: Option<Span>) {
+        diagnostic.span = diagnostic.span.or(span);
+        self.session.sink.push(diagnostic);
+    }
+
+    /// Where a value is written.
+    pub fn span_of(&self, value: &Value) -> Option<Span> {
+        self.session.origins.span(value.origin, &self.session.sources)
+    }
+
+    /// The full path of a folder or file of the world.
+    pub fn full_path(&self, relative: &str) -> EcoString {
+        let root = self.session.world.root().trim_end_matches('/');
+        if relative == "." { root.into() } else { path::normalize(&format!("{root}/{relative}")).into() }
+    }
+}
+
+/// Fills a cell that is filled once.
+pub fn fill(cell: &Cell, value: Value) {
+    // A second value would be a mistake of ours; the first stands.
+    let filled = cell.set(value);
+    debug_assert!(filled.is_ok());
+}

@@ -1,0 +1,380 @@
+//! Actions once the graph is there: their templates bound to everything that can be known, their outputs, and their
+//! versions, each computed when it is first asked for.
+
+use crate::action::{Action, literal};
+use crate::bind::{Binder, Env};
+use crate::config::ActionKind;
+use crate::draft::without_gaps;
+use crate::entities::{SCHEMA, spec_type};
+use crate::expr::REST;
+use crate::files::FileTree;
+use crate::graph::Graph;
+use crate::ground::{Ground, KnownOutputs, fill};
+use crate::phases::{Phases, Stage};
+use crate::project::Project;
+use crate::scan::texts;
+use crate::versions::{SourceScope, Version, combine, config_version, counted_dependencies, source_version};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_model::schema::Edition;
+use purlin_syntax::Span;
+use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, path};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One action, live.
+pub struct LiveAction {
+    /// What its templates see.
+    pub env: Arc<Env>,
+    /// All variables it sees, lazy.
+    pub variables: Value,
+    /// Its spec, lazy, completed with defaults.
+    pub spec: Value,
+    /// Its outputs, lazy.
+    pub outputs: Value,
+}
+
+/// What versions and outputs are computed from.
+struct Base {
+    graph: Graph,
+    files: Arc<FileTree>,
+    root: String,
+    full_root: String,
+    exclusions: Vec<String>,
+    outputs: KnownOutputs,
+    sources: Mutex<HashMap<EcoString, Arc<(EcoString, Vec<String>)>>>,
+    written: Mutex<HashMap<EcoString, Arc<Version>>>,
+}
+
+/// Everything that is asked about an action by others.
+struct About {
+    base: Arc<Base>,
+    key: EcoString,
+    spec: Value,
+}
+
+/// Binds all actions of a graph.
+pub fn bind_actions(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Graph, files: Arc<FileTree>) -> Arc<LiveSet> {
+    let exclusions = texts(&project.field(ground, "excludeValuesFromActionVersions", &project.full_scope()));
+    let base = Arc::new(Base {
+        graph,
+        files,
+        root: ground.root.clone(),
+        full_root: ground.full_path(".").to_string(),
+        exclusions,
+        outputs: ground.outputs.clone(),
+        sources: Mutex::default(),
+        written: Mutex::default(),
+    });
+    let mut actions = IndexMap::new();
+    let mut by_kind: IndexMap<ActionKind, Map> = ActionKind::ALL.into_iter().map(|kind| (kind, Map::new())).collect();
+    for action in base.graph.actions.values() {
+        let (live, value) = bind_action(ground, project, phases, &base, action);
+        actions.insert(action.key.clone(), live);
+        if let Some(map) = by_kind.get_mut(&action.kind) {
+            map.insert(action.name.clone(), value);
+        }
+    }
+    let kind = |kind: ActionKind| Value::map(by_kind.get(&kind).cloned().unwrap_or_default());
+    let all = ActionKind::ALL.into_iter().map(|k| (EcoString::from(k.lower()), kind(k))).collect();
+    let runtime =
+        Map::from_iter([("services".into(), kind(ActionKind::Deploy)), ("tasks".into(), kind(ActionKind::Run))]);
+    let layer = Map::from_iter([("actions".into(), Value::map(all)), ("runtime".into(), Value::map(runtime))]);
+    fill(phases.actions(), Value::map(layer));
+    Arc::new(LiveSet { base, actions })
+}
+
+/// All actions with what they say of themselves.
+pub struct LiveSet {
+    base: Arc<Base>,
+    /// The actions by key.
+    pub actions: IndexMap<EcoString, LiveAction>,
+}
+
+impl LiveSet {
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        &self.base.graph
+    }
+
+    /// The version of an action as it is written, before anything is resolved. Nothing if it is part of a circle.
+    pub fn written_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
+        self.base.written_version(session, key)
+    }
+
+    /// The folder an action works in.
+    pub fn build_folder(&self, action: &Action) -> String {
+        self.base.build_folder(action)
+    }
+}
+
+fn bind_action(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    base: &Arc<Base>,
+    action: &Action,
+) -> (LiveAction, Value) {
+    let mut about = Map::from_iter([
+        ("name".into(), Value::str(action.name.clone())),
+        ("disabled".into(), Value::from(action.disabled)),
+        ("buildPath".into(), Value::str(base.full(&base.build_folder(action)))),
+        ("sourcePath".into(), Value::str(base.full(&action.source_folder))),
+        ("mode".into(), Value::str("default")),
+    ]);
+    let (env, vars) = action.environment(ground, project, phases, about.clone(), Stage::Full);
+    let variables = vars.merged();
+    let bound = action.spec().bind(&mut Binder::new(ground.session, &env));
+    let spec = Lazy::value(Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span() });
+    let ask = || About { base: base.clone(), key: action.key.clone(), spec: spec.clone() };
+    let outputs = Lazy::value(Outputs(ask()));
+    about.insert("var".into(), variables.clone());
+    about.insert("outputs".into(), outputs.clone());
+    about.insert("version".into(), Lazy::value(VersionText(ask())));
+    (LiveAction { env, variables, spec, outputs }, Value::map(about))
+}
+
+/// A spec with the defaults of its type.
+struct Spec {
+    bound: Value,
+    type_name: EcoString,
+    kind: ActionKind,
+    span: Option<Span>,
+}
+
+impl Thunk for Spec {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        let spec = eval.force(&self.bound);
+        let Some(map) = spec.as_map() else { return spec };
+        let Some(entity) = spec_type(&self.type_name, self.kind).and_then(|known| SCHEMA.entity(known.row)) else {
+            return spec;
+        };
+        let mut completed = map.clone();
+        for field in entity.fields(Edition(0)) {
+            if let Some(default) = field.default.filter(|_| !completed.contains_key(field.key)) {
+                let detail = ecow::eco_format!("default of `{}` in a {}", field.key, entity.label);
+                let origin = eval.session.origins.fallback(detail, None);
+                completed.insert(field.key.into(), literal(&default).with_origin(origin));
+            }
+        }
+        Value { data: Data::Map(Arc::new(completed)), ..spec }
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.span
+    }
+
+    fn name(&self) -> String {
+        "spec".into()
+    }
+}
+
+/// The outputs of an action.
+struct Outputs(About);
+
+impl Thunk for Outputs {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        let about = &self.0;
+        let Some(action) = about.base.graph.actions.get(&about.key) else { return Value::poison() };
+        let mut map = about.static_outputs(action, eval);
+        match about.base.outputs.get(about.key.as_str()).and_then(Value::as_map) {
+            Some(known) => map.extend(known.iter().map(|(key, value)| (key.clone(), value.clone()))),
+            None => {
+                let what = ecow::eco_format!("actions.{}.outputs", about.key);
+                map.insert(REST.into(), Value::pending(about.key.clone(), what));
+            }
+        }
+        Value::map(map)
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.0.base.graph.actions.get(&self.0.key).and_then(Action::span)
+    }
+
+    fn name(&self) -> String {
+        format!("actions.{}.outputs", self.0.key)
+    }
+}
+
+/// The version of an action, resolved.
+struct VersionText(About);
+
+impl Thunk for VersionText {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        self.0.version(eval)
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.0.base.graph.actions.get(&self.0.key).and_then(Action::span)
+    }
+
+    fn name(&self) -> String {
+        format!("actions.{}.version", self.0.key)
+    }
+}
+
+impl About {
+    fn static_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
+        match (action.type_name.as_str(), action.kind) {
+            ("container", ActionKind::Build) => self.image_outputs(action, eval),
+            ("container", ActionKind::Deploy) => self.deployed_image(action, eval),
+            ("test", ActionKind::Build) => Map::from_iter([("foo".into(), Value::str("bar"))]),
+            _ => Map::new(),
+        }
+    }
+
+    fn image_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
+        let spec = eval.force(&self.spec);
+        let local = spec.get("localId").map(|value| eval.force(value)).filter(|value| !value.is_null());
+        let name = local.unwrap_or_else(|| Value::str(action.name.clone()));
+        let version = self.version(eval);
+        let id = match (name.as_str(), version.as_str()) {
+            (Some(name), Some(version)) => Value::str(ecow::eco_format!("{name}:{version}")),
+            (None, _) => name.clone(),
+            _ => version.clone(),
+        };
+        let mut map = Map::new();
+        for (camel, kebab, value) in [
+            ("localImageName", "local-image-name", &name),
+            ("localImageId", "local-image-id", &id),
+            ("deploymentImageName", "deployment-image-name", &name),
+            ("deploymentImageId", "deployment-image-id", &id),
+            ("deploymentImageTag", "deployment-image-tag", &version),
+        ] {
+            map.insert(camel.into(), value.clone());
+            map.insert(kebab.into(), value.clone());
+        }
+        map
+    }
+
+    fn deployed_image(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
+        let spec = eval.force(&self.spec);
+        let image = spec.get("image").map(|value| eval.force(value)).filter(|value| !value.is_null());
+        let from_build = || Some(ecow::eco_format!("actions.build.{}.outputs.deploymentImageId", action.text("build")?));
+        let value = match (image, from_build()) {
+            (Some(image), _) => image,
+            (None, Some(what)) => Value::pending(self.key.clone(), what),
+            (None, None) => return Map::new(),
+        };
+        Map::from_iter([("deployedImageId".into(), value)])
+    }
+
+    /// The version over the resolved spec and the resolved versions of what it depends on.
+    fn version(&self, eval: &mut Eval<'_>) -> Value {
+        let Some(action) = self.base.graph.actions.get(&self.key) else { return Value::poison() };
+        if self.base.graph.cyclic.contains(&self.key) {
+            return Value::poison();
+        }
+        if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {
+            return Value::str(module.version.clone());
+        }
+        let spec = without_gaps(&eval.force_deep(&self.spec));
+        if spec.any(Value::is_poison) {
+            return Value::poison();
+        }
+        if let Some(pending) = crate::expr::pending_in(&spec) {
+            return pending;
+        }
+        let mut versions = Vec::new();
+        for key in counted_dependencies(&self.base.graph, action) {
+            let Some(version) = self.base.written_version(eval.session, &key) else { return Value::poison() };
+            versions.push((key, version.string.clone()));
+        }
+        let (source, files) = &*self.base.source(eval.session, action);
+        let config = config_version(action, &spec, &self.base.exclusions);
+        Value::str(combine(config, source.clone(), files.clone(), versions).string)
+    }
+}
+
+impl Base {
+    fn full(&self, folder: &str) -> EcoString {
+        path::normalize(&format!("{}/{folder}", self.full_root)).into()
+    }
+
+    /// Builds work on a copy of their source, everything else on its Build's files or on the source itself.
+    fn build_folder(&self, action: &Action) -> String {
+        if action.kind == ActionKind::Build {
+            let at_source = action.fields.get("buildAtSource").and_then(Value::as_bool).unwrap_or(false);
+            return match at_source {
+                true => action.source_folder.clone(),
+                false => path::join(&self.root, &format!(".garden/build/{}", action.name)),
+            };
+        }
+        let build = action.text("build").and_then(|name| self.graph.actions.get(format!("build.{name}").as_str()));
+        build.map_or_else(|| action.source_folder.clone(), |build| self.build_folder(build))
+    }
+
+    fn source(&self, session: &Session, action: &Action) -> Arc<(EcoString, Vec<String>)> {
+        let mut known = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(found) = known.get(&action.key) {
+            return found.clone();
+        }
+        let module = action.module.as_ref().filter(|_| action.kind == ActionKind::Build);
+        let (include, exclude) = match module.and_then(|module| module.files.clone()) {
+            Some(files) => files,
+            None => (
+                action.fields.get("include").map(texts),
+                action.fields.get("exclude").map(texts).unwrap_or_default(),
+            ),
+        };
+        let uncounted = action.fields.get("version").and_then(|v| v.get("excludeFiles")).map(texts).unwrap_or_default();
+        let scope = SourceScope {
+            folder: &action.source_folder,
+            base: &action.config.folder,
+            config_file: &action.config.file,
+            include: include.as_deref(),
+            exclude: &exclude,
+            uncounted: &uncounted,
+        };
+        let found = source_version(session, &self.files, &scope);
+        let found = Arc::new((found.hash, found.files));
+        known.insert(action.key.clone(), found.clone());
+        found
+    }
+
+    /// Dependencies first; circles were found before, so this ends.
+    fn written_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
+        let mut open: Vec<EcoString> = vec![key.into()];
+        while let Some(next) = open.last().cloned() {
+            if self.graph.cyclic.contains(&next) {
+                return None;
+            }
+            let action = self.graph.actions.get(&next)?;
+            let missing: Vec<EcoString> = counted_dependencies(&self.graph, action)
+                .into_iter()
+                .filter(|key| self.known_version(key).is_none())
+                .collect();
+            if !missing.is_empty() {
+                open.extend(missing);
+                continue;
+            }
+            open.pop();
+            if self.known_version(&next).is_none() {
+                let version = self.compute_version(session, action)?;
+                let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+                written.insert(next, Arc::new(version));
+            }
+        }
+        self.known_version(key)
+    }
+
+    fn known_version(&self, key: &str) -> Option<Arc<Version>> {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn compute_version(&self, session: &Session, action: &Action) -> Option<Version> {
+        let mut dependencies = Vec::new();
+        for key in counted_dependencies(&self.graph, action) {
+            let version = self.known_version(&key)?.string.clone();
+            dependencies.push((key, version));
+        }
+        let (source, files) = &*self.source(session, action);
+        let config = config_version(action, &action.spec().written(), &self.exclusions);
+        let mut version = combine(config, source.clone(), files.clone(), dependencies);
+        // What others see of a Build made from a module is the module's version.
+        if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {
+            version.string = module.version.clone();
+        }
+        Some(version)
+    }
+}

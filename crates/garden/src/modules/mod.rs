@@ -1,0 +1,346 @@
+//! Modules: resolved with those they depend on first, then converted to actions.
+
+mod convert;
+mod kubernetes;
+mod overlap;
+mod version;
+
+use crate::action::Origin;
+use crate::bind::Env;
+use crate::config::{ActionKind, ConfigKind};
+use crate::draft::Draft;
+use crate::files::FileTree;
+use crate::ground::{Ground, fill};
+use crate::phases::{Phases, Stage, env_at};
+use crate::project::Project;
+use crate::references::references;
+use crate::render::Config;
+use crate::rules;
+use crate::scan::texts;
+use crate::vars::{Presence, VarScope, VarSource, read_varfile};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_graph::Digraph;
+use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_value::{Map, MapLayer, Value, path};
+use std::sync::Arc;
+
+/// A module that another is built from.
+#[derive(Clone, Debug)]
+pub struct BuildDependency {
+    /// The module.
+    pub name: EcoString,
+    /// What is copied from it: source and target.
+    pub copy: Vec<(EcoString, EcoString)>,
+    /// Where it is written.
+    pub span: Option<Span>,
+}
+
+/// A module, resolved.
+#[derive(Debug)]
+pub struct Module {
+    /// What it is and where.
+    pub config: Config,
+    /// Everything it says, evaluated as far as possible.
+    pub fields: Draft,
+    /// Whether it is switched off.
+    pub disabled: bool,
+    /// What it is built from.
+    pub dependencies: Vec<BuildDependency>,
+    /// Its version.
+    pub version: EcoString,
+    /// Its choice of files.
+    pub files: (Option<Vec<String>>, Vec<String>),
+}
+
+impl Module {
+    /// Its name.
+    pub fn name(&self) -> &EcoString {
+        &self.config.name
+    }
+
+    /// A field, if it is there.
+    pub fn field(&self, key: &str) -> Option<Draft> {
+        self.fields.get(key).filter(|draft| !draft.is_null())
+    }
+
+    /// A field as text.
+    pub fn text(&self, key: &str) -> Option<EcoString> {
+        self.field(key)?.as_value()?.as_str().map(EcoString::from)
+    }
+
+    /// The items under a key.
+    pub fn items(&self, key: &str) -> Vec<Draft> {
+        self.field(key).map(|draft| draft.items()).unwrap_or_default()
+    }
+
+    /// The names of the items under a key.
+    pub fn names(&self, key: &str) -> Vec<EcoString> {
+        self.items(key).iter().filter_map(item_name).collect()
+    }
+
+    /// Its variables, evaluated.
+    pub fn variables(&self) -> Option<Draft> {
+        self.field("variables")
+    }
+}
+
+/// The name of a service, task or test.
+pub(crate) fn item_name(item: &Draft) -> Option<EcoString> {
+    item.get("name")?.as_value()?.as_str().map(EcoString::from)
+}
+
+/// An action made from a module.
+pub struct Converted {
+    /// Its kind.
+    pub kind: ActionKind,
+    /// What it says.
+    pub config: Config,
+    /// Where it comes from.
+    pub origin: Arc<Origin>,
+}
+
+/// All modules, resolved.
+pub struct Modules {
+    /// The modules, dependencies first.
+    pub modules: Vec<Arc<Module>>,
+    /// The actions they make.
+    pub actions: Vec<Converted>,
+}
+
+/// Resolves all modules and converts them.
+pub fn resolve_modules(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    configs: &[Config],
+    files: &FileTree,
+) -> Modules {
+    let configs: Vec<&Config> = configs.iter().filter(|config| config.kind == ConfigKind::Module).collect();
+    if configs.is_empty() {
+        fill(phases.modules(), Value::map(Map::from_iter([("modules".into(), Value::map(Map::new()))])));
+        return Modules { modules: Vec::new(), actions: Vec::new() };
+    }
+    report_duplicate_modules(ground, &configs);
+    let mut drafts: IndexMap<EcoString, Pending> = IndexMap::new();
+    for config in configs {
+        let pending = Pending::new(ground, project, phases, config);
+        drafts.entry(config.name.clone()).or_insert(pending);
+    }
+    let mut known = Map::new();
+    let mut modules: Vec<Arc<Module>> = Vec::new();
+    for name in order(ground, &drafts) {
+        let Some(pending) = drafts.get(&name) else { continue };
+        let (module, value) = resolve_one(ground, project, phases, pending, &known, &modules, files);
+        known.insert(name, value);
+        modules.push(Arc::new(module));
+    }
+    fill(phases.modules(), Value::map(Map::from_iter([("modules".into(), Value::map(known))])));
+    overlap::report_overlaps(ground, &modules);
+    let actions = convert::convert(ground, &modules);
+    Modules { modules, actions }
+}
+
+/// A module that is not resolved yet.
+struct Pending {
+    config: Config,
+    /// The modules it needs, with the place that says so.
+    needs: Vec<(EcoString, Option<Span>)>,
+}
+
+impl Pending {
+    fn new(ground: &Ground<'_>, project: &Project, phases: &Phases, config: &Config) -> Self {
+        let unknown = Value::pending("modules", "modules");
+        let (env, _) = module_env(ground, project, phases, config, unknown);
+        let mut needs = Vec::new();
+        let written = config.body.get("build").and_then(|build| build.get("dependencies"));
+        if let Some(list) = written.map(|draft| draft.settle(ground.session, &env)) {
+            needs.extend(list.items().iter().filter_map(|item| dependency(ground, item)).map(|d| (d.name, d.span)));
+        }
+        let services = config.body.get("services").map(|draft| draft.settle(ground.session, &env));
+        for service in services.iter().flat_map(Draft::items) {
+            if let Some(source) = service.get("sourceModuleName").and_then(|d| d.as_value().cloned()) {
+                needs.extend(source.as_str().map(|name| (EcoString::from(name), ground.span_of(&source))));
+            }
+        }
+        for reference in references(ground.session, &env, &["modules"], &[&config.body]) {
+            let Some(name) = reference.name(1) else { continue };
+            if *name == config.name {
+                let message = format!("module `{name}` cannot refer to itself");
+                ground.report(&rules::SELF_REFERENCE, reference.span, message);
+            } else {
+                needs.push((name.clone(), reference.span));
+            }
+        }
+        Pending { config: config.clone(), needs }
+    }
+}
+
+fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
+    let mut seen: IndexMap<&EcoString, &Config> = IndexMap::new();
+    for config in configs {
+        if let Some(first) = seen.get(&config.name) {
+            let message = format!(
+                "module `{}` is declared twice, in `{}` and in `{}`",
+                config.name, first.file, config.file
+            );
+            ground.report(&rules::DUPLICATE, config.span, message);
+        }
+        seen.entry(&config.name).or_insert(config);
+    }
+}
+
+/// Modules with those they need first; circles are reported and broken.
+fn order(ground: &Ground<'_>, drafts: &IndexMap<EcoString, Pending>) -> Vec<EcoString> {
+    let mut graph: Digraph<EcoString> = Digraph::new();
+    for name in drafts.keys() {
+        graph.add(name.clone());
+    }
+    for (name, pending) in drafts {
+        for (need, span) in &pending.needs {
+            if drafts.contains_key(need) {
+                graph.connect(name.clone(), need.clone());
+            } else {
+                let hint = suggest::did_you_mean(need, drafts.keys().map(EcoString::as_str));
+                let message = format!("module `{name}` needs module `{need}`, which does not exist");
+                ground.push(Diagnostic::nowhere(&rules::MISSING_MODULE, message).maybe_hint(hint), *span);
+            }
+        }
+    }
+    for cycle in graph.cycles() {
+        report_cycle(ground, &cycle.path, drafts);
+    }
+    graph.depth_first(drafts.keys()).into_iter().cloned().collect()
+}
+
+fn report_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &IndexMap<EcoString, Pending>) {
+    let mut shown: Vec<&str> = path.iter().map(EcoString::as_str).collect();
+    shown.extend(path.first().map(EcoString::as_str));
+    let message = format!("these modules need each other in a circle: {}", shown.join(" → "));
+    let place = |index: usize| {
+        let next = path.get((index + 1) % path.len().max(1))?;
+        drafts.get(path.get(index)?)?.needs.iter().find(|(need, _)| need == next)?.1
+    };
+    let mut diagnostic = Diagnostic::nowhere(&rules::MODULE_CYCLE, message);
+    for (index, name) in path.iter().enumerate().skip(1) {
+        if let Some(span) = place(index) {
+            diagnostic = diagnostic.label(span, format!("`{name}` is part of the circle"));
+        }
+    }
+    ground.push(diagnostic.hint("remove one of these dependencies"), place(0));
+}
+
+/// The environment of a module's templates, and its variables.
+fn module_env(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    config: &Config,
+    modules: Value,
+) -> (Arc<Env>, VarScope) {
+    let mut base = phases.module_base(Stage::PreGraph);
+    base = base.push(MapLayer::new("modules", Value::map(Map::from_iter([("modules".into(), modules)]))));
+    if let Some(rendered) = &config.rendered {
+        let inputs = env_at(ground, project.vars.over(&base), Stage::PreGraph);
+        base = base.push(rendered.layer(ground, &inputs));
+    }
+    let this = Map::from_iter([
+        ("name".into(), Value::str(config.name.clone())),
+        ("path".into(), Value::str(ground.full_path(&config.folder))),
+        ("buildPath".into(), Value::str(build_path(ground, &config.name))),
+    ]);
+    let base = base.push(MapLayer::new("this", Value::map(Map::from_iter([("this".into(), Value::map(this))]))));
+    let mut vars = project.vars.clone();
+    if let Some(variables) = config.field("variables") {
+        vars = vars.with(ground, &base, &VarSource::Draft(variables), true);
+    }
+    if let Some(Draft::Node(node)) = config.field("varfile") {
+        let env = env_at(ground, vars.over(&base), Stage::PreGraph);
+        let name = crate::project::force(ground, &env, &node);
+        let source = name.as_str().and_then(|name| read_varfile(ground, &config.folder, name, Presence::Required, node.span()));
+        if let Some(source) = source {
+            vars = vars.with(ground, &base, &source, true);
+        }
+    }
+    (env_at(ground, vars.over(&base), Stage::PreGraph), vars)
+}
+
+fn build_path(ground: &Ground<'_>, name: &str) -> EcoString {
+    ground.full_path(&path::join(&ground.root, &format!(".garden/build/{name}")))
+}
+
+fn dependency(ground: &Ground<'_>, item: &Draft) -> Option<BuildDependency> {
+    let span = item.span(ground.session);
+    if let Some(value) = item.as_value()
+        && let Some(name) = value.as_str()
+    {
+        return Some(BuildDependency { name: name.into(), copy: Vec::new(), span });
+    }
+    let name = item_name(item)?;
+    let text = |draft: &Draft, key: &str| draft.get(key)?.as_value()?.as_str().map(EcoString::from);
+    let copies = item.get("copy").map(|draft| draft.items()).unwrap_or_default();
+    let copy = copies.iter().filter_map(|copy| {
+        let source = text(copy, "source")?;
+        let target = text(copy, "target").filter(|target| !target.is_empty()).unwrap_or_else(|| source.clone());
+        Some((source, target))
+    });
+    Some(BuildDependency { name, copy: copy.collect(), span })
+}
+
+fn resolve_one(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    pending: &Pending,
+    known: &Map,
+    done: &[Arc<Module>],
+    files: &FileTree,
+) -> (Module, Value) {
+    let config = &pending.config;
+    let (env, vars) = module_env(ground, project, phases, config, Value::map(known.clone()));
+    let fields = config.body.settle(ground.session, &env);
+    let listed = fields.get("build").and_then(|build| build.get("dependencies"));
+    let items = listed.map(|list| list.items()).unwrap_or_default();
+    let mut dependencies: Vec<BuildDependency> = items.iter().filter_map(|item| dependency(ground, item)).collect();
+    for service in fields.get("services").iter().flat_map(Draft::items) {
+        let source = service.get("sourceModuleName").and_then(|draft| draft.as_value().cloned());
+        if let Some(name) = source.as_ref().and_then(Value::as_str)
+            && !dependencies.iter().any(|known| known.name == name)
+        {
+            dependencies.push(BuildDependency { name: name.into(), copy: Vec::new(), span: None });
+        }
+    }
+    let value_texts = |key: &str| fields.get(key).and_then(|draft| draft.as_value().cloned().or_else(|| Some(draft.written())));
+    let include = value_texts("include").filter(|value| value.as_list().is_some()).map(|value| texts(&value));
+    let exclude = value_texts("exclude").map(|value| texts(&value)).unwrap_or_default();
+    let disabled = fields.get("disabled").and_then(|d| d.as_value().and_then(Value::as_bool)).unwrap_or(false);
+    let mut module = Module {
+        config: config.clone(),
+        disabled,
+        dependencies,
+        version: EcoString::new(),
+        files: (include, exclude),
+        fields,
+    };
+    if let Some(rendered) = &config.rendered {
+        let scope = project.vars.over(&phases.module_base(Stage::PreGraph));
+        let inputs = rendered.inputs_value(ground, &env_at(ground, scope, Stage::PreGraph));
+        let forced = purlin_value::Eval::new(ground.session).force_deep(&inputs);
+        rendered.schema.check(ground, &forced, rendered.span);
+    }
+    if module.config.type_name == "container" && module.files.0.is_none() && module.files.1.is_empty() {
+        module.files.0 = convert::dockerfile_includes(ground, &module);
+    }
+    module.version = version::module_version(ground, files, &module, done);
+    convert::generate_files(ground, &env, &module);
+    let outputs = convert::module_outputs(&module);
+    let value = Value::map(Map::from_iter([
+        ("name".into(), Value::str(config.name.clone())),
+        ("path".into(), Value::str(ground.full_path(&config.folder))),
+        ("buildPath".into(), Value::str(build_path(ground, &config.name))),
+        ("outputs".into(), outputs),
+        ("var".into(), vars.merged()),
+        ("version".into(), Value::str(module.version.clone())),
+    ]));
+    (module, value)
+}

@@ -1,0 +1,127 @@
+//! Versions of modules: what is built, from which files, and from which other modules.
+
+use super::Module;
+use crate::draft::Draft;
+use crate::files::FileTree;
+use crate::ground::Ground;
+use crate::json::{self, KeyOrder};
+use crate::versions::{SourceScope, short, source_version};
+use ecow::EcoString;
+use purlin_value::{Map, Value};
+use std::sync::Arc;
+
+/// The version of a module whose dependencies are resolved.
+pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, done: &[Arc<Module>]) -> EcoString {
+    let (include, exclude) = &module.files;
+    let scope = SourceScope {
+        folder: &module.config.folder,
+        base: &module.config.folder,
+        config_file: &module.config.file,
+        include: include.as_deref(),
+        exclude,
+        uncounted: &[],
+    };
+    let source = source_version(ground.session, files, &scope);
+    let mut parts: Vec<(EcoString, EcoString)> = vec![(module.name().clone(), source.hash)];
+    for dependency in &module.dependencies {
+        if let Some(other) = done.iter().find(|other| *other.name() == dependency.name) {
+            parts.push((other.name().clone(), other.version.clone()));
+        }
+    }
+    parts.sort();
+    let config = json::write(&counted_config(module), KeyOrder::Sorted);
+    let mut texts = vec![config.as_str()];
+    texts.extend(parts.iter().map(|(_, version)| version.as_str()));
+    ecow::eco_format!("v-{}", short(&texts))
+}
+
+/// What counts of a module's configuration: what goes into its build.
+fn counted_config(module: &Module) -> Value {
+    let entries = match module.config.type_name.as_str() {
+        "exec" => vec![("env", map_or_empty(module.field("env"))), ("build", build_config(module))],
+        "container" => {
+            let mut entries = vec![("buildArgs", map_or_empty(module.field("buildArgs")))];
+            for key in ["extraFlags", "dockerfile"] {
+                entries.extend(module.field(key).map(|draft| (key, draft.written())));
+            }
+            entries
+        }
+        _ => vec![
+            ("apiVersion", Value::str("garden.io/v0")),
+            ("name", Value::str(module.name().clone())),
+            ("type", Value::str(module.config.type_name.clone())),
+            ("spec", spec_config(module)),
+        ],
+    };
+    Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+}
+
+fn map_or_empty(draft: Option<Draft>) -> Value {
+    draft.map_or_else(|| Value::map(Map::new()), |draft| draft.written())
+}
+
+fn list_or_empty(draft: Option<Draft>) -> Value {
+    draft.map_or_else(|| Value::list(Vec::new()), |draft| draft.written())
+}
+
+fn build_config(module: &Module) -> Value {
+    let build = module.field("build").unwrap_or_else(Draft::empty_map);
+    let dependencies = module.dependencies.iter().map(|dependency| {
+        let copy = dependency.copy.iter().map(|(source, target)| {
+            let pair = [("source".into(), Value::str(source.clone())), ("target".into(), Value::str(target.clone()))];
+            Value::map(Map::from_iter(pair))
+        });
+        Value::map(Map::from_iter([
+            ("name".into(), Value::str(dependency.name.clone())),
+            ("copy".into(), Value::list(copy.collect())),
+        ]))
+    });
+    let timeout = build.get("timeout").map_or(Value::from(600), |draft| draft.written());
+    Value::map(Map::from_iter([
+        ("command".into(), list_or_empty(build.get("command"))),
+        ("dependencies".into(), Value::list(dependencies.collect())),
+        ("timeout".into(), timeout),
+        ("statusCommand".into(), list_or_empty(build.get("statusCommand"))),
+    ]))
+}
+
+/// Everything a module of a plain type says, with the defaults of its parts.
+fn spec_config(module: &Module) -> Value {
+    let service = [("dependencies", Value::list(Vec::new())), ("disabled", Value::from(false)), ("timeout", Value::from(300))];
+    let step = [
+        ("dependencies", Value::list(Vec::new())),
+        ("disabled", Value::from(false)),
+        ("timeout", Value::from(600)),
+        ("env", Value::map(Map::new())),
+        ("artifacts", Value::list(Vec::new())),
+    ];
+    let mut map = Map::from_iter([
+        ("build".into(), build_config(module)),
+        ("services".into(), completed(module, "services", &service)),
+        ("tasks".into(), completed(module, "tasks", &step)),
+        ("tests".into(), completed(module, "tests", &step)),
+    ]);
+    for (key, draft) in module.fields.entries() {
+        if !COMMON_KEYS.contains(&key.as_str()) && !map.contains_key(&key) {
+            map.insert(key, draft.written());
+        }
+    }
+    Value::map(map)
+}
+
+/// Keys of every module, which are not its type's.
+const COMMON_KEYS: &[&str] = &[
+    "apiVersion", "kind", "type", "name", "description", "disabled", "local", "include", "exclude", "repositoryUrl",
+    "allowPublish", "generateFiles", "variables", "varfile", "build", "path", "inputs", "template",
+];
+
+fn completed(module: &Module, key: &str, defaults: &[(&str, Value)]) -> Value {
+    let complete = |item: &Draft| {
+        let mut map = item.written().as_map().cloned().unwrap_or_default();
+        for (key, value) in defaults {
+            map.entry((*key).into()).or_insert_with(|| value.clone());
+        }
+        Value::map(map)
+    };
+    Value::list(module.items(key).iter().map(complete).collect())
+}

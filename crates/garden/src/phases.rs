@@ -1,0 +1,155 @@
+//! Which keys exist in which phase: the layers that are put upon the project's scope, phase by phase.
+//!
+//! [`KEYS`] is the one list of template keys and when they become available; messages and the reference page read it.
+
+use crate::bind::Env;
+use crate::ground::Ground;
+use crate::project::Project;
+use crate::scopes::{Cell, Late};
+use crate::vars::VarScope;
+use ecow::EcoString;
+use purlin_value::{Eval, Layer, Lookup, Map, MapLayer, Scope, Value};
+use std::sync::Arc;
+
+/// A key of templates, from when on it exists, and what it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TemplateKey {
+    /// The key at the top of a lookup.
+    pub name: &'static str,
+    /// From when on it exists, as the end of "it exists …"; empty if always.
+    pub phase: &'static str,
+    /// What it holds, in one sentence.
+    pub doc: &'static str,
+}
+
+const fn key(name: &'static str, phase: &'static str, doc: &'static str) -> TemplateKey {
+    TemplateKey { name, phase, doc }
+}
+
+/// All keys.
+pub const KEYS: &[TemplateKey] = &[
+    key("local", "", "The machine: `env`, `username`, `platform`, `arch`, `projectPath`, `artifactsPath`."),
+    key("command", "", "The command that runs: `name` and `params`."),
+    key("datetime", "", "The time of this run: `now`, `today`, `timestamp`."),
+    key("project", "", "The project: `name`."),
+    key("git", "", "The repository: `branch`, `commitHash`, `originUrl`."),
+    key("secrets", "from the project's own fields on", "Values of `importVariables` and `--secret-file`; never shown."),
+    key("imported", "from the project's own fields on", "The same as `secrets`."),
+    key("var", "from the project's own fields on", "Variables, the nearest scope first."),
+    key("variables", "from the project's own fields on", "The same as `var`."),
+    key("environment", "once the environment is chosen", "The environment: `name`, `namespace`, `fullName`."),
+    key("providers", "once providers are resolved", "Providers by name, with `config` and `outputs`."),
+    key("modules", "once modules are resolved", "Modules by name, with `path`, `version`, `outputs`, `var`."),
+    key("runtime", "in actions and modules", "Outputs of Deploys (`services`) and Runs (`tasks`)."),
+    key("actions", "in actions", "Actions by kind and name, with `outputs`, `version`, `var` and more."),
+    key("inputs", "in configurations made from a template", "What the use of the template gives."),
+    key("parent", "in configurations made from a template", "The use of the template: `name`."),
+    key("template", "in configurations made from a template", "The template: `name`."),
+    key("this", "in actions and modules", "The action or module itself: `name`, `mode`, `buildPath`, `sourcePath`."),
+    key("item", "inside `$forEach`", "The item of this round: `key` and `value`."),
+    key("steps", "in steps of workflows and commands", "Earlier steps by name, with `outputs` and `log`."),
+    key("args", "in commands of your own", "The command's arguments."),
+    key("opts", "in commands of your own", "The command's options."),
+];
+
+/// The lowest layer: it knows which keys exist later.
+pub struct LaterKeys;
+
+impl Layer for LaterKeys {
+    fn name(&self) -> &str {
+        "later phases"
+    }
+
+    fn get(&self, key: &str, _eval: &mut Eval<'_>) -> Lookup {
+        match KEYS.iter().find(|known| known.name == key && !known.phase.is_empty()) {
+            Some(known) => Lookup::Later { phase: known.phase },
+            None => Lookup::NotHere { available: Vec::new() },
+        }
+    }
+
+    fn keys(&self) -> Vec<EcoString> {
+        Vec::new()
+    }
+}
+
+/// The scopes of everything after the environment.
+#[derive(Clone)]
+pub struct Phases {
+    /// Base keys and environment, without variables.
+    scope: Scope,
+    providers: Cell,
+    modules: Cell,
+    actions: Cell,
+}
+
+/// Whether the graph is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stage {
+    /// Before: nothing is known of other actions.
+    PreGraph,
+    /// After: other actions are there, what must run is pending.
+    Full,
+}
+
+impl Phases {
+    /// Scopes upon a project's.
+    pub fn new(ground: &Ground<'_>, project: &Project) -> Self {
+        let [providers, modules, actions] = [ground.cell(), ground.cell(), ground.cell()];
+        Phases { scope: project.scope.clone(), providers, modules, actions }
+    }
+
+    /// The cell that `providers` is read from: a map with that one key.
+    pub fn providers(&self) -> &Cell {
+        &self.providers
+    }
+
+    /// The cell that `modules` is read from.
+    pub fn modules(&self) -> &Cell {
+        &self.modules
+    }
+
+    /// The cell that `actions` and `runtime` are read from once the graph is there.
+    pub fn actions(&self) -> &Cell {
+        &self.actions
+    }
+
+    /// The scope of provider configurations.
+    pub fn provider_scope(&self, vars: &VarScope) -> Scope {
+        vars.over(&self.scope.push(Late::new("providers", &self.providers)))
+    }
+
+    /// Everything but variables, in modules and project outputs.
+    pub fn module_base(&self, stage: Stage) -> Scope {
+        let scope = self.scope.push(Late::new("providers", &self.providers)).push(Late::new("modules", &self.modules));
+        match stage {
+            Stage::PreGraph => scope.push(unknown_runtime()),
+            Stage::Full => scope.push(Late::new("actions", &self.actions)),
+        }
+    }
+
+    /// Everything but variables, in actions.
+    pub fn action_base(&self, stage: Stage) -> Scope {
+        match stage {
+            Stage::PreGraph => self.module_base(stage).push(unknown_actions()),
+            Stage::Full => self.module_base(stage),
+        }
+    }
+}
+
+/// Before the graph is there, everything about other actions is unknown.
+fn unknown_actions() -> MapLayer {
+    let layer = Map::from_iter([("actions".into(), Value::pending("graph", "actions"))]);
+    MapLayer::new("actions", Value::map(layer))
+}
+
+fn unknown_runtime() -> MapLayer {
+    let layer = Map::from_iter([("runtime".into(), Value::pending("graph", "runtime"))]);
+    MapLayer::new("runtime", Value::map(layer))
+}
+
+/// An environment for templates at a stage.
+pub fn env_at(ground: &Ground<'_>, scope: Scope, stage: Stage) -> Arc<Env> {
+    let mut env = (*ground.env(scope)).clone();
+    env.pre_graph = stage == Stage::PreGraph;
+    Arc::new(env)
+}

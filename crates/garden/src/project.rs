@@ -1,0 +1,290 @@
+//! The first phases: finding the project, its own fields, the environment, and the variables of both.
+
+use crate::base::base_scope;
+use crate::bind::{Binder, Env};
+use crate::config::{ConfigKind, Document, read_file};
+use crate::draft::Draft;
+use crate::entities::{PROJECT, SCHEMA};
+use crate::files::is_config_file;
+use crate::ground::{Ground, fill};
+use crate::imports::import_layer;
+use crate::place::NodeRef;
+use crate::rules;
+use crate::vars::{Presence, VarScope, VarSource, flag_map, known_names, read_varfile};
+use ecow::EcoString;
+use purlin_model::schema::Edition;
+use purlin_model::{Reader, Request};
+use purlin_syntax::{Diagnostic, suggest};
+use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, WorldError, path};
+use std::sync::Arc;
+
+/// The folder of the project that a path belongs to: the nearest above it with a project file.
+pub fn find_root(session: &Session, request: &Request) -> Option<(String, String)> {
+    let start = match session.world.stat(&request.path) {
+        Ok(stat) if stat.kind == purlin_value::world::FileKind::File => path::parent(&request.path).to_owned(),
+        _ => path::normalize(&request.path),
+    };
+    let mut folder = start.as_str();
+    loop {
+        let found = config_files(session, folder).into_iter().find(|file| declares_project(session, file));
+        if let Some(file) = found {
+            return Some((folder.to_owned(), file));
+        }
+        if matches!(folder, "." | "/") {
+            return None;
+        }
+        folder = path::parent(folder);
+    }
+}
+
+fn config_files(session: &Session, folder: &str) -> Vec<String> {
+    let entries = session.world.list(folder).unwrap_or_default();
+    entries.iter().filter(|entry| is_config_file(&entry.name)).map(|entry| path::join(folder, &entry.name)).collect()
+}
+
+/// Looks without parsing; the project is read properly afterwards.
+fn declares_project(session: &Session, file: &str) -> bool {
+    let Ok(bytes) = session.world.read(file) else { return false };
+    let text = String::from_utf8_lossy(&bytes);
+    text.lines().any(|line| {
+        line.strip_prefix("kind:").is_some_and(|rest| rest.split('#').next().unwrap_or("").trim().trim_matches(['"', '\'']) == "Project")
+    })
+}
+
+/// A project with its environment, as far as it is known before anything is scanned.
+pub struct Project {
+    /// Its name.
+    pub name: EcoString,
+    /// Its document.
+    pub document: Document,
+    /// The documents of all configuration files beside it, by file.
+    pub nearby: Vec<(String, Vec<Document>)>,
+    /// The environment's name.
+    pub environment: EcoString,
+    /// All environments.
+    pub environments: Vec<EcoString>,
+    /// The namespace.
+    pub namespace: EcoString,
+    /// Everything but variables: base keys, secrets, `environment`.
+    pub scope: Scope,
+    /// The variables of project and environment.
+    pub vars: VarScope,
+}
+
+impl Project {
+    /// The scope of everything that is read after the environment.
+    pub fn full_scope(&self) -> Scope {
+        self.vars.over(&self.scope)
+    }
+
+    /// The value of one of the project's fields in a scope, forced throughout; null if it is not there.
+    pub fn field(&self, ground: &Ground<'_>, key: &str, scope: &Scope) -> Value {
+        match self.document.field(key) {
+            Some(node) => force(ground, &ground.env(scope.clone()), &node),
+            None => Value::null(),
+        }
+    }
+}
+
+/// Binds a node and forces it throughout.
+pub fn force(ground: &Ground<'_>, env: &Arc<Env>, node: &NodeRef) -> Value {
+    let bound = Binder::new(ground.session, env).bind(node);
+    Eval::new(ground.session).force_deep(&bound)
+}
+
+/// Reads the project in the ground's folder.
+pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
+    let mut nearby = Vec::new();
+    let mut trees = Vec::new();
+    for file in config_files(ground.session, &ground.root) {
+        let documents = read_file(ground.session, &ground.templates, &file, &mut trees);
+        nearby.push((file, documents));
+    }
+    ground.keep_trees(trees);
+    let projects: Vec<&Document> =
+        nearby.iter().flat_map(|(_, docs)| docs).filter(|doc| doc.kind == ConfigKind::Project).collect();
+    let document = match projects.as_slice() {
+        [] => return None,
+        [one] => (*one).clone(),
+        [first, others @ ..] => {
+            report_several(ground, first, others);
+            return None;
+        }
+    };
+    check_document(ground, &document);
+    let name = EcoString::from(document.plain("name").unwrap_or_default());
+    let base = base_scope(ground, &name);
+    let environments = environment_nodes(&document);
+    let names: Vec<EcoString> = environments.iter().map(|(name, _)| name.clone()).collect();
+    let (environment, namespace_flag) = select_environment(ground, &document, &base, &names)?;
+    let project_scope = base.push_shared(import_layer(ground, &document, &base));
+    let flags = has_flags(ground.request).then(|| ground.cell());
+    let vars = project_variables(ground, &document, &project_scope, VarScope::new(flags.clone()));
+    let node = environments.iter().find(|(name, _)| *name == environment).map(|(_, node)| node.clone());
+    let env_scope = vars.over(&project_scope);
+    let namespace = namespace(ground, node.as_ref(), &env_scope, namespace_flag, &environment);
+    let environment_layer = Map::from_iter([(
+        "environment".into(),
+        Value::map(Map::from_iter([
+            ("name".into(), Value::str(environment.clone())),
+            ("fullName".into(), Value::str(ecow::eco_format!("{namespace}.{environment}"))),
+            ("namespace".into(), Value::str(namespace.clone())),
+        ])),
+    )]);
+    let scope = project_scope.push(MapLayer::new("environment", Value::map(environment_layer)));
+    let vars = environment_variables(ground, node.as_ref(), &env_scope, &scope, vars, &environment);
+    if let Some(flags) = flags {
+        fill(&flags, flag_map(ground, &known_names(&vars)));
+    }
+    Some(Project { name, document, nearby, environment, environments: names, namespace, scope, vars })
+}
+
+fn has_flags(request: &Request) -> bool {
+    !request.vars.is_empty()
+}
+
+fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
+    let files: Vec<String> = std::iter::once(first).chain(others.iter().copied()).map(|doc| format!("`{}`", doc.file)).collect();
+    let message = format!("there is more than one project in one folder: {}", files.join(" and "));
+    let mut diagnostic = Diagnostic::nowhere(&rules::PROJECT, message).hint("keep one of them");
+    if let Some(span) = first.span() {
+        diagnostic = diagnostic.label(span, "the first one");
+    }
+    ground.push(diagnostic, others.first().and_then(|doc| doc.span()));
+}
+
+/// Checks a document against its row: unknown and missing keys, wrong shapes.
+fn check_document(ground: &Ground<'_>, document: &Document) {
+    if let Some(node) = document.node.get() {
+        let tree = document.node.tree();
+        let reader = Reader { schema: &SCHEMA, edition: Edition(0), tree, sink: &ground.session.sink };
+        reader.read(node, PROJECT);
+    }
+    let (version, place) = match document.field("apiVersion") {
+        Some(field) => (field.get().map(|node| node.text().to_owned()).unwrap_or_default(), field.span()),
+        None => ("garden.io/v0".to_owned(), document.span()),
+    };
+    if version != "garden.io/v2" {
+        let message = format!("this project is written for `{version}`, and only `garden.io/v2` is read");
+        let diagnostic = Diagnostic::nowhere(&rules::PROJECT, message);
+        ground.push(diagnostic.hint("set `apiVersion: garden.io/v2` and see docs/tour/garden.md for what changed"), place);
+    }
+}
+
+/// The environments by name, as they are written.
+fn environment_nodes(document: &Document) -> Vec<(EcoString, NodeRef)> {
+    let Some(list) = document.field("environments") else { return Vec::new() };
+    let Some(view) = list.get() else { return Vec::new() };
+    let named = |item: purlin_syntax::Node<'_>| Some((EcoString::from(item.get("name")?.text()), list.other(item)));
+    view.items().filter_map(named).collect()
+}
+
+/// The environment to use, and the namespace if the user named one.
+fn select_environment(
+    ground: &Ground<'_>,
+    document: &Document,
+    base: &Scope,
+    names: &[EcoString],
+) -> Option<(EcoString, Option<EcoString>)> {
+    let default = document.field("defaultEnvironment").filter(|node| node.get().is_some_and(|n| !n.text().is_empty()));
+    let place = default.as_ref().and_then(NodeRef::span).or_else(|| document.span());
+    let wanted = match (&ground.request.environment, default) {
+        (Some(flag), _) => EcoString::from(flag.as_str()),
+        (None, Some(node)) => match force(ground, &ground.env(base.clone()), &node).data {
+            Data::Str(text) => text,
+            _ => return None,
+        },
+        (None, None) => names.first().cloned()?,
+    };
+    let (namespace, name) = match wanted.rsplit_once('.') {
+        Some((namespace, name)) => (Some(EcoString::from(namespace)), EcoString::from(name)),
+        None => (ground.request.namespace.as_deref().map(EcoString::from), wanted.clone()),
+    };
+    if names.contains(&name) {
+        return Some((name, namespace));
+    }
+    let message = format!("this project has no environment `{name}`");
+    let all = || Some(format!("it has {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")));
+    let hint = suggest::did_you_mean(&name, names.iter().map(EcoString::as_str)).or_else(all);
+    ground.push(Diagnostic::nowhere(&rules::ENVIRONMENT, message).maybe_hint(hint), place);
+    None
+}
+
+fn project_variables(ground: &Ground<'_>, document: &Document, scope: &Scope, vars: VarScope) -> VarScope {
+    let mut vars = vars;
+    if let Some(node) = document.field("variables").filter(|node| node.get().is_some_and(|n| !n.is_null())) {
+        vars = vars.with(ground, scope, &VarSource::Draft(Draft::Node(node)), false);
+    }
+    let (name, presence, place) = match document.field("varfile") {
+        Some(node) => {
+            let value = force(ground, &ground.env(scope.clone()), &node);
+            (value.as_str().map(str::to_owned), Presence::Required, node.span())
+        }
+        None => (Some("garden.env".to_owned()), Presence::Optional, None),
+    };
+    let source = name.and_then(|name| read_varfile(ground, &ground.root, &name, presence, place));
+    source.map_or(vars.clone(), |source| vars.with(ground, scope, &source, false))
+}
+
+fn environment_variables(
+    ground: &Ground<'_>,
+    node: Option<&NodeRef>,
+    fields_scope: &Scope,
+    scope: &Scope,
+    vars: VarScope,
+    environment: &str,
+) -> VarScope {
+    let mut vars = vars;
+    let field = |key: &str| {
+        let node = node?;
+        let value = node.get()?.get(key).filter(|value| !value.is_null())?;
+        Some(node.other(value))
+    };
+    if let Some(variables) = field("variables") {
+        vars = vars.with(ground, scope, &VarSource::Draft(Draft::Node(variables)), false);
+    }
+    let (name, presence, place) = match field("varfile") {
+        Some(node) => {
+            let value = force(ground, &ground.env(fields_scope.clone()), &node);
+            (value.as_str().map(str::to_owned), Presence::Required, node.span())
+        }
+        None => (Some(format!("garden.{environment}.env")), Presence::Optional, None),
+    };
+    let files = name.map(|name| (name, presence, place));
+    let flagged = ground.request.var_files.iter().map(|name| (name.clone(), Presence::Required, None));
+    for (name, presence, place) in files.into_iter().chain(flagged) {
+        if let Some(source) = read_varfile(ground, &ground.root, &name, presence, place) {
+            vars = vars.with(ground, scope, &source, false);
+        }
+    }
+    vars
+}
+
+fn namespace(
+    ground: &Ground<'_>,
+    node: Option<&NodeRef>,
+    scope: &Scope,
+    flag: Option<EcoString>,
+    environment: &str,
+) -> EcoString {
+    if let Some(namespace) = flag {
+        return namespace;
+    }
+    let written = node.and_then(|node| Some(node.other(node.get()?.get("defaultNamespace")?)));
+    let Some(written) = written else { return "default".into() };
+    match force(ground, &ground.env(scope.clone()), &written).data {
+        Data::Str(text) => text,
+        Data::Null => {
+            let message = format!("environment `{environment}` has no default namespace, and none was named");
+            let hint = format!("set `defaultNamespace`, or name one: `--env some-namespace.{environment}`");
+            ground.push(Diagnostic::nowhere(&rules::ENVIRONMENT, message).hint(hint), written.span());
+            EcoString::new()
+        }
+        _ => EcoString::new(),
+    }
+}
+
+/// Whether a path may be read; anything outside the project is refused with a clear word.
+pub fn is_outside(error: &WorldError) -> bool {
+    matches!(error, WorldError::Denied(_))
+}

@@ -1,0 +1,212 @@
+//! Finds what templates refer to, without evaluating more than is needed to know which branches can be taken.
+//!
+//! A branch whose condition is decided already and that is not taken does not count. Where a condition is not known
+//! yet, all branches count.
+
+use crate::bind::{Env, entries};
+use crate::draft::Draft;
+use crate::expr::ast::{BinaryOp, Expr, Key, Node, Part, Segment, Template};
+use crate::expr::{Evaluator, Stop, is_truthy};
+use crate::place::{NodeRef, Place};
+use crate::structure;
+use ecow::EcoString;
+use purlin_syntax::Span;
+use purlin_value::{Data, Eval, Session, Value};
+use std::sync::Arc;
+
+/// One step of a reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A key that is known.
+    Name(EcoString),
+    /// A key that is computed from something not known yet.
+    Unknown,
+}
+
+/// A reference to something of interest.
+#[derive(Clone, Debug)]
+pub struct Reference {
+    /// The whole path, the head included.
+    pub path: Vec<Step>,
+    /// Where it is written.
+    pub span: Option<Span>,
+}
+
+impl Reference {
+    /// The key at a step, if it is known.
+    pub fn name(&self, index: usize) -> Option<&EcoString> {
+        match self.path.get(index)? {
+            Step::Name(name) => Some(name),
+            Step::Unknown => None,
+        }
+    }
+}
+
+/// References under some heads in a draft.
+pub fn references(session: &Session, env: &Arc<Env>, heads: &[&str], drafts: &[&Draft]) -> Vec<Reference> {
+    let mut walker = Walker { eval: Eval::new(session), env, heads, found: Vec::new() };
+    for draft in drafts {
+        walker.draft(draft);
+    }
+    walker.found
+}
+
+struct Walker<'a, 's> {
+    eval: Eval<'s>,
+    env: &'a Arc<Env>,
+    heads: &'a [&'a str],
+    found: Vec<Reference>,
+}
+
+/// What is known of a condition.
+enum Verdict {
+    True,
+    False,
+    Unknown,
+}
+
+impl Walker<'_, '_> {
+    fn draft(&mut self, draft: &Draft) {
+        match draft {
+            Draft::Value(_) | Draft::Template(_) => {}
+            Draft::Choice(_, then, otherwise) => {
+                self.draft(then);
+                otherwise.iter().for_each(|draft| self.draft(draft));
+            }
+            Draft::Node(node) => self.node(node),
+            Draft::Map(entries) => entries.iter().for_each(|(_, item)| self.draft(item)),
+            Draft::List(items) => items.iter().for_each(|item| self.draft(item)),
+        }
+    }
+
+    /// Depth is bounded by the tree's own limit.
+    fn node(&mut self, node: &NodeRef) {
+        let Some(view) = node.get() else { return };
+        if view.is_scalar() {
+            if let Ok(Some(template)) = self.env.templates.get(node, self.eval.session) {
+                self.template(&template, &Place::Node(node.clone()));
+            }
+            return;
+        }
+        if view.is_list() {
+            view.items().for_each(|item| self.node(&node.other(item)));
+            return;
+        }
+        let skipped = structure::condition_of(view).map(|condition| {
+            let bound = crate::bind::Binder::new(self.eval.session, self.env).bind(&node.other(condition));
+            match self.eval.force(&bound).data {
+                Data::Bool(true) => "$else",
+                Data::Bool(false) => "$then",
+                _ => "",
+            }
+        });
+        for (key, item) in entries(view) {
+            if skipped != Some(key.as_str()) {
+                self.node(&node.other(item));
+            }
+        }
+    }
+
+    fn template(&mut self, template: &Template, place: &Place) {
+        for segment in &template.segments {
+            match segment {
+                Segment::Text(..) | Segment::Escaped(..) => {}
+                Segment::Expr(node) | Segment::LoneIf(node) => self.expr(node, place),
+                Segment::If(branch) => {
+                    self.expr(&branch.condition, place);
+                    let verdict = self.decide(&branch.condition, place);
+                    if !matches!(verdict, Verdict::False) {
+                        self.template(&branch.then, place);
+                    }
+                    if let Some(otherwise) = branch.otherwise.as_ref().filter(|_| !matches!(verdict, Verdict::True)) {
+                        self.template(otherwise, place);
+                    }
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, node: &Node, place: &Place) {
+        match &node.expr {
+            Expr::Null | Expr::Bool(_) | Expr::Number(_) | Expr::Text(_) => {}
+            Expr::Nested(template) => self.template(template, place),
+            Expr::List(items) => items.iter().for_each(|item| self.expr(item, place)),
+            Expr::Lookup(path) => self.lookup(path, node, place),
+            Expr::Member(inner, path) => {
+                self.expr(inner, place);
+                self.computed_keys(path, place);
+            }
+            Expr::Call(call) => call.args.iter().for_each(|arg| self.expr(arg, place)),
+            Expr::Unary(_, inner) => self.expr(inner, place),
+            Expr::Chain(first, rest) => self.chain(first, rest, place),
+            Expr::Choice(arms, otherwise) => {
+                for (condition, then) in arms {
+                    self.expr(condition, place);
+                    match self.decide(condition, place) {
+                        Verdict::True => return self.expr(then, place),
+                        Verdict::False => {}
+                        Verdict::Unknown => self.expr(then, place),
+                    }
+                }
+                self.expr(otherwise, place);
+            }
+        }
+    }
+
+    fn chain(&mut self, first: &Node, rest: &[(BinaryOp, Node)], place: &Place) {
+        self.expr(first, place);
+        let mut left = first;
+        for (op, node) in rest {
+            let done = match op {
+                BinaryOp::Or => matches!(self.decide(left, place), Verdict::True),
+                BinaryOp::And => matches!(self.decide(left, place), Verdict::False),
+                _ => false,
+            };
+            if done {
+                return;
+            }
+            self.expr(node, place);
+            left = node;
+        }
+    }
+
+    fn computed_keys(&mut self, path: &[Part], place: &Place) {
+        for part in path {
+            if let Key::Computed(node) = &part.key {
+                self.expr(node, place);
+            }
+        }
+    }
+
+    fn lookup(&mut self, path: &[Part], node: &Node, place: &Place) {
+        self.computed_keys(path, place);
+        let Some(Part { key: Key::Name(head), .. }) = path.first() else { return };
+        if !self.heads.contains(&head.as_str()) {
+            return;
+        }
+        let step = |part: &Part| match &part.key {
+            Key::Name(name) => Step::Name(name.clone()),
+            Key::Computed(node) => match self.value(node, place).ok().as_ref().map(|value| &value.data) {
+                Some(Data::Str(text)) => Step::Name(text.clone()),
+                Some(Data::Int(number)) => Step::Name(ecow::eco_format!("{number}")),
+                _ => Step::Unknown,
+            },
+        };
+        let path = path.iter().map(step).collect();
+        self.found.push(Reference { path, span: place.part(node.at) });
+    }
+
+    /// Evaluates without reporting; whoever evaluates the string for good will.
+    fn value(&mut self, node: &Node, place: &Place) -> Result<Value, Stop> {
+        Evaluator { eval: &mut self.eval, env: self.env, place, own: None }.node(node)
+    }
+
+    fn decide(&mut self, node: &Node, place: &Place) -> Verdict {
+        match self.value(node, place) {
+            Ok(value) if value.is_pending() => Verdict::Unknown,
+            Ok(value) if is_truthy(&value) => Verdict::True,
+            Ok(_) | Err(Stop::Missing(_)) => Verdict::False,
+            Err(_) => Verdict::Unknown,
+        }
+    }
+}

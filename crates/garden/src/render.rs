@@ -1,0 +1,294 @@
+//! Templates of configurations: finding them, and rendering their uses.
+//!
+//! Only names are evaluated here. Inputs stay drafts: they may refer to outputs of actions, and are bound anew in every
+//! phase.
+
+use crate::bind::{Binder, Env};
+use crate::config::{ActionKind, ConfigKind, Document, KIND_NAMES};
+use crate::draft::Draft;
+use crate::entities::{self, SCHEMA};
+use crate::ground::Ground;
+use crate::inputs::InputSchema;
+use crate::phases::{Phases, Stage, env_at};
+use crate::place::NodeRef;
+use crate::project::{Project, force};
+use crate::rules;
+use crate::scan::{Scanned, report_duplicates};
+use ecow::EcoString;
+use purlin_model::Reader;
+use purlin_model::schema::Edition;
+use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_value::{Data, Map, MapLayer, Scope, Value, path};
+use std::sync::Arc;
+
+/// A template of configurations.
+struct Template {
+    name: EcoString,
+    inputs: InputSchema,
+    configs: Vec<NodeRef>,
+    modules: Vec<NodeRef>,
+}
+
+/// A use of a template, with one choice of its matrix.
+#[derive(Debug)]
+pub struct Rendered {
+    /// The use's name.
+    pub parent: EcoString,
+    /// The template's name.
+    pub template: EcoString,
+    /// What the use gives.
+    pub inputs: Vec<(EcoString, Draft)>,
+    /// What the template expects.
+    pub schema: InputSchema,
+    /// Where the use is written.
+    pub span: Option<Span>,
+}
+
+impl Rendered {
+    /// The layer with `inputs`, `parent` and `template`, inputs bound to a scope of their own.
+    pub fn layer(&self, ground: &Ground<'_>, env: &Arc<Env>) -> MapLayer {
+        let name = |name: &EcoString| Value::map(Map::from_iter([("name".into(), Value::str(name.clone()))]));
+        MapLayer::new(
+            "template",
+            Value::map(Map::from_iter([
+                ("inputs".into(), self.inputs_value(ground, env)),
+                ("parent".into(), name(&self.parent)),
+                ("template".into(), name(&self.template)),
+            ])),
+        )
+    }
+
+    /// The inputs, bound and completed with defaults.
+    pub fn inputs_value(&self, ground: &Ground<'_>, env: &Arc<Env>) -> Value {
+        let mut binder = Binder::new(ground.session, env);
+        let mut map: Map = self.inputs.iter().map(|(key, draft)| (key.clone(), draft.bind(&mut binder))).collect();
+        for (key, value) in self.schema.defaults(ground) {
+            map.entry(key).or_insert(value);
+        }
+        Value::map(map)
+    }
+}
+
+/// A configuration of any kind, ready to be read: written in a file, or made from a template.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// What it is.
+    pub kind: ConfigKind,
+    /// Its type, if it has one.
+    pub type_name: EcoString,
+    /// Its name.
+    pub name: EcoString,
+    /// Everything it says.
+    pub body: Draft,
+    /// The file it is written in, or the one of the template's use.
+    pub file: String,
+    /// The folder its paths start from.
+    pub folder: String,
+    /// Where to point for problems of the whole.
+    pub span: Option<Span>,
+    /// The use of a template that made it.
+    pub rendered: Option<Arc<Rendered>>,
+}
+
+impl Config {
+    fn written(document: &Document) -> Option<Config> {
+        Some(Config {
+            kind: document.kind,
+            type_name: document.plain("type").unwrap_or_default().into(),
+            name: document.plain("name")?.into(),
+            body: Draft::Node(document.node.clone()),
+            file: document.file.clone(),
+            folder: document.folder().to_owned(),
+            span: document.span(),
+            rendered: None,
+        })
+    }
+
+    /// One of its fields.
+    pub fn field(&self, key: &str) -> Option<Draft> {
+        self.body.get(key).filter(|draft| !draft.is_null())
+    }
+}
+
+/// All configurations but templates and the project: those written, and those made.
+pub fn render(ground: &Ground<'_>, project: &Project, phases: &Phases, scanned: &Scanned) -> Vec<Config> {
+    let of_kind = |kind: ConfigKind| scanned.documents.iter().filter(move |document| document.kind == kind);
+    report_duplicates(ground, "template", of_kind(ConfigKind::ConfigTemplate));
+    let templates: Vec<Template> =
+        of_kind(ConfigKind::ConfigTemplate).filter_map(|document| read_template(ground, project, document)).collect();
+    let mut configs = Vec::new();
+    for document in &scanned.documents {
+        let is_use = document.kind == ConfigKind::RenderTemplate
+            || (document.kind == ConfigKind::Module && document.plain("type").as_deref() == Some("templated"));
+        match document.kind {
+            ConfigKind::ConfigTemplate => {}
+            _ if is_use => configs.extend(render_use(ground, project, phases, &templates, document)),
+            _ => configs.extend(Config::written(document)),
+        }
+    }
+    configs
+}
+
+fn read_template(ground: &Ground<'_>, project: &Project, document: &Document) -> Option<Template> {
+    let list = |key: &str| -> Vec<NodeRef> {
+        let Some(node) = document.field(key) else { return Vec::new() };
+        let Some(view) = node.get() else { return Vec::new() };
+        view.items().map(|item| node.other(item)).collect()
+    };
+    Some(Template {
+        name: document.plain("name")?.into(),
+        inputs: InputSchema::read(ground, project, document),
+        configs: list("configs"),
+        modules: list("modules"),
+    })
+}
+
+fn render_use(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    templates: &[Template],
+    document: &Document,
+) -> Vec<Config> {
+    let env = ground.env(project.full_scope());
+    let field = |key: &str| document.field(key).map(|node| (force(ground, &env, &node), node));
+    if field("disabled").is_some_and(|(value, _)| value.as_bool() == Some(true)) {
+        return Vec::new();
+    }
+    let Some((wanted, place)) = field("template") else { return Vec::new() };
+    let name = wanted.as_str().unwrap_or("");
+    let Some(template) = templates.iter().find(|template| template.name == name) else {
+        if !wanted.is_poison() {
+            let hint = suggest::did_you_mean(name, templates.iter().map(|template| template.name.as_str()));
+            let message = format!("there is no template `{name}`");
+            ground.push(Diagnostic::nowhere(&rules::TEMPLATE, message).maybe_hint(hint), place.span());
+        }
+        return Vec::new();
+    };
+    let mut configs = Vec::new();
+    for inputs in combinations(ground, &env, document) {
+        let rendered = Arc::new(Rendered {
+            parent: document.plain("name").unwrap_or_default().into(),
+            template: template.name.clone(),
+            inputs,
+            schema: template.inputs.clone(),
+            span: document.span(),
+        });
+        let scope = name_scope(ground, project, phases, &rendered);
+        for node in template.configs.iter().chain(&template.modules) {
+            let is_module = template.modules.iter().any(|module| std::ptr::eq(module, node));
+            configs.extend(render_one(ground, &scope, document, &rendered, node, is_module));
+        }
+    }
+    configs
+}
+
+/// Names are evaluated before anything has run, but see the inputs.
+fn name_scope(ground: &Ground<'_>, project: &Project, phases: &Phases, rendered: &Rendered) -> Scope {
+    let base = project.vars.over(&phases.action_base(Stage::PreGraph));
+    let inputs = rendered.layer(ground, &env_at(ground, base.clone(), Stage::PreGraph));
+    base.push(inputs)
+}
+
+/// The inputs of every combination of a matrix; the first key varies slowest.
+fn combinations(ground: &Ground<'_>, env: &Arc<Env>, document: &Document) -> Vec<Vec<(EcoString, Draft)>> {
+    let inputs = document.field("inputs").map(|node| Draft::Node(node).entries()).unwrap_or_default();
+    let mut all = vec![inputs];
+    let Some(matrix) = document.field("matrix") else { return all };
+    for (key, draft) in Draft::Node(matrix).entries() {
+        let Draft::Node(node) = &draft else { continue };
+        let values = force(ground, env, node);
+        let Some(values) = values.as_list() else { continue };
+        let with = |base: &Vec<(EcoString, Draft)>, value: &Value| {
+            let mut inputs: Vec<(EcoString, Draft)> = base.iter().filter(|(known, _)| *known != key).cloned().collect();
+            inputs.push((key.clone(), Draft::Value(value.clone())));
+            inputs
+        };
+        if all.len().saturating_mul(values.len()) as u64 > ground.session.limits.list_items {
+            ground.report(&purlin_value::rules::LIMIT_LIST, node.span(), "this matrix has too many combinations");
+            return Vec::new();
+        }
+        all = all.iter().flat_map(|base| values.iter().map(|value| with(base, value)).collect::<Vec<_>>()).collect();
+    }
+    all
+}
+
+fn render_one(
+    ground: &Ground<'_>,
+    scope: &Scope,
+    document: &Document,
+    rendered: &Arc<Rendered>,
+    node: &NodeRef,
+    is_module: bool,
+) -> Option<Config> {
+    let view = node.get()?;
+    let kind = if is_module { ConfigKind::Module } else { config_kind(ground, view)? };
+    let env = env_at(ground, scope.clone(), Stage::PreGraph);
+    let text = |key: &str| -> Option<(EcoString, Option<Span>)> {
+        let field = node.other(view.get(key)?);
+        let value = force(ground, &env, &field);
+        match value.data {
+            Data::Str(text) => Some((text, field.span())),
+            Data::Poison => None,
+            Data::Pending(pending) => {
+                let message = format!("`{key}` must be known before anything runs, and waits for `{}`", pending.what);
+                ground.report(&rules::TEMPLATE, field.span(), message);
+                None
+            }
+            _ => Some((crate::expr::text_of(&value), field.span())),
+        }
+    };
+    let (name, span) = text("name")?;
+    let folder = match view.get("path") {
+        Some(_) => path::join(document.folder(), &text("path")?.0),
+        None => document.folder().to_owned(),
+    };
+    check_rendered(ground, node, kind);
+    Some(Config {
+        kind,
+        type_name: view.get("type").map(|node| node.eco_text()).unwrap_or_default(),
+        name,
+        body: Draft::Node(node.clone()),
+        file: document.file.clone(),
+        folder,
+        span,
+        rendered: Some(rendered.clone()),
+    })
+}
+
+fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<ConfigKind> {
+    let written = view.get("kind");
+    let name = written.map_or("", |node| node.text());
+    let found = KIND_NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
+    let allowed = found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow | ConfigKind::Command));
+    if allowed.is_none() {
+        let place = written.map_or(view.span(), |node| node.span());
+        let message = format!("a template makes actions and workflows, not `{name}`");
+        ground.report(&rules::CONFIG_KIND, Some(place), message);
+    }
+    allowed
+}
+
+/// Checks what a template makes against its row; the same node is reported once however often it is rendered.
+fn check_rendered(ground: &Ground<'_>, node: &NodeRef, kind: ConfigKind) {
+    let ConfigKind::Action(kind) = kind else { return };
+    let Some(view) = node.get() else { return };
+    let reader =
+        Reader { schema: &SCHEMA, edition: Edition(0), tree: node.tree(), sink: &ground.session.sink };
+    let row = match kind {
+        ActionKind::Build => entities::BUILD,
+        ActionKind::Deploy => entities::DEPLOY,
+        ActionKind::Run => entities::RUN,
+        ActionKind::Test => entities::TEST,
+    };
+    // `path` belongs to templates only, so the row of the action does not have it.
+    let silent = purlin_syntax::Sink::new();
+    let probe = Reader { sink: &silent, ..reader };
+    probe.read(view, row);
+    for diagnostic in silent.take() {
+        let about_path = view.entry("path").is_some_and(|entry| diagnostic.span == Some(entry.key.span()));
+        if !about_path {
+            ground.session.sink.push(diagnostic);
+        }
+    }
+}

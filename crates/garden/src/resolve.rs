@@ -1,0 +1,234 @@
+//! All phases in order: project, environment, scan, templates, providers, modules, actions, graph, extensions, and then
+//! everything that is asked of the actions.
+
+use crate::action::{Action, Origin, preprocess};
+use crate::augment::Augment;
+use crate::bind::{Binder, Env};
+use crate::config::{ActionKind, ConfigKind};
+use crate::draft::{Draft, without_gaps};
+use crate::entities::spec_type;
+use crate::graph::{Graph, Needed, build_graph};
+use crate::ground::{Ground, KnownOutputs};
+use crate::live::{LiveSet, bind_actions};
+use crate::modules::{Module, resolve_modules};
+use crate::phases::{Phases, Stage, env_at};
+use crate::project::{Project, find_root, read_project};
+use crate::providers::resolve_providers;
+use crate::references::references;
+use crate::render::{Config, render};
+use crate::rules;
+use crate::scan::scan;
+use ecow::EcoString;
+use purlin_model::Request;
+use purlin_syntax::Diagnostic;
+use purlin_value::{Eval, Map, Session, Value};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A project whose graph is there; values are computed as they are asked for.
+pub struct Resolution<'s> {
+    /// What all phases share.
+    pub ground: Ground<'s>,
+    /// The project and its environment.
+    pub project: Project,
+    /// The scopes of the later phases.
+    pub phases: Phases,
+    /// Modules, dependencies first.
+    pub modules: Vec<Arc<Module>>,
+    /// The actions.
+    pub live: Arc<LiveSet>,
+    /// Workflows.
+    pub workflows: Vec<Config>,
+    /// Commands of the user's own.
+    pub commands: Vec<Config>,
+}
+
+/// What an action comes to.
+#[derive(Clone, Debug)]
+pub struct ResolvedAction {
+    /// Its spec.
+    pub spec: Value,
+    /// All variables it sees.
+    pub variables: Value,
+    /// Its outputs, as far as they are known.
+    pub outputs: Value,
+}
+
+/// Resolves the project of a request, up to its graph. `outputs` is what actions have given already.
+pub fn resolve<'s>(
+    session: &'s Session,
+    request: &'s Request,
+    outputs: KnownOutputs,
+    extensions: &[Augment],
+) -> Option<Resolution<'s>> {
+    let (root, _) = find_root(session, request)?;
+    let ground = Ground::new(session, request, root, outputs);
+    let project = read_project(&ground)?;
+    let phases = Phases::new(&ground, &project);
+    let scanned = scan(&ground, &project);
+    // Names that templates make may use what providers give, so providers come first.
+    resolve_providers(&ground, &project, &phases);
+    let configs = render(&ground, &project, &phases, &scanned);
+    let modules = resolve_modules(&ground, &project, &phases, &configs, &scanned.files);
+    let of_kind = |kind: ConfigKind| configs.iter().filter(move |config| config.kind == kind).cloned().collect();
+    let (workflows, commands) = (of_kind(ConfigKind::Workflow), of_kind(ConfigKind::Command));
+    let mut actions = Vec::new();
+    for config in configs {
+        if let ConfigKind::Action(kind) = config.kind {
+            actions.push(preprocess(&ground, &project, &phases, kind, config, None));
+        }
+    }
+    for converted in modules.actions {
+        let origin: Arc<Origin> = converted.origin;
+        actions.push(preprocess(&ground, &project, &phases, converted.kind, converted.config, Some(origin)));
+    }
+    let actions = without_duplicates(&ground, actions);
+    warn_unknown_types(&ground, &actions);
+    let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions), extensions);
+    let live = bind_actions(&ground, &project, &phases, graph, scanned.files);
+    Some(Resolution { ground, project, phases, modules: modules.modules, live, workflows, commands })
+}
+
+/// Two actions may share a name if one of them is switched off.
+fn without_duplicates(ground: &Ground<'_>, actions: Vec<Action>) -> Vec<Action> {
+    let mut kept: indexmap::IndexMap<EcoString, Action> = indexmap::IndexMap::new();
+    for action in actions {
+        let Some(first) = kept.get(&action.key) else {
+            kept.insert(action.key.clone(), action);
+            continue;
+        };
+        for one in [first, &action] {
+            report_disabled_by_variable(ground, one);
+        }
+        if !first.disabled && !action.disabled {
+            let message = format!(
+                "{} action `{}` is declared twice, in `{}` and in `{}`",
+                action.kind.name(), action.name, first.config.file, action.config.file
+            );
+            let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
+            if let Some(span) = first.span() {
+                diagnostic = diagnostic.label(span, "the first one");
+            }
+            ground.push(diagnostic.hint("switch one of them off with `disabled`, or give it another name"), action.span());
+        }
+        if first.disabled {
+            kept.insert(action.key.clone(), action);
+        }
+    }
+    kept.into_values().collect()
+}
+
+/// Which of two actions is on must be known before variables are, since the variables are the action's own.
+fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) {
+    let Some(draft) = action.config.field("disabled") else { return };
+    for reference in references(ground.session, &action.pre, &["var", "variables"], &[&draft]) {
+        let message = "where two actions share a name, `disabled` cannot depend on variables";
+        ground.report(&rules::DUPLICATE, reference.span, message);
+    }
+}
+
+fn warn_unknown_types(ground: &Ground<'_>, actions: &[Action]) {
+    let mut seen = HashSet::new();
+    for action in actions {
+        let known = spec_type(&action.type_name, action.kind).is_some() || action.module.is_some();
+        if !known && seen.insert((action.type_name.clone(), action.kind)) {
+            let message = format!("the {} type `{}` is not known; its spec is resolved but not checked", action.kind.name(), action.type_name);
+            ground.report(&rules::UNKNOWN_TYPE, action.span(), message);
+        }
+    }
+}
+
+/// The graph with what extensions add.
+fn augmented(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Graph, extensions: &[Augment]) -> Graph {
+    let mut graph = graph;
+    for extension in extensions {
+        let additions = extension(&graph);
+        let mut actions: Vec<Action> = graph.actions.into_values().collect();
+        for (kind, config) in additions.actions {
+            actions.push(preprocess(ground, project, phases, kind, config, None));
+        }
+        for (from, to) in additions.dependencies {
+            if let Some(action) = actions.iter_mut().find(|action| action.key == from) {
+                add_dependency(action, &to);
+            }
+        }
+        graph = build_graph(ground, actions);
+    }
+    graph
+}
+
+fn add_dependency(action: &mut Action, to: &str) {
+    let Some((kind, name)) = to.split_once('.').and_then(|(kind, name)| Some((ActionKind::named(kind)?, name))) else {
+        return;
+    };
+    let mut list = action.fields.get("dependencies").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
+    let entry = Map::from_iter([("kind".into(), Value::str(kind.name())), ("name".into(), Value::str(name))]);
+    list.push(Value::map(entry));
+    action.fields.insert("dependencies".into(), Value::list(list));
+}
+
+impl Resolution<'_> {
+    /// The graph.
+    pub fn graph(&self) -> &Graph {
+        self.live.graph()
+    }
+
+    /// The variables of project and environment, resolved.
+    pub fn variables(&self) -> Value {
+        Eval::new(self.ground.session).force_deep(&self.project.vars.merged())
+    }
+
+    /// What an action comes to.
+    pub fn action(&self, key: &str) -> Option<ResolvedAction> {
+        let live = self.live.actions.get(key)?;
+        let action = self.graph().actions.get(key)?;
+        let mut eval = Eval::new(self.ground.session);
+        if let Some(rendered) = action.rendered() {
+            let base = self.project.vars.over(&self.phases.action_base(Stage::Full));
+            let inputs = rendered.inputs_value(&self.ground, &env_at(&self.ground, base, Stage::Full));
+            let inputs = eval.force_deep(&inputs);
+            rendered.schema.check(&self.ground, &inputs, rendered.span);
+        }
+        Some(ResolvedAction {
+            spec: without_gaps(&eval.force_deep(&live.spec)),
+            variables: eval.force_deep(&live.variables),
+            outputs: without_rest(&eval.force_deep(&live.outputs)),
+        })
+    }
+
+    /// What an action needs.
+    pub fn needs(&self, key: &str) -> &[Needed] {
+        self.graph().needs(key)
+    }
+
+    /// The project's outputs, by name.
+    pub fn outputs(&self) -> Value {
+        let Some(node) = self.project.document.field("outputs") else { return Value::map(Map::new()) };
+        let list = crate::project::force(&self.ground, &self.project_env(), &node);
+        let named = |item: &Value| Some((EcoString::from(item.get("name")?.as_str()?), item.get("value")?.clone()));
+        Value::map(list.as_list().unwrap_or(&[]).iter().filter_map(named).collect())
+    }
+
+    /// What templates outside of any action see, once everything is there.
+    pub fn project_env(&self) -> Arc<Env> {
+        let base = self.phases.action_base(Stage::Full);
+        env_at(&self.ground, self.project.vars.over(&base), Stage::Full)
+    }
+
+    /// Evaluates what a draft says in the project's own scope.
+    pub fn evaluate(&self, draft: &Draft, env: &Arc<Env>) -> Value {
+        let bound = draft.bind(&mut Binder::new(self.ground.session, env));
+        Eval::new(self.ground.session).force_deep(&bound)
+    }
+}
+
+/// Outputs without the mark that more will be known.
+fn without_rest(outputs: &Value) -> Value {
+    match outputs.as_map() {
+        Some(map) if map.contains_key(crate::expr::REST) => {
+            let known = map.iter().filter(|(key, _)| *key != crate::expr::REST);
+            Value::map(known.map(|(key, value)| (key.clone(), value.clone())).collect())
+        }
+        _ => outputs.clone(),
+    }
+}

@@ -1,0 +1,235 @@
+//! Variables: layers of them, the files they come from, and what `--var` sets.
+//!
+//! A scope of variables is a list of layers, the strongest first. A template in a layer sees its own layer and those
+//! below; a variable that mentions itself means the one below.
+
+use crate::bind::Binder;
+use crate::dotenv;
+use crate::draft::Draft;
+use crate::expr::{self, OwnLayer};
+use crate::ground::{Ground, fill};
+use crate::place::{NodeRef, Place};
+use crate::rules;
+use crate::scopes::{Cell, Variables};
+use crate::structure::check_shapes;
+use crate::templates::syntax_problem;
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Flavor, Source, Span};
+use purlin_value::{Eval, Lazy, Map, Origin, Scope, Thunk, Value, WorldError, path};
+use std::sync::Arc;
+
+/// The variables that are visible at some place.
+#[derive(Clone, Default)]
+pub struct VarScope {
+    /// What the command line set; stronger than everything.
+    flags: Option<Cell>,
+    /// The strongest first.
+    layers: Vec<Cell>,
+}
+
+/// Where the variables of a layer come from.
+pub enum VarSource {
+    /// A mapping of a configuration.
+    Draft(Draft),
+    /// A `.env` file.
+    Env(Arc<Source>),
+}
+
+impl VarScope {
+    /// No variables but those of the command line.
+    pub fn new(flags: Option<Cell>) -> Self {
+        VarScope { flags, layers: Vec::new() }
+    }
+
+    /// The layer that answers `var` in a scope.
+    pub fn layer(&self) -> Variables {
+        Variables::new(self.flags.iter().chain(&self.layers))
+    }
+
+    /// A scope with these variables.
+    pub fn over(&self, scope: &Scope) -> Scope {
+        scope.push(self.layer())
+    }
+
+    /// All variables as one mapping, still lazy.
+    pub fn merged(&self) -> Value {
+        let maps = self.flags.iter().chain(&self.layers).filter_map(|cell| cell.get().cloned());
+        Lazy::value(Merged { maps: maps.collect() })
+    }
+
+    /// The variables with a layer on top, its templates bound to the scope that results.
+    pub fn with(&self, ground: &Ground<'_>, base: &Scope, source: &VarSource, pre_graph: bool) -> VarScope {
+        let cell = ground.cell();
+        let mut layers = vec![cell.clone()];
+        layers.extend(self.layers.iter().cloned());
+        let scope = VarScope { flags: self.flags.clone(), layers };
+        let mut env = (*ground.env(scope.over(base))).clone();
+        env.pre_graph = pre_graph;
+        let own = OwnLayer::Variables(usize::from(self.flags.is_some()));
+        let mut binder = Binder::of_layer(ground.session, &Arc::new(env), own);
+        let map = match source {
+            VarSource::Draft(draft) => draft.bind(&mut binder),
+            VarSource::Env(source) => env_map(ground, source, &mut binder),
+        };
+        fill(&cell, map);
+        scope
+    }
+}
+
+/// All layers of variables as one mapping.
+struct Merged {
+    maps: Vec<Value>,
+}
+
+impl Thunk for Merged {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        if self.maps.is_empty() { Value::map(Map::new()) } else { expr::merge_parts(self.maps.clone(), eval) }
+    }
+
+    fn span(&self) -> Option<Span> {
+        None
+    }
+
+    fn name(&self) -> String {
+        "var".into()
+    }
+}
+
+/// The variables of a `.env` file; templates in their values are evaluated.
+fn env_map(ground: &Ground<'_>, source: &Arc<Source>, binder: &mut Binder<'_>) -> Value {
+    let mut map = Map::new();
+    for variable in dotenv::parse(source.text()) {
+        let span = source.span(variable.range.start, variable.range.end);
+        let key = EcoString::from(variable.key);
+        let value = if expr::is_template(&variable.value) {
+            let place = Place::Verbatim(span);
+            match expr::parse(&variable.value) {
+                Ok(template) => binder.below(&key, |binder| binder.template(Arc::new(template), place)),
+                Err(problem) => {
+                    ground.session.sink.push(syntax_problem(&problem, &place));
+                    Value::poison()
+                }
+            }
+        } else {
+            Value::str(variable.value.as_str())
+        };
+        map.insert(key, value.with_origin(ground.session.origins.file(span)));
+    }
+    Value::map(map)
+}
+
+/// Whether a varfile must be there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Presence {
+    /// The user named it.
+    Required,
+    /// It is looked for by its usual name, or marked as optional.
+    Optional,
+}
+
+/// Reads a varfile by its extension: YAML, JSON, or `.env`.
+pub fn read_varfile(
+    ground: &Ground<'_>,
+    folder: &str,
+    name: &str,
+    presence: Presence,
+    asked: Option<Span>,
+) -> Option<VarSource> {
+    let file = path::join(folder, name);
+    let kind = name.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
+    let source = match ground.session.world.stat(&file) {
+        Ok(_) => ground.session.read_text(&file),
+        Err(WorldError::NotFound) if presence == Presence::Optional => return None,
+        Err(WorldError::NotFound) => {
+            let message = format!("could not find varfile `{name}`");
+            let hint = format!("it was looked for at `{}`", ground.full_path(&file));
+            ground.push(Diagnostic::nowhere(&rules::VARFILE, message).hint(hint), asked);
+            return None;
+        }
+        Err(WorldError::Denied(hint)) => {
+            let message = format!("varfile `{name}` lies outside the project");
+            ground.push(Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message).hint(hint), asked);
+            return None;
+        }
+        Err(error) => Err(error.diagnostic(&file)),
+    };
+    match source {
+        Ok(source) if matches!(kind.as_str(), "yml" | "yaml" | "json") => read_map(ground, source, &kind),
+        Ok(source) => Some(VarSource::Env(source)),
+        Err(diagnostic) => {
+            ground.push(diagnostic, asked);
+            None
+        }
+    }
+}
+
+fn read_map(ground: &Ground<'_>, source: Arc<Source>, kind: &str) -> Option<VarSource> {
+    let name = source.path().to_owned();
+    let tree = ground.session.parse_yaml(source, Flavor::Core);
+    ground.keep_trees([tree.clone()]);
+    ground.templates.read(&tree, ground.session);
+    check_shapes(&tree, &ground.session.sink);
+    let roots: Vec<_> = tree.roots().filter(|root| !root.is_null()).collect();
+    match roots.as_slice() {
+        [] => None,
+        [root] if root.is_map() => Some(VarSource::Draft(Draft::Node(NodeRef::new(&tree, *root)))),
+        [root] => {
+            let what = if kind == "json" { "JSON" } else { "YAML" };
+            let message = format!("varfile `{name}` must hold a map, as {what}");
+            ground.report(&rules::VARFILE, Some(root.span()), message);
+            None
+        }
+        [_, second, ..] => {
+            let message = format!("varfile `{name}` must hold a single document");
+            ground.report(&rules::VARFILE, Some(second.span()), message);
+            None
+        }
+    }
+}
+
+/// What `--var` and `--var-file` set, as the strongest layer. A name that exists with its dots is that variable;
+/// otherwise dots and brackets lead into maps and lists.
+pub fn flag_map(ground: &Ground<'_>, known: &[EcoString]) -> Value {
+    let mut map = Value::map(Map::new());
+    for (name, text) in &ground.request.vars {
+        let origin = ground.session.origins.flag(ecow::eco_format!("--var {name}={text}"));
+        let value = Value::str(text.as_str()).with_origin(origin);
+        let steps = if known.iter().any(|key| key == name) { vec![name.as_str()] } else { path_steps(name) };
+        map = set_path(&map, &steps, value);
+    }
+    map
+}
+
+fn path_steps(name: &str) -> Vec<&str> {
+    name.split(['.', '[']).map(|step| step.trim_end_matches(']')).filter(|step| !step.is_empty()).collect()
+}
+
+/// Sets a value in nested maps; a number makes or extends a list.
+fn set_path(base: &Value, steps: &[&str], value: Value) -> Value {
+    let Some((step, rest)) = steps.split_first() else { return value };
+    let index = step.parse::<usize>().ok().filter(|_| base.as_map().is_none_or(|map| map.is_empty()));
+    if let Some(index) = index.filter(|index| *index < 1000) {
+        let mut items: Vec<Value> = base.as_list().map(<[Value]>::to_vec).unwrap_or_default();
+        items.resize(items.len().max(index + 1), Value::absent());
+        if let Some(item) = items.get_mut(index) {
+            *item = set_path(item, rest, value);
+        }
+        return Value::list(items);
+    }
+    let mut map: Map = base.as_map().cloned().unwrap_or_default();
+    let inner = map.get(*step).cloned().unwrap_or_else(|| Value::map(Map::new()));
+    map.insert((*step).into(), set_path(&inner, rest, value));
+    Value::map(map)
+}
+
+/// The names at the top of all layers, for telling dotted names from paths.
+pub fn known_names(scope: &VarScope) -> Vec<EcoString> {
+    let maps = scope.layers.iter().filter_map(|cell| cell.get());
+    maps.filter_map(Value::as_map).flat_map(|map| map.keys().cloned()).collect()
+}
+
+/// A mapping of plain texts, for layers that hold no templates.
+pub fn text_map(entries: impl IntoIterator<Item = (EcoString, EcoString, Origin)>) -> Value {
+    let entry = |(key, text, origin): (EcoString, EcoString, Origin)| (key, Value::str(text).with_origin(origin));
+    Value::map(entries.into_iter().map(entry).collect())
+}
