@@ -1,17 +1,10 @@
 //! The suites, one file each; a new one is a file and a line.
 
 mod chart_templates;
-mod garden_templates;
-mod skaffold;
-mod tosca;
 
 use crate::Suite;
 
 /// All suites.
-#[rustfmt::skip]
 pub const SUITES: &[Suite] = &[
-    chart_templates::SUITE,
-    garden_templates::SUITE,
-    skaffold::SUITE,
-    tosca::SUITE,
+    Suite { name: "chart-templates", run: chart_templates::run },
 ];
