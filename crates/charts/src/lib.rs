@@ -1,7 +1,18 @@
 //! Helm charts and Metachart charts: loading, values, rendering, manifests.
 
+pub mod archive;
 pub mod capabilities;
 pub mod chart;
 pub mod context;
+pub mod dependencies;
 pub mod engine;
+pub mod ignore;
+pub mod json;
+pub mod load;
+pub mod manifest;
+pub mod metadata;
+pub mod schema;
+pub mod strvals;
+pub mod template;
+pub mod values;
 pub mod yaml;

@@ -19,6 +19,14 @@ pub fn parse(heap: &mut Heap, text: &[u8]) -> Result<Val, String> {
     Ok(value)
 }
 
+/// Reads one JSON value at the start of a text; also gives how many bytes it took.
+pub fn parse_prefix(heap: &mut Heap, text: &[u8]) -> Result<(Val, usize), String> {
+    let mut reader = Reader { heap, text, at: 0 };
+    reader.space();
+    let value = reader.value(0, "looking for beginning of value")?;
+    Ok((value, reader.at))
+}
+
 /// What Go calls a JSON value of this kind.
 pub fn kind_name(value: &Val) -> &'static str {
     match value.data {

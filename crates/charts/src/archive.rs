@@ -1,0 +1,134 @@
+//! Chart archives: gzip and tar read in memory, never unpacked to disk. Names that lead out of the chart, links and
+//! sizes that lie are refused.
+
+use std::io::Read;
+
+use flate2::read::MultiGzDecoder;
+
+/// Largest archive when unpacked.
+const MAX_TOTAL: u64 = 100 << 20;
+/// Largest file in an archive.
+const MAX_ENTRY: u64 = 5 << 20;
+/// Most files in an archive.
+const MAX_ENTRIES: usize = 10_000;
+/// How much larger than packed an archive may be.
+const MAX_RATIO: u64 = 200;
+
+/// The files of a chart archive, the first path component stripped.
+pub fn unpack(packed: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let bound = MAX_TOTAL.min((packed.len() as u64).saturating_mul(MAX_RATIO).max(1 << 20));
+    let mut bytes = Vec::new();
+    MultiGzDecoder::new(packed)
+        .take(bound + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| format!("the chart archive cannot be unpacked: {error}"))?;
+    if bytes.len() as u64 > bound {
+        return Err(format!("the chart archive unpacks to more than {bound} bytes"));
+    }
+    entries(&bytes)
+}
+
+/// Whether bytes look like a gzip archive.
+pub fn is_archive(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x1f, 0x8b])
+}
+
+fn entries(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let mut found = Vec::new();
+    let mut at = 0usize;
+    let mut long_name: Option<String> = None;
+    let mut extended_size: Option<u64> = None;
+    while let Some(header) = bytes.get(at..at + 512) {
+        if header.iter().all(|b| *b == 0) {
+            break;
+        }
+        at += 512;
+        let kind = header.get(156).copied().unwrap_or(0);
+        let size = match extended_size.take() {
+            Some(size) if !matches!(kind, b'x' | b'g' | b'L') => size,
+            _ => number(header.get(124..136).unwrap_or_default())?,
+        };
+        if size > MAX_ENTRY {
+            return Err(format!("a file in the chart archive has {size} bytes, more than the {MAX_ENTRY} allowed"));
+        }
+        let size = size as usize;
+        let Some(content) = bytes.get(at..at + size) else {
+            return Err("the chart archive ends in the middle of a file".to_owned());
+        };
+        at += size.div_ceil(512) * 512;
+        match kind {
+            b'L' => long_name = Some(text(content)),
+            b'x' => {
+                let (path, size) = extended(content);
+                long_name = path.or(long_name);
+                extended_size = size;
+            }
+            b'g' | b'5' => long_name = None,
+            0 | b'0' | b'7' => {
+                let name = long_name.take().unwrap_or_else(|| header_name(header));
+                if let Some(name) = chart_name(&name)? {
+                    found.push((name, content.to_vec()));
+                }
+                if found.len() > MAX_ENTRIES {
+                    return Err(format!("the chart archive has more than {MAX_ENTRIES} files"));
+                }
+            }
+            _ => return Err("the chart archive contains a link or a device".to_owned()),
+        }
+    }
+    Ok(found)
+}
+
+fn text(bytes: &[u8]) -> String {
+    let end = bytes.iter().position(|b| *b == 0).unwrap_or(bytes.len());
+    String::from_utf8_lossy(bytes.get(..end).unwrap_or_default()).into_owned()
+}
+
+fn header_name(header: &[u8]) -> String {
+    let name = text(header.get(..100).unwrap_or_default());
+    let prefix = text(header.get(345..500).unwrap_or_default());
+    let is_ustar = header.get(257..262) == Some(b"ustar");
+    if prefix.is_empty() || !is_ustar { name } else { format!("{prefix}/{name}") }
+}
+
+/// An octal or base-256 number.
+fn number(field: &[u8]) -> Result<u64, String> {
+    if field.first().is_some_and(|b| b & 0x80 != 0) {
+        return Ok(field.iter().skip(4).fold(0, |sum, b| sum << 8 | u64::from(*b)));
+    }
+    let digits = text(field);
+    let digits = digits.trim();
+    if digits.is_empty() {
+        return Ok(0);
+    }
+    u64::from_str_radix(digits, 8).map_err(|_| "the chart archive has a malformed header".to_owned())
+}
+
+/// Path and size of a PAX header.
+fn extended(content: &[u8]) -> (Option<String>, Option<u64>) {
+    let (mut path, mut size) = (None, None);
+    for line in text(content).lines() {
+        let Some((key, value)) = line.split_once(' ').and_then(|(_, pair)| pair.split_once('=')) else { continue };
+        match key {
+            "path" => path = Some(value.to_owned()),
+            "size" => size = value.parse().ok(),
+            _ => {}
+        }
+    }
+    (path, size)
+}
+
+/// The name inside the chart; `None` for what is not in the chart's folder.
+fn chart_name(name: &str) -> Result<Option<String>, String> {
+    let name = name.replace('\\', "/");
+    let bad = name.starts_with('/') || name.contains('\0') || name.split('/').any(|part| part == "..") || name.get(1..3) == Some(":/");
+    if bad {
+        return Err(format!("the chart archive contains the illegal path `{name}`"));
+    }
+    let mut parts: Vec<&str> = name.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    if parts.len() < 2 {
+        return Ok(None);
+    }
+    parts.remove(0);
+    Ok(Some(parts.join("/")))
+}

@@ -1,0 +1,156 @@
+//! Which charts inside a chart take part: declarations, aliases, conditions, tags and imported values.
+
+use purlin_gotmpl::semver::{Range, Version};
+use purlin_value::{Data, EcoString, Map, Value};
+
+use crate::chart::{Chart, Dependency};
+use crate::values::Coalescer;
+
+/// The declared dependencies that are not there.
+pub fn missing(chart: &Chart) -> Vec<String> {
+    let there = |dependency: &&Dependency| chart.dependencies.iter().any(|child| child.name() == dependency.name);
+    chart.metadata.dependencies.iter().filter(|d| !there(d)).map(|d| d.name.clone()).collect()
+}
+
+/// Whether a version lies in a range; what cannot be read does not.
+pub fn is_compatible(range: &str, version: &str) -> bool {
+    match (Range::parse(range), Version::parse(version)) {
+        (Ok(range), Some(version)) => range.contains(&version),
+        _ => false,
+    }
+}
+
+/// Switches dependencies on and off, applies aliases and imports values.
+pub fn process(chart: &mut Chart, values: &Value) -> Result<Vec<String>, String> {
+    let mut warnings = Vec::new();
+    enable(chart, values, "", &mut warnings)?;
+    import(chart, &mut warnings)?;
+    Ok(warnings)
+}
+
+fn enable(chart: &mut Chart, values: &Value, path: &str, warnings: &mut Vec<String>) -> Result<(), String> {
+    if chart.metadata.dependencies.is_empty() {
+        return Ok(());
+    }
+    let declared = |child: &Chart| {
+        let requirements = chart.metadata.dependencies.iter();
+        requirements.clone().any(|d| d.name == child.name() && is_compatible(&d.version, &child.metadata.version))
+    };
+    let mut children: Vec<Chart> = chart.dependencies.iter().filter(|child| !declared(child)).cloned().collect();
+    for dependency in &chart.metadata.dependencies {
+        let found = chart.dependencies.iter().find(|child| {
+            child.name() == dependency.name && is_compatible(&dependency.version, &child.metadata.version)
+        });
+        if let Some(found) = found {
+            let mut child = found.clone();
+            if !dependency.alias.is_empty() {
+                child.metadata.name = dependency.alias.clone();
+            }
+            children.push(child);
+        }
+    }
+    for dependency in &mut chart.metadata.dependencies {
+        if !dependency.alias.is_empty() {
+            dependency.name = dependency.alias.clone();
+        }
+        dependency.enabled = true;
+    }
+    chart.dependencies = children;
+    let mut coalescer = Coalescer::new(None);
+    let coalesced = coalescer.coalesce(chart, values)?;
+    apply_tags(&mut chart.metadata.dependencies, &coalesced, warnings);
+    apply_conditions(&mut chart.metadata.dependencies, &coalesced, path, warnings);
+    let off: Vec<String> = chart.metadata.dependencies.iter().filter(|d| !d.enabled).map(|d| d.name.clone()).collect();
+    chart.dependencies.retain(|child| !off.iter().any(|name| name == child.name()));
+    chart.metadata.dependencies.retain(|dependency| dependency.enabled);
+    for child in &mut chart.dependencies {
+        let inner = format!("{path}{}.", child.name());
+        enable(child, &coalesced, &inner, warnings)?;
+    }
+    Ok(())
+}
+
+fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Vec<String>) {
+    let Some(tags) = values.get("tags").and_then(Value::as_map) else { return };
+    for dependency in dependencies {
+        let (mut on, mut off) = (false, false);
+        for tag in &dependency.tags {
+            match tags.get(tag.as_str()).map(|value| &value.data) {
+                Some(Data::Bool(true)) => on = true,
+                Some(Data::Bool(false)) => off = true,
+                Some(_) => warnings.push(format!("Warning: Tag '{tag}' for chart {} returned non-bool value", dependency.name)),
+                None => {}
+            }
+        }
+        dependency.enabled = on || !off;
+    }
+}
+
+fn apply_conditions(dependencies: &mut [Dependency], values: &Value, path: &str, warnings: &mut Vec<String>) {
+    for dependency in dependencies {
+        for condition in dependency.condition.trim().split(',').filter(|condition| !condition.is_empty()) {
+            match lookup(values, &format!("{path}{condition}")).map(|value| &value.data) {
+                Some(Data::Bool(truth)) => {
+                    dependency.enabled = *truth;
+                    break;
+                }
+                Some(Data::Map(_)) | None => {}
+                Some(_) => {
+                    let name = &dependency.name;
+                    warnings.push(format!("Warning: Condition path '{condition}' for chart {name} returned non-bool value"));
+                }
+            }
+        }
+    }
+}
+
+/// The value under a dotted path.
+pub fn lookup<'v>(values: &'v Value, path: &str) -> Option<&'v Value> {
+    let mut current = values;
+    for name in path.split('.') {
+        current = current.as_map()?.get(name)?;
+    }
+    Some(current)
+}
+
+/// Imports values of charts inside into their parents' defaults, the innermost first.
+fn import(chart: &mut Chart, warnings: &mut Vec<String>) -> Result<(), String> {
+    for child in &mut chart.dependencies {
+        import(child, warnings)?;
+    }
+    let imports = chart.metadata.dependencies.iter().any(|dependency| !dependency.import_values.is_empty());
+    if !imports {
+        return Ok(());
+    }
+    let mut merger = Coalescer { origins: None, warnings: Vec::new(), keep_null: true };
+    let merged = merger.coalesce(chart, &Value::map(Map::new()))?;
+    let mut imported = Value::map(Map::new());
+    for dependency in &chart.metadata.dependencies {
+        for entry in &dependency.import_values {
+            let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let (child, parent) = match entry.as_str() {
+                Some(name) => (format!("exports.{name}"), ".".to_owned()),
+                None => (text("child"), text("parent")),
+            };
+            let found = lookup(&merged, &format!("{}.{child}", dependency.name)).filter(|value| value.as_map().is_some());
+            match found {
+                Some(table) => imported = merger.merge_tables(&imported, &at_path(&parent, table)),
+                None => warnings.push(format!("Warning: ImportValues missing table from chart {}", dependency.name)),
+            }
+        }
+    }
+    chart.values = merger.merge_tables(&merged, &imported);
+    Ok(())
+}
+
+/// A table with the value under a dotted path; `.` is the table itself.
+fn at_path(path: &str, value: &Value) -> Value {
+    if path == "." {
+        return value.clone();
+    }
+    path.rsplit('.').fold(value.clone(), |inner, name| {
+        let mut map = Map::new();
+        map.insert(EcoString::from(name), inner);
+        Value::map(map)
+    })
+}

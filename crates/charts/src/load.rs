@@ -1,0 +1,193 @@
+//! Loads a chart from a folder or an archive, with the charts inside it.
+
+use std::sync::Arc;
+
+use purlin_syntax::{Flavor, Tree};
+use purlin_value::world::FileKind;
+use purlin_value::{Session, Value};
+
+use crate::archive;
+use crate::chart::{Chart, ChartFile};
+use crate::ignore::Ignore;
+use crate::metadata;
+use crate::yaml::value_of_tree;
+
+/// Deepest nesting of charts in charts, and of folders.
+const MAX_DEPTH: usize = 50;
+
+/// Most files of one chart.
+const MAX_FILES: usize = 100_000;
+
+/// A chart that cannot be loaded.
+#[derive(Clone, Debug)]
+pub struct LoadError(pub String);
+
+impl From<String> for LoadError {
+    fn from(message: String) -> Self {
+        Self(message)
+    }
+}
+
+/// Loads the chart at a path of the world.
+pub fn load(session: &Session, path: &str) -> Result<Chart, LoadError> {
+    let world = &session.world;
+    let stat = world.stat(path).map_err(|error| LoadError(error.diagnostic(path).message))?;
+    let files = if stat.kind == FileKind::Folder {
+        folder_files(session, path)?
+    } else {
+        let packed = world.read(path).map_err(|error| LoadError(error.diagnostic(path).message))?;
+        if !archive::is_archive(&packed) {
+            return Err(LoadError(format!("file {path:?} does not appear to be a gzipped archive")));
+        }
+        archive_files(&packed)?
+    };
+    from_files(session, files, path, 0)
+}
+
+fn without_mark(bytes: Arc<[u8]>) -> Arc<[u8]> {
+    match bytes.strip_prefix(b"\xef\xbb\xbf") {
+        Some(rest) => rest.into(),
+        None => bytes,
+    }
+}
+
+fn archive_files(packed: &[u8]) -> Result<Vec<ChartFile>, LoadError> {
+    let files = archive::unpack(packed)?;
+    Ok(files.into_iter().map(|(name, bytes)| ChartFile { name, bytes: without_mark(bytes.into()) }).collect())
+}
+
+fn folder_files(session: &Session, folder: &str) -> Result<Vec<ChartFile>, LoadError> {
+    let ignore = match session.world.read(&format!("{folder}/.helmignore")) {
+        Ok(bytes) => Ignore::parse(&String::from_utf8_lossy(&bytes))?,
+        Err(_) => Ignore::parse("")?,
+    };
+    let mut files = Vec::new();
+    walk(session, folder, "", &ignore, &mut files, 0)?;
+    Ok(files)
+}
+
+fn walk(session: &Session, folder: &str, prefix: &str, ignore: &Ignore, out: &mut Vec<ChartFile>, depth: usize) -> Result<(), LoadError> {
+    if depth > MAX_DEPTH {
+        return Err(LoadError(format!("folders are nested deeper than {MAX_DEPTH} in `{folder}`")));
+    }
+    let here = if prefix.is_empty() { folder.to_owned() } else { format!("{folder}/{prefix}") };
+    let entries = session.world.list(&here).map_err(|error| LoadError(error.diagnostic(&here).message))?;
+    for entry in entries {
+        let name = if prefix.is_empty() { entry.name.clone() } else { format!("{prefix}/{}", entry.name) };
+        let full = format!("{folder}/{name}");
+        let is_folder = match entry.kind {
+            FileKind::Link => match session.world.stat(&full) {
+                Ok(stat) => stat.kind == FileKind::Folder,
+                Err(error) => return Err(LoadError(error.diagnostic(&full).message)),
+            },
+            kind => kind == FileKind::Folder,
+        };
+        if ignore.ignores(&name, is_folder) {
+            continue;
+        }
+        if is_folder {
+            walk(session, folder, &name, ignore, out, depth + 1)?;
+            continue;
+        }
+        if out.len() >= MAX_FILES {
+            return Err(LoadError(format!("the chart has more than {MAX_FILES} files")));
+        }
+        let bytes = session.world.read(&full).map_err(|error| LoadError(error.diagnostic(&full).message))?;
+        out.push(ChartFile { name, bytes: without_mark(bytes) });
+    }
+    Ok(())
+}
+
+fn parse(session: &Session, folder: &str, file: &ChartFile) -> Arc<Tree> {
+    let text = String::from_utf8_lossy(&file.bytes).into_owned();
+    let path = purlin_value::path::normalize(&format!("{folder}/{}", file.name));
+    let source = session.sources.insert(&path, text);
+    session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits))
+}
+
+/// Sorts a chart's files into what they are.
+fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usize) -> Result<Chart, LoadError> {
+    if depth > MAX_DEPTH {
+        return Err(LoadError(format!("charts are nested deeper than {MAX_DEPTH} in `{folder}`")));
+    }
+    let find = |name: &str| files.iter().find(|file| file.name == name);
+    let Some(chart_file) = find("Chart.yaml") else {
+        return Err(LoadError("Chart.yaml file is missing".to_owned()));
+    };
+    let tree = parse(session, folder, chart_file);
+    if let Err(message) = value_of_tree(&tree, 0) {
+        return Err(LoadError(format!("cannot load Chart.yaml: error converting YAML to JSON: {message}")));
+    }
+    let Some(mut metadata) = metadata::read(&tree) else {
+        return Err(LoadError("cannot load Chart.yaml: it is no mapping".to_owned()));
+    };
+    let mut values = Value::null();
+    let mut schema = None;
+    let mut templates = Vec::new();
+    let mut others = Vec::new();
+    let mut inner: Vec<(String, Vec<ChartFile>)> = Vec::new();
+    let v1 = metadata.api_version == "v1";
+    for file in &files {
+        match file.name.as_str() {
+            "Chart.yaml" | "Chart.lock" => {}
+            "values.yaml" => values = default_values(session, folder, file)?,
+            "values.schema.json" => schema = Some(file.bytes.clone()),
+            "requirements.yaml" => {
+                if v1 {
+                    let tree = parse(session, folder, file);
+                    if let Some(root) = tree.root() {
+                        metadata.dependencies = metadata::dependencies(root);
+                    }
+                    others.push(file.clone());
+                }
+            }
+            "requirements.lock" if !v1 => {}
+            name if name.starts_with("templates/") => templates.push(file.clone()),
+            name => match name.strip_prefix("charts/") {
+                Some(rest) => {
+                    if name.ends_with(".prov") {
+                        others.push(file.clone());
+                        continue;
+                    }
+                    let (chart, path) = rest.split_once('/').unwrap_or((rest, rest));
+                    let entry = ChartFile { name: path.to_owned(), bytes: file.bytes.clone() };
+                    match inner.iter_mut().find(|(name, _)| name == chart) {
+                        Some((_, files)) => files.push(entry),
+                        None => inner.push((chart.to_owned(), vec![entry])),
+                    }
+                }
+                None => others.push(file.clone()),
+            },
+        }
+    }
+    let mut dependencies = Vec::new();
+    for (name, files) in inner {
+        if name.starts_with(['_', '.']) {
+            continue;
+        }
+        let path = format!("{folder}/charts/{name}");
+        let files = match files.as_slice() {
+            [only] if name.ends_with(".tgz") && only.name == name => archive_files(&only.bytes)?,
+            // A plain file directly in charts/ is no chart.
+            [only] if only.name == name => continue,
+            _ => files,
+        };
+        let child = from_files(session, files, &path, depth + 1);
+        dependencies.push(child.map_err(|error| LoadError(format!("error unpacking subchart {name} in {}: {}", metadata.name, error.0)))?);
+    }
+    Ok(Chart { metadata, values, schema, templates, files: others, dependencies, folder: folder.to_owned() })
+}
+
+fn default_values(session: &Session, folder: &str, file: &ChartFile) -> Result<Value, LoadError> {
+    let tree = parse(session, folder, file);
+    let mut all = Value::null();
+    for document in 0..tree.roots().len().max(1) {
+        let value = value_of_tree(&tree, document)
+            .map_err(|message| LoadError(format!("cannot load values.yaml: error converting YAML to JSON: {message}")))?;
+        if value.as_map().is_none() && !value.is_null() {
+            return Err(LoadError("cannot load values.yaml: it is no mapping".to_owned()));
+        }
+        all = crate::values::merge_maps(all, value, None);
+    }
+    Ok(all)
+}

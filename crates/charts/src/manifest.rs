@@ -1,0 +1,194 @@
+//! Splits rendered files into documents, tells hooks from resources, and sorts both as Helm installs them.
+
+use purlin_gotmpl::yaml::{first_problem, go_message, parse};
+use purlin_syntax::{Limits, Node, Scalar};
+
+/// One document of a rendered file.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The template it came from.
+    pub path: String,
+    /// Its text.
+    pub text: String,
+    /// Where the text starts in the rendered file.
+    pub start: usize,
+    /// `apiVersion`
+    pub api_version: String,
+    /// `kind`
+    pub kind: String,
+    /// `metadata.name`
+    pub name: String,
+    /// `metadata.namespace`
+    pub namespace: String,
+    /// The events of a hook; empty for ordinary resources.
+    pub events: Vec<String>,
+}
+
+/// Documents, sorted.
+#[derive(Clone, Debug, Default)]
+pub struct Manifests {
+    /// Ordinary resources.
+    pub resources: Vec<Document>,
+    /// Hooks.
+    pub hooks: Vec<Document>,
+    /// Values of hook annotations that name an unknown event; such documents are dropped.
+    pub unknown_hooks: Vec<String>,
+}
+
+const EVENTS: &[&str] = &[
+    "pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test",
+    "test-success",
+];
+
+const INSTALL_ORDER: &[&str] = &[
+    "PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy", "PodDisruptionBudget",
+    "ServiceAccount", "Secret", "SecretList", "ConfigMap", "StorageClass", "PersistentVolume", "PersistentVolumeClaim",
+    "CustomResourceDefinition", "ClusterRole", "ClusterRoleList", "ClusterRoleBinding", "ClusterRoleBindingList", "Role", "RoleList",
+    "RoleBinding", "RoleBindingList", "Service", "DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment",
+    "HorizontalPodAutoscaler", "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService",
+    "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+];
+
+/// Splits at lines that start with `---`; gives the place and text of every piece that is not blank.
+pub fn split(text: &str) -> Vec<(usize, &str)> {
+    let mut pieces = Vec::new();
+    let trimmed = |from: usize, to: usize| {
+        let piece = text.get(from..to).unwrap_or_default();
+        let body = piece.trim_start();
+        (from + piece.len() - body.len(), body)
+    };
+    let mut start = 0;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if line.starts_with("---") {
+            pieces.push(trimmed(start, at));
+            start = at + 3;
+        }
+        at += line.len();
+    }
+    pieces.push(trimmed(start, text.len()));
+    pieces.retain(|(_, piece)| !piece.is_empty());
+    pieces
+}
+
+/// What Helm reads of a document before anything else.
+struct Head {
+    api_version: String,
+    kind: String,
+    name: String,
+    namespace: String,
+    hook: Option<String>,
+}
+
+fn field(node: Node<'_>, key: &str, place: &str) -> Result<String, String> {
+    let Some(value) = node.get(key) else { return Ok(String::new()) };
+    let kind = if value.is_map() {
+        "object"
+    } else if value.is_list() {
+        "array"
+    } else {
+        match value.scalar() {
+            Scalar::Null => return Ok(String::new()),
+            Scalar::Str | Scalar::Timestamp => return Ok(value.text().to_owned()),
+            Scalar::Bool(_) => "bool",
+            _ => "number",
+        }
+    };
+    Err(unmarshal(kind, &format!("struct field {place} of type string")))
+}
+
+fn unmarshal(kind: &str, into: &str) -> String {
+    format!("error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go {into}")
+}
+
+fn kind_of(node: Node<'_>) -> &'static str {
+    if node.is_map() {
+        return "object";
+    }
+    if node.is_list() {
+        return "array";
+    }
+    match node.scalar() {
+        Scalar::Bool(_) => "bool",
+        Scalar::Str | Scalar::Timestamp => "string",
+        _ => "number",
+    }
+}
+
+fn head(text: &str, limits: &Limits) -> Result<Head, String> {
+    let tree = parse(text, limits);
+    if let Some(problem) = first_problem(&tree) {
+        return Err(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)));
+    }
+    let mut head =
+        Head { api_version: String::new(), kind: String::new(), name: String::new(), namespace: String::new(), hook: None };
+    let Some(root) = tree.root().filter(|root| !root.is_null()) else { return Ok(head) };
+    if !root.is_map() {
+        return Err(unmarshal(kind_of(root), "value of type util.SimpleHead"));
+    }
+    head.api_version = field(root, "apiVersion", "SimpleHead.apiVersion")?;
+    head.kind = field(root, "kind", "SimpleHead.kind")?;
+    let Some(metadata) = root.get("metadata").filter(|node| !node.is_null()) else { return Ok(head) };
+    if !metadata.is_map() {
+        return Err(unmarshal(kind_of(metadata), "struct field SimpleHead.metadata"));
+    }
+    head.name = field(metadata, "name", "SimpleHead.metadata.name")?;
+    head.namespace = metadata.get("namespace").map(|node| node.text().to_owned()).unwrap_or_default();
+    let Some(annotations) = metadata.get("annotations").filter(|node| !node.is_null()) else { return Ok(head) };
+    if !annotations.is_map() {
+        return Err(unmarshal(kind_of(annotations), "struct field SimpleHead.metadata.annotations of type map[string]string"));
+    }
+    for entry in annotations.entries() {
+        let text = field(annotations, entry.name(), "SimpleHead.metadata.annotations")?;
+        if entry.name() == "helm.sh/hook" {
+            head.hook = Some(text);
+        }
+    }
+    Ok(head)
+}
+
+/// Sorts the documents of rendered files; files are given in the order of their paths.
+pub fn sort<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>, limits: &Limits) -> Result<Manifests, String> {
+    let mut manifests = Manifests::default();
+    for (path, text) in files {
+        if text.trim().is_empty() {
+            continue;
+        }
+        for (start, piece) in split(text) {
+            let head = head(piece, limits).map_err(|error| format!("YAML parse error on {path}: {error}"))?;
+            let mut document = Document {
+                path: path.to_owned(),
+                text: piece.to_owned(),
+                start,
+                api_version: head.api_version,
+                kind: head.kind,
+                name: head.name,
+                namespace: head.namespace,
+                events: Vec::new(),
+            };
+            let Some(hook) = head.hook else {
+                manifests.resources.push(document);
+                continue;
+            };
+            document.events = hook.split(',').map(|event| event.trim().to_lowercase()).collect();
+            if document.events.iter().all(|event| EVENTS.contains(&event.as_str())) {
+                manifests.hooks.push(document);
+            } else {
+                manifests.unknown_hooks.push(hook);
+            }
+        }
+    }
+    manifests.resources.sort_by(by_kind);
+    manifests.hooks.sort_by(by_kind);
+    Ok(manifests)
+}
+
+fn by_kind(a: &Document, b: &Document) -> std::cmp::Ordering {
+    let place = |kind: &str| INSTALL_ORDER.iter().position(|known| *known == kind);
+    match (place(&a.kind), place(&b.kind)) {
+        (None, None) => a.kind.cmp(&b.kind),
+        (None, Some(_)) => std::cmp::Ordering::Greater,
+        (Some(_), None) => std::cmp::Ordering::Less,
+        (Some(a), Some(b)) => a.cmp(&b),
+    }
+}

@@ -1,0 +1,93 @@
+//! Reads `Chart.yaml` and `requirements.yaml`.
+
+use purlin_gotmpl::semver::Version;
+use purlin_syntax::{Node, Tree};
+use purlin_value::Value;
+
+use crate::chart::{Dependency, Metadata};
+
+fn text(node: Node<'_>, key: &str) -> String {
+    node.get(key).filter(|value| value.is_scalar() && !value.is_null()).map(|value| value.text().to_owned()).unwrap_or_default()
+}
+
+fn texts(node: Node<'_>, key: &str) -> Vec<String> {
+    let items = node.get(key).map(|list| list.items().map(|item| item.text().to_owned()).collect());
+    items.unwrap_or_default()
+}
+
+/// Reads the metadata of a chart.
+pub fn read(tree: &Tree) -> Option<Metadata> {
+    let root = tree.root().filter(|root| root.is_map())?;
+    let person = |node: Node<'_>| [text(node, "name"), text(node, "email"), text(node, "url")];
+    let annotations = root.get("annotations").map(|map| {
+        let pair = |entry: purlin_syntax::tree::Entry<'_>| (entry.name().to_owned(), entry.value.text().to_owned());
+        map.entries().map(pair).collect()
+    });
+    let api_version = text(root, "apiVersion");
+    Some(Metadata {
+        name: text(root, "name"),
+        version: text(root, "version"),
+        app_version: text(root, "appVersion"),
+        description: text(root, "description"),
+        kind: text(root, "type"),
+        kube_version: text(root, "kubeVersion"),
+        api_version: if api_version.is_empty() { "v1".to_owned() } else { api_version },
+        home: text(root, "home"),
+        icon: text(root, "icon"),
+        condition: text(root, "condition"),
+        tags: text(root, "tags"),
+        deprecated: root.get("deprecated").and_then(Node::as_bool).unwrap_or(false),
+        keywords: texts(root, "keywords"),
+        sources: texts(root, "sources"),
+        maintainers: root.get("maintainers").map(|list| list.items().map(person).collect()).unwrap_or_default(),
+        annotations: annotations.unwrap_or_default(),
+        dependencies: dependencies(root),
+        span: root.get("name").map(Node::span),
+    })
+}
+
+/// Reads the `dependencies` of a `Chart.yaml` or `requirements.yaml`.
+pub fn dependencies(root: Node<'_>) -> Vec<Dependency> {
+    let read_one = |node: Node<'_>| Dependency {
+        name: text(node, "name"),
+        version: text(node, "version"),
+        repository: text(node, "repository"),
+        alias: text(node, "alias"),
+        condition: text(node, "condition"),
+        tags: texts(node, "tags"),
+        import_values: node.get("import-values").map(|list| list.items().map(import_value).collect()).unwrap_or_default(),
+        enabled: true,
+    };
+    root.get("dependencies").map(|list| list.items().filter(|node| node.is_map()).map(read_one).collect()).unwrap_or_default()
+}
+
+fn import_value(node: Node<'_>) -> Value {
+    crate::yaml::value_of(node).unwrap_or_default()
+}
+
+/// What is wrong with the metadata, in Helm's words.
+pub fn validate(metadata: &Metadata) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("validation: {what}"));
+    if metadata.name.is_empty() {
+        return wrong("chart.metadata.name is required");
+    }
+    if metadata.name.contains('/') || metadata.name == "." || metadata.name == ".." {
+        return wrong(&format!("chart.metadata.name {:?} is invalid", metadata.name));
+    }
+    if metadata.version.is_empty() {
+        return wrong("chart.metadata.version is required");
+    }
+    if Version::parse(&metadata.version).is_none() {
+        return wrong(&format!("chart.metadata.version {:?} is invalid", metadata.version));
+    }
+    if !matches!(metadata.kind.as_str(), "" | "application" | "library") {
+        return wrong("chart.metadata.type must be application or library");
+    }
+    for dependency in &metadata.dependencies {
+        let plain = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '-' | '_');
+        if !dependency.alias.chars().all(|ch| plain(ch) || ch == '.') {
+            return wrong(&format!("dependency {:?} has disallowed characters in the alias", dependency.name));
+        }
+    }
+    Ok(())
+}

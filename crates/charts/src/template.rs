@@ -1,0 +1,359 @@
+//! `helm template`: from a chart and flags to manifests, as Helm 4 does it.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
+use purlin_model::{SetFlag, SetKind};
+use purlin_syntax::Flavor;
+use purlin_value::{Map, Session, Value};
+
+use crate::capabilities::{Capabilities, KubeVersion};
+use crate::chart::Chart;
+use crate::context::Release;
+use crate::engine::{self, Inputs, RenderError, Rendered};
+use crate::manifest::{self, Document, Manifests};
+use crate::schema::Schema;
+use crate::strvals::{Typing, parse_into, parse_literal_into};
+use crate::values::{Coalescer, merge_maps};
+use crate::yaml::value_of_tree;
+use crate::{dependencies, load, metadata};
+
+/// What `helm template` is asked.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The release's name; a default if empty.
+    pub name: String,
+    /// `--name-template`
+    pub name_template: Option<String>,
+    /// `--namespace`
+    pub namespace: String,
+    /// `-f`, as paths the world reads, with the names the user gave.
+    pub values: Vec<(String, String)>,
+    /// The `--set` family.
+    pub sets: Vec<SetFlag>,
+    /// Turns the path of a `--set-file` into one the world reads.
+    pub here: String,
+    /// `--api-versions`
+    pub api_versions: Vec<String>,
+    /// `--kube-version`
+    pub kube_version: Option<String>,
+    /// `--include-crds`
+    pub include_crds: bool,
+    /// `--no-hooks`
+    pub no_hooks: bool,
+    /// `--skip-tests`
+    pub skip_tests: bool,
+    /// `--is-upgrade`
+    pub is_upgrade: bool,
+    /// `--show-only`
+    pub show_only: Vec<String>,
+    /// `--skip-schema-validation`
+    pub skip_schema: bool,
+    /// Whether origins are recorded.
+    pub track: bool,
+}
+
+/// Why nothing was rendered.
+#[derive(Debug)]
+pub struct TemplateError {
+    /// Helm's text.
+    pub message: String,
+    /// Whether the chart was being rendered, which Helm adds a hint to.
+    pub while_rendering: bool,
+    /// The failed template, if one failed.
+    pub render: Option<RenderError>,
+}
+
+impl From<String> for TemplateError {
+    fn from(message: String) -> Self {
+        Self { message, while_rendering: false, render: None }
+    }
+}
+
+/// A chart rendered.
+#[derive(Debug)]
+pub struct Output {
+    /// The chart, after conditions, tags and imports.
+    pub chart: Chart,
+    /// Its values.
+    pub values: Value,
+    /// The release.
+    pub release: Release,
+    /// The files.
+    pub rendered: Rendered,
+    /// The documents, sorted.
+    pub manifests: Manifests,
+    /// Custom resource definitions: path and text.
+    pub crds: Vec<(String, String)>,
+    /// What Helm would log.
+    pub warnings: Vec<String>,
+}
+
+/// The user's values: files and flags.
+pub fn user_values(session: &Session, options: &Options) -> Result<Value, String> {
+    let origins = options.track.then_some(&session.origins);
+    let mut base = Value::map(Map::new());
+    for (path, name) in &options.values {
+        let source = session.read_text(path).map_err(|problem| problem.message)?;
+        let tree = session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits));
+        for document in 0..tree.roots().len().max(1) {
+            let value = value_of_tree(&tree, document).map_err(|message| {
+                format!("failed to parse {name}: cannot unmarshal yaml document: error converting YAML to JSON: {message}")
+            })?;
+            if value.is_null() {
+                continue;
+            }
+            if value.as_map().is_none() {
+                return Err(format!("failed to parse {name}: it is no mapping"));
+            }
+            base = merge_maps(base, value, origins);
+        }
+    }
+    for kind in [SetKind::Json, SetKind::Typed, SetKind::Text, SetKind::File, SetKind::Literal] {
+        for flag in options.sets.iter().filter(|flag| flag.kind == kind) {
+            base = apply_flag(session, options, base, flag)?;
+        }
+    }
+    Ok(base)
+}
+
+fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag) -> Result<Value, String> {
+    let name = match flag.kind {
+        SetKind::Typed => "--set",
+        SetKind::Text => "--set-string",
+        SetKind::Json => "--set-json",
+        SetKind::File => "--set-file",
+        SetKind::Literal => "--set-literal",
+    };
+    let origin = session.origins.flag(format!("{name} {}", flag.text));
+    let failed = |message: String| format!("failed parsing {name} data: {message}");
+    if flag.kind == SetKind::Json && flag.text.trim_start().starts_with('{') {
+        let value = crate::json::parse(flag.text.trim().as_bytes(), origin).map_err(failed)?;
+        return Ok(merge_maps(base, value, options.track.then_some(&session.origins)));
+    }
+    let mut map = base.as_map().cloned().unwrap_or_default();
+    let read = |path: &str| {
+        let path = purlin_value::path::join(&options.here, path);
+        let bytes = session.world.read(&path).map_err(|error| error.diagnostic(&path).message)?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    };
+    let result = match flag.kind {
+        SetKind::Typed => parse_into(&flag.text, &mut map, &Typing::Typed, origin),
+        SetKind::Text => parse_into(&flag.text, &mut map, &Typing::Text, origin),
+        SetKind::Json => parse_into(&flag.text, &mut map, &Typing::Json, origin),
+        SetKind::File => parse_into(&flag.text, &mut map, &Typing::File(&read), origin),
+        SetKind::Literal => parse_literal_into(&flag.text, &mut map, origin),
+    };
+    result.map_err(failed)?;
+    Ok(Value::map(map).with_origin(base.origin))
+}
+
+/// Clock and seed of the run.
+pub fn outside(session: &Session, track: bool) -> Outside {
+    Outside { now: session.world.now().0, seed: session.world.seed(), track }
+}
+
+/// The engine's limits, from those of the run.
+pub fn engine_limits(session: &Session) -> Limits {
+    Limits { fuel: session.limits.fuel, ..Limits::default() }
+}
+
+fn release_name(session: &Session, options: &Options) -> Result<String, String> {
+    let name = match &options.name_template {
+        Some(template) => name_from_template(session, template)?,
+        None if options.name.is_empty() => "release-name".to_owned(),
+        None => options.name.clone(),
+    };
+    let plain = |ch: char| ch.is_ascii_lowercase() || ch.is_ascii_digit();
+    let good = name.len() <= 53
+        && name.split('.').all(|part| {
+            part.starts_with(plain) && part.ends_with(plain) && part.chars().all(|ch| plain(ch) || ch == '-')
+        });
+    if good {
+        return Ok(name);
+    }
+    Err(format!("release name {name:?} is no DNS name of at most 53 characters"))
+}
+
+fn name_from_template(session: &Session, template: &str) -> Result<String, String> {
+    let mut set = Set::new();
+    set.add("name-template", template).map_err(|error| error.go_text())?;
+    let set = Arc::new(set);
+    let (outside, limits) = (outside(session, false), engine_limits(session));
+    let work = || {
+        let mut machine = Machine::new(set.namespace(), &outside, &limits);
+        machine.execute(&"name-template".into(), Val::NIL).map_err(RenderError::Exec)
+    };
+    let rope = engine::on_deep_stack(work).map_err(|error| error.helm_text())?;
+    Ok(String::from_utf8_lossy(&rope.bytes).into_owned())
+}
+
+/// Checks values against the schemas of a chart and of those inside it.
+pub fn check_schemas(chart: &Chart, values: &Value) -> Result<(), String> {
+    let mut lines = Vec::new();
+    schema_problems(chart, values, &mut lines);
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let header = "values don't meet the specifications of the schema(s) in the following chart(s):";
+    Err(format!("{header}\n{}", lines.join("\n")))
+}
+
+fn schema_problems(chart: &Chart, values: &Value, lines: &mut Vec<String>) {
+    if let Some(text) = &chart.schema {
+        match Schema::parse(text) {
+            Ok(schema) => {
+                let problems = schema.check(values);
+                if !problems.is_empty() {
+                    lines.push(format!("{}:", chart.name()));
+                    lines.extend(problems.iter().map(|problem| problem.text(0)));
+                }
+            }
+            Err(message) => {
+                lines.push(format!("{}:", chart.name()));
+                lines.push(message);
+            }
+        }
+    }
+    for child in &chart.dependencies {
+        if let Some(section) = values.get(child.name()).filter(|section| section.as_map().is_some()) {
+            schema_problems(child, section, lines);
+        }
+    }
+}
+
+/// Renders the chart at a path.
+pub fn template(session: &Session, path: &str, options: &Options) -> Result<Output, TemplateError> {
+    let name = release_name(session, options)?;
+    let chart = load::load(session, path).map_err(|error| error.0)?;
+    let values = user_values(session, options)?;
+    template_chart(session, chart, values, name, options)
+}
+
+/// Renders a chart already loaded.
+pub fn template_chart(session: &Session, mut chart: Chart, values: Value, name: String, options: &Options) -> Result<Output, TemplateError> {
+    metadata::validate(&chart.metadata)?;
+    if chart.is_library() {
+        return Err("library charts are not installable".to_owned().into());
+    }
+    let missing = dependencies::missing(&chart);
+    if !missing.is_empty() {
+        let message = "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies";
+        return Err(format!("{message}: found in Chart.yaml, but missing in charts/ directory: {}", missing.join(", ")).into());
+    }
+    let mut capabilities = Capabilities::default();
+    if let Some(version) = &options.kube_version {
+        capabilities.kube = KubeVersion::parse(version).map_err(|_| format!("invalid kube version '{version}': {version}"))?;
+    }
+    capabilities.api_versions.extend(options.api_versions.iter().cloned());
+    let mut warnings = dependencies::process(&mut chart, &values)
+        .map_err(|error| format!("chart dependencies processing failed: {error}"))?;
+    let rendering = |message: String, render: Option<RenderError>| TemplateError { message, while_rendering: true, render };
+    let mut coalescer = Coalescer::new(options.track.then_some(&session.origins));
+    let values = coalescer.coalesce(&chart, &values)?;
+    warnings.append(&mut coalescer.warnings);
+    if !options.skip_schema {
+        check_schemas(&chart, &values)?;
+    }
+    let kube = &chart.metadata.kube_version;
+    if !kube.is_empty() && !dependencies::is_compatible(kube, &capabilities.kube.version) {
+        let have = &capabilities.kube.version;
+        let message = format!("chart requires kubeVersion: {kube} which is incompatible with Kubernetes {have}");
+        return Err(rendering(message, None));
+    }
+    let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
+    let release = Release { name, namespace: namespace.to_owned(), upgrade: options.is_upgrade, revision: 1 };
+    let crds = if options.include_crds { definitions(&chart, chart.name()) } else { Vec::new() };
+    let (outside, limits) = (outside(session, options.track), engine_limits(session));
+    let inputs = Inputs {
+        chart: &chart,
+        values: &values,
+        release: &release,
+        capabilities: &capabilities,
+        outside: &outside,
+        limits: &limits,
+    };
+    let rendered = engine::compile(&chart).and_then(|compiled| engine::render(&compiled, inputs));
+    let rendered = match rendered {
+        Ok(rendered) => rendered,
+        Err(error) => return Err(rendering(error.helm_text(), Some(error))),
+    };
+    let texts: Vec<(&str, std::borrow::Cow<'_, str>)> = rendered
+        .files
+        .iter()
+        .filter(|(path, _)| !path.ends_with("NOTES.txt"))
+        .map(|(path, rope)| (path.as_str(), String::from_utf8_lossy(&rope.bytes)))
+        .collect();
+    let files = texts.iter().map(|(path, text)| (*path, text.as_ref()));
+    let manifests = manifest::sort(files, &session.limits).map_err(|message| rendering(message, None))?;
+    for hook in &manifests.unknown_hooks {
+        warnings.push(format!("level=INFO msg=\"skipping unknown hooks\" hookTypes={hook}"));
+    }
+    drop(texts);
+    Ok(Output { chart, values, release, rendered, manifests, crds, warnings })
+}
+
+/// The custom resource definitions of a chart and of those inside it.
+fn definitions(chart: &Chart, path: &str) -> Vec<(String, String)> {
+    let is_manifest = |name: &str| [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
+    let own = chart.files.iter().filter(|file| file.name.starts_with("crds/") && is_manifest(&file.name));
+    let mut found: Vec<(String, String)> =
+        own.map(|file| (format!("{path}/{}", file.name), String::from_utf8_lossy(&file.bytes).into_owned())).collect();
+    for child in &chart.dependencies {
+        found.extend(definitions(child, &format!("{path}/charts/{}", child.name())));
+    }
+    found
+}
+
+fn is_test(document: &Document) -> bool {
+    document.events.iter().any(|event| event == "test" || event == "test-success")
+}
+
+impl Output {
+    /// The text `helm template` prints.
+    pub fn text(&self, options: &Options) -> Result<String, String> {
+        let mut body = String::new();
+        for (path, text) in &self.crds {
+            let _ = write!(body, "---\n# Source: {path}\n{text}\n");
+        }
+        for document in &self.manifests.resources {
+            let _ = write!(body, "---\n# Source: {}\n{}\n", document.path, document.text);
+        }
+        let mut out = String::with_capacity(body.len() + 1);
+        let _ = writeln!(out, "{}", body.trim());
+        if !options.no_hooks {
+            for hook in &self.manifests.hooks {
+                if options.skip_tests && is_test(hook) {
+                    continue;
+                }
+                let _ = write!(out, "---\n# Source: {}\n{}\n", hook.path, hook.text);
+            }
+        }
+        if options.show_only.is_empty() {
+            return Ok(out);
+        }
+        show_only(&out, &options.show_only)
+    }
+}
+
+/// Only the documents whose path matches one of the globs.
+fn show_only(text: &str, wanted: &[String]) -> Result<String, String> {
+    let pieces = manifest::split(text);
+    let mut out = String::new();
+    for glob in wanted {
+        let mut found = false;
+        for (_, piece) in &pieces {
+            let source = piece.lines().find_map(|line| line.split_once("# Source: "));
+            let path = source.and_then(|(_, path)| path.split_once('/')).map(|(_, path)| path);
+            if path.is_some_and(|path| crate::ignore::glob_match(glob, path)) {
+                found = true;
+                let _ = write!(out, "---\n{piece}\n");
+            }
+        }
+        if !found {
+            return Err(format!("could not find template {glob} in chart"));
+        }
+    }
+    Ok(out)
+}

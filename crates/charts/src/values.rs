@@ -1,0 +1,233 @@
+//! Values from files and flags, and their coalescing with the defaults of charts, as Helm 4 does it.
+
+use std::sync::Arc;
+
+use purlin_value::{Data, EcoString, Map, Origin, Origins, Value};
+
+use crate::chart::Chart;
+
+const GLOBAL: &str = "global";
+
+/// Merges two mappings; the second one's values win, mappings are merged inside.
+pub fn merge_maps(base: Value, over: Value, origins: Option<&Origins>) -> Value {
+    let (Data::Map(low), Data::Map(high)) = (&base.data, &over.data) else {
+        return if over.is_null() && base.as_map().is_some() { base } else { over };
+    };
+    let mut merged = low.as_ref().clone();
+    for (key, value) in high.iter() {
+        let next = match merged.get(key) {
+            Some(known) if known.as_map().is_some() && value.as_map().is_some() => merge_maps(known.clone(), value.clone(), origins),
+            Some(known) => chosen(value.clone(), known, "a later values file or flag", origins),
+            None => value.clone(),
+        };
+        merged.insert(key.clone(), next);
+    }
+    Value::map(merged).with_origin(over.origin)
+}
+
+/// The winner, remembering what it overrode.
+fn chosen(winner: Value, loser: &Value, rule: &'static str, origins: Option<&Origins>) -> Value {
+    match origins {
+        Some(origins) => {
+            let origin = origins.chosen(winner.origin, rule, vec![loser.origin]);
+            winner.with_origin(origin)
+        }
+        None => winner,
+    }
+}
+
+/// Coalesces user values with the defaults of a chart and of all charts inside it.
+pub struct Coalescer<'o> {
+    /// Where overridden values are remembered, if they are.
+    pub origins: Option<&'o Origins>,
+    /// What Helm would warn of.
+    pub warnings: Vec<String>,
+    /// Whether nulls are kept, as when values are merged for importing.
+    pub keep_null: bool,
+}
+
+fn join(prefix: &str, name: &str) -> String {
+    if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") }
+}
+
+/// A default without the nulls in it.
+fn without_nulls(value: &Value) -> Value {
+    let Some(map) = value.as_map() else { return value.clone() };
+    if !value.any(Value::is_null) {
+        return value.clone();
+    }
+    let kept: Map = map.iter().filter(|(_, item)| !item.is_null()).map(|(key, item)| (key.clone(), without_nulls(item))).collect();
+    Value::map(kept).with_origin(value.origin)
+}
+
+impl<'o> Coalescer<'o> {
+    /// A coalescer that drops keys set to null.
+    pub fn new(origins: Option<&'o Origins>) -> Self {
+        Self { origins, warnings: Vec::new(), keep_null: false }
+    }
+
+    /// The values a chart is rendered with.
+    pub fn coalesce(&mut self, chart: &Chart, values: &Value) -> Result<Value, String> {
+        let mut map = values.as_map().cloned().unwrap_or_default();
+        self.chart(chart, &mut map, "")?;
+        Ok(Value::map(map).with_origin(values.origin))
+    }
+
+    fn chart(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), String> {
+        self.defaults(chart, values, prefix);
+        self.dependencies(chart, values, prefix)
+    }
+
+    fn defaults(&mut self, chart: &Chart, values: &mut Map, prefix: &str) {
+        let prefix = join(prefix, chart.name());
+        let Some(defaults) = chart.values.as_map() else { return };
+        for (key, default) in defaults.iter() {
+            let Some(value) = values.get(key) else {
+                self.add(values, key, default, self.keep_null);
+                continue;
+            };
+            if value.is_null() {
+                if !self.keep_null {
+                    values.shift_remove(key);
+                }
+                continue;
+            }
+            match (value.as_map().is_some(), default.as_map()) {
+                (true, Some(table)) => {
+                    // Sections of charts inside keep their nulls, which those charts' own defaults are yet to meet.
+                    let is_child = chart.dependencies.iter().any(|child| child.name() == key);
+                    let table = table.clone();
+                    let origin = value.origin;
+                    let mut inner = value.as_map().cloned().unwrap_or_default();
+                    self.tables(&mut inner, &table, &join(&prefix, key), self.keep_null || is_child);
+                    values.insert(key.clone(), Value::map(inner).with_origin(origin));
+                }
+                (true, None) if !default.is_null() => {
+                    self.warnings.push(format!("warning: skipped value for {prefix}.{key}: Not a table."));
+                }
+                (false, _) => {
+                    let winner = chosen(value.clone(), default, "values over chart defaults", self.origins);
+                    values.insert(key.clone(), winner);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Copies a default that the user did not mention.
+    fn add(&self, values: &mut Map, key: &EcoString, default: &Value, keep_null: bool) {
+        if keep_null {
+            values.insert(key.clone(), default.clone());
+        } else if !default.is_null() {
+            values.insert(key.clone(), without_nulls(default));
+        }
+    }
+
+    /// Fills a table from a weaker one.
+    fn tables(&mut self, strong: &mut Map, weak: &Map, prefix: &str, keep_null: bool) {
+        for (key, default) in weak.iter() {
+            let full = join(prefix, key);
+            let Some(value) = strong.get(key) else {
+                self.add(strong, key, default, keep_null);
+                continue;
+            };
+            if value.is_null() {
+                if !keep_null {
+                    strong.shift_remove(key);
+                }
+                continue;
+            }
+            match (value.as_map(), default.as_map()) {
+                (Some(inner), Some(table)) => {
+                    let origin = value.origin;
+                    let (mut inner, table) = (inner.clone(), table.clone());
+                    self.tables(&mut inner, &table, &full, keep_null);
+                    strong.insert(key.clone(), Value::map(inner).with_origin(origin));
+                }
+                (None, Some(_)) => {
+                    self.warnings.push(format!("warning: cannot overwrite table with non table for {full}"));
+                }
+                (Some(_), None) if !default.is_null() => {
+                    self.warnings.push(format!("warning: destination for {full} is a table. Ignoring non-table value"));
+                }
+                _ => {
+                    let winner = chosen(value.clone(), default, "values over chart defaults", self.origins);
+                    strong.insert(key.clone(), winner);
+                }
+            }
+        }
+    }
+
+    fn dependencies(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), String> {
+        for child in &chart.dependencies {
+            let mut section = match values.get(child.name()) {
+                None => Map::new(),
+                Some(Value { data: Data::Map(map), .. }) => map.as_ref().clone(),
+                Some(other) => return Err(format!("type mismatch on {}: {}", child.name(), go_truth(other))),
+            };
+            let origin = values.get(child.name()).map_or(Origin::NONE, |value| value.origin);
+            let path = join(prefix, chart.name());
+            self.globals(&mut section, values, &path);
+            self.chart(child, &mut section, &path)?;
+            values.insert(EcoString::from(child.name()), Value::map(section).with_origin(origin));
+        }
+        Ok(())
+    }
+
+    /// Hands the parent's globals down.
+    fn globals(&mut self, section: &mut Map, parent: &Map, prefix: &str) {
+        let table = |map: &Map| match map.get(GLOBAL) {
+            None => Some((Map::new(), Origin::NONE)),
+            Some(value) => value.as_map().map(|map| (map.clone(), value.origin)),
+        };
+        let Some((mut own, _)) = table(section) else {
+            self.warnings.push(format!("warning: skipping globals because destination {GLOBAL} is not a table."));
+            return;
+        };
+        let Some((given, origin)) = table(parent) else {
+            self.warnings.push(format!("warning: skipping globals because source {GLOBAL} is not a table."));
+            return;
+        };
+        for (key, value) in given.iter() {
+            match (value.as_map(), own.get(key)) {
+                (Some(_), None) | (None, None) => {
+                    own.insert(key.clone(), value.clone());
+                }
+                (Some(strong), Some(known)) => {
+                    let Some(weak) = known.as_map() else { continue };
+                    let (mut strong, weak) = (strong.clone(), weak.clone());
+                    self.tables(&mut strong, &weak, &join(prefix, key), true);
+                    own.insert(key.clone(), Value::map(strong).with_origin(value.origin));
+                }
+                (None, Some(known)) => {
+                    if known.as_map().is_none() {
+                        own.insert(key.clone(), value.clone());
+                    }
+                }
+            }
+        }
+        section.insert(EcoString::from(GLOBAL), Value::new(Data::Map(Arc::new(own))).with_origin(origin));
+    }
+
+    /// Fills one table from another, keeping nulls: what importing values needs.
+    pub fn merge_tables(&mut self, strong: &Value, weak: &Value) -> Value {
+        let (Some(high), Some(low)) = (strong.as_map(), weak.as_map()) else {
+            return if strong.is_null() { weak.clone() } else { strong.clone() };
+        };
+        let (mut high, low) = (high.clone(), low.clone());
+        self.tables(&mut high, &low, "", true);
+        Value::map(high).with_origin(strong.origin)
+    }
+}
+
+/// How Go prints a value that should have been a table, with the wrong verb the original uses.
+fn go_truth(value: &Value) -> String {
+    match &value.data {
+        Data::Bool(truth) => truth.to_string(),
+        Data::Str(text) => format!("%!t(string={text})"),
+        Data::Float(number) => format!("%!t(float64={})", purlin_gotmpl::number::print_float(*number)),
+        Data::Int(number) => format!("%!t(int64={number})"),
+        Data::Null => "%!t(<nil>)".to_owned(),
+        _ => "a list".to_owned(),
+    }
+}
