@@ -2,11 +2,20 @@
 
 mod chart_set;
 mod chart_templates;
+mod garden_templates;
+mod skaffold;
+mod tosca;
+mod unfurl_expressions;
 
 use crate::Suite;
 
 /// All suites.
+#[rustfmt::skip]
 pub const SUITES: &[Suite] = &[
-    Suite { name: "chart-set", run: chart_set::run },
-    Suite { name: "chart-templates", run: chart_templates::run },
+    chart_set::SUITE,
+    chart_templates::SUITE,
+    garden_templates::SUITE,
+    skaffold::SUITE,
+    tosca::SUITE,
+    unfurl_expressions::SUITE,
 ];

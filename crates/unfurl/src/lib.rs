@@ -1,5 +1,6 @@
 //! The Unfurl dialect: expressions, templates and ensembles.
 
+pub mod analyze;
 pub mod convert;
 pub mod ensemble;
 pub mod error;

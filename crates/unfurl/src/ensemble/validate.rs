@@ -1,8 +1,8 @@
 //! Checks of evaluated properties: their type, whether they may be null, their own conditions.
 
 use crate::error::Result;
-use crate::eval::Engine;
 use crate::eval::frame::Frame;
+use crate::eval::Engine;
 use crate::tree::{NodeId, Schema};
 use crate::val::Val;
 

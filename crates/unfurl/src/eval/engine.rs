@@ -1,14 +1,14 @@
 //! The evaluator: forcing values, variables, attributes; its caches and budgets.
 
-use super::frame::{Frame, Mode, Scope, Source, Variable, find};
+use super::frame::{find, Frame, Mode, Scope, Source, Variable};
 use super::lazy::{Lazy, Memo};
 use super::trace::Trace;
 use super::{form, path};
-use crate::error::{Error, Kind, Result, limit};
+use crate::error::{limit, Error, Kind, Result};
 use crate::jinja;
 use crate::limits::{MAX_DEPTH, MAX_STEPS};
 use crate::python;
-use crate::query::{Query, parse};
+use crate::query::{parse, Query};
 use crate::tree::{NodeId, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;

@@ -5,7 +5,7 @@ use super::engine::Ctx;
 use super::frame::{Frame, Mode, Variable};
 use super::path::{as_one, no_match};
 use super::show;
-use crate::error::{Error, Kind, Result, value_error};
+use crate::error::{value_error, Error, Kind, Result};
 use crate::functions::{self, Call, Function};
 use crate::jinja;
 use crate::python;
@@ -100,7 +100,9 @@ fn require(strict: &str, form: &Form<'_>, matches: &[Val]) -> Result<()> {
     };
     match (strict, matches) {
         ("required" | "notnull", []) => Err(no_match(&source)),
-        ("notnull", [only]) if only.is_null() => value_error(format!("the expression `{source}` must not be null")),
+        ("notnull", [only]) if only.is_null() => {
+            value_error(format!("the expression `{source}` must not be null"))
+        }
         _ => Ok(()),
     }
 }
@@ -168,6 +170,7 @@ pub fn expression(ctx: &Ctx<'_, '_>, expr: &Val) -> Result<Vec<Val>> {
             };
             call(ctx, function, entries)
         }
+        Data::List(_) => Ok(ctx.map_value(expr)?.as_list().map_or_else(Vec::new, <[Val]>::to_vec)),
         _ => Ok(vec![ctx.map_value(expr)?]),
     };
     found.map_err(|mut error| {

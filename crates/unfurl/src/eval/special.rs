@@ -3,7 +3,7 @@
 use super::engine::Ctx;
 use super::status::{effective, target};
 use crate::error::{Error, Kind, Result};
-use crate::special::{SPECIAL_KEYS, Special};
+use crate::special::{Special, SPECIAL_KEYS};
 use crate::tree::{Node, NodeId, NodeKind, Priority, Status, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;

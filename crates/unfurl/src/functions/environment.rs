@@ -1,7 +1,7 @@
 //! Environment variables: the ensemble's over the world's.
 
 use super::Call;
-use crate::error::{Result, type_error};
+use crate::error::{type_error, Result};
 use crate::eval::Ctx;
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};

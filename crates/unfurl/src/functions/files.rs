@@ -1,8 +1,8 @@
 //! Files: read within the project, written to the world's overlay, encrypted where they must be.
 
-use super::{Call, environment, random};
+use super::{environment, random, Call};
 use crate::convert::{self, JsonStyle, YamlStyle};
-use crate::error::{Error, Kind, Result, type_error, value_error};
+use crate::error::{type_error, value_error, Error, Kind, Result};
 use crate::eval::Ctx;
 use crate::external::{External, Kind as Handle};
 use crate::jinja::shell_quote;
@@ -13,7 +13,7 @@ use crate::vault;
 use ecow::EcoString;
 use purlin_syntax::Flavor;
 use purlin_value::world::FileKind;
-use purlin_value::{WorldError, path};
+use purlin_value::{path, WorldError};
 
 /// Folder of temporary files, within the ensemble's.
 pub const TEMPORARY: &str = ".purlin/tmp";
@@ -221,11 +221,7 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
             let mut lines = Vec::new();
             for (name, value) in entries.iter() {
                 let text = ctx.text(value)?;
-                let quoted = if text.starts_with('\'') {
-                    shell_quote(&text)
-                } else {
-                    format!("'{}'", text.as_str().replace('\'', "'\"'\"'"))
-                };
+                let quoted = if text.starts_with('\'') { shell_quote(&text) } else { format!("'{}'", text.as_str().replace('\'', "'\"'\"'")) };
                 lines.push(format!("{}={quoted}", convert::key_text(name)));
             }
             Ok(lines.join("\n").into_bytes())

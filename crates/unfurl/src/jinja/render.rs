@@ -3,10 +3,10 @@
 use super::arithmetic;
 use super::ast::{Args, Comparison, Expr, FilterCall, For, Macro, Stmt, Target};
 use super::object::{Loop, Object};
-use super::{Template, filters, literal, lookup, methods, tests};
-use crate::error::{Error, Kind, Result, limit, missing, type_error};
-use crate::eval::Ctx;
+use super::{filters, literal, lookup, methods, tests, Template};
+use crate::error::{limit, missing, type_error, Error, Kind, Result};
 use crate::eval::path::{is_list, list_items, place};
+use crate::eval::Ctx;
 use crate::functions::{self, Call};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python;
@@ -107,6 +107,10 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         }
         if matches!(only.value.data, Data::List(_) | Data::Map(_)) {
             self.refuse_undefined(&only.value)?;
+        }
+        if matches!(only.value.data, Data::Lazy(_)) {
+            // Evaluated here, so that the template knows of every secret in it.
+            return self.ctx.engine.force(only.value);
         }
         if only.exact || !matches!(only.value.data, Data::Str(_)) {
             return Ok(only.value);

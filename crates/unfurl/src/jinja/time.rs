@@ -3,17 +3,7 @@
 use crate::val::Val;
 
 const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 ];
 const DAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
@@ -101,11 +91,6 @@ pub fn field(nanos: i128, name: &str) -> Option<Val> {
 /// The moment as `YYYY-MM-DDTHH:MM:SS`.
 pub fn iso(nanos: i128) -> String {
     format(nanos, "%Y-%m-%dT%H:%M:%S")
-}
-
-/// Seconds since 1970.
-pub fn seconds(nanos: i128) -> i64 {
-    calendar(nanos).seconds
 }
 
 /// `strftime`

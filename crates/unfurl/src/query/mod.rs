@@ -7,7 +7,7 @@ mod parse;
 use crate::special::Special;
 use ecow::EcoString;
 
-pub use parse::{SyntaxError, parse};
+pub use parse::{parse, SyntaxError};
 
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq)]

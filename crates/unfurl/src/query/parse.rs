@@ -46,7 +46,9 @@ fn begin(mut segments: Vec<Segment>, text: &str) -> Result<Query, SyntaxError> {
                 start = Start::All;
                 segments.remove(0);
                 // `::` alone is the map of all instances.
-                if let [Segment { key: Key::Empty, test: None, .. }] = segments.as_slice() {
+                if let [Segment { key: Key::Empty, test: None, filters, .. }] = segments.as_slice()
+                    && filters.is_empty()
+                {
                     segments.clear();
                 }
             }
@@ -143,7 +145,8 @@ impl Parser<'_> {
             let message = "blanks around `=` belong to the key and the value".to_owned();
             self.notes.push(Note { at: range(start, self.at), message });
         }
-        let segment = Segment { key: key_of(key), test, first, filters: Vec::new(), at: range(start, self.at) };
+        let segment =
+            Segment { key: key_of(key), test, first, filters: Vec::new(), at: range(start, self.at) };
         (negated, segment)
     }
 

@@ -1,11 +1,11 @@
 //! Filters on maps, and on what may be missing.
 
 use super::lists::member;
-use super::{Renderer, Values, flag, text_arg, text_of};
-use crate::error::{Result, limit, missing, type_error};
+use super::{flag, text_arg, text_of, Renderer, Values};
+use crate::error::{limit, missing, type_error, Result};
 use crate::limits::MAX_DEPTH;
 use crate::python;
-use crate::val::{Data, MapKey, Val, ValMap};
+use crate::val::{Data, Val, ValMap};
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 
@@ -79,9 +79,9 @@ pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> 
 pub fn dict2items(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let key_name = text_arg(render, args, 0, "key_name")?.unwrap_or_else(|| "key".into());
     let value_name = text_arg(render, args, 1, "value_name")?.unwrap_or_else(|| "value".into());
-    let rows = entries_of(&input)?
-        .iter()
-        .map(|(key, value)| Val::record([(key_name.as_str(), key.to_val()), (value_name.as_str(), value.clone())]));
+    let rows = entries_of(&input)?.iter().map(|(key, value)| {
+        Val::record([(key_name.as_str(), key.to_val()), (value_name.as_str(), value.clone())])
+    });
     Ok(Val::list(rows.collect()))
 }
 
@@ -232,9 +232,4 @@ pub fn ternary(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
         _ => no,
     };
     Ok(picked.cloned().unwrap_or_else(Val::null))
-}
-
-/// A key of a map as a value.
-pub fn keys(entries: &ValMap) -> Vec<Val> {
-    entries.keys().map(MapKey::to_val).collect()
 }

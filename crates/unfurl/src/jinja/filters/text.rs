@@ -1,7 +1,7 @@
 //! Filters on text.
 
-use super::{Renderer, Values, flag, int_arg, items, text_arg, text_of};
-use crate::error::{Result, type_error};
+use super::{flag, int_arg, text_arg, text_of, Renderer, Values};
+use crate::error::{type_error, Result};
 use crate::jinja::arithmetic::too_long;
 use crate::jinja::format;
 use crate::limits::MAX_STRING;
@@ -292,9 +292,4 @@ pub fn comment(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
         lines.push(end.to_owned());
     }
     Ok(Val::str(lines.join("\n")))
-}
-
-/// Texts of all items.
-pub fn texts(render: &Renderer<'_, '_, '_>, value: &Val) -> Result<Vec<String>> {
-    items(render, value)?.iter().map(|item| text_of(render, item).map(String::from)).collect()
 }
