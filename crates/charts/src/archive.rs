@@ -121,7 +121,10 @@ fn extended(content: &[u8]) -> (Option<String>, Option<u64>) {
 /// The name inside the chart; `None` for what is not in the chart's folder.
 fn chart_name(name: &str) -> Result<Option<String>, String> {
     let name = name.replace('\\', "/");
-    let bad = name.starts_with('/') || name.contains('\0') || name.split('/').any(|part| part == "..") || name.get(1..3) == Some(":/");
+    let bad = name.starts_with('/')
+        || name.contains('\0')
+        || name.split('/').any(|part| part == "..")
+        || name.get(1..3) == Some(":/");
     if bad {
         return Err(format!("the chart archive contains the illegal path `{name}`"));
     }

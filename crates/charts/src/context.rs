@@ -79,14 +79,22 @@ impl<'h> Contexts<'h> {
     }
 
     /// The root context of a chart, and those of the charts inside it, each with its path.
-    pub fn build(&mut self, chart: &Chart, values: Val, is_root: bool, path: &str, out: &mut Vec<(String, Val)>) -> Val {
+    pub fn build(
+        &mut self,
+        chart: &Chart,
+        values: Val,
+        is_root: bool,
+        path: &str,
+        out: &mut Vec<(String, Val)>,
+    ) -> Val {
         let values = match values.data {
             Data::Map(map) => Val::new(Data::Map(map.seen_as(MapType::Values))).at(values.origin),
             _ => self.heap.map(MapType::Values, BTreeMap::new()),
         };
-        let files = chart.files.iter().map(|file| {
-            (Str::from(file.name.as_str()), Val::new(Data::Bytes(Str::from(file.bytes.as_ref()))))
-        });
+        let files = chart
+            .files
+            .iter()
+            .map(|file| (Str::from(file.name.as_str()), Val::new(Data::Bytes(Str::from(file.bytes.as_ref())))));
         let files = files.collect();
         let files = self.heap.map(MapType::Files, files);
         let chart_value = chart_value(self.heap, &chart.metadata, is_root);
@@ -106,7 +114,8 @@ impl<'h> Contexts<'h> {
         let root = self.heap.map(MapType::Values, entries);
         out.push((path.to_owned(), root.clone()));
         for child in &chart.dependencies {
-            let section = values.as_map().and_then(|map| self.heap.lookup(map, child.name().as_bytes())).unwrap_or(Val::NIL);
+            let section =
+                values.as_map().and_then(|map| self.heap.lookup(map, child.name().as_bytes())).unwrap_or(Val::NIL);
             let child_path = format!("{path}/charts/{}", child.name());
             let context = self.build(child, section.unboxed(), false, &child_path, out);
             subcharts.insert(Str::from(child.name()), context);
@@ -149,7 +158,11 @@ fn chart_value(heap: &mut Heap, metadata: &Metadata, is_root: bool) -> Val {
     let sources = texts(heap, &metadata.sources);
     let mut maintainers = Vec::new();
     for [name, email, url] in &metadata.maintainers {
-        let fields = vec![("Name", Val::str(name.as_str())), ("Email", Val::str(email.as_str())), ("URL", Val::str(url.as_str()))];
+        let fields = vec![
+            ("Name", Val::str(name.as_str())),
+            ("Email", Val::str(email.as_str())),
+            ("URL", Val::str(url.as_str())),
+        ];
         maintainers.push(record(heap, fields));
     }
     let maintainers = heap.any_list(maintainers);
@@ -171,7 +184,8 @@ fn chart_value(heap: &mut Heap, metadata: &Metadata, is_root: bool) -> Val {
         dependencies.push(record(heap, fields));
     }
     let dependencies = heap.any_list(dependencies);
-    let annotations = metadata.annotations.iter().map(|(key, value)| (Str::from(key.as_str()), Val::str(value.as_str())));
+    let annotations =
+        metadata.annotations.iter().map(|(key, value)| (Str::from(key.as_str()), Val::str(value.as_str())));
     let annotations = annotations.collect();
     let annotations = heap.map(MapType::Strings, annotations);
     let text = |text: &str| Val::str(text);

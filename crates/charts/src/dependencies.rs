@@ -78,7 +78,9 @@ fn apply_tags(dependencies: &mut [Dependency], values: &Value, warnings: &mut Ve
             match tags.get(tag.as_str()).map(|value| &value.data) {
                 Some(Data::Bool(true)) => on = true,
                 Some(Data::Bool(false)) => off = true,
-                Some(_) => warnings.push(format!("Warning: Tag '{tag}' for chart {} returned non-bool value", dependency.name)),
+                Some(_) => {
+                    warnings.push(format!("Warning: Tag '{tag}' for chart {} returned non-bool value", dependency.name))
+                }
                 None => {}
             }
         }
@@ -97,7 +99,9 @@ fn apply_conditions(dependencies: &mut [Dependency], values: &Value, path: &str,
                 Some(Data::Map(_)) | None => {}
                 Some(_) => {
                     let name = &dependency.name;
-                    warnings.push(format!("Warning: Condition path '{condition}' for chart {name} returned non-bool value"));
+                    warnings.push(format!(
+                        "Warning: Condition path '{condition}' for chart {name} returned non-bool value"
+                    ));
                 }
             }
         }
@@ -132,7 +136,8 @@ fn import(chart: &mut Chart, warnings: &mut Vec<String>) -> Result<(), String> {
                 Some(name) => (format!("exports.{name}"), ".".to_owned()),
                 None => (text("child"), text("parent")),
             };
-            let found = lookup(&merged, &format!("{}.{child}", dependency.name)).filter(|value| value.as_map().is_some());
+            let found =
+                lookup(&merged, &format!("{}.{child}", dependency.name)).filter(|value| value.as_map().is_some());
             match found {
                 Some(table) => imported = merger.merge_tables(&imported, &at_path(&parent, table)),
                 None => warnings.push(format!("Warning: ImportValues missing table from chart {}", dependency.name)),

@@ -151,10 +151,8 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
 /// Puts `.Template` of the file into its chart's context.
 pub fn set_template(machine: &mut Machine<'_>, context: &Val, name: &Str, chart: &str) {
     let Some(map) = context.as_map() else { return };
-    let entries = [
-        (Str::from("Name"), Val::str(name.clone())),
-        (Str::from("BasePath"), Val::str(format!("{chart}/templates"))),
-    ];
+    let entries =
+        [(Str::from("Name"), Val::str(name.clone())), (Str::from("BasePath"), Val::str(format!("{chart}/templates")))];
     let template = machine.heap.map(MapType::Values, entries.into());
     machine.heap.set(map, Str::from("Template"), template);
 }

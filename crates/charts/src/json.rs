@@ -30,7 +30,8 @@ pub fn export(heap: &Heap, value: &Val, origin: Origin) -> Value {
         }
         GoData::Map(map) => {
             let entries = heap.get_map(*map).entries.iter();
-            let entries: Map = entries.map(|(key, item)| (EcoString::from(key.text().as_ref()), export(heap, item, origin))).collect();
+            let entries: Map =
+                entries.map(|(key, item)| (EcoString::from(key.text().as_ref()), export(heap, item, origin))).collect();
             return Value::map(entries).with_origin(origin);
         }
         _ => Data::Null,

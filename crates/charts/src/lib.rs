@@ -8,6 +8,7 @@ pub mod dependencies;
 pub mod engine;
 pub mod ignore;
 pub mod json;
+pub mod lint;
 pub mod load;
 pub mod manifest;
 pub mod metadata;

@@ -66,7 +66,14 @@ fn folder_files(session: &Session, folder: &str) -> Result<Vec<ChartFile>, LoadE
     Ok(files)
 }
 
-fn walk(session: &Session, folder: &str, prefix: &str, ignore: &Ignore, out: &mut Vec<ChartFile>, depth: usize) -> Result<(), LoadError> {
+fn walk(
+    session: &Session,
+    folder: &str,
+    prefix: &str,
+    ignore: &Ignore,
+    out: &mut Vec<ChartFile>,
+    depth: usize,
+) -> Result<(), LoadError> {
     if depth > MAX_DEPTH {
         return Err(LoadError(format!("folders are nested deeper than {MAX_DEPTH} in `{folder}`")));
     }
@@ -173,7 +180,9 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
             _ => files,
         };
         let child = from_files(session, files, &path, depth + 1);
-        dependencies.push(child.map_err(|error| LoadError(format!("error unpacking subchart {name} in {}: {}", metadata.name, error.0)))?);
+        dependencies.push(child.map_err(|error| {
+            LoadError(format!("error unpacking subchart {name} in {}: {}", metadata.name, error.0))
+        })?);
     }
     Ok(Chart { metadata, values, schema, templates, files: others, dependencies, folder: folder.to_owned() })
 }
@@ -182,8 +191,9 @@ fn default_values(session: &Session, folder: &str, file: &ChartFile) -> Result<V
     let tree = parse(session, folder, file);
     let mut all = Value::null();
     for document in 0..tree.roots().len().max(1) {
-        let value = value_of_tree(&tree, document)
-            .map_err(|message| LoadError(format!("cannot load values.yaml: error converting YAML to JSON: {message}")))?;
+        let value = value_of_tree(&tree, document).map_err(|message| {
+            LoadError(format!("cannot load values.yaml: error converting YAML to JSON: {message}"))
+        })?;
         if value.as_map().is_none() && !value.is_null() {
             return Err(LoadError("cannot load values.yaml: it is no mapping".to_owned()));
         }

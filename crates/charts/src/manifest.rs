@@ -36,17 +36,57 @@ pub struct Manifests {
 }
 
 const EVENTS: &[&str] = &[
-    "pre-install", "post-install", "pre-delete", "post-delete", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test",
+    "pre-install",
+    "post-install",
+    "pre-delete",
+    "post-delete",
+    "pre-upgrade",
+    "post-upgrade",
+    "pre-rollback",
+    "post-rollback",
+    "test",
     "test-success",
 ];
 
 const INSTALL_ORDER: &[&str] = &[
-    "PriorityClass", "Namespace", "NetworkPolicy", "ResourceQuota", "LimitRange", "PodSecurityPolicy", "PodDisruptionBudget",
-    "ServiceAccount", "Secret", "SecretList", "ConfigMap", "StorageClass", "PersistentVolume", "PersistentVolumeClaim",
-    "CustomResourceDefinition", "ClusterRole", "ClusterRoleList", "ClusterRoleBinding", "ClusterRoleBindingList", "Role", "RoleList",
-    "RoleBinding", "RoleBindingList", "Service", "DaemonSet", "Pod", "ReplicationController", "ReplicaSet", "Deployment",
-    "HorizontalPodAutoscaler", "StatefulSet", "Job", "CronJob", "IngressClass", "Ingress", "APIService",
-    "MutatingWebhookConfiguration", "ValidatingWebhookConfiguration",
+    "PriorityClass",
+    "Namespace",
+    "NetworkPolicy",
+    "ResourceQuota",
+    "LimitRange",
+    "PodSecurityPolicy",
+    "PodDisruptionBudget",
+    "ServiceAccount",
+    "Secret",
+    "SecretList",
+    "ConfigMap",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CustomResourceDefinition",
+    "ClusterRole",
+    "ClusterRoleList",
+    "ClusterRoleBinding",
+    "ClusterRoleBindingList",
+    "Role",
+    "RoleList",
+    "RoleBinding",
+    "RoleBindingList",
+    "Service",
+    "DaemonSet",
+    "Pod",
+    "ReplicationController",
+    "ReplicaSet",
+    "Deployment",
+    "HorizontalPodAutoscaler",
+    "StatefulSet",
+    "Job",
+    "CronJob",
+    "IngressClass",
+    "Ingress",
+    "APIService",
+    "MutatingWebhookConfiguration",
+    "ValidatingWebhookConfiguration",
 ];
 
 /// Splits at lines that start with `---`; gives the place and text of every piece that is not blank.
@@ -120,8 +160,13 @@ fn head(text: &str, limits: &Limits) -> Result<Head, String> {
     if let Some(problem) = first_problem(&tree) {
         return Err(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)));
     }
-    let mut head =
-        Head { api_version: String::new(), kind: String::new(), name: String::new(), namespace: String::new(), hook: None };
+    let mut head = Head {
+        api_version: String::new(),
+        kind: String::new(),
+        name: String::new(),
+        namespace: String::new(),
+        hook: None,
+    };
     let Some(root) = tree.root().filter(|root| !root.is_null()) else { return Ok(head) };
     if !root.is_map() {
         return Err(unmarshal(kind_of(root), "value of type util.SimpleHead"));
@@ -136,7 +181,10 @@ fn head(text: &str, limits: &Limits) -> Result<Head, String> {
     head.namespace = metadata.get("namespace").map(|node| node.text().to_owned()).unwrap_or_default();
     let Some(annotations) = metadata.get("annotations").filter(|node| !node.is_null()) else { return Ok(head) };
     if !annotations.is_map() {
-        return Err(unmarshal(kind_of(annotations), "struct field SimpleHead.metadata.annotations of type map[string]string"));
+        return Err(unmarshal(
+            kind_of(annotations),
+            "struct field SimpleHead.metadata.annotations of type map[string]string",
+        ));
     }
     for entry in annotations.entries() {
         let text = field(annotations, entry.name(), "SimpleHead.metadata.annotations")?;

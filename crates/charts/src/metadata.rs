@@ -7,7 +7,10 @@ use purlin_value::Value;
 use crate::chart::{Dependency, Metadata};
 
 fn text(node: Node<'_>, key: &str) -> String {
-    node.get(key).filter(|value| value.is_scalar() && !value.is_null()).map(|value| value.text().to_owned()).unwrap_or_default()
+    node.get(key)
+        .filter(|value| value.is_scalar() && !value.is_null())
+        .map(|value| value.text().to_owned())
+        .unwrap_or_default()
 }
 
 fn texts(node: Node<'_>, key: &str) -> Vec<String> {
@@ -55,10 +58,15 @@ pub fn dependencies(root: Node<'_>) -> Vec<Dependency> {
         alias: text(node, "alias"),
         condition: text(node, "condition"),
         tags: texts(node, "tags"),
-        import_values: node.get("import-values").map(|list| list.items().map(import_value).collect()).unwrap_or_default(),
+        import_values: node
+            .get("import-values")
+            .map(|list| list.items().map(import_value).collect())
+            .unwrap_or_default(),
         enabled: true,
     };
-    root.get("dependencies").map(|list| list.items().filter(|node| node.is_map()).map(read_one).collect()).unwrap_or_default()
+    root.get("dependencies")
+        .map(|list| list.items().filter(|node| node.is_map()).map(read_one).collect())
+        .unwrap_or_default()
 }
 
 fn import_value(node: Node<'_>) -> Value {

@@ -133,7 +133,10 @@ fn percent_decoded(text: &str) -> String {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((byte, after)) = rest.split_first() {
-        let code = after.get(..2).and_then(|hex| std::str::from_utf8(hex).ok()).and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        let code = after
+            .get(..2)
+            .and_then(|hex| std::str::from_utf8(hex).ok())
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
         match (byte, code) {
             (b'%', Some(code)) => {
                 out.push(code);
@@ -218,7 +221,9 @@ fn same(a: &Value, b: &Value, depth: u32) -> bool {
         (Data::Null, Data::Null) => true,
         (Data::Bool(a), Data::Bool(b)) => a == b,
         (Data::Str(a), Data::Str(b)) => a == b,
-        (Data::List(a), Data::List(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same(a, b, depth + 1)),
+        (Data::List(a), Data::List(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| same(a, b, depth + 1))
+        }
         (Data::Map(a), Data::Map(b)) => {
             a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same(a, b, depth + 1)))
         }
@@ -361,7 +366,8 @@ impl Checker<'_> {
             found.push(problem(at, format!("maxProperties: got {count}, want {most}"), value));
         }
         if let Some(required) = map.get("required").and_then(Value::as_list) {
-            let missing: Vec<&str> = required.iter().filter_map(Value::as_str).filter(|name| !entries.contains_key(*name)).collect();
+            let missing: Vec<&str> =
+                required.iter().filter_map(Value::as_str).filter(|name| !entries.contains_key(*name)).collect();
             match missing.as_slice() {
                 [] => {}
                 [one] => found.push(problem(at, format!("missing property '{one}'"), value)),
@@ -535,10 +541,12 @@ fn fits_format(format: &str, text: &str) -> bool {
         "ipv4" => text.parse::<std::net::Ipv4Addr>().is_ok(),
         "ipv6" => text.parse::<std::net::Ipv6Addr>().is_ok(),
         "email" => text.split_once('@').is_some_and(|(user, host)| !user.is_empty() && !host.is_empty()),
-        "uri" => text.split_once(':').is_some_and(|(scheme, _)| {
-            scheme.starts_with(|ch: char| ch.is_ascii_alphabetic())
-                && scheme.chars().all(|ch| ch.is_ascii_alphanumeric() || matches!(ch, '+' | '-' | '.'))
-        }) && !text.contains(' '),
+        "uri" => {
+            text.split_once(':').is_some_and(|(scheme, _)| {
+                scheme.starts_with(|ch: char| ch.is_ascii_alphabetic())
+                    && scheme.chars().all(|ch| ch.is_ascii_alphanumeric() || matches!(ch, '+' | '-' | '.'))
+            }) && !text.contains(' ')
+        }
         "hostname" => {
             text.len() <= 253
                 && text.trim_end_matches('.').split('.').all(|label| {

@@ -283,7 +283,9 @@ impl Parser<'_, '_> {
         if mark.is_none() {
             return Err(Stop::End);
         }
-        text.parse().map_err(|_| Stop::Error(format!("error parsing index: strconv.Atoi: parsing {}: invalid syntax", quoted(&text))))
+        text.parse().map_err(|_| {
+            Stop::Error(format!("error parsing index: strconv.Atoi: parsing {}: invalid syntax", quoted(&text)))
+        })
     }
 
     fn list_item(&mut self, list: &mut Vec<Value>, index: i64, level: u32, lists: u32) -> Result<(), Stop> {
@@ -409,7 +411,9 @@ impl Literal {
         if mark.is_none() {
             return Err(Stop::End);
         }
-        text.parse().map_err(|_| Stop::Error(format!("error parsing index: strconv.Atoi: parsing {}: invalid syntax", quoted(&text))))
+        text.parse().map_err(|_| {
+            Stop::Error(format!("error parsing index: strconv.Atoi: parsing {}: invalid syntax", quoted(&text)))
+        })
     }
 
     fn list_item(&mut self, list: &mut Vec<Value>, index: i64, level: u32, lists: u32) -> Result<(), Stop> {

@@ -99,7 +99,9 @@ pub fn user_values(session: &Session, options: &Options) -> Result<Value, String
         let tree = session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits));
         for document in 0..tree.roots().len().max(1) {
             let value = value_of_tree(&tree, document).map_err(|message| {
-                format!("failed to parse {name}: cannot unmarshal yaml document: error converting YAML to JSON: {message}")
+                format!(
+                    "failed to parse {name}: cannot unmarshal yaml document: error converting YAML to JSON: {message}"
+                )
             })?;
             if value.is_null() {
                 continue;
@@ -232,7 +234,13 @@ pub fn template(session: &Session, path: &str, options: &Options) -> Result<Outp
 }
 
 /// Renders a chart already loaded.
-pub fn template_chart(session: &Session, mut chart: Chart, values: Value, name: String, options: &Options) -> Result<Output, TemplateError> {
+pub fn template_chart(
+    session: &Session,
+    mut chart: Chart,
+    values: Value,
+    name: String,
+    options: &Options,
+) -> Result<Output, TemplateError> {
     metadata::validate(&chart.metadata)?;
     if chart.is_library() {
         return Err("library charts are not installable".to_owned().into());
@@ -240,16 +248,22 @@ pub fn template_chart(session: &Session, mut chart: Chart, values: Value, name: 
     let missing = dependencies::missing(&chart);
     if !missing.is_empty() {
         let message = "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies";
-        return Err(format!("{message}: found in Chart.yaml, but missing in charts/ directory: {}", missing.join(", ")).into());
+        return Err(format!(
+            "{message}: found in Chart.yaml, but missing in charts/ directory: {}",
+            missing.join(", ")
+        )
+        .into());
     }
     let mut capabilities = Capabilities::default();
     if let Some(version) = &options.kube_version {
-        capabilities.kube = KubeVersion::parse(version).map_err(|_| format!("invalid kube version '{version}': {version}"))?;
+        capabilities.kube =
+            KubeVersion::parse(version).map_err(|_| format!("invalid kube version '{version}': {version}"))?;
     }
     capabilities.api_versions.extend(options.api_versions.iter().cloned());
     let mut warnings = dependencies::process(&mut chart, &values)
         .map_err(|error| format!("chart dependencies processing failed: {error}"))?;
-    let rendering = |message: String, render: Option<RenderError>| TemplateError { message, while_rendering: true, render };
+    let rendering =
+        |message: String, render: Option<RenderError>| TemplateError { message, while_rendering: true, render };
     let mut coalescer = Coalescer::new(options.track.then_some(&session.origins));
     let values = coalescer.coalesce(&chart, &values)?;
     warnings.append(&mut coalescer.warnings);

@@ -16,7 +16,9 @@ pub fn merge_maps(base: Value, over: Value, origins: Option<&Origins>) -> Value 
     let mut merged = low.as_ref().clone();
     for (key, value) in high.iter() {
         let next = match merged.get(key) {
-            Some(known) if known.as_map().is_some() && value.as_map().is_some() => merge_maps(known.clone(), value.clone(), origins),
+            Some(known) if known.as_map().is_some() && value.as_map().is_some() => {
+                merge_maps(known.clone(), value.clone(), origins)
+            }
             Some(known) => chosen(value.clone(), known, "a later values file or flag", origins),
             None => value.clone(),
         };
@@ -56,7 +58,8 @@ fn without_nulls(value: &Value) -> Value {
     if !value.any(Value::is_null) {
         return value.clone();
     }
-    let kept: Map = map.iter().filter(|(_, item)| !item.is_null()).map(|(key, item)| (key.clone(), without_nulls(item))).collect();
+    let kept: Map =
+        map.iter().filter(|(_, item)| !item.is_null()).map(|(key, item)| (key.clone(), without_nulls(item))).collect();
     Value::map(kept).with_origin(value.origin)
 }
 

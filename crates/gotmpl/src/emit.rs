@@ -1,7 +1,6 @@
 //! Drives a writer with a value of the heap, as Go's JSON encoder sees it: bytes in base64, times as texts,
 //! nil slices as null.
 
-use purlin_syntax::write::{Emit, GoStyle};
 use purlin_syntax::write::go_yaml::sort_keys;
 use purlin_syntax::write::{Emit, GoStyle};
 
@@ -98,7 +97,12 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
-    fn entries<E: Emit>(&mut self, mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>, out: &mut E, depth: u32) -> Result<(), EmitError> {
+    fn entries<E: Emit>(
+        &mut self,
+        mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>,
+        out: &mut E,
+        depth: u32,
+    ) -> Result<(), EmitError> {
         if let KeyOrder::Natural(style) = self.order {
             sort_keys(&mut entries, style, |entry: &(std::borrow::Cow<'_, str>, &Val)| entry.0.as_ref());
         }

@@ -17,7 +17,8 @@ pub static METHODS: &[Func] = &[
     })),
     row("YAML", &[], "`.YAML`: the values as YAML.", |m, args| {
         let mut writer = GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text);
-        emit(&m.heap, arg(args, 0), KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |_, _| {}).map_err(|error| Fault::new(error.message()))?;
+        emit(&m.heap, arg(args, 0), KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |_, _| {})
+            .map_err(|error| Fault::new(error.message()))?;
         Ok(Val::str(writer.finish().unwrap_or_default()))
     }),
     pieces(row("Table", &[Ty::Str], "`.Table PATH`: the dictionary under a dotted path.", |m, args| {
