@@ -6,6 +6,9 @@ use purlin_charts::strvals::{Typing, parse_into, parse_literal_into};
 use purlin_value::{Data, Map, Origin, Value};
 use serde_json::Value as Json;
 
+/// The suite.
+pub(super) const SUITE: crate::Suite = crate::Suite { name: "chart-set", run };
+
 /// Runs the suite.
 pub fn run(context: &Context) -> Report {
     let cases = context.json_lines("cases.jsonl");

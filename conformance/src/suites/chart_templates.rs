@@ -9,6 +9,9 @@ use purlin_gotmpl::{Limits, Outside};
 use purlin_value::{EcoString, Map, Value};
 use serde_json::Value as Json;
 
+/// The suite.
+pub(super) const SUITE: crate::Suite = crate::Suite { name: "chart-templates", run };
+
 /// Runs the suite.
 pub fn run(context: &Context) -> Report {
     let cases = context.json_lines("cases.jsonl");
