@@ -5,6 +5,8 @@
 
 use crate::{Context, Report, Suite, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
+use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter};
+use purlin_tosca::clout;
 use purlin_tosca::compile::{Compiled, Settings, compile, is_invalid};
 use purlin_tosca::locate::{Location, locate};
 use purlin_tosca::quirks::Quirks;
@@ -145,6 +147,8 @@ fn judge(context: &Context, case: &Case, counts: &Counts) -> Verdict {
         counts.community.count(&case.id, (valid != expected).then(String::new));
     } else if !valid && !expected {
         compare_problems(context, case, &compiled, counts);
+    } else if valid && expected {
+        compare_clout(context, case, &compiled, counts);
     }
     context.judge(&case.id, valid == expected, ours, || {
         let first = compiled.problems.list().iter().find(|problem| problem.diagnostic.is_error());
@@ -156,6 +160,132 @@ fn judge(context: &Context, case: &Case, counts: &Counts) -> Verdict {
             why.unwrap_or_else(|| case.text("first_message").to_owned())
         )
     })
+}
+
+/// Whether our Clout equals the recorded one; those without a vertex say nothing.
+fn compare_clout(context: &Context, case: &Case, compiled: &Compiled, counts: &Counts) {
+    let Some(theirs) = context.text(case.text("clout")).and_then(|text| serde_json::from_str::<Json>(&text).ok())
+    else {
+        return;
+    };
+    if theirs.get("vertexes").and_then(Json::as_object).is_none_or(serde_json::Map::is_empty) {
+        return;
+    }
+    let options = clout::Options { form: clout::Form::Coerced, resolved: true };
+    let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
+    clout::write(compiled, options, &mut writer);
+    let ours = writer.finish().ok().and_then(|text| serde_json::from_str::<Json>(&text).ok()).unwrap_or(Json::Null);
+    counts.clouts.count(&case.id, difference(&canonical(ours), &canonical(theirs), ""));
+}
+
+/// A Clout without what does not count: history, scriptlets, and the words of normative types.
+fn canonical(mut clout: Json) -> Json {
+    if let Some(clout) = clout.as_object_mut() {
+        clout.remove("metadata");
+    }
+    simplify(&mut clout);
+    clout
+}
+
+fn simplify(json: &mut Json) {
+    match json {
+        Json::Object(entries) => {
+            if let Some(Json::Object(types)) = entries.get_mut("types") {
+                for (name, entry) in types.iter_mut() {
+                    if let Json::Object(entry) = entry
+                        && (name.starts_with("tosca::") || name.starts_with("tosca."))
+                    {
+                        entry.remove("description");
+                        entry.remove("metadata");
+                    }
+                }
+            }
+            // An interface repeats the words of its type, and its operations those of the type's.
+            if entries.contains_key("operations") && entries.get("types").is_some_and(has_normative) {
+                entries.remove("description");
+                for operation in entries
+                    .get_mut("operations")
+                    .and_then(Json::as_object_mut)
+                    .into_iter()
+                    .flat_map(serde_json::Map::values_mut)
+                {
+                    operation.as_object_mut().and_then(|operation| operation.remove("description"));
+                }
+            }
+            // A capability may repeat the words of the normative node type that declares it.
+            if entries.contains_key("minRelationshipCount") && entries.get("types").is_some_and(has_normative) {
+                entries.remove("description");
+            }
+            if let Some(Json::Array(edges)) = entries.get_mut("edgesOut") {
+                let is_relationship =
+                    |edge: &Json| edge.pointer("/metadata/puccini/kind").and_then(Json::as_str) == Some("Relationship");
+                edges.sort_by_key(|edge| if is_relationship(edge) { String::new() } else { sorted(edge) });
+            }
+            if entries.get("type").and_then(Json::as_str).is_some_and(|name| name.starts_with("tosca::")) {
+                entries.remove("typeMetadata");
+            }
+            entries.values_mut().for_each(simplify);
+        }
+        Json::Array(items) => items.iter_mut().for_each(simplify),
+        _ => {}
+    }
+}
+
+fn has_normative(types: &Json) -> bool {
+    types.as_object().is_some_and(|types| types.keys().any(|name| name.starts_with("tosca::")))
+}
+
+/// A text by which things are sorted, whatever the order of their keys.
+fn sorted(json: &Json) -> String {
+    match json {
+        Json::Object(entries) => {
+            let mut entries: Vec<String> =
+                entries.iter().map(|(key, value)| format!("{key}:{}", sorted(value))).collect();
+            entries.sort();
+            format!("{{{}}}", entries.join(","))
+        }
+        Json::Array(items) => format!("[{}]", items.iter().map(sorted).collect::<Vec<_>>().join(",")),
+        other => other.to_string(),
+    }
+}
+
+/// The first difference between two Clouts.
+fn difference(ours: &Json, theirs: &Json, path: &str) -> Option<String> {
+    match (ours, theirs) {
+        (Json::Object(a), Json::Object(b)) => {
+            for (key, value) in b {
+                match a.get(key) {
+                    Some(own) => {
+                        if let Some(found) = difference(own, value, &format!("{path}/{key}")) {
+                            return Some(found);
+                        }
+                    }
+                    None => return Some(format!("{path}/{key} is missing (theirs {})", short(value))),
+                }
+            }
+            a.keys()
+                .find(|key| !b.contains_key(*key))
+                .map(|key| format!("{path}/{key} is too much (ours {})", short(&a[key])))
+        }
+        (Json::Array(a), Json::Array(b)) => {
+            if a.len() != b.len() {
+                return Some(format!(
+                    "{path} has {} items, theirs {}: {} | {}",
+                    a.len(),
+                    b.len(),
+                    short(ours),
+                    short(theirs)
+                ));
+            }
+            a.iter().zip(b).enumerate().find_map(|(index, (a, b))| difference(a, b, &format!("{path}/{index}")))
+        }
+        (Json::Number(a), Json::Number(b)) => (a.as_f64() != b.as_f64()).then(|| format!("{path}: {a} | {b}")),
+        _ => (ours != theirs).then(|| format!("{path}: {} | {}", short(ours), short(theirs))),
+    }
+}
+
+fn short(json: &Json) -> String {
+    json.to_string().chars().take(150).collect()
 }
 
 /// Whether our first problem is where the original sees one.
@@ -172,7 +302,6 @@ fn compare_problems(context: &Context, case: &Case, compiled: &Compiled, counts:
         .filter(|problem| problem.diagnostic.is_error())
         .filter_map(|problem| locate(&compiled.model.files, problem))
         .collect();
-    ours.sort_by(|a, b| (&a.file, a.row, a.column).cmp(&(&b.file, b.row, b.column)));
     let difference = match ours.first() {
         // What concerns no place in a file, such as an archive, is compared by verdict alone.
         None => None,

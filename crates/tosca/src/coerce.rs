@@ -147,9 +147,8 @@ fn stamp_entries(value: &Val, stamp: &timestamp::Timestamp, quoted: bool) -> Vec
     let int = |number: u32| value.with(Data::Int(i64::from(number)));
     let nanoseconds = i64::try_from(stamp.nanoseconds()).map_or(Data::Float(stamp.nanoseconds() as f64), Data::Int);
     let mut out = vec![(NUMBER, value.with(nanoseconds)), (STRING, value.with(Data::Str(stamp.canonical())))];
-    if quoted {
-        out.push((ORIGINAL, value.with(Data::Str(stamp.original.clone()))));
-    }
+    let original = if quoted { stamp.original.clone() } else { "".into() };
+    out.push((ORIGINAL, value.with(Data::Str(original))));
     out.extend([
         ("year", int(stamp.year)),
         ("month", int(stamp.month)),

@@ -73,7 +73,7 @@ impl Engine<'_> {
     fn merged(&mut self, own: &Entity, base: Option<Base<'_>>, depth: u32) -> Entity {
         let mut out = Entity { slots: Vec::with_capacity(own.slots.len() + 4), ..bare(own) };
         let row = entities::row(own.kind);
-        for field in row.fields(own.edition) {
+        for field in row.slots(own.edition) {
             let mine = own.slot(field.slot);
             let theirs = base.as_ref().and_then(|base| base.entity.slot(field.slot));
             let own_type = base.as_ref().is_some_and(|base| base.own_type);

@@ -29,6 +29,7 @@
 pub mod archive;
 pub mod check;
 pub mod clause;
+pub mod clout;
 pub mod coerce;
 pub mod compile;
 mod copy;

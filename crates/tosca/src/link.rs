@@ -71,7 +71,7 @@ impl Linker<'_> {
     fn entity(&mut self, entity: &Entity, depth: u32) {
         let row = entities::row(entity.kind);
         for slot in &entity.slots {
-            let Some(field) = row.by_slot(slot.name, entity.edition) else { continue };
+            let Some(field) = row.slots(entity.edition).find(|field| field.slot == slot.name) else { continue };
             match (&field.shape, &slot.content) {
                 (Shape::Name(kinds), Content::Text(text)) => self.reference(kinds, text, slot.at, field.key),
                 (Shape::Names(kinds), Content::Texts(texts)) => {

@@ -121,6 +121,7 @@ fn walk_list(node: Node<'_>, at: At, edition: Edition, target: Span, path: &mut 
             // The name of a sequenced entry is not part of the path.
             if let Some(entry) = merged_entries(item).first()
                 && entry.key.span() != target
+                && entry.value.span() != target
             {
                 walk(entry.value, At::Entity(kind), edition, target, path, depth + 1);
             }

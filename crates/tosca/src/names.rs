@@ -120,8 +120,9 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
         names.by_file.insert(file.id, index);
     }
     let mut own: Vec<Vec<(EcoString, DeclId)>> = vec![Vec::new(); files.list.len()];
+    let spaces = spaces(files);
     for (index, file) in files.list.iter().enumerate() {
-        let space = file.entity.str("profile");
+        let space = spaces.get(index).map_or("", |space| space.as_str());
         for (section, kind) in SECTIONS {
             let Some(defs) = file.entity.map(section) else { continue };
             for (name, entity) in defs.own() {
@@ -151,6 +152,20 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
         merge_file(files, file, &own, &mut names, problems);
     }
     names
+}
+
+/// The namespace of every file: that of the file that imports it, otherwise its own.
+fn spaces(files: &Files) -> Vec<EcoString> {
+    let mut spaces: Vec<EcoString> = files.list.iter().map(|file| file.entity.str("profile").into()).collect();
+    for file in import_order(files).into_iter().rev() {
+        let Some(own) = spaces.get(file).cloned().filter(|own| !own.is_empty()) else { continue };
+        for import in files.list.get(file).into_iter().flat_map(|file| &file.imports) {
+            if let Some(space) = spaces.get_mut(import.file) {
+                *space = own.clone();
+            }
+        }
+    }
+    spaces
 }
 
 /// Files so that imported ones come before their importers.

@@ -578,7 +578,7 @@ impl Reader<'_> {
         let mut sound = node.is_list();
         for item in node.items() {
             match merged_entries(item).as_slice() {
-                [entry] if entry.key.is_scalar() => out.push((entry.key.eco_text(), item.span(), entry.value)),
+                [entry] if entry.key.is_scalar() => out.push((entry.key.eco_text(), entry.value.span(), entry.value)),
                 _ => sound = false,
             }
         }

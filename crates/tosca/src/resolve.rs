@@ -257,9 +257,6 @@ impl Resolver<'_, '_> {
             return Err(String::new());
         };
         let (node_type, range) = (node.node_type, capability.occurrences);
-        if offer.node == source && requirement.node_template.is_none() {
-            return Err("a node cannot meet its own requirement".to_owned());
-        }
         if let Some(wanted) = requirement.node_type
             && !self.model.hierarchy.is_a(node_type, wanted)
         {

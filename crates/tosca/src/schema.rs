@@ -318,6 +318,14 @@ impl Row {
         self.groups.iter().flat_map(|group| group.iter()).filter(move |field| field.in_edition(edition))
     }
 
+    /// The slots that an entity of one edition may have: those of its fields, and the one that holds its open keys.
+    pub fn slots(&self, edition: Edition) -> impl Iterator<Item = &'static Field> + use<> {
+        let open = self.open.filter(|slot| self.by_slot(slot, edition).is_none());
+        let beside =
+            open.and_then(|slot| self.groups.iter().flat_map(|group| group.iter()).find(|field| field.slot == slot));
+        self.fields(edition).chain(beside)
+    }
+
     /// The field written with this key in one edition.
     pub fn by_key(&self, key: &str, edition: Edition) -> Option<&'static Field> {
         self.fields(edition).find(|field| field.key == key)

@@ -23,6 +23,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use filters::property_filters;
+pub use interfaces::artifact_text;
 
 /// Values given from outside, by input name.
 pub type Inputs = IndexMap<EcoString, Val>;

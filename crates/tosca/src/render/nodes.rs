@@ -404,6 +404,11 @@ impl Renderer<'_> {
         };
         let (properties, attributes) =
             (render(Sort::Property, &given_properties), render(Sort::Attribute, &given_attributes));
+        let mut attributes = attributes;
+        if defined.is_none() || template.is_some() {
+            // Only the definition's relationship has attributes before anything is known of them.
+            attributes.retain(|_, attribute| attribute.given == crate::topology::Given::Assigned);
+        }
         let interfaces = match (definition, &base) {
             (Some(definition), _) if named.is_none() || named == defined => {
                 self.interfaces_of(Some((own, template.as_ref())), definition, at, ".interfaces")

@@ -1,0 +1,91 @@
+//! Plain output data: what a vertex of the Clout says, ready to be written in any format.
+//!
+//! Parts that many vertexes share are built once and referred to.
+
+use crate::evaluate::text_of;
+use crate::val::{Data, Val};
+use ecow::EcoString;
+use purlin_syntax::write::Emit;
+use std::sync::Arc;
+
+/// Output data.
+#[derive(Clone, Debug)]
+pub enum Out {
+    /// Nothing.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number.
+    Float(f64),
+    /// A text.
+    Str(EcoString),
+    /// Several in order.
+    List(Vec<Out>),
+    /// Several by key.
+    Map(Vec<(EcoString, Out)>),
+    /// Something that others say too.
+    Shared(Arc<Out>),
+}
+
+impl Out {
+    /// A text.
+    pub fn str(text: impl Into<EcoString>) -> Out {
+        Out::Str(text.into())
+    }
+
+    /// A map with fixed keys.
+    pub fn map<const N: usize>(entries: [(&'static str, Out); N]) -> Out {
+        Out::Map(entries.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect())
+    }
+
+    /// Writes it down.
+    pub fn emit(&self, emit: &mut dyn Emit) {
+        match self {
+            Out::Null => emit.null(),
+            Out::Bool(value) => emit.bool(*value),
+            Out::Int(value) => emit.int(*value),
+            // The largest unsigned number stands for "unbounded"; as a float it would lose digits.
+            Out::Float(value) if *value == u64::MAX as f64 => emit.number("18446744073709551615"),
+            Out::Float(value) => emit.float(*value),
+            Out::Str(text) => emit.string(text),
+            Out::List(items) => {
+                emit.begin_list(items.len());
+                items.iter().for_each(|item| item.emit(emit));
+                emit.end_list();
+            }
+            Out::Map(entries) => {
+                emit.begin_map(entries.len());
+                for (key, value) in entries {
+                    emit.key(key);
+                    value.emit(emit);
+                }
+                emit.end_map();
+            }
+            Out::Shared(inner) => inner.emit(emit),
+        }
+    }
+}
+
+impl From<&Val> for Out {
+    fn from(value: &Val) -> Out {
+        match &value.data {
+            Data::Null | Data::Poison | Data::Pending(_) => Out::Null,
+            Data::Bool(value) => Out::Bool(*value),
+            Data::Int(value) => Out::Int(*value),
+            Data::Float(value) => Out::Float(*value),
+            Data::Str(text) | Data::Timestamp(text) => Out::Str(text.clone()),
+            Data::List(items) => Out::List(items.iter().map(Out::from).collect()),
+            Data::Map(entries) => {
+                Out::Map(entries.iter().map(|(key, value)| (key_text(key), Out::from(value))).collect())
+            }
+            Data::Call(call) => Out::map([("$functionCall", Out::Str(call.name.clone()))]),
+        }
+    }
+}
+
+/// A key as text, since output formats know no other keys.
+pub fn key_text(key: &Val) -> EcoString {
+    text_of(key).unwrap_or_default()
+}

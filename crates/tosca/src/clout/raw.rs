@@ -1,0 +1,240 @@
+//! Raw values: `$primitive`, `$list`, `$map` and `$functionCall`, with `$meta` on what is known about the type.
+
+use super::{Out, Writer};
+use crate::clause;
+use crate::coerce;
+use crate::entity::Entity;
+use crate::model::Primitive;
+use crate::names::DeclId;
+use crate::schema::Kind;
+use crate::topology::{Node, Prop, Requirement};
+use crate::val::{Call, Data, Val};
+use ecow::{EcoString, eco_format};
+use purlin_syntax::Span;
+use std::sync::Arc;
+
+const MAX_DEPTH: u32 = 100;
+
+impl Writer<'_> {
+    /// A value with its meta-information.
+    pub(super) fn raw(&mut self, prop: &Prop, path: &str) -> Out {
+        let mut out = self.value(&prop.value, prop.data_type, prop.definition.as_deref(), path, prop.at, 0);
+        if let Some(id) = prop.data_type {
+            let meta = self.meta(id, prop.definition.as_deref(), path, prop.at, 0);
+            if let Out::Map(entries) = &mut out {
+                entries.push(("$meta".into(), meta));
+            }
+        }
+        out
+    }
+
+    /// A value of a type, without a definition of its own.
+    pub(super) fn raw_typed(
+        &mut self,
+        value: &Val,
+        id: Option<DeclId>,
+        definition: Option<&Entity>,
+        path: &str,
+    ) -> Out {
+        let mut out = self.value(value, id, definition, path, value.span, 0);
+        if let Some(id) = id
+            && let Out::Map(entries) = &mut out
+        {
+            entries.push(("$meta".into(), self.meta(id, definition, path, value.span, 0)));
+        }
+        out
+    }
+
+    fn value(
+        &mut self,
+        value: &Val,
+        id: Option<DeclId>,
+        definition: Option<&Entity>,
+        path: &str,
+        at: Span,
+        depth: u32,
+    ) -> Out {
+        if depth > MAX_DEPTH {
+            return Out::Null;
+        }
+        let model = &self.compiled.model;
+        let primitive = id.and_then(|id| model.primitive(id));
+        match &value.data {
+            Data::Call(call) => Out::map([("$functionCall", self.call(call, path, at, depth))]),
+            Data::List(items) if primitive != Some(Primitive::Range) => {
+                let entry = self.schema(id, definition, "entry_schema");
+                let items = items.iter().enumerate().map(|(index, item)| {
+                    let path = eco_format!("{path}[{index}]");
+                    self.value(
+                        item,
+                        entry.as_ref().map(|(id, _)| *id),
+                        entry.as_ref().map(|(_, s)| s.as_ref()),
+                        &path,
+                        item.span,
+                        depth + 1,
+                    )
+                });
+                Out::map([("$list", Out::List(items.collect()))])
+            }
+            Data::Map(entries) => {
+                let complete = id.filter(|_| primitive.is_none()).and_then(|id| model.complete(id)).cloned();
+                let entry = self.schema(id, definition, "entry_schema");
+                let mut out = Vec::with_capacity(entries.len());
+                for (key, item) in entries.iter() {
+                    let name = super::out::key_text(key);
+                    let path = eco_format!("{path}[\"{name}\"]");
+                    let part = complete.as_ref().and_then(|complete| complete.named("properties", &name)).cloned();
+                    let (item_id, schema) = match (&part, &entry) {
+                        (Some(part), _) => (model.type_of(part, "type", Kind::DataType), Some(part.clone())),
+                        (None, Some((id, schema))) => (Some(*id), Some(schema.clone())),
+                        (None, None) => (None, None),
+                    };
+                    let mut made = self.value(item, item_id, schema.as_deref(), &path, key.span, depth + 1);
+                    let key = self.value(key, None, None, &path, key.span, depth + 1);
+                    if let Out::Map(fields) = &mut made {
+                        fields.push(("$key".into(), key));
+                    }
+                    out.push(made);
+                }
+                Out::map([("$map", Out::List(out))])
+            }
+            _ => Out::map([("$primitive", Out::from(&coerce::coerce(model, value, id, definition)))]),
+        }
+    }
+
+    fn schema(&self, id: Option<DeclId>, definition: Option<&Entity>, slot: &str) -> Option<(DeclId, Arc<Entity>)> {
+        let model = &self.compiled.model;
+        let own = definition.and_then(|definition| definition.one(slot));
+        let schema = own.or_else(|| model.complete(id?)?.one(slot))?.clone();
+        Some((model.type_of(&schema, "type", Kind::DataType)?, schema))
+    }
+
+    fn call(&mut self, call: &Call, path: &str, at: Span, depth: u32) -> Out {
+        let arguments = call.args.iter().map(|arg| self.argument(arg, path, at, depth + 1)).collect();
+        self.call_out(&eco_format!("tosca.function.{}", call.name), arguments, path, at)
+    }
+
+    fn argument(&mut self, arg: &Val, path: &str, at: Span, depth: u32) -> Out {
+        match &arg.data {
+            Data::Call(call) => Out::map([("$functionCall", self.call(call, path, at, depth + 1))]),
+            Data::List(_) | Data::Map(_) if arg.has_call() => self.value(arg, None, None, path, at, depth + 1),
+            _ => Out::map([("$primitive", Out::from(arg))]),
+        }
+    }
+
+    fn call_out(&self, name: &str, arguments: Vec<Out>, path: &str, at: Span) -> Out {
+        let (row, column) = self.position(at);
+        let files = &self.compiled.model.files;
+        let url =
+            files.of(at.file).and_then(|index| files.list.get(index)).map(|file| file.path.clone()).unwrap_or_default();
+        Out::map([
+            ("name", Out::str(name)),
+            ("arguments", Out::List(arguments)),
+            ("url", Out::Str(url)),
+            ("row", Out::Int(row)),
+            ("column", Out::Int(column)),
+            ("path", Out::str(path)),
+        ])
+    }
+
+    fn meta(&mut self, id: DeclId, definition: Option<&Entity>, path: &str, at: Span, depth: u32) -> Out {
+        let model = &self.compiled.model;
+        let mut out: Vec<(EcoString, Out)> = vec![("type".into(), Out::Str(model.canonical(id)))];
+        if depth > MAX_DEPTH {
+            return Out::Map(out);
+        }
+        let decl = model.names.decl(id);
+        if let Some(text) = decl.and_then(|decl| decl.entity.text("description")) {
+            out.push(("typeDescription".into(), Out::Str(text.text.clone())));
+        }
+        if let Some(text) = definition.and_then(|definition| definition.text("description")) {
+            out.push(("description".into(), Out::Str(text.text.clone())));
+        }
+        match model.primitive(id) {
+            Some(Primitive::List) => {
+                if let Some((entry, schema)) = self.schema(Some(id), definition, "entry_schema") {
+                    out.push(("element".into(), self.meta(entry, Some(&schema), path, at, depth + 1)));
+                }
+            }
+            Some(Primitive::Map) => {
+                let key = match self.schema(Some(id), definition, "key_schema") {
+                    Some((key, schema)) => self.meta(key, Some(&schema), path, at, depth + 1),
+                    None => Out::map([("type", Out::str("string"))]),
+                };
+                out.push(("key".into(), key));
+                if let Some((entry, schema)) = self.schema(Some(id), definition, "entry_schema") {
+                    out.push(("value".into(), self.meta(entry, Some(&schema), path, at, depth + 1)));
+                }
+            }
+            _ => {}
+        }
+        let validators = self.validators(id, definition, path, at);
+        if !validators.is_empty() {
+            out.push(("validators".into(), Out::List(validators)));
+        }
+        Out::Map(out)
+    }
+
+    fn validators(&mut self, id: DeclId, definition: Option<&Entity>, path: &str, at: Span) -> Vec<Out> {
+        let of_type = self
+            .compiled
+            .model
+            .complete(id)
+            .map(|complete| complete.clauses("validation").to_vec())
+            .unwrap_or_default();
+        let own = definition.map(|definition| definition.clauses("validation").to_vec()).unwrap_or_default();
+        of_type.iter().chain(&own).filter_map(|clause| self.validator(clause, Some(id), path, at)).collect()
+    }
+
+    /// A constraint as a call; its bounds are of the type they bound.
+    fn validator(&mut self, clause: &Val, id: Option<DeclId>, path: &str, at: Span) -> Option<Out> {
+        let (operator, arguments) = clause::constraint(clause)?;
+        let argument = arguments.first()?;
+        let native = matches!(
+            operator,
+            "equal" | "greater_than" | "greater_or_equal" | "less_than" | "less_or_equal" | "in_range" | "valid_values"
+        );
+        let listed = matches!(operator, "in_range" | "valid_values");
+        let all: Vec<Val> = if listed { argument.items().to_vec() } else { vec![argument.clone()] };
+        let arguments = all
+            .iter()
+            .map(|arg| match &arg.data {
+                Data::Call(_) => self.argument(arg, path, at, 0),
+                _ if native => {
+                    Out::map([("$primitive", Out::from(&coerce::coerce(&self.compiled.model, arg, id, None)))])
+                }
+                _ => Out::map([("$primitive", Out::from(arg))]),
+            })
+            .collect();
+        Some(Out::map([(
+            "$functionCall",
+            self.call_out(&eco_format!("tosca.constraint.{operator}"), arguments, path, at),
+        )]))
+    }
+
+    /// The filters of a requirement: validators by property, and by capability and property.
+    pub(super) fn filters(&mut self, node: &Node, requirement: &Requirement, path: &str) -> (Out, Out) {
+        let own = requirement.assignment.as_ref().and_then(|assignment| assignment.one("node_filter")).cloned();
+        let of_node = node.template.one("node_filter").cloned();
+        let (mut by_node, mut by_capability) = (Vec::new(), Vec::new());
+        for filter in own.iter().chain(&of_node) {
+            let at = filter.at;
+            for (name, clauses) in crate::render::property_filters(filter) {
+                let path = eco_format!("{path}.node_filter.properties[\"{name}\"]");
+                let calls = clauses.iter().filter_map(|clause| self.validator(clause, None, &path, at)).collect();
+                by_node.push((EcoString::from(name), Out::List(calls)));
+            }
+            for capability in filter.list("capabilities") {
+                let mut properties = Vec::new();
+                for (name, clauses) in crate::render::property_filters(capability) {
+                    let path =
+                        eco_format!("{path}.node_filter.capabilities[\"{}\"].properties[\"{name}\"]", capability.name);
+                    let calls = clauses.iter().filter_map(|clause| self.validator(clause, None, &path, at)).collect();
+                    properties.push((EcoString::from(name), Out::List(calls)));
+                }
+                by_capability.push((capability.name.clone(), Out::Map(properties)));
+            }
+        }
+        (Out::Map(by_node), Out::Map(by_capability))
+    }
+}
