@@ -1,16 +1,16 @@
 //! `chart-set`: texts of the `--set` family, with the values and number types they make.
 
-use crate::{Context, Report, Verdict};
+use crate::{Context, Report, Suite, Verdict};
 use purlin_charts::json;
 use purlin_charts::strvals::{Typing, parse_into, parse_literal_into};
 use purlin_value::{Data, Map, Origin, Value};
 use serde_json::Value as Json;
 
 /// The suite.
-pub(super) const SUITE: crate::Suite = crate::Suite { name: "chart-set", run };
+pub const SUITE: Suite = Suite { name: "chart-set", run };
 
 /// Runs the suite.
-pub fn run(context: &Context) -> Report {
+fn run(context: &Context) -> Report {
     let cases = context.json_lines("cases.jsonl");
     let id = |case: &Json| case["id"].as_str().unwrap_or_default().to_owned();
     context.run_cases(&cases, id, |case| judge(context, &id(case), case))

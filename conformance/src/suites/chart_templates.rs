@@ -1,6 +1,6 @@
 //! `chart-templates`: single templates rendered as a file of a small chart.
 
-use crate::{Context, Report, Verdict};
+use crate::{Context, Report, Suite, Verdict};
 use purlin_charts::capabilities::Capabilities;
 use purlin_charts::chart::{Chart, ChartFile, Metadata};
 use purlin_charts::context::Release;
@@ -10,10 +10,10 @@ use purlin_value::{EcoString, Map, Value};
 use serde_json::Value as Json;
 
 /// The suite.
-pub(super) const SUITE: crate::Suite = crate::Suite { name: "chart-templates", run };
+pub const SUITE: Suite = Suite { name: "chart-templates", run };
 
 /// Runs the suite.
-pub fn run(context: &Context) -> Report {
+fn run(context: &Context) -> Report {
     let cases = context.json_lines("cases.jsonl");
     let id = |case: &Json| case["id"].as_str().unwrap_or_default().to_owned();
     context.run_cases(&cases, id, |case| judge(context, &id(case), case))
@@ -27,9 +27,9 @@ fn value_of(json: &Json) -> Value {
         Json::Number(number) => Value::new(purlin_value::Data::Float(number.to_string().parse().unwrap_or(0.0))),
         Json::String(text) => Value::str(text.as_str()),
         Json::Array(items) => Value::list(items.iter().map(value_of).collect()),
-        Json::Object(entries) => {
-            Value::map(entries.iter().map(|(key, item)| (EcoString::from(key.as_str()), value_of(item))).collect::<Map>())
-        }
+        Json::Object(entries) => Value::map(
+            entries.iter().map(|(key, item)| (EcoString::from(key.as_str()), value_of(item))).collect::<Map>(),
+        ),
     }
 }
 
@@ -82,7 +82,8 @@ fn judge(context: &Context, id: &str, case: &Json) -> Verdict {
         (Ok(ours), Some(theirs)) => {
             // A lone byte that is no UTF-8 cannot stand in the recorded JSON; it was written as the byte's escape.
             let ours_text = String::from_utf8_lossy(&ours).into_owned();
-            context.judge(id, ours_text == theirs, &ours_text, || format!("ours:   {ours_text:?}\n  theirs: {theirs:?}"))
+            context
+                .judge(id, ours_text == theirs, &ours_text, || format!("ours:   {ours_text:?}\n  theirs: {theirs:?}"))
         }
         (Ok(ours), None) => {
             let ours = String::from_utf8_lossy(&ours).into_owned();

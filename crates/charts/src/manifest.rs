@@ -120,21 +120,16 @@ struct Head {
     hook: Option<String>,
 }
 
+/// A field that is read into a text: any scalar is, a collection is an error.
 fn field(node: Node<'_>, key: &str, place: &str) -> Result<String, String> {
     let Some(value) = node.get(key) else { return Ok(String::new()) };
-    let kind = if value.is_map() {
-        "object"
-    } else if value.is_list() {
-        "array"
-    } else {
-        match value.scalar() {
-            Scalar::Null => return Ok(String::new()),
-            Scalar::Str | Scalar::Timestamp => return Ok(value.text().to_owned()),
-            Scalar::Bool(_) => "bool",
-            _ => "number",
-        }
-    };
-    Err(unmarshal(kind, &format!("struct field {place} of type string")))
+    if !value.is_scalar() {
+        return Err(unmarshal(kind_of(value), &format!("struct field {place} of type string")));
+    }
+    if value.is_null() {
+        return Ok(String::new());
+    }
+    Ok(purlin_gotmpl::yaml::key_text(value)?.text().into_owned())
 }
 
 fn unmarshal(kind: &str, into: &str) -> String {

@@ -6,16 +6,20 @@ use purlin_value::Value;
 
 use crate::chart::{Dependency, Metadata};
 
+/// A scalar as a text: Helm reads `true` and `1.10` into a text field as `true` and `1.1`.
+fn scalar_text(node: Node<'_>) -> String {
+    if !node.is_scalar() || node.is_null() {
+        return String::new();
+    }
+    purlin_gotmpl::yaml::key_text(node).map(|text| text.text().into_owned()).unwrap_or_default()
+}
+
 fn text(node: Node<'_>, key: &str) -> String {
-    node.get(key)
-        .filter(|value| value.is_scalar() && !value.is_null())
-        .map(|value| value.text().to_owned())
-        .unwrap_or_default()
+    node.get(key).map(scalar_text).unwrap_or_default()
 }
 
 fn texts(node: Node<'_>, key: &str) -> Vec<String> {
-    let items = node.get(key).map(|list| list.items().map(|item| item.text().to_owned()).collect());
-    items.unwrap_or_default()
+    node.get(key).map(|list| list.items().map(scalar_text).collect()).unwrap_or_default()
 }
 
 /// Reads the metadata of a chart.
@@ -23,7 +27,7 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
     let root = tree.root().filter(|root| root.is_map())?;
     let person = |node: Node<'_>| [text(node, "name"), text(node, "email"), text(node, "url")];
     let annotations = root.get("annotations").map(|map| {
-        let pair = |entry: purlin_syntax::tree::Entry<'_>| (entry.name().to_owned(), entry.value.text().to_owned());
+        let pair = |entry: purlin_syntax::tree::Entry<'_>| (entry.name().to_owned(), scalar_text(entry.value));
         map.entries().map(pair).collect()
     });
     let api_version = text(root, "apiVersion");

@@ -96,9 +96,9 @@ fn translate(pattern: &str) -> String {
                     break;
                 };
                 match next {
-                    'd' if in_class => out.push_str("0-9"),
-                    'w' if in_class => out.push_str("0-9A-Za-z_"),
-                    's' if in_class => out.push_str(r"\t\n\x0C\r "),
+                    'd' if in_class => out.push_str("[0-9]"),
+                    'w' if in_class => out.push_str("[0-9A-Za-z_]"),
+                    's' if in_class => out.push_str(r"[\t\n\x0C\r ]"),
                     'd' => out.push_str("[0-9]"),
                     'D' if !in_class => out.push_str("[^0-9]"),
                     'w' => out.push_str("[0-9A-Za-z_]"),
@@ -169,6 +169,8 @@ fn translate(pattern: &str) -> String {
                 in_class = false;
                 out.push(']');
             }
+            // Behind a class, or before another dash, a dash stands for itself.
+            '-' if in_class && (out.ends_with(']') || chars.peek() == Some(&'-')) => out.push_str("\\-"),
             '&' | '~' if in_class => {
                 out.push('\\');
                 out.push(ch);

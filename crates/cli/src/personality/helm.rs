@@ -1,0 +1,354 @@
+//! `purlin helm`: `template`, `lint` and `show` with Helm's own flags.
+
+use super::Personality;
+use crate::disk::Permissions;
+use crate::invocation::{Exit, Invocation};
+use crate::project::{Setup, open_session};
+use purlin_charts::load::load;
+use purlin_charts::template::{Options, TemplateError, template};
+use purlin_model::{SetFlag, SetKind};
+use purlin_value::Session;
+use std::path::{Path, PathBuf};
+
+/// The personality.
+pub const HELM: Personality =
+    Personality { name: "helm", summary: "Render, check and show Helm charts as Helm does.", run };
+
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let Some((command, rest)) = args.split_first() else { return help(invocation) };
+    match command.as_str() {
+        "template" => run_template(invocation, rest),
+        "lint" => run_lint(invocation, rest),
+        "show" | "inspect" => run_show(invocation, rest),
+        "version" => {
+            let _ = writeln!(invocation.stdout, "v4.2 (purlin {})", env!("CARGO_PKG_VERSION"));
+            Exit::Ok
+        }
+        "help" | "-h" | "--help" => help(invocation),
+        other => {
+            let _ = writeln!(invocation.stderr, "Error: unknown command {other:?} for \"helm\"");
+            let _ = writeln!(invocation.stderr, "purlin has `helm template`, `helm lint` and `helm show`");
+            Exit::Invalid
+        }
+    }
+}
+
+fn help(invocation: &mut Invocation<'_>) -> Exit {
+    let text = "Usage: purlin helm template [NAME] CHART [flags]\n       purlin helm lint CHART… [flags]\n       purlin helm show chart|values|crds|readme|all CHART\n";
+    let _ = write!(invocation.stdout, "{text}");
+    Exit::Ok
+}
+
+/// What the flags say, and what is no flag.
+#[derive(Default)]
+struct Parsed {
+    options: Options,
+    files: Vec<String>,
+    positional: Vec<String>,
+    seed: Option<u64>,
+    generate_name: bool,
+    output_dir: Option<String>,
+}
+
+/// Flags that take a value and are accepted without effect on rendering.
+const IGNORED_VALUES: &[&str] = &[
+    "kube-context",
+    "kubeconfig",
+    "repo",
+    "version",
+    "username",
+    "password",
+    "timeout",
+    "keyring",
+    "ca-file",
+    "cert-file",
+    "key-file",
+    "registry-config",
+    "repository-cache",
+    "repository-config",
+    "description",
+    "dry-run",
+    "wait",
+    "labels",
+    "color",
+    "log-format",
+    "kube-as-user",
+    "kube-as-group",
+    "kube-token",
+    "kube-apiserver",
+    "burst-limit",
+    "qps",
+    "content-cache",
+    "colour",
+];
+
+/// Flags without a value that are accepted without effect on rendering.
+const IGNORED_SWITCHES: &[&str] = &[
+    "debug",
+    "validate",
+    "atomic",
+    "dependency-update",
+    "devel",
+    "replace",
+    "verify",
+    "create-namespace",
+    "disable-openapi-validation",
+    "insecure-skip-tls-verify",
+    "pass-credentials",
+    "plain-http",
+    "render-subchart-notes",
+    "enable-dns",
+    "force",
+    "hide-notes",
+    "wait-for-jobs",
+    "skip-crds",
+    "release-name",
+    "quiet",
+    "strict",
+    "with-subcharts",
+    "take-ownership",
+    "rollback-on-failure",
+    "hide-secret",
+];
+
+fn parse(args: &[String]) -> Result<Parsed, String> {
+    let mut parsed = Parsed::default();
+    let mut args = args.iter();
+    let mut only_positional = false;
+    while let Some(arg) = args.next() {
+        if only_positional || !arg.starts_with('-') || arg == "-" {
+            parsed.positional.push(arg.clone());
+            continue;
+        }
+        if arg == "--" {
+            only_positional = true;
+            continue;
+        }
+        let (name, inline) = split_flag(arg);
+        if let Some(known) = switch(&mut parsed, name, inline.as_deref()) {
+            known?;
+            continue;
+        }
+        let value = match inline {
+            Some(value) => value,
+            None => args.next().cloned().ok_or_else(|| format!("flag needs an argument: {arg}"))?,
+        };
+        valued(&mut parsed, name, value).ok_or_else(|| format!("unknown flag: {arg}"))??;
+    }
+    Ok(parsed)
+}
+
+/// The flag's name and the value behind `=` (or directly behind a short flag).
+fn split_flag(arg: &str) -> (&str, Option<String>) {
+    if let Some(long) = arg.strip_prefix("--") {
+        return match long.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (long, None),
+        };
+    }
+    let short = arg.trim_start_matches('-');
+    let (name, rest) = short.split_at(short.chars().next().map_or(0, char::len_utf8));
+    let value = rest.strip_prefix('=').unwrap_or(rest);
+    (name, if rest.is_empty() { None } else { Some(value.to_owned()) })
+}
+
+/// A flag that needs no value; `None` if it is none of them.
+fn switch(parsed: &mut Parsed, name: &str, inline: Option<&str>) -> Option<Result<(), String>> {
+    let on = !matches!(inline, Some("false" | "False" | "0"));
+    match name {
+        "include-crds" => parsed.options.include_crds = on,
+        "no-hooks" => parsed.options.no_hooks = on,
+        "skip-tests" => parsed.options.skip_tests = on,
+        "is-upgrade" => parsed.options.is_upgrade = on,
+        "skip-schema-validation" => parsed.options.skip_schema = on,
+        "generate-name" | "g" => parsed.generate_name = on,
+        _ if IGNORED_SWITCHES.contains(&name) => {}
+        _ => return None,
+    }
+    Some(Ok(()))
+}
+
+/// A flag with a value; `None` if there is no such flag.
+fn valued(parsed: &mut Parsed, name: &str, value: String) -> Option<Result<(), String>> {
+    let mut set = |kind: SetKind| parsed.options.sets.push(SetFlag { kind, text: value.clone() });
+    match name {
+        "f" | "values" => parsed.files.extend(value.split(',').map(str::to_owned)),
+        "set" => set(SetKind::Typed),
+        "set-string" => set(SetKind::Text),
+        "set-json" => set(SetKind::Json),
+        "set-file" => set(SetKind::File),
+        "set-literal" => set(SetKind::Literal),
+        "n" | "namespace" => parsed.options.namespace = value,
+        "a" | "api-versions" => parsed.options.api_versions.extend(value.split(',').map(str::to_owned)),
+        "kube-version" => parsed.options.kube_version = Some(value),
+        "name-template" => parsed.options.name_template = Some(value),
+        "s" | "show-only" => parsed.options.show_only.extend(value.split(',').map(str::to_owned)),
+        "output-dir" => parsed.output_dir = Some(value),
+        "seed" => match value.parse() {
+            Ok(seed) => parsed.seed = Some(seed),
+            Err(_) => return Some(Err(format!("`--seed {value}` is no number"))),
+        },
+        "post-renderer" | "post-renderer-args" => {
+            return Some(Err("post-renderers are not run while rendering".to_owned()));
+        }
+        _ if IGNORED_VALUES.contains(&name) => {}
+        _ => return None,
+    }
+    Some(Ok(()))
+}
+
+fn fail(invocation: &mut Invocation<'_>, message: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "Error: {message}");
+    Exit::Invalid
+}
+
+/// A session on the chart that may also read the files the user named.
+fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) -> Result<(Session, String), Exit> {
+    let cwd = invocation.cwd.canonicalize().unwrap_or_else(|_| invocation.cwd.clone());
+    let full = |path: &str| -> PathBuf { purlin_value::path::normalize(&cwd.join(path).to_string_lossy()).into() };
+    let mut named: Vec<PathBuf> = parsed.files.iter().map(|file| full(file)).collect();
+    for flag in parsed.options.sets.iter().filter(|flag| flag.kind == SetKind::File) {
+        named.extend(flag.text.split(',').filter_map(|part| part.split_once('=')).map(|(_, path)| full(path)));
+    }
+    parsed.options.values =
+        parsed.files.iter().map(|file| (full(file).to_string_lossy().into_owned(), file.clone())).collect();
+    parsed.options.here = cwd.to_string_lossy().into_owned();
+    let mut setup = Setup::of(chart);
+    setup.permissions = Permissions { paths: named, ..Permissions::default() };
+    setup.seed = parsed.seed.unwrap_or_else(random_seed);
+    if !cwd.join(chart).exists() {
+        let _ = writeln!(invocation.stderr, "Error: path {chart:?} not found");
+        return Err(Exit::Invalid);
+    }
+    open_session(invocation, &setup)
+}
+
+/// A seed nobody can guess, for secrets that charts draw; `--seed` makes a run repeatable.
+fn random_seed() -> u64 {
+    use std::hash::{BuildHasher, Hasher};
+    std::collections::hash_map::RandomState::new().build_hasher().finish()
+}
+
+fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError) -> Exit {
+    let _ = writeln!(invocation.stderr, "Error: {}", error.message);
+    if error.while_rendering {
+        let _ = writeln!(invocation.stderr, "\nUse --debug flag to render out invalid YAML");
+    }
+    match error.render.as_ref() {
+        Some(purlin_charts::engine::RenderError::Exec(error)) if error.limit().is_some() => Exit::Limit,
+        _ => Exit::Invalid,
+    }
+}
+
+fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let mut parsed = match parse(args) {
+        Ok(parsed) => parsed,
+        Err(message) => return fail(invocation, &message),
+    };
+    let chart = match parsed.positional.as_slice() {
+        [chart] => chart.clone(),
+        [name, chart] => {
+            parsed.options.name = name.clone();
+            chart.clone()
+        }
+        [] => return fail(invocation, "\"helm template\" requires at least 1 argument"),
+        _ => return fail(invocation, "expected at most two arguments, unexpected arguments"),
+    };
+    let (session, path) = match session(invocation, &chart, &mut parsed) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let output = match template(&session, &path, &parsed.options) {
+        Ok(output) => output,
+        Err(error) => return print_failure(invocation, &error),
+    };
+    for warning in &output.warnings {
+        let _ = writeln!(invocation.stderr, "{warning}");
+    }
+    if output.chart.metadata.deprecated {
+        let _ = writeln!(invocation.stderr, "level=WARN msg=\"this chart is deprecated\"");
+    }
+    match output.text(&parsed.options) {
+        Ok(text) => match &parsed.output_dir {
+            Some(folder) => write_files(invocation, &output, folder),
+            None => match invocation.stdout.write_all(text.as_bytes()) {
+                Ok(()) => Exit::Ok,
+                Err(_) => Exit::Io,
+            },
+        },
+        Err(message) => fail(invocation, &message),
+    }
+}
+
+/// `--output-dir`: one file for each template.
+fn write_files(invocation: &mut Invocation<'_>, output: &purlin_charts::template::Output, folder: &str) -> Exit {
+    let root = invocation.cwd.join(folder);
+    let mut files: Vec<(String, String)> = Vec::new();
+    for document in output.manifests.resources.iter().chain(&output.manifests.hooks) {
+        let text = format!("---\n# Source: {}\n{}\n", document.path, document.text);
+        match files.iter_mut().find(|(path, _)| *path == document.path) {
+            Some((_, whole)) => whole.push_str(&text),
+            None => files.push((document.path.clone(), text)),
+        }
+    }
+    for (path, text) in files {
+        let full = root.join(Path::new(&path));
+        if let Err(error) = crate::disk::write_atomically(&full, text.as_bytes()) {
+            let _ = writeln!(invocation.stderr, "Error: cannot write {}: {error}", full.display());
+            return Exit::Io;
+        }
+        let _ = writeln!(invocation.stdout, "wrote {folder}/{path}");
+    }
+    Exit::Ok
+}
+
+fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let mut parsed = match parse(args) {
+        Ok(parsed) => parsed,
+        Err(message) => return fail(invocation, &message),
+    };
+    let charts = if parsed.positional.is_empty() { vec![".".to_owned()] } else { parsed.positional.clone() };
+    let mut failed = 0;
+    for chart in &charts {
+        let (session, path) = match session(invocation, chart, &mut parsed) {
+            Ok(opened) => opened,
+            Err(exit) => return exit,
+        };
+        let _ = writeln!(invocation.stdout, "==> Linting {chart}");
+        let findings = purlin_charts::lint::lint(&session, &path, &parsed.options);
+        let errors = findings.iter().any(|finding| finding.level == "ERROR");
+        failed += usize::from(errors);
+        for finding in findings {
+            let _ = writeln!(invocation.stdout, "[{}] {}: {}", finding.level, finding.path, finding.message);
+        }
+        let _ = writeln!(invocation.stdout);
+    }
+    let _ = writeln!(invocation.stdout, "{} chart(s) linted, {failed} chart(s) failed", charts.len());
+    if failed > 0 { Exit::Invalid } else { Exit::Ok }
+}
+
+fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let Some((what, rest)) = args.split_first() else { return help(invocation) };
+    let mut parsed = match parse(rest) {
+        Ok(parsed) => parsed,
+        Err(message) => return fail(invocation, &message),
+    };
+    let Some(chart) = parsed.positional.first().cloned() else {
+        return fail(invocation, "\"helm show\" requires a chart");
+    };
+    let (session, path) = match session(invocation, &chart, &mut parsed) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let chart = match load(&session, &path) {
+        Ok(chart) => chart,
+        Err(error) => return fail(invocation, &error.0),
+    };
+    match purlin_charts::lint::show(&session, &path, &chart, what) {
+        Some(text) => match invocation.stdout.write_all(text.as_bytes()) {
+            Ok(()) => Exit::Ok,
+            Err(_) => Exit::Io,
+        },
+        None => fail(invocation, &format!("unknown command {what:?} for \"helm show\"")),
+    }
+}
