@@ -112,7 +112,7 @@ impl OwnScope<'_> {
 
     fn variables(&self, ground: &Ground<'_>, project: &Project, base: &Scope, stage: Stage) -> VarScope {
         let pre_graph = stage == Stage::PreGraph;
-        let mut vars = project.vars.clone();
+        let mut vars = project.vars.below();
         if let Some(module) = self.module {
             if let Some(variables) = &module.variables {
                 vars = vars.with(ground, base, &VarSource::Draft(variables.clone()), pre_graph);

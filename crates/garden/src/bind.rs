@@ -48,7 +48,7 @@ impl<'s> Binder<'s> {
 
     /// A binder for variables, which may mention themselves and then mean the scope below.
     pub fn of_layer(session: &'s Session, env: &Arc<Env>, layer: OwnLayer) -> Self {
-        Binder { session, env: env.clone(), own: Some(Own { path: Vec::new(), layer }) }
+        Binder { session, env: env.clone(), own: Some(Own { path: Vec::new(), layer, shapes: false }) }
     }
 
     /// A binder that goes on where a lazy value stands.

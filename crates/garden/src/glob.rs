@@ -34,13 +34,12 @@ impl Glob {
         self.alternatives.iter().any(|pattern| match_parts(pattern, &parts))
     }
 
-    /// Whether the path fits, or lies in a directory that does.
+    /// Whether the path fits, or lies in a directory that the pattern names without any wildcard.
     pub fn covers(&self, path: &str) -> bool {
         let parts: Vec<&str> = path.split('/').collect();
-        let prefixes = 1..=parts.len();
-        self.alternatives
-            .iter()
-            .any(|pattern| prefixes.clone().any(|n| match_parts(pattern, parts.get(..n).unwrap_or(&[]))))
+        let literal = |pattern: &[String]| !pattern.iter().any(|part| part.contains(['*', '?', '[']));
+        let inside = |pattern: &[String]| literal(pattern) && parts.get(..pattern.len()).is_some_and(|p| p == pattern);
+        self.alternatives.iter().any(|pattern| match_parts(pattern, &parts) || inside(pattern))
     }
 }
 
@@ -229,6 +228,7 @@ mod tests {
             assert_eq!(Glob::new(pattern).matches(path), expect, "{pattern} {path}");
         }
         assert!(Glob::new("dir").covers("dir/sub/file"));
+        assert!(!Glob::new("*").covers("dir/sub/file"));
     }
 
     #[test]

@@ -38,6 +38,8 @@ pub struct Graph {
     pub actions: IndexMap<EcoString, Action>,
     /// What each needs, in the same order.
     pub needs: IndexMap<EcoString, Vec<Needed>>,
+    /// Actions that templates refer to and that do not exist, which was reported.
+    pub missing: Vec<(ActionKind, EcoString)>,
     /// Actions that are part of a circle, or depend on one; they have no version.
     pub cyclic: Vec<EcoString>,
 }
@@ -45,10 +47,13 @@ pub struct Graph {
 /// Builds the graph and reports what is wrong with it.
 pub fn build_graph(ground: &Ground<'_>, actions: Vec<Action>) -> Graph {
     let actions: IndexMap<EcoString, Action> = actions.into_iter().map(|action| (action.key.clone(), action)).collect();
-    let needs: IndexMap<EcoString, Vec<Needed>> =
-        actions.values().map(|action| (action.key.clone(), action_needs(ground, action, &actions))).collect();
+    let mut missing = Vec::new();
+    let needs: IndexMap<EcoString, Vec<Needed>> = actions
+        .values()
+        .map(|action| (action.key.clone(), action_needs(ground, action, &actions, &mut missing)))
+        .collect();
     let cyclic = report_cycles(ground, &actions, &needs);
-    Graph { actions, needs, cyclic }
+    Graph { actions, needs, missing, cyclic }
 }
 
 impl Graph {
@@ -58,7 +63,12 @@ impl Graph {
     }
 }
 
-fn action_needs(ground: &Ground<'_>, action: &Action, actions: &IndexMap<EcoString, Action>) -> Vec<Needed> {
+fn action_needs(
+    ground: &Ground<'_>,
+    action: &Action,
+    actions: &IndexMap<EcoString, Action>,
+    missing: &mut Vec<(ActionKind, EcoString)>,
+) -> Vec<Needed> {
     let mut needs: Vec<Needed> = Vec::new();
     for (field, need) in explicit_needs(ground, action) {
         if !actions.contains_key(&need.key) {
@@ -71,8 +81,11 @@ fn action_needs(ground: &Ground<'_>, action: &Action, actions: &IndexMap<EcoStri
         action.rendered().map(|r| r.inputs.iter().map(|(_, draft)| draft.clone()).collect()).unwrap_or_default();
     let drafts: Vec<&Draft> = std::iter::once(&action.config.body).chain(&inputs).collect();
     for reference in references(ground.session, &action.pre, &["actions", "runtime"], &drafts) {
-        if let Some(need) = referred(ground, action, actions, &reference) {
+        let Some(need) = referred(ground, action, actions, &reference) else { continue };
+        if actions.contains_key(&need.key) {
             add(&mut needs, need);
+        } else {
+            missing.push((need.kind, need.name));
         }
     }
     needs
@@ -153,7 +166,7 @@ fn referred(
     let mut need = needed(kind, name, reference.span);
     let Some(other) = actions.get(&need.key) else {
         report_missing(ground, actions, &need, &format!("there is no {} action `{name}`", kind.name()));
-        return None;
+        return Some(need);
     };
     if other.key == action.key {
         let message = format!("`{}` cannot refer to itself", action.key);

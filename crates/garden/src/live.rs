@@ -75,6 +75,12 @@ pub fn bind_actions(ground: &Ground<'_>, project: &Project, phases: &Phases, gra
             map.insert(action.name.clone(), value);
         }
     }
+    // What does not exist was reported; asking for it again says nothing new.
+    for (kind, name) in &base.graph.missing {
+        if let Some(map) = by_kind.get_mut(kind) {
+            map.entry(name.clone()).or_insert_with(Value::poison);
+        }
+    }
     let kind = |kind: ActionKind| Value::map(by_kind.get(&kind).cloned().unwrap_or_default());
     let all = ActionKind::ALL.into_iter().map(|k| (EcoString::from(k.lower()), kind(k))).collect();
     let runtime =

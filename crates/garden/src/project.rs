@@ -234,7 +234,7 @@ fn environment_variables(
     vars: VarScope,
     environment: &str,
 ) -> VarScope {
-    let mut vars = vars;
+    let mut vars = vars.below();
     let field = |key: &str| {
         let node = node?;
         let value = node.get()?.get(key).filter(|value| !value.is_null())?;

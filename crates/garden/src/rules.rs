@@ -61,6 +61,9 @@ pub const MODULE_OVERLAP: Rule = Rule::error("garden-module-overlap", "Modules s
 /// An action type that is not known.
 pub const UNKNOWN_TYPE: Rule =
     Rule::warning("garden-unknown-type", "An action has a type that is not known, so its spec is not checked.");
+/// A variable that Garden would find elsewhere.
+pub const VARIABLE_SCOPE: Rule =
+    Rule::warning("garden-variable-scope", "A variable means something else here than it does in Garden.");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[
@@ -90,4 +93,5 @@ pub const RULES: &[&Rule] = &[
     &MODULE_CYCLE,
     &MODULE_OVERLAP,
     &UNKNOWN_TYPE,
+    &VARIABLE_SCOPE,
 ];

@@ -113,6 +113,12 @@ impl Operator {
         self.bind_in(&self.env, node, eval)
     }
 
+    /// Binds what decides the shape of this very value; it cannot look into the value itself.
+    fn bind_shape(&self, node: Node<'_>, eval: &Eval<'_>) -> Value {
+        let own = self.own.clone().map(|own| Own { shapes: true, ..own });
+        Binder::inside(eval.session, &self.env, own.as_ref()).bind(&self.node.other(node))
+    }
+
     fn bind_in(&self, env: &Arc<Env>, node: Node<'_>, eval: &Eval<'_>) -> Value {
         Binder::inside(eval.session, env, self.own.as_ref()).bind(&self.node.other(node))
     }
@@ -133,7 +139,7 @@ impl Operator {
                 overwrite(&mut map, key, value, eval);
                 continue;
             }
-            let bound = self.bind(item, eval);
+            let bound = self.bind_shape(item, eval);
             let merged = eval.force(&bound);
             match &merged.data {
                 Data::Map(more) => {
@@ -166,7 +172,7 @@ impl Operator {
                 // Reported when the file was read.
                 return Value::poison();
             }
-            let bound = self.bind(spliced, eval);
+            let bound = self.bind_shape(spliced, eval);
             let list = eval.force(&bound);
             match self.spliced(&list, spliced, eval) {
                 Ok(more) => items.extend(more),
@@ -190,7 +196,7 @@ impl Operator {
         if node.entries().any(|entry| !matches!(entry.name(), IF | THEN | ELSE)) {
             return Value::poison();
         }
-        let bound = self.bind(condition, eval);
+        let bound = self.bind_shape(condition, eval);
         let decided = eval.force(&bound);
         let chosen = match decided.data {
             Data::Bool(true) => Some(then),
@@ -210,7 +216,7 @@ impl Operator {
         if node.entries().any(|entry| !matches!(entry.name(), FOR_EACH | RETURN | FILTER)) {
             return Value::poison();
         }
-        let bound = self.bind(input, eval);
+        let bound = self.bind_shape(input, eval);
         let collection = eval.force(&bound);
         let pairs: Vec<(EcoString, Value)> = match &collection.data {
             Data::Map(map) => map.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),

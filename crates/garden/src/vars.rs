@@ -25,6 +25,8 @@ pub struct VarScope {
     flags: Option<Cell>,
     /// The strongest first.
     layers: Vec<Cell>,
+    /// How many of them belong to the scope that is being added to.
+    siblings: usize,
 }
 
 /// Where the variables of a layer come from.
@@ -38,7 +40,12 @@ pub enum VarSource {
 impl VarScope {
     /// No variables but those of the command line.
     pub fn new(flags: Option<Cell>) -> Self {
-        VarScope { flags, layers: Vec::new() }
+        VarScope { flags, layers: Vec::new(), siblings: 0 }
+    }
+
+    /// The same variables as the ground of a new scope: an environment, an action.
+    pub fn below(&self) -> VarScope {
+        VarScope { siblings: 0, ..self.clone() }
     }
 
     /// The layer that answers `var` in a scope.
@@ -62,10 +69,10 @@ impl VarScope {
         let cell = ground.cell();
         let mut layers = vec![cell.clone()];
         layers.extend(self.layers.iter().cloned());
-        let scope = VarScope { flags: self.flags.clone(), layers };
+        let scope = VarScope { flags: self.flags.clone(), layers, siblings: self.siblings + 1 };
         let mut env = (*ground.env(scope.over(base))).clone();
         env.pre_graph = pre_graph;
-        let own = OwnLayer::Variables(usize::from(self.flags.is_some()));
+        let own = OwnLayer::Variables { index: usize::from(self.flags.is_some()), siblings: self.siblings };
         let mut binder = Binder::of_layer(ground.session, &Arc::new(env), own);
         let map = match source {
             VarSource::Draft(draft) => draft.bind(&mut binder),

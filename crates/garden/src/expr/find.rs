@@ -19,13 +19,20 @@ pub struct Own {
     pub path: Vec<EcoString>,
     /// The layer it belongs to.
     pub layer: OwnLayer,
+    /// Whether it decides the shape of what lies at the path (`$merge`): then nothing inside can be asked for either.
+    pub shapes: bool,
 }
 
 /// What a self-reference leaves out.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnLayer {
     /// One of the layers that `var` answers with.
-    Variables(usize),
+    Variables {
+        /// Its place among them, the strongest first.
+        index: usize,
+        /// How many of the layers below belong to the same action or environment.
+        siblings: usize,
+    },
     /// The scope itself, whose only layer it is.
     Scope,
 }
@@ -35,13 +42,14 @@ impl Own {
     pub fn name(&self) -> String {
         let path = self.path.join(".");
         match self.layer {
-            OwnLayer::Variables(_) => format!("var.{path}"),
+            OwnLayer::Variables { .. } => format!("var.{path}"),
             OwnLayer::Scope => path,
         }
     }
 
     fn is_asked_for(&self, steps: &[Step]) -> bool {
-        steps.len() <= self.path.len() && steps.iter().zip(&self.path).all(|(step, key)| step.name == *key)
+        let fits = self.shapes || steps.len() <= self.path.len();
+        fits && steps.iter().zip(&self.path).all(|(step, key)| step.name == *key)
     }
 }
 
@@ -78,7 +86,16 @@ impl Evaluator<'_, '_> {
         }
         let found = match self.env.scope.lookup(&head.name, self.eval) {
             Lookup::Found(value) => Found::One(value),
-            Lookup::Parts(parts) => Found::Parts(self.without_own(&head.name, rest, parts)),
+            Lookup::Parts(parts) => {
+                let plain = self.without_own(&head.name, rest, parts.clone());
+                let shortened = plain.len() < parts.len();
+                let found = self.walk(Found::Parts(plain), &steps, 1)?;
+                let value = self.close(found)?;
+                if !shortened {
+                    self.warn_of_scope_trap(parts, &steps, &value);
+                }
+                return Ok(value);
+            }
             Lookup::Pending(pending) => return Ok(Value::new(Data::Pending(pending))),
             Lookup::NotHere { available } => return Err(self.missing(&steps, 0, available)),
             Lookup::Later { phase } => return Err(self.too_early(&head.name, head.at, phase)),
@@ -130,13 +147,46 @@ impl Evaluator<'_, '_> {
 
     fn without_own(&self, head: &str, rest: &[Step], mut parts: Vec<Value>) -> Vec<Value> {
         let Some(own) = self.own.filter(|_| VARIABLES.contains(&head) && !rest.is_empty()) else { return parts };
-        if let OwnLayer::Variables(layer) = own.layer
-            && layer < parts.len()
+        if let OwnLayer::Variables { index, .. } = own.layer
+            && index < parts.len()
             && own.is_asked_for(rest)
         {
-            parts.remove(layer);
+            parts.remove(index);
         }
         parts
+    }
+
+    /// The original looks variables up in another order where a variable mentions a name that several scopes have.
+    /// We take the nearest; where that makes a difference, the user should know.
+    fn warn_of_scope_trap(&mut self, mut parts: Vec<Value>, steps: &[Step], ours: &Value) {
+        let Some(Own { layer: OwnLayer::Variables { index, siblings }, .. }) = self.own else { return };
+        if ours.is_collection() || ours.is_pending() || *index >= parts.len() || steps.len() < 2 {
+            return;
+        }
+        let below: Vec<Value> = parts.split_off(index + 1);
+        let own = parts.split_off(*index);
+        let mut theirs = parts;
+        match siblings {
+            0 => theirs.extend(below.into_iter().chain(own)),
+            _ => {
+                let mut below = below.into_iter();
+                theirs.extend(below.next());
+                theirs.extend(own);
+                theirs.extend(below.skip(siblings.saturating_sub(1)));
+            }
+        }
+        let found = self.walk(Found::Parts(theirs), steps, 1).and_then(|found| self.close(found));
+        let shown = match found {
+            Ok(value) if super::operate::same(&value, ours) || value.tainted || ours.tainted => return,
+            Ok(value) => format!("`{}`", super::operate::text_of(&value)),
+            Err(Stop::Missing(_)) => "nothing".to_owned(),
+            Err(_) => return,
+        };
+        let path = path_text(steps);
+        let message = format!("`{path}` is `{}` here, from the nearest scope; Garden finds {shown}", super::operate::text_of(ours));
+        let mut diagnostic = Diagnostic::nowhere(&rules::VARIABLE_SCOPE, message);
+        diagnostic.span = steps.last().and_then(|step| self.place.part(step.at));
+        self.eval.session.sink.push(diagnostic.hint("give the variables of the two scopes different names"));
     }
 
     fn walk(&mut self, mut found: Found, steps: &[Step], from: usize) -> Result<Found, Stop> {

@@ -184,6 +184,7 @@ pub(super) fn runtime_fields(
     let off = item.get("disabled").and_then(|d| d.as_value().and_then(Value::as_bool)).unwrap_or(false);
     let mut dependencies = names.references(item);
     let mut fields = vec![("disabled", value(module.disabled || off))];
+    fields.extend(item.get("description").filter(|draft| !draft.is_null()).map(|draft| ("description", draft)));
     if has_build {
         fields.push(("build", Draft::text(module.name().clone())));
     } else {

@@ -47,6 +47,8 @@ pub struct Module {
     pub disabled: bool,
     /// What it is built from.
     pub dependencies: Vec<BuildDependency>,
+    /// The modules that its configuration mentions or lists as build dependencies.
+    pub needs: Vec<EcoString>,
     /// Its version.
     pub version: EcoString,
     /// Its choice of files.
@@ -250,7 +252,7 @@ fn module_env(
         ("buildPath".into(), Value::str(build_path(ground, &config.name))),
     ]);
     let base = base.push(MapLayer::new("this", Value::map(Map::from_iter([("this".into(), Value::map(this))]))));
-    let mut vars = project.vars.clone();
+    let mut vars = project.vars.below();
     if let Some(variables) = config.field("variables") {
         vars = vars.with(ground, &base, &VarSource::Draft(variables), true);
     }
@@ -287,6 +289,16 @@ fn dependency(ground: &Ground<'_>, item: &Draft) -> Option<BuildDependency> {
     Some(BuildDependency { name, copy: copy.collect(), span })
 }
 
+/// What counts in a module's version: what it lists and mentions, but not the sources of its services.
+fn counted_needs(pending: &Pending, dependencies: &[BuildDependency], listed: usize) -> Vec<EcoString> {
+    let from_services: Vec<&EcoString> = dependencies.iter().skip(listed).map(|d| &d.name).collect();
+    let needs = pending.needs.iter().map(|(name, _)| name).filter(|name| !from_services.contains(name));
+    let mut counted: Vec<EcoString> = needs.cloned().collect();
+    counted.sort();
+    counted.dedup();
+    counted
+}
+
 fn resolve_one(
     ground: &Ground<'_>,
     project: &Project,
@@ -302,6 +314,7 @@ fn resolve_one(
     let listed = fields.get("build").and_then(|build| build.get("dependencies"));
     let items = listed.map(|list| list.items()).unwrap_or_default();
     let mut dependencies: Vec<BuildDependency> = items.iter().filter_map(|item| dependency(ground, item)).collect();
+    let listed = dependencies.len();
     for service in fields.get("services").iter().flat_map(Draft::items) {
         let source = service.get("sourceModuleName").and_then(|draft| draft.as_value().cloned());
         if let Some(name) = source.as_ref().and_then(Value::as_str)
@@ -317,6 +330,7 @@ fn resolve_one(
     let mut module = Module {
         config: config.clone(),
         disabled,
+        needs: counted_needs(pending, &dependencies, listed),
         dependencies,
         version: EcoString::new(),
         files: (include, exclude),

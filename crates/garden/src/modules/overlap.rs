@@ -11,7 +11,8 @@ pub fn report_overlaps(ground: &Ground<'_>, modules: &[Arc<Module>]) {
     let mut enabled: Vec<&Arc<Module>> = modules.iter().filter(|module| !module.disabled).collect();
     enabled.sort_by(|a, b| (&a.config.folder, a.name()).cmp(&(&b.config.folder, b.name())));
     for (index, module) in enabled.iter().enumerate() {
-        if module.files.0.is_some() || !module.files.1.is_empty() {
+        // Commands work on whatever is there; only what is copied or built into something can clash.
+        if module.files.0.is_some() || !module.files.1.is_empty() || module.config.type_name == "exec" {
             continue;
         }
         let folder = module.config.folder.as_str();

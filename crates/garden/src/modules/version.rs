@@ -23,16 +23,28 @@ pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, do
     };
     let source = source_version(ground.session, files, &scope);
     let mut parts: Vec<(EcoString, EcoString)> = vec![(module.name().clone(), source.hash)];
-    for dependency in &module.dependencies {
-        if let Some(other) = done.iter().find(|other| *other.name() == dependency.name) {
-            parts.push((other.name().clone(), other.version.clone()));
-        }
+    for other in all_needs(module, done) {
+        parts.push((other.name().clone(), other.version.clone()));
     }
     parts.sort();
     let config = json::write(&counted_config(module), KeyOrder::Sorted);
     let mut texts = vec![config.as_str()];
     texts.extend(parts.iter().map(|(_, version)| version.as_str()));
     ecow::eco_format!("v-{}", short(&texts))
+}
+
+/// Everything a module is built from, directly or not.
+fn all_needs<'m>(module: &Module, done: &'m [Arc<Module>]) -> Vec<&'m Arc<Module>> {
+    let mut found: Vec<&Arc<Module>> = Vec::new();
+    let mut open: Vec<EcoString> = module.needs.clone();
+    while let Some(name) = open.pop() {
+        let Some(other) = done.iter().find(|other| *other.name() == name) else { continue };
+        if !found.iter().any(|known| known.name() == other.name()) {
+            open.extend(other.needs.iter().cloned());
+            found.push(other);
+        }
+    }
+    found
 }
 
 /// What counts of a module's configuration: what goes into its build.
@@ -66,7 +78,8 @@ fn list_or_empty(draft: Option<Draft>) -> Value {
 
 fn build_config(module: &Module) -> Value {
     let build = module.field("build").unwrap_or_else(Draft::empty_map);
-    let dependencies = module.dependencies.iter().map(|dependency| {
+    let listed = module.dependencies.iter().filter(|dependency| dependency.span.is_some());
+    let dependencies = listed.map(|dependency| {
         let copy = dependency.copy.iter().map(|(source, target)| {
             let pair = [("source".into(), Value::str(source.clone())), ("target".into(), Value::str(target.clone()))];
             Value::map(Map::from_iter(pair))
