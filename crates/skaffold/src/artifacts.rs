@@ -3,6 +3,7 @@
 //! Says what requires what, finds rings, and gives the order of building. It must not know builders.
 
 use crate::item::View;
+use crate::modules::{self, ModuleEntry};
 use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::{Diagnostic, Sink, Span};
@@ -29,6 +30,8 @@ pub struct Requirement {
     pub alias: String,
     /// Where it is written.
     pub span: Option<Span>,
+    /// The module that must build it, if the requirement names one.
+    pub module: Option<ModuleEntry>,
 }
 
 impl Artifact<'_, '_> {
@@ -47,7 +50,7 @@ pub fn collect<'a, 'f>(configs: &'a [Config<'f>]) -> Vec<Artifact<'a, 'f>> {
             let requires = view.get("requires").into_iter().flat_map(View::items).map(|item| {
                 let image = item.text_of("image").into_owned();
                 let alias = item.get("alias").map_or_else(|| image.clone(), |alias| alias.text().into_owned());
-                Requirement { image, alias, span: item.span() }
+                Requirement { image, alias, span: item.span(), module: modules::reference(item) }
             });
             found.push(Artifact {
                 config,
@@ -62,7 +65,7 @@ pub fn collect<'a, 'f>(configs: &'a [Config<'f>]) -> Vec<Artifact<'a, 'f>> {
 
 /// Checks that requirements lead to artifacts and form no ring. Says only the first thing that is wrong, since the
 /// rest tends to follow from it.
-pub fn check(artifacts: &[Artifact<'_, '_>], sink: &Sink, fallback: Span) -> bool {
+pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink, fallback: Span) -> bool {
     let known = by_image(artifacts);
     for artifact in artifacts {
         for needed in artifact.requires.iter().filter(|needed| !known.contains_key(needed.image.as_str())) {
@@ -75,6 +78,9 @@ pub fn check(artifacts: &[Artifact<'_, '_>], sink: &Sink, fallback: Span) -> boo
             return false;
         }
     }
+    if !check_owners(configs, artifacts, &known, sink, fallback) {
+        return false;
+    }
     match order(artifacts) {
         Ok(_) => true,
         Err(ring) => {
@@ -86,6 +92,41 @@ pub fn check(artifacts: &[Artifact<'_, '_>], sink: &Sink, fallback: Span) -> boo
             false
         }
     }
+}
+
+/// A requirement that names a module wants that module's artifact, not one of the same name elsewhere.
+fn check_owners(
+    configs: &[Config<'_>],
+    artifacts: &[Artifact<'_, '_>],
+    known: &HashMap<&str, usize>,
+    sink: &Sink,
+    fallback: Span,
+) -> bool {
+    for artifact in artifacts {
+        for needed in &artifact.requires {
+            let owner = known.get(needed.image.as_str()).and_then(|at| artifacts.get(*at));
+            let owner = owner.and_then(|owner| configs.get(owner.config));
+            let (Some(module), Some(owner), Some(from)) = (&needed.module, owner, configs.get(artifact.config)) else {
+                continue;
+            };
+            let target = purlin_value::path::join(&from.file.folder, &module.path);
+            let in_file =
+                module.path.is_empty() || owner.file.path == target.as_str() || owner.file.folder == target.as_str();
+            let named = module.name.is_empty() || module.name == owner.name;
+            if in_file && named {
+                continue;
+            }
+            let wanted = if module.name.is_empty() { &module.path } else { &module.name };
+            let message = format!(
+                "module `{wanted}` does not build `{}`, which `{}` requires of it",
+                needed.image, artifact.image
+            );
+            let hint = format!("module `{}` builds it", owner.label());
+            sink.push(Diagnostic::at(&rules::BUILD_DEPENDENCY, needed.span.unwrap_or(fallback), message).hint(hint));
+            return false;
+        }
+    }
+    true
 }
 
 fn by_image<'a>(artifacts: &'a [Artifact<'_, '_>]) -> HashMap<&'a str, usize> {

@@ -45,7 +45,7 @@ impl Check<'_> {
     fn unknown<'a, 'f: 'a>(&self, pair: Pair<'a, 'f>, entity: &'static Entity, founding: Option<&Field>) {
         let span = pair.written.map_or(self.fallback, |node| node.span());
         let (key, name, version) = (pair.key, entity.name, self.edition.name());
-        let message = format!("a {name} of {version} has no key `{key}`");
+        let message = format!("`{key}` is no key of `{name}` in {version}");
         let other = entity.rows().find(|row| row.key == key && !row.founding);
         let hint = match (founding, other) {
             (Some(_), _) => "the shipped format has no `modules`; write several documents and `requires`, or use \

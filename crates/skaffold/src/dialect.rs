@@ -80,7 +80,7 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
     let (file, _) = root_file(session, request)?;
-    Work { session, request, file }.configs(|work, _, filled| work.answer(filled, question))
+    Work { session, request, file }.configs(|work, raw, filled| work.answer(raw, filled, question))
 }
 
 impl Work<'_> {
@@ -158,7 +158,8 @@ impl Work<'_> {
         }
         let root = self.session.world.root();
         let inside = config.file.path.strip_prefix(root).unwrap_or(&config.file.path).trim_start_matches('/');
-        if config.file.documents.len() == 1 { inside.into() } else { format!("{inside}#{}", config.index).into() }
+        let documents = config.file.documents.iter().filter(|document| document.owner.is_none()).count();
+        if documents == 1 { inside.into() } else { format!("{inside}#{}", config.index).into() }
     }
 
     fn module(&self, config: &Config<'_>, id: &EcoString, all: &[Config<'_>], ids: &[EcoString]) -> Node {
@@ -233,7 +234,7 @@ impl Work<'_> {
         out.done.unwrap_or_else(Value::null)
     }
 
-    fn answer(&self, filled: &[Config<'_>], question: &Question) -> Option<Answer> {
+    fn answer(&self, raw: &[Config<'_>], filled: &[Config<'_>], question: &Question) -> Option<Answer> {
         let text = question.expression.trim();
         let all = artifacts::collect(filled);
         let (word, argument) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
@@ -243,6 +244,7 @@ impl Work<'_> {
                 let order = artifacts::order(&all).unwrap_or_default();
                 names(order.into_iter().filter_map(|at| all.get(at)).map(|artifact| artifact.image.clone()).collect())
             }
+            "merged" => self.merged(raw),
             "modules" => names(filled.iter().map(|config| self.id(config).to_string()).collect()),
             "profiles" => {
                 let config = filled.iter().find(|config| self.id(config) == argument)?;
@@ -251,7 +253,7 @@ impl Work<'_> {
             "key" => Value::from(keys::key(self.session.world.as_ref(), filled, &all, argument)?),
             _ => {
                 let message = format!("`{text}` is no question about a Skaffold project");
-                let hint = "ask `order`, `modules`, `profiles MODULE` or `key IMAGE`";
+                let hint = "ask `modules`, `merged`, `order`, `profiles MODULE` or `key IMAGE`";
                 let diagnostic = purlin_syntax::Diagnostic::nowhere(&crate::rules::VALUE, message);
                 self.session.sink.push(diagnostic.hint(hint));
                 return None;

@@ -18,9 +18,17 @@ pub struct ValueOut<'s> {
     pub done: Option<Value>,
 }
 
-enum Open {
-    Map { entries: Map, key: Option<EcoString>, origin: Origin },
-    List { items: Vec<Value>, key: Option<EcoString>, origin: Origin },
+/// A collection being built: what it holds, the key it goes under, and what happened to it as a whole.
+struct Open {
+    data: Collected,
+    key: Option<EcoString>,
+    origin: Origin,
+    trail: Option<Rc<Trail>>,
+}
+
+enum Collected {
+    Map(Map),
+    List(Vec<Value>),
 }
 
 impl<'s> ValueOut<'s> {
@@ -32,19 +40,39 @@ impl<'s> ValueOut<'s> {
     fn put(&mut self, value: Value) {
         let key = self.key.take();
         match (self.open.last_mut(), key) {
-            (Some(Open::Map { entries, .. }), Some(key)) => {
+            (Some(Open { data: Collected::Map(entries), .. }), Some(key)) => {
                 entries.insert(key, value);
             }
-            (Some(Open::List { items, .. }), _) => items.push(value),
+            (Some(Open { data: Collected::List(items), .. }), _) => items.push(value),
             _ => self.done = Some(value),
         }
     }
 
+    /// What happened to a value: its own trail, or that of what it lies in.
+    fn trail(&self, from: View<'_, '_>) -> Option<Rc<Trail>> {
+        let own = match from {
+            View::Node(_) => None,
+            View::Item(item) => item.trail.clone(),
+        };
+        own.or_else(|| self.open.last().and_then(|open| open.trail.clone()))
+    }
+
     fn origin(&self, from: View<'_, '_>) -> Origin {
-        match from {
+        let own = match from {
             View::Node(node) => Origin::node(node),
-            View::Item(item) => item_origin(self.session, item),
+            View::Item(Item { data: crate::item::Data::Node(node), .. }) => Origin::node(*node),
+            View::Item(_) => Origin::NONE,
+        };
+        match self.trail(from) {
+            Some(trail) => trail_origin(self.session, &trail, own),
+            None => own,
         }
+    }
+
+    fn begin(&mut self, data: Collected, from: View<'_, '_>) {
+        let (origin, trail) = (self.origin(from), self.trail(from));
+        let key = self.key.take();
+        self.open.push(Open { data, key, origin, trail });
     }
 
     fn leaf(&mut self, data: Data, from: View<'_, '_>) {
@@ -58,17 +86,6 @@ impl<'s> ValueOut<'s> {
             origin = self.session.origins.derived("path from the file's folder", from.span(), pieces);
         }
         self.put(Value::new(data).with_origin(origin));
-    }
-}
-
-fn item_origin(session: &Session, item: &Item<'_>) -> Origin {
-    let own = match &item.data {
-        crate::item::Data::Node(node) => Origin::node(*node),
-        _ => Origin::NONE,
-    };
-    match &item.trail {
-        Some(trail) => trail_origin(session, trail, own),
-        None => own,
     }
 }
 
@@ -96,8 +113,7 @@ fn trail_origin(session: &Session, trail: &Rc<Trail>, own: Origin) -> Origin {
 
 impl<'f> Out<'f> for ValueOut<'_> {
     fn begin_map(&mut self, _: usize, from: View<'_, 'f>) {
-        let origin = self.origin(from);
-        self.open.push(Open::Map { entries: Map::new(), key: self.key.take(), origin });
+        self.begin(Collected::Map(Map::new()), from);
     }
     fn key(&mut self, key: &str, _: Option<Node<'f>>) {
         self.key = Some(key.into());
@@ -106,8 +122,7 @@ impl<'f> Out<'f> for ValueOut<'_> {
         self.close();
     }
     fn begin_list(&mut self, _: usize, from: View<'_, 'f>) {
-        let origin = self.origin(from);
-        self.open.push(Open::List { items: Vec::new(), key: self.key.take(), origin });
+        self.begin(Collected::List(Vec::new()), from);
     }
     fn end_list(&mut self) {
         self.close();
@@ -131,12 +146,12 @@ impl<'f> Out<'f> for ValueOut<'_> {
 
 impl ValueOut<'_> {
     fn close(&mut self) {
-        let (value, key) = match self.open.pop() {
-            Some(Open::Map { entries, key, origin }) => (Value::map(entries).with_origin(origin), key),
-            Some(Open::List { items, key, origin }) => (Value::list(items).with_origin(origin), key),
-            None => return,
+        let Some(Open { data, key, origin, .. }) = self.open.pop() else { return };
+        let value = match data {
+            Collected::Map(entries) => Value::map(entries),
+            Collected::List(items) => Value::list(items),
         };
         self.key = key;
-        self.put(value);
+        self.put(value.with_origin(origin));
     }
 }

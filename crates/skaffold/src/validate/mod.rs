@@ -58,7 +58,7 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
     build::unique_images(configs, &all, sink);
     run::unique_names(configs, sink);
     if let Some(first) = configs.first() {
-        artifacts::check(&all, sink, first.span);
+        artifacts::check(configs, &all, sink, first.span);
     }
     sink.len() == before
 }

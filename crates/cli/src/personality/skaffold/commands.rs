@@ -10,7 +10,7 @@ use purlin_skaffold::fix::{self, Fixed};
 use purlin_skaffold::render::{self, Settings};
 use purlin_skaffold::validate::{Scope, validate};
 use purlin_skaffold::walk::{Bases, Config};
-use purlin_skaffold::{image, json_schema, remote::Sync, rules, template};
+use purlin_skaffold::{image, json_schema, remote::Sync, rules};
 use purlin_syntax::Diagnostic;
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, YamlWriter};
 use purlin_value::emit::to_yaml;
@@ -28,15 +28,16 @@ pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
     opened.with_configs(invocation, |invocation, session, configs| {
         let text = if flags.switch("enable-templating", false) {
             let env = invocation.env.clone();
-            let lookup = move |name: &str| env.get(name).cloned();
             let failed = RefCell::new(None);
-            let expand = |text: &str| match template::expand(text, &|text| template::names(text, &lookup)) {
-                Ok(expanded) => Some(expanded),
-                Err(why) => {
-                    failed.borrow_mut().get_or_insert(why);
-                    None
-                }
-            };
+            let expand =
+                |text: &str| match purlin_skaffold::template::expand(text, &|text| super::template::expand(text, &env))
+                {
+                    Ok(expanded) => Some(expanded),
+                    Err(why) => {
+                        failed.borrow_mut().get_or_insert(why);
+                        None
+                    }
+                };
             let text = documents(&configs, Some(&expand));
             if let Some(why) = failed.into_inner() {
                 session.sink.push(Diagnostic::nowhere(&rules::TEMPLATE, why));

@@ -4,6 +4,7 @@ mod commands;
 mod flags;
 mod inspect;
 mod surroundings;
+mod template;
 
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
