@@ -26,7 +26,8 @@ pub const SUITE: Suite = Suite { name: "unfurl-expressions", run };
 fn run(context: &Context) -> Report {
     let cases = context.json_lines("cases.jsonl");
     let mut report = context.run_cases(&cases, |case| text(case, "id").to_owned(), |case| judge(context, case));
-    let vectors: Vec<Json> = context.text("vault_vectors.json").and_then(|t| serde_json::from_str(&t).ok()).unwrap_or_default();
+    let vectors: Vec<Json> =
+        context.text("vault_vectors.json").and_then(|t| serde_json::from_str(&t).ok()).unwrap_or_default();
     let numbered: Vec<(usize, Json)> = vectors.into_iter().enumerate().collect();
     let vaults = context.run_cases(&numbered, |(at, _)| format!("vault.{at:02}"), |(_, vector)| judge_vault(vector));
     report.cases.extend(vaults.cases);
@@ -117,7 +118,7 @@ fn agrees(recorded: &Json, answer: &Result<Json, String>) -> bool {
 }
 
 /// Equal, whatever the order of maps; a port specification is a map like any other for us.
-fn same(wanted: &Json, ours: &Json) -> bool {
+pub fn same(wanted: &Json, ours: &Json) -> bool {
     if let Some(inner) = wanted.get("$portspec") {
         return same(inner, ours);
     }
@@ -196,7 +197,10 @@ fn raw(json: &Json, base: &str) -> Val {
         Json::String(text) => Val::str(text.replace("<BASE>", base)),
         Json::Array(items) => Val::list(items.iter().map(|item| raw(item, base)).collect()),
         Json::Object(entries) => Val::map(
-            entries.iter().map(|(key, item)| (MapKey::Str(key.replace("<BASE>", base).into()), raw(item, base))).collect(),
+            entries
+                .iter()
+                .map(|(key, item)| (MapKey::Str(key.replace("<BASE>", base).into()), raw(item, base)))
+                .collect(),
         ),
     }
 }
@@ -264,9 +268,9 @@ fn replaced(json: Json, base: &str) -> Json {
     match json {
         Json::String(text) => Json::String(text.replace(base, "<BASE>")),
         Json::Array(items) => items.into_iter().map(|item| replaced(item, base)).collect(),
-        Json::Object(entries) => {
-            Json::Object(entries.into_iter().map(|(key, item)| (key.replace(base, "<BASE>"), replaced(item, base))).collect())
-        }
+        Json::Object(entries) => Json::Object(
+            entries.into_iter().map(|(key, item)| (key.replace(base, "<BASE>"), replaced(item, base))).collect(),
+        ),
         other => other,
     }
 }
@@ -322,7 +326,10 @@ fn serialize(value: &Val, tree: &Tree, redact: bool) -> Json {
         Data::Node(id) => return json!({"ref": key_of(tree, *id).as_str()}),
         Data::List(items) => items.iter().map(|item| serialize(item, tree, redact)).collect(),
         Data::Map(entries) => Json::Object(
-            entries.iter().map(|(key, item)| (convert::key_text(key).to_string(), serialize(item, tree, redact))).collect(),
+            entries
+                .iter()
+                .map(|(key, item)| (convert::key_text(key).to_string(), serialize(item, tree, redact)))
+                .collect(),
         ),
         _ => return encode(value, tree),
     };
@@ -386,6 +393,7 @@ fn segment(segment: &Segment) -> Json {
         };
         json!([if test.negated { "ne" } else { "eq" }, operand])
     });
-    let filters: Vec<Json> = segment.filters.iter().map(|filter| filter.segments.iter().map(self::segment).collect()).collect();
+    let filters: Vec<Json> =
+        segment.filters.iter().map(|filter| filter.segments.iter().map(self::segment).collect()).collect();
     json!({"key": key, "test": test.unwrap_or_else(|| json!([])), "modifier": if segment.first { "?" } else { "" }, "filters": filters})
 }

@@ -1,13 +1,13 @@
 //! Between our values and others': configuration values, JSON text, YAML text.
 
-use crate::error::{limit, value_error, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, limit, value_error};
 use crate::limits::{MAX_DEPTH, MAX_STRING};
 use crate::python::float_repr;
 use crate::tree::Tree;
 use crate::val::{Data, MapKey, Val, ValMap};
 use purlin_syntax::scalar::resolve_plain;
 use purlin_syntax::{Flavor, Scalar, Source};
-use purlin_value::{value_of, Map, MergeKeys, Session, Value};
+use purlin_value::{Map, MergeKeys, Session, Value, value_of};
 use std::fmt::Write;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -452,8 +452,8 @@ impl YamlText<'_> {
                     self.out.push_str(&scalar(&key.to_val(), self.tree));
                     self.out.push(':');
                     let block = matches!(item.data, Data::List(_) | Data::Map(_)) && !self.flows(item);
-                    let empty = item.as_list().is_some_and(<[Val]>::is_empty)
-                        || item.as_map().is_some_and(ValMap::is_empty);
+                    let empty =
+                        item.as_list().is_some_and(<[Val]>::is_empty) || item.as_map().is_some_and(ValMap::is_empty);
                     if !block || empty {
                         self.out.push(' ');
                     }

@@ -1,7 +1,9 @@
 //! The Unfurl dialect: expressions, templates and ensembles.
 
 pub mod analyze;
+pub mod check;
 pub mod convert;
+pub mod dialect;
 pub mod ensemble;
 pub mod error;
 pub mod eval;
@@ -11,7 +13,10 @@ pub mod jinja;
 pub mod limits;
 pub mod python;
 pub mod query;
+pub mod rules;
 pub mod special;
 pub mod tree;
 pub mod val;
 pub mod vault;
+
+pub use dialect::DIALECT;

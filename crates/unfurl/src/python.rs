@@ -128,8 +128,7 @@ fn equal_at(left: &Val, right: &Val, depth: usize) -> bool {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| equal_at(x, y, depth + 1))
         }
         (Data::Map(a), Data::Map(b)) => {
-            a.len() == b.len()
-                && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| equal_at(x, y, depth + 1)))
+            a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| equal_at(x, y, depth + 1)))
         }
         (Data::Node(a), Data::Node(b)) | (Data::Attributes(a), Data::Attributes(b)) => a == b,
         (Data::Undefined(_), Data::Undefined(_)) => true,

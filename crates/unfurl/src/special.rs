@@ -189,7 +189,7 @@ pub const SPECIAL_KEYS: &[Row] = &[
     row(".protected", Special::Protected, "Whether it may not be deleted, or null."),
     row(".last_change", Special::LastChange, "Id of the last change made to it, or null."),
     row(".file", Special::File, "Path of an artifact's file."),
-    row(".contents", Special::Contents, "Text of an artifact's file."),
+    row(".contents", Special::Contents, "What an artifact holds, if it is written in the template."),
     row(".deploy_path", Special::DeployPath, "Where an artifact is deployed."),
     row(".intent", Special::Intent, "What an artifact is for."),
     row(".order", Special::Order, "An artifact's place among the others."),

@@ -160,13 +160,21 @@ impl Attribute {
     }
 }
 
+/// Checks an evaluated value and says what is wrong with it.
+#[derive(Clone)]
+pub struct Check(pub Rc<dyn Fn(&Val) -> Vec<String>>);
+
+impl std::fmt::Debug for Check {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Check")
+    }
+}
+
 /// What a type declares about a property or attribute.
 #[derive(Debug, Default, Clone)]
 pub struct Schema {
     /// Declared type name.
     pub type_name: EcoString,
-    /// Type of a list's or map's entries.
-    pub entry_type: Option<EcoString>,
     /// Whether null is refused.
     pub required: bool,
     /// An expression applied to the value, with `$value`.
@@ -175,6 +183,12 @@ pub struct Schema {
     pub validation: Option<Val>,
     /// Whether it is an attribute (may be null) rather than a property.
     pub attribute: bool,
+    /// Whether the value is a secret.
+    pub sensitive: bool,
+    /// Parts of the value that are secrets, by its data type.
+    pub sensitive_parts: Vec<EcoString>,
+    /// Type and constraints.
+    pub check: Option<Check>,
 }
 
 /// An instance.
@@ -214,6 +228,8 @@ pub struct Node {
     pub artifacts: Vec<NodeId>,
     /// Directory of the file the template is written in, relative to the project.
     pub source_dir: EcoString,
+    /// Defaults of its type, as written, for `.super`.
+    pub defaults: Option<Val>,
     /// Free-form fields shown as special keys: `created`, `protected`, `imported`.
     pub fields: Vec<(&'static str, Val)>,
 }
@@ -239,6 +255,7 @@ impl Node {
             source: None,
             artifacts: Vec::new(),
             source_dir: EcoString::new(),
+            defaults: None,
             fields: Vec::new(),
         }
     }
@@ -265,6 +282,8 @@ pub struct Tree {
     pub uri: EcoString,
     /// Name of the deployment, shown in `.deployment`.
     pub deployment: EcoString,
+    /// The node the topology stands for, if it can substitute one.
+    pub substitution_node: Option<NodeId>,
 }
 
 impl Tree {
@@ -281,6 +300,7 @@ impl Tree {
             base_dir: EcoString::new(),
             uri: EcoString::new(),
             deployment: EcoString::new(),
+            substitution_node: None,
         }
     }
 

@@ -125,6 +125,12 @@ impl From<&str> for MapKey {
     }
 }
 
+impl Default for Val {
+    fn default() -> Self {
+        Val::null()
+    }
+}
+
 impl From<Data> for Val {
     fn from(data: Data) -> Self {
         Val { data, tainted: false, origin: Origin::NONE }

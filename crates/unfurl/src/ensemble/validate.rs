@@ -1,19 +1,83 @@
-//! Checks of evaluated properties: their type, whether they may be null, their own conditions.
+//! Checks of evaluated properties: their type and constraints, whether they may be null, their own conditions.
 
-use crate::error::Result;
-use crate::eval::frame::Frame;
+use super::service::{Service, to_tosca};
+use crate::error::{Error, Kind, Result};
 use crate::eval::Engine;
-use crate::tree::{NodeId, Schema};
-use crate::val::Val;
+use crate::eval::frame::{Frame, Variable};
+use crate::python;
+use crate::tree::{Check, NodeId, Schema};
+use crate::val::{Data, MapKey, Val};
+use purlin_tosca::evaluate::{Evaluator, Scope};
+use purlin_tosca::problem::Problems;
+use purlin_tosca::topology::Prop;
+use purlin_tosca::validate;
+use purlin_tosca::values::Checker;
+use std::rc::Rc;
 
-/// Checks a value against what its type declares.
-pub fn value(
-    _engine: &Engine<'_>,
-    _frame: &Frame,
-    _node: NodeId,
-    _name: &str,
-    _schema: &Schema,
-    _value: &Val,
-) -> Result<()> {
+/// What checks values of a property, from its definition.
+pub fn check(service: &Rc<Service>, prop: &Prop) -> Option<Check> {
+    let definition = prop.definition.clone()?;
+    let data_type = prop.data_type?;
+    let (service, at) = (Rc::clone(service), prop.at);
+    let type_clauses =
+        service.model.complete(data_type).is_some_and(|complete| !complete.clauses("validation").is_empty());
+    let has_clauses = type_clauses || !definition.clauses("validation").is_empty();
+    Some(Check(Rc::new(move |value: &Val| {
+        let value = to_tosca(value, at);
+        let mut problems = Problems::new();
+        let typed = Checker::new(&service.model, &mut problems).value(&value, &definition, at);
+        if problems.is_empty() && has_clauses {
+            let mut evaluator = Evaluator::new(&service.model, &service.topology);
+            validate::check(&mut evaluator, &typed, data_type, &definition, at, &Scope::default(), 0);
+            return evaluator.problems().list().iter().map(|problem| problem.diagnostic.message.clone()).collect();
+        }
+        problems.list().iter().map(|problem| problem.diagnostic.message.clone()).collect()
+    })))
+}
+
+/// Checks an evaluated value against what its type declares. What is only null or not computed passes where it may.
+pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema: &Schema, value: &Val) -> Result<()> {
+    let node = &engine.tree.node(id).name;
+    let fail = |why: String| Err(Error::new(Kind::Value, format!("`{name}` of `{node}` is not valid: {why}")));
+    if value.is_null() {
+        // A cycle was reported as such.
+        let cyclic = !engine.notices.borrow().is_empty();
+        if schema.required && !schema.attribute && !cyclic {
+            return fail("it is required and null".to_owned());
+        }
+        return Ok(());
+    }
+    if let (Some(check), false) = (&schema.check, matches!(value.data, Data::Lazy(_))) {
+        let problems = (check.0)(value);
+        if let Some(problem) = problems.first() {
+            return fail(if value.tainted_within() {
+                "it does not have the declared type".into()
+            } else {
+                problem.clone()
+            });
+        }
+    }
+    if let Some(validation) = &schema.validation {
+        let ctx = crate::eval::Ctx { engine, frame: Rc::new(frame.clone()) };
+        let variables = vec![Variable::ready("value", value.clone()), Variable::ready("property", Val::str(name))];
+        let held = ctx.with_variables(variables).map_value(validation)?;
+        if !python::truthy(&held) {
+            return fail("its validation does not hold".to_owned());
+        }
+    }
     Ok(())
+}
+
+/// Marks the parts of a value that its data type says are secrets.
+pub fn mark_parts(value: Val, parts: &[ecow::EcoString]) -> Val {
+    let (false, Some(entries)) = (parts.is_empty(), value.as_map()) else {
+        return value;
+    };
+    let mut entries = entries.clone();
+    for part in parts {
+        if let Some(item) = entries.get_mut(&MapKey::Str(part.clone())) {
+            *item = item.clone().taint();
+        }
+    }
+    Val { data: Data::Map(Rc::new(entries)), ..value }
 }

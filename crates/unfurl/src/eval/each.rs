@@ -4,7 +4,7 @@ use super::engine::Ctx;
 use super::form::{self, Form};
 use super::frame::{Frame, Mode, Variable};
 use super::path::{as_one, is_list, list_items};
-use crate::error::{type_error, value_error, Result};
+use crate::error::{Result, type_error, value_error};
 use crate::jinja;
 use crate::jinja::object::Object;
 use crate::python;

@@ -1,14 +1,14 @@
 //! The evaluator: forcing values, variables, attributes; its caches and budgets.
 
-use super::frame::{find, Frame, Mode, Scope, Source, Variable};
+use super::frame::{Frame, Mode, Scope, Source, Variable, find};
 use super::lazy::{Lazy, Memo};
 use super::trace::Trace;
 use super::{form, path};
-use crate::error::{limit, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, limit};
 use crate::jinja;
 use crate::limits::{MAX_DEPTH, MAX_STEPS};
 use crate::python;
-use crate::query::{parse, Query};
+use crate::query::{Query, parse};
 use crate::tree::{NodeId, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
@@ -20,7 +20,7 @@ use std::rc::Rc;
 type Cache<T> = RefCell<HashMap<EcoString, Rc<T>, foldhash::fast::RandomState>>;
 
 /// What an ensemble's surroundings say.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Settings {
     /// Directory of the project; the ensemble's if empty.
     pub project_dir: EcoString,
@@ -339,6 +339,9 @@ impl<'w> Engine<'w> {
         let ctx = Ctx { engine: self, frame: Rc::new(frame.clone()) };
         let mut value = ctx.evaluate(&attribute.raw)?;
         if let Some(schema) = &attribute.schema {
+            if !schema.sensitive_parts.is_empty() {
+                value = crate::ensemble::validate::mark_parts(self.force(value)?, &schema.sensitive_parts);
+            }
             if let Some(transform) = &schema.transform {
                 let scope = ctx.layer(vec![Variable::ready("value", value)]);
                 frame.scope = Some(scope);

@@ -5,7 +5,7 @@ use super::engine::Ctx;
 use super::frame::{Frame, Mode, Variable};
 use super::path::{as_one, no_match};
 use super::show;
-use crate::error::{value_error, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, value_error};
 use crate::functions::{self, Call, Function};
 use crate::jinja;
 use crate::python;
@@ -100,9 +100,7 @@ fn require(strict: &str, form: &Form<'_>, matches: &[Val]) -> Result<()> {
     };
     match (strict, matches) {
         ("required" | "notnull", []) => Err(no_match(&source)),
-        ("notnull", [only]) if only.is_null() => {
-            value_error(format!("the expression `{source}` must not be null"))
-        }
+        ("notnull", [only]) if only.is_null() => value_error(format!("the expression `{source}` must not be null")),
         _ => Ok(()),
     }
 }

@@ -1,9 +1,10 @@
 //! The values of the built-in keys.
 
 use super::engine::Ctx;
+use super::frame::Mode;
 use super::status::{effective, target};
 use crate::error::{Error, Kind, Result};
-use crate::special::{Special, SPECIAL_KEYS};
+use crate::special::{SPECIAL_KEYS, Special};
 use crate::tree::{Node, NodeId, NodeKind, Priority, Status, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
@@ -54,7 +55,13 @@ pub fn get(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
         Special::Ancestors => Val::nodes(&ancestors(tree, id)),
         Special::Root | Special::Apex => ancestors(tree, id).last().map_or_else(Val::null, |id| Val::node(*id)),
         Special::Owner => Val::node(owner(tree, id)),
-        Special::Super => Val::map(ValMap::default()),
+        Special::Super => match &node.defaults {
+            Some(defaults) => {
+                let mode = Mode { attribute: true, ..Mode::default() };
+                ctx.engine.context_with(id, Vec::new(), mode).evaluate(defaults)?
+            }
+            None => Val::map(ValMap::default()),
+        },
         Special::Instances => Val::nodes(&node.children),
         Special::Descendants => {
             let mut out = Vec::new();
@@ -100,7 +107,7 @@ fn of_kind(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
         (NodeKind::Artifact, Special::Target) => Some(field(node, "target")),
         (NodeKind::Artifact, Special::Order) => Some(field(node, "order")),
         (NodeKind::Artifact, Special::Permissions) => Some(field(node, "permissions")),
-        (NodeKind::Artifact, Special::Contents) => Some(crate::functions::files::contents_of_artifact(ctx, node)?),
+        (NodeKind::Artifact, Special::Contents) => Some(field(node, "contents")),
         _ => None,
     };
     found.ok_or_else(|| {

@@ -1,7 +1,7 @@
 //! Environment variables: the ensemble's over the world's.
 
 use super::Call;
-use crate::error::{type_error, Result};
+use crate::error::{Result, type_error};
 use crate::eval::Ctx;
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
@@ -133,13 +133,13 @@ fn env_text(ctx: &Ctx<'_, '_>, value: &Val, old: &BTreeMap<String, Val>, new: &V
     Ok(match &value.data {
         Data::Null => None,
         Data::Bool(b) => Some(Val::str(if *b { "true" } else { "" }).taint_if(value.tainted)),
-        Data::Str(text) => Some(substituted(text, old, new).taint_if(value.tainted)),
+        Data::Str(text) => Some(substituted(ctx, text, old, new)?.taint_if(value.tainted)),
         _ => Some(Val::str(ctx.text(value)?).taint_if(value.tainted_within())),
     })
 }
 
 /// `${A|B:default}` from the new environment, then the old; `\${` is kept as `${`.
-fn substituted(text: &str, old: &BTreeMap<String, Val>, new: &ValMap) -> Val {
+fn substituted(ctx: &Ctx<'_, '_>, text: &str, old: &BTreeMap<String, Val>, new: &ValMap) -> Result<Val> {
     let mut out = String::new();
     let mut tainted = false;
     let mut rest = text;
@@ -155,18 +155,42 @@ fn substituted(text: &str, old: &BTreeMap<String, Val>, new: &ValMap) -> Val {
         let Some((inner, next)) = after.split_once('}') else { break };
         out.push_str(before);
         let (names, default) = inner.split_once(':').unwrap_or((inner, ""));
-        let find = |name: &str| new.get(&MapKey::Str(name.into())).or_else(|| old.get(name));
-        match names.split('|').find_map(find) {
+        let mut found = None;
+        for name in names.split('|') {
+            let known = new.get(&MapKey::Str(name.into())).or_else(|| old.get(name)).cloned();
+            found = match known {
+                Some(value) => Some(value),
+                None => of_application(ctx, name)?,
+            };
+            if found.is_some() {
+                break;
+            }
+        }
+        match found {
             Some(value) => {
                 tainted |= value.tainted;
-                out.push_str(value.as_str().unwrap_or(""));
+                out.push_str(&ctx.text(&value)?);
             }
             None => out.push_str(default),
         }
         rest = next;
     }
     out.push_str(rest);
-    Val::str(out).taint_if(tainted)
+    Ok(Val::str(out).taint_if(tainted))
+}
+
+/// `APP_X`: the property `x` of the node the topology stands for.
+fn of_application(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
+    let tree = ctx.engine.tree;
+    let (Some(wanted), Some(app)) = (name.strip_prefix("APP_"), tree.substitution_node) else {
+        return Ok(None);
+    };
+    let matching =
+        tree.node(app).attributes.keys().find(|name| name.to_uppercase().as_str().replace('-', "_") == wanted);
+    match matching {
+        Some(name) => Ok(ctx.engine.attribute(app, name)?.filter(|value| !value.is_null())),
+        None => Ok(None),
+    }
 }
 
 /// Whether a name matches a pattern of `*`, `?` and literal characters.

@@ -1,10 +1,10 @@
 //! Values from other ensembles, from the environment's locals and secrets, from lookups.
 
 use super::Call;
-use crate::error::{missing, type_error, Result};
+use crate::error::{Result, missing, type_error};
+use crate::eval::Ctx;
 use crate::eval::frame::{Mode, Variable};
 use crate::eval::path::as_one;
-use crate::eval::Ctx;
 use crate::jinja;
 use crate::python;
 use crate::val::{MapKey, Val, ValMap};

@@ -1,19 +1,18 @@
 //! Files: read within the project, written to the world's overlay, encrypted where they must be.
 
-use super::{environment, random, Call};
+use super::{Call, environment, random};
 use crate::convert::{self, JsonStyle, YamlStyle};
-use crate::error::{type_error, value_error, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::eval::Ctx;
 use crate::external::{External, Kind as Handle};
 use crate::jinja::shell_quote;
 use crate::limits::MAX_FILE;
-use crate::tree::Node;
 use crate::val::{Data, Val};
 use crate::vault;
 use ecow::EcoString;
 use purlin_syntax::Flavor;
 use purlin_value::world::FileKind;
-use purlin_value::{path, WorldError};
+use purlin_value::{WorldError, path};
 
 /// Folder of temporary files, within the ensemble's.
 pub const TEMPORARY: &str = ".purlin/tmp";
@@ -221,7 +220,11 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
             let mut lines = Vec::new();
             for (name, value) in entries.iter() {
                 let text = ctx.text(value)?;
-                let quoted = if text.starts_with('\'') { shell_quote(&text) } else { format!("'{}'", text.as_str().replace('\'', "'\"'\"'")) };
+                let quoted = if text.starts_with('\'') {
+                    shell_quote(&text)
+                } else {
+                    format!("'{}'", text.as_str().replace('\'', "'\"'\"'"))
+                };
                 lines.push(format!("{}={quoted}", convert::key_text(name)));
             }
             Ok(lines.join("\n").into_bytes())
@@ -234,15 +237,6 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
             None => value_error(format!("the text cannot be written with the encoding `{codec}`")),
         },
         (codec, _) => type_error(format!("{} cannot be written with the encoding `{codec}`", contents.kind())),
-    }
-}
-
-/// The text of an artifact's file.
-pub fn contents_of_artifact(ctx: &Ctx<'_, '_>, node: &Node) -> Result<Val> {
-    let file = node.fields.iter().find(|(name, _)| *name == "file").map(|(_, value)| value.clone());
-    match file.as_ref().and_then(Val::as_str) {
-        Some(file) => contents(ctx, file, None),
-        None => Ok(Val::null()),
     }
 }
 

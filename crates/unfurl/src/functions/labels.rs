@@ -1,7 +1,7 @@
 //! Labels: text with allowed characters only, of a limited length, with a digest where something was cut.
 
 use super::Call;
-use crate::error::{type_error, value_error, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::eval::Ctx;
 use crate::val::{Data, MapKey, Val, ValMap};
 use base64::Engine as _;
@@ -228,8 +228,7 @@ impl Options {
         let digest: String = self.digest_of(&whole).chars().take(self.max).collect();
         let separators = self.separator.chars().count() * labels.len();
         let room = self.max.saturating_sub(digest.chars().count()).saturating_sub(separators);
-        let bare: Vec<String> =
-            texts.iter().enumerate().map(|(at, text)| self.cleaned(text, 0, at == 0).0).collect();
+        let bare: Vec<String> = texts.iter().enumerate().map(|(at, text)| self.cleaned(text, 0, at == 0).0).collect();
         let shares = shares(&bare.iter().map(|label| label.chars().count()).collect::<Vec<_>>(), room);
         let mut out = String::new();
         for (label, share) in bare.iter().zip(shares) {

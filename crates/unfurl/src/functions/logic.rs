@@ -1,9 +1,9 @@
 //! Conditions, comparisons, arithmetic, and functions about evaluation itself.
 
 use super::Call;
-use crate::error::{type_error, Result};
+use crate::error::{Result, type_error};
 use crate::eval::path::{as_one, is_list, list_items};
-use crate::eval::{each, form, Ctx};
+use crate::eval::{Ctx, each, form};
 use crate::jinja::operator;
 use crate::python;
 use crate::query::{Key, Start};

@@ -1,7 +1,7 @@
 //! Named folders and full paths.
 
-use super::{files, Call};
-use crate::error::{missing, Result};
+use super::{Call, files};
+use crate::error::{Result, missing};
 use crate::eval::Ctx;
 use crate::external::{External, Kind};
 use crate::python;

@@ -3,15 +3,15 @@
 //! The child gets a context object with the current instance, the variables and the arguments. When it asks a query
 //! whose answer it was not given, it stops and says so; it is run again with the answer.
 
-use super::{files, Call};
+use super::{Call, files};
 use crate::convert::{self, JsonStyle};
-use crate::error::{limit, value_error, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, limit, value_error};
+use crate::eval::Ctx;
 use crate::eval::path::as_one;
 use crate::eval::special::{ancestors, key_of};
-use crate::eval::Ctx;
 use crate::val::{Data, MapKey, Val, ValMap};
-use purlin_value::world::Command;
 use purlin_value::WorldError;
+use purlin_value::world::Command;
 
 /// How often a function may ask a new query.
 const MOST_QUERIES: usize = 100;

@@ -1,7 +1,7 @@
 //! Random strings and salts, drawn from the run's seed so that a run can be repeated.
 
 use super::Call;
-use crate::error::{type_error, Result};
+use crate::error::{Result, type_error};
 use crate::eval::Ctx;
 use crate::val::{Data, Val};
 use sha2::{Digest, Sha256};

@@ -1,10 +1,10 @@
 //! Ports, and numbers with units.
 
 use super::Call;
-use crate::error::{type_error, value_error, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::eval::Ctx;
 use crate::python;
-use crate::val::{Data, Val, ValMap, MapKey};
+use crate::val::{Data, MapKey, Val, ValMap};
 
 /// `portspec`
 pub fn portspec(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {

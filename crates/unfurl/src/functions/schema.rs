@@ -1,7 +1,7 @@
 //! JSON Schema, draft 7, without anything remote: references lead into the schema itself.
 
 use super::Call;
-use crate::error::{limit, type_error, Result};
+use crate::error::{Result, limit, type_error};
 use crate::eval::Ctx;
 use crate::limits::MAX_DEPTH;
 use crate::python::{self, Number};

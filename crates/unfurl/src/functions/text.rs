@@ -1,9 +1,9 @@
 //! Functions that make text.
 
-use super::{files, Call};
-use crate::error::{missing, type_error, value_error, Error, Kind, Result};
-use crate::eval::path::place;
+use super::{Call, files};
+use crate::error::{Error, Kind, Result, missing, type_error, value_error};
 use crate::eval::Ctx;
+use crate::eval::path::place;
 use crate::jinja::{self, Delimiters};
 use crate::limits::MAX_STRING;
 use crate::python;

@@ -1,12 +1,12 @@
 //! Functions that read the topology: inputs, attributes, properties, instances, artifacts.
 
-use super::{images, Call};
-use crate::error::{missing, type_error, Error, Kind, Result};
+use super::{Call, images};
+use crate::error::{Error, Kind, Result, missing, type_error};
+use crate::eval::Ctx;
 use crate::eval::lazy::Memo;
 use crate::eval::path::{as_one, by_name, is_list, list_items, place};
 use crate::eval::special::{ancestors, hosted_on};
 use crate::eval::status::target;
-use crate::eval::Ctx;
 use crate::external::{External, Kind as Handle};
 use crate::python;
 use crate::tree::{NodeId, NodeKind};
@@ -193,7 +193,8 @@ pub fn get_nodes_of_type(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let name = ctx.text(&value)?;
     let tree = ctx.engine.tree;
     let found = tree.named().filter(|(node, id)| {
-        !matches!(node.as_str(), "inputs" | "outputs") && tree.node(*id).types.iter().any(|type_name| *type_name == name)
+        !matches!(node.as_str(), "inputs" | "outputs")
+            && tree.node(*id).types.iter().any(|type_name| *type_name == name)
     });
     let found: Vec<Val> = found.map(|(_, id)| Val::node(id)).collect();
     if found.is_empty() { Ok(Val::null()) } else { Ok(as_one(found)) }

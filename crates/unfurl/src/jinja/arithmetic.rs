@@ -1,9 +1,9 @@
 //! Operators on values, as Python has them.
 
 use super::ast::Operator;
-use crate::error::{limit, type_error, value_error, Result};
+use crate::error::{Result, limit, type_error, value_error};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
-use crate::python::{number, type_name, Number};
+use crate::python::{Number, number, type_name};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 

@@ -1,6 +1,6 @@
 //! Python's `%` formatting and `str.format`.
 
-use crate::error::{type_error, value_error, Result};
+use crate::error::{Result, type_error, value_error};
 use crate::jinja::arithmetic::too_long;
 use crate::limits::MAX_STRING;
 use crate::python::{self, Number};
@@ -305,7 +305,10 @@ mod tests {
     fn percent_formats() {
         let list = Val::list(vec![Val::str("str"), Val::int(5)]);
         assert_eq!(percent("%s-%d", &list).unwrap(), "str-5");
-        assert_eq!(percent("%05.1f|%-4s|%x", &Val::list(vec![Val::float(2.25), Val::str("a"), Val::int(255)])).unwrap(), "002.2|a   |ff");
+        assert_eq!(
+            percent("%05.1f|%-4s|%x", &Val::list(vec![Val::float(2.25), Val::str("a"), Val::int(255)])).unwrap(),
+            "002.2|a   |ff"
+        );
         assert_eq!(percent("%(a)s", &Val::record([("a", Val::int(1))])).unwrap(), "1");
         assert_eq!(percent("%g", &Val::float(0.0001)).unwrap(), "0.0001");
     }

@@ -1,21 +1,42 @@
 //! Ansible's lookups, as far as they make sense in configuration.
 
-use crate::error::{missing, type_error, value_error, Error, Kind, Result};
-use crate::eval::path::{as_one, is_list};
+use crate::error::{Error, Kind, Result, missing, type_error, value_error};
 use crate::eval::Ctx;
+use crate::eval::path::{as_one, is_list};
 use crate::functions::{environment, files, random};
 use crate::limits::MAX_ITEMS;
 use crate::python;
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
-use purlin_value::world::{Command, Remote};
 use purlin_value::WorldError;
+use purlin_value::world::{Command, Remote};
 
 /// Names of all lookups.
 pub const LOOKUPS: &[&str] = &[
-    "csvfile", "dict", "env", "file", "fileglob", "first_found", "indexed_items", "ini", "items", "lines", "list",
-    "nested", "password", "pipe", "random_choice", "sequence", "subelements", "template", "together", "unfurl",
-    "unvault", "url", "varnames", "vars",
+    "csvfile",
+    "dict",
+    "env",
+    "file",
+    "fileglob",
+    "first_found",
+    "indexed_items",
+    "ini",
+    "items",
+    "lines",
+    "list",
+    "nested",
+    "password",
+    "pipe",
+    "random_choice",
+    "sequence",
+    "subelements",
+    "template",
+    "together",
+    "unfurl",
+    "unvault",
+    "url",
+    "varnames",
+    "vars",
 ];
 
 /// What a lookup finds.
@@ -38,13 +59,11 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
             let rendered = super::render(ctx, &ctx.text(&contents)?)?;
             Ok(vec![rendered.taint_if(contents.tainted)])
         }),
-        "fileglob" => each_text(ctx, &terms, |pattern| {
-            Ok(files::glob(ctx, pattern)?.into_iter().map(Val::str).collect())
-        }),
+        "fileglob" => {
+            each_text(ctx, &terms, |pattern| Ok(files::glob(ctx, pattern)?.into_iter().map(Val::str).collect()))
+        }
         "first_found" => first_found(ctx, &terms, option("skip").is_some_and(python::truthy)),
-        "lines" => each_text(ctx, &terms, |command| {
-            Ok(run(ctx, command)?.lines().map(Val::str).collect())
-        }),
+        "lines" => each_text(ctx, &terms, |command| Ok(run(ctx, command)?.lines().map(Val::str).collect())),
         "pipe" => each_text(ctx, &terms, |command| Ok(vec![Val::str(run(ctx, command)?.trim_end())])),
         "url" => each_text(ctx, &terms, |address| url(ctx, address, option("split_lines").is_none_or(python::truthy))),
         "ini" => ini(ctx, &terms, named),
@@ -244,7 +263,8 @@ fn varnames(ctx: &Ctx<'_, '_>, pattern: &str) -> Result<Vec<Val>> {
 fn sequence(text: &str) -> Result<Vec<Val>> {
     let (mut start, mut end, mut count, mut stride) = (1i64, None, None, None);
     let mut format = "%d".to_owned();
-    let number = |text: &str| python::parse_int(text).ok_or_else(|| Error::new(Kind::Value, format!("`{text}` is no number")));
+    let number =
+        |text: &str| python::parse_int(text).ok_or_else(|| Error::new(Kind::Value, format!("`{text}` is no number")));
     if text.contains('=') {
         for pair in text.split_whitespace() {
             let Some((name, value)) = pair.split_once('=') else { continue };

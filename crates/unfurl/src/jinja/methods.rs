@@ -4,7 +4,7 @@ use super::filters::text_split;
 use super::object::Object;
 use super::render::{Renderer, Values};
 use super::{format, time};
-use crate::error::{missing, type_error, value_error, Result};
+use crate::error::{Result, missing, type_error, value_error};
 use crate::jinja::arithmetic::too_long;
 use crate::limits::MAX_STRING;
 use crate::python;
@@ -12,10 +12,45 @@ use crate::val::{Data, MapKey, Val};
 use std::rc::Rc;
 
 const STRING: &[&str] = &[
-    "upper", "lower", "strip", "lstrip", "rstrip", "split", "rsplit", "splitlines", "join", "replace", "startswith",
-    "endswith", "find", "rfind", "index", "count", "title", "capitalize", "swapcase", "zfill", "ljust", "rjust",
-    "center", "isdigit", "isalpha", "isalnum", "isupper", "islower", "isspace", "isnumeric", "format", "encode",
-    "decode", "partition", "rpartition", "casefold", "removeprefix", "removesuffix", "expandtabs",
+    "upper",
+    "lower",
+    "strip",
+    "lstrip",
+    "rstrip",
+    "split",
+    "rsplit",
+    "splitlines",
+    "join",
+    "replace",
+    "startswith",
+    "endswith",
+    "find",
+    "rfind",
+    "index",
+    "count",
+    "title",
+    "capitalize",
+    "swapcase",
+    "zfill",
+    "ljust",
+    "rjust",
+    "center",
+    "isdigit",
+    "isalpha",
+    "isalnum",
+    "isupper",
+    "islower",
+    "isspace",
+    "isnumeric",
+    "format",
+    "encode",
+    "decode",
+    "partition",
+    "rpartition",
+    "casefold",
+    "removeprefix",
+    "removesuffix",
+    "expandtabs",
 ];
 const LIST: &[&str] = &["index", "count", "copy"];
 const MAP: &[&str] = &["items", "keys", "values", "get", "copy"];
@@ -53,9 +88,9 @@ pub fn call(render: &mut Renderer<'_, '_, '_>, base: &Val, name: &str, args: Val
         Data::Str(text) => string_method(render, text, name, &args),
         Data::List(items) => list_method(items, name, &args),
         Data::Map(entries) => Ok(match name {
-            "items" => Val::list(
-                entries.iter().map(|(key, value)| Val::list(vec![key.to_val(), value.clone()])).collect(),
-            ),
+            "items" => {
+                Val::list(entries.iter().map(|(key, value)| Val::list(vec![key.to_val(), value.clone()])).collect())
+            }
             "keys" => Val::list(entries.keys().map(MapKey::to_val).collect()),
             "values" => Val::list(entries.values().cloned().collect()),
             "get" => {

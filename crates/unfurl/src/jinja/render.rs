@@ -3,10 +3,10 @@
 use super::arithmetic;
 use super::ast::{Args, Comparison, Expr, FilterCall, For, Macro, Stmt, Target};
 use super::object::{Loop, Object};
-use super::{filters, literal, lookup, methods, tests, Template};
-use crate::error::{limit, missing, type_error, Error, Kind, Result};
-use crate::eval::path::{is_list, list_items, place};
+use super::{Template, filters, literal, lookup, methods, tests};
+use crate::error::{Error, Kind, Result, limit, missing, type_error};
 use crate::eval::Ctx;
+use crate::eval::path::{is_list, list_items, place};
 use crate::functions::{self, Call};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python;

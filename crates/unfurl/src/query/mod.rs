@@ -7,7 +7,7 @@ mod parse;
 use crate::special::Special;
 use ecow::EcoString;
 
-pub use parse::{parse, SyntaxError};
+pub use parse::{SyntaxError, parse};
 
 /// A parsed query.
 #[derive(Debug, Clone, PartialEq)]

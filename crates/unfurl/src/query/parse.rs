@@ -145,8 +145,7 @@ impl Parser<'_> {
             let message = "blanks around `=` belong to the key and the value".to_owned();
             self.notes.push(Note { at: range(start, self.at), message });
         }
-        let segment =
-            Segment { key: key_of(key), test, first, filters: Vec::new(), at: range(start, self.at) };
+        let segment = Segment { key: key_of(key), test, first, filters: Vec::new(), at: range(start, self.at) };
         (negated, segment)
     }
 

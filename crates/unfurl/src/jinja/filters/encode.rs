@@ -1,8 +1,8 @@
 //! Filters that encode, decode, hash, encrypt.
 
-use super::{flag, int_arg, text_arg, text_of, Renderer, Values};
+use super::{Renderer, Values, flag, int_arg, text_arg, text_of};
 use crate::convert::{self, JsonStyle, YamlStyle};
-use crate::error::{type_error, value_error, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::functions::random;
 use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault;

@@ -1,7 +1,7 @@
 //! Filters on lists.
 
-use super::{flag, int_arg, items, text_arg, text_of, Renderer, Values};
-use crate::error::{limit, type_error, value_error, Result};
+use super::{Renderer, Values, flag, int_arg, items, text_arg, text_of};
+use crate::error::{Result, limit, type_error, value_error};
 use crate::jinja::arithmetic::{self, too_long};
 use crate::jinja::ast::Operator;
 use crate::jinja::render::undefined;

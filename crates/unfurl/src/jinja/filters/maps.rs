@@ -1,8 +1,8 @@
 //! Filters on maps, and on what may be missing.
 
 use super::lists::member;
-use super::{flag, text_arg, text_of, Renderer, Values};
-use crate::error::{limit, missing, type_error, Result};
+use super::{Renderer, Values, flag, text_arg, text_of};
+use crate::error::{Result, limit, missing, type_error};
 use crate::limits::MAX_DEPTH;
 use crate::python;
 use crate::val::{Data, Val, ValMap};
@@ -79,9 +79,9 @@ pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> 
 pub fn dict2items(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let key_name = text_arg(render, args, 0, "key_name")?.unwrap_or_else(|| "key".into());
     let value_name = text_arg(render, args, 1, "value_name")?.unwrap_or_else(|| "value".into());
-    let rows = entries_of(&input)?.iter().map(|(key, value)| {
-        Val::record([(key_name.as_str(), key.to_val()), (value_name.as_str(), value.clone())])
-    });
+    let rows = entries_of(&input)?
+        .iter()
+        .map(|(key, value)| Val::record([(key_name.as_str(), key.to_val()), (value_name.as_str(), value.clone())]));
     Ok(Val::list(rows.collect()))
 }
 

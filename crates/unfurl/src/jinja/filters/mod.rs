@@ -12,7 +12,7 @@ mod text;
 mod unfurl;
 
 use super::render::{Renderer, Values};
-use crate::error::{type_error, Error, Kind, Result};
+use crate::error::{Error, Kind, Result, type_error};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 
@@ -199,8 +199,7 @@ pub fn find(name: &str) -> Option<&'static Filter> {
 pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Values) -> Result<Val> {
     let safe = render.ctx.frame.mode.safe;
     let Some(filter) = find(name).filter(|filter| filter.safe || !safe) else {
-        let message =
-            if safe { format!("No filter named '{name}'.") } else { format!("there is no filter `{name}`") };
+        let message = if safe { format!("No filter named '{name}'.") } else { format!("there is no filter `{name}`") };
         let error = Error::new(Kind::Missing, message);
         let near = crate::functions::closest(name, FILTERS.iter().map(|filter| filter.name));
         return Err(match near {
@@ -263,6 +262,6 @@ pub fn regexes_matches(pattern: &str, text: &str, args: &Values, anchored: bool)
     regexes::matches(pattern, text, options, anchored)
 }
 
-pub use text::{capitalized as text_capitalized, shell_quote, split_text as text_split, titled as text_titled};
 pub use encode::percent_encode;
 pub use numbers::round_to;
+pub use text::{capitalized as text_capitalized, shell_quote, split_text as text_split, titled as text_titled};

@@ -1,7 +1,7 @@
 //! Filters on numbers, sizes and times.
 
-use super::{int_arg, text_arg, text_of, Renderer, Values};
-use crate::error::{type_error, value_error, Result};
+use super::{Renderer, Values, int_arg, text_arg, text_of};
+use crate::error::{Result, type_error, value_error};
 use crate::jinja::object::Object;
 use crate::jinja::time;
 use crate::python::{self, Number};
@@ -62,7 +62,11 @@ pub fn round_to(x: f64, digits: i64) -> f64 {
     let down = scaled.floor();
     let rounded = match scaled - down {
         rest if (rest - 0.5).abs() < f64::EPSILON => {
-            if down.rem_euclid(2.0) == 0.0 { down } else { down + 1.0 }
+            if down.rem_euclid(2.0) == 0.0 {
+                down
+            } else {
+                down + 1.0
+            }
         }
         rest if rest < 0.5 => down,
         _ => down + 1.0,

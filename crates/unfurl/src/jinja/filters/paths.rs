@@ -1,7 +1,7 @@
 //! Filters on paths. They work on text, except those that list files, which ask the world.
 
-use super::{items, text_arg, text_of, Renderer, Values};
-use crate::error::{type_error, Result};
+use super::{Renderer, Values, items, text_arg, text_of};
+use crate::error::{Result, type_error};
 use crate::functions::files;
 use crate::val::Val;
 use purlin_value::path;

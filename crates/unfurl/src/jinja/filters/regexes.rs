@@ -1,7 +1,7 @@
 //! Filters with regular expressions. The engine is linear where the pattern allows it and bounded where it does not.
 
-use super::{flag, text_arg, text_of, Renderer, Values};
-use crate::error::{limit, type_error, value_error, Result};
+use super::{Renderer, Values, flag, text_arg, text_of};
+use crate::error::{Result, limit, type_error, value_error};
 use crate::jinja::arithmetic::too_long;
 use crate::limits::MAX_STRING;
 use crate::val::Val;
@@ -161,10 +161,8 @@ pub fn findall(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     let Some(pattern) = text_arg(render, args, 0, "regex")? else {
         return type_error("`regex_findall` needs a pattern");
     };
-    let options = Options {
-        multiline: flag(args, 1, "multiline", false),
-        ignore_case: flag(args, 2, "ignorecase", false),
-    };
+    let options =
+        Options { multiline: flag(args, 1, "multiline", false), ignore_case: flag(args, 2, "ignorecase", false) };
     let regex = compile(&pattern, options)?;
     let mut out = Vec::new();
     for found in regex.captures_iter(&text) {

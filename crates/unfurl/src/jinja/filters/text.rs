@@ -1,7 +1,7 @@
 //! Filters on text.
 
-use super::{flag, int_arg, text_arg, text_of, Renderer, Values};
-use crate::error::{type_error, Result};
+use super::{Renderer, Values, flag, int_arg, text_arg, text_of};
+use crate::error::{Result, type_error};
 use crate::jinja::arithmetic::too_long;
 use crate::jinja::format;
 use crate::limits::MAX_STRING;

@@ -1,6 +1,6 @@
 //! Filters that are the functions of expressions.
 
-use super::{text_arg, text_of, Renderer, Values};
+use super::{Renderer, Values, text_arg, text_of};
 use crate::error::Result;
 use crate::eval::form;
 use crate::eval::frame::Variable;

@@ -1,0 +1,267 @@
+//! Whole Unfurl ensembles: inputs, outputs, instances with their attributes, queries.
+
+use super::unfurl_expressions::{encode, same};
+use crate::{Context, Report, Suite, Verdict};
+use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
+use purlin_model::project::Request;
+use purlin_syntax::Diagnostic;
+use purlin_unfurl::dialect::output_value;
+use purlin_unfurl::ensemble::{self, Ensemble};
+use purlin_unfurl::error::Result as Evaluated;
+use purlin_unfurl::eval::path::as_one;
+use purlin_unfurl::eval::status::{effective, target};
+use purlin_unfurl::eval::{Engine, form};
+use purlin_unfurl::functions::topology::input;
+use purlin_unfurl::tree::{NodeId, Tree};
+use purlin_unfurl::val::{Data, Val};
+use purlin_unfurl::{check, convert};
+use purlin_value::Session;
+use purlin_value::world::Moment;
+use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The suite.
+pub const SUITE: Suite = Suite { name: "unfurl-services", run };
+
+fn run(context: &Context) -> Report {
+    let mut cases: Vec<String> = std::fs::read_dir(&context.folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    cases.sort();
+    context.run_cases(&cases, Clone::clone, |case| judge(context, case))
+}
+
+fn json_file(path: &Path) -> Option<Json> {
+    serde_json::from_str(&std::fs::read_to_string(path).ok()?).ok()
+}
+
+fn judge(context: &Context, case: &str) -> Verdict {
+    let folder = context.folder.join(case);
+    let Some(expected) = json_file(&folder.join("expected.json")) else {
+        return Verdict::Skipped("there is no answer".to_owned());
+    };
+    let settings = json_file(&folder.join("case.json")).unwrap_or(Json::Null);
+    let ours = answer(&folder, &settings);
+    let head = json_file(&folder.join("expected.head.json"));
+    let agrees = agrees(&expected, &ours) || head.as_ref().is_some_and(|head| self::agrees(head, &ours));
+    context.judge(case, agrees, &ours.to_string(), || {
+        let mut out = String::new();
+        difference("", &head.unwrap_or(expected), &ours, &mut out);
+        out
+    })
+}
+
+/// The parts of an answer that are compared.
+const PARTS: &[&str] = &["inputs", "outputs", "instances", "queries"];
+
+fn agrees(expected: &Json, ours: &Json) -> bool {
+    if expected.get("error").is_some() {
+        return ours.get("error").is_some();
+    }
+    PARTS.iter().all(|part| match (expected.get(part), ours.get(part)) {
+        (None, _) => true,
+        (Some(wanted), Some(found)) => alike(wanted, found),
+        (Some(_), None) => false,
+    })
+}
+
+/// Equal, where an error agrees with any error.
+fn alike(wanted: &Json, ours: &Json) -> bool {
+    if wanted.get("$error").is_some() || wanted.get("error").is_some() {
+        return ours.get("$error").is_some();
+    }
+    match (wanted, ours) {
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Json::Object(a), Json::Object(b)) if !a.contains_key("$portspec") => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b)))
+        }
+        _ => same(wanted, ours),
+    }
+}
+
+fn difference(path: &str, wanted: &Json, ours: &Json, out: &mut String) {
+    if alike(wanted, ours) {
+        return;
+    }
+    match (wanted, ours) {
+        (Json::Object(a), Json::Object(b)) if !a.keys().any(|key| key.starts_with('$')) => {
+            let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
+            for key in keys.into_iter().filter(|key| !matches!(key.as_str(), "job" | "tasks" | "outputs_saved")) {
+                let (a, b) = (a.get(key), b.get(key));
+                difference(&format!("{path}.{key}"), a.unwrap_or(&Json::Null), b.unwrap_or(&json!("(nothing)")), out);
+            }
+        }
+        (Json::Array(a), Json::Array(b)) if a.len() == b.len() => {
+            for (at, (a, b)) in a.iter().zip(b).enumerate() {
+                difference(&format!("{path}[{at}]"), a, b, out);
+            }
+        }
+        _ => out.push_str(&format!("\n  {path}\n    wanted: {wanted}\n    ours:   {ours}")),
+    }
+}
+
+fn session_of(folder: &Path, settings: &Json) -> Option<Session> {
+    let mut env: BTreeMap<String, String> = BTreeMap::new();
+    for (name, value) in settings.get("env").and_then(Json::as_object).into_iter().flatten() {
+        env.insert(name.clone(), value.as_str().unwrap_or("").to_owned());
+    }
+    let world = DiskWorld::new(DiskSettings {
+        root: folder.to_owned(),
+        cwd: folder.to_owned(),
+        env,
+        permissions: Permissions::default(),
+        now: Moment(1_700_000_000_000_000_000),
+        seed: 0,
+        max_file: 1 << 24,
+    });
+    Some(Session::new(Arc::new(world.ok()?)))
+}
+
+fn answer(folder: &Path, settings: &Json) -> Json {
+    let Some(session) = session_of(folder, settings) else {
+        return json!({"error": "there is no such folder"});
+    };
+    let ensemble = ensemble::open(&session, &Request::of("."));
+    if let Some(ensemble) = &ensemble {
+        check::check(&session, ensemble);
+    }
+    let problems: Vec<Diagnostic> = session.sink.take().into_iter().filter(fatal).collect();
+    let message = || problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ");
+    match ensemble {
+        Some(ensemble) if problems.is_empty() => {
+            let base = session.world.root().to_owned();
+            replaced(shown(&session, &ensemble, settings), &base)
+        }
+        _ => json!({"error": message()}),
+    }
+}
+
+/// Problems of single expressions show in the values they belong to.
+fn fatal(problem: &Diagnostic) -> bool {
+    let own = ["unfurl-unknown", "unfurl-wrong-type", "unfurl-invalid-property"].contains(&problem.rule.name);
+    problem.is_error() && (!own || problem.message.contains("property") && !problem.message.contains("must be of type"))
+}
+
+fn replaced(json: Json, base: &str) -> Json {
+    match json {
+        Json::String(text) => Json::String(text.replace(base, "<BASE>")),
+        Json::Array(items) => items.into_iter().map(|item| replaced(item, base)).collect(),
+        Json::Object(entries) => {
+            Json::Object(entries.into_iter().map(|(key, item)| (key, replaced(item, base))).collect())
+        }
+        other => other,
+    }
+}
+
+fn shown(session: &Session, ensemble: &Ensemble, settings: &Json) -> Json {
+    let engine = ensemble.engine(session);
+    let tree = &ensemble.tree;
+    let root = engine.context(tree.root());
+    let inputs: Map<String, Json> = tree
+        .inputs
+        .keys()
+        .map(|name| (name.to_string(), value(&engine, input(&root, name).map(Option::unwrap_or_default))))
+        .collect();
+    let instances: Map<String, Json> =
+        tree.named().skip(1).map(|(name, id)| (name.to_string(), instance(&engine, tree, id))).collect();
+    let outputs: Map<String, Json> = tree
+        .outputs
+        .iter()
+        .map(|(name, output)| (name.to_string(), value(&engine, output_value(&engine, output))))
+        .collect();
+    let queries: Vec<Json> = settings
+        .get("queries")
+        .and_then(Json::as_array)
+        .into_iter()
+        .flatten()
+        .map(|query| ask(&engine, session, query))
+        .collect();
+    let mut out = json!({"inputs": inputs, "instances": instances, "outputs": outputs});
+    if !queries.is_empty() {
+        out["queries"] = Json::Array(queries);
+    }
+    out
+}
+
+fn value(engine: &Engine<'_>, result: Evaluated<Val>) -> Json {
+    match result.and_then(|value| engine.force(value)) {
+        Ok(value) => encode(&value, engine.tree),
+        Err(error) => json!({"$error": error.message}),
+    }
+}
+
+fn attributes(engine: &Engine<'_>, tree: &Tree, id: NodeId) -> Json {
+    let names = tree.node(id).attributes.keys();
+    let shown = names.map(|name| {
+        let found = engine.attribute(id, name).map(Option::unwrap_or_default);
+        (name.to_string(), value(engine, found))
+    });
+    Json::Object(shown.collect())
+}
+
+fn instance(engine: &Engine<'_>, tree: &Tree, id: NodeId) -> Json {
+    let node = tree.node(id);
+    let name_of = |id: NodeId| tree.node(id).name.as_str();
+    let capabilities: Map<String, Json> = node
+        .capabilities
+        .iter()
+        .filter(|id| !tree.node(**id).attributes.is_empty())
+        .map(|id| (name_of(*id).to_owned(), attributes(engine, tree, *id)))
+        .collect();
+    let mut out = json!({
+        "attributes": attributes(engine, tree, id),
+        "capabilities": capabilities,
+        "parent": node.parent.map(name_of),
+        "state": node.state.map(|state| state.name()),
+        "status": effective(tree, id).name(),
+        "template": node.template.as_str(),
+        "type": node.type_name(),
+    });
+    if !node.requirements.is_empty() {
+        let requirements = node.requirements.iter().map(|relationship| {
+            json!({
+                "attributes": attributes(engine, tree, *relationship),
+                "name": name_of(*relationship),
+                "target": target(tree, *relationship).map(name_of),
+                "type": tree.node(*relationship).type_name(),
+            })
+        });
+        out["requirements"] = requirements.collect();
+    }
+    if !node.artifacts.is_empty() {
+        let artifacts: Map<String, Json> =
+            node.artifacts.iter().map(|id| (name_of(*id).to_owned(), attributes(engine, tree, *id))).collect();
+        out["artifacts"] = Json::Object(artifacts);
+    }
+    out
+}
+
+fn ask(engine: &Engine<'_>, session: &Session, query: &Json) -> Json {
+    let current = query.get("current").and_then(Json::as_str).unwrap_or(".");
+    let expr = query.get("expr").cloned().unwrap_or(Json::Null);
+    let root = engine.context(engine.tree.root());
+    let found = match as_one(root.query(current).unwrap_or_default()).data {
+        Data::Node(id) => {
+            let ctx = engine.context(id);
+            let raw = match &expr {
+                Json::String(text) => Val::str(text.as_str()),
+                other => convert::from_yaml(session, &other.to_string(), purlin_syntax::Flavor::Core)
+                    .ok()
+                    .and_then(|mut all| all.pop())
+                    .unwrap_or_default(),
+            };
+            value(engine, form::expression(&ctx, &raw).map(as_one))
+        }
+        _ => json!({"$error": "the current instance is not there"}),
+    };
+    match found.get("$error") {
+        Some(error) => json!({"current": current, "$error": error, "expr": expr}),
+        None => json!({"current": current, "expect": found, "expr": expr}),
+    }
+}

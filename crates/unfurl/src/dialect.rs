@@ -1,0 +1,238 @@
+//! The dialect as the rest of Purlin sees it: recognising an ensemble, resolving it, evaluating an expression.
+
+use crate::check;
+use crate::convert;
+use crate::ensemble::report::{diagnostic, span_of};
+use crate::ensemble::{self, Ensemble, manifest};
+use crate::error::{Error, Result};
+use crate::eval::frame::Mode;
+use crate::eval::path::as_one;
+use crate::eval::special::key_of;
+use crate::eval::status::{effective, target};
+use crate::eval::trace::Trace;
+use crate::eval::{Ctx, Engine, form};
+use crate::functions::topology::input;
+use crate::jinja;
+use crate::rules::RULES;
+use crate::tree::{Attribute, NodeId, NodeKind};
+use crate::val::{Data, Val};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_model::dialect::{Answer, Dialect, Question, Recognised};
+use purlin_model::project::{Dependency, Node, Request, Resolved};
+use purlin_syntax::{Diagnostic, Flavor};
+use purlin_value::{Map, Session, Value};
+
+/// The dialect.
+pub const DIALECT: Dialect =
+    Dialect { name: "unfurl", summary: "Unfurl ensembles and their expressions.", detect, resolve, eval, rules: RULES };
+
+fn detect(session: &Session, request: &Request) -> Option<Recognised> {
+    let target = request.file.as_deref().unwrap_or(&request.path);
+    let file = manifest::find(session, target)?;
+    Some(Recognised { file, strength: 60 })
+}
+
+fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
+    let ensemble = ensemble::open(session, request)?;
+    check::check(session, &ensemble);
+    let engine = ensemble.engine(session);
+    let resolved = Resolver { session, ensemble: &ensemble, engine: &engine }.run();
+    report_notices(session, &engine);
+    Some(resolved)
+}
+
+/// Problems that did not stop the evaluation.
+fn report_notices(session: &Session, engine: &Engine<'_>) {
+    for notice in engine.notices.borrow().iter() {
+        session.sink.push(diagnostic(session, notice));
+    }
+}
+
+struct Resolver<'r> {
+    session: &'r Session,
+    ensemble: &'r Ensemble,
+    engine: &'r Engine<'r>,
+}
+
+type Attributes = IndexMap<EcoString, Attribute, foldhash::fast::RandomState>;
+
+impl Resolver<'_> {
+    fn run(&self) -> Resolved {
+        let tree = &self.ensemble.tree;
+        let name = if tree.deployment.is_empty() || tree.deployment == "." {
+            EcoString::from("ensemble")
+        } else {
+            tree.deployment.clone()
+        };
+        let mut resolved = Resolved::new(name);
+        resolved.environment = self.ensemble.manifest.environment_name.clone();
+        let root = self.engine.context(tree.root());
+        let names = tree.inputs.keys();
+        let inputs = names.map(|name| (name.clone(), self.settled(input(&root, name).map(Option::unwrap_or_default))));
+        resolved.variables = Value::map(inputs.collect::<Map>());
+        resolved.nodes = tree.named().skip(1).map(|(_, id)| self.node(id)).collect();
+        resolved.outputs = Value::map(self.outputs(&tree.outputs));
+        resolved.trees = self.ensemble.manifest.trees.clone();
+        resolved.trees.extend(self.ensemble.service.model.files.list.iter().map(|file| file.tree.clone()));
+        resolved
+    }
+
+    /// A result as a value; an error is reported and leaves an invalid value.
+    fn settled(&self, result: Result<Val>) -> Value {
+        match result.and_then(|value| self.engine.force(value)) {
+            Ok(value) => convert::to_value(&value.plain(), &self.ensemble.tree),
+            Err(error) => {
+                self.session.sink.push(diagnostic(self.session, &error));
+                Value::poison()
+            }
+        }
+    }
+
+    fn outputs(&self, outputs: &Attributes) -> Map {
+        let value = |(name, output): (&EcoString, &Attribute)| (name.clone(), self.settled(self.output(output)));
+        outputs.iter().map(value).collect()
+    }
+
+    fn output(&self, output: &Attribute) -> Result<Val> {
+        self.engine.refill();
+        output_value(self.engine, output)
+    }
+
+    fn attributes(&self, id: NodeId) -> Value {
+        let names: Vec<EcoString> = self.ensemble.tree.node(id).attributes.keys().cloned().collect();
+        let value = |name: EcoString| {
+            self.engine.refill();
+            let found = self.engine.attribute(id, &name).map(Option::unwrap_or_default);
+            (name, self.settled(found))
+        };
+        Value::map(names.into_iter().map(value).collect::<Map>())
+    }
+
+    fn node(&self, id: NodeId) -> Node {
+        let tree = &self.ensemble.tree;
+        let instance = tree.node(id);
+        let template = self.ensemble.service.topology.nodes.get(&instance.template);
+        let mut node = Node::new(instance.name.clone(), "instance", DIALECT.name);
+        node.type_name = instance.type_name().into();
+        node.source = template.map(|template| template.template.at);
+        for relationship in &instance.requirements {
+            let Some(target) = target(tree, *relationship) else { continue };
+            node.dependencies.push(Dependency {
+                node: tree.node(target).name.clone(),
+                is_static: true,
+                is_runtime: false,
+                is_explicit: true,
+                span: template.map(|template| template.template.place("requirements")),
+            });
+        }
+        let mut entries =
+            vec![("attributes".into(), self.attributes(id)), ("status".into(), Value::str(effective(tree, id).name()))];
+        if let Some(state) = instance.state {
+            entries.push(("state".into(), Value::str(state.name())));
+        }
+        if let Some(parent) = instance.parent.filter(|parent| tree.node(*parent).kind != NodeKind::Root) {
+            entries.push(("host".into(), Value::str(tree.node(parent).name.clone())));
+        }
+        for (section, ids) in [("capabilities", &instance.capabilities), ("requirements", &instance.requirements)] {
+            let parts = ids.iter().filter(|id| !tree.node(**id).attributes.is_empty());
+            let parts: Map = parts.map(|id| (tree.node(*id).name.clone(), self.attributes(*id))).collect();
+            if !parts.is_empty() {
+                entries.push((section.into(), Value::map(parts)));
+            }
+        }
+        node.resolved = Value::map(entries.into_iter().collect::<Map>());
+        node
+    }
+}
+
+/// The value of an output, evaluated on the root.
+pub fn output_value(engine: &Engine<'_>, output: &Attribute) -> Result<Val> {
+    let mode = Mode { attribute: true, ..Mode::default() };
+    let ctx = engine.context_with(engine.tree.root(), Vec::new(), mode);
+    ctx.map_value(&output.raw).map(|value| value.taint_if(output.sensitive))
+}
+
+fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
+    let ensemble = ensemble::open(session, request)?;
+    let engine = ensemble.engine(session);
+    *engine.trace.borrow_mut() = question.trace.then(Trace::new);
+    let answer = match ask(session, &engine, question) {
+        Ok(value) => convert::to_value(&value.plain(), &ensemble.tree),
+        Err(error) => {
+            session.sink.push(of_question(session, &error, &question.expression));
+            Value::poison()
+        }
+    };
+    report_notices(session, &engine);
+    let trace = engine.trace.borrow().as_ref().map(Trace::lines).unwrap_or_default();
+    Some(Answer { value: answer, trace })
+}
+
+/// An error of an expression that was asked: its place is in the expression itself unless it came from a file.
+fn of_question(session: &Session, error: &Error, expression: &str) -> Diagnostic {
+    if span_of(session, error.origin).is_some() {
+        return diagnostic(session, error);
+    }
+    let mut shown = diagnostic(session, error);
+    let source = session.sources.insert("(expression)", expression);
+    let (start, end) = match (error.at, &error.text) {
+        (Some(at), Some(text)) => {
+            let offset = expression.find(text.as_str()).unwrap_or(0);
+            (offset + at.start as usize, offset + at.end as usize)
+        }
+        _ => (0, expression.len()),
+    };
+    shown.span = Some(source.span(start, end.min(expression.len())));
+    shown
+}
+
+/// Evaluates an expression: a query, a template, or a map in YAML or JSON.
+fn ask(session: &Session, engine: &Engine<'_>, question: &Question) -> Result<Val> {
+    let ctx = engine.context(instance(engine, question.on.as_deref())?);
+    let text = question.expression.trim();
+    if jinja::is_template(text) && !text.starts_with("{\"") && !text.starts_with("{eval") {
+        let mode = Mode { attribute: true, ..Mode::default() };
+        let ctx = engine.context_with(ctx.instance(), Vec::new(), mode);
+        return engine.force(jinja::render(&ctx, text)?);
+    }
+    let raw = if text.starts_with(['{', '[']) && text.ends_with(['}', ']']) {
+        match convert::from_yaml(session, text, Flavor::Core) {
+            Ok(mut documents) if text.starts_with('{') && !documents.is_empty() => documents.swap_remove(0),
+            _ => Val::str(text),
+        }
+    } else {
+        Val::str(text)
+    };
+    match &raw.data {
+        Data::Str(_) => engine.force(as_one(form::expression(&ctx, &raw)?)),
+        _ => ctx.map_value(&raw),
+    }
+}
+
+/// The instance a name or query means; the root if nothing is said.
+fn instance(engine: &Engine<'_>, on: Option<&str>) -> Result<NodeId> {
+    let root = engine.tree.root();
+    let Some(on) = on else {
+        return Ok(root);
+    };
+    if let Some(id) = engine.tree.by_name(on) {
+        return Ok(id);
+    }
+    if on.starts_with("::") {
+        if let Val { data: Data::Node(id), .. } = as_one(Ctx::query(&engine.context(root), on)?) {
+            return Ok(id);
+        }
+    }
+    let error = Error::new(crate::error::Kind::Missing, format!("there is no instance `{on}`"));
+    let names = engine.tree.named().map(|(name, _)| name.as_str());
+    Err(match crate::functions::closest(on, names) {
+        Some(near) => error.hint(format!("did you mean `{near}`?")),
+        None => error,
+    })
+}
+
+/// The query that finds an instance, for those who print instances.
+pub fn instance_key(engine: &Engine<'_>, id: NodeId) -> EcoString {
+    key_of(engine.tree, id)
+}

@@ -1,0 +1,416 @@
+//! The tree of instances, from a rendered service and the status that is stored in the manifest.
+
+use super::manifest::Manifest;
+use super::service::{Service, from_tosca};
+use super::validate;
+use crate::tree::{Attribute, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
+use crate::val::{MapKey, Val};
+use crate::vault::Secret;
+use ecow::EcoString;
+use purlin_tosca::entity::Entity;
+use purlin_tosca::names::DeclId;
+use purlin_tosca::schema::Kind;
+use purlin_tosca::topology::{self, Given, Prop, Props};
+use purlin_value::{Session, path};
+use std::collections::HashMap;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// Attributes of every node that are built-in keys here.
+const BUILT_IN: &[&str] = &["tosca_id", "tosca_name", "state"];
+
+/// What an artifact shows beside its properties, null where nothing is said.
+const ARTIFACT_FIELDS: &[&str] = &[
+    "checksum",
+    "checksum_algorithm",
+    "contents",
+    "deploy_path",
+    "intent",
+    "mime_type",
+    "order",
+    "permissions",
+    "repository",
+    "target",
+    "version",
+];
+
+struct Builder<'a> {
+    session: &'a Session,
+    service: &'a Rc<Service>,
+    secrets: &'a [Secret],
+    tree: Tree,
+    ids: Vec<Option<NodeId>>,
+    types: HashMap<DeclId, Rc<Vec<EcoString>>>,
+    schemas: HashMap<*const Entity, Rc<Schema>>,
+    defaults: HashMap<DeclId, Val>,
+}
+
+/// Builds the tree.
+pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>) -> Tree {
+    let mut root = Node::new("root", NodeKind::Root);
+    root.types = Rc::new(vec!["unfurl.nodes.Root".into(), "tosca.nodes.Root".into()]);
+    root.template = "root".into();
+    root.local_status = Some(Status::Ok);
+    let mut tree = Tree::new(root);
+    tree.base_dir = if manifest.folder == "." { EcoString::new() } else { manifest.folder.as_str().into() };
+    tree.uri = manifest.path.as_str().into();
+    tree.deployment = path::file_name(&manifest.folder).into();
+    let count = service.topology.nodes.len();
+    let mut builder = Builder {
+        session,
+        service,
+        secrets: &manifest.settings.vault,
+        tree,
+        ids: vec![None; count],
+        types: HashMap::new(),
+        schemas: HashMap::new(),
+        defaults: HashMap::new(),
+    };
+    for index in 0..count {
+        builder.add_with_targets(index);
+    }
+    for index in 0..count {
+        builder.relationships(index);
+    }
+    builder.values();
+    let mappings = ["spec", "service_template", "topology_template", "substitution_mappings", "node"];
+    let named = mappings.iter().try_fold(&manifest.document, |value, key| value.get(key));
+    builder.tree.substitution_node = named.and_then(Val::as_str).and_then(|name| builder.tree.by_name(name));
+    builder.stored(&manifest.document);
+    builder.tree
+}
+
+impl Builder<'_> {
+    /// Adds a node after those it requires, since one of them may host it.
+    fn add_with_targets(&mut self, start: usize) {
+        let mut stack = vec![(start, false)];
+        let mut open = vec![false; self.ids.len()];
+        while let Some((index, ready)) = stack.pop() {
+            if self.ids.get(index).copied().flatten().is_some() {
+                continue;
+            }
+            let visited = open.get(index).copied().unwrap_or(true);
+            if ready || visited {
+                self.add(index);
+                continue;
+            }
+            if let Some(flag) = open.get_mut(index) {
+                *flag = true;
+            }
+            stack.push((index, true));
+            let edges = self.service.resolution.edges.get(index);
+            let targets = edges.into_iter().flatten().map(|edge| edge.target).filter(|target| *target != index);
+            let pending: Vec<usize> = targets.collect();
+            stack.extend(pending.into_iter().rev().map(|target| (target, false)));
+        }
+    }
+
+    fn add(&mut self, index: usize) {
+        let service = Rc::clone(self.service);
+        let Some((name, source)) = service.topology.nodes.get_index(index) else { return };
+        let mut node = Node::new(name.clone(), NodeKind::Node);
+        node.template = name.clone();
+        node.types = self.lineage(source.node_type);
+        node.source_dir = self.folder_of(&source.template);
+        node.has_operations = has_operations(source);
+        node.local_status = Some(if node.has_operations { Status::Pending } else { Status::Ok });
+        node.parent = Some(self.host(index).unwrap_or_else(|| self.tree.root()));
+        self.props(&mut node, &source.properties, false);
+        self.open_properties(&mut node, source);
+        self.props(&mut node, &source.attributes, true);
+        node.defaults = Some(self.defaults_of(source.node_type));
+        let id = self.tree.add(node);
+        self.capabilities(id, source);
+        self.artifacts(id, source);
+        if let Some(slot) = self.ids.get_mut(index) {
+            *slot = Some(id);
+        }
+    }
+
+    /// The instance a node is hosted on.
+    fn host(&self, index: usize) -> Option<NodeId> {
+        let hosted_on = self.service.model.built_in("tosca.relationships.HostedOn")?;
+        let node = self.service.topology.nodes.get_index(index)?.1;
+        let edges = self.service.resolution.edges.get(index)?;
+        let hosting = edges.iter().find(|edge| {
+            let relationship = node.requirements.get(edge.requirement).and_then(|r| r.relationship.as_ref());
+            let kind = relationship.and_then(|relationship| relationship.relationship_type);
+            kind.is_some_and(|kind| self.service.model.hierarchy.is_a(kind, hosted_on))
+        })?;
+        self.ids.get(hosting.target).copied().flatten()
+    }
+
+    fn lineage(&mut self, id: DeclId) -> Rc<Vec<EcoString>> {
+        let model = &self.service.model;
+        let names = || model.hierarchy.lineage(id).map(|id| model.name(id)).collect::<Vec<_>>();
+        Rc::clone(self.types.entry(id).or_insert_with(|| Rc::new(names())))
+    }
+
+    /// Defaults of a type's properties, as written, for `.super`.
+    fn defaults_of(&mut self, id: DeclId) -> Val {
+        if let Some(known) = self.defaults.get(&id) {
+            return known.clone();
+        }
+        let complete = self.service.model.complete(id);
+        let definitions = complete.into_iter().flat_map(|complete| complete.entries("properties"));
+        let entries = definitions.filter_map(|(name, definition)| {
+            Some((MapKey::Str(name.clone()), from_tosca(definition.value("default")?, self.secrets)))
+        });
+        let value = Val::map(entries.collect());
+        self.defaults.insert(id, value.clone());
+        value
+    }
+
+    fn folder_of(&self, entity: &Entity) -> EcoString {
+        let file = self.service.model.files.of(entity.at.file);
+        let file = file.and_then(|file| self.service.model.files.list.get(file));
+        let folder = file.map_or(".", |file| path::parent(&file.path));
+        path::join(self.session.world.root(), folder).into()
+    }
+
+    fn props(&mut self, node: &mut Node, props: &Props, attributes: bool) {
+        for (name, prop) in props {
+            let nothing = prop.given == Given::Nothing;
+            if attributes && (BUILT_IN.contains(&name.as_str()) || node.attributes.contains_key(name)) {
+                continue;
+            }
+            let raw = if nothing { Val::null() } else { from_tosca(&prop.value, self.secrets) };
+            let schema = self.schema(prop, attributes);
+            let sensitive = schema.as_ref().is_some_and(|schema| schema.sensitive);
+            let mut attribute = Attribute::new(raw);
+            attribute.sensitive = sensitive;
+            attribute.schema = schema;
+            node.attributes.insert(name.clone(), attribute);
+        }
+    }
+
+    /// Properties of a type that allows any.
+    fn open_properties(&mut self, node: &mut Node, source: &topology::Node) {
+        let complete = self.service.model.complete(source.node_type);
+        let metadata = complete.and_then(|complete| complete.value("metadata"));
+        let open = metadata.and_then(|metadata| metadata.get("additionalProperties"));
+        let open = open.is_some_and(|open| {
+            matches!(open.data, purlin_tosca::val::Data::Bool(true)) || open.as_str() == Some("true")
+        });
+        if !open {
+            return;
+        }
+        for (name, value) in source.template.values("properties") {
+            if !node.attributes.contains_key(&name.text) {
+                node.attributes.insert(name.text.clone(), Attribute::new(from_tosca(value, self.secrets)));
+            }
+        }
+    }
+
+    fn schema(&mut self, prop: &Prop, attribute: bool) -> Option<Rc<Schema>> {
+        let definition = prop.definition.as_ref()?;
+        let key = Arc::as_ptr(definition);
+        if let Some(known) = self.schemas.get(&key) {
+            return Some(Rc::clone(known));
+        }
+        let metadata = definition.value("metadata");
+        let read = |name: &str| metadata.and_then(|all| all.get(name)).map(|value| from_tosca(value, self.secrets));
+        let sensitive = read("sensitive").is_some_and(|flag| crate::python::truthy(&flag));
+        let schema = Schema {
+            type_name: definition.text("type").map(|name| name.text.clone()).unwrap_or_default(),
+            required: definition.bool("required").unwrap_or(true),
+            transform: read("transform"),
+            validation: read("validation"),
+            attribute,
+            sensitive,
+            sensitive_parts: self.sensitive_parts(prop.data_type),
+            check: validate::check(self.service, prop),
+        };
+        let schema = Rc::new(schema);
+        self.schemas.insert(key, Rc::clone(&schema));
+        Some(schema)
+    }
+
+    /// Parts of a data type that are secrets.
+    fn sensitive_parts(&self, data_type: Option<DeclId>) -> Vec<EcoString> {
+        let complete = data_type.and_then(|id| self.service.model.complete(id));
+        let parts = complete.into_iter().flat_map(|complete| complete.entries("properties"));
+        let secret = parts.filter(|(_, part)| {
+            let flag = part.value("metadata").and_then(|metadata| metadata.get("sensitive"));
+            flag.is_some_and(|flag| crate::python::truthy(&from_tosca(flag, &[])))
+        });
+        secret.map(|(name, _)| name.clone()).collect()
+    }
+
+    fn capabilities(&mut self, owner: NodeId, source: &topology::Node) {
+        // A type's own capabilities come before the one every node has.
+        let (own, common): (Vec<_>, Vec<_>) = source.capabilities.iter().partition(|(name, _)| *name != "feature");
+        for (name, capability) in own.into_iter().chain(common) {
+            let mut node = Node::new(name.clone(), NodeKind::Capability);
+            node.parent = Some(owner);
+            node.template = name.clone();
+            node.local_status = Some(Status::Ok);
+            node.types = capability.capability_type.map_or_else(Default::default, |id| self.lineage(id));
+            node.source_dir = self.tree.node(owner).source_dir.clone();
+            self.props(&mut node, &capability.properties, false);
+            self.props(&mut node, &capability.attributes, true);
+            let id = self.tree.add(node);
+            if let Some(owner) = self.tree.node_mut(owner) {
+                owner.capabilities.push(id);
+            }
+        }
+    }
+
+    fn artifacts(&mut self, owner: NodeId, source: &topology::Node) {
+        for (name, artifact) in &source.artifacts {
+            let mut node = Node::new(name.clone(), NodeKind::Artifact);
+            node.parent = Some(owner);
+            node.template = name.clone();
+            node.local_status = Some(Status::Ok);
+            node.types = artifact.artifact_type.map_or_else(Default::default, |id| self.lineage(id));
+            node.source_dir = self.folder_of(&artifact.entity);
+            let file = artifact.entity.text("file").map_or_else(Val::null, |file| Val::str(file.text.clone()));
+            for field in ARTIFACT_FIELDS {
+                let value = artifact.entity.text(field).map_or_else(Val::null, |text| Val::str(text.text.clone()));
+                node.attributes.insert((*field).into(), Attribute::new(value.clone()));
+                node.fields.push((field, value));
+            }
+            node.attributes.insert("file".into(), Attribute::new(file.clone()));
+            node.attributes.insert("file_extensions".into(), Attribute::new(Val::list(Vec::new())));
+            node.fields.push(("file", file));
+            node.fields.push(("base", Val::str(node.source_dir.clone())));
+            self.props(&mut node, &artifact.properties, false);
+            let id = self.tree.add(node);
+            if let Some(owner) = self.tree.node_mut(owner) {
+                owner.artifacts.push(id);
+            }
+        }
+    }
+
+    fn relationships(&mut self, index: usize) {
+        let service = Rc::clone(self.service);
+        let Some((_, source)) = service.topology.nodes.get_index(index) else { return };
+        let Some(owner) = self.ids.get(index).copied().flatten() else { return };
+        for edge in service.resolution.edges.get(index).into_iter().flatten() {
+            let Some(requirement) = source.requirements.get(edge.requirement) else { continue };
+            let Some(capability) = self.capability_of(edge.target, edge.capability) else { continue };
+            let relationship = requirement.relationship.clone().unwrap_or_default();
+            let named = relationship.template.as_ref().filter(|template| template.kind == Kind::RelationshipTemplate);
+            let name = named.map_or_else(|| requirement.name.clone(), |template| template.name.clone());
+            let mut node = Node::new(name.clone(), NodeKind::Relationship);
+            node.parent = Some(capability);
+            node.source = Some(owner);
+            node.template = name;
+            node.local_status = Some(Status::Ok);
+            node.types = match relationship.relationship_type {
+                Some(id) => self.lineage(id),
+                None => Rc::new(vec!["tosca.relationships.Root".into()]),
+            };
+            node.source_dir = self.tree.node(owner).source_dir.clone();
+            self.props(&mut node, &relationship.properties, false);
+            self.props(&mut node, &relationship.attributes, true);
+            let id = self.tree.add(node);
+            if let Some(owner) = self.tree.node_mut(owner) {
+                owner.requirements.push(id);
+            }
+            if let Some(capability) = self.tree.node_mut(capability) {
+                capability.relationships.push(id);
+            }
+        }
+    }
+
+    /// The capability instance at a place of a node template.
+    fn capability_of(&self, target: usize, place: usize) -> Option<NodeId> {
+        let (name, _) = self.service.topology.nodes.get_index(target)?.1.capabilities.get_index(place)?;
+        let node = self.tree.node(self.ids.get(target).copied().flatten()?);
+        node.capabilities.iter().copied().find(|capability| self.tree.node(*capability).name == *name)
+    }
+
+    /// Inputs and outputs of the topology.
+    fn values(&mut self) {
+        let service = Rc::clone(self.service);
+        for (outputs, props) in [(false, &service.topology.inputs), (true, &service.topology.outputs)] {
+            for (name, prop) in props {
+                let mut attribute = Attribute::new(from_tosca(&prop.value, self.secrets));
+                let metadata = prop.definition.as_ref().and_then(|definition| definition.value("metadata"));
+                let flag = metadata.and_then(|metadata| metadata.get("sensitive"));
+                attribute.sensitive = flag.is_some_and(|flag| crate::python::truthy(&from_tosca(flag, &[])));
+                let table = if outputs { &mut self.tree.outputs } else { &mut self.tree.inputs };
+                table.insert(name.clone(), attribute);
+            }
+        }
+    }
+
+    /// What the manifest says about instances: their status, state and saved attributes.
+    fn stored(&mut self, document: &Val) {
+        let status = document.get("status").and_then(|status| status.get("instances"));
+        let spec = document.get("spec").and_then(|spec| spec.get("instances"));
+        for (instances, saved) in [(spec, false), (status, true)] {
+            if let Some(instances) = instances {
+                let root = self.tree.root();
+                self.stored_below(instances, root, saved, 0);
+            }
+        }
+    }
+
+    fn stored_below(&mut self, instances: &Val, parent: NodeId, saved: bool, depth: usize) {
+        if depth > crate::limits::MAX_DEPTH {
+            return;
+        }
+        for (name, said) in instances.as_map().into_iter().flatten() {
+            let Some(name) = name.as_str() else { continue };
+            let id = match self.tree.by_name(name) {
+                Some(id) => id,
+                None => {
+                    let mut node = Node::new(name, NodeKind::Node);
+                    node.parent = Some(parent);
+                    node.local_status = Some(Status::Ok);
+                    self.tree.add(node)
+                }
+            };
+            self.describe(id, said);
+            if let Some(inner) = said.get("instances").filter(|_| saved) {
+                self.stored_below(inner, id, saved, depth + 1);
+            }
+        }
+    }
+
+    fn describe(&mut self, id: NodeId, said: &Val) {
+        let Some(node) = self.tree.node_mut(id) else { return };
+        let ready = said.get("readyState");
+        let word = |name: &str| ready.and_then(|ready| ready.get(name)).and_then(Val::as_str);
+        let local = word("local").or_else(|| ready.and_then(Val::as_str));
+        if let Some(status) = local.and_then(Status::parse) {
+            node.local_status = Some(status);
+        }
+        if let Some(state) = word("state").and_then(State::parse) {
+            node.state = Some(state);
+        }
+        if let Some(priority) = said.get("priority").and_then(Val::as_str).and_then(Priority::parse) {
+            node.priority = priority;
+        }
+        for field in ["created", "protected", "imported"] {
+            if let Some(value) = said.get(field) {
+                node.fields.push((field, value.clone()));
+            }
+        }
+        for section in ["properties", "attributes"] {
+            for (name, value) in said.get(section).and_then(Val::as_map).into_iter().flatten() {
+                // A secret that was saved as redacted is computed again.
+                let redacted = value.as_str() == Some(crate::eval::show::REDACTED);
+                if let (Some(name), false) = (name.as_str(), redacted) {
+                    let known = node.attributes.get(name).and_then(|attribute| attribute.schema.clone());
+                    let mut attribute = Attribute::new(value.clone());
+                    attribute.sensitive = known.as_ref().is_some_and(|schema| schema.sensitive);
+                    attribute.schema = known;
+                    node.attributes.insert(name.into(), attribute);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a template has an operation that something implements.
+fn has_operations(node: &topology::Node) -> bool {
+    let deploys = |name: &str| name != "Mock" && name != "defaults";
+    node.interfaces
+        .iter()
+        .filter(|(name, _)| deploys(name))
+        .flat_map(|(_, interface)| interface.operations.values())
+        .any(|operation| operation.primary.as_ref().is_some_and(|p| !matches!(p.data, purlin_tosca::val::Data::Null)))
+}

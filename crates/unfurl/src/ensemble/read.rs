@@ -1,0 +1,143 @@
+//! YAML nodes to values: phase `read`. Vault data under a `!vault` tag is opened here, and is a secret from then on.
+
+use crate::convert;
+use crate::limits::MAX_DEPTH;
+use crate::val::{Data, MapKey, Val, ValMap};
+use crate::vault::{self, Secret};
+use purlin_syntax::{Kind, Node, Scalar, Span};
+use purlin_value::Origin;
+use std::rc::Rc;
+
+/// What the tags of vault data are.
+pub const VAULT_TAGS: &[&str] = &["!vault", "!vault-json", "!vault-binary", "!encrypted_string"];
+
+/// Reads nodes; keeps what could not be opened.
+pub struct Reader<'s> {
+    /// Passwords; none means that vault data stays as it is.
+    pub secrets: Option<&'s [Secret]>,
+    /// Vault data that could not be opened, and why.
+    pub problems: Vec<(Span, vault::Problem)>,
+}
+
+impl Reader<'_> {
+    /// The value of a node, as written.
+    pub fn read(&mut self, node: Node<'_>) -> Val {
+        self.read_at(node, 0)
+    }
+
+    fn read_at(&mut self, node: Node<'_>, depth: usize) -> Val {
+        if depth > 4 * MAX_DEPTH {
+            return Val::null();
+        }
+        let data = match node.kind() {
+            Kind::Scalar => return self.scalar(node),
+            Kind::List => Data::List(Rc::new(node.items().map(|item| self.read_at(item, depth + 1)).collect())),
+            Kind::Map => Data::Map(Rc::new(self.map(node, depth))),
+            Kind::Alias => return self.read_at(node.target(), depth + 1),
+            Kind::Error => Data::Null,
+        };
+        Val { data, tainted: node.tag() == Some("!sensitive"), origin: Origin::node(node.target()) }
+    }
+
+    fn map(&mut self, node: Node<'_>, depth: usize) -> ValMap {
+        let mut entries = ValMap::default();
+        let mut merged = Vec::new();
+        for entry in node.entries() {
+            if entry.key.is_merge_key() {
+                merged.push(entry.value);
+                continue;
+            }
+            let value = self.read_at(entry.value, depth + 1);
+            entries.insert(MapKey::Str(purlin_value::read::key_text(entry.key)), value);
+        }
+        for base in merged {
+            let bases: Vec<Node<'_>> = if base.is_list() { base.items().collect() } else { vec![base] };
+            for base in bases {
+                for (key, value) in self.read_at(base, depth + 1).as_map().into_iter().flatten() {
+                    entries.entry(key.clone()).or_insert_with(|| value.clone());
+                }
+            }
+        }
+        entries
+    }
+
+    fn scalar(&mut self, node: Node<'_>) -> Val {
+        let origin = Origin::node(node.target());
+        match (node.tag(), self.secrets) {
+            (Some(tag), Some(secrets)) if VAULT_TAGS.contains(&tag) => match vault::decrypt(node.text(), secrets) {
+                Ok(plain) => opened(tag, &plain).taint().from_origin(origin),
+                Err(problem) => {
+                    self.problems.push((node.span(), problem));
+                    Val::null().from_origin(origin)
+                }
+            },
+            (tag, _) => {
+                let data = match node.scalar() {
+                    Scalar::Null => Data::Null,
+                    Scalar::Bool(b) => Data::Bool(b),
+                    Scalar::Int(n) => Data::Int(n),
+                    Scalar::Float(x) => Data::Float(x),
+                    Scalar::BigInt => Data::Float(node.text().parse().unwrap_or(f64::INFINITY)),
+                    Scalar::Str | Scalar::Timestamp => Data::Str(node.eco_text()),
+                };
+                Val { data, tainted: tag == Some("!sensitive"), origin }
+            }
+        }
+    }
+}
+
+/// What vault data holds, by its tag.
+fn opened(tag: &str, plain: &[u8]) -> Val {
+    match tag {
+        "!vault-binary" => Data::Bytes(plain.into()).into(),
+        "!vault-json" => {
+            std::str::from_utf8(plain).ok().and_then(|text| convert::from_json(text).ok()).unwrap_or_else(Val::null)
+        }
+        _ => Val::bytes(plain),
+    }
+}
+
+/// A value as YAML with its secrets encrypted by the first password, or redacted if there is none. A vault whose only
+/// id is `cleartext` writes them as they are.
+pub fn write(
+    value: &Val,
+    tree: &crate::tree::Tree,
+    secrets: &[Secret],
+    salt: [u8; 32],
+) -> crate::error::Result<String> {
+    let style = convert::YamlStyle { indent: 2, flow_leaves: false, sorted: false };
+    let clear = matches!(secrets, [only] if only.id == "cleartext");
+    if clear {
+        return convert::to_yaml(value, tree, style);
+    }
+    let mut out = String::new();
+    for (key, item) in value.as_map().into_iter().flatten() {
+        out.push_str(&convert::key_text(key));
+        if !item.tainted {
+            let text = convert::to_yaml(&Val::map([(key.clone(), item.clone())].into_iter().collect()), tree, style)?;
+            out.truncate(out.len() - convert::key_text(key).len());
+            out.push_str(&text);
+            continue;
+        }
+        let Some(secret) = secrets.first() else {
+            out.push_str(": <<REDACTED>>\n");
+            continue;
+        };
+        let (tag, plain) = closed(item, tree)?;
+        out.push_str(&format!(": {tag} |\n"));
+        for line in vault::encrypt(&plain, secret, salt).lines() {
+            out.push_str(&format!("  {line}\n"));
+        }
+    }
+    Ok(out)
+}
+
+/// The tag and the bytes a secret is kept under.
+fn closed(item: &Val, tree: &crate::tree::Tree) -> crate::error::Result<(&'static str, Vec<u8>)> {
+    let json = convert::JsonStyle { indent: None, sorted: true, ascii: true };
+    Ok(match &item.data {
+        Data::Str(text) => ("!vault", text.as_bytes().to_vec()),
+        Data::Bytes(bytes) => ("!vault-binary", bytes.to_vec()),
+        _ => ("!vault-json", convert::to_json(item, tree, json)?.into_bytes()),
+    })
+}

@@ -1,0 +1,53 @@
+//! Evaluation's errors as diagnostics, at their place in the file.
+
+use crate::error::{Error, Kind};
+use crate::rules;
+use purlin_syntax::{Diagnostic, Rule, Span};
+use purlin_value::{Origin, Session};
+
+/// The rule of a kind of error.
+pub fn rule(kind: Kind) -> &'static Rule {
+    match kind {
+        Kind::Syntax => &rules::SYNTAX,
+        Kind::Missing => &rules::UNKNOWN,
+        Kind::Type => &rules::TYPE,
+        Kind::Value => &rules::VALUE,
+        Kind::Refused => &rules::REFUSED,
+        Kind::Io => &rules::FILE,
+        Kind::Limit => &rules::LIMIT,
+        Kind::Cycle => &rules::CYCLE,
+    }
+}
+
+/// An error as a diagnostic.
+pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
+    let mut diagnostic = Diagnostic::nowhere(rule(error.kind), error.message.clone()).maybe_hint(error.hint.clone());
+    diagnostic.span = place(session, error);
+    if let Some(span) = diagnostic.span {
+        for step in &error.through {
+            diagnostic = diagnostic.through(span, format!("while evaluating {step}"));
+        }
+    }
+    diagnostic
+}
+
+/// Where an error is: within its expression if that is written in one piece, else at the expression.
+fn place(session: &Session, error: &Error) -> Option<Span> {
+    let whole = session.origins.span(error.origin, &session.sources)?;
+    let (Some(at), Some(text)) = (error.at, &error.text) else {
+        return Some(whole);
+    };
+    Some(within(session, whole, text, at.start, at.end).unwrap_or(whole))
+}
+
+/// The place of a part of a text that is written within a span.
+pub fn within(session: &Session, whole: Span, text: &str, start: u32, end: u32) -> Option<Span> {
+    let source = session.sources.get(whole.file)?;
+    let offset = source.slice(whole).find(text)?;
+    Some(whole.within(offset + start as usize, (end - start) as usize))
+}
+
+/// The place of an origin.
+pub fn span_of(session: &Session, origin: Origin) -> Option<Span> {
+    session.origins.span(origin, &session.sources)
+}

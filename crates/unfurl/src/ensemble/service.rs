@@ -1,0 +1,205 @@
+//! The ensemble's service template, read by the TOSCA dialect as far as rendering and resolution go.
+
+use super::manifest::Manifest;
+use crate::eval::form::EVAL_KEYS;
+use crate::functions;
+use crate::jinja;
+use crate::rules;
+use crate::val::{Data, MapKey, Val, ValMap};
+use crate::vault::{self, Secret};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_syntax::{Diagnostic, Severity};
+use purlin_tosca::host::{Host, TEMPLATE};
+use purlin_tosca::load::Options;
+use purlin_tosca::model::{self, Model};
+use purlin_tosca::problem::Problems;
+use purlin_tosca::profile::Embedded;
+use purlin_tosca::render::{self, MissingInputs};
+use purlin_tosca::resolve::{self, Resolution};
+use purlin_tosca::rules as tosca_rules;
+use purlin_tosca::schema::Edition;
+use purlin_tosca::topology::Topology;
+use purlin_tosca::val as tosca;
+use purlin_value::{Map, Session, Value};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// What counts as ours in the values of a service template.
+static HOST: Host = Host { is_call, is_template: jinja::is_template };
+
+/// Version keywords that mean TOSCA 1.3 with our expressions in it.
+const VERSIONS: &[&str] =
+    &["tosca_simple_unfurl_1_0_0", "tosca_simple_unfurl_1_0", "unfurl/v1.0.0", "unfurl/v1.0", "unfurl/v1alpha1"];
+
+const PROFILES: &[Embedded] =
+    &[Embedded { path: "purlin:/unfurl/unfurl.yaml", text: include_str!("../../profiles/unfurl.yaml") }];
+
+/// Keys of a service template that only Unfurl knows and that mean nothing for evaluation.
+const OWN_KEYS: &[&str] = &["decorators", "deployment_blueprints"];
+
+/// A map with one of these keys is an expression, if nothing else in it says otherwise.
+fn is_call(key: &str, keys: usize) -> bool {
+    match key {
+        "eval" | "ref" => keys <= EVAL_KEYS.len() + 1,
+        name => keys == 1 && functions::find(name).is_some_and(|function| function.standalone),
+    }
+}
+
+/// A rendered service.
+pub struct Service {
+    /// Types and names.
+    pub model: Model,
+    /// Nodes, capabilities, requirements, values unevaluated.
+    pub topology: Topology,
+    /// Which capability meets which requirement.
+    pub resolution: Resolution,
+    /// Whether the template is too broken to go on.
+    pub broken: bool,
+}
+
+/// Reads, renders and resolves a manifest's service template. Problems go to the session's sink.
+pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoString, Val>) -> Option<Service> {
+    let (path, text) = manifest.service.clone()?;
+    let options = Options {
+        versions: VERSIONS.iter().map(|keyword| (*keyword, Edition::V1_3)).collect(),
+        host: Some(&HOST),
+        texts: vec![(path.clone(), text)],
+        profiles: PROFILES,
+        ..Options::default()
+    };
+    let mut problems = Problems::new();
+    let model = model::build(session, &path, &options, &mut problems);
+    let span = manifest.service_span?;
+    let given = inputs.iter().map(|(name, value)| (name.clone(), to_tosca(value, span))).collect();
+    let mut topology = Topology::default();
+    let mut resolution = Resolution::default();
+    if model.files.edition.is_some() {
+        topology = render::render(&model, &given, MissingInputs::Refuse, &mut problems);
+        let mut unresolved = Problems::new();
+        resolution = resolve::resolve(&model, &topology, &mut unresolved);
+    }
+    let broken = report(session, &problems) || model.files.edition.is_none();
+    Some(Service { model, topology, resolution, broken })
+}
+
+/// Hands TOSCA's problems on, as far as they are problems here; whether one of them is an error.
+fn report(session: &Session, problems: &Problems) -> bool {
+    let mut broken = false;
+    for problem in problems.list() {
+        let mut diagnostic = problem.diagnostic.clone();
+        let rule = diagnostic.rule.name;
+        if rule == tosca_rules::UNKNOWN_KEY.name && OWN_KEYS.iter().any(|key| names(&diagnostic, key)) {
+            continue;
+        }
+        // A requirement may say what it needs by the type of node alone.
+        if rule == tosca_rules::MISSING_KEY.name && names(&diagnostic, "capability") {
+            continue;
+        }
+        if rule == tosca_rules::INCOMPATIBLE.name || rule == tosca_rules::COUNT.name {
+            diagnostic.severity = Severity::Warning;
+        }
+        if rule == tosca_rules::UNDECLARED.name && diagnostic.message.contains("property") {
+            diagnostic = Diagnostic { rule: &rules::UNDECLARED, severity: Severity::Warning, ..diagnostic };
+        }
+        broken |= diagnostic.is_error();
+        session.sink.push(diagnostic);
+    }
+    broken
+}
+
+fn names(diagnostic: &Diagnostic, key: &str) -> bool {
+    diagnostic.message.contains(&format!("`{key}`"))
+}
+
+/// A value of the service template as one of ours, as written. Vault data is opened.
+pub fn from_tosca(value: &tosca::Val, secrets: &[Secret]) -> Val {
+    let data = match &value.data {
+        tosca::Data::Null | tosca::Data::Poison | tosca::Data::Pending(_) => Data::Null,
+        tosca::Data::Bool(b) => Data::Bool(*b),
+        tosca::Data::Int(n) => Data::Int(*n),
+        tosca::Data::Float(x) => Data::Float(*x),
+        tosca::Data::Timestamp(text) => Data::Str(text.clone()),
+        tosca::Data::Str(text) if vault::is_vault(text.as_bytes()) => {
+            return match vault::decrypt(text, secrets) {
+                Ok(plain) => Val::bytes(&plain).taint().from_origin(value.origin),
+                Err(_) => Val::null().from_origin(value.origin),
+            };
+        }
+        tosca::Data::Str(text) => Data::Str(text.clone()),
+        tosca::Data::List(items) => Data::List(Rc::new(items.iter().map(|item| from_tosca(item, secrets)).collect())),
+        tosca::Data::Map(entries) => Data::Map(Rc::new(map_from(entries, secrets))),
+        tosca::Data::Call(call) => return from_call(call, value, secrets),
+    };
+    Val { data, tainted: false, origin: value.origin }
+}
+
+fn map_from(entries: &[(tosca::Val, tosca::Val)], secrets: &[Secret]) -> ValMap {
+    let pair = |(key, item): &(tosca::Val, tosca::Val)| {
+        let key = from_tosca(key, &[]).to_key().unwrap_or(MapKey::Null);
+        (key, from_tosca(item, secrets))
+    };
+    entries.iter().map(pair).collect()
+}
+
+/// A call goes back to the map or text it was written as.
+fn from_call(call: &tosca::Call, value: &tosca::Val, secrets: &[Secret]) -> Val {
+    let whole = call.args.first();
+    if call.name == TEMPLATE {
+        return whole.map_or_else(Val::null, |text| from_tosca(text, secrets));
+    }
+    let is_ours = !call.listed
+        && whole.is_some_and(|whole| whole.get(&call.name).is_some() && matches!(whole.data, tosca::Data::Map(_)));
+    if is_ours {
+        return whole.map_or_else(Val::null, |map| from_tosca(map, secrets)).from_origin(value.origin);
+    }
+    let args: Vec<Val> = call.args.iter().map(|arg| from_tosca(arg, secrets)).collect();
+    let argument = match (call.listed, args.as_slice()) {
+        (false, [only]) => only.clone(),
+        _ => Val::list(args).from_origin(value.origin),
+    };
+    Val::record([(call.name.as_str(), argument)]).from_origin(value.origin)
+}
+
+/// One of our values as a value of TOSCA, for checks.
+pub fn to_tosca(value: &Val, span: purlin_syntax::Span) -> tosca::Val {
+    let data = match &value.data {
+        Data::Null | Data::Undefined(_) => tosca::Data::Null,
+        Data::Bool(b) => tosca::Data::Bool(*b),
+        Data::Int(n) => tosca::Data::Int(*n),
+        Data::Float(x) => tosca::Data::Float(*x),
+        Data::Str(text) => tosca::Data::Str(text.clone()),
+        Data::List(items) => tosca::Data::List(Arc::new(items.iter().map(|item| to_tosca(item, span)).collect())),
+        Data::Map(entries) => {
+            let pairs = entries.iter().map(|(key, item)| (to_tosca(&key.to_val(), span), to_tosca(item, span)));
+            tosca::Data::Map(Arc::new(pairs.collect()))
+        }
+        Data::External(external) => return to_tosca(&external.value, span),
+        // Instances and the like have no declared type to conform to.
+        _ => tosca::Data::Poison,
+    };
+    tosca::Val { data, span, origin: value.origin }
+}
+
+/// Inputs in the order they win: the manifest's, the environment's, those of the command line.
+pub fn inputs(manifest: &Manifest, given: &[(String, String)], session: &Session) -> IndexMap<EcoString, Val> {
+    let mut out = IndexMap::new();
+    let written = manifest.document.get("spec").and_then(|spec| spec.get("inputs"));
+    for layer in [written, manifest.environment.get("inputs")].into_iter().flatten() {
+        for (name, value) in layer.as_map().into_iter().flatten() {
+            out.insert(crate::convert::key_text(name), value.clone());
+        }
+    }
+    for (name, text) in given {
+        let origin = session.origins.flag(format!("--input {name}"));
+        let read = crate::convert::from_yaml(session, text, purlin_syntax::Flavor::Core);
+        let value = read.ok().and_then(|mut documents| documents.pop()).unwrap_or_else(|| Val::str(text.as_str()));
+        out.insert(name.as_str().into(), value.from_origin(origin));
+    }
+    out
+}
+
+/// A map of values, for results.
+pub fn record(entries: impl IntoIterator<Item = (EcoString, Value)>) -> Value {
+    Value::map(entries.into_iter().collect::<Map>())
+}

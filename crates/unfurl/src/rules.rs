@@ -1,0 +1,58 @@
+//! The rules of this dialect's diagnostics.
+
+use purlin_syntax::Rule;
+
+/// An expression or template that cannot be read.
+pub const SYNTAX: Rule = Rule::error("unfurl-syntax", "An expression or template does not follow the grammar.");
+/// Something an expression names that is not there.
+pub const UNKNOWN: Rule =
+    Rule::error("unfurl-unknown", "An expression names an instance, key or function that is not there.");
+/// A value of the wrong kind.
+pub const TYPE: Rule = Rule::error("unfurl-wrong-type", "An expression is given a value of the wrong kind.");
+/// A value that cannot be computed.
+pub const VALUE: Rule = Rule::error("unfurl-value", "The value of an expression cannot be computed.");
+/// A property that does not conform to its type.
+pub const INVALID: Rule = Rule::error("unfurl-invalid-property", "A property's value does not conform to its type.");
+/// Values that refer to each other.
+pub const CYCLE: Rule = Rule::warning("unfurl-cycle", "Attributes refer to each other, so their value is null.");
+/// A query that is accepted and probably not meant.
+pub const SUSPICIOUS: Rule =
+    Rule::warning("unfurl-suspicious", "An expression is accepted and probably not what was meant.");
+/// A property no type declares.
+pub const UNDECLARED: Rule =
+    Rule::warning("unfurl-undeclared", "A property is assigned that its type does not declare, and is left out.");
+/// A merge directive that leads nowhere.
+pub const DIRECTIVE: Rule =
+    Rule::error("unfurl-directive", "A merge directive names a file, anchor or path that is not there.");
+/// Vault data that cannot be opened.
+pub const VAULT: Rule = Rule::error("unfurl-vault", "Vault data cannot be opened.");
+/// A manifest without what it must have.
+pub const MANIFEST: Rule = Rule::error("unfurl-manifest", "An ensemble's manifest lacks something it must have.");
+/// A topology within another.
+pub const SUBSTITUTION: Rule =
+    Rule::error("unfurl-substitution", "A node is to be substituted by another topology, which is not supported.");
+/// Something an expression may not do.
+pub const REFUSED: Rule = Rule::denied("unfurl-refused", "An expression does something that was not allowed.");
+/// A file an expression needs.
+pub const FILE: Rule = Rule::io("unfurl-file", "A file an expression needs cannot be read.");
+/// A limit of evaluation.
+pub const LIMIT: Rule = Rule::limit("limit-unfurl", "Evaluating an expression takes more than is allowed.");
+
+/// All of them.
+pub const RULES: &[&Rule] = &[
+    &SYNTAX,
+    &UNKNOWN,
+    &TYPE,
+    &VALUE,
+    &INVALID,
+    &CYCLE,
+    &SUSPICIOUS,
+    &UNDECLARED,
+    &DIRECTIVE,
+    &VAULT,
+    &MANIFEST,
+    &SUBSTITUTION,
+    &REFUSED,
+    &FILE,
+    &LIMIT,
+];
