@@ -11,6 +11,7 @@ mod transcript;
 
 pub use folder::folder_cases;
 pub use page::page_cases;
+pub use transcript::{Ran, environment, run};
 
 use std::path::{Path, PathBuf};
 

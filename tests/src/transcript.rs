@@ -4,14 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 /// What a command printed and how it ended.
-pub(crate) struct Ran {
+pub struct Ran {
+    /// Exit code.
     pub code: i32,
+    /// Data.
     pub stdout: String,
+    /// Everything else.
     pub stderr: String,
 }
 
 /// Runs `purlin ARGS` in a folder. Only the environment given here is seen.
-pub(crate) fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -> Ran {
+pub fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -> Ran {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let code = purlin_cli::run(purlin_cli::Invocation {
         args: args.to_vec(),
@@ -29,7 +32,7 @@ pub(crate) fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -
 }
 
 /// The environment of every case, and what its own `env` lines add.
-pub(crate) fn environment(lines: &str) -> BTreeMap<String, String> {
+pub fn environment(lines: &str) -> BTreeMap<String, String> {
     let fixed = [("TZ", "UTC"), ("SOURCE_DATE_EPOCH", "1700000000"), ("HOME", "/nonexistent"), ("USER", "user")];
     let mut env: BTreeMap<String, String> = fixed.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
     if let Ok(path) = std::env::var("PATH") {

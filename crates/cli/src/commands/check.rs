@@ -1,7 +1,7 @@
 //! `purlin check`: read and resolve everything, print all problems.
 
 use super::Context;
-use crate::args::{AnswerFormat, Target};
+use crate::args::{AnswerFormat, DiagnosticFormat, Target};
 use crate::invocation::Exit;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
@@ -34,6 +34,10 @@ pub(super) fn run(
         let map: Map = counts.into_iter().map(|(key, n)| (EcoString::from(key), number(n))).collect();
         let text = to_json(&Value::map(map), Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
         cx.print(&format!("{text}\n"), None);
+        return Ok(exit);
+    }
+    // Whoever reads problems line by line does not want a line of another kind among them.
+    if cx.style.format != DiagnosticFormat::Human {
         return Ok(exit);
     }
     let plural = |n: usize, word: &str| if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") };

@@ -1,0 +1,177 @@
+//! What the program prints for machines, against the schemas under `docs/schemas`.
+//!
+//! Schemas are open, because output may grow; here they are closed, so that nothing is printed that they do not tell.
+//! Inputs are a small project of our own and every case folder of the suite.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use purlin_suite::{Ran, environment, run, top};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+
+/// One schema, ready to judge.
+struct Schema {
+    name: &'static str,
+    schemas: boon::Schemas,
+    index: boon::SchemaIndex,
+}
+
+const NAMES: &[&str] = &["resolve", "why", "affects", "diff", "graph", "check", "diagnostic"];
+
+impl Schema {
+    fn load(name: &'static str) -> Self {
+        let path = top().join("docs/schemas").join(format!("{name}.json"));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let mut schema: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema", "{name}");
+        close(&mut schema);
+        let (mut schemas, mut compiler) = (boon::Schemas::new(), boon::Compiler::new());
+        compiler.add_resource("https://example.com/schema", schema).unwrap();
+        let index = compiler.compile("https://example.com/schema", &mut schemas).unwrap();
+        Schema { name, schemas, index }
+    }
+
+    fn check(&self, text: &str, what: &str) -> Value {
+        let value: Value = serde_json::from_str(text).unwrap_or_else(|error| panic!("{what}: {error}\n{text}"));
+        if let Err(error) = self.schemas.validate(&value, self.index) {
+            panic!("{what} does not agree with docs/schemas/{}.json: {error:#}\n{text}", self.name);
+        }
+        value
+    }
+}
+
+/// Allows only the members that are told.
+fn close(schema: &mut Value) {
+    match schema {
+        Value::Object(map) => {
+            map.values_mut().for_each(close);
+            if map.contains_key("properties") && map.get("type") == Some(&Value::from("object")) {
+                map.insert("additionalProperties".to_owned(), Value::Bool(false));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(close),
+        _ => {}
+    }
+}
+
+fn purlin(folder: &Path, words: &[&str]) -> Ran {
+    let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+    run(&words, folder, &environment(""))
+}
+
+/// Asks everything that can be asked of a folder and judges each answer; returns how many there were of each kind.
+fn examine(folder: &Path, counts: &mut [usize]) {
+    let [resolve, why, affects, diff, graph, check, diagnostic] =
+        [0, 1, 2, 3, 4, 5, 6].map(|at| Schema::load(NAMES[at]));
+    let shown = folder.display().to_string();
+    let checked = purlin(folder, &["check", "-o", "json", "--diagnostics", "json"]);
+    check.check(&checked.stdout, &shown);
+    counts[5] += 1;
+    for line in checked.stderr.lines() {
+        diagnostic.check(line, &shown);
+        counts[6] += 1;
+    }
+    let resolved = purlin(folder, &["resolve", "-o", "json"]);
+    if resolved.stdout.is_empty() {
+        return;
+    }
+    let resolved = resolve.check(&resolved.stdout, &shown);
+    counts[0] += 1;
+    graph.check(&purlin(folder, &["graph", "-o", "json"]).stdout, &shown);
+    counts[4] += 1;
+    for (id, node) in resolved["nodes"].as_object().unwrap().iter().take(3) {
+        let field = first_leaf(&node["resolved"]);
+        let answer = purlin(folder, &["why", id, &field, "-o", "json"]);
+        if !answer.stdout.is_empty() {
+            why.check(&answer.stdout, &format!("{shown} why {id} {field}"));
+            counts[1] += 1;
+        }
+        if let (Some(file), Some(line)) = (node["source"]["file"].as_str(), node["source"]["line"].as_u64()) {
+            let answer = purlin(folder, &["why", "--file", &format!("{file}:{line}"), "-o", "json"]);
+            if !answer.stdout.is_empty() {
+                affects.check(&answer.stdout, &format!("{shown} why --file {file}:{line}"));
+                counts[2] += 1;
+            }
+        }
+    }
+    let differences = purlin(folder, &["diff", "--to-profile", "other", "--to-var", "x=y", "-o", "json"]);
+    if !differences.stdout.is_empty() {
+        diff.check(&differences.stdout, &shown);
+        counts[3] += 1;
+    }
+}
+
+/// The path of the first value that is no collection, and whose keys need no quotes.
+fn first_leaf(value: &Value) -> String {
+    let mut path = Vec::new();
+    let mut at = value;
+    loop {
+        let next = match at {
+            Value::Object(map) => map.iter().next().map(|(key, value)| (key.clone(), value)),
+            Value::Array(list) => list.first().map(|value| ("0".to_owned(), value)),
+            _ => None,
+        };
+        let Some((key, value)) = next.filter(|(key, _)| !key.contains('.')) else { return path.join(".") };
+        path.push(key);
+        at = value;
+    }
+}
+
+#[test]
+fn a_small_project_answers_as_told() {
+    let folder = std::env::temp_dir().join(format!("purlin-schemas-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("skaffold.yaml"), SAMPLE).unwrap();
+    let mut counts = [0; 7];
+    examine(&folder, &mut counts);
+    std::fs::write(folder.join("skaffold.yaml"), format!("{SAMPLE}wrong: 1\nwrong: 2\n")).unwrap();
+    let broken = purlin(&folder, &["check", "--diagnostics", "json"]);
+    let diagnostic = Schema::load("diagnostic");
+    for line in broken.stderr.lines() {
+        diagnostic.check(line, "a broken file");
+        counts[6] += 1;
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+    for (name, count) in NAMES.iter().zip(counts) {
+        assert!(count > 0, "nothing was printed that docs/schemas/{name}.json tells of");
+    }
+}
+
+const SAMPLE: &str = "\
+apiVersion: skaffold/v4beta6
+kind: Config
+metadata:
+  name: shop
+build:
+  artifacts:
+    - image: api
+profiles:
+  - name: other
+    build:
+      artifacts:
+        - image: web
+";
+
+#[test]
+fn all_cases_answer_as_told() {
+    let mut folders: Vec<PathBuf> = vec![top().join("tests/suite")];
+    let mut counts = [0; 7];
+    while let Some(folder) = folders.pop() {
+        if folder.join("expect").is_dir() {
+            examine(&folder, &mut counts);
+            continue;
+        }
+        let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+        folders.extend(entries.map(|entry| entry.path()).filter(|path| path.is_dir()));
+    }
+}
+
+#[test]
+fn every_schema_is_used() {
+    for entry in std::fs::read_dir(top().join("docs/schemas")).unwrap().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let known = name == "README.md" || NAMES.iter().any(|known| format!("{known}.json") == name);
+        assert!(known, "docs/schemas/{name} is not tested here");
+    }
+}
