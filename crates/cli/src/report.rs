@@ -2,8 +2,9 @@
 
 use crate::args::{DiagnosticFormat, Global, When};
 use crate::invocation::{Exit, Invocation};
-use purlin_syntax::{Diagnostic, RuleClass, print};
+use purlin_syntax::{Diagnostic, FileId, Limits, RuleClass, Severity, print};
 use purlin_value::Session;
+use std::collections::HashMap;
 
 /// How problems are printed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,7 +35,9 @@ pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) 
     let text = match style.format {
         DiagnosticFormat::Human => {
             let colors = if style.colour { print::Colors::On } else { print::Colors::Off };
-            print::human(&found, files, colors)
+            let shown = worth_printing(&found, &session.limits);
+            let hidden = found.len() - shown.len();
+            print::human(shown, files, colors) + &told_hidden(hidden)
         }
         DiagnosticFormat::Json => print::json_lines(&found, files),
         DiagnosticFormat::Github => print::github(&found, files),
@@ -43,6 +46,33 @@ pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) 
     match invocation.stderr.write_all(text.as_bytes()) {
         Ok(()) => exit_of(&found),
         Err(_) => Exit::Io,
+    }
+}
+
+/// Of very many problems the worst of each file, in order: nobody reads the rest, and no terminal should have to.
+fn worth_printing<'d>(found: &'d [Diagnostic], limits: &Limits) -> Vec<&'d Diagnostic> {
+    let most = |limit: u64| usize::try_from(limit).unwrap_or(usize::MAX);
+    let (most_of_file, most_of_all) = (most(limits.diagnostics_per_file), most(limits.diagnostics));
+    let mut of_file: HashMap<Option<FileId>, usize> = HashMap::new();
+    let mut chosen: Vec<usize> = Vec::new();
+    for severity in [Severity::Error, Severity::Warning, Severity::Note] {
+        for (at, diagnostic) in found.iter().enumerate().filter(|(_, diagnostic)| diagnostic.severity == severity) {
+            let of_this = of_file.entry(diagnostic.span.map(|span| span.file)).or_default();
+            if *of_this < most_of_file && chosen.len() < most_of_all {
+                *of_this += 1;
+                chosen.push(at);
+            }
+        }
+    }
+    chosen.sort_unstable();
+    chosen.into_iter().filter_map(|at| found.get(at)).collect()
+}
+
+fn told_hidden(hidden: usize) -> String {
+    match hidden {
+        0 => String::new(),
+        1 => "… and 1 more that is not shown (`purlin limits`: `diagnostics`)\n".to_owned(),
+        more => format!("… and {more} more that are not shown (`purlin limits`: `diagnostics`)\n"),
     }
 }
 
@@ -60,4 +90,31 @@ fn exit_of(found: &[Diagnostic]) -> Exit {
         (RuleClass::Invalid, Exit::Invalid),
     ];
     classes.into_iter().find(|(class, _)| has(*class)).map_or(Exit::Ok, |(_, exit)| exit)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use purlin_syntax::{Rule, Span};
+
+    const MISTAKE: Rule = Rule::error("mistake", "A mistake.");
+    const DOUBT: Rule = Rule::warning("doubt", "A doubt.");
+
+    fn at(rule: &'static Rule, file: u32, start: u32) -> Diagnostic {
+        Diagnostic::at(rule, Span { file: FileId(file), start, end: start }, "x")
+    }
+
+    #[test]
+    fn very_many_problems_are_cut_short_the_worst_first() {
+        let limits = Limits { diagnostics: 5, diagnostics_per_file: 3, ..Limits::default() };
+        let mut found: Vec<Diagnostic> = (0..10).map(|start| at(&DOUBT, 0, start)).collect();
+        found.push(at(&MISTAKE, 0, 10));
+        found.extend((0..10).map(|start| at(&MISTAKE, 1, start)));
+        let shown: Vec<(u32, u32)> =
+            worth_printing(&found, &limits).iter().map(|d| (d.span.unwrap().file.0, d.span.unwrap().start)).collect();
+        assert_eq!(shown, [(0, 0), (0, 10), (1, 0), (1, 1), (1, 2)]);
+        assert_eq!(worth_printing(&found, &Limits::default()).len(), found.len());
+        assert_eq!(exit_of(&found), Exit::Invalid);
+    }
 }

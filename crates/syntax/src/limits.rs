@@ -49,6 +49,10 @@ pub struct Limits {
     pub string_bytes: u64,
     /// Bytes of one compiled regular expression.
     pub regex_bytes: u64,
+    /// Problems that are printed for people.
+    pub diagnostics: u64,
+    /// Problems of one file that are printed for people.
+    pub diagnostics_per_file: u64,
 }
 
 const MIB: u64 = 1024 * 1024;
@@ -72,6 +76,8 @@ impl Default for Limits {
             list_items: 1_000_000,
             string_bytes: 16 * MIB,
             regex_bytes: MIB,
+            diagnostics: 1_000,
+            diagnostics_per_file: 200,
         }
     }
 }
@@ -106,6 +112,8 @@ impl Limits {
             limit("list-items", self.list_items, "items of one list or range"),
             limit("string-size", self.string_bytes, "bytes of one string"),
             limit("regex-size", self.regex_bytes, "bytes of one compiled regular expression"),
+            limit("diagnostics", self.diagnostics, "problems printed for people; all are counted"),
+            limit("diagnostics-per-file", self.diagnostics_per_file, "problems of one file printed for people"),
         ]
     }
 
@@ -130,6 +138,8 @@ impl Limits {
             "list-items" => self.list_items = value,
             "string-size" => self.string_bytes = value,
             "regex-size" => self.regex_bytes = value,
+            "diagnostics" => self.diagnostics = value,
+            "diagnostics-per-file" => self.diagnostics_per_file = value,
             _ => return false,
         }
         true
