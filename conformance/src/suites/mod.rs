@@ -2,10 +2,14 @@
 
 mod chart_set;
 mod chart_templates;
+mod charts;
+mod garden_projects;
 mod garden_templates;
+mod real_charts;
 mod skaffold;
 mod tosca;
 mod unfurl_expressions;
+mod unfurl_services;
 
 use crate::Suite;
 
@@ -14,8 +18,12 @@ use crate::Suite;
 pub const SUITES: &[Suite] = &[
     chart_set::SUITE,
     chart_templates::SUITE,
+    charts::SUITE,
+    garden_projects::SUITE,
     garden_templates::SUITE,
+    real_charts::SUITE,
     skaffold::SUITE,
     tosca::SUITE,
     unfurl_expressions::SUITE,
+    unfurl_services::SUITE,
 ];

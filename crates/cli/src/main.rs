@@ -5,6 +5,10 @@
 use purlin_cli::Invocation;
 use std::io::{IsTerminal, Write};
 
+/// A run allocates many small things on a thread of its own, where the system's allocator asks the kernel page by page.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     let mut stdout = std::io::BufWriter::new(std::io::stdout());
     let mut stderr = std::io::stderr();

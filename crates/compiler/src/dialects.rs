@@ -4,7 +4,12 @@ use purlin_model::Dialect;
 use purlin_syntax::Rule;
 
 /// All dialects, in the order they are asked whether a folder is theirs.
-pub const DIALECTS: &[&Dialect] = &[&purlin_skaffold::DIALECT];
+#[rustfmt::skip]
+pub const DIALECTS: &[&Dialect] = &[
+    &purlin_garden::DIALECT,
+    &purlin_skaffold::DIALECT,
+    &purlin_unfurl::DIALECT,
+];
 
 /// All rules of all layers and dialects, sorted by name.
 pub fn all_rules() -> Vec<&'static Rule> {

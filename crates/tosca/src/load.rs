@@ -33,6 +33,10 @@ pub struct Options {
     pub versions: Vec<(&'static str, Edition)>,
     /// What a host adds to the notation of values.
     pub host: Option<&'static crate::host::Host>,
+    /// Files whose text a host has already, by path: they are not read again.
+    pub texts: Vec<(String, Arc<str>)>,
+    /// Further files that every file imports without saying so, from a host.
+    pub profiles: &'static [Embedded],
 }
 
 /// One file of the run.
@@ -162,6 +166,11 @@ impl Loader<'_> {
                 }
             }
         }
+        for embedded in self.options.profiles {
+            if let Some(index) = self.embedded(*embedded) {
+                self.files.implicit.push(index);
+            }
+        }
     }
 
     fn enter_archive(&mut self, place: Place) -> Option<Place> {
@@ -265,6 +274,9 @@ impl Loader<'_> {
     }
 
     fn source(&self, place: &Place) -> Result<Arc<Source>, Diagnostic> {
+        if let Some((path, text)) = self.options.texts.iter().find(|(path, _)| *path == place.path) {
+            return Ok(self.session.sources.insert(path, text.clone()));
+        }
         match &place.archive {
             None => self.session.read_text(&place.path),
             Some(archive) => {

@@ -306,7 +306,8 @@ impl Reader<'_> {
                     let named = matches!(entry.name(), "template_name" | "template_author");
                     !entry.value.is_null() && (is_text || !named || !entry.value.is_scalar())
                 }
-                false => is_text || self.quirks.has(quirks::STRING_PERMISSIVE),
+                // A host may keep expressions there.
+                false => is_text || self.host.is_some() || self.quirks.has(quirks::STRING_PERMISSIVE),
             };
             if !fits {
                 self.wrong_key(entry.key.span(), entry.name(), noun(entry.value), "a string");

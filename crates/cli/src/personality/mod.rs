@@ -2,6 +2,7 @@
 //!
 //! A personality is a file here and a line in the list.
 
+mod helm;
 pub mod skaffold;
 
 use crate::invocation::{Exit, Invocation};
@@ -17,8 +18,11 @@ pub struct Personality {
 }
 
 /// All personalities.
-pub const PERSONALITIES: &[Personality] = &[Personality {
-    name: "skaffold",
-    summary: "Skaffold's diagnose, inspect, render, fix and schema.",
-    run: skaffold::run,
-}];
+pub const PERSONALITIES: &[Personality] = &[
+    helm::HELM,
+    Personality {
+        name: "skaffold",
+        summary: "Skaffold's diagnose, inspect, render, fix and schema.",
+        run: skaffold::run,
+    },
+];
