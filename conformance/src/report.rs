@@ -53,3 +53,18 @@ impl Report {
         format!("{suite}: {passed} passed, {failed} failed, {deviations} deviations, {skipped} skipped")
     }
 }
+
+/// The first line in which two texts differ, with the line before it.
+pub fn first_difference(ours: &str, theirs: &str) -> String {
+    let (mut a, mut b) = (ours.lines(), theirs.lines());
+    let mut before = "";
+    let mut number = 0;
+    loop {
+        number += 1;
+        match (a.next(), b.next()) {
+            (None, None) => return "  no line differs".to_owned(),
+            (Some(x), Some(y)) if x == y => before = x,
+            (x, y) => return format!("  line {number} after {before:?}\n  ours:   {x:?}\n  theirs: {y:?}"),
+        }
+    }
+}
