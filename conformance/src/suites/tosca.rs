@@ -221,6 +221,10 @@ fn simplify(json: &mut Json) {
                     |edge: &Json| edge.pointer("/metadata/puccini/kind").and_then(Json::as_str) == Some("Relationship");
                 edges.sort_by_key(|edge| if is_relationship(edge) { String::new() } else { sorted(edge) });
             }
+            // What a definition says in words is repeated with every raw value.
+            if let Some(Json::Object(meta)) = entries.get_mut("$meta") {
+                meta.retain(|key, _| !matches!(key.as_str(), "description" | "typeDescription" | "typeMetadata"));
+            }
             if entries.get("type").and_then(Json::as_str).is_some_and(|name| name.starts_with("tosca::")) {
                 entries.remove("typeMetadata");
             }
@@ -295,7 +299,7 @@ fn compare_problems(context: &Context, case: &Case, compiled: &Compiled, counts:
     else {
         return;
     };
-    let mut ours: Vec<Location> = compiled
+    let ours: Vec<Location> = compiled
         .problems
         .list()
         .iter()

@@ -22,6 +22,8 @@ pub struct Settings {
     pub inputs: Inputs,
     /// Whether inputs without a value are a problem; if nothing is said, they are before TOSCA 2.0.
     pub missing: Option<MissingInputs>,
+    /// The phase to stop after; all are gone through if nothing is said.
+    pub stop: Option<u8>,
 }
 
 /// What came of it.
@@ -50,11 +52,13 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
         } else {
             MissingInputs::Refuse
         });
-        topology = render::render(&model, &settings.inputs, missing, &mut problems);
+        if settings.stop.is_none_or(|phase| phase >= 5) {
+            topology = render::render(&model, &settings.inputs, missing, &mut problems);
+        }
     }
     // Requirements and values are looked at only in a service that is sound so far: what is missing or misspelt would
     // be reported a second time.
-    if !is_invalid(&problems) {
+    if !is_invalid(&problems) && settings.stop.is_none() {
         resolution = resolve::resolve(&model, &topology, &mut problems);
         if !is_invalid(&problems) {
             let mut evaluator = Evaluator::with_resolution(&model, &topology, &resolution);

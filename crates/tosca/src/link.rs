@@ -6,12 +6,13 @@ use crate::entities;
 use crate::entity::{Content, Entity};
 use crate::load::Files;
 use crate::names::Names;
-use crate::problem::Problems;
+use crate::problem::{Problem, Problems};
 use crate::read::Role;
 use crate::rules;
 use crate::schema::{Kind, Shape};
 use crate::suggest;
 use crate::val::Text;
+use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use std::sync::Arc;
 
@@ -73,10 +74,14 @@ impl Linker<'_> {
         for slot in &entity.slots {
             let Some(field) = row.slots(entity.edition).find(|field| field.slot == slot.name) else { continue };
             match (&field.shape, &slot.content) {
-                (Shape::Name(kinds), Content::Text(text)) => self.reference(kinds, text, slot.at, field.key),
+                (Shape::Name(kinds), Content::Text(text)) => {
+                    // A short notation has no key of its own to point at.
+                    let beyond = if slot.at == entity.at { ecow::eco_format!(".{}", field.key) } else { "".into() };
+                    self.reference(kinds, text, slot.at, field.key, beyond);
+                }
                 (Shape::Names(kinds), Content::Texts(texts)) => {
                     for text in texts.iter() {
-                        self.reference(kinds, text, text.span, field.key);
+                        self.reference(kinds, text, text.span, field.key, "".into());
                     }
                 }
                 (_, Content::One(inner)) => self.entity(inner, depth + 1),
@@ -95,7 +100,7 @@ impl Linker<'_> {
         })
     }
 
-    fn reference(&mut self, kinds: &[Kind], text: &Text, at: Span, key: &str) {
+    fn reference(&mut self, kinds: &[Kind], text: &Text, at: Span, key: &str, beyond: EcoString) {
         let found = kinds.iter().any(|kind| {
             self.templates.find(*kind, &text.text).is_some()
                 || self.names.find(text.span.file, *kind, &text.text).is_some()
@@ -116,6 +121,7 @@ impl Linker<'_> {
         let near = suggest::nearest(&text.text, known.iter().copied());
         let prefixed = known.iter().find(|name| name.rsplit(':').next() == Some(text.text.as_str()));
         let hint = near.or(prefixed.copied()).map(|near| format!("did you mean `{near}`?"));
-        self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, at, message).maybe_hint(hint));
+        let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, at, message).maybe_hint(hint);
+        self.problems.add(Problem { diagnostic, beyond });
     }
 }

@@ -25,7 +25,6 @@ rules! {
     IMPORT_LOOP = error("tosca-import-loop", "Files import each other in a ring.");
     IMPORT_EDITION = error("tosca-import-edition", "An imported file is written in another edition.");
     CSAR = error("tosca-csar", "An archive cannot be used as a CSAR.");
-    CSAR_LIMIT = limit("limit-archive", "An archive is larger than allowed once unpacked.");
     AMBIGUOUS = error("tosca-ambiguous-name", "One name means two different things.");
     UNKNOWN_NAME = error("tosca-unknown-name", "A name refers to nothing.");
     TYPE_LOOP = error("tosca-type-loop", "Types derive from each other in a ring.");

@@ -50,7 +50,9 @@ impl Trouble {
     fn diagnostic(self, path: &str) -> Diagnostic {
         match self {
             Trouble::Bad(message) => Diagnostic::nowhere(&rules::CSAR, format!("`{path}`: {message}")),
-            Trouble::Large(message) => Diagnostic::nowhere(&rules::CSAR_LIMIT, format!("`{path}`: {message}")),
+            Trouble::Large(message) => {
+                Diagnostic::nowhere(&purlin_value::rules::LIMIT_ARCHIVE, format!("`{path}`: {message}"))
+            }
         }
     }
 }

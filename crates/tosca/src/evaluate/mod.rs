@@ -21,6 +21,7 @@ use crate::validate::Patterns;
 use crate::values::Checker;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
+use purlin_value::Origins;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -97,6 +98,8 @@ pub struct Evaluator<'a> {
     memo: HashMap<Key, State, foldhash::fast::RandomState>,
     pub(crate) patterns: Patterns,
     problems: Problems,
+    /// Where computed values are noted, if somebody will ask.
+    pub origins: Option<&'a Origins>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -109,6 +112,7 @@ impl<'a> Evaluator<'a> {
             memo: HashMap::default(),
             patterns: Patterns::default(),
             problems: Problems::new(),
+            origins: None,
         }
     }
 
@@ -254,7 +258,10 @@ impl<'a> Evaluator<'a> {
             return Err(Failure { message: "functions are nested too deep".to_owned(), span: value.span });
         }
         match &value.data {
-            Data::Call(call) => self.call(value, call, scope, depth),
+            Data::Call(call) => {
+                let computed = self.call(value, call, scope, depth)?;
+                Ok(self.noted(computed, call, value))
+            }
             Data::List(items) if value.has_call() => {
                 let items =
                     items.iter().map(|item| self.eval(item, scope, depth + 1)).collect::<Result<Vec<_>, _>>()?;
@@ -269,6 +276,26 @@ impl<'a> Evaluator<'a> {
             }
             _ => Ok(value.clone()),
         }
+    }
+
+    /// Notes where a computed value comes from.
+    fn noted(&self, mut computed: Val, call: &crate::val::Call, at: &Val) -> Val {
+        let Some(origins) = self.origins else { return computed };
+        let mut start = 0;
+        let texts: Vec<Option<EcoString>> = call.args.iter().map(text_of).collect();
+        let joined = call.name == "concat" && texts.iter().all(Option::is_some);
+        let mut pieces = Vec::new();
+        for (arg, text) in call.args.iter().zip(&texts) {
+            let length = u32::try_from(text.as_ref().map_or(0, |text| text.len())).unwrap_or(u32::MAX);
+            let (from, to) = if joined { (start, start + length) } else { (0, 0) };
+            pieces.push(purlin_value::Piece { start: from, end: to, origin: arg.origin });
+            start = to;
+        }
+        if call.name.starts_with("get_") {
+            pieces = vec![purlin_value::Piece { start: 0, end: 0, origin: computed.origin }];
+        }
+        computed.origin = origins.derived(call.name.clone(), Some(at.span), pieces);
+        computed
     }
 
     /// Reports a problem found while evaluating.

@@ -405,7 +405,7 @@ impl Renderer<'_> {
         let (properties, attributes) =
             (render(Sort::Property, &given_properties), render(Sort::Attribute, &given_attributes));
         let mut attributes = attributes;
-        if defined.is_none() || template.is_some() {
+        if defined.is_none() {
             // Only the definition's relationship has attributes before anything is known of them.
             attributes.retain(|_, attribute| attribute.given == crate::topology::Given::Assigned);
         }

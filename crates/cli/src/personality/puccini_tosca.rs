@@ -1,0 +1,253 @@
+//! `purlin puccini-tosca`: parse, compile and validate with that tool's own arguments.
+//!
+//! The Clout goes to stdout (or to a file), problems to stderr. Ids and order are stable, unlike the original's.
+
+use super::Personality;
+use crate::invocation::{Exit, Invocation};
+use crate::project::{Setup, open_session};
+use crate::report::{Style, report};
+use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, YamlWriter};
+use purlin_tosca::clout::{self, Form, Out};
+use purlin_tosca::compile::{Compiled, Settings, compile, is_invalid, unknown_quirk};
+use purlin_tosca::problem::Problems;
+use purlin_tosca::quirks::Quirks;
+use purlin_tosca::render::MissingInputs;
+use purlin_tosca::{dump, inputs};
+use purlin_value::Session;
+use std::path::Path;
+
+/// The personality.
+pub(super) const PUCCINI_TOSCA: Personality =
+    Personality { name: "puccini-tosca", summary: "Puccini's compile, parse and validate for TOSCA.", run };
+
+/// What the arguments say.
+#[derive(Default, Debug)]
+struct Flags {
+    path: Option<String>,
+    inputs: Vec<(String, String)>,
+    input_files: Vec<String>,
+    quirks: Vec<String>,
+    template: String,
+    bases: Vec<String>,
+    resolve: bool,
+    coerce: bool,
+    format: String,
+    output: Option<String>,
+    stop: Option<u8>,
+    dump: Vec<u8>,
+    filter: Vec<String>,
+    quiet: bool,
+}
+
+/// Runs `purlin puccini-tosca ARGS`.
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let Some((command, rest)) = args.split_first() else {
+        return usage(invocation, "name a command: compile, parse or validate");
+    };
+    let flags = match Flags::read(command, rest) {
+        Ok(flags) => flags,
+        Err(message) => return usage(invocation, &message),
+    };
+    match command.as_str() {
+        "compile" | "parse" | "validate" => work(invocation, command, &flags),
+        "version" => {
+            let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
+            Exit::Ok
+        }
+        other => usage(invocation, &format!("`{other}` is not a command; there are compile, parse and validate")),
+    }
+}
+
+fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: {message}");
+    Exit::Usage
+}
+
+impl Flags {
+    fn read(command: &str, args: &[String]) -> Result<Flags, String> {
+        let mut flags =
+            Flags { resolve: true, coerce: command == "validate", format: "yaml".to_owned(), ..Flags::default() };
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            let Some(name) = arg.strip_prefix('-').filter(|name| !name.is_empty()) else {
+                if flags.path.replace(arg.clone()).is_some() {
+                    return Err("only one service template can be named".to_owned());
+                }
+                continue;
+            };
+            let (name, given) = match name.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (name, None),
+            };
+            flags.set(command, name.trim_start_matches('-'), given, &mut rest)?;
+        }
+        Ok(flags)
+    }
+
+    fn set(
+        &mut self,
+        command: &str,
+        name: &str,
+        given: Option<String>,
+        rest: &mut std::slice::Iter<'_, String>,
+    ) -> Result<(), String> {
+        let mut value =
+            || given.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("`{name}` needs a value"));
+        let truth = || given.as_deref() != Some("false");
+        match name {
+            "i" | "input" => {
+                let text = value()?;
+                let (name, value) = text.split_once('=').ok_or_else(|| format!("`{text}` is not NAME=VALUE"))?;
+                self.inputs.push((name.to_owned(), value.to_owned()));
+            }
+            "n" | "inputs" => self.input_files.push(value()?),
+            "x" | "quirk" => self.quirks.push(value()?),
+            "t" | "template" => self.template = value()?,
+            "b" | "path" => self.bases.push(value()?),
+            "r" if command == "parse" => self.filter.push(value()?),
+            "filter" => self.filter.push(value()?),
+            "r" | "resolve" => self.resolve = truth(),
+            "c" | "coerce" => self.coerce = truth(),
+            "f" | "format" => self.format = value()?,
+            "o" | "output" => self.output = Some(value()?),
+            "s" | "stop" => {
+                self.stop = Some(value()?.parse().map_err(|_| "a phase is a number from 1 to 5".to_owned())?)
+            }
+            "d" | "dump" => {
+                for phase in value()?.split(',') {
+                    self.dump.push(phase.trim().parse().map_err(|_| "phases are numbers from 1 to 5".to_owned())?);
+                }
+            }
+            "q" | "quiet" => self.quiet = truth(),
+            "v" | "verbose" | "vv" | "vvv" | "y" | "strict" | "p" | "pretty" => {}
+            "z" | "colorize" | "m" | "problems-format" | "l" | "log" | "u" | "map-url" | "timeout" => {
+                value()?;
+            }
+            other => return Err(format!("there is no flag `{other}`")),
+        }
+        Ok(())
+    }
+}
+
+fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
+    let Some(path) = &flags.path else { return usage(invocation, "name a service template or an archive") };
+    let (session, path) = match open_session(invocation, &Setup::of(path)) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let compiled = compiled(&session, &path, command, flags);
+    session.sink.extend(compiled.problems.list().iter().map(|problem| problem.diagnostic.clone()));
+    let invalid = is_invalid(&compiled.problems);
+    for phase in &flags.dump {
+        let out = filtered(dump::phase(&compiled, *phase), &flags.filter);
+        if let Err(exit) = write(invocation, flags, |emit| out.emit(emit)) {
+            return exit;
+        }
+    }
+    if command == "compile" && !invalid && !flags.quiet {
+        let form = if flags.coerce { Form::Coerced } else { Form::Raw };
+        let options = clout::Options { form, resolved: flags.resolve };
+        if let Err(exit) = write(invocation, flags, |emit| clout::write(&compiled, options, emit)) {
+            return exit;
+        }
+    }
+    report(invocation, &session, Style::default())
+}
+
+fn compiled(session: &Session, path: &str, command: &str, flags: &Flags) -> Compiled {
+    let mut problems = Problems::new();
+    let mut settings = Settings::default();
+    let (quirks, unknown) = Quirks::parse(flags.quirks.iter().map(String::as_str));
+    unknown.into_iter().for_each(|name| problems.push(unknown_quirk(name)));
+    settings.options.quirks = quirks;
+    settings.options.template = flags.template.clone();
+    settings.options.bases = flags.bases.clone();
+    settings.inputs = inputs::read(session, &flags.input_files, &flags.inputs, &mut problems);
+    settings.missing = (command == "compile").then_some(MissingInputs::Refuse);
+    settings.stop = if command == "parse" { Some(flags.stop.unwrap_or(5)) } else { None };
+    let mut compiled = compile(session, path, &settings);
+    for problem in problems.list() {
+        compiled.problems.add(problem.clone());
+    }
+    compiled
+}
+
+/// Writes to stdout or to the named file.
+fn write(invocation: &mut Invocation<'_>, flags: &Flags, drive: impl FnOnce(&mut dyn Emit)) -> Result<(), Exit> {
+    let text = match flags.format.as_str() {
+        "json" | "cjson" => {
+            let mut writer = JsonWriter::with_limit(JsonLayout::Pretty, JsonFlavor::Plain, usize::MAX);
+            drive(&mut writer);
+            writer.finish()
+        }
+        "yaml" => {
+            let mut writer = YamlWriter::with_limit(usize::MAX);
+            drive(&mut writer);
+            writer.finish()
+        }
+        other => return Err(usage(invocation, &format!("there is no format `{other}`; there are yaml and json"))),
+    };
+    let Ok(mut text) = text else { return Err(Exit::Limit) };
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let written = match &flags.output {
+        Some(path) => std::fs::write(invocation.cwd.join(Path::new(path)), text),
+        None => invocation.stdout.write_all(text.as_bytes()),
+    };
+    written.map_err(|error| {
+        let _ = writeln!(invocation.stderr, "error: {error}");
+        Exit::Io
+    })
+}
+
+/// Only the entries whose path matches a filter such as `node_types.tosca.nodes.*`; all without one.
+fn filtered(out: Out, filters: &[String]) -> Out {
+    if filters.is_empty() {
+        return out;
+    }
+    let Out::Map(entries) = out else { return out };
+    let wanted = |path: &str| filters.iter().any(|filter| matches(filter, path));
+    let mut kept = Vec::new();
+    for (key, value) in entries {
+        match value {
+            _ if wanted(&key) => kept.push((key, value)),
+            Out::Map(inner) => {
+                let inner: Vec<_> =
+                    inner.into_iter().filter(|(name, _)| wanted(&format!("{key}.{name}")) || wanted(name)).collect();
+                if !inner.is_empty() {
+                    kept.push((key, Out::Map(inner)));
+                }
+            }
+            _ => {}
+        }
+    }
+    Out::Map(kept)
+}
+
+/// Whether a text matches a pattern in which `*` stands for anything.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
+    let mut last = None;
+    for part in parts {
+        let Some(at) = rest.find(part) else { return false };
+        rest = rest.get(at + part.len()..).unwrap_or("");
+        last = Some(part);
+    }
+    last.map_or(rest.is_empty(), |part| part.is_empty() || rest.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn stars_stand_for_anything() {
+        assert!(matches("a.*", "a.b.c"));
+        assert!(matches("*Compute", "tosca.nodes.Compute"));
+        assert!(matches("a*c*e", "abcde"));
+        assert!(!matches("a*d", "abc"));
+        assert!(!matches("a", "ab"));
+    }
+}

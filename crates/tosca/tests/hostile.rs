@@ -1,0 +1,283 @@
+//! Bad input ends in a diagnostic, never in a crash or a hang: rings, cycles, bombs and archives that lie.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use purlin_tosca::compile::{Compiled, Settings, compile};
+use purlin_value::{MemoryWorld, Session};
+use std::fmt::Write;
+use std::sync::Arc;
+
+fn run(world: MemoryWorld, path: &str) -> Compiled {
+    let session = Session::new(Arc::new(world));
+    compile(&session, path, &Settings::default())
+}
+
+fn check(text: &str) -> Vec<String> {
+    rules(&run(MemoryWorld::new().file("a.yaml", text), "a.yaml"))
+}
+
+fn rules(compiled: &Compiled) -> Vec<String> {
+    compiled.problems.list().iter().map(|problem| problem.diagnostic.rule.name.to_owned()).collect()
+}
+
+#[test]
+fn rings_of_every_kind_of_type_are_reported_once() {
+    let sections = ["node", "data", "capability", "relationship", "interface", "artifact", "policy", "group"]
+        .map(|kind| format!("{kind}_types"));
+    for section in sections {
+        for version in ["tosca_simple_yaml_1_3", "tosca_2_0"] {
+            let text = format!(
+                "tosca_definitions_version: {version}\n{section}:\n  A: {{derived_from: B}}\n  B: {{derived_from: C}}\n  C: {{derived_from: A}}\n  D: {{derived_from: A}}\n"
+            );
+            assert_eq!(check(&text), ["tosca-type-loop"], "{section} {version}");
+        }
+    }
+}
+
+#[test]
+fn a_type_that_is_its_own_parent_is_a_ring() {
+    assert_eq!(
+        check("tosca_definitions_version: tosca_2_0\ndata_types:\n  A: {derived_from: A}\n"),
+        ["tosca-type-loop"]
+    );
+}
+
+#[test]
+fn values_that_refer_to_each_other_are_reported_with_the_whole_ring() {
+    let text = "\
+tosca_definitions_version: tosca_simple_yaml_1_3
+node_types:
+  A:
+    derived_from: tosca.nodes.Root
+    properties:
+      p: {type: string}
+      q: {type: string}
+topology_template:
+  node_templates:
+    a:
+      type: A
+      properties:
+        p: {get_property: [SELF, q]}
+        q: {concat: [x, {get_property: [SELF, p]}]}
+";
+    let compiled = run(MemoryWorld::new().file("a.yaml", text), "a.yaml");
+    assert_eq!(rules(&compiled), ["tosca-function-loop"]);
+    assert!(compiled.problems.list()[0].diagnostic.message.contains("`a.p` → `a.q` → `a.p`"));
+}
+
+#[test]
+fn a_long_chain_of_references_is_followed_without_the_machine_stack() {
+    let mut text = "\
+tosca_definitions_version: tosca_simple_yaml_1_3
+node_types:
+  A: {derived_from: tosca.nodes.Root, properties: {p: {type: string}}}
+topology_template:
+  node_templates:
+    n0: {type: A, properties: {p: x}}
+"
+    .to_owned();
+    for index in (1..3_000).rev() {
+        let _ = writeln!(text, "    n{index}: {{type: A, properties: {{p: {{get_property: [n{}, p]}}}}}}", index - 1);
+    }
+    let small_stack = move || assert_eq!(check(&text), Vec::<String>::new());
+    std::thread::Builder::new().stack_size(1 << 20).spawn(small_stack).unwrap().join().unwrap();
+}
+
+#[test]
+fn a_long_chain_of_types_is_followed_and_dropped_without_the_machine_stack() {
+    let mut text =
+        "tosca_definitions_version: tosca_2_0\nnode_types:\n  T0: {properties: {p0: {type: string}}}\n".to_owned();
+    for index in 1..10_000 {
+        let _ =
+            writeln!(text, "  T{index}: {{derived_from: T{}, properties: {{p{index}: {{type: string}}}}}}", index - 1);
+    }
+    let small_stack = move || assert_eq!(check(&text), Vec::<String>::new());
+    std::thread::Builder::new().stack_size(1 << 20).spawn(small_stack).unwrap().join().unwrap();
+}
+
+#[test]
+fn a_default_that_contains_itself_is_reported() {
+    let text = "\
+tosca_definitions_version: tosca_2_0
+data_types:
+  T:
+    properties:
+      left: {type: T, default: {}}
+      right: {type: T, default: {}}
+node_types:
+  A: {properties: {t: {type: T, default: {}}}}
+service_template:
+  node_templates:
+    a: {type: A}
+";
+    let found = check(text);
+    assert!(!found.is_empty() && found.iter().all(|rule| rule == "tosca-function-loop"), "{found:?}");
+}
+
+#[test]
+fn a_missing_version_and_broken_yaml_are_diagnostics() {
+    assert_eq!(check("description: x\n"), ["tosca-version"]);
+    assert_eq!(check(""), ["tosca-version"]);
+    assert_eq!(check("[1, 2]\n"), ["tosca-wrong-shape"]);
+    assert!(!check("a: [1\n").is_empty());
+}
+
+#[test]
+fn import_rings_are_reported_once() {
+    let head = "tosca_definitions_version: tosca_2_0\nimports:\n- ";
+    let world = MemoryWorld::new()
+        .file("a.yaml", &format!("{head}b.yaml\n"))
+        .file("b.yaml", &format!("{head}c.yaml\n"))
+        .file("c.yaml", &format!("{head}a.yaml\n"));
+    assert_eq!(rules(&run(world, "a.yaml")), ["tosca-import-loop"]);
+}
+
+#[test]
+fn imports_cannot_leave_the_project() {
+    for target in ["../../etc/passwd", "/etc/passwd", "file:///etc/passwd", "gopher://x/y"] {
+        let text = format!("tosca_definitions_version: tosca_simple_yaml_1_3\nimports:\n- {target}\n");
+        assert_eq!(check(&text), ["tosca-import"], "{target}");
+    }
+}
+
+const TEMPLATE: &[u8] = b"tosca_definitions_version: tosca_2_0\n";
+
+/// One entry of a zip file under construction.
+struct Entry<'a> {
+    name: &'a str,
+    data: &'a [u8],
+    /// The size that the archive claims.
+    size: u32,
+    mode: u32,
+    deflate: bool,
+}
+
+impl<'a> Entry<'a> {
+    fn of(name: &'a str, data: &'a [u8]) -> Self {
+        Entry { name, data, size: data.len() as u32, mode: 0o100_644, deflate: true }
+    }
+}
+
+fn crc32(bytes: &[u8]) -> u32 {
+    let mut crc = !0u32;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0xEDB8_8320 } else { crc >> 1 };
+        }
+    }
+    !crc
+}
+
+fn zip(entries: &[Entry<'_>]) -> Vec<u8> {
+    let (mut out, mut central) = (Vec::new(), Vec::new());
+    for entry in entries {
+        let packed =
+            if entry.deflate { miniz_oxide::deflate::compress_to_vec(entry.data, 9) } else { entry.data.to_vec() };
+        let method: u16 = if entry.deflate { 8 } else { 0 };
+        let offset = out.len() as u32;
+        let mut common = Vec::new();
+        common.extend([20u16, 0, method, 0, 0].iter().flat_map(|word| word.to_le_bytes()));
+        common.extend([crc32(entry.data), packed.len() as u32, entry.size].iter().flat_map(|word| word.to_le_bytes()));
+        common.extend([entry.name.len() as u16, 0].iter().flat_map(|word| word.to_le_bytes()));
+        out.extend(b"PK\x03\x04");
+        out.extend(&common);
+        out.extend(entry.name.as_bytes());
+        out.extend(&packed);
+        central.extend(b"PK\x01\x02\x14\x03");
+        central.extend(&common);
+        central.extend([0u16, 0, 0].iter().flat_map(|word| word.to_le_bytes()));
+        central.extend((entry.mode << 16).to_le_bytes());
+        central.extend(offset.to_le_bytes());
+        central.extend(entry.name.as_bytes());
+    }
+    let (start, size, count) = (out.len() as u32, central.len() as u32, entries.len() as u16);
+    out.extend(&central);
+    out.extend(b"PK\x05\x06\0\0\0\0");
+    out.extend([count, count].iter().flat_map(|word| word.to_le_bytes()));
+    out.extend([size, start].iter().flat_map(|word| word.to_le_bytes()));
+    out.extend([0, 0]);
+    out
+}
+
+fn archive(entries: &[Entry<'_>]) -> Vec<String> {
+    rules(&run(MemoryWorld::new().bytes("a.csar", &zip(entries)), "a.csar"))
+}
+
+#[test]
+fn a_sound_archive_is_read_from_memory() {
+    assert_eq!(archive(&[Entry::of("a.yaml", TEMPLATE)]), Vec::<String>::new());
+}
+
+#[test]
+fn names_that_lead_out_of_an_archive_are_refused() {
+    for name in ["../a.yaml", "x/../../a.yaml", "/a.yaml", "x\\a.yaml", "C:/a.yaml"] {
+        assert_eq!(archive(&[Entry::of("ok.yaml", TEMPLATE), Entry::of(name, TEMPLATE)]), ["tosca-csar"], "{name}");
+    }
+}
+
+#[test]
+fn links_in_archives_are_refused() {
+    let link = Entry { mode: 0o120_777, ..Entry::of("link.yaml", b"/etc/passwd") };
+    assert_eq!(archive(&[Entry::of("ok.yaml", TEMPLATE), link]), ["tosca-csar"]);
+}
+
+#[test]
+fn sizes_that_lie_are_noticed() {
+    let small = Entry { size: 3, ..Entry::of("a.yaml", TEMPLATE) };
+    let large = Entry { size: 500, ..Entry::of("a.yaml", TEMPLATE) };
+    assert_eq!(archive(&[small]), ["tosca-csar"]);
+    assert_eq!(archive(&[large]), ["tosca-csar"]);
+}
+
+#[test]
+fn bombs_do_not_go_off() {
+    let zeros = vec![b' '; 20 << 20];
+    let found = archive(&[Entry::of("a.yaml", &zeros)]);
+    assert_eq!(found, ["limit-archive"]);
+    let hidden = Entry { size: 10, ..Entry::of("a.yaml", &zeros) };
+    assert_eq!(archive(&[hidden]), ["tosca-csar"]);
+}
+
+#[test]
+fn broken_archives_are_diagnostics() {
+    for bytes in [&b""[..], b"PK", b"not a zip at all", &zip(&[Entry::of("a.yaml", TEMPLATE)])[..40]] {
+        let world = MemoryWorld::new().bytes("a.csar", bytes).bytes("a.tar.gz", bytes).bytes("a.tar", bytes);
+        let session = Session::new(Arc::new(world));
+        for path in ["a.csar", "a.tar.gz"] {
+            let compiled = compile(&session, path, &Settings::default());
+            assert_eq!(rules(&compiled), ["tosca-csar"], "{path}");
+        }
+    }
+}
+
+#[test]
+fn links_and_escapes_in_tar_files_are_refused() {
+    for (name, kind) in [("../a.yaml", b'0'), ("a.yaml", b'2'), ("/a.yaml", b'0'), ("a.yaml", b'1')] {
+        let mut header = [0u8; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[124..135].copy_from_slice(format!("{:011o}", TEMPLATE.len()).as_bytes());
+        header[156] = kind;
+        header[257..262].copy_from_slice(b"ustar");
+        header[148..156].copy_from_slice(b"        ");
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
+        let mut bytes = header.to_vec();
+        bytes.extend(TEMPLATE);
+        bytes.resize(2048, 0);
+        assert_eq!(rules(&run(MemoryWorld::new().bytes("a.tar", &bytes), "a.tar")), ["tosca-csar"], "{name} {kind}");
+    }
+}
+
+#[test]
+fn deep_and_odd_values_do_not_hurt() {
+    let deep =
+        format!("tosca_definitions_version: tosca_2_0\nmetadata: {{a: {}{}}}\n", "[".repeat(5_000), "]".repeat(5_000));
+    assert!(!check(&deep).is_empty());
+    let nested = format!(
+        "tosca_definitions_version: tosca_2_0\ndsl_definitions: {{a: {}1{}}}\n",
+        "{b: ".repeat(300),
+        "}".repeat(300)
+    );
+    assert_eq!(check(&nested), Vec::<String>::new());
+}
