@@ -114,6 +114,7 @@ fn judge(context: &Context, case: &Case) -> Verdict {
     };
     let ran = execute(case, &scratch);
     let ours = answer(case, &scratch, &ran);
+    let ours = ours.replace(&*scratch.parent.join("home").to_string_lossy(), "${HOME}");
     let ours = ours.replace(&*scratch.case.to_string_lossy(), "${CASE}");
     let ours = ours.replace(&*scratch.parent.to_string_lossy(), "${CASE_PARENT}");
     let (agrees, theirs) = compare(case, &ran, &ours);
@@ -248,7 +249,9 @@ fn names(message: &str) -> Vec<String> {
 }
 
 fn mentions(ours: &str, name: &str) -> bool {
-    ours.contains(name) || (name.starts_with("${CASE}/") && ours.contains(name.trim_start_matches("${CASE}/")))
+    // Paths below the case are shown as the user would write them.
+    let inside = |place: &str| ours.contains(&format!("`{place}")) || ours.contains(&format!("--> {place}:"));
+    ours.contains(name) || name.strip_prefix("${CASE}/").is_some_and(inside)
 }
 
 fn difference(theirs: &str, ours: &str) -> String {

@@ -30,8 +30,7 @@ impl Check<'_> {
         }
         match view.form() {
             Form::Map => view.entries().for_each(|pair| self.entry(pair, entity)),
-            Form::Null | Form::Broken => {}
-            Form::Scalar | Form::List => self.wrong(view, entity.name, "a section with keys"),
+            Form::Null | Form::Broken | Form::Scalar | Form::List => {}
         }
     }
 
@@ -46,7 +45,7 @@ impl Check<'_> {
         let span = pair.written.map_or(self.fallback, |node| node.span());
         let (key, name, version) = (pair.key, entity.name, self.edition.name());
         let message = format!("`{key}` is no key of `{name}` in {version}");
-        let other = entity.rows().find(|row| row.key == key && !row.founding);
+        let other = entity.rows().find(|row| row.key == key && (!row.founding || self.founding));
         let hint = match (founding, other) {
             (Some(_), _) => "the shipped format has no `modules`; write several documents and `requires`, or use \
                              the native commands, which accept the founding design"
@@ -82,7 +81,11 @@ impl Check<'_> {
             Shape::TextMap | Shape::OptTextMap => self.text_map(view, row.key),
             Shape::Flat => self.expect(form == Form::Map, view, row.key, "a map"),
             Shape::Any => {}
-            Shape::One(entity) | Shape::Maybe(entity) => self.section(view, entity),
+            Shape::One(entity) | Shape::Maybe(entity) => {
+                let fits = form == Form::Map || entity.is_open();
+                self.expect(fits, view, row.key, "a section with keys");
+                self.section(view, entity);
+            }
             Shape::Many(entity) | Shape::OptMany(entity) => self.sections(view, row.key, entity),
         }
     }
@@ -91,7 +94,11 @@ impl Check<'_> {
         if view.form() != Form::List {
             return self.wrong(view, key, "a list");
         }
-        view.items().for_each(|item| self.section(item, entity));
+        for item in view.items() {
+            let fits = entity.is_open() || matches!(item.form(), Form::Map | Form::Null | Form::Broken);
+            self.expect(fits, item, key, "a list of sections");
+            self.section(item, entity);
+        }
     }
 
     fn texts<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str) {

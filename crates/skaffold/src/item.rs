@@ -199,6 +199,21 @@ impl<'f> Item<'f> {
         (value.view().form() != Form::Null).then_some(value)
     }
 
+    /// Takes a key out and puts it under another one elsewhere, so that its comments go with it.
+    pub fn move_entry(&mut self, key: &str, to: &str) -> Option<Entry<'f>> {
+        self.view().get(key)?;
+        let entries = self.map();
+        let at = entries.iter().position(|entry| entry.key == key)?;
+        Some(Entry { key: to.into(), ..entries.remove(at) })
+    }
+
+    /// Adds an entry, in the place of one with the same key.
+    pub fn put_entry(&mut self, entry: Entry<'f>) {
+        let entries = self.map();
+        entries.retain(|known| known.key != entry.key);
+        entries.push(entry);
+    }
+
     /// Renames a key, keeping its place and comments.
     pub fn rename(&mut self, from: &str, to: &str) {
         if !self.view().has(from) {

@@ -199,7 +199,7 @@ impl<'f> Loader<'f> {
     }
 
     /// The path as messages show it: relative to where the user stands.
-    fn shown(&self, path: &str) -> String {
+    pub fn shown(&self, path: &str) -> String {
         let inside = path.strip_prefix(self.here()).and_then(|rest| rest.strip_prefix('/'));
         inside.unwrap_or(path).to_owned()
     }

@@ -165,6 +165,12 @@ pub fn reference(needed: View<'_, '_>) -> Option<ModuleEntry> {
     (!entry.name.is_empty() || !entry.path.is_empty()).then_some(entry)
 }
 
+/// Whether a document only names modules and has no sections of its own.
+pub fn is_bare(document: &Document<'_>) -> bool {
+    let view = document.item.view();
+    !document.modules.is_empty() && pipeline().all(|row| view.get(row.key).is_none())
+}
+
 /// A profile that speaks about a module nobody has is most likely a slip of the pen.
 pub fn check_mappings(document: &Document<'_>, folder: &str, sink: &Sink) {
     let all: Vec<EcoString> = document

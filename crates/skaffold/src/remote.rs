@@ -20,8 +20,17 @@ pub enum Sync {
     Never,
 }
 
+/// Another way to a local copy of a repository than the world's own; gives the copy's folder, or what is wrong.
+pub type Fetch<'x> = dyn Fn(&Git) -> Result<String, String> + 'x;
+
 /// The path of a required configuration in a local copy of its repository.
-pub fn fetch(loader: &Loader<'_>, git: &Git, sync: Sync, span: Option<Span>) -> Option<String> {
+pub fn fetch(
+    loader: &Loader<'_>,
+    git: &Git,
+    sync: Sync,
+    other: Option<&Fetch<'_>>,
+    span: Option<Span>,
+) -> Option<String> {
     let report = |message: String, hint: &str| {
         let mut diagnostic = Diagnostic::nowhere(&rules::REMOTE, message);
         diagnostic.span = span;
@@ -36,26 +45,36 @@ pub fn fetch(loader: &Loader<'_>, git: &Git, sync: Sync, span: Option<Span>) -> 
         report(message, "addresses and revisions do not start with `-`");
         return None;
     }
-    let refresh = sync == Sync::Always && git.sync != Some(false);
-    let remote = Remote::Git { address: git.repo.to_string(), revision: git.revision.to_string(), refresh };
-    match loader.session().world.fetch(&remote) {
-        Ok(copy) => {
-            let inside = if git.path.is_empty() { "skaffold.yaml" } else { git.path.as_str() };
-            if path::escapes(inside) || path::is_absolute(inside) {
-                report(format!("`{inside}` leads out of the repository `{}`", git.repo), "use a path inside it");
-                return None;
-            }
-            Some(path::join(&copy.path, inside))
-        }
-        Err(error) => {
-            let message = match &error {
-                WorldError::Denied(why) | WorldError::Failed(why) => {
-                    format!("`{}` cannot be fetched: {why}", git.repo)
-                }
-                error => format!("`{}` cannot be fetched: {}", git.repo, error.diagnostic(&git.repo).message),
-            };
+    let inside = if git.path.is_empty() { "skaffold.yaml" } else { git.path.as_str() };
+    if path::escapes(inside) || path::is_absolute(inside) {
+        report(format!("`{inside}` leads out of the repository `{}`", git.repo), "use a path inside it");
+        return None;
+    }
+    let copy = match other {
+        Some(other) => other(git),
+        None => through_world(loader, git, sync),
+    };
+    match copy {
+        Ok(folder) => Some(path::join(&folder, inside)),
+        Err(why) => {
+            let message = format!("`{}` cannot be fetched: {why}", git.repo);
             report(message, "allow its host with `--allow-net`, or use a copy that is here already");
             None
         }
+    }
+}
+
+fn through_world(loader: &Loader<'_>, git: &Git, sync: Sync) -> Result<String, String> {
+    let refresh = sync == Sync::Always && git.sync != Some(false);
+    let remote = Remote::Git { address: git.repo.to_string(), revision: git.revision.to_string(), refresh };
+    let copy = loader.session().world.fetch(&remote).map_err(|error| reason(&error, &git.repo))?;
+    Ok(copy.path)
+}
+
+/// Why something could not be fetched, without its address, which the message names already.
+pub fn reason(error: &WorldError, address: &str) -> String {
+    match error {
+        WorldError::Denied(why) | WorldError::Failed(why) | WorldError::FetchFailed(why) => why.clone(),
+        error => error.diagnostic(address).message,
     }
 }

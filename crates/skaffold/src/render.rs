@@ -61,7 +61,6 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings) ->
                 read(session, &file, config, settings, &mut found);
             }
         }
-        unsupported(session, config);
     }
     found
 }
@@ -83,8 +82,8 @@ fn patterns(config: &Config<'_>, single: bool) -> Vec<String> {
     written.into_iter().filter(|pattern| !crate::paths::is_address(pattern)).collect()
 }
 
-/// Sources that need another tool are named rather than left out in silence.
-fn unsupported(session: &Session, config: &Config<'_>) {
+/// Names the sources that need another tool, so that they are not left out in silence.
+pub fn report_unsupported(session: &Session, config: &Config<'_>) {
     for key in ["kustomize", "helm", "kpt", "remoteManifests"] {
         let Some(section) = config.item.view().at(&["manifests", key]) else { continue };
         let message = format!("manifests of `{key}` are not rendered here");

@@ -6,9 +6,10 @@
 
 use crate::defaults::{self, Surround};
 use crate::item::{Item, View};
-use crate::load::{File, Format, Loader, missing};
+use crate::load::{Document, File, Format, Loader, missing};
 use crate::profile::activation::Surroundings;
-use crate::profile::{self, Profiles};
+use crate::profile::{self, Application, Profiles};
+use crate::remote::Fetch;
 use crate::requires::{Choice, Edge, Place};
 use crate::{modules, remote, rules};
 use ecow::EcoString;
@@ -146,6 +147,7 @@ pub struct Walk<'w, 'f> {
     profile_names: HashSet<EcoString>,
     result: Vec<Config<'f>>,
     here: Rc<str>,
+    fetch: Option<&'w Fetch<'w>>,
 }
 
 impl<'w, 'f> Walk<'w, 'f> {
@@ -163,7 +165,14 @@ impl<'w, 'f> Walk<'w, 'f> {
             profile_names: HashSet::new(),
             result: Vec::new(),
             here: loader.here().into(),
+            fetch: None,
         }
+    }
+
+    /// The same with another way to repositories than the world's own.
+    pub fn fetching(mut self, fetch: &'w Fetch<'w>) -> Self {
+        self.fetch = Some(fetch);
+        self
     }
 
     /// All configurations, in order. Problems are reported; what could be resolved is there all the same.
@@ -243,15 +252,15 @@ impl<'w, 'f> Walk<'w, 'f> {
             let name = &document.name;
             let span = document.item.view().at(&["metadata", "name"]).and_then(View::span).unwrap_or(document.span);
             if let Some(first) = here.insert(name, span) {
-                let message = format!("two configurations named `{name}` stand in `{}`", file.path);
+                let message = format!("two configurations named `{name}` stand in `{}`", file.source.path());
                 let diagnostic = Diagnostic::at(&rules::DUPLICATE_NAME, span, message);
                 self.loader.sink().push(diagnostic.label(first, "the first one is here"));
                 sound = false;
             }
             match self.names.get(name) {
                 Some(other) if *other != file.path => {
-                    let message =
-                        format!("`{name}` is the name of a configuration in `{other}` and in `{}`", file.path);
+                    let (other, own) = (self.loader.shown(other), file.source.path());
+                    let message = format!("`{name}` is the name of a configuration in `{other}` and in `{own}`");
                     let hint = "names must be unique over all files of a run";
                     self.loader.sink().push(Diagnostic::at(&rules::DUPLICATE_NAME, span, message).hint(hint));
                     sound = false;
@@ -316,7 +325,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         let Some(first) = self.visits.get(visit) else { return };
         let mut sorted = active.to_vec();
         sorted.sort_unstable();
-        let (name, path) = (label(&frame.file, index), &frame.file.path);
+        let (name, path) = (label(&frame.file, index), frame.file.source.path());
         if sorted != first.profiles {
             let span = frame.edge.or_else(|| frame.file.documents.get(index).map(|document| document.span));
             let message = format!(
@@ -397,7 +406,8 @@ impl<'w, 'f> Walk<'w, 'f> {
         let sink = self.loader.sink();
         let mut item = document.item.clone();
         let founding = self.wanted.format == Format::Native;
-        if !profile::apply(&mut item, &active, sink, document.span, founding) {
+        let how = Application { sink, fallback: document.span, founding, patches: !modules::is_bare(document) };
+        if !profile::apply(&mut item, &active, &how) {
             return None;
         }
         if !self.context_agrees(&item, profiles, document.span) {
@@ -507,7 +517,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         let (target, is_remote) = match &edge.place {
             Place::Same => return Some((config.file.clone(), false)),
             Place::Path(written) => (path::join(&config.file.folder, written), false),
-            Place::Git(git) => (remote::fetch(self.loader, git, self.wanted.sync, edge.span)?, true),
+            Place::Git(git) => (remote::fetch(self.loader, git, self.wanted.sync, self.fetch, edge.span)?, true),
             Place::Unsupported(kind) => {
                 let message = format!("configurations cannot be required from `{kind}` yet");
                 let mut diagnostic = Diagnostic::nowhere(&rules::REMOTE, message);
@@ -520,7 +530,8 @@ impl<'w, 'f> Walk<'w, 'f> {
         match found {
             Ok(file) => file.map(|file| (file, is_remote)),
             Err(reason) => {
-                self.loader.sink().push(missing(&reason, &target, edge.span, Some(&config.file.path)));
+                let target = self.loader.shown(&target);
+                self.loader.sink().push(missing(&reason, &target, edge.span, Some(config.file.source.path())));
                 None
             }
         }
@@ -530,23 +541,20 @@ impl<'w, 'f> Walk<'w, 'f> {
     fn check_edge(&self, file: &Rc<File<'f>>, edge: &Edge) {
         let known = |name: &EcoString| file.documents.iter().any(|document| document.name == *name);
         for name in edge.names.iter().filter(|name| !known(name)) {
-            let message = format!("`{}` has no configuration named `{name}`", file.path);
+            let message = format!("`{}` has no configuration named `{name}`", file.source.path());
             let names = file.documents.iter().map(|document| document.name.as_str());
             let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
             diagnostic.span = edge.span;
             self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
         }
         for name in &edge.profiles {
-            let has = |profile: View<'_, '_>| profile.text_of("name") == name.as_str();
-            let in_file = file
-                .documents
-                .iter()
-                .any(|document| document.item.view().get("profiles").into_iter().flat_map(View::items).any(has));
-            if !in_file {
-                let message = format!("`{}` has no profile named `{name}`", file.path);
+            if !file.documents.iter().any(|document| profile_names(document).contains(name)) {
+                let message = format!("`{}` has no profile named `{name}`", file.source.path());
                 let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
                 diagnostic.span = edge.span;
-                self.push_lenient(diagnostic);
+                let names: Vec<EcoString> = file.documents.iter().flat_map(profile_names).collect();
+                let hint = did_you_mean(name, names.iter().map(EcoString::as_str));
+                self.push_lenient(diagnostic.maybe_hint(hint));
             }
         }
     }
@@ -596,6 +604,12 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 }
 
+/// The names of a document's profiles.
+fn profile_names(document: &Document<'_>) -> Vec<EcoString> {
+    let profiles = document.item.view().get("profiles").into_iter().flat_map(View::items);
+    profiles.map(|profile| profile.text_of("name").as_ref().into()).collect()
+}
+
 enum Next<'f> {
     Enter(Frame<'f>),
     Skip,
@@ -620,7 +634,7 @@ pub fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Opt
 /// The documents of a file as they are written, for checks that look at one file alone.
 pub fn as_written<'f>(file: &Rc<File<'f>>, here: &str) -> Vec<Config<'f>> {
     let here: Rc<str> = here.into();
-    let config = |document: &crate::load::Document<'f>| Config {
+    let config = |document: &Document<'f>| Config {
         file: file.clone(),
         index: document.index,
         name: document.name.clone(),

@@ -75,8 +75,21 @@ impl Profiles {
     }
 }
 
+/// How profiles are applied.
+#[derive(Clone, Copy)]
+pub struct Application<'a> {
+    /// Receives what is wrong.
+    pub sink: &'a Sink,
+    /// Place for problems that are written nowhere.
+    pub fallback: Span,
+    /// Whether the founding design's keys are known.
+    pub founding: bool,
+    /// Whether patches count; they do not for a document that only names modules, which they are meant for.
+    pub patches: bool,
+}
+
 /// Applies profiles to a configuration, in order. False if a patch does not apply, which is reported.
-pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], sink: &Sink, fallback: Span, founding: bool) -> bool {
+pub fn apply(config: &mut Item<'_>, active: &[EcoString], how: &Application<'_>) -> bool {
     // The table of profiles is the one written, whatever patches do to it meanwhile.
     let table = config.view().get("profiles").map(View::to_item);
     let Some(table) = table else { return true };
@@ -87,36 +100,30 @@ pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], sink: &Sink, fallb
             continue;
         };
         overlay::overlay(config, profile, name);
-        let Some(patches) = profile.get("patches").filter(|patches| patches.items().next().is_some()) else {
-            continue;
-        };
-        if !apply_patches(config, patches, name, sink, fallback, founding) {
+        let patches = profile.get("patches").filter(|patches| how.patches && patches.items().next().is_some());
+        if let Some(patches) = patches
+            && !apply_patches(config, patches, name, how)
+        {
             return false;
         }
     }
     true
 }
 
-fn apply_patches<'f>(
-    config: &mut Item<'f>,
-    patches: View<'_, 'f>,
-    profile: &EcoString,
-    sink: &Sink,
-    fallback: Span,
-    founding: bool,
-) -> bool {
+fn apply_patches<'f>(config: &mut Item<'f>, patches: View<'_, 'f>, profile: &EcoString, how: &Application<'_>) -> bool {
     *config = crate::emit::normalised(config.view(), &SKAFFOLD_CONFIG);
     for patch in patches.items() {
         if let Err(problem) = patch::apply(config, patch, profile) {
-            let span = problem.span.or(patch.span()).unwrap_or(fallback);
+            let span = problem.span.or(patch.span()).unwrap_or(how.fallback);
             let message = format!("profile `{profile}`: {}", problem.message);
-            sink.push(Diagnostic::at(&rules::PATCH, span, message).maybe_hint(problem.hint));
+            how.sink.push(Diagnostic::at(&rules::PATCH, span, message).maybe_hint(problem.hint));
             return false;
         }
     }
     // Patches may write anything; what the table does not know must not vanish silently.
-    let before = sink.len();
-    let check = Check { edition: LATEST, founding, sink, fallback: patches.span().unwrap_or(fallback) };
+    let before = how.sink.len();
+    let fallback = patches.span().unwrap_or(how.fallback);
+    let check = Check { edition: LATEST, founding: how.founding, sink: how.sink, fallback };
     check.section(config.view(), &SKAFFOLD_CONFIG);
-    sink.len() == before
+    how.sink.len() == before
 }

@@ -22,20 +22,23 @@ fn kubectl(pipeline: &mut Item<'_>) {
     let kubectl = pipeline.get_mut("deploy").and_then(|deploy| deploy.get_mut("kubectl"));
     let taken = kubectl.and_then(|kubectl| {
         kubectl.map();
-        kubectl.take("manifests")
+        kubectl.move_entry("manifests", "rawYaml")
     });
     if let Some(manifests) = taken {
-        pipeline.slot("manifests").set("rawYaml", manifests);
+        pipeline.slot("manifests").put_entry(manifests);
     }
 }
 
 fn kustomize(pipeline: &mut Item<'_>, step: &mut Step<'_>) {
     let Some(mut old) = pipeline.get_mut("deploy").and_then(|deploy| deploy.take("kustomize")) else { return };
     let mut new = Item::empty_map();
-    let paths = old.take("paths").filter(|paths| paths.view().items().next().is_some());
-    new.set("paths", paths.unwrap_or_else(|| Item::texts(["."])));
-    if let Some(args) = old.take("buildArgs") {
-        new.set("buildArgs", args);
+    let paths = old.move_entry("paths", "paths").filter(|paths| paths.value.view().items().next().is_some());
+    match paths {
+        Some(paths) => new.put_entry(paths),
+        None => new.set("paths", Item::texts(["."])),
+    }
+    if let Some(args) = old.move_entry("buildArgs", "buildArgs") {
+        new.put_entry(args);
     }
     pipeline.slot("manifests").set("kustomize", new);
     let kubectl = pipeline.slot("deploy").slot("kubectl");

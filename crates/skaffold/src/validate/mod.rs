@@ -34,11 +34,12 @@ impl Check<'_, '_> {
     }
 
     /// Says which module a problem belongs to where the file holds several.
-    fn push(&self, diagnostic: Diagnostic) {
+    fn push(&self, mut diagnostic: Diagnostic) {
         let name = &self.config.name;
-        let several = self.config.file.documents.len() > 1;
-        let hint = (several && !name.is_empty()).then(|| format!("in module `{name}`"));
-        self.sink.push(diagnostic.maybe_hint(hint));
+        if self.config.file.documents.len() > 1 && !name.is_empty() {
+            diagnostic.message.push_str(&format!(" (module `{name}`)"));
+        }
+        self.sink.push(diagnostic);
     }
 }
 

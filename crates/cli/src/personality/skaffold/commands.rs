@@ -107,6 +107,7 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             Ok(settings) => settings,
             Err(message) => return usage(invocation, &message),
         };
+        configs.iter().for_each(|config| render::report_unsupported(session, config));
         let manifests = render::render(session, &configs, &settings);
         let mut text = String::new();
         for manifest in &manifests {

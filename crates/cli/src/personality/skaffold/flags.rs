@@ -124,9 +124,10 @@ impl Flags {
         }
     }
 
-    /// A flag that is not given is taken from the environment.
+    /// A flag that is not given is taken from the environment, if the command has it.
     fn from_env(&mut self, env: &BTreeMap<String, String>) {
-        for (long, _, takes) in FLAGS {
+        let inspects = self.word(0) == "inspect";
+        for (long, _, takes) in FLAGS.iter().filter(|(long, ..)| !(inspects && *long == "remote-cache-dir")) {
             let name = format!("SKAFFOLD_{}", long.to_uppercase().replace('-', "_"));
             if let Some(value) = env.get(&name)
                 && !self.values.contains_key(*long)

@@ -3,6 +3,7 @@
 mod commands;
 mod flags;
 mod inspect;
+mod repositories;
 mod surroundings;
 mod template;
 
@@ -15,8 +16,10 @@ use purlin_skaffold::forest::Forest;
 use purlin_skaffold::load::{Format, Loader};
 use purlin_skaffold::profile::activation::Surroundings;
 use purlin_skaffold::remote::Sync;
+use purlin_skaffold::requires::Git;
 use purlin_skaffold::walk::{Bases, Config, Walk, Wanted};
 use purlin_value::Session;
+use repositories::Repositories;
 use std::io::Read;
 use std::sync::Arc;
 use surroundings::Cluster;
@@ -65,12 +68,17 @@ struct Opened {
     cluster: Cluster,
     stdin: Option<Arc<[u8]>>,
     command: &'static str,
+    repositories: Repositories,
 }
 
 fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<Opened, Exit> {
     let mut setup = Setup::of(".");
+    let repositories = Repositories::new(invocation, flags, look.sync);
+    let mut paths: Vec<std::path::PathBuf> = flags.list("allow-path").into_iter().map(Into::into).collect();
+    // Copies this command made itself may be read.
+    paths.push(repositories.folder().to_owned());
     setup.permissions = Permissions {
-        paths: flags.list("allow-path").into_iter().map(Into::into).collect(),
+        paths,
         hosts: flags.list("allow-net"),
         exec: flags.switch("allow-exec", false),
         write: false,
@@ -80,12 +88,6 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
     let cluster = surroundings::cluster(invocation, flags.text("kube-context"), flags.text("kubeconfig"));
     let file = flags.text("filename").unwrap_or("skaffold.yaml").to_owned();
     let stdin = (file == "-").then(|| standard_input(invocation));
-    let sync = match flags.text("sync-remote-cache") {
-        Some("always") => Sync::Always,
-        Some("never") => Sync::Never,
-        Some("missing") => Sync::Missing,
-        _ => look.sync,
-    };
     let wanted = Wanted {
         file,
         profiles: flags.list("profile"),
@@ -97,10 +99,10 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
         context_given: flags.text("kube-context").is_some(),
         namespace: cluster.namespace.clone(),
         home: invocation.env.get("HOME").cloned().unwrap_or_default(),
-        sync,
+        sync: look.sync,
         format: Format::Shipped,
     };
-    Ok(Opened { session, wanted, cluster, stdin, command: look.command })
+    Ok(Opened { session, wanted, cluster, stdin, command: look.command, repositories })
 }
 
 fn standard_input(invocation: &mut Invocation<'_>) -> Arc<[u8]> {
@@ -128,7 +130,8 @@ impl Opened {
         let env = invocation.env.clone();
         let lookup = Box::new(move |name: &str| env.get(name).cloned());
         let around = Surroundings::new(self.command, &self.cluster.context, lookup);
-        let configs = Walk::new(&loader, &self.wanted, &around).run();
+        let fetch = |git: &Git| self.repositories.fetch(git, &self.session);
+        let configs = Walk::new(&loader, &self.wanted, &around).fetching(&fetch).run();
         if self.session.sink.has_errors() {
             return self.report(invocation);
         }

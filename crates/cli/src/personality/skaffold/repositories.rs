@@ -1,0 +1,121 @@
+//! Copies of git repositories where Skaffold keeps them: one folder per address and revision.
+//!
+//! Fetching itself is the world's business; this only decides when, and puts the files where scripts expect them.
+
+use super::flags::Flags;
+use crate::invocation::Invocation;
+use purlin_gotmpl::base64;
+use purlin_skaffold::remote::{Sync, reason};
+use purlin_skaffold::requires::Git;
+use purlin_value::Session;
+use purlin_value::world::Remote;
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+
+/// The copies of one run.
+pub struct Repositories {
+    folder: PathBuf,
+    sync: Sync,
+    /// Addresses the user's git settings replace by others: start, replacement.
+    replaced: Vec<(String, String)>,
+    /// What was answered before; a repository is asked for once.
+    done: RefCell<HashMap<(String, String), Result<String, String>>>,
+}
+
+impl Repositories {
+    /// The copies as flags and environment want them.
+    pub fn new(invocation: &Invocation<'_>, flags: &Flags, default: Sync) -> Self {
+        let home = invocation.env.get("HOME").map(PathBuf::from).unwrap_or_default();
+        let folder = match flags.text("remote-cache-dir") {
+            Some(folder) => invocation.cwd.join(folder),
+            None => home.join(".skaffold/remote-cache"),
+        };
+        let sync = match flags.text("sync-remote-cache") {
+            Some("always") => Sync::Always,
+            Some("never") => Sync::Never,
+            Some("missing") => Sync::Missing,
+            _ => default,
+        };
+        Repositories { folder, sync, replaced: replacements(invocation), done: RefCell::default() }
+    }
+
+    /// The folder that holds all copies.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The folder of a repository's copy.
+    pub fn fetch(&self, git: &Git, session: &Session) -> Result<String, String> {
+        let key = (git.repo.to_string(), git.revision.to_string());
+        if let Some(known) = self.done.borrow().get(&key) {
+            return known.clone();
+        }
+        let answer = self.copy(git, session);
+        self.done.borrow_mut().insert(key, answer.clone());
+        answer
+    }
+
+    fn copy(&self, git: &Git, session: &Session) -> Result<String, String> {
+        let place = self.folder.join(name(&git.repo, &git.revision));
+        let here = place.is_dir();
+        let shown = place.to_string_lossy().into_owned();
+        if here && (self.sync != Sync::Always || git.sync == Some(false)) {
+            return Ok(shown);
+        }
+        if self.sync == Sync::Never {
+            return Err(format!(
+                "there is no copy of it at `{}` in `{shown}`; clone it there, or set `--sync-remote-cache` to `always` or `missing`",
+                git.revision
+            ));
+        }
+        let replaced =
+            self.replaced.iter().find_map(|(start, by)| Some(format!("{by}{}", git.repo.strip_prefix(start)?)));
+        let address = replaced.unwrap_or_else(|| git.repo.to_string());
+        let remote = Remote::Git { address: address.clone(), revision: git.revision.to_string(), refresh: true };
+        let fetched = session.world.fetch(&remote).map_err(|error| reason(&error, &address))?;
+        let failed = |error: std::io::Error| format!("its copy cannot be written: {error}");
+        if here {
+            std::fs::remove_dir_all(&place).map_err(failed)?;
+        }
+        copy_folder(Path::new(&fetched.path), &place).map_err(failed)?;
+        Ok(shown)
+    }
+}
+
+/// The name of a copy: a digest of address and revision as Skaffold makes it.
+fn name(repo: &str, revision: &str) -> String {
+    let quoted = |text: &str| purlin_syntax::write::json::quote(text, purlin_syntax::write::JsonFlavor::Go);
+    let digest = Sha256::digest(format!("[{},{}]\n", quoted(repo), quoted(revision)));
+    base64::encode(&digest).replace('+', "-").replace('/', "_").chars().take(32).collect()
+}
+
+/// Files and folders; what a repository links to stays behind.
+fn copy_folder(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        let target = to.join(entry.file_name());
+        if kind.is_dir() {
+            copy_folder(&entry.path(), &target)?;
+        } else if kind.is_file() {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+/// `url.BASE.insteadOf` settings that git takes from the environment.
+fn replacements(invocation: &Invocation<'_>) -> Vec<(String, String)> {
+    let count = invocation.env.get("GIT_CONFIG_COUNT").and_then(|text| text.parse::<usize>().ok()).unwrap_or(0);
+    let setting = |at: usize| {
+        let key = invocation.env.get(&format!("GIT_CONFIG_KEY_{at}"))?;
+        let start = invocation.env.get(&format!("GIT_CONFIG_VALUE_{at}"))?;
+        let base = key.strip_prefix("url.")?;
+        let base = base.strip_suffix(".insteadOf").or_else(|| base.strip_suffix(".insteadof"))?;
+        Some((start.clone(), base.to_owned()))
+    };
+    (0..count.min(100)).filter_map(setting).collect()
+}
