@@ -7,6 +7,7 @@
 pub mod ast;
 pub mod base64;
 mod decimal;
+mod der;
 pub mod emit;
 pub mod equal;
 pub mod error;
@@ -15,6 +16,7 @@ pub mod func;
 pub mod funcs;
 pub mod glob;
 pub mod json;
+mod keys;
 mod lex;
 pub mod machine;
 mod methods;

@@ -96,17 +96,11 @@ fn translate(pattern: &str) -> String {
                     break;
                 };
                 match next {
-                    'd' if in_class => out.push_str("[0-9]"),
-                    'w' if in_class => out.push_str("[0-9A-Za-z_]"),
-                    's' if in_class => out.push_str(r"[\t\n\x0C\r ]"),
                     'd' => out.push_str("[0-9]"),
-                    'D' if !in_class => out.push_str("[^0-9]"),
-                    'w' => out.push_str("[0-9A-Za-z_]"),
-                    'W' if !in_class => out.push_str("[^0-9A-Za-z_]"),
-                    's' => out.push_str(r"[\t\n\x0C\r ]"),
-                    'S' if !in_class => out.push_str(r"[^\t\n\x0C\r ]"),
                     'D' => out.push_str("[^0-9]"),
+                    'w' => out.push_str("[0-9A-Za-z_]"),
                     'W' => out.push_str("[^0-9A-Za-z_]"),
+                    's' => out.push_str(r"[\t\n\x0C\r ]"),
                     'S' => out.push_str(r"[^\t\n\x0C\r ]"),
                     'b' if !in_class => out.push_str(r"(?-u:\b)"),
                     'B' if !in_class => out.push_str(r"(?-u:\B)"),
@@ -121,17 +115,8 @@ fn translate(pattern: &str) -> String {
                         }
                         out.push_str(&regex::escape(&literal));
                     }
-                    '_' | '/' | '"' | '\'' | '`' | ',' | ';' | ':' | '<' | '>' | '=' | '@' | '!' | '%' | '#' | '&'
-                    | '~' | ' ' | '-' => {
-                        out.push('\\');
-                        if matches!(
-                            next,
-                            '_' | '"' | '\'' | '`' | ',' | ';' | ':' | '=' | '@' | '!' | '%' | '/' | ' ' | '<' | '>'
-                        ) {
-                            out.pop();
-                        }
-                        out.push(next);
-                    }
+                    // Go lets any punctuation be escaped; what needs no escape here must not have one.
+                    _ if next.is_ascii_punctuation() && !regex_syntax_meta(next) => out.push(next),
                     _ => {
                         out.push('\\');
                         out.push(next);
@@ -180,6 +165,11 @@ fn translate(pattern: &str) -> String {
         }
     }
     out
+}
+
+/// Whether a character means something in a pattern, so that its escape must stay.
+fn regex_syntax_meta(ch: char) -> bool {
+    r"\.+*?()|[]{}^$#&-~".contains(ch)
 }
 
 /// Whether `{` starts a count; otherwise it stands for itself in Go.
