@@ -8,6 +8,7 @@ use purlin_syntax::Rule;
 pub const DIALECTS: &[&Dialect] = &[
     &purlin_garden::DIALECT,
     &purlin_skaffold::DIALECT,
+    &purlin_tosca::DIALECT,
     &purlin_unfurl::DIALECT,
 ];
 

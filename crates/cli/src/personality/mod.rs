@@ -3,6 +3,7 @@
 //! A personality is a file here and a line in the list.
 
 mod helm;
+mod puccini_tosca;
 pub mod skaffold;
 
 use crate::invocation::{Exit, Invocation};
@@ -20,6 +21,7 @@ pub struct Personality {
 /// All personalities.
 pub const PERSONALITIES: &[Personality] = &[
     helm::HELM,
+    puccini_tosca::PUCCINI_TOSCA,
     Personality {
         name: "skaffold",
         summary: "Skaffold's diagnose, inspect, render, fix and schema.",
