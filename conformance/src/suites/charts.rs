@@ -46,7 +46,7 @@ fn judge(context: &Context, case: &Case) -> Verdict {
         format!(
             "exit {} for {code}\n{}\n  our stderr: {}\n  theirs: {stderr}",
             ran.code,
-            super::first_difference(&ours, &theirs),
+            crate::report::first_difference(&ours, &theirs),
             ran.stderr
         )
     })

@@ -46,6 +46,6 @@ fn judge(context: &Context, id: &str, case: &Json) -> Verdict {
     context.judge(id, agrees, &ours, || {
         let theirs = String::from_utf8_lossy(&expected);
         let stderr: String = ran.stderr.chars().take(600).collect();
-        format!("{} exit {} {stderr}\n{}", case["args"], ran.code, super::first_difference(&ours, &theirs))
+        format!("{} exit {} {stderr}\n{}", case["args"], ran.code, crate::report::first_difference(&ours, &theirs))
     })
 }
