@@ -280,7 +280,7 @@ pub enum Command {
         /// The expression.
         expression: String,
         /// Folder or file of the project.
-        #[arg(long, default_value = ".", value_name = "PATH")]
+        #[arg(default_value = ".")]
         path: PathBuf,
         /// The node or instance to evaluate it on.
         #[arg(long, value_name = "NODE")]
