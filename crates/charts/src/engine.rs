@@ -45,6 +45,13 @@ pub struct Compiled {
     files: Vec<(Str, String)>,
 }
 
+impl Compiled {
+    /// The templates as a namespace to start a render with.
+    pub fn namespace(&self) -> std::rc::Rc<purlin_gotmpl::Namespace> {
+        self.set.namespace()
+    }
+}
+
 /// Everything a render needs besides the templates.
 #[derive(Clone, Copy)]
 pub struct Inputs<'a> {

@@ -11,6 +11,7 @@ pub mod json;
 pub mod lint;
 pub mod load;
 pub mod manifest;
+pub mod metachart;
 pub mod metadata;
 pub mod schema;
 pub mod strvals;

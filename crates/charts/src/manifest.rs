@@ -197,6 +197,9 @@ pub fn sort<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>, limits: &Li
         if text.trim().is_empty() {
             continue;
         }
+        // Windows line ends are not kept.
+        let unix = if text.contains('\r') { text.replace("\r\n", "\n") } else { String::new() };
+        let text = if unix.is_empty() { text } else { &unix };
         for (start, piece) in split(text) {
             let head = head(piece, limits).map_err(|error| format!("YAML parse error on {path}: {error}"))?;
             let mut document = Document {

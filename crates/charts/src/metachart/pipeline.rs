@@ -1,0 +1,209 @@
+//! The native pipeline: kinds, resources, builds. Parallel over resources; the result does not depend on how many
+//! threads work, since each resource draws its own randomness and is a function of values and templates alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use purlin_gotmpl::machine::{Call, SourceFile};
+use purlin_gotmpl::rope::Piece;
+use purlin_gotmpl::{Data, Fault, Heap, Machine, Val};
+use purlin_value::Session;
+
+use super::build::{Built, Found, Kind, Workshop, at, get};
+use super::config;
+use super::natives::Helpers;
+use crate::chart::Chart;
+use crate::context::{Contexts, import};
+use crate::engine::{Compiled, Inputs, RenderError, on_deep_stack, set_template};
+
+/// A resource the pipeline made.
+#[derive(Debug)]
+pub struct Made {
+    /// Its kind's key in the values.
+    pub kind: String,
+    /// Its name in the values.
+    pub name: String,
+    /// The manifest as YAML.
+    pub text: String,
+    /// Where its parts come from, if that was recorded.
+    pub pieces: Vec<Piece>,
+}
+
+/// What the pipeline makes.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Resources by kind, then name.
+    pub resources: Vec<Made>,
+    /// The files that places refer to.
+    pub sources: Vec<SourceFile>,
+    /// The calls that pieces refer to.
+    pub calls: Vec<Call>,
+}
+
+/// The kinds of a Metachart chart; `None` if it is none. Read from its configuration where that is at hand, so that
+/// nothing has to be generated first.
+pub fn kinds(session: &Session, chart: &Chart) -> Option<Vec<Kind>> {
+    let has_settings = chart.templates.iter().any(|file| file.name == "templates/generated/_settings.tpl");
+    let path = format!("{}/config/resources.yaml", chart.folder);
+    let preprocessors: BTreeSet<&str> = chart
+        .templates
+        .iter()
+        .filter_map(|file| file.name.strip_prefix("templates/preprocess/_")?.strip_suffix(".tpl"))
+        .collect();
+    if let Ok(bytes) = session.world.read(&path) {
+        let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
+        let value = crate::yaml::value_of_tree(&tree, 0).ok()?;
+        let resources = config::resources(&value);
+        if !resources.is_empty() || has_settings {
+            let kind = |resource: config::Resource| Kind {
+                preprocess: preprocessors.contains(resource.key.as_str()),
+                key: resource.key,
+                api_version: resource.api_version,
+                kind: resource.kind,
+            };
+            return Some(resources.into_iter().filter(|resource| resource.template).map(kind).collect());
+        }
+    }
+    if !has_settings {
+        return None;
+    }
+    let file = chart.templates.iter().find(|file| file.name == "templates/generated/_settings.tpl")?;
+    let text = String::from_utf8_lossy(&file.bytes);
+    // The body between the define and its end is plain YAML.
+    let (_, body) = text.split_once("{{- define \"metachart.settings\" }}")?;
+    let (body, _) = body.split_once("{{- end }}")?;
+    let tree = purlin_gotmpl::yaml::parse(body, &session.limits);
+    let root = tree.root()?;
+    let field = |node: purlin_syntax::Node<'_>, key: &str| node.get(key).map(|value| value.text().to_owned()).unwrap_or_default();
+    let kind = |entry: purlin_syntax::tree::Entry<'_>| Kind {
+        key: entry.name().to_owned(),
+        api_version: field(entry.value, "apiVersion"),
+        kind: field(entry.value, "kindCamelCase"),
+        preprocess: preprocessors.contains(entry.name()),
+    };
+    Some(root.entries().map(kind).collect())
+}
+
+/// Renders all resources.
+pub fn render(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], threads: usize) -> Result<Output, RenderError> {
+    // Places in ropes refer to one machine's sources, so recording keeps to one.
+    let threads = if inputs.outside.track { 1 } else { threads.clamp(1, 16) };
+    if threads == 1 {
+        return on_deep_stack(|| render_share(compiled, inputs, kinds, 0, 1));
+    }
+    let shares: Vec<Result<Output, RenderError>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|share| scope.spawn(move || on_deep_stack(|| render_share(compiled, inputs, kinds, share, threads))))
+            .collect();
+        workers.into_iter().map(|worker| worker.join().unwrap_or(Err(RenderError::Thread))).collect()
+    });
+    let mut all = Output::default();
+    for share in shares {
+        all.resources.extend(share?.resources);
+    }
+    all.resources.sort_by(|a, b| (&a.kind, &a.name).cmp(&(&b.kind, &b.name)));
+    Ok(all)
+}
+
+/// Builds every n-th resource.
+fn render_share(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], share: usize, of: usize) -> Result<Output, RenderError> {
+    let mut machine = Machine::new(compiled.namespace(), inputs.outside, inputs.limits);
+    let values = import(&mut machine.heap, inputs.values);
+    let mut contexts = Vec::new();
+    let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
+    let root = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
+    let template = format!("{}/templates/resources.yaml", inputs.chart.name());
+    set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name());
+    let found = discover(&machine.heap, &root, kinds).map_err(|fault| stopped(&template, fault))?;
+    let order: Vec<(String, String)> = found
+        .iter()
+        .flat_map(|(kind, resources)| resources.keys().map(|name| (kind.clone(), name.clone())))
+        .collect();
+    let kinds = kinds.iter().map(|kind| (kind.key.clone(), kind.clone())).collect();
+    let workshop = Rc::new(Workshop::new(root, kinds, found));
+    machine.natives = Some(Rc::new(Helpers { workshop: workshop.clone() }));
+    let mut resources = Vec::new();
+    for (kind, name) in order.into_iter().skip(share).step_by(of) {
+        let built: Rc<Built> =
+            workshop.build(&mut machine, &kind, &name).map_err(|fault| stopped(&format!("{kind}/{name}"), fault))?;
+        let pieces = built.yaml.pieces().map(<[Piece]>::to_vec).unwrap_or_default();
+        resources.push(Made { kind, name, text: built.yaml.text().into_owned(), pieces });
+    }
+    // The helpers hold the workshop, which outlives the machine otherwise.
+    machine.natives = None;
+    let (sources, calls) = (std::mem::take(&mut machine.sources), std::mem::take(&mut machine.calls));
+    Ok(Output { resources, sources, calls })
+}
+
+/// A fault of the pipeline itself, as an error of the resource it happened in.
+fn stopped(place: &str, fault: Fault) -> RenderError {
+    if let Fault::Inner(inner) = fault {
+        return RenderError::Exec(inner);
+    }
+    RenderError::Exec(Box::new(purlin_gotmpl::ExecError {
+        file: place.to_owned(),
+        line: 0,
+        column: 0,
+        offset: 0,
+        template: place.to_owned(),
+        node: String::new(),
+        function: None,
+        fault,
+        origin: 0,
+    }))
+}
+
+/// Whether a definition is not switched off.
+fn is_enabled(heap: &Heap, definition: &Val) -> bool {
+    get(heap, definition, "enabled").is_none_or(|enabled| heap.truth(&enabled))
+}
+
+/// Finds standalone resources and those related to them.
+fn discover(heap: &Heap, root: &Val, kinds: &[Kind]) -> Result<BTreeMap<String, BTreeMap<String, Found>>, Fault> {
+    let empty = Val::NIL;
+    let values = at(heap, root, &["Values"]).unwrap_or(empty);
+    let is_on = |kind: &str| {
+        at(heap, &values, &["settings", kind, "disabled"]).is_none_or(|disabled| !heap.truth(&disabled))
+    };
+    let mut found: BTreeMap<String, BTreeMap<String, Found>> = BTreeMap::new();
+    for kind in kinds.iter().filter(|kind| is_on(&kind.key)) {
+        for (name, definition) in named(heap, get(heap, &values, &kind.key)) {
+            if is_enabled(heap, &definition) {
+                let resource = Found { kind: kind.key.clone(), name: name.clone(), definition, related: None };
+                found.entry(kind.key.clone()).or_default().insert(name, resource);
+            }
+        }
+    }
+    for parent in kinds.iter().filter(|kind| is_on(&kind.key)) {
+        for (parent_name, parent_definition) in named(heap, get(heap, &values, &parent.key)) {
+            if !is_enabled(heap, &parent_definition) {
+                continue;
+            }
+            let Some(related) = get(heap, &parent_definition, "related") else { continue };
+            for kind in kinds.iter().filter(|kind| is_on(&kind.key)) {
+                for (name, definition) in named(heap, get(heap, &related, &kind.key)) {
+                    if !is_enabled(heap, &definition) {
+                        continue;
+                    }
+                    let component = format!("{}-{parent_name}", parent.key);
+                    let resource = Found { kind: kind.key.clone(), name: name.clone(), definition, related: Some(component) };
+                    let known = found.entry(kind.key.clone()).or_default().insert(name.clone(), resource);
+                    if known.is_some() {
+                        let message = format!("Resource {}/{name} defined in global and related scopes", kind.key);
+                        return Err(Fault::Stop(message));
+                    }
+                }
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn named(heap: &Heap, map: Option<Val>) -> Vec<(String, Val)> {
+    match map.map(|value| value.data) {
+        Some(Data::Map(map)) => {
+            heap.get_map(map).entries.iter().map(|(name, value)| (name.text().into_owned(), value.clone())).collect()
+        }
+        _ => Vec::new(),
+    }
+}
