@@ -70,12 +70,12 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     Compiled { model, topology, resolution, problems }
 }
 
-/// Whether the configuration is invalid; that something was not allowed says nothing about it.
+/// Whether the configuration is invalid; that something was not allowed or could not be fetched says nothing about it.
 pub fn is_invalid(problems: &Problems) -> bool {
-    problems
-        .list()
-        .iter()
-        .any(|problem| problem.diagnostic.is_error() && problem.diagnostic.rule.class != RuleClass::Denied)
+    let outside = |diagnostic: &Diagnostic| {
+        diagnostic.rule.class == RuleClass::Denied || diagnostic.rule == &purlin_value::rules::FETCH_FAILED
+    };
+    problems.list().iter().any(|problem| problem.diagnostic.is_error() && !outside(&problem.diagnostic))
 }
 
 /// The problem of quirks that do not exist.

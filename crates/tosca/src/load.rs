@@ -369,7 +369,8 @@ impl Loader<'_> {
         let place = match self.locate(importer, &from, import, &url.text) {
             Ok(place) => place,
             Err(diagnostic) => {
-                if diagnostic.rule == &rules::IMPORT_DENIED
+                let unfetched = [&rules::IMPORT_DENIED, &purlin_value::rules::FETCH_FAILED];
+                if unfetched.contains(&diagnostic.rule)
                     && let Some(file) = self.files.list.get_mut(importer)
                 {
                     file.unfetched.push(import.text("namespace").map(|text| text.text.clone()).unwrap_or_default());
@@ -442,7 +443,7 @@ impl Loader<'_> {
             Ok(fetched) => Ok(Place { archive: None, path: fetched.path }),
             Err(error) => {
                 let denied = matches!(error, WorldError::Denied(_));
-                let rule = if denied { &rules::IMPORT_DENIED } else { &rules::IMPORT };
+                let rule = if denied { &rules::IMPORT_DENIED } else { &purlin_value::rules::FETCH_FAILED };
                 let mut diagnostic = Diagnostic::at(rule, at, format!("`{address}` could not be fetched"));
                 diagnostic.hints = error.diagnostic(address).hints;
                 if !denied {
