@@ -10,9 +10,8 @@ use purlin_garden::json::{self, KeyOrder};
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
 use purlin_syntax::Diagnostic;
-use purlin_value::{Data, Map, MemoryWorld, Session, Value, World};
+use purlin_value::{Data, Map, MemoryWorld, Session, Value};
 use serde_json::{Map as JsonMap, Value as Json, json};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -89,12 +88,10 @@ struct Answer {
 }
 
 /// The project in memory, so that its folder is the same on every machine.
-fn world(case: &Json, files: &Path) -> MemoryWorld {
-    let id = text(case, "id");
-    let mut world = MemoryWorld::new().variable("USER", "root");
-    if id.starts_with("data-test-project-templated") || id.starts_with("tp-fixed-version-hashes") {
-        world = world.variable("TEST_VARIABLE", "banana").variable("MODULE_A_TEST_ENV_VAR", "foo");
-    }
+fn world(files: &Path) -> MemoryWorld {
+    // What the recordings had set.
+    let variables = [("USER", "root"), ("TEST_VARIABLE", "banana"), ("MODULE_A_TEST_ENV_VAR", "foo")];
+    let world = variables.iter().fold(MemoryWorld::new(), |world, (name, value)| world.variable(name, value));
     let files = read_folder(files, "").unwrap_or_default();
     files.into_iter().fold(world, |world, (path, bytes)| world.bytes(&path, &bytes))
 }
@@ -111,7 +108,7 @@ fn answer(case: &Json, files: &Path, expected: &Json) -> Answer {
     let mut outputs = KnownOutputs::new();
     // Every round can only add outputs of further actions, so this ends.
     for _ in 0..20 {
-        let session = Session::new(Arc::new(world(case, files)));
+        let session = Session::new(Arc::new(world(files)));
         let resolution = resolve(&session, &request, outputs.clone(), &[]);
         let (data, waiting) = match &resolution {
             Some(resolution) => described(&session, resolution, expected),
@@ -207,7 +204,7 @@ fn described(session: &Session, resolution: &Resolution<'_>, expected: &Json) ->
             let ran = resolution.ground.outputs.get(key.as_str()).and_then(Value::as_map);
             let outputs = found.outputs.as_map().cloned().unwrap_or_default().into_entries().into_iter();
             let outputs: Map = outputs.filter(|(key, _)| !ran.is_some_and(|ran| ran.contains_key(key))).collect();
-            json!({"spec": shown(&found.spec), "variables": shown(&found.variables), "outputs": shown(&Value::map(outputs))})
+            json!({"spec": shown(&found.spec), "variables": shown(&resolution.action_variables(key)), "outputs": shown(&Value::map(outputs))})
         });
         actions.insert(key.to_string(), json!({
             "kind": action.kind.name(), "type": action.type_name.as_str(), "name": action.name.as_str(),

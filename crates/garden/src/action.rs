@@ -3,7 +3,7 @@
 use crate::bind::{Binder, Env};
 use crate::config::ActionKind;
 use crate::draft::{Draft, without_gaps};
-use crate::entities::{self, SCHEMA};
+use crate::entities;
 use crate::ground::Ground;
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
@@ -11,7 +11,7 @@ use crate::render::{Config, Rendered};
 use crate::rules;
 use crate::vars::{Presence, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
-use purlin_model::schema::{Edition, Kind, Literal};
+use purlin_model::schema::Kind;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Data, Eval, Map, MapLayer, Scope, Value, path};
 use std::sync::Arc;
@@ -266,12 +266,9 @@ fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut
             fields.insert(key.into(), Value::list(sorted_texts(list)));
         }
     }
-    let Some(entity) = SCHEMA.entity(row(kind)) else { return };
-    for field in entity.fields(Edition(0)).filter(|field| !LATE_FIELDS.contains(&field.key)) {
-        if let Some(default) = field.default.filter(|_| !fields.contains_key(field.key)) {
-            let detail = ecow::eco_format!("default of `{}` in a {}", field.key, entity.label);
-            let origin = ground.session.origins.fallback(detail, None);
-            fields.insert(field.key.into(), literal(&default).with_origin(origin));
+    for (key, value) in ground.defaults().of(row(kind), ground.session).iter() {
+        if !LATE_FIELDS.contains(&key.as_str()) && !fields.contains_key(key) {
+            fields.insert(key.clone(), value.clone());
         }
     }
 }
@@ -279,21 +276,6 @@ fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut
 fn sorted_texts(mut list: Vec<Value>) -> Vec<Value> {
     list.sort_by(|a, b| a.as_str().cmp(&b.as_str()));
     list
-}
-
-/// A value of a table.
-pub fn literal(literal: &Literal) -> Value {
-    match literal {
-        Literal::Null => Value::null(),
-        Literal::Bool(value) => Value::from(*value),
-        Literal::Int(value) => Value::from(*value),
-        Literal::Float(value) => Value::from(*value),
-        Literal::Text(text) => Value::str(*text),
-        Literal::List(items) => Value::list(items.iter().map(self::literal).collect()),
-        Literal::Map(entries) => {
-            Value::map(entries.iter().map(|(key, item)| ((*key).into(), self::literal(item))).collect())
-        }
-    }
 }
 
 /// Dependencies as maps of `kind` and `name`; items that are null are left out.

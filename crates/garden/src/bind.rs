@@ -108,7 +108,7 @@ impl<'s> Binder<'s> {
 
     fn scalar(&self, node: &NodeRef, view: Node<'_>) -> Value {
         let origin = Origin::node(view);
-        match self.env.templates.get(node, self.session) {
+        match self.env.templates.get(view) {
             Err(_) => Value::poison().with_origin(origin),
             Ok(None) => Value { data: scalar_data(view), origin, tainted: false },
             Ok(Some(template)) => self.template(template, Place::Node(node.clone())).with_origin(origin),
@@ -122,9 +122,20 @@ impl<'s> Binder<'s> {
     }
 }
 
+/// The value under a key of a mapping, merge keys applied.
+pub(crate) fn entry<'t>(node: Node<'t>, key: &str) -> Option<Node<'t>> {
+    if let Some(found) = node.get(key) {
+        return Some(found);
+    }
+    if !node.entries().any(|entry| entry.key.is_merge_key()) {
+        return None;
+    }
+    entries(node).into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
+}
+
 /// The entries of a mapping with merge keys (`<<`) applied: keys written here win, among bases the first.
 pub(crate) fn entries<'t>(node: Node<'t>) -> Vec<(EcoString, Node<'t>)> {
-    let mut found: Vec<(EcoString, Node<'t>)> = Vec::new();
+    let mut found: Vec<(EcoString, Node<'t>)> = Vec::with_capacity(node.entries().count());
     let mut bases: Vec<Node<'t>> = Vec::new();
     for entry in node.entries() {
         if entry.key.is_merge_key() {

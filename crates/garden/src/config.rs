@@ -1,6 +1,6 @@
 //! Configuration files: reading them, splitting them into documents, and telling what each document is.
 
-use crate::bind::entries;
+use crate::bind::entry;
 use crate::place::NodeRef;
 use crate::rules;
 use crate::structure::check_shapes;
@@ -113,8 +113,7 @@ impl Document {
 
     /// One of its fields.
     pub fn field(&self, key: &str) -> Option<NodeRef> {
-        let found = entries(self.node.get()?).into_iter().find(|(known, _)| known == key)?;
-        Some(self.node.other(found.1))
+        Some(self.node.other(entry(self.node.get()?, key)?))
     }
 
     /// The text of a field that is never templated.

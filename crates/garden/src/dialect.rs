@@ -63,7 +63,7 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
     node.dependencies = resolution.needs(&action.key).iter().map(dependency).collect();
     if let Some(found) = resolution.action(&action.key) {
         let mut map: Map = action.fields.iter().filter(|(key, _)| shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
-        let own = own_variables(action, &found.variables);
+        let own = resolution.own_variables(&action.key);
         if own.as_map().is_some_and(|map| !map.is_empty()) {
             map.insert("variables".into(), own);
         }
@@ -77,13 +77,6 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
 /// What the node itself says already is not repeated in its configuration.
 fn shown(key: &EcoString) -> bool {
     !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion")
-}
-
-/// The variables that the action itself declares, as they come out.
-fn own_variables(action: &Action, all: &Value) -> Value {
-    let declared = action.variables().map(|draft| draft.entries()).unwrap_or_default();
-    let found = declared.into_iter().filter_map(|(key, _)| all.get(&key).map(|value| (key.clone(), value.clone())));
-    Value::map(found.collect())
 }
 
 /// Workflows run later, but their mistakes are found now: everything but what earlier steps give is known.

@@ -3,7 +3,7 @@
 //! What a file says becomes values only when it is bound to a scope; actions made from modules mix both. A draft can
 //! be bound as often as needed, and it can say what was written, which is what versions are hashed from.
 
-use crate::bind::{Binder, Env, entries};
+use crate::bind::{Binder, Env, entries, entry};
 use crate::place::{NodeRef, Place};
 use crate::structure;
 use ecow::EcoString;
@@ -84,10 +84,7 @@ impl Draft {
         match self {
             Draft::Value(value) => value.get(key).cloned().map(Draft::Value),
             Draft::Map(entries) => entries.iter().find(|(known, _)| known == key).map(|(_, item)| item.clone()),
-            Draft::Node(node) => {
-                let found = entries(node.get()?).into_iter().find(|(known, _)| known == key)?;
-                Some(Draft::Node(node.other(found.1)))
-            }
+            Draft::Node(node) => Some(Draft::Node(node.other(entry(node.get()?, key)?))),
             Draft::List(_) | Draft::Template(_) | Draft::Choice(..) => None,
         }
     }

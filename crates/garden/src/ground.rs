@@ -1,12 +1,14 @@
 //! What all phases of one resolution share: the run, the request, the parsed templates and the cells they fill.
 
 use crate::bind::Env;
+use crate::entities::SCHEMA;
 use crate::scopes::Cell;
 use crate::templates::Templates;
 use purlin_model::Request;
+use purlin_model::schema::{Edition, Kind, Literal};
 use purlin_syntax::{Diagnostic, Rule, Span, Tree};
 use purlin_value::{EcoString, Scope, Session, Value, path};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Outputs of actions that have run, by the action's key. What is not here is pending.
@@ -24,6 +26,7 @@ pub struct Ground<'s> {
     pub templates: Arc<Templates>,
     /// What actions have given already.
     pub outputs: KnownOutputs,
+    defaults: Arc<Defaults>,
     cells: Mutex<Vec<Cell>>,
     trees: Mutex<Vec<Arc<Tree>>>,
 }
@@ -37,6 +40,7 @@ impl<'s> Ground<'s> {
             root,
             templates: Arc::default(),
             outputs,
+            defaults: Arc::default(),
             cells: Mutex::default(),
             trees: Mutex::default(),
         }
@@ -45,6 +49,11 @@ impl<'s> Ground<'s> {
     /// An environment for templates in a scope.
     pub fn env(&self, scope: Scope) -> Arc<Env> {
         Arc::new(Env { templates: self.templates.clone(), scope, keep_escapes: false, pre_graph: false })
+    }
+
+    /// The defaults of tables.
+    pub fn defaults(&self) -> &Arc<Defaults> {
+        &self.defaults
     }
 
     /// A new cell that lives as long as the resolution.
@@ -91,6 +100,48 @@ impl<'s> Ground<'s> {
     pub fn full_path(&self, relative: &str) -> EcoString {
         let root = self.session.world.root().trim_end_matches('/');
         if relative == "." { root.into() } else { path::normalize(&format!("{root}/{relative}")).into() }
+    }
+}
+
+/// The defaults of rows, each made once.
+#[derive(Default)]
+pub struct Defaults {
+    rows: Mutex<HashMap<Kind, RowDefaults>>,
+}
+
+/// The keys of a row that have a default, with it.
+pub type RowDefaults = Arc<[(EcoString, Value)]>;
+
+impl Defaults {
+    /// The defaults of a row.
+    pub fn of(&self, kind: Kind, session: &Session) -> RowDefaults {
+        let mut rows = self.rows.lock().unwrap_or_else(PoisonError::into_inner);
+        rows.entry(kind).or_insert_with(|| row_defaults(kind, session)).clone()
+    }
+}
+
+fn row_defaults(kind: Kind, session: &Session) -> RowDefaults {
+    let Some(entity) = SCHEMA.entity(kind) else { return Arc::from([]) };
+    let fields = entity.fields(Edition(0)).filter_map(|field| Some((field.key, field.default?)));
+    let value = |(key, default): (&'static str, Literal)| {
+        let detail = ecow::eco_format!("default of `{key}` in a {}", entity.label);
+        (EcoString::from(key), literal(&default).with_origin(session.origins.fallback(detail, None)))
+    };
+    fields.map(value).collect()
+}
+
+/// A value of a table.
+pub fn literal(literal: &Literal) -> Value {
+    match literal {
+        Literal::Null => Value::null(),
+        Literal::Bool(value) => Value::from(*value),
+        Literal::Int(value) => Value::from(*value),
+        Literal::Float(value) => Value::from(*value),
+        Literal::Text(text) => Value::str(*text),
+        Literal::List(items) => Value::list(items.iter().map(self::literal).collect()),
+        Literal::Map(entries) => {
+            Value::map(entries.iter().map(|(key, item)| ((*key).into(), self::literal(item))).collect())
+        }
     }
 }
 

@@ -56,9 +56,11 @@ pub fn evaluate(
         structure::check_shapes(tree, &session.sink);
         tree.root().map(|root| place::NodeRef::new(tree, root))
     };
-    let (Some(template), Some(context_node)) =
-        (load(template), context.root().map(|r| place::NodeRef::new(context, r)))
-    else {
+    let context_node = match options.lazy_context {
+        true => load(context),
+        false => context.root().map(|root| place::NodeRef::new(context, root)),
+    };
+    let (Some(template), Some(context_node)) = (load(template), context_node) else {
         return Value::null();
     };
     let cell = scopes::Cell::default();

@@ -1,22 +1,22 @@
 //! Actions once the graph is there: their templates bound to everything that can be known, their outputs, and their
 //! versions, each computed when it is first asked for.
 
-use crate::action::{Action, literal};
+use crate::action::Action;
 use crate::bind::{Binder, Env};
 use crate::config::ActionKind;
 use crate::draft::without_gaps;
-use crate::entities::{SCHEMA, spec_type};
+use crate::entities::spec_type;
 use crate::expr::REST;
 use crate::files::FileTree;
 use crate::graph::Graph;
-use crate::ground::{Ground, KnownOutputs, fill};
+use crate::ground::{Defaults, Ground, KnownOutputs, fill};
 use crate::phases::{Phases, Stage};
 use crate::project::Project;
 use crate::scan::texts;
+use crate::vars::VarScope;
 use crate::versions::{SourceScope, Version, combine, config_version, counted_dependencies, source_version};
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_model::schema::Edition;
 use purlin_syntax::Span;
 use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, path};
 use std::collections::HashMap;
@@ -26,8 +26,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct LiveAction {
     /// What its templates see.
     pub env: Arc<Env>,
-    /// All variables it sees, lazy.
-    pub variables: Value,
+    /// All variables it sees.
+    pub vars: VarScope,
     /// Its spec, lazy, completed with defaults.
     pub spec: Value,
     /// Its outputs, lazy.
@@ -129,15 +129,16 @@ fn bind_action(
         ("mode".into(), Value::str("default")),
     ]);
     let (env, vars) = action.environment(ground, project, phases, about.clone(), Stage::Full);
-    let variables = vars.merged();
     let bound = action.spec().bind(&mut Binder::new(ground.session, &env));
-    let spec = Lazy::value(Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span() });
+    let defaults = ground.defaults().clone();
+    let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
+    let spec = Lazy::value(spec);
     let ask = || About { base: base.clone(), key: action.key.clone(), spec: spec.clone() };
     let outputs = Lazy::value(Outputs(ask()));
-    about.insert("var".into(), variables.clone());
+    about.insert("var".into(), vars.merged());
     about.insert("outputs".into(), outputs.clone());
     about.insert("version".into(), Lazy::value(VersionText(ask())));
-    (LiveAction { env, variables, spec, outputs }, Value::map(about))
+    (LiveAction { env, vars, spec, outputs }, Value::map(about))
 }
 
 /// A spec with the defaults of its type.
@@ -146,21 +147,18 @@ struct Spec {
     type_name: EcoString,
     kind: ActionKind,
     span: Option<Span>,
+    defaults: Arc<Defaults>,
 }
 
 impl Thunk for Spec {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
         let spec = eval.force(&self.bound);
         let Some(map) = spec.as_map() else { return spec };
-        let Some(entity) = spec_type(&self.type_name, self.kind).and_then(|known| SCHEMA.entity(known.row)) else {
-            return spec;
-        };
+        let Some(known) = spec_type(&self.type_name, self.kind) else { return spec };
         let mut completed = map.clone();
-        for field in entity.fields(Edition(0)) {
-            if let Some(default) = field.default.filter(|_| !completed.contains_key(field.key)) {
-                let detail = ecow::eco_format!("default of `{}` in a {}", field.key, entity.label);
-                let origin = eval.session.origins.fallback(detail, None);
-                completed.insert(field.key.into(), literal(&default).with_origin(origin));
+        for (key, value) in self.defaults.of(known.row, eval.session).iter() {
+            if !completed.contains_key(key) {
+                completed.insert(key.clone(), value.clone());
             }
         }
         Value { data: Data::Map(Arc::new(completed)), ..spec }

@@ -83,7 +83,7 @@ impl Walker<'_, '_> {
     fn node(&mut self, node: &NodeRef) {
         let Some(view) = node.get() else { return };
         if view.is_scalar() {
-            if let Ok(Some(template)) = self.env.templates.get(node, self.eval.session) {
+            if let Ok(Some(template)) = self.env.templates.get(view) {
                 self.template(&template, &Place::Node(node.clone()));
             }
             return;

@@ -48,8 +48,6 @@ pub struct Resolution<'s> {
 pub struct ResolvedAction {
     /// Its spec.
     pub spec: Value,
-    /// All variables it sees.
-    pub variables: Value,
     /// Its outputs, as far as they are known.
     pub outputs: Value,
 }
@@ -191,9 +189,28 @@ impl Resolution<'_> {
         }
         Some(ResolvedAction {
             spec: without_gaps(&eval.force_deep(&live.spec)),
-            variables: eval.force_deep(&live.variables),
             outputs: without_rest(&eval.force_deep(&live.outputs)),
         })
+    }
+
+    /// All variables an action sees.
+    pub fn action_variables(&self, key: &str) -> Value {
+        let merged = self.live.actions.get(key).map_or_else(Value::null, |live| live.vars.merged());
+        Eval::new(self.ground.session).force_deep(&merged)
+    }
+
+    /// The variables that an action itself declares, as they come out.
+    pub fn own_variables(&self, key: &str) -> Value {
+        let (Some(action), Some(live)) = (self.graph().actions.get(key), self.live.actions.get(key)) else {
+            return Value::null();
+        };
+        let mut eval = Eval::new(self.ground.session);
+        let declared = action.variables().map(|draft| draft.entries()).unwrap_or_default();
+        let found = declared.into_iter().filter_map(|(key, _)| {
+            let value = live.vars.get(&key, &mut eval)?;
+            Some((key, eval.force_deep(&value)))
+        });
+        Value::map(found.collect())
     }
 
     /// What an action needs.

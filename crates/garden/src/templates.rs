@@ -28,7 +28,7 @@ impl Templates {
         }
     }
 
-    fn parse(&self, tree: &Arc<Tree>, node: Node<'_>, session: &Session) -> Option<Arc<Template>> {
+    fn parse(&self, tree: &Arc<Tree>, node: Node<'_>, session: &Session) {
         let parsed = match expr::parse(node.text()) {
             Ok(template) => Some(Arc::new(template)),
             Err(problem) => {
@@ -37,21 +37,17 @@ impl Templates {
                 None
             }
         };
-        self.lock().insert(node.number(), parsed.clone());
-        parsed
+        self.lock().insert(node.number(), parsed);
     }
 
-    /// The template of a scalar. `Ok(None)` if the scalar is no template, an error if it cannot be read.
-    pub fn get(&self, node: &NodeRef, session: &Session) -> Result<Option<Arc<Template>>, Unreadable> {
-        let Some(scalar) = node.get().map(Node::target).filter(|scalar| may_hold_template(*scalar)) else {
-            return Ok(None);
-        };
-        let known = self.lock().get(&scalar.number()).cloned();
-        let parsed = match known {
-            Some(parsed) => parsed,
-            None => self.parse(node.tree(), scalar, session),
-        };
-        parsed.map(Some).ok_or(Unreadable)
+    /// The template of a scalar of a tree that was read. `Ok(None)` if the scalar is no template, an error if it cannot
+    /// be read.
+    pub fn get(&self, scalar: Node<'_>) -> Result<Option<Arc<Template>>, Unreadable> {
+        match self.lock().get(&scalar.target().number()) {
+            None => Ok(None),
+            Some(Some(template)) => Ok(Some(template.clone())),
+            Some(None) => Err(Unreadable),
+        }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Option<Arc<Template>>, foldhash::fast::RandomState>> {

@@ -64,6 +64,13 @@ impl VarScope {
         Lazy::value(Merged { maps: maps.collect() })
     }
 
+    /// One variable, from the nearest layer that has it; collections of several layers are merged.
+    pub fn get(&self, key: &str, eval: &mut Eval<'_>) -> Option<Value> {
+        let maps = self.flags.iter().chain(&self.layers).filter_map(|cell| cell.get());
+        let found: Vec<Value> = maps.filter_map(|map| eval.force(map).get(key).cloned()).collect();
+        (!found.is_empty()).then(|| expr::overlay(found))
+    }
+
     /// The variables with a layer on top, its templates bound to the scope that results.
     pub fn with(&self, ground: &Ground<'_>, base: &Scope, source: &VarSource, pre_graph: bool) -> VarScope {
         let cell = ground.cell();

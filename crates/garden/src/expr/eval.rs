@@ -357,7 +357,7 @@ impl Evaluator<'_, '_> {
             return Err(Stop::Poison);
         }
         let inputs: Vec<&Value> = values.iter().collect();
-        Ok(self.computed(result, &format!("{}()", function.name), at, &inputs))
+        Ok(self.computed(result, &ecow::eco_format!("{}()", function.name), at, &inputs))
     }
 
     fn unknown_function(&self, call: &Call) -> Stop {

@@ -415,8 +415,8 @@ fn merge_items(parts: &[Value]) -> Vec<Value> {
     (0..length).map(|at| overlay(present(at))).collect()
 }
 
-/// Several values for one key, the strongest first.
-fn overlay(mut values: Vec<Value>) -> Value {
+/// Several values for one key, the strongest first, as one lazy value.
+pub fn overlay(mut values: Vec<Value>) -> Value {
     if values.len() > 1 {
         return Lazy::value(Overlay { values });
     }

@@ -10,7 +10,7 @@ mod template;
 
 pub use ast::{At, Template};
 pub use eval::{Evaluator, Stop, pending_in};
-pub use find::{Own, OwnLayer, REST, merge_parts};
+pub use find::{Own, OwnLayer, REST, merge_parts, overlay};
 pub use operate::{is_truthy, text_of};
 pub use parse::MAX_DEPTH;
 pub use scan::Problem;
