@@ -45,7 +45,8 @@ impl Check<'_> {
         let span = pair.written.map_or(self.fallback, |node| node.span());
         let (key, name, version) = (pair.key, entity.name, self.edition.name());
         let message = format!("`{key}` is no key of `{name}` in {version}");
-        let other = entity.rows().find(|row| row.key == key && (!row.founding || self.founding));
+        let others = entity.rows().filter(|row| row.key == key && (!row.founding || self.founding));
+        let other = others.max_by_key(|row| row.until);
         let hint = match (founding, other) {
             (Some(_), _) => "the shipped format has no `modules`; write several documents and `requires`, or use \
                              the native commands, which accept the founding design"

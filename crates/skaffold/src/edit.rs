@@ -191,12 +191,13 @@ impl<'f> Edits<'f> {
         let Some(document) = file.documents.get(index) else { return };
         let root = document.root;
         let mut text = rewrite::document(root, &item, LATEST);
-        if !file.source.slice(root.span()).ends_with('\n') {
+        let extent = rewrite::extent(root);
+        if !file.source.slice(extent).ends_with('\n') {
             text.truncate(text.trim_end_matches('\n').len());
         }
         let entry = self.files.entry(file.path.to_string()).or_default();
         entry.0 = Some(file.clone());
-        entry.1.push((root.span(), text));
+        entry.1.push((extent, text));
     }
 
     fn finish(self) -> Vec<NewText> {

@@ -246,7 +246,7 @@ pub fn any<'a, 'f: 'a>(view: View<'a, 'f>, out: &mut impl Out<'f>) {
 }
 
 fn scalar<'a, 'f: 'a>(view: View<'a, 'f>, out: &mut impl Out<'f>) {
-    match view {
+    match view.bare() {
         View::Node(node) => match node.scalar() {
             Scalar::Null => out.null(view),
             Scalar::Bool(value) => out.bool(value, view),
@@ -328,13 +328,13 @@ impl<'f> ItemOut<'f> {
 
     fn leaf(&mut self, data: Data<'f>, from: View<'_, 'f>) {
         // A node that already means the same keeps its place in the file.
-        let data = match (from, &data) {
+        let data = match (from.bare(), &data) {
             (View::Node(node), Data::Text(text)) if node.as_str() == Some(text.as_str()) => Data::Node(node),
             (View::Node(node), Data::Bool(value)) if node.as_bool() == Some(*value) => Data::Node(node),
             (View::Node(node), Data::Int(value)) if node.as_int() == Some(*value) => Data::Node(node),
             _ => data,
         };
-        self.put(Item { data, trail: trail(from) });
+        self.put(Item { data, trail: trail(from), place: None });
     }
 }
 
@@ -348,7 +348,7 @@ fn trail(from: View<'_, '_>) -> Option<Rc<Trail>> {
 impl<'f> Out<'f> for ItemOut<'f> {
     fn begin_map(&mut self, _: usize, from: View<'_, 'f>) {
         let key = self.key.take();
-        self.open.push((Item { data: Data::Map(Vec::new()), trail: trail(from) }, key));
+        self.open.push((Item { data: Data::Map(Vec::new()), trail: trail(from), place: from.span() }, key));
     }
     fn key(&mut self, key: &str, written: Option<Node<'f>>) {
         self.key = Some((key.to_owned(), written));
@@ -358,7 +358,7 @@ impl<'f> Out<'f> for ItemOut<'f> {
     }
     fn begin_list(&mut self, _: usize, from: View<'_, 'f>) {
         let key = self.key.take();
-        self.open.push((Item { data: Data::List(Vec::new()), trail: trail(from) }, key));
+        self.open.push((Item { data: Data::List(Vec::new()), trail: trail(from), place: from.span() }, key));
     }
     fn end_list(&mut self) {
         self.close();
@@ -373,8 +373,8 @@ impl<'f> Out<'f> for ItemOut<'f> {
         self.leaf(Data::Int(value), from);
     }
     fn float(&mut self, value: f64, from: View<'_, 'f>) {
-        match from {
-            View::Node(node) => self.put(Item::node(node)),
+        match from.bare() {
+            View::Node(node) => self.put(Item { trail: trail(from), ..Item::node(node) }),
             View::Item(_) => self.put(Item::text(value.to_string())),
         }
     }

@@ -52,10 +52,11 @@ fn document(root: Node<'_>, version: Node<'_>, from: Edition, to: Edition, sink:
     }
     let mut text = rewrite::document(root, &item, to);
     // The document's own last line break may lie outside its span.
-    if !root.tree().source().slice(root.span()).ends_with('\n') {
+    let extent = rewrite::extent(root);
+    if !root.tree().source().slice(extent).ends_with('\n') {
         text.truncate(text.trim_end_matches('\n').len());
     }
-    Some((root.span(), text))
+    Some((extent, text))
 }
 
 /// Whether the document needs no change but its `apiVersion`.

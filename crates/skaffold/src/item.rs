@@ -16,6 +16,8 @@ pub struct Item<'f> {
     pub data: Data<'f>,
     /// What happened to it, newest first.
     pub trail: Option<Rc<Trail>>,
+    /// Where it is written, if it was opened for changes since.
+    pub place: Option<Span>,
 }
 
 /// The value of an [`Item`].
@@ -133,7 +135,7 @@ impl<'f> Item<'f> {
     /// A look at it.
     pub fn view(&self) -> View<'_, 'f> {
         match &self.data {
-            Data::Node(node) => View::Node(*node),
+            Data::Node(node) if self.trail.is_none() => View::Node(*node),
             _ => View::Item(self),
         }
     }
@@ -147,6 +149,7 @@ impl<'f> Item<'f> {
     /// Opens it as a map, making one where there is none.
     pub fn map(&mut self) -> &mut Vec<Entry<'f>> {
         if !matches!(self.data, Data::Map(_)) {
+            self.place = self.view().span();
             self.data = Data::Map(self.view().owned_entries());
         }
         match &mut self.data {
@@ -158,6 +161,7 @@ impl<'f> Item<'f> {
     /// Opens it as a list, making one where there is none.
     pub fn list(&mut self) -> &mut Vec<Item<'f>> {
         if !matches!(self.data, Data::List(_)) {
+            self.place = self.view().span();
             self.data = Data::List(self.view().items().map(View::to_item).collect());
         }
         match &mut self.data {
@@ -227,7 +231,7 @@ impl<'f> Item<'f> {
 
 impl<'f> From<Data<'f>> for Item<'f> {
     fn from(data: Data<'f>) -> Self {
-        Item { data, trail: None }
+        Item { data, trail: None, place: None }
     }
 }
 
@@ -238,9 +242,17 @@ impl<'a, 'f> From<&'a Item<'f>> for View<'a, 'f> {
 }
 
 impl<'a, 'f: 'a> View<'a, 'f> {
+    /// The same without what happened to it, for reading.
+    pub(crate) fn bare(self) -> View<'a, 'f> {
+        match self {
+            View::Item(Item { data: Data::Node(node), .. }) => View::Node(*node),
+            other => other,
+        }
+    }
+
     /// What it is.
     pub fn form(self) -> Form {
-        match self {
+        match self.bare() {
             View::Node(node) => match node.kind() {
                 Kind::Map => Form::Map,
                 Kind::List => Form::List,
@@ -249,7 +261,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
                 Kind::Alias | Kind::Error => Form::Broken,
             },
             View::Item(item) => match &item.data {
-                Data::Node(node) => View::Node(*node).form(),
+                Data::Node(_) => Form::Broken,
                 Data::Null => Form::Null,
                 Data::Bool(_) | Data::Int(_) | Data::Text(_) => Form::Scalar,
                 Data::List(_) => Form::List,
@@ -270,7 +282,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     /// The value under a key, null included.
     pub fn raw(self, key: &str) -> Option<View<'a, 'f>> {
-        match self {
+        match self.bare() {
             View::Node(node) => node.get(key).map(View::Node),
             View::Item(item) => match &item.data {
                 Data::Map(entries) => entries.iter().find(|entry| entry.key == key).map(|entry| entry.value.view()),
@@ -286,7 +298,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     /// The entries of a map; nothing for anything else.
     pub fn entries(self) -> Pairs<'a, 'f> {
-        match self {
+        match self.bare() {
             View::Node(node) => Pairs::Node(node.entries()),
             View::Item(Item { data: Data::Map(entries), .. }) => Pairs::Owned(entries.iter()),
             View::Item(_) => Pairs::Owned([].iter()),
@@ -295,7 +307,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     /// The items of a list; nothing for anything else.
     pub fn items(self) -> Members<'a, 'f> {
-        match self {
+        match self.bare() {
             View::Node(node) => Members::Node(node.items()),
             View::Item(Item { data: Data::List(items), .. }) => Members::Owned(items.iter()),
             View::Item(_) => Members::Owned([].iter()),
@@ -304,14 +316,13 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     /// The text of a scalar, as written; empty for anything else.
     pub fn text(self) -> Cow<'a, str> {
-        match self {
+        match self.bare() {
             View::Node(node) if node.is_null() => Cow::Borrowed(""),
             View::Node(node) => Cow::Borrowed(node.text()),
             View::Item(item) => match &item.data {
                 Data::Text(text) => Cow::Borrowed(text.as_str()),
                 Data::Bool(value) => Cow::Borrowed(if *value { "true" } else { "false" }),
                 Data::Int(value) => Cow::Owned(value.to_string()),
-                Data::Node(node) => Cow::Borrowed(node.text()),
                 _ => Cow::Borrowed(""),
             },
         }
@@ -324,7 +335,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     /// The text as an owned string, shared where the tree shares it.
     pub fn eco(self) -> EcoString {
-        match self {
+        match self.bare() {
             View::Node(node) if node.is_null() => EcoString::new(),
             View::Node(node) => node.eco_text(),
             View::Item(Item { data: Data::Text(text), .. }) => text.clone(),
@@ -334,7 +345,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     /// The switch it is, if it is one; the spellings of YAML 1.1 count.
     pub fn bool(self) -> Option<bool> {
-        match self {
+        match self.bare() {
             View::Node(node) => match node.scalar() {
                 Scalar::Bool(value) => Some(value),
                 Scalar::Str => match node.text() {
@@ -351,7 +362,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     /// The whole number it is, if it is one.
     pub fn int(self) -> Option<i64> {
-        match self {
+        match self.bare() {
             View::Node(node) => match node.scalar() {
                 Scalar::Int(value) => Some(value),
                 Scalar::Float(value) if value.fract() == 0.0 && value.abs() < 9e15 => Some(value as i64),
@@ -364,7 +375,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     /// Whether it is text in quotes or text by nature, not a number or switch.
     pub fn is_text(self) -> bool {
-        match self {
+        match self.bare() {
             View::Node(node) => node.as_str().is_some(),
             View::Item(item) => matches!(item.data, Data::Text(_)),
         }
@@ -374,6 +385,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
     pub fn span(self) -> Option<Span> {
         match self {
             View::Node(node) => Some(node.span()),
+            View::Item(item) if item.place.is_some() => item.place,
             View::Item(item) => match &item.data {
                 Data::Node(node) => Some(node.span()),
                 Data::Map(entries) => entries.iter().find_map(|entry| entry.written).map(Node::span),
@@ -392,7 +404,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
     }
 
     fn owned_entries(self) -> Vec<Entry<'f>> {
-        match self {
+        match self.bare() {
             View::Node(node) => node
                 .entries()
                 .map(|entry| Entry {

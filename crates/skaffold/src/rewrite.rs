@@ -19,6 +19,20 @@ pub fn document(root: Node<'_>, item: &Item<'_>, edition: Edition) -> String {
     out.finish()
 }
 
+/// Where a document is in its file, a comment at the end of its last line included.
+pub fn extent(root: Node<'_>) -> Span {
+    let span = root.span();
+    let source = root.tree().source();
+    let is_last = |comment: &&purlin_syntax::tree::Comment| {
+        let between = source.text().get(span.end as usize..comment.span.start as usize);
+        comment.trailing && between.is_some_and(|between| !between.contains('\n'))
+    };
+    match root.tree().comments().iter().find(is_last) {
+        Some(comment) => Span { end: comment.span.end, ..span },
+        None => span,
+    }
+}
+
 /// A text with some spans replaced.
 pub fn replace(text: &str, mut changes: Vec<(Span, String)>) -> String {
     changes.sort_by_key(|(span, _)| span.start);
@@ -46,7 +60,7 @@ impl Comments {
         collect(root, &mut places);
         let tree = root.tree();
         let source = tree.source();
-        let span = root.span();
+        let span = extent(root);
         let mut comments = Comments::default();
         for comment in tree.comments() {
             if comment.span.start < span.start || comment.span.end > span.end {

@@ -80,7 +80,7 @@ impl<'s> ValueOut<'s> {
         // A text that is not the one written was made from it on the way out.
         if let (Data::Str(text), true) = (&data, origin.is_known())
             && text.as_str() != from.text()
-            && !matches!(from, View::Item(_))
+            && matches!(from.bare(), View::Node(_))
         {
             let pieces = vec![Piece { start: 0, end: 0, origin }];
             origin = self.session.origins.derived("path from the file's folder", from.span(), pieces);

@@ -57,9 +57,6 @@ fn custom_test(check: &Check<'_, '_>, test: View<'_, '_>) {
 fn actions(check: &Check<'_, '_>, config: View<'_, '_>) {
     for action in config.get("customActions").into_iter().flat_map(View::items) {
         let name = action.text_of("name");
-        if action.get("containers").is_none_or(|list| list.items().next().is_none()) {
-            check.report(&rules::REQUIRED, action.span(), format!("custom action `{name}` has no containers"));
-        }
         let modes = action
             .get("executionMode")
             .map_or(0, |mode| ["local", "kubernetesCluster"].iter().filter(|key| mode.get(key).is_some()).count());

@@ -18,7 +18,9 @@ pub fn section<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'
             if entity.name == "Artifact" {
                 continue;
             }
-            check.report(&rules::REQUIRED, view.span(), format!("a {} needs `{}`", entity.name, row.key));
+            let name = view.get("name").map(|name| format!(" `{}`", name.text())).unwrap_or_default();
+            let message = format!("`{}` is required in `{}`{name}", row.key, entity.name);
+            check.report(&rules::REQUIRED, view.span(), message);
         }
     }
     sets(check, view, entity);
