@@ -2,7 +2,9 @@
 
 use crate::{Context, Report, Suite, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
+use purlin_syntax::Flavor;
 use purlin_unfurl::analyze;
+use purlin_unfurl::ensemble::read;
 use purlin_unfurl::error::Result as Evaluated;
 use purlin_unfurl::eval::form::{self, Form};
 use purlin_unfurl::eval::frame::{Mode, Variable};
@@ -40,6 +42,9 @@ fn text<'c>(case: &'c Json, key: &str) -> &'c str {
 
 /// A vector is opened, and what we encrypt ourselves is opened again.
 fn judge_vault(vector: &Json) -> Verdict {
+    if vector.get("vaulttext").is_none() {
+        return judge_tagged(vector);
+    }
     let plain = match vector.get("plaintext") {
         Some(Json::String(text)) => text.as_bytes().to_vec(),
         Some(other) => decode_base64(text(other, "$bytes")),
@@ -60,6 +65,46 @@ fn judge_vault(vector: &Json) -> Verdict {
     } else {
         Verdict::Failed("our own text is not opened".to_owned())
     }
+}
+
+/// Secrets of each kind in YAML: opened from the recorded text, and written as the recorded text has it.
+fn judge_tagged(vector: &Json) -> Verdict {
+    let session = Session::new(Arc::new(MemoryWorld::new()));
+    let nobody = Tree::new(Node::new("root", NodeKind::Root));
+    let secrets = [
+        ("s", Val::str("a")),
+        ("d", Val::record([("b", Val::int(1))])),
+        ("l", Val::list(vec![Val::int(1)])),
+        ("b", Data::Bytes([0xFFu8, 0x00].as_slice().into()).into()),
+    ];
+    let all = |count: usize| Val::record(secrets.iter().take(count).map(|(key, value)| (*key, value.clone().taint())));
+    let wrong = |ours: String| Verdict::Failed(format!("ours:\n{ours}"));
+    if let Some(wanted) = vector.get("yaml_no_vault").and_then(Json::as_str) {
+        let ours = read::write(&all(4), &nobody, &[], [7; 32]).unwrap_or_default();
+        return if ours == wanted { Verdict::Passed } else { wrong(ours) };
+    }
+    if let Some(wanted) = vector.get("yaml_cleartext").and_then(Json::as_str) {
+        let clear = vault::Secret::new("cleartext", "");
+        let ours = read::write(&all(3), &nobody, &[clear], [7; 32]).unwrap_or_default();
+        return if ours == wanted { Verdict::Passed } else { wrong(ours) };
+    }
+    let password = [vault::Secret::new("default", text(vector, "password"))];
+    let open = |text: &str| {
+        let tree = session.parse_yaml(session.sources.insert("vault", text), Flavor::Core);
+        let mut reader = read::Reader { secrets: Some(&password), problems: Vec::new() };
+        tree.root().map(|root| encode(&reader.read(root), &nobody))
+    };
+    let recorded = open(text(vector, "yaml_encrypted")).unwrap_or(Json::Null);
+    let opened = |key: &str| recorded.get(key).and_then(|value| value.get("$sensitive"));
+    let kinds = opened("s").is_some_and(Json::is_string)
+        && opened("d").is_some_and(Json::is_object)
+        && opened("l").is_some_and(Json::is_array)
+        && opened("b").is_some_and(|bytes| bytes.get("$bytes").is_some());
+    if !kinds {
+        return wrong(recorded.to_string());
+    }
+    let ours = read::write(&all(4), &nobody, &password, [7; 32]).unwrap_or_default();
+    if open(&ours) == Some(encode(&all(4), &nobody)) { Verdict::Passed } else { wrong(ours) }
 }
 
 fn decode_base64(text: &str) -> Vec<u8> {

@@ -52,6 +52,8 @@ pub enum Data {
     Node(NodeId),
     /// The attributes of an instance, by name.
     Attributes(NodeId),
+    /// Attributes, requirements and capabilities of an instance, by name.
+    Names(NodeId),
     /// All instances of the topology, by name.
     AllNodes,
     /// Attributes of all instances, by name.
@@ -302,7 +304,7 @@ impl Val {
             Data::Str(_) => "a string",
             Data::Bytes(_) => "binary data",
             Data::List(_) => "a list",
-            Data::Map(_) | Data::AllNodes | Data::AllAttributes | Data::Attributes(_) => "a map",
+            Data::Map(_) | Data::AllNodes | Data::AllAttributes | Data::Attributes(_) | Data::Names(_) => "a map",
             Data::Lazy(lazy) => lazy.kind(),
             Data::Node(_) => "an instance",
             Data::Template(_) => "a template",

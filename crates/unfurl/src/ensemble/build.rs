@@ -19,6 +19,9 @@ use std::sync::Arc;
 /// Attributes of every node that are built-in keys here.
 const BUILT_IN: &[&str] = &["tosca_id", "tosca_name", "state"];
 
+/// The relationship of what lives on something else.
+const HOSTED_ON: &str = "tosca.relationships.HostedOn";
+
 /// What an artifact shows beside its properties, null where nothing is said.
 const ARTIFACT_FIELDS: &[&str] = &[
     "checksum",
@@ -114,7 +117,8 @@ impl Builder<'_> {
         node.source_dir = self.folder_of(&source.template);
         node.has_operations = has_operations(source);
         node.local_status = Some(if node.has_operations { Status::Pending } else { Status::Ok });
-        node.parent = Some(self.host(index).unwrap_or_else(|| self.tree.root()));
+        let root = self.tree.root();
+        node.parent = Some(self.host(index).unwrap_or(root));
         self.props(&mut node, &source.properties, false);
         self.open_properties(&mut node, source);
         self.props(&mut node, &source.attributes, true);
@@ -128,14 +132,13 @@ impl Builder<'_> {
     }
 
     /// The instance a node is hosted on.
-    fn host(&self, index: usize) -> Option<NodeId> {
-        let hosted_on = self.service.model.built_in("tosca.relationships.HostedOn")?;
-        let node = self.service.topology.nodes.get_index(index)?.1;
-        let edges = self.service.resolution.edges.get(index)?;
-        let hosting = edges.iter().find(|edge| {
+    fn host(&mut self, index: usize) -> Option<NodeId> {
+        let service = Rc::clone(self.service);
+        let node = service.topology.nodes.get_index(index)?.1;
+        let hosting = service.resolution.edges.get(index)?.iter().find(|edge| {
             let relationship = node.requirements.get(edge.requirement).and_then(|r| r.relationship.as_ref());
             let kind = relationship.and_then(|relationship| relationship.relationship_type);
-            kind.is_some_and(|kind| self.service.model.hierarchy.is_a(kind, hosted_on))
+            kind.is_some_and(|kind| self.lineage(kind).iter().any(|name| name == HOSTED_ON))
         })?;
         self.ids.get(hosting.target).copied().flatten()
     }

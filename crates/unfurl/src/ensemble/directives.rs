@@ -38,7 +38,8 @@ impl<'l> Directives<'l> {
 
     /// The value with its directives carried out.
     pub fn expand(&mut self, value: &Val) -> Val {
-        self.expand_at(value, 0)
+        let expanded = self.expand_at(value, 0);
+        if self.used { cleaned(&expanded, 0) } else { expanded }
     }
 
     fn expand_at(&mut self, value: &Val, depth: usize) -> Val {
@@ -53,7 +54,9 @@ impl<'l> Directives<'l> {
         let Some(entries) = value.as_map() else {
             return value.clone();
         };
-        let has_directives = entries.keys().any(|key| key.as_str().is_some_and(|key| key.starts_with('+')));
+        let is_directive = |key: &MapKey| key.as_str().is_some_and(|key| key.starts_with('+') && key != STRATEGY);
+        let has_directives = entries.keys().any(is_directive);
+        self.used |= value.get(STRATEGY).is_some();
         let mut out = ValMap::default();
         if has_directives {
             self.used = true;
@@ -64,15 +67,17 @@ impl<'l> Directives<'l> {
                 }
             }
         }
+        // How a map is to be merged (`+%`) is kept until it meets what it is merged with.
         let own: ValMap = entries
             .iter()
-            .filter(|(key, _)| !key.as_str().is_some_and(|key| key.starts_with('+')))
-            .map(|(key, item)| {
-                let item = if is_strategy(item) { item.clone() } else { self.expand_at(item, depth + 1) };
-                (key.clone(), item)
-            })
+            .filter(|(key, _)| !key.as_str().is_some_and(|key| key.starts_with('+') && key != STRATEGY))
+            .map(|(key, item)| (key.clone(), self.expand_at(item, depth + 1)))
             .collect();
-        merge_into(&mut out, &own, 0);
+        if has_directives {
+            merge_into(&mut out, &own, 0);
+        } else {
+            out = own;
+        }
         Val { data: Val::map(out).data, ..value.clone() }
     }
 
@@ -127,14 +132,31 @@ fn gather(value: &Val, anchors: &mut HashMap<String, Val>, depth: usize) {
     }
 }
 
-fn is_strategy(value: &Val) -> bool {
-    value.get("+%").is_some()
+/// The key that says how a map is merged.
+const STRATEGY: &str = "+%";
+
+/// A value without what only told how to merge it.
+fn cleaned(value: &Val, depth: usize) -> Val {
+    if depth > 2 * MAX_DEPTH {
+        return value.clone();
+    }
+    if let Some(items) = value.as_list() {
+        let items = items.iter().map(|item| cleaned(item, depth + 1)).collect();
+        return Val { data: Val::list(items).data, ..value.clone() };
+    }
+    let Some(entries) = value.as_map() else {
+        return value.clone();
+    };
+    let gone = |item: &Val| item.get(STRATEGY).and_then(Val::as_str) == Some("whiteout");
+    let kept = entries.iter().filter(|(key, item)| key.as_str() != Some(STRATEGY) && !gone(item));
+    let kept = kept.map(|(key, item)| (key.clone(), cleaned(item, depth + 1)));
+    Val { data: Val::map(kept.collect()).data, ..value.clone() }
 }
 
 /// Lays entries over a base: maps are merged, `+%` says otherwise.
 fn merge_into(base: &mut ValMap, over: &ValMap, depth: usize) {
     for (key, value) in over {
-        let strategy = value.get("+%").and_then(Val::as_str);
+        let strategy = value.get(STRATEGY).and_then(Val::as_str);
         match (strategy, base.get(key)) {
             (Some("whiteout"), _) => {
                 base.shift_remove(key);
@@ -152,7 +174,7 @@ fn merge_into(base: &mut ValMap, over: &ValMap, depth: usize) {
                     .as_map()
                     .into_iter()
                     .flatten()
-                    .filter(|(key, _)| **key != MapKey::from("+%"))
+                    .filter(|(key, _)| **key != MapKey::from(STRATEGY))
                     .map(|(key, item)| (key.clone(), item.clone()))
                     .collect();
                 merge_into(&mut merged, &own, depth + 1);

@@ -47,7 +47,9 @@ pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema:
         }
         return Ok(());
     }
-    if let (Some(check), false) = (&schema.check, matches!(value.data, Data::Lazy(_))) {
+    // Numbers and truths pass for text, as they always did.
+    let as_text = schema.type_name == "string" && matches!(value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_));
+    if let (Some(check), false) = (&schema.check, as_text || matches!(value.data, Data::Lazy(_))) {
         let problems = (check.0)(value);
         if let Some(problem) = problems.first() {
             return fail(if value.tainted_within() {

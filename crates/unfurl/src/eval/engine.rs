@@ -247,6 +247,7 @@ impl<'w> Engine<'w> {
             }
             Data::Lazy(lazy) => return self.force_lazy(lazy).map(|v| v.taint_if(tainted).from_origin(origin)),
             Data::Attributes(id) => return self.all_attributes(*id),
+            Data::Names(id) => return super::special::names(self, *id),
             Data::AllNodes => {
                 let nodes = self.tree.named().map(|(name, id)| (MapKey::Str(name.clone()), Val::node(id)));
                 Data::Map(Rc::new(nodes.collect()))
@@ -383,7 +384,7 @@ fn is_plain(value: &Val) -> bool {
     match &value.data {
         Data::List(items) => items.iter().all(is_scalar),
         Data::Map(entries) => entries.values().all(is_scalar),
-        Data::Lazy(_) | Data::Attributes(_) | Data::AllNodes | Data::AllAttributes => false,
+        Data::Lazy(_) | Data::Attributes(_) | Data::Names(_) | Data::AllNodes | Data::AllAttributes => false,
         _ => true,
     }
 }
@@ -391,7 +392,13 @@ fn is_plain(value: &Val) -> bool {
 fn is_scalar(value: &Val) -> bool {
     !matches!(
         value.data,
-        Data::List(_) | Data::Map(_) | Data::Lazy(_) | Data::Attributes(_) | Data::AllNodes | Data::AllAttributes
+        Data::List(_)
+            | Data::Map(_)
+            | Data::Lazy(_)
+            | Data::Attributes(_)
+            | Data::Names(_)
+            | Data::AllNodes
+            | Data::AllAttributes
     )
 }
 

@@ -261,6 +261,9 @@ fn map_values(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Option<Vec<Val>>> {
             values
         }
         Data::AllNodes => ctx.engine.tree.named().map(|(_, id)| Val::node(id)).collect(),
+        Data::Names(id) => {
+            special::names(ctx.engine, *id)?.as_map().into_iter().flatten().map(|(_, value)| value.clone()).collect()
+        }
         Data::Attributes(id) => {
             let mut values = Vec::new();
             for name in ctx.engine.tree.node(*id).attributes.keys() {
@@ -320,6 +323,7 @@ pub fn by_name(ctx: &Ctx<'_, '_>, value: &Val, name: &str) -> Result<Option<Val>
         // A name that no instance has is a match of null, so that `::name` can be tested.
         Data::AllNodes => Ok(Some(ctx.engine.tree.by_name(name).map_or_else(Val::null, Val::node))),
         Data::AllAttributes => Ok(ctx.engine.tree.by_name(name).map(|id| Data::Attributes(id).into())),
+        Data::Names(id) => special::named_on(ctx, *id, name),
         Data::Template(id) => Ok(special::template_field(ctx, *id, name)),
         Data::External(external) => external.field(ctx, name),
         _ => Ok(None),

@@ -1,6 +1,6 @@
 //! The values of the built-in keys.
 
-use super::engine::Ctx;
+use super::engine::{Ctx, Engine};
 use super::frame::Mode;
 use super::status::{effective, target};
 use crate::error::{Error, Kind, Result};
@@ -96,7 +96,7 @@ fn of_kind(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
         (NodeKind::Root | NodeKind::Node, Special::HostedOn) => Some(Val::nodes(&hosted_on(tree, id))),
         (NodeKind::Root | NodeKind::Node, Special::ConfiguredBy) => Some(Val::nodes(&configured_by(tree, id))),
         (NodeKind::Root | NodeKind::Node, Special::Artifacts) => Some(named(tree, &node.artifacts)),
-        (NodeKind::Root | NodeKind::Node, Special::Names) => Some(names(ctx, id)?),
+        (NodeKind::Root | NodeKind::Node, Special::Names) => Some(Data::Names(id).into()),
         (NodeKind::Capability, Special::Relationships) => Some(Val::nodes(&node.relationships)),
         (NodeKind::Relationship, Special::Source) => node.source.map(Val::node),
         (NodeKind::Relationship, Special::Target) => target(tree, id).map(Val::node),
@@ -282,11 +282,26 @@ fn follow(start: NodeId, next: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<NodeId> {
     out
 }
 
-/// Attributes, then capabilities met through requirements, then own capabilities, by name.
-fn names(ctx: &Ctx<'_, '_>, id: NodeId) -> Result<Val> {
+/// What a name means on an instance: an attribute, the capability a requirement leads to, a capability of its own.
+pub fn named_on(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Result<Option<Val>> {
+    if let Some(value) = ctx.engine.attribute(id, name)? {
+        return Ok(Some(value));
+    }
     let tree = ctx.engine.tree;
     let node = tree.node(id);
-    let attributes = ctx.engine.all_attributes(id)?;
+    let requirement = node.requirements.iter().find(|relationship| tree.node(**relationship).name == name);
+    if let Some(capability) = requirement.and_then(|relationship| tree.node(*relationship).parent) {
+        return Ok(Some(Val::node(capability)));
+    }
+    let capability = node.capabilities.iter().find(|capability| tree.node(**capability).name == name);
+    Ok(capability.map(|capability| Val::node(*capability)))
+}
+
+/// All names of an instance and what they mean.
+pub fn names(engine: &Engine<'_>, id: NodeId) -> Result<Val> {
+    let tree = engine.tree;
+    let node = tree.node(id);
+    let attributes = engine.all_attributes(id)?;
     let mut map = attributes.as_map().cloned().unwrap_or_default();
     for relationship in &node.requirements {
         let relationship = tree.node(*relationship);

@@ -5,7 +5,7 @@ use crate::error::{Error, Kind, Result, missing, type_error};
 use crate::eval::Ctx;
 use crate::eval::lazy::Memo;
 use crate::eval::path::{as_one, by_name, is_list, list_items, place};
-use crate::eval::special::{ancestors, hosted_on};
+use crate::eval::special::{ancestors, hosted_on, named_on};
 use crate::eval::status::target;
 use crate::external::{External, Kind as Handle};
 use crate::python;
@@ -84,6 +84,9 @@ fn entities(ctx: &Ctx<'_, '_>, name: &str) -> Result<Vec<NodeId>> {
     let node = tree.node(current);
     Ok(match name {
         "SELF" => vec![current],
+        "SOURCE" | "TARGET" if node.kind != NodeKind::Relationship => {
+            return missing(format!("`{name}` means something on a relationship only, and `{}` is none", node.name));
+        }
         "SOURCE" => node.source.into_iter().collect(),
         "TARGET" => target(tree, current).into_iter().collect(),
         "HOST" => {
@@ -108,30 +111,15 @@ fn owner(ctx: &Ctx<'_, '_>, id: NodeId) -> NodeId {
     }
 }
 
-/// What a name means on an instance: an attribute, what a requirement leads to, a capability.
-fn named(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Result<Option<Val>> {
-    if let Some(value) = ctx.engine.attribute(id, name)? {
-        return Ok(Some(value));
-    }
-    let tree = ctx.engine.tree;
-    let node = tree.node(id);
-    let requirement = node.requirements.iter().find(|relationship| tree.node(**relationship).name == name);
-    if let Some(capability) = requirement.and_then(|relationship| tree.node(*relationship).parent) {
-        return Ok(Some(Val::node(capability)));
-    }
-    let capability = node.capabilities.iter().find(|capability| tree.node(**capability).name == name);
-    Ok(capability.map(|capability| Val::node(*capability)))
-}
-
 /// Follows a key into a value. A capability that has no such attribute passes the question on to its node.
 fn step(ctx: &Ctx<'_, '_>, value: &Val, key: &Val) -> Result<Option<Val>> {
     match (&value.data, &key.data) {
         (Data::Node(id), Data::Str(name)) => {
-            if let Some(found) = named(ctx, *id, name)? {
+            if let Some(found) = named_on(ctx, *id, name)? {
                 return Ok(Some(found));
             }
             match (ctx.engine.tree.node(*id).kind, ctx.engine.tree.node(*id).parent) {
-                (NodeKind::Capability, Some(node)) => named(ctx, node, name),
+                (NodeKind::Capability, Some(node)) => named_on(ctx, node, name),
                 _ => Ok(None),
             }
         }
