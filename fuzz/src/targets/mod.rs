@@ -1,0 +1,55 @@
+//! The list of targets: a function of bytes each, with seeds and words of its language.
+
+mod dialects;
+mod text;
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// Something that takes bytes from outside.
+pub struct Target {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What is called.
+    pub summary: &'static str,
+    /// Must not panic, overflow or fail to end. Returns a number that is the same for inputs with the same kind of
+    /// outcome.
+    pub run: fn(&[u8]) -> u64,
+    /// Inputs to start from.
+    pub seeds: &'static [&'static str],
+    /// Words that mean something.
+    pub words: &'static [&'static str],
+    /// Areas of the suite whose files are inputs to start from.
+    pub suite: &'static [&'static str],
+}
+
+/// All targets.
+pub const TARGETS: &[Target] = &[
+    text::YAML,
+    text::JSON,
+    text::WRITE,
+    text::MERGE,
+    text::LOCK,
+    text::PATH,
+    dialects::GARDEN_PROJECT,
+    dialects::SKAFFOLD_PROJECT,
+    dialects::TOSCA_SERVICE,
+    dialects::UNFURL_ENSEMBLE,
+    dialects::CHART,
+];
+
+/// The number for an outcome.
+fn kind_of(outcome: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    outcome.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Sizes that differ a little are of the same kind.
+fn about(size: usize) -> u32 {
+    usize::BITS - size.leading_zeros()
+}
+
+/// A message without what it quotes from the input.
+fn plain(message: &str) -> String {
+    message.split('`').step_by(2).collect()
+}
