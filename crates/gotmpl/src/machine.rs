@@ -68,6 +68,12 @@ pub struct SourceFile {
 /// Stack a render may need at most; run it on a thread with as much.
 pub const STACK_BYTES: usize = 192 << 20;
 
+/// Templates that a host implements itself; they win over parsed ones of the same name.
+pub trait Natives {
+    /// The output of a template, or `None` if the host has none of that name.
+    fn call(&self, machine: &mut Machine<'_>, name: &[u8], data: &Val) -> Option<Result<Val, Fault>>;
+}
+
 /// The state of one render.
 pub struct Machine<'r> {
     /// Lists and maps.
@@ -94,6 +100,10 @@ pub struct Machine<'r> {
     pub site: u32,
     /// How many texts of `tpl` are being executed.
     pub tpl_depth: u32,
+    /// Templates the host implements itself.
+    pub natives: Option<Rc<dyn Natives>>,
+    /// What random functions are further seeded with, so that parts of a render can be made in any order.
+    pub salt: Vec<u8>,
     next_base: u32,
     call: u32,
     out: Rope,
@@ -135,6 +145,8 @@ impl<'r> Machine<'r> {
             draws: HashMap::new(),
             site: 0,
             tpl_depth: 0,
+            natives: None,
+            salt: Vec::new(),
             next_base,
             call: 0,
             out: Rope::default(),

@@ -71,6 +71,7 @@ impl Machine<'_> {
             Some(source) => format!("{}:{}", source.file.name, self.site - source.file.base),
             None => String::new(),
         };
-        Random::new(self.outside.seed, place.as_bytes(), call)
+        let place = [place.as_bytes(), &[0], &self.salt].concat();
+        Random::new(self.outside.seed, &place, call)
     }
 }

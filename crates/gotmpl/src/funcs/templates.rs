@@ -49,6 +49,11 @@ pub static FUNCS: &[Func] = &[
 
 fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let Data::Str(name) = &arg(args, 0).data else { return Ok(Val::str("")) };
+    if let Some(natives) = m.natives.clone()
+        && let Some(result) = natives.call(m, name.bytes(), arg(args, 1))
+    {
+        return result;
+    }
     let count = m.including.entry(name.clone()).or_insert(0);
     if *count > MAX_INCLUDES {
         let message =
