@@ -12,6 +12,7 @@ pub mod emit;
 pub mod equal;
 pub mod error;
 mod eval;
+mod float;
 pub mod func;
 pub mod funcs;
 pub mod glob;

@@ -1,6 +1,6 @@
 //! Go's `fmt`: how every value prints, and `printf` with its verbs, flags and in-band errors.
 
-use crate::number::{exponent_form, plain_form, print_float, shortest};
+use crate::float::{format_float, with_point};
 use crate::quote::{is_print, quote_with};
 use crate::value::{Data, Heap, Str, Val};
 
@@ -22,7 +22,7 @@ struct Flags {
 
 /// A value as `print` of it alone gives it.
 pub fn sprint(heap: &Heap, value: &Val) -> Vec<u8> {
-    let mut printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0 };
+    let mut printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0, erring: false };
     printer.value(value, 'v');
     printer.out
 }
@@ -37,7 +37,7 @@ pub fn to_text(heap: &Heap, value: &Val) -> Str {
 
 /// `fmt.Sprint`: a space between operands when neither is a string.
 pub fn sprint_all(heap: &Heap, values: &[Val]) -> Vec<u8> {
-    let mut printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0 };
+    let mut printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0, erring: false };
     let mut previous_string = true;
     for value in values {
         let is_string = matches!(value.data, Data::Str(_));
@@ -52,7 +52,7 @@ pub fn sprint_all(heap: &Heap, values: &[Val]) -> Vec<u8> {
 
 /// `fmt.Sprintln`
 pub fn sprintln(heap: &Heap, values: &[Val]) -> Vec<u8> {
-    let mut printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0 };
+    let mut printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0, erring: false };
     for (index, value) in values.iter().enumerate() {
         if index > 0 {
             printer.out.push(b' ');
@@ -70,7 +70,7 @@ pub fn sprintf(heap: &Heap, format: &[u8], args: &[Val]) -> Vec<u8> {
 
 /// `fmt.Sprintf` that reports which range of the result each argument made.
 pub fn sprintf_parts(heap: &Heap, format: &[u8], args: &[Val], seen: &mut dyn FnMut(usize, usize, usize)) -> Vec<u8> {
-    let printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0 };
+    let printer = Printer { heap, out: Vec::new(), flags: Flags::default(), depth: 0, erring: false };
     let mut run = Format { printer, format, at: 0, args, next: 0, reordered: false, good_index: true, seen };
     run.run();
     run.printer.out
@@ -97,6 +97,8 @@ struct Printer<'h> {
     out: Vec<u8>,
     flags: Flags,
     depth: u32,
+    /// Inside the text of a wrong verb, where methods are not called.
+    erring: bool,
 }
 
 impl Printer<'_> {
@@ -121,8 +123,8 @@ impl Printer<'_> {
         }
     }
 
+    /// A verb that does not suit the value; width and other flags stay in force.
     fn bad_verb(&mut self, value: &Val, verb: char) {
-        let flags = std::mem::take(&mut self.flags);
         self.push(&format!("%!{verb}("));
         if value.is_nil() {
             self.push("<nil>");
@@ -130,17 +132,24 @@ impl Printer<'_> {
             let name = self.heap.type_name(value).into_owned();
             self.push(&name);
             self.push("=");
+            let outer = std::mem::replace(&mut self.erring, true);
             self.value(value, 'v');
+            self.erring = outer;
         }
         self.push(")");
-        self.flags = flags;
     }
 
     /// An operand at the top of a verb.
     fn argument(&mut self, value: &Val, verb: char) {
         if verb == 'T' {
             let name = self.heap.type_name(value).into_owned();
-            self.pad(name.as_bytes());
+            match self.flags.precision {
+                Some(limit) if !value.is_nil() => {
+                    let cut: String = name.chars().take(limit).collect();
+                    self.pad(cut.as_bytes());
+                }
+                _ => self.pad(name.as_bytes()),
+            }
             return;
         }
         if value.is_nil() {
@@ -150,41 +159,48 @@ impl Printer<'_> {
             }
             return;
         }
+        let composite = matches!(value.data, Data::List(_) | Data::Map(_) | Data::Object(_) | Data::Duration(_));
+        if verb == 'w' && composite {
+            return self.bad_verb(value, verb);
+        }
         self.value(value, verb);
     }
 
     fn value(&mut self, value: &Val, verb: char) {
         match &value.data {
             Data::Nil if self.flags.sharp_v => self.push("interface {}(nil)"),
-            Data::Nil => self.pad(b"<nil>"),
+            Data::Nil => self.push("<nil>"),
             Data::Bool(truth) => match verb {
                 't' | 'v' => self.pad(if *truth { b"true" } else { b"false" }),
                 _ => self.bad_verb(value, verb),
             },
-            Data::Int(n) | Data::Int64(n) => self.integer(value, n.unsigned_abs(), *n < 0, verb),
-            Data::Int32(n) => self.integer(value, u64::from(n.unsigned_abs()), *n < 0, verb),
+            Data::Int(n) | Data::Int64(n) => self.integer(value, *n as u64, *n < 0, verb),
+            Data::Int32(n) => self.integer(value, i64::from(*n) as u64, *n < 0, verb),
             Data::Uint64(n) => self.integer(value, *n, false, verb),
             Data::Uint8(n) => self.integer(value, u64::from(*n), false, verb),
             Data::Float(n) => self.float_verb(value, *n, verb),
-            Data::Complex(parts) => {
-                let text = format!("({}{}i)", print_float(parts.0), signed(print_float(parts.1)));
-                self.pad(text.as_bytes());
-            }
+            Data::Complex(parts) => match verb {
+                'v' | 'b' | 'g' | 'G' | 'x' | 'X' | 'f' | 'F' | 'e' | 'E' => {
+                    self.push("(");
+                    self.float_verb(value, parts.0, verb);
+                    let plus = std::mem::replace(&mut self.flags.plus, true);
+                    self.float_verb(value, parts.1, verb);
+                    self.flags.plus = plus;
+                    self.push("i)");
+                }
+                _ => self.bad_verb(value, verb),
+            },
             Data::Str(text) => self.string(value, text.bytes(), verb),
             Data::Bytes(bytes) => match verb {
-                'v' | 'd' => {
-                    let text: Vec<String> = bytes.bytes().iter().map(u8::to_string).collect();
-                    let text = format!("[{}]", text.join(" "));
-                    self.push(&text);
-                }
-                _ => self.string(value, bytes.bytes(), verb),
+                's' | 'q' | 'x' | 'X' => self.string(value, bytes.bytes(), verb),
+                _ => self.bytes(bytes.bytes(), verb),
             },
             Data::Duration(nanos) => match verb {
-                'v' | 's' | 'q' | 'x' | 'X' => {
+                'v' | 's' | 'q' | 'x' | 'X' if !self.erring && !self.flags.sharp_v => {
                     let text = crate::time::format_duration(*nanos);
                     self.string(value, text.as_bytes(), if verb == 'v' { 's' } else { verb });
                 }
-                _ => self.integer(value, nanos.unsigned_abs(), *nanos < 0, verb),
+                _ => self.integer(value, *nanos as u64, *nanos < 0, verb),
             },
             Data::Object(object) => self.object(value, object, verb),
             Data::List(list) => self.list(*list, verb),
@@ -193,6 +209,11 @@ impl Printer<'_> {
     }
 
     fn object(&mut self, value: &Val, object: &crate::object::Object, verb: char) {
+        if let crate::object::Object::Version(version) = object
+            && (self.erring || !matches!(verb, 'v' | 's' | 'q' | 'x' | 'X'))
+        {
+            return self.version(version, verb);
+        }
         if let Some(text) = object.text() {
             return self.string(value, text.as_bytes(), if verb == 'v' { 's' } else { verb });
         }
@@ -209,6 +230,37 @@ impl Printer<'_> {
             }
             self.push("}");
         }
+    }
+
+    /// The fields of a version, for verbs its text does not suit.
+    fn version(&mut self, version: &crate::semver::Version, verb: char) {
+        self.push("&{");
+        for number in version.numbers {
+            self.value(&Val::new(Data::Uint64(number)), verb);
+            self.push(" ");
+        }
+        self.value(&Val::str(version.pre.as_str()), verb);
+        self.push(" ");
+        self.value(&Val::str(version.meta.as_str()), verb);
+        self.push(" ");
+        self.value(&Val::str(version.original.as_str()), verb);
+        self.push("}");
+    }
+
+    /// Bytes one by one, as a list of small numbers.
+    fn bytes(&mut self, bytes: &[u8], verb: char) {
+        self.push(if self.flags.sharp_v { "[]byte{" } else { "[" });
+        for (index, byte) in bytes.iter().enumerate() {
+            if index > 0 {
+                self.push(if self.flags.sharp_v { ", " } else { " " });
+            }
+            if self.flags.sharp_v {
+                self.push(&format!("{byte:#x}"));
+            } else {
+                self.value(&Val::new(Data::Uint8(*byte)), verb);
+            }
+        }
+        self.push(if self.flags.sharp_v { "}" } else { "]" });
     }
 
     fn list(&mut self, list: crate::value::ListRef, verb: char) {
@@ -254,7 +306,7 @@ impl Printer<'_> {
             if index > 0 {
                 self.push(if self.flags.sharp_v { ", " } else { " " });
             }
-            self.string(&Val::NIL, key.bytes(), verb);
+            self.string(&Val::new(Data::Str(key.clone())), key.bytes(), verb);
             self.push(":");
             self.value(item, verb);
         }
@@ -291,7 +343,8 @@ impl Printer<'_> {
             }
             'q' => {
                 let text = cut(self.flags.precision);
-                let plain = !text.iter().any(|b| *b == b'`' || (*b < 0x20 && *b != b'\t') || *b == 0x7f);
+                let control = |b: &u8| *b == b'`' || (*b < 0x20 && *b != b'\t') || *b == 0x7f;
+                let plain = std::str::from_utf8(&text).is_ok() && !text.iter().any(control);
                 let text = if self.flags.sharp && plain {
                     format!("`{}`", String::from_utf8_lossy(&text))
                 } else {
@@ -323,43 +376,39 @@ impl Printer<'_> {
         out
     }
 
-    fn integer(&mut self, value: &Val, size: u64, negative: bool, verb: char) {
-        let digits = match verb {
+    /// An integer given as its bits in two's complement.
+    fn integer(&mut self, value: &Val, bits: u64, negative: bool, verb: char) {
+        let size = if negative { bits.wrapping_neg() } else { bits };
+        let mut digits = match verb {
             'v' | 'd' => size.to_string(),
             'b' => format!("{size:b}"),
             'o' | 'O' => format!("{size:o}"),
             'x' => format!("{size:x}"),
             'X' => format!("{size:X}"),
-            'c' | 'q' | 'U' => return self.rune(size, verb),
-            'e' | 'E' | 'f' | 'F' | 'g' | 'G' | 's' | 't' => return self.bad_verb(value, verb),
+            'c' | 'q' | 'U' => return self.rune(bits, verb),
             _ => return self.bad_verb(value, verb),
         };
-        let mut digits = digits;
-        if let Some(precision) = self.flags.precision {
-            if precision == 0 && size == 0 {
-                let width = self.flags.width.unwrap_or(0);
-                self.out.extend(std::iter::repeat_n(b' ', width));
+        let sign = self.sign(negative);
+        let wanted = match (self.flags.precision, self.flags.width) {
+            (Some(0), width) if size == 0 => {
+                self.out.extend(std::iter::repeat_n(b' ', width.unwrap_or(0)));
                 return;
             }
-            while digits.len() < precision {
-                digits.insert(0, '0');
-            }
-        }
-        let mut prefix = String::new();
-        if self.flags.sharp {
-            match verb {
-                'b' => prefix.push_str("0b"),
-                'o' if !digits.starts_with('0') => prefix.push('0'),
-                'x' => prefix.push_str("0x"),
-                'X' => prefix.push_str("0X"),
-                _ => {}
-            }
-        }
-        if verb == 'O' {
-            prefix.push_str("0o");
-        }
-        let sign = self.sign(negative);
-        self.signed_digits(sign, &format!("{prefix}{digits}"));
+            (Some(precision), _) => precision,
+            (None, Some(width)) if self.flags.zero && !self.flags.minus => width.saturating_sub(sign.len()),
+            _ => 0,
+        };
+        digits.insert_str(0, &"0".repeat(wanted.saturating_sub(digits.len())));
+        let prefix = match verb {
+            'O' if self.flags.sharp && !digits.starts_with('0') => "0o0",
+            'O' => "0o",
+            'b' if self.flags.sharp => "0b",
+            'o' if self.flags.sharp && !digits.starts_with('0') => "0",
+            'x' if self.flags.sharp => "0x",
+            'X' if self.flags.sharp => "0X",
+            _ => "",
+        };
+        self.pad_with_spaces(&format!("{sign}{prefix}{digits}"));
     }
 
     fn sign(&self, negative: bool) -> &'static str {
@@ -374,120 +423,57 @@ impl Printer<'_> {
         }
     }
 
-    /// Writes a number; zero padding goes between sign and digits.
-    fn signed_digits(&mut self, sign: &str, digits: &str) {
-        let width = self.flags.width.unwrap_or(0);
-        if self.flags.zero && !self.flags.minus && self.flags.precision.is_none() {
-            let fill = width.saturating_sub(sign.len() + digits.len());
-            self.push(sign);
-            self.out.extend(std::iter::repeat_n(b'0', fill));
-            self.push(digits);
-            return;
-        }
+    /// Writes a text padded to the width, never with zeros.
+    fn pad_with_spaces(&mut self, text: &str) {
         let zero = std::mem::replace(&mut self.flags.zero, false);
-        self.pad(format!("{sign}{digits}").as_bytes());
+        self.pad(text.as_bytes());
         self.flags.zero = zero;
     }
 
     fn rune(&mut self, code: u64, verb: char) {
-        let ch = u32::try_from(code).ok().and_then(char::from_u32).unwrap_or('\u{FFFD}');
-        let text = match verb {
-            'c' => ch.to_string(),
-            'q' => quote_with(ch.to_string().as_bytes(), '\'', self.flags.plus),
-            _ if self.flags.sharp && is_print(ch) => format!("U+{code:04X} '{ch}'"),
-            _ => format!("U+{code:04X}"),
-        };
-        self.pad(text.as_bytes());
+        let ch = u32::try_from(code).ok().and_then(char::from_u32);
+        let shown = ch.unwrap_or('\u{FFFD}');
+        match verb {
+            'c' => self.pad(shown.to_string().as_bytes()),
+            'q' => {
+                let text = quote_with(shown.to_string().as_bytes(), '\'', self.flags.plus);
+                self.pad(text.as_bytes());
+            }
+            _ => {
+                let digits = self.flags.precision.unwrap_or(4).max(4);
+                let mut text = format!("U+{code:0digits$X}");
+                if let Some(ch) = ch.filter(|ch| self.flags.sharp && is_print(*ch)) {
+                    text.push_str(&format!(" '{ch}'"));
+                }
+                self.pad_with_spaces(&text);
+            }
+        }
     }
 
     fn float_verb(&mut self, value: &Val, number: f64, verb: char) {
-        let text = match verb {
-            'v' => format_float(number, 'g', self.flags.precision, self.flags.sharp && !self.flags.sharp_v),
-            'g' | 'G' => format_float(number, verb, self.flags.precision, self.flags.sharp),
-            'e' | 'E' | 'f' | 'F' => format_float(number, verb, Some(self.flags.precision.unwrap_or(6)), false),
+        let form = match verb {
+            'v' => 'g',
+            'F' => 'f',
+            'g' | 'G' | 'e' | 'E' | 'f' | 'b' | 'x' | 'X' => verb,
             _ => return self.bad_verb(value, verb),
         };
-        if number.is_nan() || number.is_infinite() {
-            let zero = std::mem::replace(&mut self.flags.zero, false);
-            let text = match text.strip_prefix('+') {
-                Some(plain) if !self.flags.plus => plain.to_owned(),
-                _ => text,
-            };
-            let text =
-                if number.is_infinite() && number > 0.0 { format!("+{}", text.trim_start_matches('+')) } else { text };
-            self.pad(text.as_bytes());
-            self.flags.zero = zero;
+        let text = format_float(number, form, self.flags.precision);
+        let size = text.trim_start_matches(['-', '+']);
+        let sign = self.sign(text.starts_with('-'));
+        if !number.is_finite() {
+            let sign = if number.is_infinite() && sign.is_empty() { "+" } else { sign };
+            return self.pad_with_spaces(&format!("{sign}{size}"));
+        }
+        let size = if self.flags.sharp { with_point(size, form, self.flags.precision) } else { size.to_owned() };
+        let width = self.flags.width.unwrap_or(0);
+        if self.flags.zero && !self.flags.minus && !sign.is_empty() && width > sign.len() + size.len() {
+            self.push(sign);
+            self.out.extend(std::iter::repeat_n(b'0', width - sign.len() - size.len()));
+            self.push(&size);
             return;
         }
-        let (negative, digits) = match text.strip_prefix('-') {
-            Some(digits) => (true, digits.to_owned()),
-            None => (false, text),
-        };
-        let sign = self.sign(negative);
-        let precision = self.flags.precision.take();
-        self.signed_digits(sign, &digits);
-        self.flags.precision = precision;
+        self.pad(format!("{sign}{size}").as_bytes());
     }
-}
-
-fn signed(text: String) -> String {
-    if text.starts_with(['-', '+']) { text } else { format!("+{text}") }
-}
-
-/// A float in one of Go's formats.
-pub fn format_float(number: f64, verb: char, precision: Option<usize>, sharp: bool) -> String {
-    if !number.is_finite() {
-        return print_float(number);
-    }
-    let sign = if number.is_sign_negative() { "-" } else { "" };
-    let size = number.abs();
-    match verb {
-        'f' | 'F' => format!("{sign}{size:.*}", precision.unwrap_or(6)),
-        'e' | 'E' => {
-            let text = format!("{size:.*e}", precision.unwrap_or(6));
-            let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-            let exponent: i32 = exponent.parse().unwrap_or(0);
-            let mark = if verb == 'E' { 'E' } else { 'e' };
-            let exponent_sign = if exponent < 0 { '-' } else { '+' };
-            format!("{sign}{mantissa}{mark}{exponent_sign}{:02}", exponent.abs())
-        }
-        _ => {
-            let (digits, point) = match precision {
-                None => shortest(size),
-                Some(precision) => rounded(size, precision.max(1)),
-            };
-            let limit = match precision {
-                None => 6,
-                Some(precision) => {
-                    let precision = precision.max(1) as i32;
-                    let count = digits.len() as i32;
-                    if precision > count && count >= point { count } else { precision }
-                }
-            };
-            let exponent = point - 1;
-            let mark = if verb == 'G' { 'E' } else { 'e' };
-            let mut text = if exponent < -4 || exponent >= limit.max(if precision.is_none() { 6 } else { 0 }) {
-                exponent_form(&digits, exponent, mark)
-            } else {
-                plain_form(&digits, point)
-            };
-            if sharp && !text.contains('.') {
-                text.push('.');
-            }
-            format!("{sign}{text}")
-        }
-    }
-}
-
-/// Digits rounded to a count, trailing zeros dropped, and the place of the point.
-fn rounded(size: f64, count: usize) -> (Vec<u8>, i32) {
-    let text = format!("{size:.*e}", count - 1);
-    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
-    let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
-    while digits.len() > 1 && digits.last() == Some(&b'0') {
-        digits.pop();
-    }
-    (digits, exponent.parse::<i32>().unwrap_or(0) + 1)
 }
 
 struct Format<'h, 's> {
@@ -555,7 +541,7 @@ impl Format<'_, '_> {
                 Some(width) => {
                     flags.minus |= width < 0;
                     flags.zero &= width >= 0;
-                    flags.width = Some(width.unsigned_abs().min(1_000_000) as usize);
+                    flags.width = Some(width.unsigned_abs() as usize);
                 }
                 None => self.printer.push("%!(BADWIDTH)"),
             }
@@ -566,7 +552,7 @@ impl Format<'_, '_> {
                 self.good_index = false;
             }
         }
-        if self.peek() == Some(b'.') {
+        if self.peek() == Some(b'.') && self.at + 1 < self.format.len() {
             self.at += 1;
             if self.reordered {
                 self.good_index = false;
@@ -575,9 +561,8 @@ impl Format<'_, '_> {
             if self.peek() == Some(b'*') {
                 self.at += 1;
                 match self.star() {
-                    Some(precision) if precision >= 0 => flags.precision = Some(precision.min(1_000_000) as usize),
-                    Some(_) => flags.precision = None,
-                    None => self.printer.push("%!(BADPREC)"),
+                    Some(precision) if precision >= 0 => flags.precision = Some(precision as usize),
+                    _ => self.printer.push("%!(BADPREC)"),
                 }
             } else {
                 flags.precision = Some(self.read_number().unwrap_or(0));
@@ -597,13 +582,9 @@ impl Format<'_, '_> {
         } else if let Some(arg) = self.args.get(self.next) {
             let index = self.next;
             self.next += 1;
-            let mut verb = verb;
-            if verb == 'w' {
-                verb = 'z';
-            }
-            if verb == 'v' && flags.sharp {
-                self.printer.flags.sharp = false;
-                self.printer.flags.sharp_v = true;
+            if verb == 'v' || verb == 'w' {
+                self.printer.flags.sharp_v = std::mem::take(&mut self.printer.flags.sharp);
+                self.printer.flags.plus = false;
             }
             let start = self.printer.out.len();
             self.printer.argument(arg, verb);
@@ -665,10 +646,53 @@ impl Format<'_, '_> {
     fn star(&mut self) -> Option<i64> {
         let value = self.args.get(self.next)?;
         self.next += 1;
-        match value.data {
-            Data::Int(n) | Data::Int64(n) => Some(n),
-            Data::Int32(n) => Some(i64::from(n)),
-            _ => None,
-        }
+        let number = match value.data {
+            Data::Int(n) | Data::Int64(n) => n,
+            Data::Int32(n) => i64::from(n),
+            _ => return None,
+        };
+        // Go refuses wider ones, too.
+        (-1_000_000..=1_000_000).contains(&number).then_some(number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sprintf;
+    use crate::value::{Data, Heap, Val};
+
+    fn check(format: &str, arg: &Val, expected: &str) {
+        let heap = Heap::default();
+        let text = sprintf(&heap, format.as_bytes(), std::slice::from_ref(arg));
+        assert_eq!(String::from_utf8_lossy(&text), expected, "{format}");
+    }
+
+    #[test]
+    fn wrong_verbs_keep_their_flags() {
+        check("%08.3f", &Val::bool(false), "%!f(bool=000false)");
+        check("%+d", &Val::float(1e21), "%!d(float64=+1e+21)");
+        check("%8.3E", &Val::int(3), "%!E(int=     003)");
+        check("%-5d|", &Val::str("a"), "%!d(string=a    )|");
+        check("%12F", &Val::new(Data::Duration(90_000_000_000)), "%!F(time.Duration= 90000000000)");
+        check("%w", &Val::int(1), "%!w(int=1)");
+    }
+
+    #[test]
+    fn integers_and_floats() {
+        check("%#08x", &Val::int(255), "0x000000ff");
+        check("%#O", &Val::int(65), "0o0101");
+        check("%U", &Val::int(-1), "U+FFFFFFFFFFFFFFFF");
+        check("%+v", &Val::int(3), "3");
+        check("%#g", &Val::float(-0.125), "-0.125000");
+        check("%x", &Val::float(3.0), "0x1.8p+01");
+        check("%.0f", &Val::float(2.5), "2");
+        check("%8.3g|", &Val::new(Data::Complex(std::sync::Arc::new((1.0, 2.0)))), "(       1      +2i)|");
+    }
+
+    #[test]
+    fn odd_directives() {
+        check("%.", &Val::int(1), "%!.(int=1)");
+        check("%.*d", &Val::int(-2), "%!(BADPREC)%!d(MISSING)");
+        check("%*d", &Val::int(1_000_001), "%!(BADWIDTH)%!d(MISSING)");
     }
 }
