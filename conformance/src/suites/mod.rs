@@ -5,6 +5,7 @@ mod chart_templates;
 mod charts;
 mod garden_projects;
 mod garden_templates;
+mod metachart_gen;
 mod real_charts;
 mod skaffold;
 mod tosca;
@@ -21,6 +22,7 @@ pub const SUITES: &[Suite] = &[
     charts::SUITE,
     garden_projects::SUITE,
     garden_templates::SUITE,
+    metachart_gen::SUITE,
     real_charts::SUITE,
     skaffold::SUITE,
     tosca::SUITE,
