@@ -3,8 +3,10 @@
 pub mod archive;
 pub mod capabilities;
 pub mod chart;
+pub mod checks;
 pub mod context;
 pub mod dependencies;
+mod dialect;
 pub mod engine;
 pub mod ignore;
 pub mod json;
@@ -13,8 +15,12 @@ pub mod load;
 pub mod manifest;
 pub mod metachart;
 pub mod metadata;
+pub mod rules;
 pub mod schema;
 pub mod strvals;
 pub mod template;
+pub mod trace;
 pub mod values;
 pub mod yaml;
+
+pub use dialect::DIALECT;

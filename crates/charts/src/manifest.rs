@@ -229,7 +229,8 @@ pub fn sort<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>, limits: &Li
     Ok(manifests)
 }
 
-fn by_kind(a: &Document, b: &Document) -> std::cmp::Ordering {
+/// The order in which Helm installs two documents.
+pub fn by_kind(a: &Document, b: &Document) -> std::cmp::Ordering {
     let place = |kind: &str| INSTALL_ORDER.iter().position(|known| *known == kind);
     match (place(&a.kind), place(&b.kind)) {
         (None, None) => a.kind.cmp(&b.kind),

@@ -104,6 +104,21 @@ impl Schema {
         checker.check(&self.root, value, "", 0)
     }
 
+    /// Everything in a value that does not fit one of the schema's definitions.
+    pub fn check_definition(&self, name: &str, value: &Value) -> Vec<Problem> {
+        let Some(definition) = self.root.get("definitions").and_then(|all| all.get(name)).cloned() else {
+            return Vec::new();
+        };
+        let mut checker = Checker { schema: self, visits: 0 };
+        checker.check(&definition, value, "", 0)
+    }
+
+    /// The schema's definitions by name.
+    pub fn definitions(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let all = self.root.get("definitions").and_then(Value::as_map);
+        all.into_iter().flat_map(|all| all.iter()).map(|(name, definition)| (name.as_str(), definition))
+    }
+
     fn resolve(&self, reference: &str) -> Option<&Value> {
         let (base, pointer) = reference.split_once('#').unwrap_or((reference, ""));
         let own = self.root.get("$id").or_else(|| self.root.get("id")).and_then(Value::as_str).unwrap_or_default();

@@ -225,22 +225,60 @@ fn schema_problems(chart: &Chart, values: &Value, lines: &mut Vec<String>) {
     }
 }
 
+/// A chart ready to be rendered: loaded, dependencies decided, values coalesced and checked.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    /// The chart, after conditions, tags and imports.
+    pub chart: Chart,
+    /// Its values.
+    pub values: Value,
+    /// The release.
+    pub release: Release,
+    /// The cluster as the chart sees it.
+    pub capabilities: Capabilities,
+    /// What Helm would log.
+    pub warnings: Vec<String>,
+    track: bool,
+}
+
+impl TemplateError {
+    /// A failure while rendering.
+    pub fn rendering(message: String) -> Self {
+        Self { message, while_rendering: true, render: None }
+    }
+}
+
 /// Renders the chart at a path.
 pub fn template(session: &Session, path: &str, options: &Options) -> Result<Output, TemplateError> {
-    let name = release_name(session, options)?;
-    let chart = load::load(session, path).map_err(|error| error.0)?;
-    let values = user_values(session, options)?;
-    template_chart(session, chart, values, name, options)
+    finish(session, prepare(session, path, options)?, options)
 }
 
 /// Renders a chart already loaded.
 pub fn template_chart(
     session: &Session,
-    mut chart: Chart,
+    chart: Chart,
     values: Value,
     name: String,
     options: &Options,
 ) -> Result<Output, TemplateError> {
+    finish(session, prepare_chart(session, chart, values, name, options)?, options)
+}
+
+/// Loads a chart and everything it needs to be rendered.
+pub fn prepare(session: &Session, path: &str, options: &Options) -> Result<Prepared, TemplateError> {
+    let name = release_name(session, options)?;
+    let chart = load::load(session, path).map_err(|error| error.0)?;
+    let values = user_values(session, options)?;
+    prepare_chart(session, chart, values, name, options)
+}
+
+fn prepare_chart(
+    session: &Session,
+    mut chart: Chart,
+    values: Value,
+    name: String,
+    options: &Options,
+) -> Result<Prepared, TemplateError> {
     metadata::validate(&chart.metadata)?;
     if chart.is_library() {
         return Err("library charts are not installable".to_owned().into());
@@ -248,11 +286,8 @@ pub fn template_chart(
     let missing = dependencies::missing(&chart);
     if !missing.is_empty() {
         let message = "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies";
-        return Err(format!(
-            "{message}: found in Chart.yaml, but missing in charts/ directory: {}",
-            missing.join(", ")
-        )
-        .into());
+        let names = missing.join(", ");
+        return Err(format!("{message}: found in Chart.yaml, but missing in charts/ directory: {names}").into());
     }
     let mut capabilities = Capabilities::default();
     if let Some(version) = &options.kube_version {
@@ -262,8 +297,6 @@ pub fn template_chart(
     capabilities.api_versions.extend(options.api_versions.iter().cloned());
     let mut warnings = dependencies::process(&mut chart, &values)
         .map_err(|error| format!("chart dependencies processing failed: {error}"))?;
-    let rendering =
-        |message: String, render: Option<RenderError>| TemplateError { message, while_rendering: true, render };
     let mut coalescer = Coalescer::new(options.track.then_some(&session.origins));
     let values = coalescer.coalesce(&chart, &values)?;
     warnings.append(&mut coalescer.warnings);
@@ -274,25 +307,36 @@ pub fn template_chart(
     if !kube.is_empty() && !dependencies::is_compatible(kube, &capabilities.kube.version) {
         let have = &capabilities.kube.version;
         let message = format!("chart requires kubeVersion: {kube} which is incompatible with Kubernetes {have}");
-        return Err(rendering(message, None));
+        return Err(TemplateError::rendering(message));
     }
     let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
     let release = Release { name, namespace: namespace.to_owned(), upgrade: options.is_upgrade, revision: 1 };
-    let crds = if options.include_crds { definitions(&chart, chart.name()) } else { Vec::new() };
-    let (outside, limits) = (outside(session, options.track), engine_limits(session));
-    let inputs = Inputs {
-        chart: &chart,
-        values: &values,
-        release: &release,
-        capabilities: &capabilities,
-        outside: &outside,
-        limits: &limits,
-    };
-    let rendered = engine::compile(&chart).and_then(|compiled| engine::render(&compiled, inputs));
-    let rendered = match rendered {
-        Ok(rendered) => rendered,
-        Err(error) => return Err(rendering(error.helm_text(), Some(error))),
-    };
+    Ok(Prepared { chart, values, release, capabilities, warnings, track: options.track })
+}
+
+impl Prepared {
+    /// What the engine takes.
+    pub fn inputs<'a>(&'a self, outside: &'a Outside, limits: &'a Limits) -> Inputs<'a> {
+        let (chart, values, release, capabilities) = (&self.chart, &self.values, &self.release, &self.capabilities);
+        Inputs { chart, values, release, capabilities, outside, limits }
+    }
+
+    /// Renders all templates.
+    pub fn render(&self, session: &Session) -> Result<Rendered, TemplateError> {
+        let (outside, limits) = (outside(session, self.track), engine_limits(session));
+        let rendered =
+            engine::compile(&self.chart).and_then(|compiled| engine::render(&compiled, self.inputs(&outside, &limits)));
+        rendered.map_err(|error| TemplateError {
+            message: error.helm_text(),
+            while_rendering: true,
+            render: Some(error),
+        })
+    }
+}
+
+fn finish(session: &Session, mut prepared: Prepared, options: &Options) -> Result<Output, TemplateError> {
+    let rendered = prepared.render(session)?;
+    let crds = if options.include_crds { definitions(&prepared.chart, prepared.chart.name()) } else { Vec::new() };
     let texts: Vec<(&str, std::borrow::Cow<'_, str>)> = rendered
         .files
         .iter()
@@ -300,11 +344,13 @@ pub fn template_chart(
         .map(|(path, rope)| (path.as_str(), String::from_utf8_lossy(&rope.bytes)))
         .collect();
     let files = texts.iter().map(|(path, text)| (*path, text.as_ref()));
-    let manifests = manifest::sort(files, &session.limits).map_err(|message| rendering(message, None))?;
+    let manifests = manifest::sort(files, &session.limits).map_err(TemplateError::rendering)?;
+    drop(texts);
+    let mut warnings = std::mem::take(&mut prepared.warnings);
     for hook in &manifests.unknown_hooks {
         warnings.push(format!("level=INFO msg=\"skipping unknown hooks\" hookTypes={hook}"));
     }
-    drop(texts);
+    let Prepared { chart, values, release, .. } = prepared;
     Ok(Output { chart, values, release, rendered, manifests, crds, warnings })
 }
 

@@ -179,7 +179,8 @@ impl Workshop {
         for given in [global, default, own] {
             for (key, value) in entries(heap, given.as_ref()) {
                 if reserved.contains(&key) {
-                    let message = format!("label `{}` is reserved: the chart sets it itself; use another key", key.text());
+                    let message =
+                        format!("label `{}` is reserved: the chart sets it itself; use another key", key.text());
                     return Err(Fault::Stop(message));
                 }
                 if !value.is_nil() {
@@ -191,7 +192,12 @@ impl Workshop {
     }
 
     /// Annotations: checksums, then global ones, then the kind's defaults, then the resource's own.
-    pub fn annotations(&self, m: &mut Machine<'_>, context: &Val, request: &MetaRequest<'_>) -> Result<BTreeMap<Str, Val>, Fault> {
+    pub fn annotations(
+        &self,
+        m: &mut Machine<'_>,
+        context: &Val,
+        request: &MetaRequest<'_>,
+    ) -> Result<BTreeMap<Str, Val>, Fault> {
         let mut wanted = BTreeMap::new();
         if let Some(defaults) = request.defaults {
             wanted = entries(&m.heap, at(&m.heap, defaults, &["metadata", "checksums"]).as_ref());
@@ -297,7 +303,8 @@ impl Workshop {
             return Err(Fault::Stop(format!("can not find resource {kind}/{name}")));
         };
         if self.open.borrow().contains(&key) {
-            let path: Vec<String> = self.open.borrow().iter().chain([&key]).map(|(kind, name)| format!("{kind}/{name}")).collect();
+            let path: Vec<String> =
+                self.open.borrow().iter().chain([&key]).map(|(kind, name)| format!("{kind}/{name}")).collect();
             return Err(Fault::Stop(format!("checksums lead in a circle: {}", path.join(" → "))));
         }
         self.open.borrow_mut().push(key.clone());
@@ -392,7 +399,8 @@ impl Workshop {
         if let Some(digest) = self.digests.borrow().get(kind) {
             return Ok(digest.clone());
         }
-        let names: Vec<String> = self.found.get(kind).map(|resources| resources.keys().cloned().collect()).unwrap_or_default();
+        let names: Vec<String> =
+            self.found.get(kind).map(|resources| resources.keys().cloned().collect()).unwrap_or_default();
         let mut hash = Sha256::new();
         for name in names {
             let built = self.build(m, kind, &name)?;
@@ -421,7 +429,8 @@ fn deep_render(m: &mut Machine<'_>, value: &Val, context: &Val, depth: u32) -> R
         }
         Data::List(list) => {
             let items = m.heap.items(*list).to_vec();
-            let items = items.iter().map(|item| deep_render(m, item, context, depth + 1)).collect::<Result<Vec<_>, _>>()?;
+            let items =
+                items.iter().map(|item| deep_render(m, item, context, depth + 1)).collect::<Result<Vec<_>, _>>()?;
             m.heap.any_list(items)
         }
         Data::Map(map) => {

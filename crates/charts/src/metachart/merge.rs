@@ -20,7 +20,8 @@ fn merge(heap: &mut Heap, weak: &Val, strong: &Val, depth: u32) -> Val {
     match (&weak.data, &strong.data) {
         (Data::Map(low), Data::Map(high)) => {
             let mut entries: BTreeMap<Str, Val> = heap.get_map(*low).entries.clone();
-            let own: Vec<(Str, Val)> = heap.get_map(*high).entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
+            let own: Vec<(Str, Val)> =
+                heap.get_map(*high).entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
             for (key, value) in own {
                 let merged = match entries.get(&key).cloned() {
                     Some(known) => merge(heap, &known, &value, depth + 1),

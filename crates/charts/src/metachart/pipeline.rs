@@ -74,7 +74,9 @@ pub fn kinds(session: &Session, chart: &Chart) -> Option<Vec<Kind>> {
     let (body, _) = body.split_once("{{- end }}")?;
     let tree = purlin_gotmpl::yaml::parse(body, &session.limits);
     let root = tree.root()?;
-    let field = |node: purlin_syntax::Node<'_>, key: &str| node.get(key).map(|value| value.text().to_owned()).unwrap_or_default();
+    let field = |node: purlin_syntax::Node<'_>, key: &str| {
+        node.get(key).map(|value| value.text().to_owned()).unwrap_or_default()
+    };
     let kind = |entry: purlin_syntax::tree::Entry<'_>| Kind {
         key: entry.name().to_owned(),
         api_version: field(entry.value, "apiVersion"),
@@ -106,7 +108,13 @@ pub fn render(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], threads: 
 }
 
 /// Builds every n-th resource.
-fn render_share(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], share: usize, of: usize) -> Result<Output, RenderError> {
+fn render_share(
+    compiled: &Compiled,
+    inputs: Inputs<'_>,
+    kinds: &[Kind],
+    share: usize,
+    of: usize,
+) -> Result<Output, RenderError> {
     let mut machine = Machine::new(compiled.namespace(), inputs.outside, inputs.limits);
     let values = import(&mut machine.heap, inputs.values);
     let mut contexts = Vec::new();
@@ -115,10 +123,8 @@ fn render_share(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], share: 
     let template = format!("{}/templates/resources.yaml", inputs.chart.name());
     set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name());
     let found = discover(&machine.heap, &root, kinds).map_err(|fault| stopped(&template, fault))?;
-    let order: Vec<(String, String)> = found
-        .iter()
-        .flat_map(|(kind, resources)| resources.keys().map(|name| (kind.clone(), name.clone())))
-        .collect();
+    let order: Vec<(String, String)> =
+        found.iter().flat_map(|(kind, resources)| resources.keys().map(|name| (kind.clone(), name.clone()))).collect();
     let kinds = kinds.iter().map(|kind| (kind.key.clone(), kind.clone())).collect();
     let workshop = Rc::new(Workshop::new(root, kinds, found));
     machine.natives = Some(Rc::new(Helpers { workshop: workshop.clone() }));
@@ -162,9 +168,8 @@ fn is_enabled(heap: &Heap, definition: &Val) -> bool {
 fn discover(heap: &Heap, root: &Val, kinds: &[Kind]) -> Result<BTreeMap<String, BTreeMap<String, Found>>, Fault> {
     let empty = Val::NIL;
     let values = at(heap, root, &["Values"]).unwrap_or(empty);
-    let is_on = |kind: &str| {
-        at(heap, &values, &["settings", kind, "disabled"]).is_none_or(|disabled| !heap.truth(&disabled))
-    };
+    let is_on =
+        |kind: &str| at(heap, &values, &["settings", kind, "disabled"]).is_none_or(|disabled| !heap.truth(&disabled));
     let mut found: BTreeMap<String, BTreeMap<String, Found>> = BTreeMap::new();
     for kind in kinds.iter().filter(|kind| is_on(&kind.key)) {
         for (name, definition) in named(heap, get(heap, &values, &kind.key)) {
@@ -186,7 +191,8 @@ fn discover(heap: &Heap, root: &Val, kinds: &[Kind]) -> Result<BTreeMap<String, 
                         continue;
                     }
                     let component = format!("{}-{parent_name}", parent.key);
-                    let resource = Found { kind: kind.key.clone(), name: name.clone(), definition, related: Some(component) };
+                    let resource =
+                        Found { kind: kind.key.clone(), name: name.clone(), definition, related: Some(component) };
                     let known = found.entry(kind.key.clone()).or_default().insert(name.clone(), resource);
                     if known.is_some() {
                         let message = format!("Resource {}/{name} defined in global and related scopes", kind.key);

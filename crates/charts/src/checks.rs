@@ -1,0 +1,116 @@
+//! Checks of what comes out: manifests are objects, each object is there once, and they fit the Kubernetes schema where that is at hand.
+
+use std::collections::HashMap;
+
+use purlin_model::Node;
+use purlin_syntax::Diagnostic;
+use purlin_value::{Origin, Session, Value};
+
+use crate::chart::Chart;
+use crate::metachart::config;
+use crate::rules;
+use crate::schema::{Problem, Schema};
+
+fn at(session: &Session, origin: Origin) -> Option<purlin_syntax::Span> {
+    session.origins.span(origin, &session.sources)
+}
+
+fn report(session: &Session, rule: &'static purlin_syntax::Rule, origin: Origin, message: String, hint: &str) {
+    let mut diagnostic = Diagnostic::nowhere(rule, message);
+    diagnostic.span = at(session, origin);
+    session.sink.push(if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) });
+}
+
+/// Checks the documents of a chart.
+pub fn check(session: &Session, chart: &Chart, nodes: &[Node]) {
+    let mut seen: HashMap<(String, String, String, String), Origin> = HashMap::new();
+    let definitions = definitions(session, chart);
+    for node in nodes {
+        let text = |path: &str| node.resolved.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let (version, kind, name) = (text("apiVersion"), text("kind"), text("metadata.name"));
+        if version.is_empty() || kind.is_empty() {
+            let message = format!("`{}` has no `{}`", node.id, if kind.is_empty() { "kind" } else { "apiVersion" });
+            report(
+                session,
+                &rules::MANIFEST,
+                node.resolved.origin,
+                message,
+                "every manifest names its `apiVersion` and `kind`",
+            );
+            continue;
+        }
+        let key = (version.clone(), kind.clone(), text("metadata.namespace"), name.clone());
+        if let Some(first) = seen.get(&key) {
+            let message = format!("`{kind}/{name}` is rendered twice");
+            let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
+            diagnostic.span = at(session, node.resolved.origin);
+            if let Some(span) = at(session, *first) {
+                diagnostic = diagnostic.label(span, "the first one");
+            }
+            session.sink.push(diagnostic.hint("only the last one would be kept in the cluster"));
+        } else if !name.is_empty() {
+            seen.insert(key, node.resolved.origin);
+        }
+        if let Some((schema, names)) = &definitions {
+            let group = version.split_once('/').map_or(("", version.as_str()), |(group, version)| (group, version));
+            if let Some(definition) = names.get(&(group.0.to_owned(), group.1.to_owned(), kind.clone())) {
+                for problem in schema.check_definition(definition, &node.resolved) {
+                    report_problem(session, node, &problem);
+                }
+            }
+        }
+    }
+}
+
+fn report_problem(session: &Session, node: &Node, problem: &Problem) {
+    let field = problem.at.trim_start_matches('/').replace('/', ".");
+    let place = if field.is_empty() { String::new() } else { format!(" at `{field}`") };
+    let message = format!("`{}` does not fit the Kubernetes schema{place}: {}", node.id, problem.message);
+    report(session, &rules::KUBERNETES, problem.origin, message, "");
+}
+
+type Names = HashMap<(String, String, String), String>;
+
+/// The definitions that the chart's own `config/schema.yaml` names, with the definition of each group, version and kind.
+fn definitions(session: &Session, chart: &Chart) -> Option<(Schema, Names)> {
+    let path = format!("{}/config/schema.yaml", chart.folder);
+    let bytes = session.world.read(&path).ok()?;
+    let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
+    let config = config::schema(&crate::yaml::value_of_tree(&tree, 0).ok()?);
+    let read = |name: &String| {
+        let candidates =
+            [purlin_value::path::join(&chart.folder, name), purlin_value::path::join(session.world.here(), name)];
+        candidates.iter().find_map(|path| session.world.read(path).ok())
+    };
+    let bytes = config.definitions.iter().find_map(read)?;
+    let schema = Schema::parse(&bytes).ok()?;
+    let mut names = Names::new();
+    for (name, definition) in schema.definitions() {
+        for entry in definition.get("x-kubernetes-group-version-kind").and_then(Value::as_list).unwrap_or_default() {
+            let text = |key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            names.insert((text("group"), text("version"), text("kind")), name.to_owned());
+        }
+    }
+    Some((schema, names))
+}
+
+/// Keys at the root of a Metachart chart's values that it does not know.
+pub fn unknown_keys(session: &Session, chart: &Chart, values: &Value) {
+    let path = format!("{}/config/resources.yaml", chart.folder);
+    let Ok(bytes) = session.world.read(&path) else { return };
+    let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
+    let Ok(value) = crate::yaml::value_of_tree(&tree, 0) else { return };
+    let resources = config::resources(&value);
+    let mut known: Vec<&str> = vec!["context", "fullnameOverride", "settings", "global"];
+    known.extend(resources.iter().filter(|resource| resource.root).map(|resource| resource.key.as_str()));
+    known.extend(chart.dependencies.iter().map(Chart::name));
+    for (key, value) in values.as_map().into_iter().flat_map(|map| map.iter()) {
+        if known.contains(&key.as_str()) {
+            continue;
+        }
+        let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, format!("`{key}` is no kind of this chart"));
+        diagnostic.span = at(session, value.origin);
+        let hint = purlin_syntax::suggest::did_you_mean(key, known.iter().copied());
+        session.sink.push(diagnostic.maybe_hint(hint));
+    }
+}

@@ -1,0 +1,328 @@
+//! The dialect for the native commands: recognises charts, renders them and says where every field comes from.
+
+use purlin_gotmpl::{ExecError, Limit, Val};
+use purlin_model::{Answer, Dialect, Manifest, Node, Question, Recognised, Request, Resolved};
+use purlin_syntax::{Diagnostic, Rule, Span, Tree};
+use purlin_value::world::FileKind;
+use purlin_value::{EcoString, Session, Value, path};
+
+use crate::chart::Chart;
+use crate::checks;
+use crate::context::{Contexts, import, origin_of};
+use crate::engine::{self, RenderError};
+use crate::manifest::{self, Document};
+use crate::metachart::pipeline;
+use crate::rules::{self, RULES};
+use crate::template::{self, Options, TemplateError};
+use crate::trace::{Tracer, node_id, span_in, template_path};
+
+/// The dialect of charts.
+pub const DIALECT: Dialect = Dialect {
+    name: "charts",
+    summary: "Helm charts and Metachart charts: values, templates, manifests.",
+    detect,
+    resolve,
+    eval,
+    rules: RULES,
+};
+
+/// The folder or archive of the chart a request names.
+fn chart_path(session: &Session, request: &Request) -> Option<String> {
+    let start = if request.path.is_empty() { "." } else { request.path.as_str() };
+    let stat = session.world.stat(start).ok()?;
+    if stat.kind == FileKind::Folder {
+        return session.world.exists(&path::join(start, "Chart.yaml")).then(|| path::normalize(start));
+    }
+    if path::file_name(start) == "Chart.yaml" {
+        return Some(path::normalize(path::parent(start)));
+    }
+    start.ends_with(".tgz").then(|| start.to_owned())
+}
+
+fn detect(session: &Session, request: &Request) -> Option<Recognised> {
+    let folder = chart_path(session, request)?;
+    let file = if folder.ends_with(".tgz") { folder } else { path::join(&folder, "Chart.yaml") };
+    Some(Recognised { file, strength: 40 })
+}
+
+fn options(session: &Session, request: &Request) -> Options {
+    let here = session.world.here();
+    let values = request.values.iter().map(|file| (path::join(here, file), file.clone())).collect();
+    let list = |name: &str| {
+        let texts = request.extra.iter().filter(|(key, _)| key == name);
+        texts.flat_map(|(_, text)| text.split(',')).map(str::to_owned).collect()
+    };
+    Options {
+        name: request.extra("release-name").unwrap_or_default().to_owned(),
+        namespace: request.namespace.clone().unwrap_or_default(),
+        values,
+        sets: request.sets.clone(),
+        here: here.to_owned(),
+        api_versions: list("api-versions"),
+        kube_version: request.extra("kube-version").map(str::to_owned),
+        include_crds: request.extra("include-crds").is_some(),
+        track: true,
+        ..Options::default()
+    }
+}
+
+/// A document on its way to a node.
+struct Piece {
+    document: Document,
+    pieces: Vec<purlin_gotmpl::Piece>,
+    offset: usize,
+}
+
+fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
+    let folder = chart_path(session, request)?;
+    let options = options(session, request);
+    let prepared = match template::prepare(session, &folder, &options) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            report(session, None, &error);
+            return None;
+        }
+    };
+    for warning in &prepared.warnings {
+        session.sink.push(Diagnostic::nowhere(&rules::WARNING, warning.trim_start_matches("warning: ")));
+    }
+    let chart = prepared.chart.clone();
+    let mut resolved = Resolved::new(chart.name());
+    resolved.variables = prepared.values.clone();
+    let rendered = match pipeline::kinds(session, &chart) {
+        Some(kinds) => {
+            checks::unknown_keys(session, &chart, &prepared.values);
+            render_metachart(session, &prepared, &kinds)
+        }
+        None => render_helm(session, &prepared),
+    };
+    let (tracer, pieces) = match rendered {
+        Ok(rendered) => rendered,
+        Err(error) => {
+            report(session, Some(&chart), &error);
+            return Some(resolved);
+        }
+    };
+    for piece in pieces {
+        let (node, manifest) = finish(session, &chart, &tracer, &piece);
+        resolved.manifests.push(manifest);
+        resolved.nodes.extend(node);
+    }
+    checks::check(session, &chart, &resolved.nodes);
+    Some(resolved)
+}
+
+type Documents<'s> = (Tracer<'s>, Vec<Piece>);
+
+fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Result<Documents<'s>, TemplateError> {
+    let rendered = prepared.render(session)?;
+    let texts: Vec<(String, String)> = rendered
+        .files
+        .iter()
+        .filter(|(path, _)| !path.ends_with("NOTES.txt"))
+        .map(|(path, rope)| (path.clone(), String::from_utf8_lossy(&rope.bytes).into_owned()))
+        .collect();
+    let files = texts.iter().map(|(path, text)| (path.as_str(), text.as_str()));
+    let manifests = manifest::sort(files, &session.limits).map_err(TemplateError::rendering)?;
+    let mut pieces = Vec::new();
+    for document in manifests.resources.into_iter().chain(manifests.hooks) {
+        let rope = rendered.files.iter().find(|(path, _)| *path == document.path).map(|(_, rope)| rope.pieces.clone());
+        pieces.push(Piece { offset: document.start, document, pieces: rope.unwrap_or_default() });
+    }
+    Ok((Tracer::new(session, &prepared.chart, rendered.sources, rendered.calls), pieces))
+}
+
+fn render_metachart<'s>(
+    session: &'s Session,
+    prepared: &template::Prepared,
+    kinds: &[crate::metachart::build::Kind],
+) -> Result<Documents<'s>, TemplateError> {
+    let failed =
+        |error: RenderError| TemplateError { message: error.helm_text(), while_rendering: true, render: Some(error) };
+    let compiled = engine::compile(&prepared.chart).map_err(failed)?;
+    let (outside, limits) = (template::outside(session, true), template::engine_limits(session));
+    let made =
+        pipeline::render(&compiled, prepared.inputs(&outside, &limits), kinds, session.threads).map_err(failed)?;
+    let mut pieces = Vec::new();
+    for resource in made.resources {
+        let path = format!("{}/templates/resources.yaml", prepared.chart.name());
+        let sorted = manifest::sort([(path.as_str(), resource.text.as_str())], &session.limits)
+            .map_err(TemplateError::rendering)?;
+        for document in sorted.resources.into_iter().chain(sorted.hooks) {
+            pieces.push(Piece { offset: document.start, document, pieces: resource.pieces.clone() });
+        }
+    }
+    pieces.sort_by(|a, b| manifest::by_kind(&a.document, &b.document));
+    Ok((Tracer::new(session, &prepared.chart, made.sources, made.calls), pieces))
+}
+
+/// The node and manifest of a document.
+fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) -> (Option<Node>, Manifest) {
+    let document = &piece.document;
+    let tree: Tree = purlin_gotmpl::yaml::parse(&document.text, &session.limits);
+    let value = tree.root().map(|root| tracer.value(root, &piece.pieces, piece.offset)).unwrap_or_default();
+    let text = Some(EcoString::from(format!("# Source: {}\n{}", document.path, document.text.trim_end())));
+    let manifest = Manifest { source: EcoString::from(document.path.as_str()), text, value: value.clone() };
+    if value.as_map().is_none() {
+        return (None, manifest);
+    }
+    let mut node = Node::new(node_id(&document.kind, &document.name), document.kind.as_str(), "charts");
+    node.type_name = EcoString::from(document.api_version.as_str());
+    node.source = session.origins.span(value.origin, &session.sources).or_else(|| first_span(session, chart, document));
+    node.resolved = value;
+    (Some(node), manifest)
+}
+
+fn first_span(session: &Session, chart: &Chart, document: &Document) -> Option<Span> {
+    let source = session.sources.insert(&template_path(chart, &document.path), String::new());
+    Some(source.span(0, 0))
+}
+
+fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
+    let folder = chart_path(session, request)?;
+    let options = options(session, request);
+    let prepared = match template::prepare(session, &folder, &options) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            report(session, None, &error);
+            return None;
+        }
+    };
+    let text = if question.expression.contains("{{") {
+        question.expression.clone()
+    } else {
+        format!("{{{{ {} }}}}", question.expression)
+    };
+    match evaluate(session, &prepared, &text) {
+        Ok(output) => Some(Answer { value: Value::str(output), trace: Vec::new() }),
+        Err(error) => {
+            let error = TemplateError { message: error.helm_text(), while_rendering: false, render: Some(error) };
+            report(session, Some(&prepared.chart), &error);
+            None
+        }
+    }
+}
+
+/// Renders an expression with the chart's templates in sight.
+fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Result<String, RenderError> {
+    let compiled = engine::compile(&prepared.chart)?;
+    let (outside, limits) = (template::outside(session, false), template::engine_limits(session));
+    let inputs = prepared.inputs(&outside, &limits);
+    engine::on_deep_stack(|| {
+        let namespace = compiled.namespace();
+        let layer = namespace.layer(text.into(), namespace.end_of_sources()).map_err(RenderError::Parse)?;
+        let main = layer.main.clone();
+        let mut machine = purlin_gotmpl::Machine::new(namespace, inputs.outside, inputs.limits);
+        let values = import(&mut machine.heap, inputs.values);
+        let mut contexts = Vec::new();
+        let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
+        let root: Val = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
+        let Some(tree) = main else { return Ok(String::new()) };
+        let rope = machine.execute_tree(&tree, root).map_err(RenderError::Exec)?;
+        Ok(String::from_utf8_lossy(&rope.bytes).replace("<no value>", ""))
+    })
+}
+
+/// Reports why a chart cannot be rendered.
+fn report(session: &Session, chart: Option<&Chart>, error: &TemplateError) {
+    match (&error.render, chart) {
+        (Some(RenderError::Exec(failed)), Some(chart)) => report_exec(session, chart, failed),
+        (Some(RenderError::Parse(problem)), Some(chart)) => {
+            let text = template_text(chart, &problem.file);
+            let offset = text.split_inclusive('\n').take(problem.line.saturating_sub(1) as usize).map(str::len).sum();
+            let span = span_in(session, chart, &problem.file, &text, offset);
+            session.sink.push(Diagnostic::at(&rules::SYNTAX, span, problem.message.clone()));
+        }
+        _ => {
+            let rule = rule_of(&error.message);
+            session.sink.push(Diagnostic::nowhere(rule, error.message.clone()));
+        }
+    }
+}
+
+/// The rule a plain message falls under.
+fn rule_of(message: &str) -> &'static Rule {
+    const STARTS: &[(&str, &Rule)] = &[
+        ("values don't meet", &rules::SCHEMA),
+        ("validation:", &rules::METADATA),
+        ("library charts", &rules::METADATA),
+        ("an error occurred while checking for chart dependencies", &rules::DEPENDENCY),
+        ("chart dependencies processing failed", &rules::DEPENDENCY),
+        ("failed pars", &rules::VALUES),
+        ("failed to parse", &rules::VALUES),
+        ("YAML parse error", &rules::MANIFEST),
+        ("chart requires kubeVersion", &rules::METADATA),
+    ];
+    STARTS.iter().find(|(start, _)| message.starts_with(start)).map_or(&rules::LOAD, |(_, rule)| rule)
+}
+
+fn template_text(chart: &Chart, name: &str) -> String {
+    fn find<'c>(chart: &'c Chart, path: &str, name: &str) -> Option<&'c [u8]> {
+        let inner = name.strip_prefix(path)?.strip_prefix('/')?;
+        if let Some(file) = chart.templates.iter().find(|file| file.name == inner) {
+            return Some(&file.bytes);
+        }
+        chart.dependencies.iter().find_map(|child| find(child, &format!("{path}/charts/{}", child.name()), name))
+    }
+    find(chart, chart.name(), name).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+}
+
+fn level_span(session: &Session, chart: &Chart, level: &ExecError) -> Option<Span> {
+    let text = template_text(chart, &level.file);
+    (!text.is_empty()).then(|| span_in(session, chart, &level.file, &text, level.offset as usize))
+}
+
+fn report_exec(session: &Session, chart: &Chart, error: &ExecError) {
+    let levels = error.chain();
+    let last = error.innermost();
+    let rule = match (error.limit(), error.stop_message()) {
+        (Some(limit), _) => limit_rule(limit),
+        (None, Some(_)) => &rules::FAILED,
+        (None, None) => &rules::TEMPLATE,
+    };
+    let calling = last
+        .function
+        .as_ref()
+        .filter(|_| error.stop_message().is_none())
+        .map(|name| format!("`{name}`: "))
+        .unwrap_or_default();
+    let mut diagnostic = Diagnostic::nowhere(rule, format!("{calling}{}", last.fault.go_text()));
+    // The innermost level that lies in a file; texts of `tpl` do not.
+    let placed = levels.iter().rev().find_map(|level| level_span(session, chart, level));
+    diagnostic.span = placed;
+    if last.line == 0 {
+        diagnostic.message = format!("{}: {}", last.file, diagnostic.message);
+    }
+    for level in levels.iter().rev().filter(|level| level.line > 0) {
+        let text = format!("in `{}` at `{}`", level.template, level.node);
+        match level_span(session, chart, level) {
+            Some(span) => diagnostic = diagnostic.through(span, text),
+            None => continue,
+        }
+    }
+    let value = levels.iter().rev().map(|level| level.origin).find(|origin| *origin != 0);
+    if let Some(span) = value.and_then(|origin| session.origins.span(origin_of(origin), &session.sources)) {
+        diagnostic = diagnostic.label(span, "this value");
+    }
+    session.sink.push(diagnostic);
+}
+
+fn limit_rule(limit: Limit) -> &'static Rule {
+    match limit {
+        Limit::Fuel | Limit::Heap => &purlin_value::rules::LIMIT_FUEL,
+        Limit::Depth => &purlin_syntax::rules::LIMIT_DEPTH,
+        Limit::Output | Limit::Text => &purlin_value::rules::LIMIT_STRING,
+        Limit::Items => &purlin_value::rules::LIMIT_LIST,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_messages_have_rules() {
+        assert_eq!(rule_of("validation: chart.metadata.name is required").name, "chart-metadata");
+        assert_eq!(rule_of("no such file").name, "chart-load");
+    }
+}

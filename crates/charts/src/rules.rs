@@ -1,0 +1,48 @@
+//! The rules of this dialect.
+
+use purlin_syntax::Rule;
+
+/// A chart that cannot be loaded.
+pub const LOAD: Rule = Rule::error("chart-load", "A chart cannot be loaded.");
+/// Metadata that is not valid.
+pub const METADATA: Rule = Rule::error("chart-metadata", "`Chart.yaml` says something a chart cannot be.");
+/// A dependency that is declared and not there.
+pub const DEPENDENCY: Rule =
+    Rule::error("chart-dependency", "A chart that is declared as a dependency cannot be used.");
+/// Values that cannot be read.
+pub const VALUES: Rule = Rule::error("chart-values", "A values file or `--set` flag cannot be read.");
+/// Values the chart's schema does not allow.
+pub const SCHEMA: Rule = Rule::error("chart-schema", "The values do not fit the chart's schema.");
+/// A template that cannot be parsed.
+pub const SYNTAX: Rule = Rule::error("chart-template-syntax", "A template cannot be parsed.");
+/// A template that fails.
+pub const TEMPLATE: Rule = Rule::error("chart-template", "A template fails while it is rendered.");
+/// A template that stops on purpose.
+pub const FAILED: Rule = Rule::error("chart-failed", "A chart stops with `fail` or `required`.");
+/// A rendered document that is no manifest.
+pub const MANIFEST: Rule = Rule::error("chart-manifest", "A rendered document is no Kubernetes manifest.");
+/// Two documents for one object.
+pub const DUPLICATE: Rule = Rule::error("chart-duplicate-object", "Two documents describe the same object.");
+/// A manifest Kubernetes would refuse.
+pub const KUBERNETES: Rule = Rule::error("chart-kubernetes-schema", "A manifest does not fit the Kubernetes schema.");
+/// A key of the values that means nothing.
+pub const UNKNOWN_KEY: Rule = Rule::error("chart-unknown-key", "The values have a key the chart does not know.");
+/// Something Helm warns of.
+pub const WARNING: Rule = Rule::warning("chart-warning", "Values or dependencies are not used as they are written.");
+
+/// All of them.
+pub const RULES: &[&Rule] = &[
+    &LOAD,
+    &METADATA,
+    &DEPENDENCY,
+    &VALUES,
+    &SCHEMA,
+    &SYNTAX,
+    &TEMPLATE,
+    &FAILED,
+    &MANIFEST,
+    &DUPLICATE,
+    &KUBERNETES,
+    &UNKNOWN_KEY,
+    &WARNING,
+];

@@ -1,0 +1,173 @@
+//! From places in rendered text back to template lines and values: origins for `why`, and spans for messages.
+
+use std::sync::Arc;
+
+use purlin_gotmpl::machine::{Call, SourceFile};
+use purlin_gotmpl::rope::Piece as RopePiece;
+use purlin_syntax::{Kind, Node, Source, Span, Style};
+use purlin_value::read::scalar_data;
+use purlin_value::{EcoString, Map, Origin, OriginKind, Piece, Session, Value};
+
+use crate::chart::Chart;
+use crate::context::origin_of;
+
+/// Longest chain of calls told.
+const MAX_CALLS: usize = 50;
+
+/// A render's sources, registered so that places in them have spans.
+pub struct Tracer<'s> {
+    session: &'s Session,
+    files: Vec<(SourceFile, Option<Arc<Source>>)>,
+    calls: Vec<Call>,
+}
+
+/// The path on disk of a template by its full name; the chart's name stands for its folder.
+pub fn template_path(chart: &Chart, name: &str) -> String {
+    let inner = name.strip_prefix(chart.name()).and_then(|rest| rest.strip_prefix('/')).unwrap_or(name);
+    purlin_value::path::normalize(&format!("{}/{inner}", chart.folder))
+}
+
+impl<'s> Tracer<'s> {
+    /// Registers the template files of a render.
+    pub fn new(session: &'s Session, chart: &Chart, sources: Vec<SourceFile>, calls: Vec<Call>) -> Self {
+        let register = |source: SourceFile| {
+            // Texts of `tpl` stand in values, which are registered already.
+            let known = (source.origin == 0 && source.file.name != "gotpl").then(|| {
+                let path = template_path(chart, &source.file.name);
+                session.sources.insert(&path, source.file.text.text().into_owned())
+            });
+            (source, known)
+        };
+        Self { session, files: sources.into_iter().map(register).collect(), calls }
+    }
+
+    /// The span of a place, or the origin of the text it lies in.
+    fn place(&self, site: u32) -> (Option<Span>, Option<Origin>) {
+        let at = self.files.partition_point(|(file, _)| file.file.base <= site);
+        let Some((file, source)) = at.checked_sub(1).and_then(|at| self.files.get(at)) else { return (None, None) };
+        match source {
+            Some(source) => {
+                let start = (site - file.file.base) as usize;
+                let line_end = source.text().get(start..).and_then(|rest| rest.find('\n')).unwrap_or(0);
+                (Some(source.span(start, start + line_end.clamp(1, 200))), None)
+            }
+            None => (None, (file.origin != 0).then(|| origin_of(file.origin))),
+        }
+    }
+
+    /// The origin of one piece of rendered text.
+    fn piece_origin(&self, piece: &RopePiece) -> Origin {
+        let origins = &self.session.origins;
+        let (span, tpl_text) = self.place(piece.site);
+        let mut origin = match (piece.origin, span, tpl_text) {
+            (0, Some(span), _) => origins.file(span),
+            (0, None, Some(text)) => text,
+            (0, None, None) => return Origin::NONE,
+            (value, span, text) => {
+                let inputs = [Some(origin_of(value)), text.filter(|text| *text != origin_of(value))];
+                let inputs = inputs.into_iter().flatten().map(|origin| Piece { start: 0, end: 0, origin });
+                let step = if text.is_some() { "rendered by `tpl`" } else { "printed by the template" };
+                origins.derived(step, span, inputs.take(1).collect())
+            }
+        };
+        let mut call = piece.call as usize;
+        for _ in 0..MAX_CALLS {
+            let Some(made) = self.calls.get(call).filter(|_| call != 0) else { break };
+            let (span, _) = self.place(made.site);
+            if span.is_some() {
+                origin = origins.derived("included", span, vec![Piece { start: 0, end: 0, origin }]);
+            }
+            call = made.parent as usize;
+        }
+        origin
+    }
+
+    /// The origin of a range of rendered text; `text_start` is where the value's own text starts in it, if its bytes are the value's.
+    fn range_origin(&self, pieces: &[RopePiece], from: usize, to: usize, text_start: Option<usize>) -> (Origin, bool) {
+        let mut parts = Vec::new();
+        let mut tainted = false;
+        let mut start = 0usize;
+        for piece in pieces {
+            let end = piece.end as usize;
+            if end > from && start < to.max(from + 1) {
+                tainted |= piece.tainted;
+                let origin = self.piece_origin(piece);
+                let (first, last) = match text_start {
+                    Some(base) => (start.max(base) - base, end.min(to).max(base) - base),
+                    None => (0, 0),
+                };
+                if text_start.is_none() || last > first {
+                    parts.push(Piece { start: first as u32, end: last as u32, origin });
+                }
+            }
+            if start >= to.max(from + 1) {
+                break;
+            }
+            start = end;
+        }
+        parts.dedup_by(|next, kept| {
+            let same = self.session.origins.get(next.origin, &self.session.sources)
+                == self.session.origins.get(kept.origin, &self.session.sources);
+            if same {
+                kept.end = next.end;
+            }
+            same
+        });
+        let origin = match parts.as_slice() {
+            [] => Origin::NONE,
+            [one] => one.origin,
+            _ => self.session.origins.push(OriginKind::Derived { step: "template".into(), span: None, pieces: parts }),
+        };
+        (origin, tainted)
+    }
+
+    /// A rendered document as a value whose leaves know where they come from. The document starts at `offset` of the text the
+    /// pieces belong to.
+    pub fn value(&self, node: Node<'_>, pieces: &[RopePiece], offset: usize) -> Value {
+        let target = node.target();
+        let span = target.span();
+        let (from, to) = (offset + span.start as usize, offset + span.end as usize);
+        match target.kind() {
+            Kind::Map => {
+                let entry = |entry: purlin_syntax::tree::Entry<'_>| {
+                    (purlin_value::read::key_text(entry.key), self.value(entry.value, pieces, offset))
+                };
+                let entries: Map = target.entries().map(entry).collect();
+                Value::map(entries).with_origin(self.range_origin(pieces, from, from + 1, None).0)
+            }
+            Kind::List => {
+                let items = target.items().map(|item| self.value(item, pieces, offset)).collect();
+                Value::list(items).with_origin(self.range_origin(pieces, from, from + 1, None).0)
+            }
+            Kind::Scalar => {
+                let text = target.text();
+                let quotes = usize::from(matches!(target.style(), Style::Single | Style::Double));
+                let plain = to.saturating_sub(from) == text.len() + 2 * quotes;
+                let (origin, tainted) = if plain && !text.is_empty() {
+                    self.range_origin(pieces, from + quotes, to - quotes, Some(from + quotes))
+                } else {
+                    self.range_origin(pieces, from, to, None)
+                };
+                Value::new(scalar_data(target)).with_origin(origin).tainted_if(tainted)
+            }
+            Kind::Alias | Kind::Error => Value::null(),
+        }
+    }
+
+    /// The span a user is sent to for a place in a template.
+    pub fn span(&self, site: u32) -> Option<Span> {
+        self.place(site).0
+    }
+}
+
+/// A span in a template file by its full name.
+pub fn span_in(session: &Session, chart: &Chart, name: &str, text: &str, offset: usize) -> Span {
+    let source = session.sources.insert(&template_path(chart, name), text.to_owned());
+    let end = text.get(offset..).and_then(|rest| rest.find('\n')).map_or(text.len(), |len| offset + len);
+    source.span(offset.min(text.len()), end.min(offset + 200))
+}
+
+/// A name for a node: `Kind/name`.
+pub fn node_id(kind: &str, name: &str) -> EcoString {
+    EcoString::from(format!("{kind}/{name}"))
+}
