@@ -409,3 +409,52 @@ fn session(root: &Path) -> Result<Session, String> {
     .map_err(|error| error.to_string())?;
     Ok(Session::new(Arc::new(world)))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+    use super::Json;
+    use purlin_tosca::entities::ENTITIES;
+    use purlin_tosca::schema::Edition;
+
+    /// Every key that the original reads in an entity must be in our table, in the same edition.
+    #[test]
+    fn the_entity_table_is_complete() {
+        let Some(data) = crate::ratchet::data_folder() else { return };
+        let Ok(text) = std::fs::read_to_string(data.join("../specs/tosca-entities.json")) else { return };
+        let all: Json = serde_json::from_str(&text).unwrap();
+        let label = |kind: &str| match kind {
+            "service file" => "file".to_owned(),
+            "capability" | "requirement" | "relationship" | "interface" | "operation" | "notification" => {
+                format!("{kind} assignment")
+            }
+            "interface implementation" => "implementation".to_owned(),
+            "trigger definition" => "trigger".to_owned(),
+            "trigger definition condition" => "trigger condition".to_owned(),
+            "workflow activity call operation" => "operation call".to_owned(),
+            "workflow definition" => "workflow".to_owned(),
+            "workflow step definition" => "workflow step".to_owned(),
+            "workflow precondition definition" => "workflow precondition".to_owned(),
+            other => other.to_owned(),
+        };
+        let mut missing = Vec::new();
+        let versions = [("1.0", Edition::V1_0), ("1.1", Edition::V1_1), ("1.2", Edition::V1_2), ("1.3", Edition::V1_3)];
+        for (version, edition) in versions {
+            for entity in all["versions"][version].as_object().unwrap().values() {
+                let Some(keys) = entity.get("keys").and_then(Json::as_array) else { continue };
+                let label = label(entity["kind"].as_str().unwrap());
+                let row = ENTITIES.iter().flat_map(|rows| rows.iter()).find(|row| row.label == label);
+                for key in keys.iter().filter_map(|key| key["key"].as_str()) {
+                    // Schemas keep what definitions lost, and unnamed keys are open ones.
+                    if key.starts_with('<') || key == "*" {
+                        continue;
+                    }
+                    if !row.is_some_and(|row| row.by_key(key, edition).is_some()) {
+                        missing.push(format!("{version} {label}.{key}"));
+                    }
+                }
+            }
+        }
+        assert!(missing.is_empty(), "{missing:#?}");
+    }
+}

@@ -40,6 +40,10 @@ fn main() {
     let text = writer.finish().unwrap_or_default();
     let writing = start.elapsed() - compiling;
     let problems = compiled.problems.len();
-    let _ = writeln!(std::io::stderr(), "compile {compiling:?}, write {writing:?}, {} bytes, {problems} problems", text.len());
+    let _ = writeln!(
+        std::io::stderr(),
+        "compile {compiling:?}, write {writing:?}, {} bytes, {problems} problems",
+        text.len()
+    );
     let _ = std::io::stdout().write_all(text.as_bytes());
 }

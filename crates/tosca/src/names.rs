@@ -58,7 +58,27 @@ const SECTIONS: [(&str, Kind); 10] = [
     ("functions", Kind::FunctionDefinition),
 ];
 
-type Table = HashMap<(Kind, EcoString), DeclId, foldhash::fast::RandomState>;
+type ByName = HashMap<EcoString, DeclId, foldhash::fast::RandomState>;
+
+/// The names of one file, by kind.
+#[derive(Clone, Debug, Default)]
+struct Table {
+    kinds: HashMap<Kind, ByName, foldhash::fast::RandomState>,
+}
+
+impl Table {
+    fn get(&self, kind: Kind, name: &str) -> Option<DeclId> {
+        self.kinds.get(&kind)?.get(name).copied()
+    }
+
+    fn insert(&mut self, kind: Kind, name: EcoString, id: DeclId) {
+        self.kinds.entry(kind).or_default().insert(name, id);
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (Kind, &EcoString, DeclId)> {
+        self.kinds.iter().flat_map(|(kind, names)| names.iter().map(|(name, id)| (*kind, name, *id)))
+    }
+}
 
 /// All declarations and the namespace of every file.
 #[derive(Debug, Default)]
@@ -78,15 +98,14 @@ impl Names {
     }
 
     fn find_in(&self, file: usize, kind: Kind, name: &str) -> Option<DeclId> {
-        let key = (kind, EcoString::from(name));
-        if let Some(found) = self.tables.get(file).and_then(|table| table.get(&key)).or_else(|| self.implicit.get(&key))
-        {
-            return Some(*found);
+        let own = self.tables.get(file).and_then(|table| table.get(kind, name));
+        if let Some(found) = own.or_else(|| self.implicit.get(kind, name)) {
+            return Some(found);
         }
         // A normative name may be reached through a prefix too.
         let (prefix, rest) = name.split_once(':')?;
         let known = self.prefixes.get(file)?.iter().any(|(known, _)| known == prefix);
-        if known { self.implicit.get(&(kind, rest.into())).copied() } else { None }
+        if known { self.implicit.get(kind, rest) } else { None }
     }
 
     /// The declaration with an id.
@@ -97,12 +116,8 @@ impl Names {
     /// All names of a kind that are visible in a file, for suggestions.
     pub fn visible(&self, file: FileId, kind: Kind) -> Vec<&str> {
         let own = self.by_file.get(&file).and_then(|file| self.tables.get(*file));
-        let tables = own.into_iter().chain([&self.implicit]);
-        let mut names: Vec<&str> = tables
-            .flat_map(|table| table.keys())
-            .filter(|(of, _)| *of == kind)
-            .map(|(_, name)| name.as_str())
-            .collect();
+        let tables = own.into_iter().chain([&self.implicit]).filter_map(|table| table.kinds.get(&kind));
+        let mut names: Vec<&str> = tables.flat_map(|names| names.keys()).map(|name| name.as_str()).collect();
         names.sort_unstable();
         names
     }
@@ -146,7 +161,7 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
     let implicit = files.implicit.iter().flat_map(|file| own.get(*file).into_iter().flatten());
     for (name, id) in implicit {
         let Some(decl) = names.decls.get(id.index()) else { continue };
-        names.implicit.insert((decl.kind, name.clone()), *id);
+        names.implicit.insert(decl.kind, name.clone(), *id);
     }
     for file in import_order(files) {
         merge_file(files, file, &own, &mut names, problems);
@@ -202,11 +217,11 @@ fn merge_file(
     let is_profile = files.implicit.contains(&index);
     for import in &file.imports {
         let Some(imported) = names.tables.get(import.file) else { continue };
-        let mut entries: Vec<(&(Kind, EcoString), &DeclId)> = imported.iter().collect();
-        entries.sort_unstable_by_key(|(_, id)| **id);
-        for ((kind, name), id) in entries {
+        let mut entries: Vec<(Kind, &EcoString, DeclId)> = imported.iter().collect();
+        entries.sort_unstable_by_key(|(_, name, id)| (*id, *name));
+        for (kind, name, id) in entries {
             let name = if import.prefix.is_empty() { name.clone() } else { eco_format!("{}:{name}", import.prefix) };
-            insert(&mut table, names, *kind, name, *id, problems);
+            insert(&mut table, names, kind, name, id, problems);
         }
     }
     for (name, id) in own.get(index).into_iter().flatten() {
@@ -214,7 +229,7 @@ fn merge_file(
         let shadows = file.edition.is_2() && decl.kind.is_type();
         if is_profile || shadows {
             // TOSCA 2.0 lets a file's own type stand in front of an imported one of the same name.
-            table.insert((decl.kind, name.clone()), *id);
+            table.insert(decl.kind, name.clone(), *id);
         } else {
             insert(&mut table, names, decl.kind, name.clone(), *id, problems);
         }
@@ -225,7 +240,7 @@ fn merge_file(
 }
 
 fn insert(table: &mut Table, names: &Names, kind: Kind, name: EcoString, id: DeclId, problems: &mut Problems) {
-    let known = table.get(&(kind, name.clone())).or_else(|| names.implicit.get(&(kind, name.clone()))).copied();
+    let known = table.get(kind, &name).or_else(|| names.implicit.get(kind, &name));
     match known {
         Some(known) if known != id => {
             let (Some(first), Some(second)) = (names.decl(known), names.decl(id)) else { return };
@@ -235,7 +250,7 @@ fn insert(table: &mut Table, names: &Names, kind: Kind, name: EcoString, id: Dec
             problems.push(diagnostic.hint("rename one, or import it with a prefix"));
         }
         _ => {
-            table.insert((kind, name), id);
+            table.insert(kind, name, id);
         }
     }
 }

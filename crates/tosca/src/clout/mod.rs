@@ -67,6 +67,8 @@ struct Writer<'a> {
     /// Properties and attributes of capabilities that hold no calls, by capability.
     capabilities: HashMap<usize, (Arc<Out>, Arc<Out>)>,
     root: EcoString,
+    /// The last place that was looked up; a node's parts share the node's.
+    last: std::cell::Cell<(Span, (i64, i64))>,
 }
 
 impl<'a> Writer<'a> {
@@ -81,6 +83,7 @@ impl<'a> Writer<'a> {
             interfaces: HashMap::new(),
             capabilities: HashMap::new(),
             root: root.into(),
+            last: std::cell::Cell::new((Span::new(purlin_syntax::FileId(u32::MAX), 0, 0), (-1, -1))),
         }
     }
 
@@ -343,10 +346,16 @@ impl<'a> Writer<'a> {
     }
 
     fn position(&self, at: Span) -> (i64, i64) {
+        let (known, position) = self.last.get();
+        if known == at {
+            return position;
+        }
         let files = &self.compiled.model.files;
         let file = files.of(at.file).and_then(|index| files.list.get(index));
         let position = file.map(|file| file.tree.source().position(at.start));
-        position.map_or((-1, -1), |position| (i64::from(position.line), i64::from(position.column)))
+        let found = position.map_or((-1, -1), |position| (i64::from(position.line), i64::from(position.column)));
+        self.last.set((at, found));
+        found
     }
 
     fn requirements(&mut self, index: usize, node: &Node, path: &str) -> Vec<Out> {

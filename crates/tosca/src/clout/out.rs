@@ -6,7 +6,7 @@ use crate::evaluate::text_of;
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::write::Emit;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Output data.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Out {
 
     /// A map with fixed keys.
     pub fn map<const N: usize>(entries: [(&'static str, Out); N]) -> Out {
-        Out::Map(entries.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect())
+        Out::Map(entries.into_iter().map(|(key, value)| (shared_key(key), value)).collect())
     }
 
     /// Writes it down.
@@ -83,6 +83,27 @@ impl From<&Val> for Out {
             Data::Call(call) => Out::map([("$functionCall", Out::Str(call.name.clone()))]),
         }
     }
+}
+
+/// Keys too long to be kept inside a text; each is made once.
+static LONG_KEYS: LazyLock<Vec<EcoString>> = LazyLock::new(|| {
+    [
+        "nodeTemplatePropertyValidators",
+        "capabilityPropertyValidators",
+        "capabilityTypeName",
+        "nodeTemplateName",
+        "minRelationshipCount",
+        "maxRelationshipCount",
+    ]
+    .map(EcoString::from)
+    .to_vec()
+});
+
+fn shared_key(key: &'static str) -> EcoString {
+    if key.len() <= EcoString::INLINE_LIMIT {
+        return EcoString::inline(key);
+    }
+    LONG_KEYS.iter().find(|known| *known == key).cloned().unwrap_or_else(|| key.into())
 }
 
 /// A key as text, since output formats know no other keys.
