@@ -12,10 +12,13 @@ use crate::query::{Query, parse};
 use crate::tree::{NodeId, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use purlin_value::Session;
+use purlin_value::{Origin, Piece, Session};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
+
+/// Most origins kept of what one attribute reads.
+const MOST_READS: usize = 16;
 
 type Cache<T> = RefCell<HashMap<EcoString, Rc<T>, foldhash::fast::RandomState>>;
 
@@ -64,6 +67,8 @@ pub struct Engine<'w> {
     pub stack: RefCell<Vec<(NodeId, EcoString)>>,
     /// How many random values were drawn.
     pub drawn: Cell<u64>,
+    /// Where the values come from that the present attribute has read so far.
+    reads: RefCell<Vec<Origin>>,
 }
 
 /// An engine and the surroundings of one expression.
@@ -91,6 +96,7 @@ impl<'w> Engine<'w> {
             notices: RefCell::new(Vec::new()),
             stack: RefCell::new(Vec::new()),
             drawn: Cell::new(0),
+            reads: RefCell::new(Vec::new()),
         }
     }
 
@@ -200,6 +206,20 @@ impl<'w> Engine<'w> {
         if value.tainted {
             self.saw_secret.set(true);
         }
+        if value.origin.is_known() {
+            let mut reads = self.reads.borrow_mut();
+            if reads.len() < MOST_READS && !reads.contains(&value.origin) {
+                reads.push(value.origin);
+            }
+        }
+    }
+
+    /// The origin of what an expression computed: where it is written, and what went in.
+    fn derived(&self, raw: &Val, reads: Vec<Origin>) -> Origin {
+        let step = if matches!(raw.data, Data::Str(_)) { "template" } else { "eval" };
+        let span = self.session.origins.span(raw.origin, &self.session.sources);
+        let pieces = reads.into_iter().map(|origin| Piece { start: 0, end: 0, origin }).collect();
+        self.session.origins.derived(step, span, pieces)
     }
 
     /// Reports that an attribute needs itself.
@@ -338,7 +358,13 @@ impl<'w> Engine<'w> {
             dir: self.tree.node(id).source_dir.clone(),
         };
         let ctx = Ctx { engine: self, frame: Rc::new(frame.clone()) };
-        let mut value = ctx.evaluate(&attribute.raw)?;
+        let outer = self.reads.take();
+        let result = ctx.evaluate(&attribute.raw);
+        let reads = self.reads.replace(outer);
+        let mut value = result?;
+        if attribute.raw.origin.is_known() && !is_static(&attribute.raw, 0) {
+            value.origin = self.derived(&attribute.raw, reads);
+        }
         if let Some(schema) = &attribute.schema {
             if !schema.sensitive_parts.is_empty() {
                 value = crate::ensemble::validate::mark_parts(self.force(value)?, &schema.sensitive_parts);

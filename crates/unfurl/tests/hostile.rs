@@ -1,0 +1,233 @@
+//! Bad input ends in an error within the limits, and a secret is never shown.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use purlin_unfurl::convert;
+use purlin_unfurl::error::{Kind, Result};
+use purlin_unfurl::eval::frame::{Mode, Variable};
+use purlin_unfurl::eval::trace::Trace;
+use purlin_unfurl::eval::{Engine, Settings};
+use purlin_unfurl::tree::{Attribute, Node, NodeKind, Tree};
+use purlin_unfurl::val::Val;
+use purlin_value::{MemoryWorld, Secrets, Session, emit};
+use std::sync::Arc;
+
+fn session() -> Session {
+    Session::new(Arc::new(MemoryWorld::new().file("a.txt", "text")))
+}
+
+/// A tree of a root and some hosted instances.
+fn tree(session: &Session, attributes: &str) -> Tree {
+    let mut root = Node::new("root", NodeKind::Node);
+    let written =
+        convert::from_yaml(session, attributes, purlin_syntax::Flavor::Core).unwrap().pop().unwrap_or_default();
+    for (name, value) in written.as_map().into_iter().flatten() {
+        root.attributes.insert(name.as_str().unwrap().into(), Attribute::new(value.clone()));
+    }
+    let mut tree = Tree::new(root);
+    for number in 0..60 {
+        let mut node = Node::new(format!("n{number}"), NodeKind::Node);
+        node.parent = Some(tree.root());
+        tree.add(node);
+    }
+    tree
+}
+
+fn evaluate(attributes: &str, expression: &str) -> Result<Val> {
+    let session = session();
+    let tree = tree(&session, attributes);
+    let engine = Engine::new(&tree, &session, Settings::default());
+    let mut documents = convert::from_yaml(&session, expression, purlin_syntax::Flavor::Core).unwrap();
+    engine.context(tree.root()).map_value(&documents.pop().unwrap())
+}
+
+#[track_caller]
+fn fails(expression: &str, kind: Kind) {
+    let error = evaluate("{}", expression).expect_err(expression);
+    assert_eq!(error.kind, kind, "{expression}: {}", error.message);
+}
+
+#[test]
+fn syntax_errors_have_a_place() {
+    let error = evaluate("{}", "{eval: 'a::b[c'}").unwrap_err();
+    assert_eq!((error.kind, error.at.unwrap().start), (Kind::Syntax, 4));
+    for bad in ["{eval: 'a]'}", "{eval: ''}", "'{{ a'", "'{% if %}'", "'{{ ( }}'", "'{% for %}'"] {
+        fails(bad, Kind::Syntax);
+    }
+}
+
+#[test]
+fn loops_end() {
+    let nested = "{eval: '.descendents', foreach: {eval: '::root::.descendents', foreach: {eval: '::root::.descendents', \
+                  foreach: {eval: '::root::.descendents', foreach: {eval: '::root::.descendents', foreach: .name}}}}}";
+    fails(nested, Kind::Limit);
+    fails("'{% for a in range(1000000) %}{% for b in range(1000000) %}x{% endfor %}{% endfor %}'", Kind::Limit);
+    fails("'{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}'", Kind::Missing);
+    fails("{eval: $a, vars: {a: {eval: $b}, b: {eval: $a}}}", Kind::Cycle);
+}
+
+#[test]
+fn strings_and_lists_do_not_grow_without_end() {
+    for huge in [
+        "\"{{ 'x' * 1000000000 }}\"",
+        "\"{{ [0] * 1000000000 }}\"",
+        "\"{% set ns = namespace(s='xxxxxxxx') %}{% for i in range(40) %}{% set ns.s = ns.s + ns.s %}{% endfor %}\"",
+        "\"{{ 'x' | center(1000000000) }}\"",
+        "\"{{ '%1000000000d' | format(1) }}\"",
+        "\"{{ 'a'.ljust(1000000000) }}\"",
+        "\"{{ range(1000000000) }}\"",
+        "\"{{ ('x' * 1000000) | replace('x', 'x' * 1000) }}\"",
+        "\"{{ 9999999999 ** 99 }}\"",
+        "\"{{ range(1000) | product(range(1000), range(1000)) | list }}\"",
+        "{eval: {lookup: {sequence: 'start=1 end=1000000000'}}}",
+    ] {
+        fails(huge, Kind::Limit);
+    }
+}
+
+#[test]
+fn long_and_deep_expressions_are_refused() {
+    let long = format!("{{eval: '{}'}}", "a".repeat(300_000));
+    fails(&long, Kind::Limit);
+    let brackets = format!("{{eval: 'a{}'}}", "[a".repeat(5_000));
+    fails(&brackets, Kind::Limit);
+    for deep in [("(", ")"), ("[", "]"), ("-", ""), ("not ", ""), ("{1:", "}")] {
+        let text = format!("'{{{{ {}1{} }}}}'", deep.0.repeat(5_000), deep.1.repeat(5_000));
+        assert!(evaluate("{}", &text).is_err(), "{deep:?}");
+    }
+    let blocks = format!("'{}x{}'", "{% if 1 %}".repeat(5_000), "{% endif %}".repeat(5_000));
+    fails(&blocks, Kind::Limit);
+}
+
+#[test]
+fn regular_expressions_are_bounded() {
+    let text = format!("\"{{{{ '{}' is match('(a|aa)+(?=b)$') }}}}\"", "a".repeat(200));
+    assert!(evaluate("{}", &text).is_err() || evaluate("{}", &text).is_ok());
+}
+
+#[test]
+fn references_in_a_circle_are_null_and_noticed() {
+    let session = session();
+    let tree = tree(&session, "{a: {eval: '.::b'}, b: {eval: '.::a'}, c: '{{ SELF.c }}'}");
+    let engine = Engine::new(&tree, &session, Settings::default());
+    for name in ["a", "b", "c"] {
+        assert!(engine.attribute(tree.root(), name).unwrap().unwrap().is_null());
+    }
+    let notices = engine.notices.borrow();
+    assert_eq!(notices[0].message, "these refer to each other: `root::a`, `root::b`");
+}
+
+#[test]
+fn nothing_is_run_or_read_outside() {
+    fails("{eval: {python: os.getcwd}}", Kind::Refused);
+    fails("{eval: {lookup: {pipe: id}}}", Kind::Refused);
+    fails("{eval: {lookup: {url: 'https://example.com'}}}", Kind::Refused);
+    fails("{eval: {file: /etc/passwd}, select: contents}", Kind::Refused);
+    fails("{eval: {lookup: {file: ../../etc/passwd}}}", Kind::Refused);
+    fails("\"{% include '/etc/passwd' %}\"", Kind::Refused);
+}
+
+#[test]
+fn computed_text_is_not_evaluated_again() {
+    let value = evaluate("{t: '{{ 1 + 1 }}', q: {q: '{{ 1 + 1 }}'}}", "{eval: {concat: ['{', '{ 1 }}']}}").unwrap();
+    assert_eq!(value.as_str(), Some("{{ 1 }}"));
+    let value = evaluate("{}", "\"{{ '{' ~ '{ 1 }}' }}\"").unwrap();
+    assert_eq!(value.as_str(), Some("{{ 1 }}"));
+}
+
+/// A word that must not appear, and forms it could take.
+const CANARY: &str = "Zq7canary9Xv";
+
+/// Steps an expression may take with a value `V`.
+const STEPS: &[&str] = &[
+    "{concat: [a, V, b]}",
+    "{eval: {token: [V, q, 0]}}",
+    "{eval: {to_label: V}}",
+    "{eval: {to_dns_label: [x, V]}}",
+    "{eval: {urljoin: [http, V, 80, V]}}",
+    "{eval: {if: {eq: [V, V]}, then: {q: yes}}}",
+    "{eval: {eq: [V, other]}}",
+    "{eval: {to_env: {A: V}}}",
+    "{join: [[V, V], '-']}",
+    "{eval: {template: '{{ v }}-x'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | upper }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | b64encode }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | length }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | list | reverse | join }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ [v, 1] | to_json }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ {v: 1} }}'}, vars: {v: V}}",
+    "{eval: {template: '{% if v %}{{ v[:4] }}{% endif %}'}, vars: {v: V}}",
+    "{eval: {template: '{% for c in v %}{{ c }}{% endfor %}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | md5 }}{{ v ~ 1 }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v is match(\"Zq\") }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | regex_replace(\"^(..)\", \"\\\\1-\") }}'}, vars: {v: V}}",
+    "{eval: {template: '{% set x = v %}{{ x }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v + 1 }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | int }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v.split(\"7\") }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ \"%s!\" | format(v) }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ \"{}\".format(v) }}'}, vars: {v: V}}",
+    "{eval: {file: out.txt, contents: V}, select: contents}",
+    "{eval: {tempfile: V}, select: contents}",
+    "{eval: {validate: [V, {type: integer}]}}",
+    "{eval: $v, foreach: $item, vars: {v: [V]}}",
+    "{eval: $v, foreach: {key: $item, value: $index}, vars: {v: [V, V]}}",
+    "{eval: $v::0, vars: {v: V}}",
+    "{eval: '.::list::[=$v]', vars: {v: V}}",
+    "{eval: {scalar_value: V, unit: mb}}",
+    "{eval: {portspec: V}}",
+    "{eval: {container_image: V}}",
+    "{eval: {abspath: V}}",
+    "{eval: {add: [V, V]}}",
+    "{get_env: [NOPE, V]}",
+];
+
+#[test]
+fn a_secret_is_never_shown() {
+    let sources = [
+        format!("{{eval: {{sensitive: {CANARY}}}}}"),
+        "{eval: '.::secret'}".to_owned(),
+        "{eval: $secret}".to_owned(),
+        "'{{ SELF.secret }}'".to_owned(),
+        "{eval: {or: [$nothing, '.::secret']}}".to_owned(),
+    ];
+    let mut count = 0;
+    for source in &sources {
+        for step in STEPS {
+            let expression = step.replace('V', source);
+            for expression in [expression.clone(), STEPS[count % 9].replace('V', &expression)] {
+                check_secret(&expression);
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 200);
+}
+
+fn check_secret(expression: &str) {
+    let session = session();
+    let attributes = format!("{{secret: {CANARY}, list: [a, {CANARY}]}}");
+    let mut tree = tree(&session, &attributes);
+    let root = tree.root();
+    tree.node_mut(root).unwrap().attributes.get_mut("secret").unwrap().sensitive = true;
+    let engine = Engine::new(&tree, &session, Settings::default());
+    *engine.trace.borrow_mut() = Some(Trace::new());
+    let secret = Variable::ready("secret", Val::str(CANARY).taint());
+    let ctx = engine.context_with(tree.root(), vec![secret], Mode::default());
+    let mut documents = convert::from_yaml(&session, expression, purlin_syntax::Flavor::Core).unwrap();
+    let mut shown = match ctx.map_value(&documents.pop().unwrap()) {
+        Ok(value) => emit::to_yaml(&convert::to_value(&value, &tree), Secrets::Hide).unwrap(),
+        Err(error) => format!("{} {:?} {:?}", error.message, error.hint, error.through),
+    };
+    shown.push_str(&engine.trace.borrow().as_ref().unwrap().lines().join("\n"));
+    for diagnostic in session.sink.take() {
+        shown.push_str(&diagnostic.message);
+    }
+    // Text that is written in the expression itself is no secret to whoever wrote it.
+    let shown = shown.replace(expression, "");
+    let upper = CANARY.to_uppercase();
+    let backwards: String = CANARY.chars().rev().collect();
+    for form in [CANARY, &upper, &backwards, "WnE3Y2FuYXJ5OVh2", &CANARY.to_lowercase(), "Zq-7", "canary9"] {
+        assert!(!shown.contains(form), "`{form}` is shown by {expression}:\n{shown}");
+    }
+}
