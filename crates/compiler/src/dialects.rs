@@ -6,6 +6,7 @@ use purlin_syntax::Rule;
 /// All dialects, in the order they are asked whether a folder is theirs.
 #[rustfmt::skip]
 pub const DIALECTS: &[&Dialect] = &[
+    &purlin_charts::DIALECT,
     &purlin_garden::DIALECT,
     &purlin_skaffold::DIALECT,
     &purlin_tosca::DIALECT,

@@ -5,6 +5,7 @@
 mod helm;
 mod puccini_tosca;
 pub mod skaffold;
+mod unfurl;
 
 use crate::invocation::{Exit, Invocation};
 
@@ -27,4 +28,5 @@ pub const PERSONALITIES: &[Personality] = &[
         summary: "Skaffold's diagnose, inspect, render, fix and schema.",
         run: skaffold::run,
     },
+    unfurl::UNFURL,
 ];
