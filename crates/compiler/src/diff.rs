@@ -1,6 +1,6 @@
 //! Two resolved projects compared, each difference with its causes.
 
-use crate::why::{Cause, cause};
+use crate::why::{Cause, cause, why};
 use purlin_model::Resolved;
 use purlin_value::{Data, Session, Value};
 
@@ -15,8 +15,10 @@ pub struct Difference {
     pub before: Option<Value>,
     /// What it is; `None` if it is gone.
     pub after: Option<Value>,
-    /// Where the two come from, before first.
-    pub causes: Vec<Cause>,
+    /// Where what it was comes from: the inputs that the other side does not share.
+    pub before_causes: Vec<Cause>,
+    /// Where what it is comes from, likewise.
+    pub after_causes: Vec<Cause>,
 }
 
 /// One side of a comparison: what was resolved, and the session that knows where it came from.
@@ -39,8 +41,34 @@ pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
 }
 
 fn whole(node: &str, before: Option<&Value>, after: Option<&Value>, session: &Session) -> Difference {
-    let causes = before.or(after).and_then(|value| cause(session, value.origin)).into_iter().collect();
-    Difference { node: node.to_owned(), field: String::new(), before: before.cloned(), after: after.cloned(), causes }
+    let causes = |side: Option<&Value>| side.and_then(|value| cause(session, value.origin)).into_iter().collect();
+    Difference {
+        node: node.to_owned(),
+        field: String::new(),
+        before: before.cloned(),
+        after: after.cloned(),
+        before_causes: causes(before),
+        after_causes: causes(after),
+    }
+}
+
+/// What went into a value: the ends of its pieces, each once.
+fn inputs(session: &Session, value: Option<&Value>) -> Vec<Cause> {
+    let Some(value) = value else { return Vec::new() };
+    let mut found: Vec<Cause> = Vec::new();
+    for piece in why(session, value).pieces {
+        let says_nothing = piece.cause.place.is_none() && piece.cause.detail.is_empty();
+        if !says_nothing && !found.contains(&piece.cause) {
+            found.push(piece.cause);
+        }
+    }
+    found
+}
+
+/// Causes that the other side does not share; all of them if that leaves none.
+fn own(mine: &[Cause], theirs: &[Cause]) -> Vec<Cause> {
+    let kept: Vec<Cause> = mine.iter().filter(|cause| !theirs.contains(cause)).cloned().collect();
+    if kept.is_empty() { mine.to_vec() } else { kept }
 }
 
 fn compare(sessions: (&Session, &Session), node: &str, before: &Value, after: &Value, out: &mut Vec<Difference>) {
@@ -63,15 +91,14 @@ fn compare(sessions: (&Session, &Session), node: &str, before: &Value, after: &V
             }
             _ if a == b => {}
             _ => {
-                let mut causes = Vec::new();
-                causes.extend(a.and_then(|value| cause(sessions.0, value.origin)));
-                causes.extend(b.and_then(|value| cause(sessions.1, value.origin)));
+                let (was, is) = (inputs(sessions.0, a), inputs(sessions.1, b));
                 out.push(Difference {
                     node: node.to_owned(),
                     field: path,
                     before: a.cloned(),
                     after: b.cloned(),
-                    causes,
+                    before_causes: own(&was, &is),
+                    after_causes: own(&is, &was),
                 });
             }
         }

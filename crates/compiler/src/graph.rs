@@ -1,7 +1,7 @@
 //! The graph as text: an indented list, DOT, Mermaid. SVG is drawn in [`crate::svg`].
 
 use crate::svg;
-use purlin_model::{Node, Resolved};
+use purlin_model::{Dependency, Node, Resolved};
 use std::fmt::Write;
 
 /// How a graph is drawn.
@@ -36,15 +36,19 @@ fn text(resolved: &Resolved) -> String {
         let _ = writeln!(out, "{} ({kind}{off})", plain(&node.id));
         for dependency in &node.dependencies {
             let how = match (dependency.is_explicit, dependency.is_runtime) {
-                (true, true) => "",
-                (true, false) => " (static)",
-                (false, true) => " (by reference)",
-                (false, false) => " (by reference, static)",
+                (true, _) => "",
+                (false, true) => " (uses its outputs)",
+                (false, false) => " (by reference)",
             };
             let _ = writeln!(out, "  → {}{how}", plain(&dependency.node));
         }
     }
     out
+}
+
+/// Written down, or needed at run time; a mere reference is drawn with a broken line.
+pub(crate) fn is_solid(dependency: &Dependency) -> bool {
+    dependency.is_explicit || dependency.is_runtime
 }
 
 /// Names come from input: a control character must not reach a terminal.
@@ -67,7 +71,7 @@ fn dot(resolved: &Resolved) -> String {
     }
     for node in &resolved.nodes {
         for dependency in &node.dependencies {
-            let style = if dependency.is_runtime { "" } else { " [style=dashed]" };
+            let style = if is_solid(dependency) { "" } else { " [style=dashed]" };
             let _ = writeln!(out, "  {} -> {}{style};", quoted(&node.id), quoted(&dependency.node));
         }
     }
@@ -85,7 +89,7 @@ fn mermaid(resolved: &Resolved) -> String {
         resolved.nodes.iter().enumerate().map(|(at, node): (usize, &Node)| (node.id.as_str(), at)).collect();
     for (at, node) in resolved.nodes.iter().enumerate() {
         for dependency in &node.dependencies {
-            let arrow = if dependency.is_runtime { "-->" } else { "-.->" };
+            let arrow = if is_solid(dependency) { "-->" } else { "-.->" };
             if let Some(to) = index.get(dependency.node.as_str()) {
                 let _ = writeln!(out, "  n{at} {arrow} n{to}");
             }

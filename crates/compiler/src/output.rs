@@ -153,7 +153,7 @@ pub fn differences_value(differences: &[Difference]) -> Value {
             ("field", Value::str(d.field.as_str())),
             ("before", d.before.clone().unwrap_or_default()),
             ("after", d.after.clone().unwrap_or_default()),
-            ("causes", Value::list(d.causes.iter().map(cause_value).collect())),
+            ("causes", Value::list(d.before_causes.iter().chain(&d.after_causes).map(cause_value).collect())),
         ])
     };
     map(vec![("differences", Value::list(differences.iter().map(one).collect()))])

@@ -1,5 +1,6 @@
 //! The graph as a picture.
 
+use crate::graph::is_solid;
 use crate::layout;
 use purlin_model::{Node, Resolved};
 use std::collections::HashMap;
@@ -26,7 +27,7 @@ pub(crate) fn draw(resolved: &Resolved) -> String {
         for dependency in &node.dependencies {
             if let Some(&to) = index.get(dependency.node.as_str()) {
                 edges.push((from, to));
-                dashed.push(!dependency.is_runtime);
+                dashed.push(!is_solid(dependency));
             }
         }
     }

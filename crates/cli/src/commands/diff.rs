@@ -75,11 +75,12 @@ fn told(difference: &Difference) -> String {
             to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default()
         }
     };
-    let mut causes = difference.causes.iter();
-    for (sign, side) in [('-', &difference.before), ('+', &difference.after)] {
+    let sides =
+        [('-', &difference.before, &difference.before_causes), ('+', &difference.after, &difference.after_causes)];
+    for (sign, side, causes) in sides {
         if let Some(value) = side {
-            let from = causes.next().map(origin_text).filter(|text| !text.is_empty());
-            let from = from.map(|text| format!("  ← {text}")).unwrap_or_default();
+            let from: Vec<String> = causes.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
+            let from = if from.is_empty() { String::new() } else { format!("  ← {}", from.join(", ")) };
             let _ = writeln!(out, "  {sign} {}{from}", show(value));
         }
     }
