@@ -48,6 +48,43 @@ enum State {
     Done,
 }
 
+/// A graph in which every edge leads to the next layer: long edges get waypoints, so that they find a way between the
+/// boxes instead of behind them.
+pub(crate) struct Routed {
+    /// Layer of each node and, behind them, of each waypoint.
+    pub layer: Vec<usize>,
+    /// The edges cut into steps.
+    pub steps: Vec<(usize, usize)>,
+    /// The waypoints of each edge, from the node that is needed to the one that needs it.
+    pub ways: Vec<Vec<usize>>,
+}
+
+/// More waypoints than this would cost more than they help; then edges are drawn straight.
+const WAYPOINTS: usize = 20_000;
+
+/// Cuts long edges into steps.
+pub(crate) fn route(layer: &[usize], edges: &[(usize, usize)]) -> Routed {
+    let span = |&(from, to): &(usize, usize)| layer[from].saturating_sub(layer[to] + 1);
+    let straight = edges.iter().map(span).sum::<usize>() > WAYPOINTS;
+    let mut routed = Routed { layer: layer.to_vec(), steps: Vec::new(), ways: Vec::new() };
+    for &(from, to) in edges {
+        let mut way = Vec::new();
+        let mut last = to;
+        if !straight {
+            for between in layer[to] + 1..layer[from] {
+                let waypoint = routed.layer.len();
+                routed.layer.push(between);
+                routed.steps.push((waypoint, last));
+                way.push(waypoint);
+                last = waypoint;
+            }
+        }
+        routed.steps.push((from, last));
+        routed.ways.push(way);
+    }
+    routed
+}
+
 /// The nodes of each layer from top to bottom, few edges crossing.
 pub(crate) fn order(layer: &[usize], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let height = layer.iter().max().map_or(0, |max| max + 1);
@@ -100,6 +137,13 @@ mod tests {
         assert_eq!(layers(3, &[(0, 1), (1, 2), (2, 0)]).len(), 3);
         let chain: Vec<_> = (1..50_000).map(|n| (n, n - 1)).collect();
         assert_eq!(layers(50_000, &chain)[49_999], 49_999);
+    }
+
+    #[test]
+    fn long_edges_pass_every_layer_between() {
+        let edges = [(1, 0), (2, 1), (2, 0)];
+        let routed = route(&layers(3, &edges), &edges);
+        assert_eq!((routed.layer, routed.ways), (vec![0, 1, 2, 1], vec![vec![], vec![], vec![3]]));
     }
 
     #[test]

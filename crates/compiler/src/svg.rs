@@ -31,13 +31,14 @@ pub(crate) fn draw(resolved: &Resolved) -> String {
             }
         }
     }
-    let layer = layout::layers(resolved.nodes.len(), &edges);
-    let columns = layout::order(&layer, &edges);
-    let (boxes, width, height) = place(resolved, &columns);
+    let routed = layout::route(&layout::layers(resolved.nodes.len(), &edges), &edges);
+    let columns = layout::order(&routed.layer, &routed.steps);
+    let (boxes, width, height) = place(resolved, &columns, routed.layer.len());
     let mut out = header(width, height, &resolved.project);
-    for (&(from, to), &dashed) in edges.iter().zip(&dashed) {
+    for ((&(from, to), way), &dashed) in edges.iter().zip(&routed.ways).zip(&dashed) {
         if let (Some(from), Some(to)) = (boxes.get(from), boxes.get(to)) {
-            edge(&mut out, from, to, dashed);
+            let between: Vec<&Box> = way.iter().filter_map(|&at| boxes.get(at)).collect();
+            edge(&mut out, from, &between, to, dashed);
         }
     }
     for (node, place) in resolved.nodes.iter().zip(&boxes) {
@@ -47,8 +48,8 @@ pub(crate) fn draw(resolved: &Resolved) -> String {
     out
 }
 
-fn place(resolved: &Resolved, columns: &[Vec<usize>]) -> (Vec<Box>, f64, f64) {
-    let mut boxes: Vec<Box> = resolved.nodes.iter().map(|_| Box { x: 0.0, y: 0.0, width: 0.0 }).collect();
+fn place(resolved: &Resolved, columns: &[Vec<usize>], count: usize) -> (Vec<Box>, f64, f64) {
+    let mut boxes: Vec<Box> = (0..count).map(|_| Box { x: 0.0, y: 0.0, width: 0.0 }).collect();
     let tallest = columns.iter().map(Vec::len).max().unwrap_or(0) as f64;
     let mut x = MARGIN;
     for column in columns {
@@ -87,17 +88,25 @@ fn header(width: f64, height: f64, title: &str) -> String {
     out
 }
 
-/// An arrow from what is needed to what needs it, in the direction things happen.
-fn edge(out: &mut String, from: &Box, to: &Box, dashed: bool) {
-    let (x1, y1) = (to.x + to.width, to.y + BOX_HEIGHT / 2.0);
-    let (x2, y2) = (from.x - 2.0, from.y + BOX_HEIGHT / 2.0);
-    let bend = ((x2 - x1) / 2.0).abs().max(30.0);
+/// An arrow from what is needed to what needs it, in the direction things happen, past what lies between.
+fn edge(out: &mut String, from: &Box, between: &[&Box], to: &Box, dashed: bool) {
+    let middle = |place: &Box| place.y + BOX_HEIGHT / 2.0;
+    let (mut x, mut y) = (to.x + to.width, middle(to));
+    let mut path = format!("M{x:.0} {y:.0}");
+    let mut curve = |x2: f64, y2: f64, path: &mut String| {
+        let bend = ((x2 - x) / 2.0).abs().max(30.0);
+        let _ = write!(path, "C{:.0} {y:.0} {:.0} {y2:.0} {x2:.0} {y2:.0}", x + bend, x2 - bend);
+        (x, y) = (x2, y2);
+    };
+    for way in between {
+        curve(way.x, middle(way), &mut path);
+        curve(way.x + way.width, middle(way), &mut path);
+    }
+    curve(from.x - 2.0, middle(from), &mut path);
     let dash = if dashed { " stroke-dasharray=\"5 4\"" } else { "" };
     let _ = writeln!(
         out,
-        "<path d=\"M{x1:.0} {y1:.0}C{:.0} {y1:.0} {:.0} {y2:.0} {x2:.0} {y2:.0}\" fill=\"none\" stroke=\"#94a3b8\" stroke-width=\"1.5\"{dash} marker-end=\"url(#tip)\"/>",
-        x1 + bend,
-        x2 - bend
+        "<path d=\"{path}\" fill=\"none\" stroke=\"#94a3b8\" stroke-width=\"1.5\"{dash} marker-end=\"url(#tip)\"/>"
     );
 }
 
