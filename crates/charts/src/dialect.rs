@@ -137,8 +137,12 @@ fn render_metachart<'s>(
     prepared: &template::Prepared,
     kinds: &[crate::metachart::build::Kind],
 ) -> Result<Documents<'s>, TemplateError> {
-    let failed =
-        |error: RenderError| TemplateError { message: error.helm_text(), while_rendering: true, render: Some(error) };
+    let failed = |error: RenderError| TemplateError {
+        message: error.helm_text(),
+        while_rendering: true,
+        render: Some(error),
+        problems: Vec::new(),
+    };
     let compiled = engine::compile(&prepared.chart).map_err(failed)?;
     let (outside, limits) = (template::outside(session, true), template::engine_limits(session));
     let made =
@@ -161,7 +165,7 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     let document = &piece.document;
     let tree: Tree = purlin_gotmpl::yaml::parse(&document.text, &session.limits);
     let value = tree.root().map(|root| tracer.value(root, &piece.pieces, piece.offset)).unwrap_or_default();
-    let text = Some(EcoString::from(format!("# Source: {}\n{}", document.path, document.text.trim_end())));
+    let text = Some(EcoString::from(document.text.trim_end()));
     let manifest = Manifest { source: EcoString::from(document.path.as_str()), text, value: value.clone() };
     if value.as_map().is_none() {
         return (None, manifest);
@@ -196,7 +200,12 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     match evaluate(session, &prepared, &text) {
         Ok(output) => Some(Answer { value: Value::str(output), trace: Vec::new() }),
         Err(error) => {
-            let error = TemplateError { message: error.helm_text(), while_rendering: false, render: Some(error) };
+            let error = TemplateError {
+                message: error.helm_text(),
+                while_rendering: false,
+                render: Some(error),
+                problems: Vec::new(),
+            };
             report(session, Some(&prepared.chart), &error);
             None
         }
@@ -225,6 +234,19 @@ fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Res
 
 /// Reports why a chart cannot be rendered.
 fn report(session: &Session, chart: Option<&Chart>, error: &TemplateError) {
+    for (name, problem) in &error.problems {
+        let field = problem.at.trim_start_matches('/').replace('/', ".");
+        let place = if field.is_empty() { format!("the values of `{name}`") } else { format!("`{field}` of `{name}`") };
+        let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {}", problem.message));
+        diagnostic.span = session.origins.span(problem.origin, &session.sources);
+        for cause in &problem.causes {
+            diagnostic.message.push_str(&format!("; {}", cause.message));
+        }
+        session.sink.push(diagnostic);
+    }
+    if !error.problems.is_empty() {
+        return;
+    }
     match (&error.render, chart) {
         (Some(RenderError::Exec(failed)), Some(chart)) => report_exec(session, chart, failed),
         (Some(RenderError::Parse(problem)), Some(chart)) => {

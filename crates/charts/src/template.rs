@@ -13,7 +13,7 @@ use crate::chart::Chart;
 use crate::context::Release;
 use crate::engine::{self, Inputs, RenderError, Rendered};
 use crate::manifest::{self, Document, Manifests};
-use crate::schema::Schema;
+use crate::schema::{Problem, Schema};
 use crate::strvals::{Typing, parse_into, parse_literal_into};
 use crate::values::{Coalescer, merge_maps};
 use crate::yaml::value_of_tree;
@@ -63,11 +63,13 @@ pub struct TemplateError {
     pub while_rendering: bool,
     /// The failed template, if one failed.
     pub render: Option<RenderError>,
+    /// Values that do not fit their schema, with the chart each belongs to.
+    pub problems: Vec<(String, Problem)>,
 }
 
 impl From<String> for TemplateError {
     fn from(message: String) -> Self {
-        Self { message, while_rendering: false, render: None }
+        Self { message, while_rendering: false, render: None, problems: Vec::new() }
     }
 }
 
@@ -192,35 +194,35 @@ fn name_from_template(session: &Session, template: &str) -> Result<String, Strin
 }
 
 /// Checks values against the schemas of a chart and of those inside it.
-pub fn check_schemas(chart: &Chart, values: &Value) -> Result<(), String> {
-    let mut lines = Vec::new();
-    schema_problems(chart, values, &mut lines);
-    if lines.is_empty() {
+pub fn check_schemas(chart: &Chart, values: &Value) -> Result<(), TemplateError> {
+    let mut problems = Vec::new();
+    schema_problems(chart, values, &mut problems);
+    if problems.is_empty() {
         return Ok(());
     }
-    let header = "values don't meet the specifications of the schema(s) in the following chart(s):";
-    Err(format!("{header}\n{}", lines.join("\n")))
+    let mut message = "values don't meet the specifications of the schema(s) in the following chart(s):".to_owned();
+    let mut last = "";
+    for (name, problem) in &problems {
+        if name != last {
+            let _ = write!(message, "\n{name}:");
+            last = name;
+        }
+        let _ = write!(message, "\n{}", problem.text(0));
+    }
+    Err(TemplateError { message, while_rendering: false, render: None, problems })
 }
 
-fn schema_problems(chart: &Chart, values: &Value, lines: &mut Vec<String>) {
+fn schema_problems(chart: &Chart, values: &Value, found: &mut Vec<(String, Problem)>) {
     if let Some(text) = &chart.schema {
-        match Schema::parse(text) {
-            Ok(schema) => {
-                let problems = schema.check(values);
-                if !problems.is_empty() {
-                    lines.push(format!("{}:", chart.name()));
-                    lines.extend(problems.iter().map(|problem| problem.text(0)));
-                }
-            }
-            Err(message) => {
-                lines.push(format!("{}:", chart.name()));
-                lines.push(message);
-            }
-        }
+        let problems = match Schema::parse(text) {
+            Ok(schema) => schema.check(values),
+            Err(message) => vec![Problem { at: String::new(), message, causes: Vec::new(), origin: values.origin }],
+        };
+        found.extend(problems.into_iter().map(|problem| (chart.name().to_owned(), problem)));
     }
     for child in &chart.dependencies {
         if let Some(section) = values.get(child.name()).filter(|section| section.as_map().is_some()) {
-            schema_problems(child, section, lines);
+            schema_problems(child, section, found);
         }
     }
 }
@@ -244,7 +246,7 @@ pub struct Prepared {
 impl TemplateError {
     /// A failure while rendering.
     pub fn rendering(message: String) -> Self {
-        Self { message, while_rendering: true, render: None }
+        Self { message, while_rendering: true, render: None, problems: Vec::new() }
     }
 }
 
@@ -330,6 +332,7 @@ impl Prepared {
             message: error.helm_text(),
             while_rendering: true,
             render: Some(error),
+            problems: Vec::new(),
         })
     }
 }

@@ -254,11 +254,20 @@ impl Workshop {
         Ok(m.heap.any_map(metadata))
     }
 
+    /// The generated name: where it is too long, the release's part is cut, never what tells resources apart.
     fn name(&self, heap: &Heap, context: &Val, request: &MetaRequest<'_>) -> String {
-        let prefix = if request.with_prefix { fullname(heap, context) } else { String::new() };
-        let parts = [Some(prefix), request.name.clone(), request.suffix.clone()];
-        let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-        shortened(&parts.join("-"))
+        let own: Vec<&str> = [&request.name, &request.suffix].into_iter().filter_map(|part| part.as_deref()).collect();
+        let own = own.join("-");
+        if !request.with_prefix {
+            return shortened(&own);
+        }
+        let prefix = fullname(heap, context);
+        if own.is_empty() {
+            return prefix;
+        }
+        let room = MAX_NAME.saturating_sub(own.len() + 1);
+        let cut: String = prefix.chars().take(room).collect();
+        shortened(&format!("{}-{own}", cut.trim_end_matches('-')))
     }
 
     fn defaults(&self, heap: &Heap, kind: &str) -> Option<Val> {

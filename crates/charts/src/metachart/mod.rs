@@ -7,3 +7,4 @@ pub mod generate;
 pub mod merge;
 pub mod natives;
 pub mod pipeline;
+pub mod skeleton;

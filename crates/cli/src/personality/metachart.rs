@@ -1,0 +1,151 @@
+//! `purlin metachart`: `init`, `generate` and `version` with Metachart's own flags.
+
+use super::Personality;
+use crate::disk::write_atomically;
+use crate::invocation::{Exit, Invocation};
+use crate::project::{Setup, open_session};
+use purlin_charts::json;
+use purlin_charts::metachart::generate::{Inputs, generate};
+use purlin_charts::metachart::{config, skeleton};
+use purlin_charts::yaml::value_of_tree;
+use purlin_value::{Origin, Session, Value, path};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The personality.
+pub const METACHART: Personality =
+    Personality { name: "metachart", summary: "Start Metachart charts and generate their parts.", run };
+
+/// Metachart's code for any failure.
+const FAILED: Exit = Exit::Other(2);
+
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let (command, root) = match parse(args) {
+        Ok(parsed) => parsed,
+        Err(message) => return fail(invocation, &message),
+    };
+    match command.as_str() {
+        "init" => init(invocation, &root),
+        "generate" | "gen" => run_generate(invocation, &root),
+        "version" => {
+            let _ = writeln!(invocation.stdout, "metachart (purlin {})", env!("CARGO_PKG_VERSION"));
+            Exit::Ok
+        }
+        "" | "help" | "-h" | "--help" => {
+            let _ = writeln!(invocation.stdout, "Usage: purlin metachart init|generate [-r DIR]");
+            Exit::Ok
+        }
+        other => fail(invocation, &format!("unknown command {other:?} for \"metachart\"")),
+    }
+}
+
+fn parse(args: &[String]) -> Result<(String, String), String> {
+    let (mut command, mut root) = (String::new(), ".".to_owned());
+    let mut args = args.iter();
+    while let Some(arg) = args.next() {
+        match arg.as_str() {
+            "-r" | "--root" | "--dir" => root = args.next().cloned().ok_or("flag needs an argument: -r")?,
+            _ if arg.starts_with("--root=") => root = arg.trim_start_matches("--root=").to_owned(),
+            _ if arg.starts_with("-r") && !arg.starts_with("--") => root = arg.trim_start_matches("-r").to_owned(),
+            _ if command.is_empty() => command = arg.clone(),
+            _ => return Err(format!("unknown argument {arg:?}")),
+        }
+    }
+    Ok((command, root))
+}
+
+fn fail(invocation: &mut Invocation<'_>, message: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "Error: {message}");
+    FAILED
+}
+
+fn write(invocation: &mut Invocation<'_>, folder: &Path, name: &str, text: &str) -> Result<(), Exit> {
+    write_atomically(&folder.join(name), text.as_bytes()).map_err(|error| {
+        let _ = writeln!(invocation.stderr, "Error: cannot write {name}: {error}");
+        FAILED
+    })
+}
+
+fn init(invocation: &mut Invocation<'_>, root: &str) -> Exit {
+    let folder = invocation.cwd.join(root);
+    let is_empty = std::fs::read_dir(&folder).map_or(true, |mut entries| entries.next().is_none());
+    if !is_empty {
+        return fail(invocation, "init can be performed only in the empty directory");
+    }
+    for (name, text) in skeleton::FILES {
+        if let Err(exit) = write(invocation, &folder, name, text) {
+            return exit;
+        }
+    }
+    Exit::Ok
+}
+
+fn run_generate(invocation: &mut Invocation<'_>, root: &str) -> Exit {
+    let setup = Setup::of(root);
+    let (session, chart) = match open_session(invocation, &setup) {
+        Ok(opened) => opened,
+        Err(_) => return FAILED,
+    };
+    let cwd = invocation.cwd.canonicalize().unwrap_or_else(|_| invocation.cwd.clone());
+    let made = match make(&session, &chart, &cwd) {
+        Ok(made) => made,
+        Err(message) => return fail(invocation, &message),
+    };
+    let folder = invocation.cwd.join(root);
+    let stale = folder.join("templates/generated");
+    if stale.is_dir()
+        && let Err(error) = std::fs::remove_dir_all(&stale)
+    {
+        return fail(invocation, &format!("cannot remove {}: {error}", stale.display()));
+    }
+    let files = [
+        ("templates/generated/_settings.tpl", made.settings.as_str()),
+        ("values.schema.full.json", &made.full_schema),
+        ("values.schema.json", &made.schema),
+        ("docs/resources.md", &made.documentation),
+        ("templates/_metachart.tpl", skeleton::LIBRARY),
+        ("templates/resources.yaml", skeleton::RESOURCES),
+    ];
+    for (name, text) in files {
+        if let Err(exit) = write(invocation, &folder, name, text) {
+            return exit;
+        }
+    }
+    Exit::Ok
+}
+
+fn read_yaml(session: &Session, file: &str) -> Result<Value, String> {
+    let bytes = session.world.read(file).map_err(|error| error.diagnostic(file).message)?;
+    let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
+    value_of_tree(&tree, 0).map_err(|message| format!("{file}: {message}"))
+}
+
+/// Definitions are looked for in the chart first, then where the user stands, as the original does.
+fn read_definition(session: &Session, chart: &str, cwd: &Path, name: &str) -> Result<Vec<u8>, String> {
+    if name.contains("://") {
+        return Err(format!("`{name}` is not fetched; save it beside the chart and name the file"));
+    }
+    if let Ok(bytes) = session.world.read(&path::join(chart, name)) {
+        return Ok(bytes.to_vec());
+    }
+    std::fs::read(cwd.join(name)).map_err(|error| format!("cannot read the definitions `{name}`: {error}"))
+}
+
+fn make(session: &Session, chart: &str, cwd: &Path) -> Result<purlin_charts::metachart::generate::Generated, String> {
+    let resources = config::resources(&read_yaml(session, &path::join(chart, "config/resources.yaml"))?);
+    let schema = config::schema(&read_yaml(session, &path::join(chart, "config/schema.yaml"))?);
+    let mut definitions = Vec::new();
+    for name in schema.definitions.iter().map(String::as_str).chain(["config/values.schema.custom.json"]) {
+        let bytes = read_definition(session, chart, cwd, name)?;
+        definitions.push(json::parse(&bytes, Origin::NONE).map_err(|message| format!("{name}: {message}"))?);
+    }
+    let files = session.world.list(&path::join(chart, "templates/preprocess")).unwrap_or_default();
+    let preprocessors: BTreeSet<String> =
+        files.iter().filter_map(|entry| Some(entry.name.strip_prefix('_')?.strip_suffix(".tpl")?.to_owned())).collect();
+    generate(&Inputs {
+        resources: &resources,
+        schema: &schema,
+        definitions: &definitions,
+        preprocessors: &preprocessors,
+    })
+}
