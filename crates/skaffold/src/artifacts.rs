@@ -68,7 +68,8 @@ pub fn collect<'a, 'f>(configs: &'a [Config<'f>]) -> Vec<Artifact<'a, 'f>> {
 pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink, fallback: Span) -> bool {
     let known = by_image(artifacts);
     for artifact in artifacts {
-        for needed in artifact.requires.iter().filter(|needed| !known.contains_key(needed.image.as_str())) {
+        let unknown = |needed: &&Requirement| !known.contains_key(needed.image.as_str());
+        if let Some(needed) = artifact.requires.iter().find(unknown) {
             let message =
                 format!("artifact `{}` requires `{}`, which no artifact builds", artifact.image, needed.image);
             let hint = crate::walk::did_you_mean(&needed.image, known.keys().copied())

@@ -183,7 +183,13 @@ fn detached<'f>(node: purlin_syntax::Node<'_>) -> Item<'f> {
 /// Changed documents, by file.
 #[derive(Default)]
 struct Edits<'f> {
-    files: BTreeMap<String, (Option<Rc<File<'f>>>, Vec<(Span, String)>)>,
+    files: BTreeMap<String, Edited<'f>>,
+}
+
+/// A file and what is new in it.
+struct Edited<'f> {
+    file: Rc<File<'f>>,
+    changes: Vec<(Span, String)>,
 }
 
 impl<'f> Edits<'f> {
@@ -195,16 +201,15 @@ impl<'f> Edits<'f> {
         if !file.source.slice(extent).ends_with('\n') {
             text.truncate(text.trim_end_matches('\n').len());
         }
-        let entry = self.files.entry(file.path.to_string()).or_default();
-        entry.0 = Some(file.clone());
-        entry.1.push((extent, text));
+        let fresh = || Edited { file: file.clone(), changes: Vec::new() };
+        self.files.entry(file.path.to_string()).or_insert_with(fresh).changes.push((extent, text));
     }
 
     fn finish(self) -> Vec<NewText> {
-        let new = |(path, (file, changes)): (String, (Option<Rc<File<'f>>>, Vec<(Span, String)>))| {
-            let file = file?;
-            Some((path, rewrite::replace(file.source.text(), changes)))
+        let new = |(path, edited): (String, Edited<'f>)| {
+            let text = rewrite::replace(edited.file.source.text(), edited.changes);
+            (path, text)
         };
-        self.files.into_iter().filter_map(new).collect()
+        self.files.into_iter().map(new).collect()
     }
 }

@@ -67,8 +67,11 @@ pub struct Finish<'x> {
     /// Folder that relative paths start from; they stay as they are without one.
     pub base: Option<&'x str>,
     /// Expands the templates of fields that may hold one; `None` leaves a text as it is.
-    pub template: Option<&'x dyn Fn(&str) -> Option<String>>,
+    pub template: Option<&'x Template<'x>>,
 }
+
+/// Expands one text; `None` leaves it as it is.
+pub type Template<'x> = dyn Fn(&str) -> Option<String> + 'x;
 
 impl Default for Finish<'_> {
     fn default() -> Self {
@@ -301,11 +304,14 @@ impl<'f, W: Emit> Out<'f> for Written<'_, W> {
 /// Collects what is handed out into an owned [`Item`], typed and complete: what patches work on.
 #[derive(Default)]
 pub struct ItemOut<'f> {
-    open: Vec<(Item<'f>, Option<(String, Option<Node<'f>>)>)>,
-    key: Option<(String, Option<Node<'f>>)>,
+    open: Vec<(Item<'f>, Option<Key<'f>>)>,
+    key: Option<Key<'f>>,
     /// The finished value.
     pub done: Option<Item<'f>>,
 }
+
+/// A key and where it is written.
+type Key<'f> = (String, Option<Node<'f>>);
 
 impl<'f> ItemOut<'f> {
     fn put(&mut self, item: Item<'f>) {

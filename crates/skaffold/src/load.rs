@@ -61,6 +61,14 @@ pub struct Document<'f> {
     pub modules: Vec<ModuleEntry>,
 }
 
+impl Document<'_> {
+    /// Whether a list of names asks for it. No names ask for all of a file, except modules written inside a
+    /// document: those are reached through it.
+    pub fn is_named_by(&self, names: &[EcoString]) -> bool {
+        if names.is_empty() { self.owner.is_none() } else { names.contains(&self.name) }
+    }
+}
+
 /// Why a file is not there.
 #[derive(Clone, Debug)]
 pub enum Missing {

@@ -4,6 +4,7 @@ use crate::item::View;
 use crate::rules;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 
 /// Checks the releases of one section. A single release is not checked.
 pub fn check(helm: View<'_, '_>, sink: &Sink, fallback: Span) -> bool {
@@ -15,10 +16,14 @@ pub fn check(helm: View<'_, '_>, sink: &Sink, fallback: Span) -> bool {
     let mut names: HashMap<String, usize> = HashMap::new();
     for (at, release) in releases.items().enumerate() {
         let name = release.text_of("name").into_owned();
-        if names.contains_key(&name) {
-            report(release.get("name").and_then(View::span), format!("two releases are named `{name}`"));
-        } else {
-            names.insert(name, at);
+        match names.entry(name) {
+            Entry::Occupied(known) => {
+                let message = format!("two releases are named `{}`", known.key());
+                report(release.get("name").and_then(View::span), message);
+            }
+            Entry::Vacant(free) => {
+                free.insert(at);
+            }
         }
     }
     let mut edges: Vec<Vec<usize>> = Vec::new();

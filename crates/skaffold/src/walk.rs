@@ -275,10 +275,7 @@ impl<'w, 'f> Walk<'w, 'f> {
 
     fn visit(&mut self, frame: &FileFrame<'f>, index: usize) -> Next<'f> {
         let Some(document) = frame.file.documents.get(index) else { return Next::Skip };
-        // Modules written inside a document are reached through it, unless they are named.
-        let wanted =
-            if frame.names.is_empty() { document.owner.is_none() } else { frame.names.contains(&document.name) };
-        if !wanted {
+        if !document.is_named_by(&frame.names) {
             return Next::Skip;
         }
         let modules = &self.wanted.modules;
@@ -475,7 +472,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         let config = &mut frame.config;
         let Some((file, is_remote)) = self.target(config, &edge) else { return Next::Skip };
         for document in &file.documents {
-            if edge.names.is_empty() || edge.names.contains(&document.name) {
+            if document.is_named_by(&edge.names) {
                 config.requires.push((file.id, document.index));
             }
         }

@@ -9,6 +9,9 @@ use regex::{Regex, RegexBuilder};
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+/// Looks an environment variable up.
+pub type Lookup = Box<dyn Fn(&str) -> Option<String>>;
+
 /// What conditions are tested against.
 pub struct Surroundings {
     /// The command being run, such as `diagnose`.
@@ -16,7 +19,7 @@ pub struct Surroundings {
     /// The current kube-context; empty if there is none.
     pub kube_context: String,
     /// Looks an environment variable up.
-    env: Box<dyn Fn(&str) -> Option<String>>,
+    env: Lookup,
     /// Compiled patterns; many documents share them. `None` where a pattern does not compile.
     patterns: RefCell<HashMap<String, Option<Regex>>>,
 }
@@ -26,7 +29,7 @@ const PATTERN_BYTES: usize = 1 << 20;
 
 impl Surroundings {
     /// The surroundings of one run.
-    pub fn new(command: &str, kube_context: &str, env: Box<dyn Fn(&str) -> Option<String>>) -> Self {
+    pub fn new(command: &str, kube_context: &str, env: Lookup) -> Self {
         Surroundings {
             command: command.to_owned(),
             kube_context: kube_context.to_owned(),

@@ -47,15 +47,14 @@ fn choose<'f>(base: &mut Item<'f>, entity: &'static Entity, row: &Field, value: 
 
 fn field<'f>(base: &mut Item<'f>, row: &Field, value: View<'_, 'f>, name: &EcoString) {
     match row.shape {
-        Shape::One(entity) if !entity.is_open() => {
-            if value.form() == Form::Map {
-                let slot = base.slot(row.key);
-                if slot.view().form() == Form::Null {
-                    slot.data = Data::Map(Vec::new());
-                }
-                section(slot, entity, value, name);
+        Shape::One(entity) if !entity.is_open() && value.form() == Form::Map => {
+            let slot = base.slot(row.key);
+            if slot.view().form() == Form::Null {
+                slot.data = Data::Map(Vec::new());
             }
+            section(slot, entity, value, name);
         }
+        Shape::One(entity) if !entity.is_open() => {}
         shape if is_set(value, shape) => {
             let over = base.view().get(row.key).and_then(View::span);
             base.set(row.key, chosen(value, name, over));

@@ -4,7 +4,7 @@ use super::{Look, Opened, flags::Flags, open, usage};
 use crate::disk::write_atomically;
 use crate::invocation::{Exit, Invocation};
 use purlin_skaffold::editions::{Edition, LATEST};
-use purlin_skaffold::emit::{Finish, Written, section_without};
+use purlin_skaffold::emit::{Finish, Template, Written, section_without};
 use purlin_skaffold::entities::config::SKAFFOLD_CONFIG;
 use purlin_skaffold::fix::{self, Fixed};
 use purlin_skaffold::render::{self, Settings};
@@ -53,7 +53,7 @@ pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
     })
 }
 
-fn documents(configs: &[Config<'_>], template: Option<&dyn Fn(&str) -> Option<String>>) -> String {
+fn documents(configs: &[Config<'_>], template: Option<&Template<'_>>) -> String {
     let mut text = String::new();
     for config in configs {
         if !text.is_empty() {

@@ -112,7 +112,7 @@ impl Flags {
             };
             flags.push(long, takes, value);
         }
-        flags.from_env(env);
+        flags.fill_from_env(env);
         Ok(flags)
     }
 
@@ -125,7 +125,7 @@ impl Flags {
     }
 
     /// A flag that is not given is taken from the environment, if the command has it.
-    fn from_env(&mut self, env: &BTreeMap<String, String>) {
+    fn fill_from_env(&mut self, env: &BTreeMap<String, String>) {
         let inspects = self.word(0) == "inspect";
         for (long, _, takes) in FLAGS.iter().filter(|(long, ..)| !(inspects && *long == "remote-cache-dir")) {
             let name = format!("SKAFFOLD_{}", long.to_uppercase().replace('-', "_"));
