@@ -42,6 +42,12 @@ fn from_value_at(value: &Value, depth: usize) -> Val {
 
 /// An evaluated value as a configuration value. Instances become the query that finds them.
 pub fn to_value(value: &Val, tree: &Tree) -> Value {
+    if value.tainted && matches!(value.data, Data::Map(_)) {
+        // The keys of a secret map may be secret too, so it is one secret, kept as its JSON text.
+        let style = JsonStyle { indent: None, sorted: false, ascii: false };
+        let text = to_json(value, tree, style).unwrap_or_default();
+        return Value::str(text).with_origin(value.origin).tainted_if(true);
+    }
     let data = match &value.data {
         Data::Null => purlin_value::Data::Null,
         Data::Bool(b) => purlin_value::Data::Bool(*b),

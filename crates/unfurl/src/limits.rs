@@ -4,8 +4,6 @@
 pub const MAX_EXPRESSION: usize = 256 * 1024;
 /// Deepest nesting of expressions, filters, templates and values.
 pub const MAX_DEPTH: usize = 100;
-/// Steps one evaluation may take.
-pub const MAX_STEPS: u64 = 50_000_000;
 /// Longest string an evaluation may build, in bytes.
 pub const MAX_STRING: usize = 16 * 1024 * 1024;
 /// Longest list an evaluation may build.
@@ -19,7 +17,6 @@ pub const MAX_TRACE: usize = 10_000;
 pub const LIMITS: &[(&str, u64)] = &[
     ("unfurl-expression-bytes", MAX_EXPRESSION as u64),
     ("unfurl-depth", MAX_DEPTH as u64),
-    ("unfurl-steps", MAX_STEPS),
     ("unfurl-string-bytes", MAX_STRING as u64),
     ("unfurl-items", MAX_ITEMS as u64),
     ("unfurl-file-bytes", MAX_FILE as u64),

@@ -65,6 +65,7 @@ fn run(ctx: &Ctx<'_, '_>, body: &Val, entries: Vec<Entry>) -> Result<Vec<Val>> {
     let collection = Val::list(entries.iter().map(|entry| entry.item.clone()).collect());
     let mut values = Vec::new();
     let mut map = ValMap::default();
+    let mut secret_key = false;
     for (at, entry) in entries.into_iter().enumerate() {
         let inner = item_context(ctx, at, entry, &collection);
         let Some(value) = part(&inner, body.value, body.part)? else {
@@ -88,10 +89,11 @@ fn run(ctx: &Ctx<'_, '_>, body: &Val, entries: Vec<Entry>) -> Result<Vec<Val>> {
         let Some(name) = ctx.engine.force(key.clone())?.to_key() else {
             return type_error(format!("{} cannot be the key of a map", key.kind()));
         };
-        map.insert(name, value.taint_if(key.tainted));
+        secret_key |= key.tainted;
+        map.insert(name, value);
     }
     if body.key.is_some() {
-        return Ok(vec![Val::map(map)]);
+        return Ok(vec![Val::map(map).taint_if(secret_key)]);
     }
     Ok(values)
 }

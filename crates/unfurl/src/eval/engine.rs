@@ -6,7 +6,7 @@ use super::trace::Trace;
 use super::{form, path};
 use crate::error::{Error, Kind, Result, limit};
 use crate::jinja;
-use crate::limits::{MAX_DEPTH, MAX_STEPS};
+use crate::limits::MAX_DEPTH;
 use crate::python;
 use crate::query::{Query, parse};
 use crate::tree::{NodeId, Tree};
@@ -14,9 +14,13 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
 use purlin_value::{Origin, Piece, Session};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
+/// Shorter texts are not worth hiding in messages: they would match anywhere.
+const SHORTEST_SECRET: usize = 4;
+/// Most secrets remembered for messages.
+const MOST_SECRETS: usize = 1_000;
 /// Most origins kept of what one attribute reads.
 const MOST_READS: usize = 16;
 
@@ -69,6 +73,10 @@ pub struct Engine<'w> {
     pub drawn: Cell<u64>,
     /// Where the values come from that the present attribute has read so far.
     reads: RefCell<Vec<Origin>>,
+    /// Secret texts that were met, so that no message repeats one.
+    secrets: RefCell<HashSet<EcoString>>,
+    /// Files that secrets were written to.
+    secret_files: RefCell<HashSet<String>>,
 }
 
 /// An engine and the surroundings of one expression.
@@ -97,6 +105,8 @@ impl<'w> Engine<'w> {
             stack: RefCell::new(Vec::new()),
             drawn: Cell::new(0),
             reads: RefCell::new(Vec::new()),
+            secrets: RefCell::new(HashSet::new()),
+            secret_files: RefCell::new(HashSet::new()),
         }
     }
 
@@ -141,8 +151,9 @@ impl<'w> Engine<'w> {
     pub fn spend(&self, steps: usize) -> Result<()> {
         let total = self.steps.get() + steps as u64;
         self.steps.set(total);
-        if total > MAX_STEPS {
-            return limit(format!("the evaluation takes more than {MAX_STEPS} steps"));
+        let most = self.session.limits.fuel;
+        if total > most {
+            return limit(format!("the evaluation takes more than {most} steps"));
         }
         Ok(())
     }
@@ -205,6 +216,7 @@ impl<'w> Engine<'w> {
     pub fn note_read(&self, value: &Val) {
         if value.tainted {
             self.saw_secret.set(true);
+            self.note_secret(value);
         }
         if value.origin.is_known() {
             let mut reads = self.reads.borrow_mut();
@@ -212,6 +224,37 @@ impl<'w> Engine<'w> {
                 reads.push(value.origin);
             }
         }
+    }
+
+    /// Remembers a secret's text.
+    pub fn note_secret(&self, value: &Val) {
+        if let Some(text) = value.as_str().filter(|text| text.len() >= SHORTEST_SECRET) {
+            let mut secrets = self.secrets.borrow_mut();
+            if secrets.len() < MOST_SECRETS && !secrets.contains(text) {
+                secrets.insert(text.into());
+            }
+        }
+    }
+
+    /// An error without the secrets that were met.
+    pub fn scrubbed(&self, mut error: Box<Error>) -> Box<Error> {
+        for secret in self.secrets.borrow().iter() {
+            if error.message.contains(secret.as_str()) {
+                error.message = error.message.replace(secret.as_str(), super::show::REDACTED);
+            }
+            error.hint = error.hint.take().filter(|hint| !hint.contains(secret.as_str()));
+        }
+        error
+    }
+
+    /// Remembers that a secret was written to a file.
+    pub fn note_secret_file(&self, path: &str) {
+        self.secret_files.borrow_mut().insert(path.to_owned());
+    }
+
+    /// Whether a secret was written to a file.
+    pub fn is_secret_file(&self, path: &str) -> bool {
+        self.secret_files.borrow().contains(path)
     }
 
     /// The origin of what an expression computed: where it is written, and what went in.
@@ -340,7 +383,7 @@ impl<'w> Engine<'w> {
                     if !error.origin.is_known() {
                         error.origin = attribute.raw.origin;
                     }
-                    error
+                    self.scrubbed(error)
                 })?
             }
         };
@@ -549,8 +592,8 @@ impl<'e, 'w> Ctx<'e, 'w> {
 
     /// Evaluates a value as written, completely.
     pub fn map_value(&self, raw: &Val) -> Result<Val> {
-        let value = self.evaluate(raw)?;
-        self.engine.force(value)
+        let value = self.evaluate(raw).and_then(|value| self.engine.force(value));
+        value.map_err(|error| self.engine.scrubbed(error))
     }
 
     /// `str(value)`.

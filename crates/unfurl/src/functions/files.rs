@@ -58,6 +58,9 @@ pub fn read_optional(ctx: &Ctx<'_, '_>, file: &str) -> Result<Option<Vec<u8>>> {
         }
         Ok(bytes) => {
             ctx.engine.spend(bytes.len() / 64)?;
+            if ctx.engine.is_secret_file(&full) {
+                ctx.engine.saw_secret.set(true);
+            }
             Ok(Some(bytes.to_vec()))
         }
         Err(WorldError::NotFound) => Ok(None),
@@ -70,7 +73,7 @@ pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result
     let Some(mut bytes) = read_optional(ctx, file)? else {
         return Ok(Val::null());
     };
-    let mut secret = false;
+    let mut secret = ctx.engine.is_secret_file(&absolute(ctx, file));
     if vault::is_vault(&bytes) {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         bytes = match vault::decrypt(&text, &ctx.engine.settings.vault) {
@@ -202,6 +205,9 @@ fn write(ctx: &Ctx<'_, '_>, full: &str, contents: &Val, encoding: Option<&str>) 
     };
     if bytes.len() > MAX_FILE {
         return Err(Error::new(Kind::Limit, format!("`{full}` would have more than {MAX_FILE} bytes")));
+    }
+    if contents.tainted_within() {
+        ctx.engine.note_secret_file(full);
     }
     ctx.engine.session.world.write(full, &bytes).map_err(|error| refused(&error, full))
 }

@@ -17,7 +17,9 @@ pub fn quote(_: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 
 /// `sensitive`
 pub fn sensitive(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
-    Ok(call.value(ctx)?.plain().taint())
+    let value = call.value(ctx)?.plain().taint();
+    ctx.engine.note_secret(&value);
+    Ok(value)
 }
 
 /// `foreach` as a function.

@@ -13,7 +13,7 @@ pub fn portspec(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let spec = match &value.data {
         Data::Null => return Ok(Val::null()),
         Data::Str(text) if text.is_empty() => return Ok(Val::null()),
-        Data::Str(text) => read_ports(text)?,
+        Data::Str(text) => read_ports(text).map_err(|error| hidden(error, tainted))?,
         Data::Int(n) => {
             let port = in_range(*n, "source")?;
             Val::record([("protocol", Val::str("tcp")), ("source", Val::int(port)), ("target", Val::int(port))])
@@ -22,6 +22,11 @@ pub fn portspec(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         _ => return type_error(format!("a port specification is a number, text or a map, not {}", value.kind())),
     };
     Ok(spec.taint_if(tainted))
+}
+
+/// An error about a secret does not repeat it.
+fn hidden(error: Box<Error>, tainted: bool) -> Box<Error> {
+    if tainted { Error::new(error.kind, "a secret value does not have the form it must have") } else { error }
 }
 
 fn in_range(port: i64, property: &str) -> Result<i64> {
@@ -128,7 +133,7 @@ fn read(text: &str) -> Result<(f64, &'static Unit)> {
 /// A quantity in its base unit, so that quantities of one kind can be added in a template.
 pub fn scalar(ctx: &Ctx<'_, '_>, value: &Val, unit: Option<&str>) -> Result<Val> {
     let text = ctx.text(value)?;
-    let (number, own) = read(&text)?;
+    let (number, own) = read(&text).map_err(|error| hidden(error, value.tainted))?;
     let base = number * own.factor;
     let shown = match unit {
         Some(unit) => base / find_unit(unit)?.factor,
@@ -160,7 +165,7 @@ pub fn scalar_value(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         },
         None => {
             let text = ctx.text(&value)?;
-            let (number, own) = read(&text)?;
+            let (number, own) = read(&text).map_err(|error| hidden(error, tainted))?;
             match &unit {
                 Some(unit) => {
                     let wanted = find_unit(unit)?;

@@ -438,14 +438,16 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
             }
             Expr::Dict(entries) => {
                 let mut map = ValMap::default();
+                let mut secret_key = false;
                 for (key, value) in entries {
                     let key = self.inner(key)?;
+                    secret_key |= key.tainted;
                     let Some(name) = key.to_key() else {
                         return type_error(format!("unhashable type: '{}'", python::type_name(&key)));
                     };
-                    map.insert(name, self.inner(value)?.taint_if(key.tainted));
+                    map.insert(name, self.inner(value)?);
                 }
-                Ok(Val::map(map))
+                Ok(Val::map(map).taint_if(secret_key))
             }
             Expr::Attribute(base, name, at) => {
                 let base = self.inner(base)?;

@@ -34,8 +34,10 @@ pub fn map_value(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Va
     Ok(value.taint_if(input.tainted))
 }
 
-pub fn sensitive(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    Ok(input.taint())
+pub fn sensitive(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+    let value = input.taint();
+    render.ctx.engine.note_secret(&value);
+    Ok(value)
 }
 
 fn call(render: &Renderer<'_, '_, '_>, name: &str, input: &Val, args: &Values) -> Result<Val> {
