@@ -3,6 +3,7 @@
 //! An input may hold several files: a line `=== PATH` begins one.
 
 use super::{Target, about, kind_of, plain};
+use purlin_charts::template::{Options, template};
 use purlin_model::Request;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
@@ -260,7 +261,14 @@ pub(super) const UNFURL_ENSEMBLE: Target = Target {
 pub(super) const CHART: Target = Target {
     name: "chart",
     summary: "render a chart",
-    run: |input| resolve("charts", "Chart.yaml", input),
+    run: |input| {
+        let session = Session::new(Arc::new(world_of("Chart.yaml", input)));
+        let options = Options { name: "rel".to_owned(), namespace: "ns".to_owned(), ..Options::default() };
+        match template(&session, ".", &options) {
+            Ok(output) => kind_of(output.text(&options).map(|text| about(text.len()))),
+            Err(error) => kind_of(plain(&error.message.replace('"', "`"))),
+        }
+    },
     seeds: &[
         "apiVersion: v2\nname: web\nversion: 0.1.0\n=== values.yaml\nreplicas: 1\nimage: {tag: x}\n=== templates/d.yaml\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: {{ include \"n\" . | quote }} }\nspec:\n  replicas: {{ .Values.replicas }}\n  {{- with .Values.image }}\n  tag: {{ .tag | default \"y\" | upper }}\n  {{- end }}\n=== templates/_h.tpl\n{{- define \"n\" }}{{ .Release.Name }}-{{ .Chart.Name }}{{ end -}}\n",
     ],
@@ -307,20 +315,20 @@ pub(super) const CHART: Target = Target {
 };
 
 /// The files of an input; what stands before the first mark is the main file.
-pub(super) fn world_of(main: &str, input: &[u8]) -> MemoryWorld {
-    let mut world = MemoryWorld::new();
-    let (mut path, mut bytes): (String, Vec<u8>) = (main.to_owned(), Vec::new());
+pub(super) fn files_of(main: &str, input: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut files = vec![(main.to_owned(), Vec::new())];
     for line in input.split_inclusive(|&byte| byte == b'\n') {
-        match line.strip_prefix(b"=== ") {
-            Some(name) => {
-                world = world.bytes(&path, &bytes);
-                path = String::from_utf8_lossy(name).trim().to_owned();
-                bytes.clear();
-            }
-            None => bytes.extend(line),
+        match (line.strip_prefix(b"=== "), files.last_mut()) {
+            (Some(name), _) => files.push((String::from_utf8_lossy(name).trim().to_owned(), Vec::new())),
+            (None, Some((_, bytes))) => bytes.extend(line),
+            (None, None) => {}
         }
     }
-    world.bytes(&path, &bytes)
+    files
+}
+
+fn world_of(main: &str, input: &[u8]) -> MemoryWorld {
+    files_of(main, input).iter().fold(MemoryWorld::new(), |world, (path, bytes)| world.bytes(path, bytes))
 }
 
 fn resolve(dialect: &str, main: &str, input: &[u8]) -> u64 {

@@ -1,6 +1,8 @@
 //! The list of targets: a function of bytes each, with seeds and words of its language.
 
+mod archives;
 mod dialects;
+mod languages;
 mod text;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -30,6 +32,13 @@ pub const TARGETS: &[Target] = &[
     text::MERGE,
     text::LOCK,
     text::PATH,
+    languages::GARDEN_EXPRESSION,
+    languages::GO_TEMPLATE,
+    languages::UNFURL_EXPRESSION,
+    languages::JINJA,
+    languages::STRVALS,
+    archives::CSAR,
+    archives::CHART_ARCHIVE,
     dialects::GARDEN_PROJECT,
     dialects::SKAFFOLD_PROJECT,
     dialects::TOSCA_SERVICE,
