@@ -71,7 +71,9 @@ fn decode_with(
             word = word << bits | value as u64;
         }
         if chunk.len() < group {
-            return Err(illegal(text.len()));
+            // A group that ends early is wrong from its first byte on.
+            let first = chunk.first().map_or(text.len(), |(at, _)| *at);
+            return Err(illegal(if padding > 0 { text.len() } else { first }));
         }
         let bytes = data.len() * bits as usize / 8;
         let spare = data.len() * bits as usize % 8;

@@ -26,6 +26,8 @@ pub enum EmitError {
     Cycle,
     /// Infinite, or not a number.
     Number(f64),
+    /// A type JSON has no form for.
+    Type(&'static str),
 }
 
 impl EmitError {
@@ -33,6 +35,7 @@ impl EmitError {
     pub fn message(&self) -> String {
         match self {
             Self::Cycle => "json: unsupported value: encountered a cycle".to_owned(),
+            Self::Type(name) => format!("json: unsupported type: {name}"),
             Self::Number(number) => format!("json: unsupported value: {}", crate::number::print_float(*number)),
         }
     }
@@ -67,6 +70,11 @@ impl Walk<'_, '_> {
             return Ok(());
         }
         match &value.data {
+            Data::Bytes(bytes) if self.is_pretty() => {
+                out.begin_list(bytes.bytes().len());
+                bytes.bytes().iter().for_each(|byte| out.int(i64::from(*byte)));
+                out.end_list();
+            }
             Data::List(list) => {
                 let body = self.heap.get_list(*list);
                 if body.nil {
@@ -85,7 +93,7 @@ impl Walk<'_, '_> {
                 let body = self.heap.get_map(*map);
                 let keys: Vec<(std::borrow::Cow<'_, str>, &Val)> =
                     body.entries.iter().map(|(key, item)| (key.text(), item)).collect();
-                self.entries(keys, out, depth)?;
+                self.entries(keys, out, depth, true)?;
             }
             Data::Object(object) => self.object(value, object, out, depth)?,
             _ => {
@@ -97,13 +105,21 @@ impl Walk<'_, '_> {
         Ok(())
     }
 
+    /// Whether Go values are written directly, not as JSON has them.
+    fn is_pretty(&self) -> bool {
+        self.order == KeyOrder::Natural(GoStyle::Pretty)
+    }
+
     fn entries<E: Emit>(
         &mut self,
         mut entries: Vec<(std::borrow::Cow<'_, str>, &Val)>,
         out: &mut E,
         depth: u32,
+        sorted: bool,
     ) -> Result<(), EmitError> {
-        if let KeyOrder::Natural(style) = self.order {
+        if let KeyOrder::Natural(style) = self.order
+            && sorted
+        {
             sort_keys(&mut entries, style, |entry: &(std::borrow::Cow<'_, str>, &Val)| entry.0.as_ref());
         }
         out.begin_map(entries.len());
@@ -118,15 +134,22 @@ impl Walk<'_, '_> {
     fn object<E: Emit>(&mut self, value: &Val, object: &Object, out: &mut E, depth: u32) -> Result<(), EmitError> {
         let text = match object {
             Object::Time(time) => time.format("2006-01-02T15:04:05.999999999Z07:00"),
-            Object::Version(version) => version.original.clone(),
+            Object::Version(version) => version.to_string(),
             Object::Struct(known) => {
-                let entries =
-                    known.fields.iter().map(|(name, value)| (std::borrow::Cow::Borrowed(*name), value)).collect();
-                return self.entries(entries, out, depth);
+                let pretty = self.is_pretty();
+                let name = |name: &'static str| match pretty {
+                    true => std::borrow::Cow::Owned(name.to_lowercase()),
+                    false => std::borrow::Cow::Borrowed(name),
+                };
+                let entries = known.fields.iter().map(|(field, value)| (name(field), value)).collect();
+                return self.entries(entries, out, depth, !pretty);
             }
         };
         (self.watch)(value, false);
-        out.string(&text);
+        match object {
+            Object::Time(_) if self.is_pretty() => out.number(&text),
+            _ => out.string(&text),
+        }
         (self.watch)(value, true);
         Ok(())
     }
@@ -134,6 +157,7 @@ impl Walk<'_, '_> {
     fn scalar<E: Emit>(&mut self, value: &Val, out: &mut E) -> Result<(), EmitError> {
         match &value.data {
             Data::Bool(truth) => out.bool(*truth),
+            Data::Duration(n) if self.is_pretty() => out.string(&crate::time::format_duration(*n)),
             Data::Int(n) | Data::Int64(n) | Data::Duration(n) => out.int(*n),
             Data::Int32(n) => out.int(i64::from(*n)),
             Data::Uint64(n) => out.number(&n.to_string()),
@@ -141,6 +165,7 @@ impl Walk<'_, '_> {
             Data::Float(n) if !n.is_finite() => return Err(EmitError::Number(*n)),
             Data::Float(n) => out.float(*n),
             Data::Str(text) => out.string(&text.text()),
+            Data::Complex(_) => return Err(EmitError::Type("complex128")),
             Data::Bytes(bytes) => out.string(&crate::base64::encode(bytes.bytes())),
             _ => out.null(),
         }

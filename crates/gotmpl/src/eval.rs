@@ -10,7 +10,7 @@ use crate::error::Fault;
 use crate::func::{Form, Func, Ty};
 use crate::machine::{Exec, Frame, Machine};
 use crate::methods;
-use crate::value::{Data, Str, Val};
+use crate::value::{Data, MapType, Str, Val};
 
 type Args = SmallVec<[Val; 4]>;
 
@@ -241,6 +241,13 @@ impl Machine<'_> {
                 return Ok(Val::NIL);
             }
             return self.fail(frame, format!("invalid value; expected {}", ty.name()));
+        }
+        if let (Ty::Map, Data::Map(map)) = (ty, &value.data)
+            && map.kind == MapType::Values
+        {
+            // A named map passed for a plain one is a plain one from then on.
+            let plain = Val::new(Data::Map(map.seen_as(MapType::Any))).at(value.origin);
+            return Ok(plain.taint(value.is_tainted()));
         }
         if !value.is_nil() && ty.accepts(&self.heap, &value) {
             return Ok(value.unboxed());

@@ -35,6 +35,7 @@ pub mod toml;
 pub mod value;
 mod weave;
 pub mod yaml;
+mod zone;
 
 pub use error::{ExecError, Fault, Limit, ParseError};
 pub use machine::{Limits, Machine, Outside, STACK_BYTES};

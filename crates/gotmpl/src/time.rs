@@ -100,6 +100,17 @@ impl Time {
         self.nanos.div_euclid(SECOND) as i64
     }
 
+    /// Moved by years, months and days of the calendar; a day past the end of its month runs into the next.
+    pub fn add_date(&self, years: i64, months: i64, days: i64) -> Self {
+        let civil = self.civil();
+        let month = (i64::from(civil.month) - 1).saturating_add(months);
+        let year = civil.year.saturating_add(years).saturating_add(month.div_euclid(12)).clamp(-290_000, 290_000);
+        let first = days_of(year, month.rem_euclid(12) as u32 + 1, 1);
+        let old = days_of(civil.year, civil.month, 1);
+        let moved = (first - old).saturating_add(days.clamp(-200_000_000, 200_000_000));
+        Self { nanos: self.nanos + i128::from(moved) * 86_400 * SECOND, ..self.clone() }
+    }
+
     /// The date and time of day in its zone.
     pub fn civil(&self) -> Civil {
         let local = self.nanos + i128::from(self.offset) * SECOND;
@@ -169,11 +180,7 @@ impl Time {
     }
 
     fn zone_name(&self) -> String {
-        if self.zone.is_empty() {
-            self.offset_text("-0700").trim_end_matches("00").to_owned()
-        } else {
-            self.zone.clone()
-        }
+        if self.zone.is_empty() { self.offset_text("-0700") } else { self.zone.clone() }
     }
 
     fn offset_text(&self, form: &str) -> String {
@@ -349,7 +356,8 @@ impl Reading<'_> {
 
     fn read(mut self) -> Result<Time, String> {
         let mut fields = Fields::default();
-        for part in parts(self.layout) {
+        let parts = parts(self.layout);
+        for (index, part) in parts.iter().enumerate() {
             match part {
                 Part::Text(text) => {
                     self.rest = match self.rest.strip_prefix(text) {
@@ -358,9 +366,10 @@ impl Reading<'_> {
                     };
                 }
                 Part::Std(name) => self.read_element(name, &mut fields)?,
-                Part::Fraction { digits, keep_zeros, .. } => self.read_fraction(digits, keep_zeros, &mut fields)?,
+                Part::Fraction { digits, keep_zeros, .. } => self.read_fraction(*digits, *keep_zeros, &mut fields)?,
             }
-            if matches!(part, Part::Std("05" | "5")) && self.rest.starts_with(['.', ',']) {
+            let fraction_follows = matches!(parts.get(index + 1), Some(Part::Fraction { .. }));
+            if matches!(part, Part::Std("05" | "5")) && self.rest.starts_with(['.', ',']) && !fraction_follows {
                 self.read_fraction(9, false, &mut fields)?;
             }
         }

@@ -10,15 +10,14 @@ const MAX_DEPTH: usize = 100;
 
 /// Writes a dictionary.
 pub fn write(heap: &Heap, value: &Val) -> Result<String, String> {
-    let Data::Map(map) = value.data else {
-        return Err(match value.data {
-            Data::Nil => "toml: cannot encode a nil value".to_owned(),
-            // A list is written as it would be behind a key.
-            Data::List(_) => return Writer { heap, out: String::new() }.inline(value),
-            _ => "toml: top-level values must be Go maps or structs".to_owned(),
-        });
-    };
     let mut writer = Writer { heap, out: String::new() };
+    let Data::Map(map) = value.data else {
+        return match value.data {
+            Data::Nil => Err("reflect: call of reflect.Value.Type on zero Value".to_owned()),
+            _ if writer.is_table(value) => Err("toml: top-level values must be Go maps or structs".to_owned()),
+            _ => writer.inline(value),
+        };
+    };
     writer.table(map, &mut Vec::new())?;
     Ok(writer.out)
 }
@@ -111,6 +110,11 @@ impl Writer<'_> {
                 Object::Time(time) => time.format("2006-01-02T15:04:05.999999999Z07:00"),
                 other => string_text(&other.text().unwrap_or_default()),
             },
+            Data::Bytes(bytes) => {
+                let items: Vec<String> = bytes.bytes().iter().map(u8::to_string).collect();
+                format!("[{}]", items.join(", "))
+            }
+            Data::Duration(nanos) => string_text(&crate::time::format_duration(*nanos)),
             _ => String::from_utf8_lossy(&crate::print::sprint(self.heap, value)).into_owned(),
         })
     }
@@ -123,16 +127,8 @@ fn float_text(number: f64) -> String {
     if number.is_infinite() {
         return if number > 0.0 { "inf" } else { "-inf" }.to_owned();
     }
-    let (digits, point) = crate::number::shortest(number);
-    let sign = if number.is_sign_negative() { "-" } else { "" };
-    let exponent = point - 1;
-    if number != 0.0 && !(-4..21).contains(&exponent) {
-        let text = crate::number::exponent_form(&digits, exponent, 'e');
-        let text = if text.contains('.') { text } else { text.replacen('e', ".0e", 1) };
-        return format!("{sign}{text}");
-    }
-    let text = crate::number::plain_form(&digits, point);
-    if text.contains('.') { format!("{sign}{text}") } else { format!("{sign}{text}.0") }
+    let text = crate::number::print_float(number);
+    if text.contains(['.', 'e']) { text } else { format!("{text}.0") }
 }
 
 fn key_text(key: &str) -> String {
@@ -161,7 +157,8 @@ fn string_text(text: &str) -> String {
 
 /// Reads a document into a dictionary.
 pub fn read(heap: &mut Heap, text: &str) -> Result<Val, String> {
-    let mut reader = Reader { chars: text.chars().collect(), at: 0, line: 1 };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut reader = Reader { chars: text.chars().collect(), at: 0, line: 1, context: Vec::new(), keys: Vec::new() };
     let root = reader.document()?;
     Ok(to_value(heap, root))
 }
@@ -193,6 +190,10 @@ struct Reader {
     chars: Vec<char>,
     at: usize,
     line: u32,
+    /// The table that keys now go to.
+    context: Vec<String>,
+    /// The keys of the values being read, for messages.
+    keys: Vec<String>,
 }
 
 impl Reader {
@@ -210,7 +211,22 @@ impl Reader {
     }
 
     fn fail<T>(&self, message: &str) -> Result<T, String> {
-        Err(format!("toml: line {}: {message}", self.line))
+        Err(self.message(message))
+    }
+
+    /// A message with its line and, inside a value, the key.
+    fn message(&self, message: &str) -> String {
+        if self.keys.is_empty() {
+            return format!("toml: line {}: {message}", self.line);
+        }
+        let path: Vec<String> = self.context.iter().chain(&self.keys).map(|key| key_text(key)).collect();
+        format!("toml: line {} (last key {:?}): {message}", self.line, path.join("."))
+    }
+
+    /// The next character as messages show it.
+    fn shown(&self) -> String {
+        let ch = self.peek().unwrap_or('\0');
+        crate::quote::quote_with(ch.encode_utf8(&mut [0; 4]).as_bytes(), '\'', false)
     }
 
     fn blanks(&mut self) {
@@ -236,7 +252,9 @@ impl Reader {
 
     fn document(&mut self) -> Result<Item, String> {
         let mut root = BTreeMap::new();
-        let mut current: Vec<String> = Vec::new();
+        if self.chars.contains(&'\0') {
+            return self.fail("files cannot contain NULL bytes; probably using UTF-16; TOML files must be UTF-8");
+        }
         loop {
             self.space();
             match self.peek() {
@@ -247,33 +265,112 @@ impl Reader {
                     if list {
                         self.at += 1;
                     }
-                    current = self.key_path()?;
-                    for _ in 0..=usize::from(list) {
-                        if self.take() != Some(']') {
-                            return self.fail("expected ']' at the end of a table name");
-                        }
-                    }
-                    self.open(&mut root, &current, list)?;
+                    self.context = self.table_path(list)?;
+                    let path = self.context.clone();
+                    self.open(&mut root, &path, list)?;
+                    self.end_of_item(true)?;
                 }
                 Some(_) => {
-                    let path = self.key_path()?;
-                    if self.take() != Some('=') {
-                        return self.fail("expected '=' after a key");
-                    }
+                    let path = self.assigned_path()?;
                     self.blanks();
+                    self.keys.extend(path.iter().cloned());
                     let item = self.value(0)?;
-                    let line = self.line;
-                    let Some(table) = descend(&mut root, &current, line)? else {
+                    let defined = |key: String| self.message(&format!("Key '{key}' has already been defined."));
+                    let Some(table) = descend(&mut root, &self.context).map_err(defined)? else {
                         return self.fail("key is not a table");
                     };
-                    insert(table, &path, item, line)?;
-                    self.blanks();
-                    if !matches!(self.peek(), None | Some('\n' | '\r' | '#')) {
-                        return self.fail("expected the end of the line after a value");
-                    }
+                    insert(table, &path, item).map_err(defined)?;
+                    self.keys.clear();
+                    self.end_of_item(false)?;
                 }
             }
         }
+    }
+
+    /// Nothing but a comment may follow on the line.
+    fn end_of_item(&mut self, table: bool) -> Result<(), String> {
+        self.blanks();
+        if matches!(self.peek(), None | Some('\n' | '\r' | '#')) {
+            return Ok(());
+        }
+        let got = self.shown();
+        if table {
+            self.keys = std::mem::take(&mut self.context);
+        }
+        self.fail(&format!("expected a top-level item to end with a newline, comment, or EOF, but got {got} instead"))
+    }
+
+    /// A path of keys with its `=`.
+    fn assigned_path(&mut self) -> Result<Vec<String>, String> {
+        let mut path = Vec::new();
+        loop {
+            self.blanks();
+            let (key, quoted) = self.key()?;
+            self.blanks();
+            match self.peek() {
+                Some('=') if key.is_empty() && !quoted && path.is_empty() => {
+                    return self.fail("unexpected '=': key name appears blank");
+                }
+                Some('=') if key.is_empty() && !quoted => return self.fail("unexpected '='"),
+                Some('=') => {
+                    self.at += 1;
+                    path.push(key);
+                    return Ok(path);
+                }
+                Some('.') if !key.is_empty() || quoted => {
+                    self.at += 1;
+                    path.push(key);
+                }
+                None => return self.fail("unexpected EOF; expected key separator '='"),
+                Some(_) => {
+                    let got = self.shown();
+                    return self.fail(&format!("expected '.' or '=', but got {got} instead"));
+                }
+            }
+        }
+    }
+
+    /// A path of keys with the `]` or `]]` that ends it.
+    fn table_path(&mut self, list: bool) -> Result<Vec<String>, String> {
+        let mut path = Vec::new();
+        loop {
+            self.blanks();
+            match self.peek() {
+                Some(']') => return self.fail("unexpected end of table name (table names cannot be empty)"),
+                Some('.') => return self.fail("unexpected table separator (table names cannot be empty)"),
+                _ => {}
+            }
+            path.push(self.key()?.0);
+            self.blanks();
+            let got = self.shown();
+            match self.take() {
+                Some('.') => continue,
+                Some(']') => {}
+                _ => {
+                    self.line -= u32::from(got == "'\\n'");
+                    return self.fail(&format!("expected '.' or ']' to end table name, but got {got} instead"));
+                }
+            }
+            let got = self.shown();
+            if list && self.peek() != Some(']') {
+                let message = format!("expected end of table array name delimiter ']', but got {got} instead");
+                return self.fail(&message);
+            }
+            self.at += usize::from(list);
+            return Ok(path);
+        }
+    }
+
+    /// A key, and whether it was quoted.
+    fn key(&mut self) -> Result<(String, bool), String> {
+        if let Some('"' | '\'') = self.peek() {
+            return Ok((self.string()?, true));
+        }
+        let start = self.at;
+        while self.peek().is_some_and(|ch| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-') {
+            self.at += 1;
+        }
+        Ok((self.chars.get(start..self.at).unwrap_or_default().iter().collect(), false))
     }
 
     fn open(&self, root: &mut BTreeMap<String, Item>, path: &[String], list: bool) -> Result<(), String> {
@@ -281,45 +378,24 @@ impl Reader {
             return self.fail("nested too deeply");
         }
         if !list {
-            descend(root, path, self.line)?;
-            return Ok(());
+            return self.open_table(root, path);
         }
         let Some((last, before)) = path.split_last() else { return self.fail("empty table name") };
-        let Some(table) = descend(root, before, self.line)? else { return self.fail("key is not a table") };
+        let defined = |key: String| self.message(&format!("Key '{key}' has already been defined."));
+        let Some(table) = descend(root, before).map_err(defined)? else { return self.fail("key is not a table") };
         match table.entry(last.clone()).or_insert_with(|| Item::List(Vec::new())) {
             Item::List(items) => {
                 items.push(Item::Table(BTreeMap::new()));
                 Ok(())
             }
-            _ => self.fail("key is defined twice"),
+            _ => self.fail(&format!("Key '{last}' was already created and cannot be used as an array.")),
         }
     }
 
-    fn key_path(&mut self) -> Result<Vec<String>, String> {
-        let mut path = Vec::new();
-        loop {
-            self.blanks();
-            let key = match self.peek() {
-                Some('"') => self.string()?,
-                Some('\'') => self.string()?,
-                _ => {
-                    let start = self.at;
-                    while self.peek().is_some_and(|ch| ch.is_ascii_alphanumeric() || ch == '_' || ch == '-') {
-                        self.at += 1;
-                    }
-                    self.chars.get(start..self.at).unwrap_or_default().iter().collect()
-                }
-            };
-            if key.is_empty() {
-                return self.fail("expected a key");
-            }
-            path.push(key);
-            self.blanks();
-            if self.peek() != Some('.') {
-                return Ok(path);
-            }
-            self.at += 1;
-        }
+    fn open_table(&self, root: &mut Table, path: &[String]) -> Result<(), String> {
+        let defined = |key: String| self.message(&format!("Key '{key}' has already been defined."));
+        descend(root, path).map_err(defined)?;
+        Ok(())
     }
 
     fn value(&mut self, depth: usize) -> Result<Item, String> {
@@ -343,12 +419,22 @@ impl Reader {
                 self.at += 1;
                 return Ok(Item::List(items));
             }
+            if self.peek() == Some(',') {
+                return self.fail("unexpected comma");
+            }
             items.push(self.value(depth + 1)?);
             self.space();
             match self.peek() {
                 Some(',') => self.at += 1,
                 Some(']') => {}
-                _ => return self.fail("expected ',' or ']' in a list"),
+                None => {
+                    self.line = self.line.saturating_sub(u32::from(self.chars.last() == Some(&'\n')));
+                    return self.fail("expected a comma (',') or array terminator (']'), but got end of file");
+                }
+                Some(_) => {
+                    let got = self.shown();
+                    return self.fail(&format!("expected a comma (',') or array terminator (']'), but got {got}"));
+                }
             }
         }
     }
@@ -362,19 +448,27 @@ impl Reader {
                 self.at += 1;
                 return Ok(Item::Table(table));
             }
-            let path = self.key_path()?;
-            if self.take() != Some('=') {
-                return self.fail("expected '=' after a key");
+            if self.peek() == Some(',') {
+                return self.fail("unexpected comma");
             }
+            let path = self.assigned_path()?;
             self.space();
+            let outer = self.keys.len();
+            self.keys.extend(path.iter().cloned());
             let item = self.value(depth + 1)?;
-            insert(&mut table, &path, item, self.line)?;
+            let defined = |key: String| self.message(&format!("Key '{key}' has already been defined."));
+            insert(&mut table, &path, item).map_err(defined)?;
             self.space();
+            let got = self.peek().map_or_else(|| "end of file".to_owned(), |_| self.shown());
             match self.peek() {
                 Some(',') => self.at += 1,
                 Some('}') => {}
-                _ => return self.fail("expected ',' or '}' in a table"),
+                _ => {
+                    return self
+                        .fail(&format!("expected a comma or an inline table terminator '}}', but got {got} instead"));
+                }
             }
+            self.keys.truncate(outer);
         }
     }
 
@@ -385,6 +479,7 @@ impl Reader {
         }
         let text: String = self.chars.get(start..self.at).unwrap_or_default().iter().collect();
         let text = text.trim();
+        self.check_bare(text)?;
         let plain = text.replace('_', "");
         let value = match text {
             "true" => Val::bool(true),
@@ -400,11 +495,33 @@ impl Reader {
                 } else if let Ok(number) = plain.parse::<f64>() {
                     Val::float(number)
                 } else {
-                    return self.fail(&format!("expected value but found {text:?} instead"));
+                    return self.fail(&bad_value(text));
                 }
             }
         };
         Ok(Item::Plain(value))
+    }
+
+    /// What is wrong with a bare value at first sight.
+    fn check_bare(&self, text: &str) -> Result<(), String> {
+        let Some(first) = text.chars().next() else {
+            return match self.peek() {
+                None => self.fail("unexpected EOF; expected value"),
+                Some(_) => self.fail(&format!("expected value but found {} instead", self.shown())),
+            };
+        };
+        let digits = text.trim_start_matches(['+', '-']);
+        let leading_zero = digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
+        if leading_zero {
+            return self.fail(&format!("Invalid integer {text:?}: cannot have leading zeroes"));
+        }
+        if first == '.' {
+            return self.fail("floats must start with a digit, not '.'");
+        }
+        if digits.starts_with(|ch: char| ch.is_ascii_digit()) && text.contains("__") {
+            return self.fail(&format!("Invalid integer {text:?}: underscores must be surrounded by digits"));
+        }
+        Ok(())
     }
 
     fn string(&mut self) -> Result<String, String> {
@@ -421,7 +538,11 @@ impl Reader {
         }
         let mut out = String::new();
         loop {
-            let Some(ch) = self.take() else { return self.fail("a string is not closed") };
+            let Some(ch) = self.take() else {
+                let marks = mark.to_string().repeat(if triple { 3 } else { 1 });
+                let wanted = if mark == '"' { format!("'{marks}'") } else { format!("\"{marks}\"") };
+                return self.fail(&format!("unexpected EOF; expected {wanted}"));
+            };
             if ch == mark {
                 if !triple {
                     return Ok(out);
@@ -434,6 +555,7 @@ impl Reader {
             } else if ch == '\\' && mark == '"' {
                 self.escape(&mut out, triple)?;
             } else if ch == '\n' && !triple {
+                self.line -= 1;
                 return self.fail("strings cannot contain newlines");
             } else {
                 out.push(ch);
@@ -466,7 +588,15 @@ impl Reader {
                 }
                 return Ok(());
             }
-            _ => return self.fail("invalid escape character"),
+            Some('x') => {
+                let hex: String = self.chars.get(self.at..self.at + 2).unwrap_or_default().iter().collect();
+                self.at += 2;
+                match u32::from_str_radix(&hex, 16).ok().and_then(char::from_u32) {
+                    Some(ch) => ch,
+                    None => return self.fail("bad unicode escape"),
+                }
+            }
+            other => return self.fail(&format!("invalid escape in string '\\{}'", other.unwrap_or('\0'))),
         };
         out.push(code);
         Ok(())
@@ -487,17 +617,54 @@ fn date(text: &str) -> Option<crate::time::Time> {
     if !text.as_bytes().first()?.is_ascii_digit() || !text.contains('-') && !text.contains(':') {
         return None;
     }
-    let text = text.replacen(' ', "T", 1);
-    const LAYOUTS: &[&str] = &["2006-01-02T15:04:05Z07:00", "2006-01-02T15:04:05", "2006-01-02", "15:04:05"];
-    LAYOUTS.iter().find_map(|layout| crate::time::Time::parse(layout, &text).ok())
+    let text = text.replacen([' ', 't'], "T", 1).replace('z', "Z");
+    /// Layouts, and the name of the zone a time without one gets.
+    const LAYOUTS: &[(&str, &str)] = &[
+        ("2006-01-02T15:04:05Z07:00", ""),
+        ("2006-01-02T15:04:05", "datetime-local"),
+        ("2006-01-02", "date-local"),
+        ("15:04:05", "time-local"),
+        ("15:04", "time-local"),
+    ];
+    LAYOUTS.iter().find_map(|(layout, zone)| {
+        let mut time = crate::time::Time::parse(layout, &text).ok()?;
+        if !zone.is_empty() {
+            time.zone = (*zone).to_owned();
+        }
+        Some(time)
+    })
+}
+
+/// What is wrong with a bare value that is none of the known kinds.
+fn bad_value(text: &str) -> String {
+    let first = text.chars().next().unwrap_or('\0');
+    let signed = text.trim_start_matches(['+', '-']);
+    let numeric = signed.starts_with(|ch: char| ch.is_ascii_digit());
+    if first.is_ascii_digit() && (text.contains(':') || text.matches('-').count() > 1) {
+        return format!("invalid datetime: {text:?}");
+    }
+    if numeric && text.ends_with('.') {
+        return format!("Invalid float {text:?}: '.' must be followed by one or more digits");
+    }
+    if numeric && text.contains(['.', 'e', 'E']) {
+        return format!("Invalid float value: {text:?}");
+    }
+    if numeric && signed.bytes().all(|b| b.is_ascii_digit()) {
+        return format!("{text} is out of range for int64");
+    }
+    if first == '_' || first == ']' || first == '}' || first == '=' {
+        return format!("expected value but found '{first}' instead");
+    }
+    format!("expected value but found {text:?} instead")
 }
 
 type Table = BTreeMap<String, Item>;
 
-/// The table under a path, made where it is missing; `None` if something else is there.
-fn descend<'t>(root: &'t mut Table, path: &[String], line: u32) -> Result<Option<&'t mut Table>, String> {
+/// The table under a path, made where it is missing; `None` if a list without tables is there, the key as an error if
+/// a plain value is.
+fn descend<'t>(root: &'t mut Table, path: &[String]) -> Result<Option<&'t mut Table>, String> {
     let mut table = root;
-    for key in path {
+    for (index, key) in path.iter().enumerate() {
         let item = table.entry(key.clone()).or_insert_with(|| Item::Table(BTreeMap::new()));
         table = match item {
             Item::Table(inner) => inner,
@@ -505,19 +672,17 @@ fn descend<'t>(root: &'t mut Table, path: &[String], line: u32) -> Result<Option
                 Some(Item::Table(inner)) => inner,
                 _ => return Ok(None),
             },
-            Item::Plain(_) => return Err(format!("toml: line {line}: Key '{key}' has already been defined.")),
+            Item::Plain(_) => return Err(path.get(..=index).unwrap_or_default().join(".")),
         };
     }
     Ok(Some(table))
 }
 
-fn insert(table: &mut Table, path: &[String], item: Item, line: u32) -> Result<(), String> {
+fn insert(table: &mut Table, path: &[String], item: Item) -> Result<(), String> {
     let Some((last, before)) = path.split_last() else { return Ok(()) };
-    let Some(table) = descend(table, before, line)? else {
-        return Err(format!("toml: line {line}: Key '{last}' has already been defined."));
-    };
+    let Some(table) = descend(table, before)? else { return Err(last.clone()) };
     if table.contains_key(last) {
-        return Err(format!("toml: line {line}: Key '{last}' has already been defined."));
+        return Err(last.clone());
     }
     table.insert(last.clone(), item);
     Ok(())

@@ -11,7 +11,7 @@ use crate::emit::{KeyOrder, emit};
 use crate::error::{Fault, Limit};
 use crate::machine::Machine;
 use crate::rope::{Piece, Rope};
-use crate::value::{Data, Heap, ListType, Str, Val};
+use crate::value::{Data, Heap, Str, Val};
 
 /// Reads a dictionary; the message is Go's in kind.
 pub fn read_map(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
@@ -28,7 +28,7 @@ pub fn read_list(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
     let value = read(m, text)?;
     match value.data {
         Data::List(_) => Ok(value),
-        Data::Nil => Ok(m.heap.nil_list(ListType::Any)),
+        Data::Nil => Ok(m.heap.any_list(Vec::new())),
         _ => Err(wrong_kind(&value, "[]interface {}")),
     }
 }
@@ -46,6 +46,9 @@ fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
     let (origin, tainted) = m.join_origins(std::slice::from_ref(text));
     let pieces = if m.outside.track { source.pieces().map(<[Piece]>::to_vec) } else { None };
     let limits = Limits::default();
+    if source.bytes().starts_with(b"\t") && !source.text().trim_start_matches('\t').starts_with(['\n', '#']) {
+        return Err("error converting YAML to JSON: yaml: found character that cannot start any token".to_owned());
+    }
     let tree = parse(&source.text(), &limits);
     if let Some(problem) = first_problem(&tree) {
         return Err(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)));
@@ -61,23 +64,79 @@ pub fn parse(text: &str, limits: &Limits) -> Tree {
     purlin_syntax::yaml::parse(source, Flavor::Go, limits)
 }
 
-/// The first problem of the first document that Go's reader would also report; it takes the last of equal keys.
+/// The first problem of the first document that Go's reader would also report; it takes the last of equal keys, and
+/// does not look behind the end of the document.
 pub fn first_problem(tree: &Tree) -> Option<&Diagnostic> {
-    tree.diagnostics().iter().find(|problem| problem.is_error() && problem.rule.name != "duplicate-key")
+    let first = tree.diagnostics().iter().find(|problem| problem.is_error() && problem.rule.name != "duplicate-key")?;
+    let behind = first.message.contains("<document start>") && tree.root().is_some();
+    (!behind).then_some(first)
 }
+
+/// Which part of Go's reader reports a problem, and so how it counts lines.
+#[derive(Clone, Copy)]
+enum Stage {
+    /// Lines from 1; the first is not named.
+    Scanner,
+    /// Lines from 0; the first is not named.
+    Parser,
+    /// The line behind the one that is wrong, from 1.
+    NextLine,
+    /// Where the text ends.
+    ScannerEnd,
+    /// Where the text ends.
+    ParserEnd,
+}
+
+/// How our messages begin, Go's words for the same, and who says them.
+const GO_WORDS: &[(&str, &str, Stage)] = &[
+    ("this quoted text is never closed", "found unexpected end of stream", Stage::ScannerEnd),
+    ("a quoted text that was opened before", "found unexpected end of stream", Stage::ScannerEnd),
+    ("unexpected character", "found character that cannot start any token", Stage::Scanner),
+    ("a tab cannot be used for indentation", "found character that cannot start any token", Stage::Scanner),
+    (
+        "block sequence entries are not allowed",
+        "block sequence entries are not allowed in this context",
+        Stage::Scanner,
+    ),
+    ("mapping values are not allowed", "mapping values are not allowed in this context", Stage::Scanner),
+    ("this line has no `:`", "could not find expected ':'", Stage::NextLine),
+    ("this line does not fit the indentation", "did not find expected key", Stage::Parser),
+    ("unexpected EOF while parsing a block sequence", "did not find expected node content", Stage::Parser),
+    ("this `[` is never closed", "did not find expected ',' or ']'", Stage::ParserEnd),
+    ("this `{` is never closed", "did not find expected ',' or '}'", Stage::ParserEnd),
+    ("illegal placement of ':' indicator", "did not find expected ',' or ']'", Stage::Parser),
+    ("while parsing a flow mapping, did not find", "did not find expected ',' or '}'", Stage::Parser),
+    ("while parsing a flow sequence, expected", "did not find expected ',' or ']'", Stage::Parser),
+];
 
 /// A problem with its line, as Go's reader writes it.
 pub fn go_message(tree: &Tree, problem: &Diagnostic) -> String {
-    match problem.span {
-        Some(span) => {
-            let line = tree.source().position(span.start).line;
-            if line <= 1 {
-                return problem.message.clone();
-            }
-            format!("line {line}: {}", problem.message)
-        }
-        None => problem.message.clone(),
+    if let Some(name) = problem.message.strip_prefix("no anchor `&").and_then(|rest| rest.split('`').next()) {
+        return format!("unknown anchor '{name}' referenced");
     }
+    let place = problem.span.map(|span| tree.source().position(span.start));
+    let (line, column) = place.map_or((1, 1), |place| (place.line as usize, place.column));
+    let Some((_, words, stage)) = GO_WORDS.iter().find(|(ours, ..)| problem.message.starts_with(ours)) else {
+        return if line == 1 { problem.message.clone() } else { format!("line {line}: {}", problem.message) };
+    };
+    let text = tree.source().text();
+    let breaks = text.bytes().filter(|b| *b == b'\n').count();
+    let line = match stage {
+        Stage::Scanner if line > 1 => line,
+        Stage::Scanner => 0,
+        Stage::Parser => line - 1,
+        Stage::NextLine => line + 1,
+        Stage::ScannerEnd if breaks > 0 => breaks + 1,
+        Stage::ScannerEnd => 0,
+        Stage::ParserEnd => text.lines().count(),
+    };
+    let words = match tree.root() {
+        Some(root) if root.is_list() && column == 1 && *words == "did not find expected key" => {
+            "did not find expected '-' indicator"
+        }
+        _ => words,
+    };
+    if line == 0 { (*words).to_owned() } else { format!("line {line}: {words}") }
 }
 
 struct Reader<'h> {

@@ -4,11 +4,11 @@ use crate::number::{parse_float, parse_int};
 use crate::print::to_text;
 use crate::value::{Data, Heap, Str, Val};
 
-/// Any value as an integer: texts by their base prefix, anything else that is no number as 0.
+/// Any value as an integer: texts by their base prefix, anything else that is no number as 0, durations too.
 pub fn to_int64(value: &Val) -> i64 {
     match &value.data {
         Data::Bool(truth) => i64::from(*truth),
-        Data::Int(n) | Data::Int64(n) | Data::Duration(n) => *n,
+        Data::Int(n) | Data::Int64(n) => *n,
         Data::Int32(n) => i64::from(*n),
         Data::Uint64(n) => *n as i64,
         Data::Uint8(n) => i64::from(*n),
@@ -19,7 +19,7 @@ pub fn to_int64(value: &Val) -> i64 {
 }
 
 /// Go's conversion: truncates; out of range is the smallest integer on amd64.
-fn float_to_int(n: f64) -> i64 {
+pub fn float_to_int(n: f64) -> i64 {
     if n.is_nan() || n >= 9_223_372_036_854_775_808.0 || n < -9_223_372_036_854_775_808.0 {
         return i64::MIN;
     }

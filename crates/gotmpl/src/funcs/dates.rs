@@ -6,7 +6,7 @@ use super::{arg, bytes, row, text};
 use crate::error::Fault;
 use crate::func::{Func, Ty};
 use crate::machine::Machine;
-use crate::object::Object;
+use crate::object::{Object, Struct};
 use crate::time::{SECOND, Time, format_duration, parse_duration};
 use crate::value::{Data, Val};
 
@@ -64,7 +64,7 @@ pub static FUNCS: &[Func] = &[
             Data::Int64(seconds) => *seconds,
             _ => 0,
         };
-        Ok(Val::str(format_duration(seconds.saturating_mul(SECOND as i64))))
+        Ok(Val::str(format_duration(seconds.wrapping_mul(SECOND as i64))))
     }),
     row("durationRound", &[A], "`durationRound A`: the duration in its largest unit.", |m, args| {
         Ok(Val::str(rough(m, arg(args, 0))))
@@ -146,6 +146,41 @@ pub static TIME_METHODS: &[Func] = &[
     row("YearDay", &[], "`.YearDay`: the day of the year.", |_, args| {
         Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().yearday))))
     }),
+    row("Month", &[], "`.Month`: the month.", |_, args| {
+        let name = time_of(arg(args, 0)).map(|t| t.format("January")).unwrap_or_default();
+        Ok(named("time.Month", name))
+    }),
+    row("Weekday", &[], "`.Weekday`: the day of the week.", |_, args| {
+        let name = time_of(arg(args, 0)).map(|t| t.format("Monday")).unwrap_or_default();
+        Ok(named("time.Weekday", name))
+    }),
+    row("AddDate", &[Ty::Int, Ty::Int, Ty::Int], "`.AddDate YEARS MONTHS DAYS`: the time moved.", |_, args| {
+        let time = time_of(arg(args, 0)).unwrap_or_else(Time::zero);
+        Ok(time_value(time.add_date(super::int(args, 1), super::int(args, 2), super::int(args, 3))))
+    }),
+    row("Sub", &[Ty::Time], "`.Sub TIME`: the duration since another time.", |_, args| {
+        let [a, b] = [0, 1].map(|index| time_of(arg(args, index)).map_or(0, |t| t.nanos));
+        let nanos = (a - b).clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+        Ok(Val::new(Data::Duration(nanos as i64)))
+    }),
+    row("Before", &[Ty::Time], "`.Before TIME`: whether it is earlier.", |_, args| {
+        let [a, b] = [0, 1].map(|index| time_of(arg(args, index)).map_or(0, |t| t.nanos));
+        Ok(Val::bool(a < b))
+    }),
+    row("After", &[Ty::Time], "`.After TIME`: whether it is later.", |_, args| {
+        let [a, b] = [0, 1].map(|index| time_of(arg(args, index)).map_or(0, |t| t.nanos));
+        Ok(Val::bool(a > b))
+    }),
+    row("Equal", &[Ty::Time], "`.Equal TIME`: whether it is the same instant.", |_, args| {
+        let [a, b] = [0, 1].map(|index| time_of(arg(args, index)).map_or(0, |t| t.nanos));
+        Ok(Val::bool(a == b))
+    }),
+    row("UnixMilli", &[], "`.UnixMilli`: milliseconds since 1970.", |_, args| {
+        Ok(Val::new(Data::Int64(time_of(arg(args, 0)).map_or(0, |t| t.nanos.div_euclid(1_000_000) as i64))))
+    }),
+    row("Nanosecond", &[], "`.Nanosecond`: the nanosecond within the second.", |_, args| {
+        Ok(Val::int(time_of(arg(args, 0)).map_or(0, |t| i64::from(t.civil().nano))))
+    }),
     row("String", &[], "`.String`: the time as text.", |_, args| {
         Ok(Val::str(time_of(arg(args, 0)).map(|t| t.to_string()).unwrap_or_default()))
     }),
@@ -176,6 +211,15 @@ fn time_value(time: Time) -> Val {
     Val::new(Data::Object(Arc::new(Object::Time(time))))
 }
 
+/// A month or a day of the week, which print as their names.
+fn named(name: &'static str, text: String) -> Val {
+    Val::new(Data::Object(Arc::new(Object::Struct(Struct {
+        name,
+        fields: Vec::new(),
+        text: Some(text.as_str().into()),
+    }))))
+}
+
 fn time_of(value: &Val) -> Option<Time> {
     match &value.data {
         Data::Object(object) => match object.as_ref() {
@@ -196,9 +240,9 @@ fn moment(m: &Machine<'_>, value: &Val) -> Time {
     Time::utc(i128::from(seconds) * SECOND)
 }
 
-/// The same instant in a zone. Only UTC is known here; other names mean UTC, as unknown ones do in the original.
-fn zoned(time: Time, _zone: &[u8]) -> Time {
-    Time { offset: 0, zone: "UTC".to_owned(), ..time }
+/// The same instant in a zone.
+fn zoned(time: Time, zone: &[u8]) -> Time {
+    crate::zone::in_zone(&time, &String::from_utf8_lossy(zone))
 }
 
 fn in_zone(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
@@ -217,7 +261,7 @@ fn must_modify(_: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 
 /// A duration from a duration, a text (`1h` or seconds) or a number of seconds.
 fn duration_of(m: &Machine<'_>, value: &Val) -> Result<i64, String> {
-    let from_seconds = |seconds: f64| (seconds * SECOND as f64) as i64;
+    let from_seconds = |seconds: f64| super::casts::float_to_int(seconds * SECOND as f64);
     match &value.data {
         Data::Duration(nanos) => Ok(*nanos),
         Data::Str(text) => {
@@ -225,9 +269,9 @@ fn duration_of(m: &Machine<'_>, value: &Val) -> Result<i64, String> {
             let trimmed = text.trim();
             parse_duration(trimmed).or_else(|error| crate::number::parse_float(trimmed).map(from_seconds).ok_or(error))
         }
-        Data::Int(n) | Data::Int64(n) => Ok(n.saturating_mul(SECOND as i64)),
+        Data::Int(n) | Data::Int64(n) => Ok(n.wrapping_mul(SECOND as i64)),
         Data::Int32(n) => Ok(i64::from(*n) * SECOND as i64),
-        Data::Uint64(n) => Ok((*n as i64).saturating_mul(SECOND as i64)),
+        Data::Uint64(n) => Ok((*n as i64).wrapping_mul(SECOND as i64)),
         Data::Uint8(n) => Ok(i64::from(*n) * SECOND as i64),
         Data::Float(n) => Ok(from_seconds(*n)),
         _ => Err(format!("unsupported duration type {}", m.heap.type_name(value))),
@@ -265,16 +309,14 @@ fn rough(m: &Machine<'_>, value: &Val) -> String {
         Data::Str(text) => parse_duration(&text.text()).unwrap_or(0),
         Data::Int64(nanos) => *nanos,
         Data::Object(_) => time_of(value).map_or(0, |time| (now(m).nanos - time.nanos) as i64),
-        Data::Duration(nanos) => *nanos,
         _ => 0,
     };
     let seconds = nanos.unsigned_abs() / SECOND as u64;
-    let sign = if nanos < 0 { "-" } else { "" };
     const SIZES: &[(u64, &str)] =
         &[(31_536_000, "y"), (2_592_000, "mo"), (86_400, "d"), (3_600, "h"), (60, "m"), (1, "s")];
     for (size, unit) in SIZES {
         if seconds > *size || seconds == *size && *size == 1 {
-            return format!("{sign}{}{unit}", seconds / size);
+            return format!("{}{unit}", seconds / size);
         }
     }
     "0s".to_owned()

@@ -29,9 +29,8 @@ pub static FUNCS: &[Func] = &[
         Ok(arg(args, 0).clone())
     })),
     pieces(row("unset", &[M, Ty::Str], "`unset DICT KEY`: removes the key.", |m, args| {
-        if let Some(map) = arg(args, 0).as_map() {
-            m.heap.get_map_mut(map).entries.remove(bytes(args, 1));
-        }
+        let Some(map) = arg(args, 0).as_map() else { return Ok(m.heap.any_map(BTreeMap::new())) };
+        m.heap.get_map_mut(map).entries.remove(bytes(args, 1));
         Ok(arg(args, 0).clone())
     })),
     row("hasKey", &[M, Ty::Str], "`hasKey DICT KEY`: whether the key is there.", |m, args| {
@@ -140,11 +139,15 @@ fn dict(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 fn merge(m: &mut Machine<'_>, args: &[Val], overwrite: bool) -> Result<Val, Fault> {
-    let Some(into) = arg(args, 0).as_map() else { return Ok(arg(args, 0).clone()) };
+    let merged = match arg(args, 0).as_map() {
+        Some(_) => arg(args, 0).clone(),
+        None => m.heap.any_map(BTreeMap::new()),
+    };
+    let Some(into) = merged.as_map() else { return Ok(merged) };
     for from in args.get(1..).unwrap_or_default().iter().filter_map(Val::as_map) {
         merge_maps(m, into, from, overwrite, 0)?;
     }
-    Ok(arg(args, 0).clone())
+    Ok(merged)
 }
 
 /// Merges one map into another; maps found on only one side are shared, not copied.
@@ -181,11 +184,14 @@ fn dig(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     if keys.is_empty() {
         return Err(Fault::new("dig needs at least three arguments"));
     }
+    if dict.as_map().is_none_or(|map| map.kind != MapType::Any) {
+        return Err(conversion(&m.heap, dict, "map[string]interface {}"));
+    }
+    if let Some(key) = keys.iter().find(|key| key.as_str().is_none()) {
+        return Err(conversion(&m.heap, key, "string"));
+    }
     let mut current = dict.clone();
-    for key in keys {
-        let Data::Str(name) = &key.data else {
-            return Err(conversion(&m.heap, key, "string"));
-        };
+    for name in keys.iter().filter_map(Val::as_str) {
         let map = match current.data {
             Data::Map(map) if map.kind == MapType::Any => map,
             _ => return Err(conversion(&m.heap, &current, "map[string]interface {}")),

@@ -190,8 +190,11 @@ fn slice(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 fn chunk(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let items = items(m, arg(args, 1), "chunk")?;
     let size = int(args, 0);
+    if size < 0 && (items.len() as i64 - 1) / -size == 0 && items.len() > 1 {
+        return Ok(m.heap.list(ListType::Lists, Vec::new()));
+    }
     if size <= 0 {
-        return Err(Fault::new("runtime error: integer divide by zero"));
+        return Err(Fault::new("runtime error: makeslice: len out of range"));
     }
     let mut chunks = Vec::new();
     for part in items.chunks(size as usize) {

@@ -139,14 +139,25 @@ fn equal_two(heap: &Heap, a: &Val, b: &Val) -> Result<bool, Fault> {
                 if let (Data::Object(x), Data::Object(y)) = (&a.data, &b.data) {
                     return Ok(std::sync::Arc::ptr_eq(x, y) || x.text().is_some() && x.text() == y.text());
                 }
-                let text = sprintf(heap, b"%s", std::slice::from_ref(b));
-                let text = String::from_utf8_lossy(&text).into_owned();
-                return Err(Fault::new(format!("non-comparable type {text}: {}", heap.type_name(b))));
+                return Err(non_comparable(heap, a, b));
             }
             _ if a.is_nil() || b.is_nil() => false,
             _ => return Err(incompatible(heap, a, b)),
         },
     })
+}
+
+/// Go's message for values that `eq` cannot compare.
+fn non_comparable(heap: &Heap, a: &Val, b: &Val) -> Fault {
+    let show = |format: &[u8], value| {
+        let text = sprintf(heap, format, std::slice::from_ref(value));
+        String::from_utf8_lossy(&text).into_owned()
+    };
+    let (type_a, type_b) = (heap.type_name(a), heap.type_name(b));
+    if std::mem::discriminant(&a.data) == std::mem::discriminant(&b.data) {
+        return Fault::new(format!("non-comparable type {}: {type_b}", show(b"%s", b)));
+    }
+    Fault::new(format!("non-comparable types {}: {type_a}, {type_b}: {}", show(b"%s", a), show(b"%v", b)))
 }
 
 fn less(heap: &Heap, args: &[Val]) -> Result<bool, Fault> {

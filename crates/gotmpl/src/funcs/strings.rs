@@ -43,7 +43,8 @@ pub static FUNCS: &[Func] = &[
     row("lower", &[Ty::Str], "`lower TEXT`: in lower case.", |_, args| Ok(Val::str(map_chars(args, 0, to_lower)))),
     row("repeat", &[Ty::Int, Ty::Str], "`repeat N TEXT`: the text N times.", repeat),
     row("nospace", &[Ty::Str], "`nospace TEXT`: without any white space.", |_, args| {
-        let kept: String = text(args, 0).chars().filter(|ch| !ch.is_whitespace()).collect();
+        // The original takes every byte for a character.
+        let kept: String = bytes(args, 0).iter().copied().map(char::from).filter(|ch| !ch.is_whitespace()).collect();
         Ok(Val::str(kept))
     }),
     row("contains", &[Ty::Str, Ty::Str], "`contains PART TEXT`: whether the text contains the part.", |_, args| {

@@ -38,7 +38,7 @@ pub static FUNCS: &[Func] = &[
         "abbrev",
         &[Ty::Int, Ty::Str],
         "`abbrev N TEXT`: at most N characters, the end replaced by `...`.",
-        |_, args| Ok(Val::str(abbreviate(&text(args, 1), 0, int(args, 0)))),
+        |_, args| Ok(Val::str(abbreviate(bytes(args, 1), 0, int(args, 0)))),
     ),
     row(
         "abbrevboth",
@@ -46,32 +46,37 @@ pub static FUNCS: &[Func] = &[
         "`abbrevboth LEFT N TEXT`: at most N characters, both ends replaced by `...`.",
         |_, args| {
             let (left, right) = (int(args, 0), int(args, 1));
-            let whole = text(args, 2);
+            let whole = bytes(args, 2);
             if right < 4 || left > 0 && right < 7 {
-                return Ok(Val::str(whole.into_owned()));
+                return Ok(Val::str(whole));
             }
-            Ok(Val::str(abbreviate(&whole, left, right)))
+            Ok(Val::str(abbreviate(whole, left, right)))
         },
     ),
     row("initials", &[Ty::Str], "`initials TEXT`: the first letter of every word.", |_, args| {
+        let whole = text(args, 0);
         let mut out = String::new();
         let mut previous = ' ';
-        for ch in text(args, 0).chars() {
+        for (index, ch) in whole.char_indices() {
             if previous.is_whitespace() && !ch.is_whitespace() {
-                out.push(ch);
+                // The original takes the word's first byte for a character.
+                out.extend(whole.as_bytes().get(index).copied().map(char::from));
             }
             previous = ch;
         }
         Ok(Val::str(out))
     }),
     row("wrap", &[Ty::Int, Ty::Str], "`wrap N TEXT`: lines broken at spaces after N characters.", |_, args| {
-        Ok(Val::str(wrap(&text(args, 1), int(args, 0), "\n", false)))
+        Ok(Val::str(wrap(bytes(args, 1), int(args, 0), b"\n", false)))
     }),
     row(
         "wrapWith",
         &[Ty::Int, Ty::Str, Ty::Str],
         "`wrapWith N BREAK TEXT`: like `wrap` with another break, long words split.",
-        |_, args| Ok(Val::str(wrap(&text(args, 2), int(args, 0), &text(args, 1), true))),
+        |_, args| {
+            let line_break = if bytes(args, 1).is_empty() { b"\n" } else { bytes(args, 1) };
+            Ok(Val::str(wrap(bytes(args, 2), int(args, 0), line_break, true)))
+        },
     ),
     row("plural", &[Ty::Str, Ty::Str, Ty::Int], "`plural ONE MANY N`: ONE if N is 1, else MANY.", |_, args| {
         Ok(Val::str(bytes(args, if int(args, 2) == 1 { 0 } else { 1 })))
@@ -129,157 +134,130 @@ fn swap_case(whole: &str) -> String {
     out
 }
 
-/// What a run of characters is, when a name is split into words.
+/// What a word of a name is made of.
 #[derive(Clone, Copy, PartialEq)]
-enum Run {
-    Nothing,
-    Connector,
-    Punctuation,
+enum Kind {
+    /// Capitals only.
     Upper,
+    /// A capital and small letters.
+    Title,
+    /// Small letters.
     Lower,
-    Number,
+    /// Letters without case and symbols.
     Other,
+    Number,
+    Punctuation,
+    /// Underscores, dashes and spaces.
+    Break,
 }
 
-fn is_connector(ch: char) -> bool {
-    matches!(ch, '_' | '-') || ch.is_whitespace()
-}
-
-fn is_punctuation(ch: char) -> bool {
-    ch.is_ascii_punctuation() && !matches!(ch, '$' | '+' | '<' | '=' | '>' | '^' | '`' | '|' | '~')
-}
-
-/// Letters of alphabets that have words; ideographs do not.
-fn is_alphabet(ch: char) -> bool {
-    ch.is_alphabetic()
-        && !matches!(u32::from(ch), 0x2e80..=0x9fff | 0xac00..=0xd7af | 0xf900..=0xfaff | 0x20000..=0x3ffff)
-}
-
-/// Takes the next word off a name.
-fn next_word<'n>(name: &mut &'n [char]) -> (Run, &'n [char]) {
-    let all = *name;
-    let Some(&first) = all.first() else { return (Run::Nothing, &[]) };
-    let run =
-        |test: &dyn Fn(char) -> bool, from: usize| from + all.iter().skip(from).take_while(|ch| test(**ch)).count();
-    let lower = |ch: char| is_alphabet(ch) && !ch.is_uppercase();
-    let (kind, len) = if is_connector(first) {
-        (Run::Connector, run(&is_connector, 1))
-    } else if is_punctuation(first) {
-        (Run::Punctuation, run(&is_punctuation, 1))
-    } else if first.is_uppercase() {
-        let capitals = run(&char::is_uppercase, 1);
-        // "HTTPStatus" is "HTTP" and "Status": the last capital belongs to what follows.
-        let next = all.get(capitals).copied();
-        let len = match capitals {
-            1 => run(&lower, 1),
-            _ if next.is_some_and(is_alphabet) => capitals - 1,
-            _ => capitals,
-        };
-        (Run::Upper, len)
-    } else if is_alphabet(first) {
-        (Run::Lower, run(&lower, 1))
-    } else if first.is_numeric() {
-        (Run::Number, run(&char::is_numeric, 1))
+fn kind(ch: char) -> Kind {
+    if matches!(ch, '_' | '-') || ch.is_whitespace() {
+        Kind::Break
+    } else if ch.is_uppercase() {
+        Kind::Upper
+    } else if ch.is_numeric() {
+        Kind::Number
+    } else if is_punctuation(ch) {
+        Kind::Punctuation
+    } else if ch.is_lowercase() {
+        Kind::Lower
     } else {
-        let other = |ch: char| !is_connector(ch) && !is_alphabet(ch) && !ch.is_numeric() && !is_punctuation(ch);
-        (Run::Other, run(&other, 1))
-    };
-    let (word, rest) = all.split_at(len.min(all.len()));
-    *name = rest;
-    (kind, word)
+        Kind::Other
+    }
 }
 
-/// A name as lower-case words with a connector between them; digits stay with the word before unless letters follow.
-fn delimited(whole: &str, connector: char) -> String {
-    let chars: Vec<char> = whole.chars().collect();
-    let mut rest: &[char] = &chars;
-    let mut out = String::new();
-    let write = |out: &mut String, word: &[char]| {
-        out.extend(word.iter().map(|ch| if is_connector(*ch) { connector } else { to_lower(*ch) }));
-    };
-    let separates = |kind: Run| !matches!(kind, Run::Nothing | Run::Punctuation | Run::Connector);
-    let (mut kind, mut word) = next_word(&mut rest);
-    while !rest.is_empty() {
-        if kind != Run::Connector {
-            write(&mut out, word);
-        }
-        let (before, last) = (kind, word);
-        (kind, word) = next_word(&mut rest);
-        match before {
-            Run::Number => {
-                while matches!(kind, Run::Lower | Run::Number) {
-                    write(&mut out, word);
-                    (kind, word) = next_word(&mut rest);
-                }
-                if separates(kind) {
-                    out.push(connector);
-                }
-            }
-            Run::Connector => write(&mut out, last),
-            Run::Punctuation => {}
-            _ if kind != Run::Number => {
-                if separates(kind) {
-                    out.push(connector);
+/// Punctuation as Unicode has it: of ASCII all but the symbols `$+<=>^|~` and the backquote.
+fn is_punctuation(ch: char) -> bool {
+    match ch {
+        '$' | '+' | '<' | '=' | '>' | '^' | '|' | '~' | '`' => false,
+        _ if ch.is_ascii() => ch.is_ascii_punctuation(),
+        _ => matches!(ch, '\u{a1}' | '\u{a7}' | '\u{ab}' | '\u{b6}' | '\u{b7}' | '\u{bb}' | '\u{bf}'
+            | '\u{2010}'..='\u{2027}' | '\u{2030}'..='\u{205e}' | '\u{3001}'..='\u{3003}' | '\u{3008}'..='\u{3011}'),
+    }
+}
+
+/// Splits a name into words: a run of one kind each; the last capital of a run belongs to the small letters behind it.
+fn name_words(whole: &str) -> Vec<(Kind, String)> {
+    let mut words: Vec<(Kind, String)> = Vec::new();
+    for ch in whole.chars() {
+        let this = kind(ch);
+        match (words.last_mut(), this) {
+            (Some((last, word)), _) if *last == this => word.push(ch),
+            (Some((Kind::Title, word)), Kind::Lower) => word.push(ch),
+            (Some((last @ Kind::Upper, word)), Kind::Lower) => {
+                let capital = word.pop();
+                let title: String = capital.into_iter().chain([ch]).collect();
+                if word.is_empty() {
+                    *last = Kind::Title;
+                    *word = title;
+                } else {
+                    words.push((Kind::Title, title));
                 }
             }
-            _ if rest.is_empty() => {}
-            _ => {
-                let number = word;
-                (kind, word) = next_word(&mut rest);
-                if kind != Run::Lower {
-                    write(&mut out, number);
-                    if separates(kind) {
-                        out.push(connector);
-                    }
-                    continue;
-                }
-                out.push(connector);
-                write(&mut out, number);
-                while matches!(kind, Run::Lower | Run::Number) {
-                    write(&mut out, word);
-                    (kind, word) = next_word(&mut rest);
-                }
-                if separates(kind) {
-                    out.push(connector);
-                }
-            }
+            _ => words.push((this, ch.to_string())),
         }
     }
-    write(&mut out, word);
+    words
+}
+
+/// The words of a name in small letters with a connector between them. A number belongs to the word before it, or to
+/// the small letters behind it.
+fn delimited(whole: &str, connector: char) -> String {
+    let words = name_words(whole);
+    let kind_at = |index: usize| words.get(index).map(|(kind, _)| *kind);
+    let mut out = String::new();
+    // Whether the words since the last connector began with a number that small letters follow.
+    let mut numbered = false;
+    for (index, (this, word)) in words.iter().enumerate() {
+        let previous = index.checked_sub(1).and_then(kind_at);
+        let joined = match (previous, this) {
+            (None | Some(Kind::Break | Kind::Punctuation), _) | (_, Kind::Break | Kind::Punctuation) => true,
+            (Some(Kind::Number), Kind::Lower) => true,
+            (Some(_), Kind::Number) => numbered || kind_at(index + 1) != Some(Kind::Lower),
+            _ => false,
+        };
+        if !joined {
+            out.push(connector);
+        }
+        numbered = match this {
+            Kind::Number => numbered && joined || kind_at(index + 1) == Some(Kind::Lower),
+            Kind::Lower => numbered && joined,
+            _ => false,
+        };
+        if *this == Kind::Break {
+            out.extend(word.chars().map(|_| connector));
+        } else {
+            out.extend(word.chars().flat_map(char::to_lowercase));
+        }
+    }
     out
 }
 
-/// A name as words with capitals; connectors at the start stay, of those between words all but one.
+/// A name as words with capitals. Breaks at both ends stay; of a run between words the last one goes.
 fn camel(whole: &str) -> String {
     let mut out = String::new();
-    let mut chars = whole.chars();
-    let mut current = None;
-    for ch in chars.by_ref() {
-        if !is_connector(ch) {
-            current = Some(to_upper(ch));
-            break;
+    let mut chars = whole.chars().peekable();
+    let mut starts_word = true;
+    while let Some(ch) = chars.next() {
+        if kind(ch) != Kind::Break {
+            out.push(if starts_word { to_upper(ch) } else { ch });
+            starts_word = false;
+            continue;
         }
-        out.push(ch);
-    }
-    let Some(mut current) = current else { return out };
-    for ch in chars {
-        let previous = std::mem::replace(&mut current, ch);
-        if is_connector(ch) && is_connector(previous) {
-            out.push(previous);
-        } else if is_connector(previous) {
-            current = to_upper(ch);
-        } else {
-            out.push(previous);
+        let before_word = chars.peek().is_some_and(|next| kind(*next) != Kind::Break);
+        let leading = out.chars().all(|known| kind(known) == Kind::Break);
+        if leading || !before_word {
+            out.push(ch);
         }
+        starts_word = true;
     }
-    out.push(current);
     out
 }
 
-/// Cuts a text to `width` characters around `offset`, marking what was cut.
-fn abbreviate(whole: &str, offset: i64, width: i64) -> String {
-    let chars: Vec<char> = whole.chars().collect();
-    let len = chars.len() as i64;
+/// Cuts a text to `width` bytes around `offset`, marking what was cut.
+fn abbreviate(whole: &[u8], offset: i64, width: i64) -> Vec<u8> {
+    let len = whole.len() as i64;
     if width < 4 || len <= width {
         return whole.to_owned();
     }
@@ -287,59 +265,47 @@ fn abbreviate(whole: &str, offset: i64, width: i64) -> String {
     if len - offset < width - 3 {
         offset = len - (width - 3);
     }
-    let take = |from: i64, count: i64| -> String {
-        chars.iter().skip(from.max(0) as usize).take(count.max(0) as usize).collect()
+    let take = |from: i64, count: i64| {
+        let from = from.clamp(0, len) as usize;
+        let to = (from as i64 + count.max(0)).min(len) as usize;
+        whole.get(from..to).unwrap_or_default()
     };
     if offset <= 4 {
-        return format!("{}...", take(0, width - 3));
+        return [take(0, width - 3), b"..."].concat();
     }
     if width < 7 {
         return whole.to_owned();
     }
     if offset + width - 3 < len {
-        return format!("...{}", abbreviate(&take(offset, len), 0, width - 3));
+        return [b"...", abbreviate(take(offset, len), 0, width - 3).as_slice()].concat();
     }
-    format!("...{}", take(len - (width - 3), len))
+    [b"...", take(len - (width - 3), len)].concat()
 }
 
-fn wrap(whole: &str, width: i64, line_break: &str, split_words: bool) -> String {
-    let width = width.max(1) as usize;
-    let chars: Vec<char> = whole.chars().collect();
-    let mut out = String::new();
-    let mut offset = 0;
-    let is_space = |index: usize| chars.get(index) == Some(&' ');
-    let range = |from: usize, to: usize| -> String { chars.iter().skip(from).take(to.saturating_sub(from)).collect() };
-    while chars.len() - offset > width {
-        if is_space(offset) {
-            offset += 1;
+/// Breaks a text at spaces so that lines have at most `width` bytes.
+fn wrap(whole: &[u8], width: i64, line_break: &[u8], split_words: bool) -> Vec<u8> {
+    let width = usize::try_from(width).unwrap_or(1).max(1);
+    let mut out = Vec::new();
+    let mut rest = whole;
+    while rest.len() > width {
+        if let Some(after) = rest.strip_prefix(b" ") {
+            rest = after;
             continue;
         }
-        let space = (offset..=(offset + width).min(chars.len() - 1)).rev().find(|index| is_space(*index));
-        match space {
-            Some(space) if space > offset => {
-                out.push_str(&range(offset, space));
-                out.push_str(line_break);
-                offset = space + 1;
-            }
-            _ if split_words => {
-                out.push_str(&range(offset, offset + width));
-                out.push_str(line_break);
-                offset += width;
-            }
-            _ => match (offset + width..chars.len()).find(|index| is_space(*index)) {
-                Some(space) => {
-                    out.push_str(&range(offset, space));
-                    out.push_str(line_break);
-                    offset = space + 1;
-                }
-                None => {
-                    out.push_str(&range(offset, chars.len()));
-                    offset = chars.len();
-                }
+        let space = rest.iter().take(width + 1).rposition(|byte| *byte == b' ');
+        let (line, skip) = match space {
+            Some(space) => (space, space + 1),
+            None if split_words => (width, width),
+            None => match rest.iter().position(|byte| *byte == b' ') {
+                Some(space) => (space, space + 1),
+                None => break,
             },
-        }
+        };
+        out.extend_from_slice(rest.get(..line).unwrap_or_default());
+        out.extend_from_slice(line_break);
+        rest = rest.get(skip..).unwrap_or_default();
     }
-    out.push_str(&range(offset, chars.len()));
+    out.extend_from_slice(rest);
     out
 }
 
