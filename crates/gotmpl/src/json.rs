@@ -61,9 +61,7 @@ impl Reader<'_> {
             Some(('\'', _)) => format!("invalid character '\\'' {context}"),
             Some(('"', _)) => format!("invalid character '\"' {context}"),
             Some((ch, _)) => {
-                // Go shows the byte, as a character.
-                let byte = self.peek().map_or(ch, char::from);
-                let shown = crate::quote::quote_with(byte.to_string().as_bytes(), '\'', false);
+                let shown = crate::quote::quote_with(ch.encode_utf8(&mut [0; 4]).as_bytes(), '\'', false);
                 format!("invalid character {shown} {context}")
             }
         }
@@ -176,7 +174,11 @@ impl Reader<'_> {
                 out.extend_from_slice(ch.encode_utf8(&mut [0; 4]).as_bytes());
                 return Ok(());
             }
-            _ => return Err(self.invalid("in string escape code")),
+            Some(_) => {
+                let (ch, _) = decode(self.text.get(self.at..).unwrap_or_default()).unwrap_or_default();
+                return Err(format!("invalid escape sequence `\\{ch}` in string"));
+            }
+            None => return Err(self.invalid("in string escape code")),
         };
         out.push(byte);
         self.at += 1;
