@@ -32,9 +32,17 @@ impl Context<'_, '_> {
         target: &crate::args::Target,
         nodes: &[String],
     ) -> Result<(Session, Request), Exit> {
-        let setup = Setup::from_flags(path, &self.global).map_err(|message| self.usage(&message))?;
+        let mut setup = Setup::from_flags(path, &self.global).map_err(|message| self.usage(&message))?;
+        // A values file the user names may be read wherever it lies.
+        setup.permissions.paths.extend(target.values.iter().map(std::path::PathBuf::from));
         let (session, relative) = open_session(self.invocation, &setup)?;
-        let request = project::request(relative, target, nodes).map_err(|message| self.usage(&message))?;
+        let mut request = project::request(relative, target, nodes).map_err(|message| self.usage(&message))?;
+        let cwd = self.invocation.cwd.canonicalize().unwrap_or_else(|_| self.invocation.cwd.clone());
+        if !cwd.starts_with(session.world.root()) {
+            for file in &mut request.values {
+                *file = cwd.join(&file).to_string_lossy().into_owned();
+            }
+        }
         Ok((session, request))
     }
 

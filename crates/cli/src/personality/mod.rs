@@ -2,7 +2,9 @@
 //!
 //! A personality is a file here and a line in the list.
 
+mod garden;
 mod helm;
+mod metachart;
 mod puccini_tosca;
 pub mod skaffold;
 mod unfurl;
@@ -21,7 +23,9 @@ pub struct Personality {
 
 /// All personalities.
 pub const PERSONALITIES: &[Personality] = &[
+    garden::GARDEN,
     helm::HELM,
+    metachart::METACHART,
     puccini_tosca::PUCCINI_TOSCA,
     Personality {
         name: "skaffold",
