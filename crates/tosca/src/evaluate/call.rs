@@ -23,7 +23,7 @@ impl Evaluator<'_> {
         if let Some(opaque) = args.iter().find(|arg| arg.is_opaque()) {
             return Ok(value.with(opaque.data.clone()));
         }
-        match call.name.as_str() {
+        let answer = match call.name.as_str() {
             "get_input" | "get_property" | "get_attribute" => self.lookup(value, &call.name, &args, scope),
             "get_artifact" => self.artifact(value, &args, scope).map_err(fail),
             "get_nodes_of_type" => self.nodes_of_type(value, &args).map_err(fail),
@@ -37,7 +37,8 @@ impl Evaluator<'_> {
                 None => Ok(value.with(Data::Pending(eco_format!("${name}")))),
             },
             name => Ok(value.with(Data::Pending(name.into()))),
-        }
+        };
+        answer.map(|computed| self.noted(computed, &call.name, &args, value))
     }
 
     fn lookup(&mut self, value: &Val, name: &str, args: &[Val], scope: &Scope) -> Answer {

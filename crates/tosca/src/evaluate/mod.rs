@@ -258,10 +258,7 @@ impl<'a> Evaluator<'a> {
             return Err(Failure { message: "functions are nested too deep".to_owned(), span: value.span });
         }
         match &value.data {
-            Data::Call(call) => {
-                let computed = self.call(value, call, scope, depth)?;
-                Ok(self.noted(computed, call, value))
-            }
+            Data::Call(call) => self.call(value, call, scope, depth),
             Data::List(items) if value.has_call() => {
                 let items =
                     items.iter().map(|item| self.eval(item, scope, depth + 1)).collect::<Result<Vec<_>, _>>()?;
@@ -279,22 +276,22 @@ impl<'a> Evaluator<'a> {
     }
 
     /// Notes where a computed value comes from.
-    fn noted(&self, mut computed: Val, call: &crate::val::Call, at: &Val) -> Val {
+    fn noted(&self, mut computed: Val, name: &EcoString, args: &[Val], at: &Val) -> Val {
         let Some(origins) = self.origins else { return computed };
         let mut start = 0;
-        let texts: Vec<Option<EcoString>> = call.args.iter().map(text_of).collect();
-        let joined = call.name == "concat" && texts.iter().all(Option::is_some);
+        let texts: Vec<Option<EcoString>> = args.iter().map(text_of).collect();
+        let joined = name == "concat" && texts.iter().all(Option::is_some);
         let mut pieces = Vec::new();
-        for (arg, text) in call.args.iter().zip(&texts) {
+        for (arg, text) in args.iter().zip(&texts) {
             let length = u32::try_from(text.as_ref().map_or(0, |text| text.len())).unwrap_or(u32::MAX);
             let (from, to) = if joined { (start, start + length) } else { (0, 0) };
             pieces.push(purlin_value::Piece { start: from, end: to, origin: arg.origin });
             start = to;
         }
-        if call.name.starts_with("get_") {
+        if name.starts_with("get_") {
             pieces = vec![purlin_value::Piece { start: 0, end: 0, origin: computed.origin }];
         }
-        computed.origin = origins.derived(call.name.clone(), Some(at.span), pieces);
+        computed.origin = origins.derived(name.clone(), Some(at.span), pieces);
         computed
     }
 
