@@ -152,7 +152,7 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     };
     let ensemble = ensemble::open(&session, &Request::of("."));
     if let Some(ensemble) = &ensemble {
-        check::check(&session, ensemble);
+        let _ = check::check(&session, ensemble);
     }
     let problems: Vec<Diagnostic> = session.sink.take().into_iter().filter(fatal).collect();
     let message = || problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ");

@@ -2,7 +2,7 @@
 
 use crate::ensemble::Ensemble;
 use crate::ensemble::report::{self, span_of};
-use crate::error::{Error, Kind};
+use crate::error::Error;
 use crate::eval::form::{self, Expr, Form};
 use crate::functions;
 use crate::jinja;
@@ -13,13 +13,14 @@ use crate::special::SPECIAL_KEYS;
 use crate::tree::{Attribute, NodeId, NodeKind, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Rule};
+use purlin_syntax::{Diagnostic, Rule, Severity, Span};
 use purlin_value::Session;
+use std::cell::RefCell;
 
-/// Checks every expression of an ensemble. Problems go to the session's sink.
-pub fn check(session: &Session, ensemble: &Ensemble) {
+/// Checks every expression of an ensemble. Problems go to the session's sink; returns where errors are.
+pub fn check(session: &Session, ensemble: &Ensemble) -> Vec<Span> {
     let tree = &ensemble.tree;
-    let mut checker = Checker { session, tree, variables: Vec::new(), node: None };
+    let mut checker = Checker::new(session, tree);
     for id in tree.ids() {
         checker.node = Some(id);
         for (name, attribute) in &tree.node(id).attributes {
@@ -30,6 +31,15 @@ pub fn check(session: &Session, ensemble: &Ensemble) {
     for output in tree.outputs.values() {
         checker.value(&output.raw, 0);
     }
+    checker.errors.take()
+}
+
+/// What is suspicious about an expression that is asked on an instance: warnings, since it is evaluated anyway.
+pub fn question(session: &Session, tree: &Tree, raw: &Val, on: NodeId) {
+    let mut checker = Checker::new(session, tree);
+    checker.node = Some(on);
+    checker.asked = true;
+    checker.expression(raw, 0, false);
 }
 
 struct Checker<'c> {
@@ -37,6 +47,15 @@ struct Checker<'c> {
     tree: &'c Tree,
     variables: Vec<EcoString>,
     node: Option<NodeId>,
+    /// Whether the expression is evaluated whatever is said about it.
+    asked: bool,
+    errors: RefCell<Vec<Span>>,
+}
+
+impl<'c> Checker<'c> {
+    fn new(session: &'c Session, tree: &'c Tree) -> Self {
+        Checker { session, tree, variables: Vec::new(), node: None, asked: false, errors: RefCell::default() }
+    }
 }
 
 impl Checker<'_> {
@@ -48,6 +67,16 @@ impl Checker<'_> {
             _ => None,
         };
         diagnostic.span = part.or(whole);
+        if self.asked {
+            // What stops the evaluation says so itself.
+            if diagnostic.rule == &rules::SYNTAX || diagnostic.rule == &rules::TYPE {
+                return;
+            }
+            diagnostic.severity = Severity::Warning;
+        }
+        if diagnostic.is_error() {
+            self.errors.borrow_mut().extend(whole);
+        }
         self.session.sink.push(diagnostic);
     }
 
@@ -178,11 +207,10 @@ impl Checker<'_> {
         let items = arg.as_list();
         match name {
             "eq" | "ne" | "gt" | "ge" | "lt" | "le" | "add" | "sub" | "mul" | "pow" | "div" | "mod"
-                if items.is_some_and(|items| items.len() != 2) || matches!(arg.data, Data::Str(_) | Data::Int(_)) =>
+                if (items.is_some_and(|items| items.len() != 2) || matches!(arg.data, Data::Str(_) | Data::Int(_)))
+                    && !arg.as_str().is_some_and(jinja::is_template) =>
             {
-                if !arg.as_str().is_some_and(jinja::is_template) {
-                    wrong("needs a list of two values");
-                }
+                wrong("needs a list of two values");
             }
             "token" if items.is_some_and(|items| items.len() != 3) => {
                 wrong("needs a string, a separator and an index");
@@ -333,10 +361,4 @@ impl Checker<'_> {
             self.say(&rules::INVALID, &attribute.raw, None, message, None);
         }
     }
-}
-
-/// A problem of a query on its own, for tests and editors.
-pub fn query_problem(text: &str) -> Option<(Kind, String)> {
-    let error = query::parse(text).err()?;
-    Some((if error.limit { Kind::Limit } else { Kind::Syntax }, error.message))
 }

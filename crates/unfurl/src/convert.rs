@@ -447,7 +447,7 @@ impl YamlText<'_> {
                 if place == Place::Value {
                     self.out.push('\n');
                 }
-                let mut entries: Vec<_> = entries.iter().map(|(key, item)| (key, item)).collect();
+                let mut entries: Vec<_> = entries.iter().collect();
                 if self.style.sorted {
                     entries.sort_by_key(|(key, _)| key_text(key));
                 }

@@ -7,7 +7,6 @@ use crate::ensemble::{self, Ensemble, manifest};
 use crate::error::{Error, Result};
 use crate::eval::frame::Mode;
 use crate::eval::path::as_one;
-use crate::eval::special::key_of;
 use crate::eval::status::{effective, target};
 use crate::eval::trace::Trace;
 use crate::eval::{Ctx, Engine, form};
@@ -20,7 +19,7 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_model::dialect::{Answer, Dialect, Question, Recognised};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
-use purlin_syntax::{Diagnostic, Flavor};
+use purlin_syntax::{Diagnostic, Flavor, Span};
 use purlin_value::{Map, Session, Value};
 
 /// The dialect.
@@ -35,9 +34,9 @@ fn detect(session: &Session, request: &Request) -> Option<Recognised> {
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let ensemble = ensemble::open(session, request)?;
-    check::check(session, &ensemble);
+    let known = check::check(session, &ensemble);
     let engine = ensemble.engine(session);
-    let resolved = Resolver { session, ensemble: &ensemble, engine: &engine }.run();
+    let resolved = Resolver { session, ensemble: &ensemble, engine: &engine, known }.run();
     report_notices(session, &engine);
     Some(resolved)
 }
@@ -53,6 +52,8 @@ struct Resolver<'r> {
     session: &'r Session,
     ensemble: &'r Ensemble,
     engine: &'r Engine<'r>,
+    /// Where static checks found errors: what evaluation says there is no news.
+    known: Vec<Span>,
 }
 
 type Attributes = IndexMap<EcoString, Attribute, foldhash::fast::RandomState>;
@@ -83,7 +84,10 @@ impl Resolver<'_> {
         match result.and_then(|value| self.engine.force(value)) {
             Ok(value) => convert::to_value(&value.plain(), &self.ensemble.tree),
             Err(error) => {
-                self.session.sink.push(diagnostic(self.session, &error));
+                let found = diagnostic(self.session, &error);
+                if !self.known.iter().any(|known| found.span.is_some_and(|span| touch(*known, span))) {
+                    self.session.sink.push(found);
+                }
                 Value::poison()
             }
         }
@@ -146,6 +150,11 @@ impl Resolver<'_> {
     }
 }
 
+/// Whether one of two spans lies in the other.
+fn touch(a: Span, b: Span) -> bool {
+    a.file == b.file && ((a.start <= b.start && b.end <= a.end) || (b.start <= a.start && a.end <= b.end))
+}
+
 /// The value of an output, evaluated on the root.
 pub fn output_value(engine: &Engine<'_>, output: &Attribute) -> Result<Val> {
     let mode = Mode { attribute: true, ..Mode::default() };
@@ -204,6 +213,7 @@ fn ask(session: &Session, engine: &Engine<'_>, question: &Question) -> Result<Va
     } else {
         Val::str(text)
     };
+    check::question(session, engine.tree, &raw, ctx.instance());
     match &raw.data {
         Data::Str(_) => engine.force(as_one(form::expression(&ctx, &raw)?)),
         _ => ctx.map_value(&raw),
@@ -219,10 +229,10 @@ fn instance(engine: &Engine<'_>, on: Option<&str>) -> Result<NodeId> {
     if let Some(id) = engine.tree.by_name(on) {
         return Ok(id);
     }
-    if on.starts_with("::") {
-        if let Val { data: Data::Node(id), .. } = as_one(Ctx::query(&engine.context(root), on)?) {
-            return Ok(id);
-        }
+    if on.starts_with("::")
+        && let Val { data: Data::Node(id), .. } = as_one(Ctx::query(&engine.context(root), on)?)
+    {
+        return Ok(id);
     }
     let error = Error::new(crate::error::Kind::Missing, format!("there is no instance `{on}`"));
     let names = engine.tree.named().map(|(name, _)| name.as_str());
@@ -230,9 +240,4 @@ fn instance(engine: &Engine<'_>, on: Option<&str>) -> Result<NodeId> {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error,
     })
-}
-
-/// The query that finds an instance, for those who print instances.
-pub fn instance_key(engine: &Engine<'_>, id: NodeId) -> EcoString {
-    key_of(engine.tree, id)
 }

@@ -15,6 +15,8 @@ pub enum Kind {
     Type,
     /// A value that cannot be computed.
     Value,
+    /// A property that does not conform to its type.
+    Invalid,
     /// Something the user did not allow.
     Refused,
     /// A file that is not there or cannot be read.

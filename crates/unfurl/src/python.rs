@@ -56,7 +56,7 @@ pub fn truthy(value: &Val) -> bool {
         Data::Bytes(bytes) => !bytes.is_empty(),
         Data::List(items) => !items.is_empty(),
         Data::Map(entries) => !entries.is_empty(),
-        Data::Lazy(lazy) => lazy.len() > 0,
+        Data::Lazy(lazy) => !lazy.is_empty(),
         Data::External(external) => truthy(&external.value),
         Data::Status(status) => *status as u8 != 0,
         _ => true,

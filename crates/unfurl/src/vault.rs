@@ -199,7 +199,7 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
-    if digits.len() % 2 != 0 {
+    if !digits.len().is_multiple_of(2) {
         return None;
     }
     let value = |digit: u8| char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok());

@@ -119,7 +119,7 @@ fn references_in_a_circle_are_null_and_noticed() {
         assert!(engine.attribute(tree.root(), name).unwrap().unwrap().is_null());
     }
     let notices = engine.notices.borrow();
-    assert_eq!(notices[0].message, "these refer to each other: `root::a`, `root::b`");
+    assert_eq!(notices[0].message, "these refer to each other, so they are null: `root::a`, `root::b`");
 }
 
 #[test]

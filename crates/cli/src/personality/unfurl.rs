@@ -117,7 +117,7 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
         }
         return exit;
     };
-    check::check(&session, &ensemble);
+    let _ = check::check(&session, &ensemble);
     let text = match command {
         "status" => status(&ensemble),
         "plan" => plan(&ensemble),

@@ -1,7 +1,7 @@
 //! The tree of instances, from a rendered service and the status that is stored in the manifest.
 
 use super::manifest::Manifest;
-use super::service::{Service, from_tosca};
+use super::service::{Service, from_tosca, is_open};
 use super::validate;
 use crate::tree::{Attribute, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
 use crate::val::{MapKey, Val};
@@ -189,13 +189,7 @@ impl Builder<'_> {
 
     /// Properties of a type that allows any.
     fn open_properties(&mut self, node: &mut Node, source: &topology::Node) {
-        let complete = self.service.model.complete(source.node_type);
-        let metadata = complete.and_then(|complete| complete.value("metadata"));
-        let open = metadata.and_then(|metadata| metadata.get("additionalProperties"));
-        let open = open.is_some_and(|open| {
-            matches!(open.data, purlin_tosca::val::Data::Bool(true)) || open.as_str() == Some("true")
-        });
-        if !open {
+        if !is_open(&self.service.model, source.node_type) {
             return;
         }
         for (name, value) in source.template.values("properties") {

@@ -244,10 +244,10 @@ fn passwords(session: &Session, project: Option<&Val>, document: &Val, name: &st
     let environment = environment(project, document, name);
     let secrets = environment.get("secrets").and_then(|secrets| secrets.get("vault_secrets"));
     for (id, password) in secrets.and_then(Val::as_map).into_iter().flatten() {
-        if let (Some(id), Some(password)) = (id.as_str(), password.as_str()) {
-            if !out.iter().any(|known| known.id == id) {
-                out.push(Secret::new(id, password));
-            }
+        if let (Some(id), Some(password)) = (id.as_str(), password.as_str())
+            && !out.iter().any(|known| known.id == id)
+        {
+            out.push(Secret::new(id, password));
         }
     }
     // The unnamed vault encrypts before named ones.

@@ -12,6 +12,7 @@ pub fn rule(kind: Kind) -> &'static Rule {
         Kind::Missing => &rules::UNKNOWN,
         Kind::Type => &rules::TYPE,
         Kind::Value => &rules::VALUE,
+        Kind::Invalid => &rules::INVALID,
         Kind::Refused => &rules::REFUSED,
         Kind::Io => &rules::FILE,
         Kind::Limit => &rules::LIMIT,

@@ -9,10 +9,11 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault::{self, Secret};
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Severity};
+use purlin_syntax::{Diagnostic, Severity, Span};
 use purlin_tosca::host::{Host, TEMPLATE};
 use purlin_tosca::load::Options;
 use purlin_tosca::model::{self, Model};
+use purlin_tosca::names::DeclId;
 use purlin_tosca::problem::Problems;
 use purlin_tosca::profile::Embedded;
 use purlin_tosca::render::{self, MissingInputs};
@@ -21,7 +22,8 @@ use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::schema::Edition;
 use purlin_tosca::topology::Topology;
 use purlin_tosca::val as tosca;
-use purlin_value::{Map, Session, Value};
+use purlin_value::Session;
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -79,12 +81,12 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
         let mut unresolved = Problems::new();
         resolution = resolve::resolve(&model, &topology, &mut unresolved);
     }
-    let broken = report(session, &problems) || model.files.edition.is_none();
+    let broken = report(session, &problems, &open_names(&model, &topology)) || model.files.edition.is_none();
     Some(Service { model, topology, resolution, broken })
 }
 
 /// Hands TOSCA's problems on, as far as they are problems here; whether one of them is an error.
-fn report(session: &Session, problems: &Problems) -> bool {
+fn report(session: &Session, problems: &Problems, open: &HashSet<Span>) -> bool {
     let mut broken = false;
     for problem in problems.list() {
         let mut diagnostic = problem.diagnostic.clone();
@@ -99,6 +101,9 @@ fn report(session: &Session, problems: &Problems) -> bool {
         if rule == tosca_rules::INCOMPATIBLE.name || rule == tosca_rules::COUNT.name {
             diagnostic.severity = Severity::Warning;
         }
+        if rule == tosca_rules::UNDECLARED.name && diagnostic.span.is_some_and(|span| open.contains(&span)) {
+            continue;
+        }
         if rule == tosca_rules::UNDECLARED.name && diagnostic.message.contains("property") {
             diagnostic = Diagnostic { rule: &rules::UNDECLARED, severity: Severity::Warning, ..diagnostic };
         }
@@ -106,6 +111,19 @@ fn report(session: &Session, problems: &Problems) -> bool {
         session.sink.push(diagnostic);
     }
     broken
+}
+
+/// Whether a type allows properties it does not declare.
+pub fn is_open(model: &Model, id: DeclId) -> bool {
+    let metadata = model.complete(id).and_then(|complete| complete.value("metadata"));
+    let flag = metadata.and_then(|metadata| metadata.get("additionalProperties"));
+    flag.is_some_and(|flag| matches!(flag.data, tosca::Data::Bool(true)) || flag.as_str() == Some("true"))
+}
+
+/// Where properties of open types are named; they need no declaration.
+fn open_names(model: &Model, topology: &Topology) -> HashSet<Span> {
+    let nodes = topology.nodes.values().filter(|node| is_open(model, node.node_type));
+    nodes.flat_map(|node| node.template.values("properties").iter().map(|(name, _)| name.span)).collect()
 }
 
 fn names(diagnostic: &Diagnostic, key: &str) -> bool {
@@ -162,7 +180,7 @@ fn from_call(call: &tosca::Call, value: &tosca::Val, secrets: &[Secret]) -> Val 
 }
 
 /// One of our values as a value of TOSCA, for checks.
-pub fn to_tosca(value: &Val, span: purlin_syntax::Span) -> tosca::Val {
+pub fn to_tosca(value: &Val, span: Span) -> tosca::Val {
     let data = match &value.data {
         Data::Null | Data::Undefined(_) => tosca::Data::Null,
         Data::Bool(b) => tosca::Data::Bool(*b),
@@ -197,9 +215,4 @@ pub fn inputs(manifest: &Manifest, given: &[(String, String)], session: &Session
         out.insert(name.as_str().into(), value.from_origin(origin));
     }
     out
-}
-
-/// A map of values, for results.
-pub fn record(entries: impl IntoIterator<Item = (EcoString, Value)>) -> Value {
-    Value::map(entries.into_iter().collect::<Map>())
 }

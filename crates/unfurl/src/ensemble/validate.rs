@@ -38,7 +38,7 @@ pub fn check(service: &Rc<Service>, prop: &Prop) -> Option<Check> {
 /// Checks an evaluated value against what its type declares. What is only null or not computed passes where it may.
 pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema: &Schema, value: &Val) -> Result<()> {
     let node = &engine.tree.node(id).name;
-    let fail = |why: String| Err(Error::new(Kind::Value, format!("`{name}` of `{node}` is not valid: {why}")));
+    let fail = |why: String| Err(Error::new(Kind::Invalid, format!("`{name}` of `{node}` is not valid: {why}")));
     if value.is_null() {
         // A cycle was reported as such.
         let cyclic = !engine.notices.borrow().is_empty();

@@ -184,7 +184,7 @@ impl<'w> Engine<'w> {
         let value = match memo {
             Memo::Done(value) => value,
             Memo::Busy => {
-                self.notice_cycle();
+                self.notice_cycle(None);
                 Val::null()
             }
             Memo::Empty => {
@@ -259,28 +259,31 @@ impl<'w> Engine<'w> {
 
     /// The origin of what an expression computed: where it is written, and what went in.
     fn derived(&self, raw: &Val, reads: Vec<Origin>) -> Origin {
-        let step = if matches!(raw.data, Data::Str(_)) { "template" } else { "eval" };
         let span = self.session.origins.span(raw.origin, &self.session.sources);
         let pieces = reads.into_iter().map(|origin| Piece { start: 0, end: 0, origin }).collect();
-        self.session.origins.derived(step, span, pieces)
+        self.session.origins.derived(step_of(raw), span, pieces)
     }
 
-    /// Reports that an attribute needs itself.
-    pub fn notice_cycle(&self) {
-        let names: Vec<String> = self
-            .stack
-            .borrow()
-            .iter()
-            .map(|(node, name)| format!("`{}::{name}`", self.tree.node(*node).name))
-            .collect();
-        let message = match names.len() {
-            0 => "a value refers to itself".to_owned(),
-            1 => format!("{} refers to itself", names.join("")),
-            _ => format!("these refer to each other: {}", names.join(", ")),
+    /// Reports that an attribute, or a part of one, needs itself.
+    pub fn notice_cycle(&self, again: Option<(NodeId, &str)>) {
+        let stack = self.stack.borrow();
+        let from = again.and_then(|(id, name)| stack.iter().position(|(node, known)| *node == id && known == name));
+        let members = stack.get(from.unwrap_or_else(|| stack.len().saturating_sub(1))..).unwrap_or(&[]);
+        let names: Vec<String> =
+            members.iter().map(|(node, name)| format!("`{}::{name}`", self.tree.node(*node).name)).collect();
+        let message = match names.as_slice() {
+            [] => "a value refers to itself, so it is null".to_owned(),
+            [one] => format!("{one} refers to itself, so it is null"),
+            _ => format!("these refer to each other, so they are null: {}", names.join(", ")),
         };
+        let mut error = Error::new(Kind::Cycle, message);
+        if let Some((node, name)) = members.first() {
+            let attribute = self.tree.node(*node).attributes.get(name);
+            error.origin = attribute.map_or(Origin::NONE, |attribute| attribute.raw.origin);
+        }
         let mut notices = self.notices.borrow_mut();
         if notices.len() < crate::limits::MAX_TRACE {
-            notices.push(*Error::new(Kind::Cycle, message));
+            notices.push(*error);
         }
     }
 
@@ -366,7 +369,7 @@ impl<'w> Engine<'w> {
         let value = match memo {
             Memo::Done(value) => value,
             Memo::Busy => {
-                self.notice_cycle();
+                self.notice_cycle(Some((id, name)));
                 Val::null()
             }
             Memo::Empty => {
@@ -406,7 +409,17 @@ impl<'w> Engine<'w> {
         let reads = self.reads.replace(outer);
         let mut value = result?;
         if attribute.raw.origin.is_known() && !is_static(&attribute.raw, 0) {
-            value.origin = self.derived(&attribute.raw, reads);
+            value.origin = match value.as_str() {
+                // Text that knows its pieces keeps them.
+                Some(text) if value.origin.is_known() && value.origin != attribute.raw.origin => {
+                    self.session.origins.derived(
+                        step_of(&attribute.raw),
+                        self.session.origins.span(attribute.raw.origin, &self.session.sources),
+                        vec![piece(0, text.len(), value.origin)],
+                    )
+                }
+                _ => self.derived(&attribute.raw, reads),
+            };
         }
         if let Some(schema) = &attribute.schema {
             if !schema.sensitive_parts.is_empty() {
@@ -432,20 +445,31 @@ impl<'w> Engine<'w> {
         if name == ".interfaces" || name == "default" || name == "inheritFrom" {
             return Ok(None);
         }
-        if interfaces.raw.get("inherit").is_some() {
-            if let Some(Val { data: Data::Node(from), .. }) = self.attribute(id, "inheritFrom")? {
-                return self.deeper(|| self.attribute(from, name));
-            }
+        if interfaces.raw.get("inherit").is_some()
+            && let Some(Val { data: Data::Node(from), .. }) = self.attribute(id, "inheritFrom")?
+        {
+            return self.deeper(|| self.attribute(from, name));
         }
-        if interfaces.raw.get("default").is_some() {
-            if let Some(default) = node.attributes.get("default") {
-                let key = Variable::ready("key", Val::str(name));
-                let ctx = self.context_with(id, vec![key], Mode::default());
-                return self.deeper(|| ctx.map_value(&default.raw)).map(Some);
-            }
+        if interfaces.raw.get("default").is_some()
+            && let Some(default) = node.attributes.get("default")
+        {
+            let key = Variable::ready("key", Val::str(name));
+            let ctx = self.context_with(id, vec![key], Mode::default());
+            return self.deeper(|| ctx.map_value(&default.raw)).map(Some);
         }
         Ok(None)
     }
+}
+
+/// What computes a value as written.
+fn step_of(raw: &Val) -> &'static str {
+    if matches!(raw.data, Data::Str(_)) { "template" } else { "eval" }
+}
+
+/// A part of a text.
+pub fn piece(start: usize, end: usize, origin: Origin) -> Piece {
+    let clamp = |n| u32::try_from(n).unwrap_or(u32::MAX);
+    Piece { start: clamp(start), end: clamp(end), origin }
 }
 
 /// Whether nothing inside a value is left to evaluate.
@@ -566,7 +590,8 @@ impl<'e, 'w> Ctx<'e, 'w> {
         match &raw.data {
             Data::Str(text) if jinja::is_template(text) => {
                 let value = jinja::render(self, text)?;
-                Ok(value.taint_if(raw.tainted).from_origin(raw.origin))
+                let origin = if value.origin.is_known() { value.origin } else { raw.origin };
+                Ok(value.taint_if(raw.tainted).from_origin(origin))
             }
             Data::Map(entries) => {
                 if let Some(form) = form::Form::of(entries) {

@@ -43,12 +43,11 @@ pub enum Expr<'v> {
 impl<'v> Form<'v> {
     /// The form a map has, if it is an expression.
     pub fn of(entries: &'v ValMap) -> Option<Form<'v>> {
-        if entries.len() == 1 {
-            if let Some((MapKey::Str(name), _)) = entries.first() {
-                if let Some(function) = functions::find(name).filter(|function| function.standalone) {
-                    return Some(Form { expr: Expr::Standalone(function), entries });
-                }
-            }
+        if entries.len() == 1
+            && let Some((MapKey::Str(name), _)) = entries.first()
+            && let Some(function) = functions::find(name).filter(|function| function.standalone)
+        {
+            return Some(Form { expr: Expr::Standalone(function), entries });
         }
         let mut expr = None;
         for (key, value) in entries {
@@ -142,10 +141,10 @@ fn surroundings<'e, 'w>(ctx: &Ctx<'e, 'w>, form: &Form<'_>) -> Result<Ctx<'e, 'w
     };
     let variables = vars.iter().filter_map(|(name, raw)| Some(Variable::written(name.as_str()?, raw.clone())));
     inner = inner.with_variables(variables.collect());
-    if vars.contains_key(&MapKey::Str("start".into())) {
-        if let Some(start) = inner.variable("start")? {
-            inner = inner.with(Frame { current: start.clone(), start, ..(*inner.frame).clone() });
-        }
+    if vars.contains_key(&MapKey::Str("start".into()))
+        && let Some(start) = inner.variable("start")?
+    {
+        inner = inner.with(Frame { current: start.clone(), start, ..(*inner.frame).clone() });
     }
     Ok(inner)
 }

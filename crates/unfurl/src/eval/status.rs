@@ -32,10 +32,11 @@ fn dependencies(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     });
     let mut out: Vec<NodeId> = host.into_iter().collect();
     for relationship in &node.requirements {
-        if let Some(target) = target(tree, *relationship) {
-            if Some(target) != node.parent && !out.contains(&target) {
-                out.push(target);
-            }
+        if let Some(target) = target(tree, *relationship)
+            && Some(target) != node.parent
+            && !out.contains(&target)
+        {
+            out.push(target);
         }
     }
     out

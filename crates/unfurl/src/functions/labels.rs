@@ -240,7 +240,7 @@ impl Options {
         }
         out.push_str(&digest);
         let length = out.chars().count();
-        Ok(out.chars().skip(if length > self.max { length - self.max } else { 0 }).collect())
+        Ok(out.chars().skip(length.saturating_sub(self.max)).collect())
     }
 }
 

@@ -158,10 +158,10 @@ fn attributes(ctx: &Ctx<'_, '_>) -> Result<Val> {
         if engine.stack.borrow().iter().any(|(node, busy)| *node == id && busy == name) {
             continue;
         }
-        if let Ok(Some(value)) = engine.attribute(id, name) {
-            if let Ok(value) = engine.force(value) {
-                out.insert(MapKey::Str(name.clone()), value);
-            }
+        if let Ok(Some(value)) = engine.attribute(id, name)
+            && let Ok(value) = engine.force(value)
+        {
+            out.insert(MapKey::Str(name.clone()), value);
         }
     }
     Ok(Val::map(out))
@@ -176,10 +176,10 @@ fn variables(ctx: &Ctx<'_, '_>) -> Result<Val> {
             if out.contains_key(&key) {
                 continue;
             }
-            if let Some(value) = ctx.variable(&variable.name)? {
-                if !matches!(value.data, Data::Object(_)) {
-                    out.insert(key, ctx.engine.force(value)?);
-                }
+            if let Some(value) = ctx.variable(&variable.name)?
+                && !matches!(value.data, Data::Object(_))
+            {
+                out.insert(key, ctx.engine.force(value)?);
             }
         }
         layer = scope.parent.as_ref();

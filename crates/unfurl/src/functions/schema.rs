@@ -72,10 +72,10 @@ impl Checker<'_, '_, '_> {
         if get(rules, "const").is_some_and(|wanted| !same(data, wanted)) {
             return Ok(false);
         }
-        if let Some(wanted) = get(rules, "enum").and_then(Val::as_list) {
-            if !wanted.iter().any(|wanted| same(data, wanted)) {
-                return Ok(false);
-            }
+        if let Some(wanted) = get(rules, "enum").and_then(Val::as_list)
+            && !wanted.iter().any(|wanted| same(data, wanted))
+        {
+            return Ok(false);
         }
         if let Some(number) = plain_number(data) {
             let bound = |name: &str| get(rules, name).and_then(plain_number).map(Number::to_f64);
@@ -120,10 +120,10 @@ impl Checker<'_, '_, '_> {
                 return Ok(false);
             }
         }
-        if let Some(schema) = get(rules, "not") {
-            if self.valid(data, schema, depth + 1)? {
-                return Ok(false);
-            }
+        if let Some(schema) = get(rules, "not")
+            && self.valid(data, schema, depth + 1)?
+        {
+            return Ok(false);
         }
         if let Some(condition) = get(rules, "if") {
             let branch = if self.valid(data, condition, depth + 1)? { "then" } else { "else" };
@@ -167,10 +167,10 @@ impl Checker<'_, '_, '_> {
     }
 
     fn entry(&self, name: &str, value: &Val, rules: &ValMap, depth: usize) -> Result<bool> {
-        if let Some(schema) = get(rules, "propertyNames") {
-            if !self.valid(&Val::str(name), schema, depth + 1)? {
-                return Ok(false);
-            }
+        if let Some(schema) = get(rules, "propertyNames")
+            && !self.valid(&Val::str(name), schema, depth + 1)?
+        {
+            return Ok(false);
         }
         let mut known = false;
         if let Some(schema) = get(rules, "properties").and_then(|all| all.get(name)) {
@@ -212,10 +212,10 @@ impl Checker<'_, '_, '_> {
                 Some(places) => places.get(at).or_else(|| get(rules, "additionalItems")),
                 None => get(rules, "items"),
             };
-            if let Some(schema) = schema {
-                if !self.valid(item, schema, depth + 1)? {
-                    return Ok(false);
-                }
+            if let Some(schema) = schema
+                && !self.valid(item, schema, depth + 1)?
+            {
+                return Ok(false);
             }
         }
         if let Some(schema) = get(rules, "contains") {

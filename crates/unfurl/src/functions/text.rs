@@ -3,6 +3,7 @@
 use super::{Call, files};
 use crate::error::{Error, Kind, Result, missing, type_error, value_error};
 use crate::eval::Ctx;
+use crate::eval::engine::piece;
 use crate::eval::path::place;
 use crate::jinja::{self, Delimiters};
 use crate::limits::MAX_STRING;
@@ -28,17 +29,26 @@ pub fn concat(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 fn joined(ctx: &Ctx<'_, '_>, items: &[Val], separator: &str) -> Result<Val> {
     let mut out = String::new();
     let mut tainted = false;
+    let mut pieces = Vec::new();
     for (at, item) in items.iter().enumerate() {
         if at > 0 {
             out.push_str(separator);
         }
         tainted |= item.tainted_within();
+        let start = out.len();
         out.push_str(&ctx.text(item)?);
+        if item.origin.is_known() {
+            pieces.push(piece(start, out.len(), item.origin));
+        }
         if out.len() > MAX_STRING {
             return Err(Error::new(Kind::Limit, format!("a string is longer than {MAX_STRING} bytes")));
         }
     }
-    Ok(Val::str(out).taint_if(tainted))
+    let value = Val::str(out).taint_if(tainted);
+    if pieces.is_empty() {
+        return Ok(value);
+    }
+    Ok(value.from_origin(ctx.engine.session.origins.derived("concat", None, pieces)))
 }
 
 /// `join`: a list and a delimiter, or strings alone.

@@ -47,7 +47,7 @@ pub fn input(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     let value = match memo {
         Memo::Done(value) => value,
         Memo::Busy => {
-            ctx.engine.notice_cycle();
+            ctx.engine.notice_cycle(None);
             Val::null()
         }
         Memo::Empty => {
@@ -166,10 +166,10 @@ pub fn get_property(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         let node = ctx.engine.tree.node(id);
         let declared = node.attributes.get(&name).is_some_and(|attribute| attribute.schema.is_some());
         let through = !declared && !node.attributes.contains_key(&name);
-        if declared || through {
-            if let Some(value) = follow(ctx, id, &keys)? {
-                return Ok(value);
-            }
+        if (declared || through)
+            && let Some(value) = follow(ctx, id, &keys)?
+        {
+            return Ok(value);
         }
     }
     missing(format!("`get_property` asks for `{name}`, which `{entity}` does not have"))
@@ -180,10 +180,9 @@ pub fn get_nodes_of_type(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?;
     let name = ctx.text(&value)?;
     let tree = ctx.engine.tree;
-    let found = tree.named().filter(|(node, id)| {
-        !matches!(node.as_str(), "inputs" | "outputs")
-            && tree.node(*id).types.iter().any(|type_name| *type_name == name)
-    });
+    let found = tree
+        .named()
+        .filter(|(node, id)| !matches!(node.as_str(), "inputs" | "outputs") && tree.node(*id).types.contains(&name));
     let found: Vec<Val> = found.map(|(_, id)| Val::node(id)).collect();
     if found.is_empty() { Ok(Val::null()) } else { Ok(as_one(found)) }
 }

@@ -78,10 +78,10 @@ fn symbol(operator: Operator) -> &'static str {
 }
 
 fn numbers(operator: Operator, a: Number, b: Number) -> Result<Val> {
-    if let (Number::Int(a), Number::Int(b)) = (a, b) {
-        if let Some(result) = integers(operator, a, b)? {
-            return Ok(result);
-        }
+    if let (Number::Int(a), Number::Int(b)) = (a, b)
+        && let Some(result) = integers(operator, a, b)?
+    {
+        return Ok(result);
     }
     let (x, y) = (a.to_f64(), b.to_f64());
     if matches!(operator, Operator::Div | Operator::FloorDiv | Operator::Mod) && y == 0.0 {

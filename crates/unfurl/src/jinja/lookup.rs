@@ -217,10 +217,10 @@ fn ini(ctx: &Ctx<'_, '_>, terms: &[Val], named: &[(EcoString, Val)]) -> Result<V
         for line in text.lines().map(str::trim) {
             if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
                 inside = name == section;
-            } else if let Some((name, value)) = line.split_once(['=', ':']).filter(|_| inside) {
-                if name.trim() == key {
-                    return Ok(vec![Val::str(value.trim()).taint_if(contents.tainted)]);
-                }
+            } else if let Some((name, value)) = line.split_once(['=', ':']).filter(|_| inside)
+                && name.trim() == key
+            {
+                return Ok(vec![Val::str(value.trim()).taint_if(contents.tainted)]);
             }
         }
         Ok(default.clone().into_iter().collect())

@@ -6,6 +6,7 @@ use super::object::{Loop, Object};
 use super::{Template, filters, literal, lookup, methods, tests};
 use crate::error::{Error, Kind, Result, limit, missing, type_error};
 use crate::eval::Ctx;
+use crate::eval::engine::piece;
 use crate::eval::path::{is_list, list_items, place};
 use crate::functions::{self, Call};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
@@ -15,6 +16,9 @@ use ecow::EcoString;
 use std::cell::{Cell, RefCell};
 use std::cmp::Ordering;
 use std::rc::Rc;
+
+/// Most pieces of a text whose origin is kept.
+const MOST_PIECES: usize = 64;
 
 /// Filters whose text is never read as a literal.
 const EXACT_TEXT: &[&str] = &["string", "to_json", "to_nice_json", "to_yaml", "to_nice_yaml", "ppretty", "json"];
@@ -95,8 +99,8 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
     fn native(&self, mut out: Output) -> Result<Val> {
         if out.nodes.len() > 1 {
             let text = self.concat(out)?;
-            let tainted = text.tainted;
-            return Ok(read_literal(text).taint_if(tainted));
+            let (tainted, origin) = (text.tainted, text.origin);
+            return Ok(read_literal(text).taint_if(tainted).from_origin(origin));
         }
         let Some(only) = out.nodes.pop() else {
             return Ok(Val::null());
@@ -115,23 +119,32 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         if only.exact || !matches!(only.value.data, Data::Str(_)) {
             return Ok(only.value);
         }
-        let tainted = only.value.tainted;
-        Ok(read_literal(only.value).taint_if(tainted))
+        let (tainted, origin) = (only.value.tainted, only.value.origin);
+        Ok(read_literal(only.value).taint_if(tainted).from_origin(origin))
     }
 
     /// All that was printed as one text.
     fn concat(&self, out: Output) -> Result<Val> {
         let mut text = EcoString::with_capacity(out.bytes);
         let mut tainted = false;
+        let mut pieces = Vec::new();
         for printed in out.nodes {
             tainted |= printed.value.tainted_within();
             self.refuse_undefined(&printed.value)?;
+            let start = text.len();
             text.push_str(&self.ctx.text(&printed.value)?);
+            if printed.value.origin.is_known() && pieces.len() < MOST_PIECES {
+                pieces.push(piece(start, text.len(), printed.value.origin));
+            }
             if text.len() > MAX_STRING {
                 return arithmetic::too_long();
             }
         }
-        Ok(Val::str(text).taint_if(tainted))
+        let value = Val::str(text).taint_if(tainted);
+        if pieces.is_empty() {
+            return Ok(value);
+        }
+        Ok(value.from_origin(self.ctx.engine.session.origins.derived("template", None, pieces)))
     }
 
     fn captured(&mut self, body: &[Stmt]) -> Result<Val> {

@@ -176,10 +176,10 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Va
 }
 
 fn truth(value: &Val, args: &Values) -> bool {
-    if args.get(0, "convert_bool").is_some_and(python::truthy) {
-        if let Some(text) = value.as_str() {
-            return matches!(text.to_ascii_lowercase().as_str(), "yes" | "on" | "1" | "true");
-        }
+    if args.get(0, "convert_bool").is_some_and(python::truthy)
+        && let Some(text) = value.as_str()
+    {
+        return matches!(text.to_ascii_lowercase().as_str(), "yes" | "on" | "1" | "true");
     }
     python::truthy(value)
 }

@@ -434,7 +434,7 @@ pub fn combinations(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Res
 
 fn arrangements(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, ordered: bool) -> Result<Val> {
     let all = items(render, input)?;
-    let size = usize::try_from(int_arg(args, 0, "set_size")?.unwrap_or_else(|| all.len() as i64)).unwrap_or(0);
+    let size = usize::try_from(int_arg(args, 0, "set_size")?.unwrap_or(all.len() as i64)).unwrap_or(0);
     let mut rows: Vec<Vec<usize>> = vec![Vec::new()];
     for _ in 0..size.min(all.len() + 1) {
         let mut longer = Vec::new();
