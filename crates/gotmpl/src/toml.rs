@@ -100,11 +100,20 @@ impl Writer<'_> {
                 format!("[{}]", items.join(", "))
             }
             Data::Map(map) => {
-                let mut items = Vec::new();
-                for (key, item) in &self.heap.get_map(*map).entries {
-                    items.push(format!("{} = {}", key_text(&key.text()), self.inline(item)?));
+                let entries = &self.heap.get_map(*map).entries;
+                let (tables, plain): (Vec<_>, Vec<_>) = entries.iter().partition(|(_, item)| self.is_table(item));
+                let last = entries.len().saturating_sub(1);
+                let mut out = String::from("{");
+                for (index, (key, item)) in plain.into_iter().chain(tables).enumerate() {
+                    if item.is_nil() {
+                        continue;
+                    }
+                    // The original sets the comma before it knows that nothing follows.
+                    let comma = if index == last { "" } else { ", " };
+                    out.push_str(&format!("{} = {}{comma}", key_text(&key.text()), self.inline(item)?));
                 }
-                format!("{{{}}}", items.join(", "))
+                out.push('}');
+                out
             }
             Data::Object(object) => match object.as_ref() {
                 Object::Time(time) => time.format("2006-01-02T15:04:05.999999999Z07:00"),
@@ -474,7 +483,13 @@ impl Reader {
 
     fn bare(&mut self) -> Result<Item, String> {
         let start = self.at;
-        while self.peek().is_some_and(|ch| !matches!(ch, ',' | ']' | '}' | '#' | '\n' | '\r')) {
+        while let Some(ch) = self.peek() {
+            let date_end = self.at == start + 10 && self.chars.get(start + 4) == Some(&'-');
+            let time_follows = self.chars.get(self.at + 1).is_some_and(char::is_ascii_digit);
+            let inside = ch == ' ' && date_end && time_follows;
+            if !inside && matches!(ch, ',' | ']' | '}' | '#' | '\n' | '\r' | ' ' | '\t') {
+                break;
+            }
             self.at += 1;
         }
         let text: String = self.chars.get(start..self.at).unwrap_or_default().iter().collect();

@@ -78,6 +78,9 @@ pub static FUNCS: &[Func] = &[
         json::parse(&mut m.heap, bytes(args, 0)).map_err(Fault::new)
     }),
     row("toToml", &[A], "`toToml A`: the dictionary as TOML.", |m, args| {
+        if arg(args, 0).is_nil() {
+            return Err(Fault::new("reflect: call of reflect.Value.Type on zero Value"));
+        }
         Ok(Val::str(crate::toml::write(&m.heap, arg(args, 0)).unwrap_or_else(|message| message)))
     }),
     row("mustToToml", &[A], "`mustToToml A`: the dictionary as TOML.", |m, args| {

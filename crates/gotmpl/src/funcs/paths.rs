@@ -113,6 +113,9 @@ fn url_parse(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         (String::new(), rest)
     };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
+    if !has_scheme && !rest.starts_with('/') && rest.split('/').next().is_some_and(|first| first.contains(':')) {
+        return Err(bad("first path segment in URL cannot contain colon"));
+    }
     let mut fields =
         [("opaque", String::new()), ("host", String::new()), ("path", String::new()), ("userinfo", String::new())];
     if !rest.starts_with('/') && has_scheme {
@@ -120,10 +123,13 @@ fn url_parse(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     } else if let Some(authority) = rest.strip_prefix("//") {
         let (authority, path) = authority.find('/').map_or((authority, ""), |at| authority.split_at(at));
         let (user, host) = authority.rsplit_once('@').unwrap_or(("", authority));
+        check_host(host).map_err(|what| bad(&what))?;
+        check_escapes(path).map_err(|what| bad(&what))?;
         fields[1].1 = host.to_owned();
         fields[2].1 = unescape(path);
-        fields[3].1 = user.to_owned();
+        fields[3].1 = escape_user(&unescape(user));
     } else {
+        check_escapes(rest).map_err(|what| bad(&what))?;
         fields[2].1 = unescape(rest);
     }
     let host = fields[1].1.clone();
@@ -141,6 +147,53 @@ fn url_parse(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     ]);
     let entries = entries.into_iter().map(|(key, value)| (Str::from(key), Val::str(value))).collect();
     Ok(m.heap.any_map(entries))
+}
+
+/// What is wrong with the `%` escapes of a text.
+fn check_escapes(text: &str) -> Result<(), String> {
+    for (at, _) in text.match_indices('%') {
+        let shown: String = text.chars().skip(text.get(..at).unwrap_or_default().chars().count()).take(3).collect();
+        let hex = shown.get(1..).unwrap_or_default();
+        if hex.len() != 2 || !hex.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return Err(format!("invalid URL escape {}", crate::quote::quote(shown.as_bytes())));
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a host and its port.
+fn check_host(host: &str) -> Result<(), String> {
+    let wrong = |ch: char| ch == ' ' || matches!(ch, '\\' | '^' | '`' | '{' | '|' | '}');
+    if let Some(ch) = host.chars().find(|ch| wrong(*ch)) {
+        return Err(format!("invalid character {} in host name", crate::quote::quote(ch.to_string().as_bytes())));
+    }
+    let behind = host.rsplit_once(']').map_or(host, |(_, port)| port);
+    if let Some((_, port)) = behind.rsplit_once(':')
+        && !port.bytes().all(|b| b.is_ascii_digit())
+    {
+        return Err(format!("invalid port {} after host", crate::quote::quote(format!(":{port}").as_bytes())));
+    }
+    Ok(())
+}
+
+/// A user and password with everything escaped that could end them.
+fn escape_user(user: &str) -> String {
+    let (name, password) = user.split_once(':').map_or((user, None), |(name, password)| (name, Some(password)));
+    let escape = |part: &str| {
+        let mut out = String::new();
+        for byte in part.bytes() {
+            match byte {
+                b'-' | b'_' | b'.' | b'~' | b'$' | b'&' | b'+' | b',' | b';' | b'=' => out.push(char::from(byte)),
+                _ if byte.is_ascii_alphanumeric() => out.push(char::from(byte)),
+                _ => out.push_str(&format!("%{byte:02X}")),
+            }
+        }
+        out
+    };
+    match password {
+        Some(password) => format!("{}:{}", escape(name), escape(password)),
+        None => escape(name),
+    }
 }
 
 fn unescape(text: &str) -> String {
@@ -196,21 +249,36 @@ fn escape_path(path: &str) -> String {
     out
 }
 
+fn escape_host(host: &str) -> String {
+    let mut out = String::new();
+    for ch in host.chars() {
+        match ch {
+            _ if ch.is_ascii() => out.push(ch),
+            _ => ch.to_string().bytes().for_each(|byte| out.push_str(&format!("%{byte:02X}"))),
+        }
+    }
+    out
+}
+
 fn url_join(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let map = arg(args, 0).as_map();
     let field = |name: &str| -> Result<String, Fault> {
         let found = map.and_then(|map| m.heap.lookup(map, name.as_bytes()));
         match found {
             Some(Val { data: Data::Str(text), .. }) => Ok(text.text().into_owned()),
-            Some(value) if !value.is_nil() => {
+            Some(value) if value.is_nil() => {
+                Err(Fault::new("runtime error: invalid memory address or nil pointer dereference"))
+            }
+            Some(value) => {
                 let kind = m.heap.kind_name(&value);
                 Err(Fault::new(format!("unable to parse {name} key, must be of type string, but {kind} found")))
             }
-            _ => Ok(String::new()),
+            None => Ok(String::new()),
         }
     };
-    let (scheme, host, path) = (field("scheme")?, field("host")?, field("path")?);
-    let (opaque, user, query, fragment) = (field("opaque")?, field("userinfo")?, field("query")?, field("fragment")?);
+    let (scheme, host, path) = (field("scheme")?, escape_host(&field("host")?), field("path")?);
+    let (opaque, query, fragment) = (field("opaque")?, field("query")?, field("fragment")?);
+    let user = escape_user(&field("userinfo")?);
     let mut out = String::new();
     if !scheme.is_empty() {
         out.push_str(&scheme);
@@ -230,6 +298,9 @@ fn url_join(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
             out.push_str(&host);
         }
         let path = escape_path(&path);
+        if out.is_empty() && path.split('/').next().is_some_and(|first| first.contains(':')) {
+            out.push_str("./");
+        }
         if !path.is_empty() && !path.starts_with('/') && !host.is_empty() {
             out.push('/');
         }

@@ -194,6 +194,7 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
     }
     m.spend(100)?;
     let source = text(args, 0);
+    check_repeats(&source).map_err(|reason| Fault::new(format!("error parsing regexp: {reason}")))?;
     let mut builder = RegexBuilder::new(&translate(&source));
     builder.size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED);
     let regex = builder.build().map_err(|error| {
@@ -206,6 +207,75 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
     let regex = Rc::new(regex);
     m.regexes.insert(pattern, regex.clone());
     Ok(regex)
+}
+
+/// Most repetitions Go allows.
+const MAX_REPEAT: u32 = 1_000;
+
+/// What Go refuses of repetitions, though they have a meaning: one right behind another, and very many.
+fn check_repeats(pattern: &str) -> Result<(), String> {
+    let mut rest = pattern;
+    let mut in_class = false;
+    // The repetition that stands right before the rest.
+    let mut before: Option<&str> = None;
+    while let Some(ch) = rest.chars().next() {
+        let mut width = ch.len_utf8();
+        let operator = match ch {
+            '\\' if rest.starts_with("\\Q") => {
+                width = rest.find("\\E").map_or(rest.len(), |at| at + 2);
+                None
+            }
+            '\\' => {
+                width += rest.chars().nth(1).map_or(0, char::len_utf8);
+                None
+            }
+            '[' if !in_class => {
+                in_class = true;
+                // A bracket that closes at once is one of the class.
+                width += rest.get(1..).unwrap_or_default().starts_with(']') as usize;
+                width += 2 * (rest.starts_with("[^]") as usize);
+                None
+            }
+            ']' if in_class => {
+                in_class = false;
+                None
+            }
+            '*' | '+' | '?' if !in_class => Some(1),
+            '{' if !in_class => counted(rest)?,
+            _ => None,
+        };
+        let Some(len) = operator else {
+            before = None;
+            rest = rest.get(width..).unwrap_or_default();
+            continue;
+        };
+        let lazy = rest.get(len..).unwrap_or_default().starts_with('?');
+        let end = len + usize::from(lazy);
+        if let Some(start) = before {
+            let shown = start.get(..start.len() - rest.len() + end.min(len)).unwrap_or_default();
+            return Err(format!("invalid nested repetition operator: `{shown}`"));
+        }
+        // Nothing to repeat at the start is reported by the compiler.
+        before = Some(rest);
+        rest = rest.get(end..).unwrap_or_default();
+    }
+    Ok(())
+}
+
+/// The length of `{n}`, `{n,}` or `{n,m}` at the start of a text, if it is one.
+fn counted(text: &str) -> Result<Option<usize>, String> {
+    let Some(end) = text.find('}') else { return Ok(None) };
+    let body = text.get(1..end).unwrap_or_default();
+    let (least, most) = body.split_once(',').unwrap_or((body, ""));
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    if !is_number(least) || !most.is_empty() && !is_number(most) {
+        return Ok(None);
+    }
+    let count = |part: &str| part.parse::<u32>().unwrap_or(u32::MAX);
+    if count(least) > MAX_REPEAT || !most.is_empty() && (count(most) > MAX_REPEAT || count(most) < count(least)) {
+        return Err(format!("invalid repeat count: `{}`", text.get(..=end).unwrap_or_default()));
+    }
+    Ok(Some(end + 1))
 }
 
 fn find(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
@@ -313,4 +383,25 @@ fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         parts.push(whole.get(begin..).unwrap_or_default().into());
     }
     Ok(m.heap.strings(parts))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_repeats;
+
+    #[test]
+    fn repetitions_go_refuses() {
+        for (pattern, reason) in [
+            ("a**", "invalid nested repetition operator: `**`"),
+            ("a+?*", "invalid nested repetition operator: `+?*`"),
+            ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
+            ("a{1,1001}", "invalid repeat count: `{1,1001}`"),
+            ("a{2,1}", "invalid repeat count: `{2,1}`"),
+        ] {
+            assert_eq!(check_repeats(pattern), Err(reason.to_owned()));
+        }
+        for pattern in ["(a*)*", "[a**]", r"a\**", "a{,5}", "a+?b*", r"\Q**\E", "[]*+]"] {
+            assert_eq!(check_repeats(pattern), Ok(()), "{pattern}");
+        }
+    }
 }
