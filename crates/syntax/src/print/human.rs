@@ -16,6 +16,10 @@ pub enum Colors {
     On,
 }
 
+/// How much of a long trace is shown: steps from where it happened, and steps from where it began.
+const TRACE_START: usize = 8;
+const TRACE_END: usize = 4;
+
 /// What is coloured, and how.
 #[derive(Clone, Copy)]
 enum Paint {
@@ -115,11 +119,22 @@ impl Printer<'_> {
         if notes && !excerpts.is_empty() {
             self.frame_line("|");
         }
-        for step in &diagnostic.trace {
-            self.note("from", &trace_text(step, files));
-        }
+        self.trace(&diagnostic.trace, files);
         for hint in &diagnostic.hints {
             self.note("hint", &message_text(hint));
+        }
+    }
+
+    /// The chain that led here; of a long one, which usually goes in circles, only both ends.
+    fn trace<F: Files + ?Sized>(&mut self, trace: &[Label], files: &F) {
+        let left_out = trace.len().saturating_sub(TRACE_START + TRACE_END);
+        for (at, step) in trace.iter().enumerate() {
+            if left_out > 1 && at == TRACE_START {
+                self.note("from", &format!("… {left_out} more …"));
+            }
+            if left_out <= 1 || at < TRACE_START || at >= TRACE_START + left_out {
+                self.note("from", &trace_text(step, files));
+            }
         }
     }
 
