@@ -39,10 +39,10 @@ pub fn survey(session: &Session, request: &Request) -> Survey {
         let request = Request { path: path.clone(), ..request.clone() };
         nodes += (dialect.resolve)(session, &request).map_or(0, |resolved| resolved.nodes.len());
     }
-    for loaded in session.read_yaml_files(&found.files, Flavor::Core) {
-        if let Err(diagnostic) = loaded {
-            session.sink.push(diagnostic);
-        }
+    let (json, yaml): (Vec<String>, Vec<String>) = found.files.into_iter().partition(|path| ends_with(path, ".json"));
+    let loaded = session.read_yaml_files(&yaml, Flavor::Core).into_iter();
+    for problem in loaded.chain(json.iter().map(|path| session.read_json(path))).filter_map(Result::err) {
+        session.sink.push(problem);
     }
     Survey { projects: found.projects.len(), nodes, files: session.sources.len() }
 }
@@ -82,6 +82,9 @@ fn find(session: &Session, request: &Request) -> Found {
 }
 
 fn is_data(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase();
-    lower.ends_with(".yaml") || lower.ends_with(".yml") || lower.ends_with(".json")
+    [".yaml", ".yml", ".json"].iter().any(|ending| ends_with(name, ending))
+}
+
+fn ends_with(path: &str, ending: &str) -> bool {
+    path.to_ascii_lowercase().ends_with(ending)
 }

@@ -4,7 +4,7 @@
 //! that nothing depends on which thread was faster.
 
 use crate::session::Session;
-use purlin_syntax::{Diagnostic, FileId, Flavor, Source, Tree, sources, yaml};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Source, Tree, json, sources, yaml};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -49,7 +49,7 @@ impl Session {
         let read = |index: usize| {
             let id = FileId(first.saturating_add(u32::try_from(index).unwrap_or(u32::MAX)));
             let path = paths.get(index).map_or("", AsRef::as_ref);
-            self.parse_file(id, path, flavor)
+            self.parse_file(id, path, |source| yaml::parse(source, flavor, &self.limits))
         };
         let trees = in_parallel(self.threads, paths.len(), read);
         let register = |tree: Result<Tree, Diagnostic>| {
@@ -60,7 +60,16 @@ impl Session {
         trees.into_iter().map(register).collect()
     }
 
-    fn parse_file(&self, id: FileId, path: &str, flavor: Flavor) -> Result<Tree, Diagnostic> {
+    /// Reads one JSON file, strictly; problems inside it go to the sink.
+    pub fn read_json(&self, path: &str) -> Loaded {
+        let id = self.sources.reserve(1);
+        let tree = self.parse_file(id, path, |source| json::parse(source, &self.limits))?;
+        let tree = self.sources.add(tree);
+        self.sink.extend(tree.diagnostics().iter().cloned());
+        Ok(tree)
+    }
+
+    fn parse_file(&self, id: FileId, path: &str, parse: impl Fn(Arc<Source>) -> Tree) -> Result<Tree, Diagnostic> {
         let bytes = self.world.read(path).map_err(|error| error.diagnostic(path))?;
         self.account(path, bytes.len() as u64)?;
         let (text, problem) = sources::decode(&bytes);
@@ -69,6 +78,6 @@ impl Session {
         if let Some((at, what)) = problem {
             self.sink.push(sources::encoding_problem(&source, at, what));
         }
-        Ok(yaml::parse(source, flavor, &self.limits))
+        Ok(parse(source))
     }
 }
