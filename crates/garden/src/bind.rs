@@ -33,27 +33,26 @@ impl Env {
 }
 
 /// Binds trees to one scope.
-pub struct Binder<'s> {
-    session: &'s Session,
+pub struct Binder {
     env: Arc<Env>,
     /// Where we are among variables, if the tree holds variables.
     own: Option<Own>,
 }
 
-impl<'s> Binder<'s> {
+impl Binder {
     /// A binder for a scope.
-    pub fn new(session: &'s Session, env: &Arc<Env>) -> Self {
-        Binder { session, env: env.clone(), own: None }
+    pub fn new(env: &Arc<Env>) -> Self {
+        Binder { env: env.clone(), own: None }
     }
 
     /// A binder for variables, which may mention themselves and then mean the scope below.
-    pub fn of_layer(session: &'s Session, env: &Arc<Env>, layer: OwnLayer) -> Self {
-        Binder { session, env: env.clone(), own: Some(Own { path: Vec::new(), layer, shapes: false }) }
+    pub fn of_layer(env: &Arc<Env>, layer: OwnLayer) -> Self {
+        Binder { env: env.clone(), own: Some(Own { path: Vec::new(), layer, shapes: false }) }
     }
 
     /// A binder that goes on where a lazy value stands.
-    pub(crate) fn inside(session: &'s Session, env: &Arc<Env>, own: Option<&Own>) -> Self {
-        Binder { session, env: env.clone(), own: own.cloned() }
+    pub(crate) fn inside(env: &Arc<Env>, own: Option<&Own>) -> Self {
+        Binder { env: env.clone(), own: own.cloned() }
     }
 
     /// Binds a node. Depth is bounded by the tree's own limit.

@@ -151,7 +151,7 @@ fn document(session: &Session, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> 
         }
         return None;
     }
-    let kind = document_kind(session, root, file)?;
+    let kind = document_kind(session, root, file, tree.is_sound())?;
     for field in NEVER_TEMPLATED {
         let Some(value) = root.get(field).filter(|value| crate::expr::is_template(value.text())) else { continue };
         let message = format!("`{field}` cannot be templated");
@@ -165,8 +165,12 @@ fn document(session: &Session, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> 
     Some(Document { kind, node: NodeRef::new(tree, root), file: file.to_owned() })
 }
 
-fn document_kind(session: &Session, root: Node<'_>, file: &str) -> Option<ConfigKind> {
+/// What a document is. What was salvaged of a file that cannot be read is not blamed for what it lacks.
+fn document_kind(session: &Session, root: Node<'_>, file: &str, is_sound: bool) -> Option<ConfigKind> {
     let Some(kind) = root.get("kind").filter(|kind| kind.is_scalar()) else {
+        if !is_sound {
+            return None;
+        }
         let message = format!("missing `kind` in a configuration of `{file}`");
         let place = root.entries().next().map_or(root.span(), |entry| entry.key.span());
         let diagnostic = Diagnostic::at(&rules::CONFIG_KIND, place, message);
@@ -174,7 +178,7 @@ fn document_kind(session: &Session, root: Node<'_>, file: &str) -> Option<Config
         return None;
     };
     let found = KIND_NAMES.iter().find(|(name, _)| *name == kind.text());
-    if found.is_none() {
+    if found.is_none() && is_sound {
         let message = format!("unknown kind `{}` in `{file}`", kind.text());
         let hint = suggest::did_you_mean(kind.text(), KIND_NAMES.iter().map(|(name, _)| *name));
         session.sink.push(Diagnostic::at(&rules::CONFIG_KIND, kind.span(), message).maybe_hint(hint));

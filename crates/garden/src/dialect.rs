@@ -62,8 +62,7 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
     };
     node.dependencies = resolution.needs(&action.key).iter().map(dependency).collect();
     if let Some(found) = resolution.action(&action.key) {
-        let mut map: Map =
-            action.fields.iter().filter(|(key, _)| shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+        let mut map: Map = action.fields.iter().filter(|(key, _)| shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
         let own = resolution.own_variables(&action.key);
         if own.as_map().is_some_and(|map| !map.is_empty()) {
             map.insert("variables".into(), own);
@@ -116,7 +115,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
         }
         None => resolution.project_env(),
     };
-    let bound = Binder::new(session, &env).template(Arc::new(template), place);
+    let bound = Binder::new(&env).template(Arc::new(template), place);
     let value = Eval::new(session).force_deep(&bound);
     Some(Answer { value, trace: Vec::new() })
 }

@@ -40,7 +40,7 @@ impl Draft {
     }
 
     /// Binds it with a binder. Depth is bounded by the trees it was made from.
-    pub fn bind(&self, binder: &mut Binder<'_>) -> Value {
+    pub fn bind(&self, binder: &mut Binder) -> Value {
         match self {
             Draft::Value(value) => value.clone(),
             Draft::Node(node) => binder.bind(node),
@@ -163,7 +163,7 @@ impl Draft {
 }
 
 /// A template that a conversion wrote; it stands in no file.
-fn written_template(text: &EcoString, binder: &Binder<'_>) -> Value {
+fn written_template(text: &EcoString, binder: &Binder) -> Value {
     match crate::expr::parse(text) {
         Ok(template) => binder.template(Arc::new(template), Place::Nowhere),
         Err(_) => Value::poison(),
@@ -202,7 +202,7 @@ fn settle_node(node: &NodeRef, session: &Session, env: &Arc<Env>) -> Draft {
         || (view.is_map() && structure::is_operator(view))
         || (view.is_list() && structure::has_concat(view));
     if whole {
-        let bound = Binder::new(session, env).bind(node);
+        let bound = Binder::new(env).bind(node);
         let value = Eval::new(session).force_deep(&bound);
         return if value.any(Value::is_pending) { Draft::Node(node.clone()) } else { Draft::Value(value) };
     }

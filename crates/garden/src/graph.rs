@@ -5,7 +5,7 @@ use crate::config::ActionKind;
 use crate::draft::Draft;
 use crate::entities::spec_type;
 use crate::ground::Ground;
-use crate::references::{Reference, references};
+use crate::references::{Reference, Step, references};
 use crate::rules;
 use ecow::EcoString;
 use indexmap::IndexMap;
@@ -38,7 +38,7 @@ pub struct Graph {
     pub actions: IndexMap<EcoString, Action>,
     /// What each needs, in the same order.
     pub needs: IndexMap<EcoString, Vec<Needed>>,
-    /// Actions that templates refer to and that do not exist, which was reported.
+    /// Actions that templates refer to and that do not exist, or that refer to themselves, which was reported.
     pub missing: Vec<(ActionKind, EcoString)>,
     /// Actions that are part of a circle, or depend on one; they have no version.
     pub cyclic: Vec<EcoString>,
@@ -82,7 +82,7 @@ fn action_needs(
     let drafts: Vec<&Draft> = std::iter::once(&action.config.body).chain(&inputs).collect();
     for reference in references(ground.session, &action.pre, &["actions", "runtime"], &drafts) {
         let Some(need) = referred(ground, action, actions, &reference) else { continue };
-        if actions.contains_key(&need.key) {
+        if actions.contains_key(&need.key) && need.key != action.key {
             add(&mut needs, need);
         } else {
             missing.push((need.kind, need.name));
@@ -143,6 +143,9 @@ fn referred(
         let hint = "write it as `actions.run.my-run.outputs.log`";
         ground.push(diagnostic.hint(hint), reference.span);
     };
+    if reference.path.iter().take(3).any(|step| *step == Step::Broken) {
+        return None;
+    }
     let Some(word) = reference.name(1) else {
         bad("a reference to an action needs its kind, known before anything runs".into());
         return None;
@@ -154,10 +157,8 @@ fn referred(
         (Some("actions"), "deploy") => ActionKind::Deploy,
         (Some("actions"), "run") => ActionKind::Run,
         (Some("actions"), "test") => ActionKind::Test,
-        (head, other) => {
-            bad(format!("there is no kind of action `{other}` under `{}`", head.unwrap_or("actions")));
-            return None;
-        }
+        // Whoever evaluates the string reports that there is no such key.
+        _ => return None,
     };
     let Some(name) = reference.name(2) else {
         bad(format!("a reference to a {} action needs its name, known before anything runs", kind.name()));
@@ -171,7 +172,7 @@ fn referred(
     if other.key == action.key {
         let message = format!("`{}` cannot refer to itself", action.key);
         ground.report(&rules::SELF_REFERENCE, reference.span, message);
-        return None;
+        return Some(need);
     }
     if reference.name(3).is_some_and(|field| field == "outputs") {
         let known = spec_type(&other.type_name, kind).map_or(&[] as &[&str], |spec| spec.static_outputs);
@@ -192,11 +193,7 @@ fn report_missing(ground: &Ground<'_>, actions: &IndexMap<EcoString, Action>, ne
         Some(format!("there is `{}`", other.key))
     };
     let hint = suggest::did_you_mean(&need.name, same_kind).or_else(other_kind);
-    let message = if message.contains("there is no") {
-        message.to_owned()
-    } else {
-        format!("{message}, but there is no such action")
-    };
+    let message = if message.contains("there is no") { message.to_owned() } else { format!("{message}, but there is no such action") };
     ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message).maybe_hint(hint), need.span);
 }
 

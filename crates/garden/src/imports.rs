@@ -22,7 +22,12 @@ pub fn import_layer(ground: &Ground<'_>, document: &Document, base: &Scope) -> A
         value.as_list().map(<[Value]>::to_vec).unwrap_or_default()
     }) {
         match imported(ground, &source) {
-            Imported::Values(values) => all.extend(values.into_entries()),
+            Imported::Values(values) => {
+                // Where a secret comes from may be known; what it is may not.
+                let place = source.get("path").or(source.get("command")).and_then(|value| ground.span_of(value));
+                let origin = ground.session.origins.derived("importVariables", place, Vec::new());
+                all.extend(values.into_entries().into_iter().map(|(key, value)| (key, value.with_origin(origin))));
+            }
             Imported::Unknown(what) => waits = Some(what),
         }
     }
@@ -109,8 +114,6 @@ fn parse_values(ground: &Ground<'_>, name: &str, text: &str, format: &str) -> Ma
     if entries.is_empty() && !text.trim().is_empty() {
         ground.report(&rules::IMPORT, None, format!("`{name}` does not hold a map of variables"));
     }
-    let plain = |value: Value| {
-        Value::new(if value.is_collection() { Data::Null } else { Data::Str(crate::expr::text_of(&value)) })
-    };
+    let plain = |value: Value| Value::new(if value.is_collection() { Data::Null } else { Data::Str(crate::expr::text_of(&value)) });
     entries.into_iter().map(|(key, value)| (key, secret(plain(value)))).collect()
 }

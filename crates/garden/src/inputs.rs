@@ -25,8 +25,10 @@ impl InputSchema {
         if let Some(node) = document.field("inputs")
             && let Some(view) = node.get().filter(|view| view.is_map())
         {
-            let properties: Map =
-                entries(view).into_iter().map(|(key, item)| (key, value_of(item, MergeKeys::Apply))).collect();
+            let properties: Map = entries(view)
+                .into_iter()
+                .map(|(key, item)| (key, value_of(item, MergeKeys::Apply)))
+                .collect();
             let required = properties.iter().filter(|(_, input)| input.get("default").is_none());
             let required = Value::list(required.map(|(key, _)| Value::str(key.clone())).collect());
             let schema = Map::from_iter([
@@ -91,7 +93,7 @@ fn check_value(value: &Value, schema: &Value, path: &str, strict: bool, problems
     if let Some(wanted) = schema.get("type")
         && !fits_any(value, wanted)
     {
-        let message = format!("{name} must be {}, not {}", type_words(wanted), value.kind_name());
+        let message = format!("{name} must be {}, not {}", type_words(wanted), crate::expr::shown_type(value));
         problems.push((message, None, Some(value.clone())));
         return;
     }

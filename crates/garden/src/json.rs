@@ -29,13 +29,24 @@ pub fn write(value: &Value, order: KeyOrder) -> String {
         match step {
             Step::Text(text) => out.push_str(text),
             Step::Key(key) => {
-                out.push_str(&quote_json(key, JsonFlavor::Plain));
+                push_quoted(&mut out, key);
                 out.push(':');
             }
             Step::Value(value) => write_one(value, order, &mut out, &mut steps),
         }
     }
     out
+}
+
+/// Most texts need no escapes.
+fn push_quoted(out: &mut String, text: &str) {
+    if text.bytes().all(|byte| byte >= b' ' && byte != b'"' && byte != b'\\' && byte < 0x7F) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&quote_json(text, JsonFlavor::Plain));
+    }
 }
 
 fn write_one<'v>(value: &'v Value, order: KeyOrder, out: &mut String, steps: &mut Vec<Step<'v>>) {
@@ -45,7 +56,7 @@ fn write_one<'v>(value: &'v Value, order: KeyOrder, out: &mut String, steps: &mu
         Data::Int(n) => out.push_str(&n.to_string()),
         Data::BigInt(text) => out.push_str(&text.parse().map_or("null".into(), number::to_text)),
         Data::Float(n) if n.is_finite() => out.push_str(&number::to_text(*n)),
-        Data::Str(text) => out.push_str(&quote_json(text, JsonFlavor::Plain)),
+        Data::Str(text) => push_quoted(out, text),
         Data::List(list) => {
             out.push('[');
             steps.push(Step::Text("]"));
@@ -59,20 +70,23 @@ fn write_one<'v>(value: &'v Value, order: KeyOrder, out: &mut String, steps: &mu
         Data::Map(map) => {
             out.push('{');
             steps.push(Step::Text("}"));
-            let mut entries: Vec<(&str, &Value)> =
-                map.iter().filter(|(_, v)| !v.is_absent()).map(|(k, v)| (k.as_str(), v)).collect();
-            if order == KeyOrder::Sorted {
-                entries.sort_by_key(|entry| entry.0);
-            }
-            for (index, (key, item)) in entries.into_iter().enumerate().rev() {
-                steps.push(Step::Value(item));
-                steps.push(Step::Key(key));
-                if index > 0 {
-                    steps.push(Step::Text(","));
-                }
-            }
+            push_entries(map.iter().map(|(key, item)| (key.as_str(), item)), order, steps);
         }
         _ => out.push_str("null"),
+    }
+}
+
+fn push_entries<'v>(entries: impl Iterator<Item = (&'v str, &'v Value)>, order: KeyOrder, steps: &mut Vec<Step<'v>>) {
+    let mut entries: Vec<(&str, &Value)> = entries.filter(|(_, item)| !item.is_absent()).collect();
+    if order == KeyOrder::Sorted {
+        entries.sort_by_key(|entry| entry.0);
+    }
+    for (index, (key, item)) in entries.into_iter().enumerate().rev() {
+        steps.push(Step::Value(item));
+        steps.push(Step::Key(key));
+        if index > 0 {
+            steps.push(Step::Text(","));
+        }
     }
 }
 

@@ -65,20 +65,15 @@ pub fn evaluate(
     };
     let cell = scopes::Cell::default();
     let scope = Scope::new(scopes::Late::new("context", &cell));
-    let env = Arc::new(bind::Env {
-        templates: templates.clone(),
-        scope,
-        keep_escapes: options.keep_escapes,
-        pre_graph: false,
-    });
+    let env = Arc::new(bind::Env { templates: templates.clone(), scope, keep_escapes: options.keep_escapes, pre_graph: false });
     let value = if options.lazy_context {
-        bind::Binder::of_layer(session, &env, expr::OwnLayer::Scope).bind(&context_node)
+        bind::Binder::of_layer(&env, expr::OwnLayer::Scope).bind(&context_node)
     } else {
         context_node.get().map_or_else(Value::null, |node| purlin_value::value_of(node, purlin_value::MergeKeys::Apply))
     };
     // The cell was just made, so it is empty.
     let _ = cell.set(value);
-    let bound = bind::Binder::new(session, &env).bind(&template);
+    let bound = bind::Binder::new(&env).bind(&template);
     Eval::new(session).force_deep(&bound)
 }
 

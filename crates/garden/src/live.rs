@@ -54,13 +54,7 @@ struct About {
 }
 
 /// Binds all actions of a graph.
-pub fn bind_actions(
-    ground: &Ground<'_>,
-    project: &Project,
-    phases: &Phases,
-    graph: Graph,
-    files: Arc<FileTree>,
-) -> Arc<LiveSet> {
+pub fn bind_actions(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Graph, files: Arc<FileTree>) -> Arc<LiveSet> {
     let exclusions = texts(&project.field(ground, "excludeValuesFromActionVersions", &project.full_scope()));
     let base = Arc::new(Base {
         graph,
@@ -84,7 +78,7 @@ pub fn bind_actions(
     // What does not exist was reported; asking for it again says nothing new.
     for (kind, name) in &base.graph.missing {
         if let Some(map) = by_kind.get_mut(kind) {
-            map.entry(name.clone()).or_insert_with(Value::poison);
+            map.insert(name.clone(), Value::poison());
         }
     }
     let kind = |kind: ActionKind| Value::map(by_kind.get(&kind).cloned().unwrap_or_default());
@@ -135,7 +129,7 @@ fn bind_action(
         ("mode".into(), Value::str("default")),
     ]);
     let (env, vars) = action.environment(ground, project, phases, about.clone(), Stage::Full);
-    let bound = action.spec().bind(&mut Binder::new(ground.session, &env));
+    let bound = action.spec().bind(&mut Binder::new(&env));
     let defaults = ground.defaults().clone();
     let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
     let spec = Lazy::value(spec);
@@ -260,8 +254,7 @@ impl About {
     fn deployed_image(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
         let spec = eval.force(&self.spec);
         let image = spec.get("image").map(|value| eval.force(value)).filter(|value| !value.is_null());
-        let from_build =
-            || Some(ecow::eco_format!("actions.build.{}.outputs.deploymentImageId", action.text("build")?));
+        let from_build = || Some(ecow::eco_format!("actions.build.{}.outputs.deploymentImageId", action.text("build")?));
         let value = match (image, from_build()) {
             (Some(image), _) => image,
             (None, Some(what)) => Value::pending(self.key.clone(), what),
@@ -299,7 +292,7 @@ impl About {
 
 impl Base {
     fn full(&self, folder: &str) -> EcoString {
-        path::normalize(&format!("{}/{folder}", self.full_root)).into()
+        if folder == "." { self.full_root.as_str().into() } else { ecow::eco_format!("{}/{folder}", self.full_root) }
     }
 
     /// Builds work on a copy of their source, everything else on its Build's files or on the source itself.
@@ -323,9 +316,10 @@ impl Base {
         let module = action.module.as_ref().filter(|_| action.kind == ActionKind::Build);
         let (include, exclude) = match module.and_then(|module| module.files.clone()) {
             Some(files) => files,
-            None => {
-                (action.fields.get("include").map(texts), action.fields.get("exclude").map(texts).unwrap_or_default())
-            }
+            None => (
+                action.fields.get("include").map(texts),
+                action.fields.get("exclude").map(texts).unwrap_or_default(),
+            ),
         };
         let uncounted = action.fields.get("version").and_then(|v| v.get("excludeFiles")).map(texts).unwrap_or_default();
         let scope = SourceScope {

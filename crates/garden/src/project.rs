@@ -47,8 +47,7 @@ fn declares_project(session: &Session, file: &str) -> bool {
     let Ok(bytes) = session.world.read(file) else { return false };
     let text = String::from_utf8_lossy(&bytes);
     text.lines().any(|line| {
-        line.strip_prefix("kind:")
-            .is_some_and(|rest| rest.split('#').next().unwrap_or("").trim().trim_matches(['"', '\'']) == "Project")
+        line.strip_prefix("kind:").is_some_and(|rest| rest.split('#').next().unwrap_or("").trim().trim_matches(['"', '\'']) == "Project")
     })
 }
 
@@ -89,7 +88,7 @@ impl Project {
 
 /// Binds a node and forces it throughout.
 pub fn force(ground: &Ground<'_>, env: &Arc<Env>, node: &NodeRef) -> Value {
-    let bound = Binder::new(ground.session, env).bind(node);
+    let bound = Binder::new(env).bind(node);
     Eval::new(ground.session).force_deep(&bound)
 }
 
@@ -145,8 +144,7 @@ fn has_flags(request: &Request) -> bool {
 }
 
 fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
-    let files: Vec<String> =
-        std::iter::once(first).chain(others.iter().copied()).map(|doc| format!("`{}`", doc.file)).collect();
+    let files: Vec<String> = std::iter::once(first).chain(others.iter().copied()).map(|doc| format!("`{}`", doc.file)).collect();
     let message = format!("there is more than one project in one folder: {}", files.join(" and "));
     let mut diagnostic = Diagnostic::nowhere(&rules::PROJECT, message).hint("keep one of them");
     if let Some(span) = first.span() {
@@ -169,10 +167,7 @@ fn check_document(ground: &Ground<'_>, document: &Document) {
     if version != "garden.io/v2" {
         let message = format!("this project is written for `{version}`, and only `garden.io/v2` is read");
         let diagnostic = Diagnostic::nowhere(&rules::PROJECT, message);
-        ground.push(
-            diagnostic.hint("set `apiVersion: garden.io/v2` and see docs/tour/garden.md for what changed"),
-            place,
-        );
+        ground.push(diagnostic.hint("set `apiVersion: garden.io/v2` and see docs/tour/garden.md for what changed"), place);
     }
 }
 

@@ -22,7 +22,7 @@ pub fn resolve_providers(ground: &Ground<'_>, project: &Project, phases: &Phases
     let scope = phases.provider_scope(&project.vars);
     let env = ground.env(scope);
     for node in enabled_nodes(ground, project) {
-        let bound = Binder::new(ground.session, &env).bind(&node);
+        let bound = Binder::new(&env).bind(&node);
         let Some(name) = bound.get("name").and_then(Value::as_str).map(EcoString::from) else { continue };
         match configs.iter_mut().find(|(known, _)| *known == name) {
             Some((_, config)) => *config = merge(config, &bound, Strategy::Patch, &ground.session.origins),

@@ -21,6 +21,8 @@ pub enum Step {
     Name(EcoString),
     /// A key that is computed from something not known yet.
     Unknown,
+    /// A key that cannot be computed; whoever evaluates the string reports why.
+    Broken,
 }
 
 /// A reference to something of interest.
@@ -37,7 +39,7 @@ impl Reference {
     pub fn name(&self, index: usize) -> Option<&EcoString> {
         match self.path.get(index)? {
             Step::Name(name) => Some(name),
-            Step::Unknown => None,
+            Step::Unknown | Step::Broken => None,
         }
     }
 }
@@ -93,7 +95,7 @@ impl Walker<'_, '_> {
             return;
         }
         let skipped = structure::condition_of(view).map(|condition| {
-            let bound = crate::bind::Binder::new(self.eval.session, self.env).bind(&node.other(condition));
+            let bound = crate::bind::Binder::new(self.env).bind(&node.other(condition));
             match self.eval.force(&bound).data {
                 Data::Bool(true) => "$else",
                 Data::Bool(false) => "$then",
@@ -186,10 +188,11 @@ impl Walker<'_, '_> {
         }
         let step = |part: &Part| match &part.key {
             Key::Name(name) => Step::Name(name.clone()),
-            Key::Computed(node) => match self.value(node, place).ok().as_ref().map(|value| &value.data) {
-                Some(Data::Str(text)) => Step::Name(text.clone()),
-                Some(Data::Int(number)) => Step::Name(ecow::eco_format!("{number}")),
-                _ => Step::Unknown,
+            Key::Computed(node) => match self.value(node, place).as_ref().map(|value| &value.data) {
+                Ok(Data::Str(text)) => Step::Name(text.clone()),
+                Ok(Data::Int(number)) => Step::Name(ecow::eco_format!("{number}")),
+                Ok(_) => Step::Unknown,
+                Err(_) => Step::Broken,
             },
         };
         let path = path.iter().map(step).collect();

@@ -60,7 +60,7 @@ impl Rendered {
 
     /// The inputs, bound and completed with defaults.
     pub fn inputs_value(&self, ground: &Ground<'_>, env: &Arc<Env>) -> Value {
-        let mut binder = Binder::new(ground.session, env);
+        let mut binder = Binder::new(env);
         let mut map: Map = self.inputs.iter().map(|(key, draft)| (key.clone(), draft.bind(&mut binder))).collect();
         for (key, value) in self.schema.defaults(ground) {
             map.entry(key).or_insert(value);
@@ -260,8 +260,7 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
     let written = view.get("kind");
     let name = written.map_or("", |node| node.text());
     let found = KIND_NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-    let allowed =
-        found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow | ConfigKind::Command));
+    let allowed = found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow | ConfigKind::Command));
     if allowed.is_none() {
         let place = written.map_or(view.span(), |node| node.span());
         let message = format!("a template makes actions and workflows, not `{name}`");
@@ -274,7 +273,8 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
 fn check_rendered(ground: &Ground<'_>, node: &NodeRef, kind: ConfigKind) {
     let ConfigKind::Action(kind) = kind else { return };
     let Some(view) = node.get() else { return };
-    let reader = Reader { schema: &SCHEMA, edition: Edition(0), tree: node.tree(), sink: &ground.session.sink };
+    let reader =
+        Reader { schema: &SCHEMA, edition: Edition(0), tree: node.tree(), sink: &ground.session.sink };
     let row = match kind {
         ActionKind::Build => entities::BUILD,
         ActionKind::Deploy => entities::DEPLOY,

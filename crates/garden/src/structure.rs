@@ -72,6 +72,10 @@ impl Thunk for Operator {
 
 /// Checks the shape of every operator of a tree: what can be told without evaluating anything.
 pub(crate) fn check_shapes(tree: &purlin_syntax::Tree, sink: &purlin_syntax::Sink) {
+    // Most files have no operators whose shape could be wrong.
+    if ![CONCAT, FOR_EACH, IF].iter().any(|key| tree.symbol(key).is_some()) {
+        return;
+    }
     let count = u32::try_from(tree.len()).unwrap_or(u32::MAX);
     for node in (0..count).filter_map(|index| tree.node(index)).filter(|node| !node.is_alias()) {
         if node.is_list() && has_concat(node) {
@@ -109,18 +113,18 @@ fn quoted(names: &[&str]) -> String {
 }
 
 impl Operator {
-    fn bind(&self, node: Node<'_>, eval: &Eval<'_>) -> Value {
-        self.bind_in(&self.env, node, eval)
+    fn bind(&self, node: Node<'_>) -> Value {
+        self.bind_in(&self.env, node)
     }
 
     /// Binds what decides the shape of this very value; it cannot look into the value itself.
-    fn bind_shape(&self, node: Node<'_>, eval: &Eval<'_>) -> Value {
+    fn bind_shape(&self, node: Node<'_>) -> Value {
         let own = self.own.clone().map(|own| Own { shapes: true, ..own });
-        Binder::inside(eval.session, &self.env, own.as_ref()).bind(&self.node.other(node))
+        Binder::inside(&self.env, own.as_ref()).bind(&self.node.other(node))
     }
 
-    fn bind_in(&self, env: &Arc<Env>, node: Node<'_>, eval: &Eval<'_>) -> Value {
-        Binder::inside(eval.session, env, self.own.as_ref()).bind(&self.node.other(node))
+    fn bind_in(&self, env: &Arc<Env>, node: Node<'_>) -> Value {
+        Binder::inside(env, self.own.as_ref()).bind(&self.node.other(node))
     }
 
     fn report(&self, node: Node<'_>, message: String, eval: &Eval<'_>) -> Value {
@@ -134,12 +138,12 @@ impl Operator {
         let mut tainted = false;
         for (key, item) in entries(node) {
             if key != MERGE {
-                let mut binder = Binder::inside(eval.session, &self.env, self.own.as_ref());
+                let mut binder = Binder::inside(&self.env, self.own.as_ref());
                 let value = binder.below(&key, |binder| binder.bind(&self.node.other(item)));
                 overwrite(&mut map, key, value, eval);
                 continue;
             }
-            let bound = self.bind_shape(item, eval);
+            let bound = self.bind_shape(item);
             let merged = eval.force(&bound);
             match &merged.data {
                 Data::Map(more) => {
@@ -165,14 +169,14 @@ impl Operator {
         let mut tainted = false;
         for item in node.items() {
             let Some(spliced) = item.get(CONCAT).filter(|_| item.is_map()) else {
-                items.push(self.bind(item, eval));
+                items.push(self.bind(item));
                 continue;
             };
             if item.entries().count() > 1 {
                 // Reported when the file was read.
                 return Value::poison();
             }
-            let bound = self.bind_shape(spliced, eval);
+            let bound = self.bind_shape(spliced);
             let list = eval.force(&bound);
             match self.spliced(&list, spliced, eval) {
                 Ok(more) => items.extend(more),
@@ -196,7 +200,7 @@ impl Operator {
         if node.entries().any(|entry| !matches!(entry.name(), IF | THEN | ELSE)) {
             return Value::poison();
         }
-        let bound = self.bind_shape(condition, eval);
+        let bound = self.bind_shape(condition);
         let decided = eval.force(&bound);
         let chosen = match decided.data {
             Data::Bool(true) => Some(then),
@@ -207,7 +211,7 @@ impl Operator {
                 return self.report(condition, message, eval);
             }
         };
-        let value = chosen.map_or_else(Value::absent, |node| self.bind(node, eval));
+        let value = chosen.map_or_else(Value::absent, |node| self.bind(node));
         eval.force(&value).tainted_if(decided.tainted)
     }
 
@@ -216,7 +220,7 @@ impl Operator {
         if node.entries().any(|entry| !matches!(entry.name(), FOR_EACH | RETURN | FILTER)) {
             return Value::poison();
         }
-        let bound = self.bind_shape(input, eval);
+        let bound = self.bind_shape(input);
         let collection = eval.force(&bound);
         let pairs: Vec<(EcoString, Value)> = match &collection.data {
             Data::Map(map) => map.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
@@ -257,7 +261,7 @@ impl Operator {
 
     fn kept(&self, node: Node<'_>, env: &Arc<Env>, eval: &mut Eval<'_>) -> Result<bool, Value> {
         let Some(filter) = node.get(FILTER) else { return Ok(true) };
-        let bound = self.bind_in(env, filter, eval);
+        let bound = self.bind_in(env, filter);
         let decided = eval.force(&bound);
         match decided.data {
             Data::Bool(keep) => Ok(keep),
@@ -273,8 +277,8 @@ impl Operator {
     /// What one round adds: one value, or several with `$return: {$concat: …}`.
     fn returned(&self, template: Node<'_>, env: &Arc<Env>, eval: &mut Eval<'_>) -> Result<Vec<Value>, Value> {
         let spliced = template.get(CONCAT).filter(|_| template.is_map() && template.entries().count() == 1);
-        let Some(spliced) = spliced else { return Ok(vec![self.bind_in(env, template, eval)]) };
-        let bound = self.bind_in(env, spliced, eval);
+        let Some(spliced) = spliced else { return Ok(vec![self.bind_in(env, template)]) };
+        let bound = self.bind_in(env, spliced);
         let list = eval.force(&bound);
         self.spliced(&list, spliced, eval)
     }

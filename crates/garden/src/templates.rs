@@ -66,7 +66,8 @@ fn may_hold_template(node: Node<'_>) -> bool {
 
 /// The diagnostic for a string that cannot be read.
 pub fn syntax_problem(problem: &Problem, place: &Place) -> Diagnostic {
-    let mut diagnostic = Diagnostic::nowhere(&rules::TEMPLATE_SYNTAX, problem.message.clone());
+    let rule = if problem.is_limit { &purlin_syntax::rules::LIMIT_DEPTH } else { &rules::TEMPLATE_SYNTAX };
+    let mut diagnostic = Diagnostic::nowhere(rule, problem.message.clone());
     diagnostic.span = place.part(problem.at);
     diagnostic.maybe_hint(problem.hint.map(str::to_owned))
 }

@@ -80,7 +80,7 @@ impl VarScope {
         let mut env = (*ground.env(scope.over(base))).clone();
         env.pre_graph = pre_graph;
         let own = OwnLayer::Variables { index: usize::from(self.flags.is_some()), siblings: self.siblings };
-        let mut binder = Binder::of_layer(ground.session, &Arc::new(env), own);
+        let mut binder = Binder::of_layer(&Arc::new(env), own);
         let map = match source {
             VarSource::Draft(draft) => draft.bind(&mut binder),
             VarSource::Env(source) => env_map(ground, source, &mut binder),
@@ -110,7 +110,7 @@ impl Thunk for Merged {
 }
 
 /// The variables of a `.env` file; templates in their values are evaluated.
-fn env_map(ground: &Ground<'_>, source: &Arc<Source>, binder: &mut Binder<'_>) -> Value {
+fn env_map(ground: &Ground<'_>, source: &Arc<Source>, binder: &mut Binder) -> Value {
     let mut map = Map::new();
     for variable in dotenv::parse(source.text()) {
         let span = source.span(variable.range.start, variable.range.end);

@@ -351,8 +351,9 @@ impl Evaluator<'_, '_> {
         }
         let salt = self.salt(at);
         let args = Arguments { function, values: &values, session: self.eval.session, salt };
-        let result = args.check_count().and_then(|()| (function.call)(&args));
-        let result = result.map_err(|why| self.failed(&rules::HELPER_FUNCTION, at, why))?;
+        let counted = args.check_count().map_err(functions::Fault::from);
+        let result = counted.and_then(|()| (function.call)(&args));
+        let result = result.map_err(|fault| self.failed(fault.rule, at, fault.message))?;
         if !self.eval.spend(1 + result.as_list().map_or(0, |list| list.len() as u64)) {
             return Err(Stop::Poison);
         }

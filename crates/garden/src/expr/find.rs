@@ -89,7 +89,13 @@ impl Evaluator<'_, '_> {
             Lookup::Parts(parts) => {
                 let plain = self.without_own(&head.name, rest, parts.clone());
                 let shortened = plain.len() < parts.len();
-                let found = self.walk(Found::Parts(plain), &steps, 1)?;
+                let found = self.walk(Found::Parts(plain), &steps, 1).map_err(|stop| match stop {
+                    Stop::Missing(mut missing) if shortened => {
+                        missing.itself = self.own.map(Own::name);
+                        Stop::Missing(missing)
+                    }
+                    other => other,
+                })?;
                 let value = self.close(found)?;
                 if !shortened {
                     self.warn_of_scope_trap(parts, &steps, &value);
@@ -183,10 +189,7 @@ impl Evaluator<'_, '_> {
             Err(_) => return,
         };
         let path = path_text(steps);
-        let message = format!(
-            "`{path}` is `{}` here, from the nearest scope; Garden finds {shown}",
-            super::operate::text_of(ours)
-        );
+        let message = format!("`{path}` is `{}` here, from the nearest scope; Garden finds {shown}", super::operate::text_of(ours));
         let mut diagnostic = Diagnostic::nowhere(&rules::VARIABLE_SCOPE, message);
         diagnostic.span = steps.last().and_then(|step| self.place.part(step.at));
         self.eval.session.sink.push(diagnostic.hint("give the variables of the two scopes different names"));
@@ -347,7 +350,7 @@ impl Missing {
     /// The diagnostic for a key that was not found.
     pub(super) fn diagnostic(&self) -> Diagnostic {
         if let Some(phase) = self.phase {
-            let message = format!("`{}` is not available yet: it exists {phase}", self.key);
+            let message = format!("`{}` is not available here: it exists {phase}", self.key);
             return Diagnostic::nowhere(&rules::KEY_TOO_EARLY, message);
         }
         if let Some(itself) = &self.itself {
@@ -414,8 +417,7 @@ fn merge_maps(parts: &[Value]) -> Value {
 fn merge_items(parts: &[Value]) -> Vec<Value> {
     let lists: Vec<&[Value]> = parts.iter().map_while(Value::as_list).collect();
     let length = lists.iter().map(|list| list.len()).max().unwrap_or(0);
-    let present =
-        |at: usize| lists.iter().filter_map(|list| list.get(at)).filter(|item| !item.is_absent()).cloned().collect();
+    let present = |at: usize| lists.iter().filter_map(|list| list.get(at)).filter(|item| !item.is_absent()).cloned().collect();
     (0..length).map(|at| overlay(present(at))).collect()
 }
 

@@ -11,7 +11,7 @@ mod template;
 pub use ast::{At, Template};
 pub use eval::{Evaluator, Stop, pending_in};
 pub use find::{Own, OwnLayer, REST, merge_parts, overlay};
-pub use operate::{is_truthy, text_of};
+pub use operate::{is_truthy, shown_type, text_of};
 pub use parse::MAX_DEPTH;
 pub use scan::Problem;
 pub use template::{is_template, parse, parse_expression};

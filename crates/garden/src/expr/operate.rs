@@ -73,7 +73,7 @@ pub fn type_name(value: &Value) -> &'static str {
 }
 
 /// A value's type for messages, with an article.
-pub(super) fn shown_type(value: &Value) -> &'static str {
+pub fn shown_type(value: &Value) -> &'static str {
     match &value.data {
         _ if value.is_absent() => "nothing",
         Data::Null => "null",

@@ -28,11 +28,8 @@ const RESERVED: &[&str] = &["null", "true", "false", "typeof"];
 /// A whole expression: a chain of conditions, or an operator expression.
 pub(super) fn expression(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> {
     if depth > MAX_DEPTH {
-        return Err(cursor.problem(
-            cursor.pos,
-            cursor.pos + 1,
-            format!("this expression nests deeper than {MAX_DEPTH} levels"),
-        ));
+        let message = format!("this expression nests deeper than {MAX_DEPTH} levels");
+        return Err(Problem { is_limit: true, ..cursor.problem(cursor.pos, cursor.pos + 1, message) });
     }
     let mut arms = Vec::new();
     loop {
@@ -107,6 +104,11 @@ fn operator(cursor: &mut Cursor<'_>) -> Parsed<Option<(usize, BinaryOp)>> {
     let before = cursor.pos;
     cursor.skip_space()?;
     let spaced = cursor.pos > before;
+    // Most expressions end here, so the usual characters after one are told apart first.
+    if !cursor.byte().is_some_and(|byte| b"|&=!<>+-*/%".contains(&byte)) {
+        cursor.pos = before;
+        return Ok(None);
+    }
     for (level, ops) in LEVELS.iter().enumerate() {
         for &op in *ops {
             if !cursor.rest().starts_with(op.symbol()) {
@@ -135,7 +137,7 @@ fn containment(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> {
     let left = unary(cursor, depth)?;
     let end = cursor.pos;
     cursor.skip_space()?;
-    if !cursor.word("contains") {
+    if cursor.byte() != Some(b'c') || !cursor.word("contains") {
         cursor.pos = end;
         return Ok(left);
     }
@@ -153,7 +155,7 @@ fn unary(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> {
         if cursor.byte() == Some(b'!') && cursor.byte_at(1) != Some(b'=') {
             cursor.pos += 1;
             ops.push(UnaryOp::Not);
-        } else if cursor.word("typeof") {
+        } else if cursor.byte() == Some(b't') && cursor.word("typeof") {
             cursor.eat("typeof");
             ops.push(UnaryOp::Typeof);
         } else if cursor.byte() == Some(b'-') && cursor.byte_at(1) != Some(b'-') {

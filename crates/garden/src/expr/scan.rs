@@ -14,6 +14,8 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub hint: Option<&'static str>,
+    /// Whether a limit was hit; otherwise it is a mistake.
+    pub is_limit: bool,
 }
 
 /// The text of a string literal, and how its offsets relate to the text it is written in.
@@ -79,7 +81,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub fn problem(&self, start: usize, end: usize, message: impl Into<String>) -> Problem {
-        Problem { at: self.at(start, end), message: message.into(), hint: None }
+        Problem { at: self.at(start, end), message: message.into(), hint: None, is_limit: false }
     }
 
     /// Says what was expected here and what stands here instead.

@@ -127,7 +127,8 @@ fn format(cursor: &mut Cursor<'_>, builder: &mut Builder, depth: usize) -> Resul
         return Ok(());
     }
     if builder.open.len() >= MAX_DEPTH {
-        return Err(cursor.problem(start, cursor.pos, format!("if-blocks nest deeper than {MAX_DEPTH} levels")));
+        let message = format!("if-blocks nest deeper than {MAX_DEPTH} levels");
+        return Err(Problem { is_limit: true, ..cursor.problem(start, cursor.pos, message) });
     }
     let open = Open { condition: node, then: None, at, joined };
     builder.open.push((open, std::mem::take(&mut builder.current)));
@@ -203,7 +204,7 @@ impl Builder {
 }
 
 fn block_problem(at: At, message: &str) -> Problem {
-    Problem { at, message: message.into(), hint: None }
+    Problem { at, message: message.into(), hint: None, is_limit: false }
 }
 
 fn finish(mut builder: Builder) -> Result<Template, Problem> {

@@ -1,5 +1,6 @@
 //! What each helper function does with its arguments.
 
+use super::Fault;
 use super::arguments::Arguments;
 use super::dates::{self, Instant, Unit};
 use super::{text, words, yaml};
@@ -7,11 +8,12 @@ use crate::expr::text_of;
 use crate::json::{self, KeyOrder};
 use crate::number;
 use purlin_syntax::{FileId, Flavor, Scalar, Source, yaml as syntax_yaml};
+use purlin_value::rules::{LIMIT_LIST, LIMIT_STRING};
 use purlin_value::{Data, MergeKeys, Value, value_of};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
-type Answer = Result<Value, String>;
+type Answer = Result<Value, Fault>;
 
 pub(super) fn base64_decode(args: &Arguments<'_>) -> Answer {
     let bytes = text::base64_decode(args.text(0)?);
@@ -42,13 +44,13 @@ pub(super) fn concat(args: &Arguments<'_>) -> Answer {
     for index in 0..2 {
         let fits = args.get(index).is_some_and(|v| matches!(v.data, Data::Str(_) | Data::List(_)));
         if !fits {
-            return Err(args.bad(index, "must be a list or a string"));
+            return Err(args.bad(index, "must be a list or a string").into());
         }
     }
     match (args.get(0).map(|v| &v.data), args.get(1).map(|v| &v.data)) {
         (Some(Data::Str(a)), Some(Data::Str(b))) => Ok(Value::str(format!("{a}{b}"))),
         (Some(Data::List(a)), Some(Data::List(b))) => Ok(Value::list(a.iter().chain(b.iter()).cloned().collect())),
-        _ => Err("both arguments of `concat` must be lists, or both strings".into()),
+        _ => Err("both arguments of `concat` must be lists, or both strings".to_owned().into()),
     }
 }
 
@@ -56,7 +58,7 @@ pub(super) fn indent(args: &Arguments<'_>) -> Answer {
     let (content, spaces) = (args.text(0)?, args.count(1)?);
     let lines = content.split('\n').count() as u64;
     if lines.saturating_mul(spaces as u64) > args.session.limits.string_bytes {
-        return Err("the text `indent` makes is larger than allowed".into());
+        return Err(Fault::limit(&LIMIT_STRING, "the text `indent` makes is larger than allowed"));
     }
     Ok(Value::str(text::indent(content, spaces)))
 }
@@ -67,7 +69,7 @@ pub(super) fn is_empty(args: &Arguments<'_>) -> Answer {
         Some(Data::Str(content)) => content.is_empty(),
         Some(Data::List(list)) => list.is_empty(),
         Some(Data::Map(map)) => map.is_empty(),
-        Some(_) => return Err(args.bad(0, "must be a map, a list, a string or null")),
+        Some(_) => return Err(args.bad(0, "must be a map, a list, a string or null").into()),
     };
     Ok(Value::from(empty))
 }
@@ -77,10 +79,8 @@ pub(super) fn join(args: &Arguments<'_>) -> Answer {
     let mut parts = Vec::with_capacity(list.len());
     for (index, item) in list.iter().enumerate() {
         if item.is_collection() {
-            return Err(args.bad(
-                0,
-                &format!("must hold only strings, numbers and booleans; item {index} is a {}", item.kind_name()),
-            ));
+            let why = format!("must hold only strings, numbers and booleans; item {index} is a {}", item.kind_name());
+            return Err(args.bad(0, &why).into());
         }
         parts.push(if item.is_null() { Default::default() } else { text_of(item) });
     }
@@ -88,7 +88,7 @@ pub(super) fn join(args: &Arguments<'_>) -> Answer {
 }
 
 pub(super) fn json_decode(args: &Arguments<'_>) -> Answer {
-    json::read(args.text(0)?).map_err(|why| args.bad(0, &format!("is not JSON: {why}")))
+    json::read(args.text(0)?).map_err(|why| args.bad(0, &format!("is not JSON: {why}")).into())
 }
 
 pub(super) fn json_encode(args: &Arguments<'_>) -> Answer {
@@ -98,7 +98,8 @@ pub(super) fn json_encode(args: &Arguments<'_>) -> Answer {
 pub(super) fn range(args: &Arguments<'_>) -> Answer {
     let (first, last) = (args.number(0)?, args.number(1)?);
     if (last - first).abs() > args.session.limits.list_items as f64 {
-        return Err(format!("`range` would make more than the {} items allowed", args.session.limits.list_items));
+        let message = format!("`range` would make more than the {} items allowed", args.session.limits.list_items);
+        return Err(Fault::limit(&LIMIT_LIST, message));
     }
     let mut items = Vec::new();
     let mut next = first;
@@ -120,7 +121,7 @@ pub(super) fn replace(args: &Arguments<'_>) -> Answer {
     let (content, search, replacement) = (args.text(0)?, args.text(1)?, args.any_text(2)?);
     let growth = (content.len() / search.len().max(1)) as u64 * replacement.len() as u64;
     if growth > args.session.limits.string_bytes {
-        return Err("the text `replace` makes is larger than allowed".into());
+        return Err(Fault::limit(&LIMIT_STRING, "the text `replace` makes is larger than allowed"));
     }
     Ok(Value::str(content.replace(search.as_str(), replacement)))
 }
@@ -133,13 +134,13 @@ pub(super) fn slice(args: &Arguments<'_>) -> Answer {
     let start = bound(args, 1)?.ok_or_else(|| args.bad(1, "is missing"))?;
     let end = bound(args, 2)?;
     match args.get(0).map(|v| &v.data) {
-        Some(Data::Str(content)) if content.is_empty() => Err(args.bad(0, "must not be empty")),
+        Some(Data::Str(content)) if content.is_empty() => Err(args.bad(0, "must not be empty").into()),
         Some(Data::Str(content)) => Ok(Value::str(text::slice(content, start, end))),
         Some(Data::List(list)) => {
             let range = text::slice_range(list.len(), start, end);
             Ok(Value::list(list.get(range).unwrap_or(&[]).to_vec()))
         }
-        _ => Err(args.bad(0, "must be a string or a list")),
+        _ => Err(args.bad(0, "must be a string or a list").into()),
     }
 }
 
@@ -194,7 +195,7 @@ pub(super) fn yaml_encode(args: &Arguments<'_>) -> Answer {
         return Ok(Value::str(yaml::encode(value)));
     }
     let Some(list) = value.as_list() else {
-        return Err(args.bad(0, "must be a list when several documents are asked for"));
+        return Err(args.bad(0, "must be a list when several documents are asked for").into());
     };
     Ok(Value::str(list.iter().map(|item| format!("---\n{}", yaml::encode(item))).collect::<String>()))
 }
@@ -205,7 +206,7 @@ pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
     let source = Arc::new(Source::new(FileId(u32::MAX), "yamlDecode", content.as_str()));
     let tree = syntax_yaml::parse(source, Flavor::Core, &args.session.limits);
     if let Some(problem) = tree.diagnostics().iter().find(|d| d.is_error()) {
-        return Err(args.bad(0, &format!("is not YAML: {}", problem.message)));
+        return Err(args.bad(0, &format!("is not YAML: {}", problem.message)).into());
     }
     let mut documents: Vec<Value> = tree.roots().map(|root| dated(&value_of(root, MergeKeys::Apply), root)).collect();
     if many {
@@ -214,7 +215,7 @@ pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
     match documents.len() {
         0 => Ok(Value::null()),
         1 => Ok(documents.pop().unwrap_or_default()),
-        _ => Err(args.bad(0, "holds more than one document; pass `true` as second argument to read them all")),
+        _ => Err(args.bad(0, "holds more than one document; pass `true` as second argument to read them all").into()),
     }
 }
 
@@ -258,7 +259,7 @@ fn date(args: &Arguments<'_>) -> Result<Instant, String> {
 
 pub(super) fn format_date(args: &Arguments<'_>) -> Answer {
     let date = date(args)?;
-    dates::format(date, args.text(1)?).map(Value::str).map_err(|why| args.bad(1, &format!("is not a pattern: {why}")))
+    dates::format(date, args.text(1)?).map(Value::str).map_err(|why| args.bad(1, &format!("is not a pattern: {why}")).into())
 }
 
 pub(super) fn shift_date(args: &Arguments<'_>) -> Answer {
@@ -272,5 +273,5 @@ pub(super) fn modify_date(args: &Arguments<'_>) -> Answer {
 fn moved(args: &Arguments<'_>, units: &[&str], by: fn(Instant, f64, Unit) -> Option<Instant>) -> Answer {
     let unit = Unit::named(args.word(2, units)?).ok_or_else(|| args.bad(2, "is not a unit of time"))?;
     let moved = by(date(args)?, args.number(1)?, unit);
-    moved.map(|date| Value::str(date.iso())).ok_or_else(|| args.bad(1, "leads out of the range of dates"))
+    moved.map(|date| Value::str(date.iso())).ok_or_else(|| args.bad(1, "leads out of the range of dates").into())
 }

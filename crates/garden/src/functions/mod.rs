@@ -12,11 +12,35 @@ mod arguments;
 mod calls;
 
 pub use arguments::Arguments;
+use crate::rules;
+use purlin_syntax::Rule;
 use purlin_value::Value;
 use purlin_value::function::{Function, one, optional};
 
 /// The shape of a helper function.
-pub type Helper = fn(&Arguments<'_>) -> Result<Value, String>;
+pub type Helper = fn(&Arguments<'_>) -> Result<Value, Fault>;
+
+/// Why a helper function has no answer.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// The rule it belongs to: a wrong argument, or a limit.
+    pub rule: &'static Rule,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl From<String> for Fault {
+    fn from(message: String) -> Self {
+        Fault { rule: &rules::HELPER_FUNCTION, message }
+    }
+}
+
+impl Fault {
+    /// A limit that would be passed.
+    pub fn limit(rule: &'static Rule, message: impl Into<String>) -> Self {
+        Fault { rule, message: message.into() }
+    }
+}
 
 const fn helper(
     name: &'static str,

@@ -1,7 +1,5 @@
 //! Pure text operations behind the helper functions. They know strings only, no values.
 
-use std::fmt::Write;
-
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /// Base64 with padding.
@@ -44,11 +42,8 @@ pub fn base64_decode(text: &str) -> Vec<u8> {
 
 /// Lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
+    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Spaces before every line that is not empty.

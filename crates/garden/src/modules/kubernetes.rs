@@ -1,7 +1,7 @@
 //! Conversion of `kubernetes` and `helm` modules. Neither builds anything itself; files copied from other modules need
 //! a Build that does only that.
 
-use super::convert::{Names, action, build_action, runtime_fields};
+use super::convert::{Names, action, build_action, makes_build, runtime_fields};
 use super::{Module, item_name};
 use crate::config::ActionKind;
 use crate::draft::Draft;
@@ -33,7 +33,7 @@ const HELM_KEYS: &[(&str, &str)] = &[
 ];
 
 pub(super) fn kubernetes_actions(names: &Names, module: &Module) -> Vec<(ActionKind, Config)> {
-    let mut actions = copying_build(module);
+    let mut actions = copying_build(names, module);
     let has_build = !actions.is_empty();
     let spec = taken(module, KUBERNETES_KEYS);
     let fields = runtime_fields(names, module, &module.fields, has_build, 300);
@@ -43,10 +43,9 @@ pub(super) fn kubernetes_actions(names: &Names, module: &Module) -> Vec<(ActionK
 }
 
 pub(super) fn helm_actions(names: &Names, module: &Module) -> Vec<(ActionKind, Config)> {
-    let mut actions = copying_build(module);
+    let mut actions = copying_build(names, module);
     let has_build = !actions.is_empty();
-    let skipped =
-        module.field("skipDeploy").and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false);
+    let skipped = module.field("skipDeploy").and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false);
     if !skipped {
         let mut spec = vec![("chart", chart(module)), ("values", values(names, module, 0))];
         spec.extend(taken(module, HELM_KEYS));
@@ -58,10 +57,8 @@ pub(super) fn helm_actions(names: &Names, module: &Module) -> Vec<(ActionKind, C
 }
 
 /// A Build that only copies, where there is something to copy.
-fn copying_build(module: &Module) -> Vec<(ActionKind, Config)> {
-    let copies = module.dependencies.iter().any(|dependency| !dependency.copy.is_empty());
-    let generated = !module.items("generateFiles").is_empty();
-    if copies || generated { vec![build_action(module, "exec", Vec::new())] } else { Vec::new() }
+fn copying_build(names: &Names, module: &Module) -> Vec<(ActionKind, Config)> {
+    if makes_build(module) { vec![build_action(names, module, "exec", Vec::new())] } else { Vec::new() }
 }
 
 fn taken(module: &Module, keys: &[(&'static str, &'static str)]) -> Vec<(&'static str, Draft)> {
@@ -107,8 +104,7 @@ fn merge_entries(below: Vec<(EcoString, Draft)>, own: Vec<(EcoString, Draft)>) -
         };
         merged.push((key, draft));
     }
-    let new: Vec<(EcoString, Draft)> =
-        own.into_iter().filter(|(key, _)| !merged.iter().any(|(k, _)| k == key)).collect();
+    let new: Vec<(EcoString, Draft)> = own.into_iter().filter(|(key, _)| !merged.iter().any(|(k, _)| k == key)).collect();
     merged.into_iter().chain(new).collect()
 }
 
@@ -126,16 +122,8 @@ fn pod_actions(names: &Names, module: &Module, type_name: &str, has_build: bool)
         for item in module.items(key) {
             let Some(name) = item_name(&item) else { continue };
             let name = if kind == ActionKind::Test { ecow::eco_format!("{}-{name}", module.name()) } else { name };
-            let spec =
-                KEYS.iter().filter_map(|(from, to)| Some((*to, item.get(from).filter(|d| !d.is_null())?))).collect();
-            actions.push(action(
-                module,
-                type_name,
-                kind,
-                name,
-                runtime_fields(names, module, &item, has_build, 600),
-                spec,
-            ));
+            let spec = KEYS.iter().filter_map(|(from, to)| Some((*to, item.get(from).filter(|d| !d.is_null())?))).collect();
+            actions.push(action(module, type_name, kind, name, runtime_fields(names, module, &item, has_build, 600), spec));
         }
     }
     actions

@@ -133,7 +133,12 @@ pub fn resolve_modules(
     let mut modules: Vec<Arc<Module>> = Vec::new();
     for name in order(ground, &drafts) {
         let Some(pending) = drafts.get(&name) else { continue };
-        let (module, value) = resolve_one(ground, project, phases, pending, &known, &modules, files);
+        // What is not there yet is part of a circle, or the module itself, which was reported.
+        let mut visible = known.clone();
+        for other in drafts.keys().filter(|other| !known.contains_key(*other)) {
+            visible.insert(other.clone(), Value::poison());
+        }
+        let (module, value) = resolve_one(ground, project, phases, pending, &visible, &modules, files);
         known.insert(name, value);
         modules.push(Arc::new(module));
     }
@@ -182,8 +187,10 @@ fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
     let mut seen: IndexMap<&EcoString, &Config> = IndexMap::new();
     for config in configs {
         if let Some(first) = seen.get(&config.name) {
-            let message =
-                format!("module `{}` is declared twice, in `{}` and in `{}`", config.name, first.file, config.file);
+            let message = format!(
+                "module `{}` is declared twice, in `{}` and in `{}`",
+                config.name, first.file, config.file
+            );
             ground.report(&rules::DUPLICATE, config.span, message);
         }
         seen.entry(&config.name).or_insert(config);
@@ -257,8 +264,7 @@ fn module_env(
     if let Some(Draft::Node(node)) = config.field("varfile") {
         let env = env_at(ground, vars.over(&base), Stage::PreGraph);
         let name = crate::project::force(ground, &env, &node);
-        let source =
-            name.as_str().and_then(|name| read_varfile(ground, &config.folder, name, Presence::Required, node.span()));
+        let source = name.as_str().and_then(|name| read_varfile(ground, &config.folder, name, Presence::Required, node.span()));
         if let Some(source) = source {
             vars = vars.with(ground, &base, &source, true);
         }
@@ -322,8 +328,7 @@ fn resolve_one(
             dependencies.push(BuildDependency { name: name.into(), copy: Vec::new(), span: None });
         }
     }
-    let value_texts =
-        |key: &str| fields.get(key).and_then(|draft| draft.as_value().cloned().or_else(|| Some(draft.written())));
+    let value_texts = |key: &str| fields.get(key).and_then(|draft| draft.as_value().cloned().or_else(|| Some(draft.written())));
     let include = value_texts("include").filter(|value| value.as_list().is_some()).map(|value| texts(&value));
     let exclude = value_texts("exclude").map(|value| texts(&value)).unwrap_or_default();
     let disabled = fields.get("disabled").and_then(|d| d.as_value().and_then(Value::as_bool)).unwrap_or(false);
