@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use purlin_model::Node;
 use purlin_syntax::Diagnostic;
-use purlin_value::{Origin, Session, Value};
+use purlin_value::{Origin, OriginKind, Session, Value};
 
 use crate::chart::Chart;
 use crate::metachart::config;
@@ -66,7 +66,27 @@ fn report_problem(session: &Session, node: &Node, problem: &Problem) {
     let field = problem.at.trim_start_matches('/').replace('/', ".");
     let place = if field.is_empty() { String::new() } else { format!(" at `{field}`") };
     let message = format!("`{}` does not fit the Kubernetes schema{place}: {}", node.id, problem.message);
-    report(session, &rules::KUBERNETES, problem.origin, message, "");
+    let mut diagnostic = Diagnostic::nowhere(&rules::KUBERNETES, message);
+    diagnostic.span = at(session, problem.origin);
+    if let Some(span) = value_span(session, problem.origin).filter(|span| Some(*span) != diagnostic.span) {
+        diagnostic = diagnostic.label(span, "this value");
+    }
+    session.sink.push(diagnostic);
+}
+
+/// Where the value that a template printed is written.
+fn value_span(session: &Session, origin: Origin) -> Option<purlin_syntax::Span> {
+    let mut origin = origin;
+    // A chain is as long as the templates that include each other; the bound only guards against a loop.
+    for _ in 0..200 {
+        match session.origins.get(origin, &session.sources) {
+            OriginKind::Derived { pieces, .. } => origin = pieces.first()?.origin,
+            OriginKind::Chosen { winner, .. } => origin = winner,
+            OriginKind::File(span) => return Some(span),
+            _ => return None,
+        }
+    }
+    None
 }
 
 type Names = HashMap<(String, String, String), String>;

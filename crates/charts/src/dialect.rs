@@ -26,6 +26,9 @@ pub const DIALECT: Dialect = Dialect {
     rules: RULES,
 };
 
+/// Most levels of a chain of templates that a message shows.
+const MAX_TRACE: usize = 20;
+
 /// The folder or archive of the chart a request names.
 fn chart_path(session: &Session, request: &Request) -> Option<String> {
     let start = if request.path.is_empty() { "." } else { request.path.as_str() };
@@ -300,6 +303,9 @@ fn report_exec(session: &Session, chart: &Chart, error: &ExecError) {
     let rule = match (error.limit(), error.stop_message()) {
         (Some(limit), _) => limit_rule(limit),
         (None, Some(_)) => &rules::FAILED,
+        (None, None) if last.fault.go_text().starts_with("rendering template has a nested reference name") => {
+            &purlin_syntax::rules::LIMIT_DEPTH
+        }
         (None, None) => &rules::TEMPLATE,
     };
     let calling = last
@@ -315,7 +321,7 @@ fn report_exec(session: &Session, chart: &Chart, error: &ExecError) {
     if last.line == 0 {
         diagnostic.message = format!("{}: {}", last.file, diagnostic.message);
     }
-    for level in levels.iter().rev().filter(|level| level.line > 0) {
+    for level in levels.iter().rev().filter(|level| level.line > 0).take(MAX_TRACE) {
         let text = format!("in `{}` at `{}`", level.template, level.node);
         match level_span(session, chart, level) {
             Some(span) => diagnostic = diagnostic.through(span, text),
