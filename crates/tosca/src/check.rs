@@ -42,7 +42,7 @@ pub fn check(model: &Model, problems: &mut Problems) {
         }
     }
     for file in model.files.list.iter().filter(|file| file.role != Role::Profile) {
-        inspector.calls_in(&file.entity, 0);
+        inspector.calls_in(&file.entity);
     }
 }
 
@@ -202,15 +202,15 @@ impl Inspector<'_> {
         }
     }
 
-    fn calls_in(&mut self, entity: &Entity, depth: u32) {
+    fn calls_in(&mut self, entity: &Entity) {
         for slot in &entity.slots {
             match &slot.content {
                 Content::Value(value) if slot.name != "metadata" => self.calls(value, entity.edition),
                 Content::Values(values) => values.iter().for_each(|(_, value)| self.calls(value, entity.edition)),
                 Content::Clauses(clauses) => clauses.iter().for_each(|clause| self.calls(clause, entity.edition)),
-                Content::One(inner) => self.calls_in(inner, depth + 1),
-                Content::Map(defs) => defs.own().values().for_each(|inner| self.calls_in(inner, depth + 1)),
-                Content::List(list) => list.iter().for_each(|inner| self.calls_in(inner, depth + 1)),
+                Content::One(inner) => self.calls_in(inner),
+                Content::Map(defs) => defs.own().values().for_each(|inner| self.calls_in(inner)),
+                Content::List(list) => list.iter().for_each(|inner| self.calls_in(inner)),
                 _ => {}
             }
         }

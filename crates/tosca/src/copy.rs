@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 type Templates = IndexMap<EcoString, Arc<Entity>>;
 
-/// Carries every `copy` out; rings are reported once, with all their members.
-pub fn apply(templates: Templates, problems: &mut Problems) -> Templates {
+/// Carries every `copy` out; rings are reported once, and their members are given back by name.
+pub fn apply(templates: Templates, problems: &mut Problems) -> (Templates, Vec<EcoString>) {
     if !templates.values().any(|entity| entity.slot("copy").is_some()) {
-        return templates;
+        return (templates, Vec::new());
     }
     let mut done: IndexMap<EcoString, Arc<Entity>> = IndexMap::new();
     let mut reported: Vec<EcoString> = Vec::new();
@@ -47,7 +47,8 @@ pub fn apply(templates: Templates, problems: &mut Problems) -> Templates {
             base = Some(made);
         }
     }
-    templates.keys().filter_map(|name| Some((name.clone(), done.get(name)?.clone()))).collect()
+    let all = templates.keys().filter_map(|name| Some((name.clone(), done.get(name)?.clone()))).collect();
+    (all, reported)
 }
 
 fn report_ring(

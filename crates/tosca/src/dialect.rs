@@ -33,6 +33,9 @@ pub const DIALECT: Dialect = Dialect {
 /// What a folder's service template is usually called, the surest first.
 const NAMES: &[&str] =
     &["service.yaml", "service-template.yaml", "service_template.yaml", "main.yaml", "topology.yaml"];
+/// How sure a named file with a known version is, and one with an unknown version.
+const SURE: u8 = 60;
+const UNSURE: u8 = 20;
 /// Folders with more files than this are not searched for templates.
 const MAX_SEARCHED: usize = 500;
 
@@ -41,11 +44,11 @@ fn detect(session: &Session, request: &Request) -> Option<Recognised> {
     let world = session.world.as_ref();
     let is_folder = world.stat(start).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if !is_folder {
-        return says_tosca(session, start).then(|| Recognised { file: start.to_owned(), strength: 60 });
+        return strength_of(session, start).map(|strength| Recognised { file: start.to_owned(), strength });
     }
     if let Some(named) = &request.file {
         let full = path::join(start, named);
-        return says_tosca(session, &full).then_some(Recognised { file: full, strength: 60 });
+        return strength_of(session, &full).map(|strength| Recognised { file: full, strength });
     }
     let usual = NAMES.iter().map(|name| path::join(start, name)).find(|full| has_service(session, full));
     if let Some(file) = usual {
@@ -60,31 +63,39 @@ fn detect(session: &Session, request: &Request) -> Option<Recognised> {
     found.next().is_none().then_some(Recognised { file, strength: 40 })
 }
 
-/// The version keyword of a file's text, if it is one of ours.
-fn keyword(text: &str) -> Option<&'static profile::Version> {
+/// The version keyword of a file's text.
+fn keyword(text: &str) -> Option<&str> {
     let line = text.lines().find_map(|line| line.strip_prefix("tosca_definitions_version:"))?;
-    profile::version(line.split(" #").next()?.trim().trim_matches(['"', '\'']))
+    Some(line.split(" #").next()?.trim().trim_matches(['"', '\'']))
 }
 
-fn says_tosca(session: &Session, full: &str) -> bool {
+/// How surely a file is ours: by a version we know, or by one that nobody knows and somebody should complain about.
+fn strength_of(session: &Session, full: &str) -> Option<u8> {
     if full.to_ascii_lowercase().ends_with(".csar") {
-        return true;
+        return Some(SURE);
     }
-    let Ok(bytes) = session.world.read(full) else { return false };
+    let bytes = session.world.read(full).ok()?;
     if Archive::is_archive(full) {
-        return Archive::open(full, &bytes, &session.limits).is_ok_and(|archive| archive.entry("").is_ok());
+        let archive = Archive::open(full, &bytes, &session.limits).ok()?;
+        return archive.entry("").is_ok().then_some(SURE);
     }
-    std::str::from_utf8(&bytes).is_ok_and(|text| keyword(text).is_some())
+    let text = std::str::from_utf8(&bytes).ok()?;
+    match keyword(text) {
+        Some(keyword) if profile::version(keyword).is_some() => Some(SURE),
+        Some(keyword) if keyword.contains("unfurl") => None,
+        Some(_) => Some(UNSURE),
+        None => text.lines().any(|line| line.starts_with("heat_template_version:")).then_some(UNSURE),
+    }
 }
 
 fn has_service(session: &Session, full: &str) -> bool {
     if Archive::is_archive(full) {
-        return says_tosca(session, full);
+        return strength_of(session, full) == Some(SURE);
     }
     let Ok(bytes) = session.world.read(full) else { return false };
     let Ok(text) = std::str::from_utf8(&bytes) else { return false };
     let service = |line: &str| line.starts_with("topology_template:") || line.starts_with("service_template:");
-    keyword(text).is_some() && text.lines().any(service)
+    keyword(text).and_then(profile::version).is_some() && text.lines().any(service)
 }
 
 /// What a request asks of the compiler.

@@ -268,7 +268,7 @@ impl Defs {
                 return Some(found);
             }
             layer = layer.base.as_deref()?;
-            if layer.depth > 0 && layer.depth % FLATTEN_EVERY == 0 {
+            if layer.depth > 0 && layer.depth.is_multiple_of(FLATTEN_EVERY) {
                 return layer.flat().get(name);
             }
         }

@@ -57,7 +57,7 @@ pub fn check(files: &Files, names: &Names, problems: &mut Problems) {
     let templates = Templates::of(files);
     let mut linker = Linker { files, names, templates, problems };
     for file in files.list.iter().filter(|file| file.role != Role::Profile) {
-        linker.entity(&file.entity, 0);
+        linker.entity(&file.entity);
     }
 }
 
@@ -69,7 +69,7 @@ struct Linker<'a> {
 }
 
 impl Linker<'_> {
-    fn entity(&mut self, entity: &Entity, depth: u32) {
+    fn entity(&mut self, entity: &Entity) {
         let row = entities::row(entity.kind);
         for slot in &entity.slots {
             let Some(field) = row.slots(entity.edition).find(|field| field.slot == slot.name) else { continue };
@@ -84,9 +84,9 @@ impl Linker<'_> {
                         self.reference(kinds, text, text.span, field.key, "".into());
                     }
                 }
-                (_, Content::One(inner)) => self.entity(inner, depth + 1),
-                (_, Content::Map(defs)) => defs.own().values().for_each(|inner| self.entity(inner, depth + 1)),
-                (_, Content::List(list)) => list.iter().for_each(|inner| self.entity(inner, depth + 1)),
+                (_, Content::One(inner)) => self.entity(inner),
+                (_, Content::Map(defs)) => defs.own().values().for_each(|inner| self.entity(inner)),
+                (_, Content::List(list)) => list.iter().for_each(|inner| self.entity(inner)),
                 _ => {}
             }
         }

@@ -539,8 +539,12 @@ impl Reader<'_> {
             }
         }
         if matches!(kind, Kind::NodeTemplate | Kind::RelationshipTemplate) {
-            own = crate::copy::apply(own, self.problems);
-            own.values().for_each(|entity| self.missing_keys(entities::row(kind), &without_copy(entity), &[]));
+            let (copied, in_rings) = crate::copy::apply(own, self.problems);
+            own = copied;
+            // What a ring would have brought in is not known, so nothing of it is missing.
+            for entity in own.values().filter(|entity| !in_rings.contains(&entity.name)) {
+                self.missing_keys(entities::row(kind), &without_copy(entity), &[]);
+            }
         }
         Some(Content::Map(Arc::new(Defs::new(own))))
     }

@@ -348,7 +348,7 @@ fn is_loose_version(text: &str) -> bool {
 fn is_base64(text: &str) -> bool {
     let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
     let body = compact.trim_end_matches('=');
-    compact.len() % 4 == 0
+    compact.len().is_multiple_of(4)
         && compact.len() - body.len() <= 2
         && body.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'+' || b == b'/')
 }

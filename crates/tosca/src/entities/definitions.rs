@@ -1,7 +1,7 @@
 //! Rows of the definitions that types are made of.
 
 use super::{DESCRIPTION, METADATA};
-use crate::schema::Edition::{V1_1, V1_2, V1_3, V2_0};
+use crate::schema::Edition::{V1_0, V1_1, V1_2, V1_3, V2_0};
 use crate::schema::Kind::*;
 use crate::schema::Merge::{Append, Both, ByName, Derived, Fallback, Fixed, Narrow, Refine, Tighten, Within};
 use crate::schema::{Field, Row, Shape, Short, field};
@@ -70,9 +70,9 @@ pub(super) const ROWS: &[Row] = &[
             STATUS,
             CONSTRAINTS,
             VALIDATION,
-            KEY_SCHEMA,
+            KEY_SCHEMA.since(V1_0),
             ENTRY_SCHEMA,
-            NOTES,
+            METADATA,
         ]],
         short: Short::List("mapping"),
         open: None,

@@ -275,7 +275,7 @@ pub(super) const ROWS: &[Row] = &[
         label: "operation call",
         groups: &[&[
             field("operation", Shape::Text, "The operation, as `interface.operation`.").written().since(V1_0),
-            field("inputs", Shape::Values, "What it is given.").since(V1_3),
+            field("inputs", Shape::Values, "What it is given.").since(V1_1),
         ]],
         short: Short::Text("operation"),
         open: None,
