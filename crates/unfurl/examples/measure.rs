@@ -1,6 +1,6 @@
 //! Measures what expressions and ensembles cost: `cargo run --release -p purlin-unfurl --example measure`.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use purlin_model::project::Request;
 use purlin_unfurl::ensemble;

@@ -160,9 +160,12 @@ impl Attribute {
     }
 }
 
+/// What is wrong with an evaluated value.
+type Problems = dyn Fn(&Val) -> Vec<String>;
+
 /// Checks an evaluated value and says what is wrong with it.
 #[derive(Clone)]
-pub struct Check(pub Rc<dyn Fn(&Val) -> Vec<String>>);
+pub struct Check(pub Rc<Problems>);
 
 impl std::fmt::Debug for Check {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {

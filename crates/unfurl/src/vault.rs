@@ -229,9 +229,9 @@ mod tests {
         let mut damaged = text.clone().into_bytes();
         let last = damaged.len() - 2;
         damaged[last] = if damaged[last] == b'0' { b'1' } else { b'0' };
-        assert!(decrypt(std::str::from_utf8(&damaged).unwrap(), &[secret.clone()]).is_err());
+        assert!(decrypt(std::str::from_utf8(&damaged).unwrap(), std::slice::from_ref(&secret)).is_err());
         for bad in ["", "$ANSIBLE_VAULT;1.1;AES256", "$ANSIBLE_VAULT;1.1;AES256\nzz", "$ANSIBLE_VAULT;9;X\n00"] {
-            assert!(decrypt(bad, &[secret.clone()]).is_err());
+            assert!(decrypt(bad, std::slice::from_ref(&secret)).is_err());
         }
     }
 }
