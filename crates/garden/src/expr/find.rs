@@ -233,7 +233,7 @@ impl Evaluator<'_, '_> {
     fn step_parts(&mut self, parts: Vec<Value>, steps: &[Step], index: usize, step: &Step) -> Result<Found, Stop> {
         let mut next: Vec<Value> = Vec::new();
         let mut available: Vec<EcoString> = Vec::new();
-        for part in &parts {
+        for (place, part) in parts.iter().enumerate() {
             let part = self.eval.force(part);
             let found = match &part.data {
                 Data::Map(map) => map.get(&step.name).cloned(),
@@ -254,7 +254,7 @@ impl Evaluator<'_, '_> {
             }
             if !value.is_collection() {
                 if next.is_empty() {
-                    return Ok(Found::One(value));
+                    return Ok(Found::One(self.over_weaker(value, &parts, place, step)));
                 }
                 break;
             }
@@ -265,6 +265,17 @@ impl Evaluator<'_, '_> {
             return Err(self.missing(steps, index, available));
         }
         Ok(Found::Parts(next))
+    }
+
+    /// The winner among several scopes remembers what it stands before; nothing is evaluated for that.
+    fn over_weaker(&self, winner: Value, parts: &[Value], place: usize, step: &Step) -> Value {
+        let weaker = parts.iter().skip(place + 1).filter_map(|part| part.get(&step.name));
+        let overrode: Vec<purlin_value::Origin> = weaker.map(|value| value.origin).collect();
+        if overrode.is_empty() || winner.is_absent() {
+            return winner;
+        }
+        let origin = self.eval.session.origins.chosen(winner.origin, "nearest scope", overrode);
+        winner.with_origin(origin)
     }
 
     fn close(&mut self, found: Found) -> Result<Value, Stop> {
