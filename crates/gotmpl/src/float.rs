@@ -4,6 +4,9 @@
 
 use crate::number::{exponent_form, plain_form, print_float, shortest};
 
+/// No float has more digits than this; behind them are zeros, and Rust formats no more than 65,535.
+const MOST_DIGITS: usize = 1_100;
+
 /// A float in one of Go's formats: sign only if negative.
 pub fn format_float(number: f64, verb: char, precision: Option<usize>) -> String {
     if !number.is_finite() {
@@ -12,7 +15,11 @@ pub fn format_float(number: f64, verb: char, precision: Option<usize>) -> String
     let sign = if number.is_sign_negative() { "-" } else { "" };
     let size = number.abs();
     let text = match verb {
-        'f' | 'F' => format!("{size:.*}", precision.unwrap_or(6)),
+        'f' | 'F' => {
+            let wanted = precision.unwrap_or(6);
+            let exact = wanted.min(MOST_DIGITS);
+            format!("{size:.exact$}{}", "0".repeat(wanted - exact))
+        }
         'e' | 'E' => exponent(size, precision.unwrap_or(6), verb),
         'b' => binary(size),
         'x' | 'X' => hexadecimal(size, precision, verb == 'X'),
@@ -22,10 +29,11 @@ pub fn format_float(number: f64, verb: char, precision: Option<usize>) -> String
 }
 
 fn exponent(size: f64, precision: usize, mark: char) -> String {
-    let text = format!("{size:.precision$e}");
+    let exact = precision.min(MOST_DIGITS);
+    let text = format!("{size:.exact$e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
-    format!("{mantissa}{mark}{}", exponent_digits(exponent))
+    format!("{mantissa}{}{mark}{}", "0".repeat(precision - exact), exponent_digits(exponent))
 }
 
 /// An exponent with its sign and at least two digits.
@@ -54,7 +62,7 @@ fn general(size: f64, precision: Option<usize>, verb: char) -> String {
 
 /// Digits rounded to a count, trailing zeros dropped, and the place of the point.
 fn rounded(size: f64, count: usize) -> (Vec<u8>, i32) {
-    let text = format!("{size:.*e}", count - 1);
+    let text = format!("{size:.*e}", (count - 1).min(MOST_DIGITS));
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
     while digits.len() > 1 && digits.last() == Some(&b'0') {
@@ -169,5 +177,15 @@ mod tests {
         assert_eq!(with_point("1e+21", 'v', None), "1.00000e+21");
         assert_eq!(with_point("0", 'g', None), "0.00000");
         assert_eq!(with_point("3", 'f', Some(0)), "3.");
+    }
+
+    #[test]
+    fn any_precision_is_printed() {
+        for (verb, start, end) in [('f', "1.50", "00"), ('e', "1.50", "00e+00")] {
+            let text = format_float(1.5, verb, Some(83_648));
+            assert!(text.starts_with(start) && text.ends_with(end), "{verb}");
+            assert!(text.len() >= 83_650);
+        }
+        assert_eq!(format_float(1.5, 'g', Some(83_648)), "1.5");
     }
 }

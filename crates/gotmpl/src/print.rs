@@ -441,7 +441,8 @@ impl Printer<'_> {
             }
             _ => {
                 let digits = self.flags.precision.unwrap_or(4).max(4);
-                let mut text = format!("U+{code:0digits$X}");
+                let code = format!("{code:X}");
+                let mut text = format!("U+{}{code}", "0".repeat(digits.saturating_sub(code.len())));
                 if let Some(ch) = ch.filter(|ch| self.flags.sharp && is_print(*ch)) {
                     text.push_str(&format!(" '{ch}'"));
                 }
