@@ -374,6 +374,8 @@ impl<'r> Machine<'r> {
                 Ok(any)
             }
             Data::Int(count) | Data::Int64(count) => self.range_integer(frame, value, *count, branch),
+            Data::Int32(count) => self.range_integer(frame, value, i64::from(*count), branch),
+            Data::Uint8(count) => self.range_integer(frame, value, i64::from(*count), branch),
             Data::Uint64(count) => self.range_integer(frame, value, (*count).min(i64::MAX as u64) as i64, branch),
             _ => {
                 let text = crate::print::sprint(&self.heap, value);

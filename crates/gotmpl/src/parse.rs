@@ -384,10 +384,13 @@ impl Parser {
         let at = self.peek_word().start;
         let name = self.template_name(context)?;
         let pipe = self.pipeline(context, Kind::RightDelim)?;
+        // A wrong end is reported where the head ends: Go reads the body with a reader of its own.
+        let head = self.line;
         let outer = std::mem::replace(&mut self.scope, Scope::new());
         let outer_range = std::mem::take(&mut self.range_depth);
         let (root, ends) = self.item_list()?;
         if let Ends::Else = ends {
+            self.line = head;
             return self.fail(format!("unexpected {} in {context}", ends_name(&ends)));
         }
         self.finish(name.clone(), root)?;

@@ -212,7 +212,7 @@ fn conversion(heap: &Heap, value: &Val, wanted: &str) -> Fault {
 
 fn copy(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     if arg(args, 0).is_nil() {
-        return Err(Fault::new("deepCopy error: reflect: call of reflect.Value.Type on zero Value"));
+        return Err(Fault::new("reflect: call of reflect.Value.Type on zero Value"));
     }
     deep_copy(m, arg(args, 0), 0)
 }

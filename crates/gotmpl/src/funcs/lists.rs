@@ -190,7 +190,9 @@ fn slice(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 fn chunk(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let items = items(m, arg(args, 1), "chunk")?;
     let size = int(args, 0);
-    if size < 0 && (items.len() as i64 - 1) / -size == 0 && items.len() > 1 {
+    // How many lists the original makes room for, negative sizes included.
+    let room = ((items.len() as f64 - 1.0) / size as f64).floor() + 1.0;
+    if size < 0 && room == 0.0 {
         return Ok(m.heap.list(ListType::Lists, Vec::new()));
     }
     if size <= 0 {

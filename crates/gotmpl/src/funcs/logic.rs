@@ -137,7 +137,9 @@ fn equal_two(heap: &Heap, a: &Val, b: &Val) -> Result<bool, Fault> {
                     return Ok(a.is_nil() && b.is_nil());
                 }
                 if let (Data::Object(x), Data::Object(y)) = (&a.data, &b.data) {
-                    return Ok(std::sync::Arc::ptr_eq(x, y) || x.text().is_some() && x.text() == y.text());
+                    // Versions are pointers: the same one only.
+                    let plain = x.type_name() == y.type_name() && !x.type_name().starts_with('*');
+                    return Ok(std::sync::Arc::ptr_eq(x, y) || plain && x.text().is_some() && x.text() == y.text());
                 }
                 return Err(non_comparable(heap, a, b));
             }
