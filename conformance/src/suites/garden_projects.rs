@@ -334,7 +334,9 @@ fn compare_actions(expected: &Json, answer: &Answer, found: &mut Vec<String>, ex
                     excused.push("actions");
                     compare_error(&format!("{key}.{field}"), error, answer, found);
                 }
-                None if their.get(field).is_some() => compare(&format!("{key}.{field}"), &their[field], &our[field], found),
+                None if their.get(field).is_some() => {
+                    compare(&format!("{key}.{field}"), &their[field], &our[field], found)
+                }
                 None => {}
             }
         }
@@ -344,7 +346,8 @@ fn compare_actions(expected: &Json, answer: &Answer, found: &mut Vec<String>, ex
 /// Dependencies in any order. One to an action that does not exist is an error of ours, not an edge.
 fn compare_needs(key: &str, their: &Json, our: &Json, found: &mut Vec<String>, excused: &mut Vec<&str>) {
     let sorted = |value: &Json| {
-        let mut list: Vec<String> = value["dependencies"].as_array().into_iter().flatten().map(Json::to_string).collect();
+        let mut list: Vec<String> =
+            value["dependencies"].as_array().into_iter().flatten().map(Json::to_string).collect();
         list.sort();
         list
     };
@@ -373,7 +376,8 @@ fn canonical(value: &Json) -> Json {
 
 fn compare_unordered(key: &str, expected: &Json, answer: &Answer, found: &mut Vec<String>) {
     let sorted = |value: &Json| {
-        let mut list: Vec<String> = value[key].as_array().into_iter().flatten().map(|item| canonical(item).to_string()).collect();
+        let mut list: Vec<String> =
+            value[key].as_array().into_iter().flatten().map(|item| canonical(item).to_string()).collect();
         list.sort();
         list
     };
@@ -415,7 +419,9 @@ fn compare_error(place: &str, error: &str, answer: &Answer, found: &mut Vec<Stri
         }
     }
     for line in error.lines() {
-        let Some((file, number)) = line.trim().strip_prefix("<PROJECT>/").and_then(|rest| rest.rsplit_once(':')) else { continue };
+        let Some((file, number)) = line.trim().strip_prefix("<PROJECT>/").and_then(|rest| rest.rsplit_once(':')) else {
+            continue;
+        };
         if number.parse::<u32>().is_ok() && !all.contains(&format!("{file}:{number}: ")) {
             found.push(format!("{place}: {file}:{number} is not the place of {all:?}"));
         }

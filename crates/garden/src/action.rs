@@ -84,7 +84,14 @@ impl Action {
     }
 
     /// The environment of its templates at a stage, and its variables.
-    pub fn environment(&self, ground: &Ground<'_>, project: &Project, phases: &Phases, this: Map, stage: Stage) -> (Arc<Env>, VarScope) {
+    pub fn environment(
+        &self,
+        ground: &Ground<'_>,
+        project: &Project,
+        phases: &Phases,
+        this: Map,
+        stage: Stage,
+    ) -> (Arc<Env>, VarScope) {
         let own = OwnScope { config: &self.config, module: self.module.as_deref(), varfiles: &self.varfiles };
         own.environment(ground, project, phases, this, stage)
     }
@@ -98,7 +105,14 @@ struct OwnScope<'a> {
 }
 
 impl OwnScope<'_> {
-    fn environment(&self, ground: &Ground<'_>, project: &Project, phases: &Phases, this: Map, stage: Stage) -> (Arc<Env>, VarScope) {
+    fn environment(
+        &self,
+        ground: &Ground<'_>,
+        project: &Project,
+        phases: &Phases,
+        this: Map,
+        stage: Stage,
+    ) -> (Arc<Env>, VarScope) {
         let mut base = phases.action_base(stage);
         if let Some(rendered) = &self.config.rendered {
             // Inputs see the project's variables and other actions, but not the action's own.
@@ -118,7 +132,8 @@ impl OwnScope<'_> {
                 vars = vars.with(ground, base, &VarSource::Draft(variables.clone()), pre_graph);
             }
             let file = module.varfile.as_ref();
-            let source = file.and_then(|name| read_varfile(ground, &self.config.folder, name, Presence::Required, None));
+            let source =
+                file.and_then(|name| read_varfile(ground, &self.config.folder, name, Presence::Required, None));
             if let Some(source) = source {
                 vars = vars.with(ground, base, &source, pre_graph);
             }
@@ -157,12 +172,14 @@ pub fn preprocess(
     config: Config,
     module: Option<Arc<Origin>>,
 ) -> Action {
-    let this = || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
+    let this =
+        || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &[] };
     let (first, _) = own.environment(ground, project, phases, this(), Stage::PreGraph);
     let varfiles = read_varfiles(ground, &config, &first);
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &varfiles };
-    let pre = if varfiles.is_empty() { first } else { own.environment(ground, project, phases, this(), Stage::PreGraph).0 };
+    let pre =
+        if varfiles.is_empty() { first } else { own.environment(ground, project, phases, this(), Stage::PreGraph).0 };
     let mut fields = evaluate_fields(ground, &config, &pre);
     complete(ground, kind, &config, &mut fields);
     let environments = fields.get("environments").map(crate::scan::texts);
@@ -302,11 +319,15 @@ fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
             text("kind").zip(text("name"))
         }
     };
-    let known = parts.and_then(|(kind, name)| Some((ActionKind::named(&kind)?, name))).filter(|(_, name)| !name.is_empty());
+    let known =
+        parts.and_then(|(kind, name)| Some((ActionKind::named(&kind)?, name))).filter(|(_, name)| !name.is_empty());
     let Some((kind, name)) = known else {
         let shown = crate::expr::text_of(item);
         let diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, format!("`{shown}` does not name an action"));
-        ground.push(diagnostic.hint("write it as `build.api`, with one of build, deploy, run and test"), ground.span_of(item));
+        ground.push(
+            diagnostic.hint("write it as `build.api`, with one of build, deploy, run and test"),
+            ground.span_of(item),
+        );
         return None;
     };
     let map = Map::from_iter([("kind".into(), Value::str(kind.name())), ("name".into(), Value::str(name))]);

@@ -23,7 +23,13 @@ pub struct Additions {
 }
 
 /// The configuration of an action that an extension adds, in the folder of one that is there.
-pub fn added_action(kind: ActionKind, type_name: &str, name: EcoString, beside: &Action, spec: Draft) -> (ActionKind, Config) {
+pub fn added_action(
+    kind: ActionKind,
+    type_name: &str,
+    name: EcoString,
+    beside: &Action,
+    spec: Draft,
+) -> (ActionKind, Config) {
     let config = Config {
         kind: ConfigKind::Action(kind),
         type_name: type_name.into(),

@@ -87,7 +87,10 @@ fn git(ground: &Ground<'_>) -> Value {
         };
         map.insert("branch".into(), Value::str(branch.unwrap_or_default()));
         map.insert("commitHash".into(), Value::str(commit.unwrap_or_default()));
-        map.insert("originUrl".into(), Value::str(read("config").and_then(|text| origin_url(&text)).unwrap_or_default()));
+        map.insert(
+            "originUrl".into(),
+            Value::str(read("config").and_then(|text| origin_url(&text)).unwrap_or_default()),
+        );
     }
     for key in ["branch", "commitHash", "originUrl"] {
         map.entry(key.into()).or_insert_with(|| Value::str(""));
@@ -111,7 +114,9 @@ fn git_folder(ground: &Ground<'_>) -> Option<String> {
 
 fn packed_ref(text: &str, branch: &str) -> Option<String> {
     let wanted = format!("refs/heads/{branch}");
-    text.lines().find_map(|line| line.split_once(' ').filter(|(_, name)| *name == wanted)).map(|(hash, _)| hash.to_owned())
+    text.lines()
+        .find_map(|line| line.split_once(' ').filter(|(_, name)| *name == wanted))
+        .map(|(hash, _)| hash.to_owned())
 }
 
 fn origin_url(config: &str) -> Option<String> {

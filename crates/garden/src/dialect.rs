@@ -62,7 +62,8 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
     };
     node.dependencies = resolution.needs(&action.key).iter().map(dependency).collect();
     if let Some(found) = resolution.action(&action.key) {
-        let mut map: Map = action.fields.iter().filter(|(key, _)| shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+        let mut map: Map =
+            action.fields.iter().filter(|(key, _)| shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
         let own = resolution.own_variables(&action.key);
         if own.as_map().is_some_and(|map| !map.is_empty()) {
             map.insert("variables".into(), own);

@@ -51,11 +51,8 @@ impl FileTree {
                 .filter(|name| entries.iter().any(|entry| entry.name == **name))
                 .filter_map(|name| read_rules(session, &folder, name))
                 .collect();
-            let rules = if here.is_empty() {
-                inherited
-            } else {
-                Arc::new(inherited.iter().cloned().chain(here).collect())
-            };
+            let rules =
+                if here.is_empty() { inherited } else { Arc::new(inherited.iter().cloned().chain(here).collect()) };
             for entry in entries {
                 let full = path::join(&folder, &entry.name);
                 let is_folder = entry.kind == FileKind::Folder;

@@ -193,7 +193,11 @@ fn report_missing(ground: &Ground<'_>, actions: &IndexMap<EcoString, Action>, ne
         Some(format!("there is `{}`", other.key))
     };
     let hint = suggest::did_you_mean(&need.name, same_kind).or_else(other_kind);
-    let message = if message.contains("there is no") { message.to_owned() } else { format!("{message}, but there is no such action") };
+    let message = if message.contains("there is no") {
+        message.to_owned()
+    } else {
+        format!("{message}, but there is no such action")
+    };
     ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message).maybe_hint(hint), need.span);
 }
 

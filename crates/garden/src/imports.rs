@@ -114,6 +114,8 @@ fn parse_values(ground: &Ground<'_>, name: &str, text: &str, format: &str) -> Ma
     if entries.is_empty() && !text.trim().is_empty() {
         ground.report(&rules::IMPORT, None, format!("`{name}` does not hold a map of variables"));
     }
-    let plain = |value: Value| Value::new(if value.is_collection() { Data::Null } else { Data::Str(crate::expr::text_of(&value)) });
+    let plain = |value: Value| {
+        Value::new(if value.is_collection() { Data::Null } else { Data::Str(crate::expr::text_of(&value)) })
+    };
     entries.into_iter().map(|(key, value)| (key, secret(plain(value)))).collect()
 }

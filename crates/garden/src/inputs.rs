@@ -25,10 +25,8 @@ impl InputSchema {
         if let Some(node) = document.field("inputs")
             && let Some(view) = node.get().filter(|view| view.is_map())
         {
-            let properties: Map = entries(view)
-                .into_iter()
-                .map(|(key, item)| (key, value_of(item, MergeKeys::Apply)))
-                .collect();
+            let properties: Map =
+                entries(view).into_iter().map(|(key, item)| (key, value_of(item, MergeKeys::Apply))).collect();
             let required = properties.iter().filter(|(_, input)| input.get("default").is_none());
             let required = Value::list(required.map(|(key, _)| Value::str(key.clone())).collect());
             let schema = Map::from_iter([

@@ -65,7 +65,12 @@ pub fn evaluate(
     };
     let cell = scopes::Cell::default();
     let scope = Scope::new(scopes::Late::new("context", &cell));
-    let env = Arc::new(bind::Env { templates: templates.clone(), scope, keep_escapes: options.keep_escapes, pre_graph: false });
+    let env = Arc::new(bind::Env {
+        templates: templates.clone(),
+        scope,
+        keep_escapes: options.keep_escapes,
+        pre_graph: false,
+    });
     let value = if options.lazy_context {
         bind::Binder::of_layer(&env, expr::OwnLayer::Scope).bind(&context_node)
     } else {

@@ -54,7 +54,13 @@ struct About {
 }
 
 /// Binds all actions of a graph.
-pub fn bind_actions(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Graph, files: Arc<FileTree>) -> Arc<LiveSet> {
+pub fn bind_actions(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    graph: Graph,
+    files: Arc<FileTree>,
+) -> Arc<LiveSet> {
     let exclusions = texts(&project.field(ground, "excludeValuesFromActionVersions", &project.full_scope()));
     let base = Arc::new(Base {
         graph,
@@ -254,7 +260,8 @@ impl About {
     fn deployed_image(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
         let spec = eval.force(&self.spec);
         let image = spec.get("image").map(|value| eval.force(value)).filter(|value| !value.is_null());
-        let from_build = || Some(ecow::eco_format!("actions.build.{}.outputs.deploymentImageId", action.text("build")?));
+        let from_build =
+            || Some(ecow::eco_format!("actions.build.{}.outputs.deploymentImageId", action.text("build")?));
         let value = match (image, from_build()) {
             (Some(image), _) => image,
             (None, Some(what)) => Value::pending(self.key.clone(), what),
@@ -316,10 +323,9 @@ impl Base {
         let module = action.module.as_ref().filter(|_| action.kind == ActionKind::Build);
         let (include, exclude) = match module.and_then(|module| module.files.clone()) {
             Some(files) => files,
-            None => (
-                action.fields.get("include").map(texts),
-                action.fields.get("exclude").map(texts).unwrap_or_default(),
-            ),
+            None => {
+                (action.fields.get("include").map(texts), action.fields.get("exclude").map(texts).unwrap_or_default())
+            }
         };
         let uncounted = action.fields.get("version").and_then(|v| v.get("excludeFiles")).map(texts).unwrap_or_default();
         let scope = SourceScope {

@@ -47,7 +47,8 @@ fn declares_project(session: &Session, file: &str) -> bool {
     let Ok(bytes) = session.world.read(file) else { return false };
     let text = String::from_utf8_lossy(&bytes);
     text.lines().any(|line| {
-        line.strip_prefix("kind:").is_some_and(|rest| rest.split('#').next().unwrap_or("").trim().trim_matches(['"', '\'']) == "Project")
+        line.strip_prefix("kind:")
+            .is_some_and(|rest| rest.split('#').next().unwrap_or("").trim().trim_matches(['"', '\'']) == "Project")
     })
 }
 
@@ -144,7 +145,8 @@ fn has_flags(request: &Request) -> bool {
 }
 
 fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
-    let files: Vec<String> = std::iter::once(first).chain(others.iter().copied()).map(|doc| format!("`{}`", doc.file)).collect();
+    let files: Vec<String> =
+        std::iter::once(first).chain(others.iter().copied()).map(|doc| format!("`{}`", doc.file)).collect();
     let message = format!("there is more than one project in one folder: {}", files.join(" and "));
     let mut diagnostic = Diagnostic::nowhere(&rules::PROJECT, message).hint("keep one of them");
     if let Some(span) = first.span() {
@@ -167,7 +169,10 @@ fn check_document(ground: &Ground<'_>, document: &Document) {
     if version != "garden.io/v2" {
         let message = format!("this project is written for `{version}`, and only `garden.io/v2` is read");
         let diagnostic = Diagnostic::nowhere(&rules::PROJECT, message);
-        ground.push(diagnostic.hint("set `apiVersion: garden.io/v2` and see docs/tour/garden.md for what changed"), place);
+        ground.push(
+            diagnostic.hint("set `apiVersion: garden.io/v2` and see docs/tour/garden.md for what changed"),
+            place,
+        );
     }
 }
 

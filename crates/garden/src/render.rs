@@ -260,7 +260,8 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
     let written = view.get("kind");
     let name = written.map_or("", |node| node.text());
     let found = KIND_NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-    let allowed = found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow | ConfigKind::Command));
+    let allowed =
+        found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow | ConfigKind::Command));
     if allowed.is_none() {
         let place = written.map_or(view.span(), |node| node.span());
         let message = format!("a template makes actions and workflows, not `{name}`");
@@ -273,8 +274,7 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
 fn check_rendered(ground: &Ground<'_>, node: &NodeRef, kind: ConfigKind) {
     let ConfigKind::Action(kind) = kind else { return };
     let Some(view) = node.get() else { return };
-    let reader =
-        Reader { schema: &SCHEMA, edition: Edition(0), tree: node.tree(), sink: &ground.session.sink };
+    let reader = Reader { schema: &SCHEMA, edition: Edition(0), tree: node.tree(), sink: &ground.session.sink };
     let row = match kind {
         ActionKind::Build => entities::BUILD,
         ActionKind::Deploy => entities::DEPLOY,

@@ -101,13 +101,19 @@ fn without_duplicates(ground: &Ground<'_>, actions: Vec<Action>) -> Vec<Action> 
         if !first.disabled && !action.disabled {
             let message = format!(
                 "{} action `{}` is declared twice, in `{}` and in `{}`",
-                action.kind.name(), action.name, first.config.file, action.config.file
+                action.kind.name(),
+                action.name,
+                first.config.file,
+                action.config.file
             );
             let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
             if let Some(span) = first.span() {
                 diagnostic = diagnostic.label(span, "the first one");
             }
-            ground.push(diagnostic.hint("switch one of them off with `disabled`, or give it another name"), action.span());
+            ground.push(
+                diagnostic.hint("switch one of them off with `disabled`, or give it another name"),
+                action.span(),
+            );
         }
         if first.disabled {
             kept.insert(action.key.clone(), action);
@@ -130,7 +136,11 @@ fn warn_unknown_types(ground: &Ground<'_>, actions: &[Action]) {
     for action in actions {
         let known = spec_type(&action.type_name, action.kind).is_some() || action.module.is_some();
         if !known && seen.insert((action.type_name.clone(), action.kind)) {
-            let message = format!("the {} type `{}` is not known; its spec is resolved but not checked", action.kind.name(), action.type_name);
+            let message = format!(
+                "the {} type `{}` is not known; its spec is resolved but not checked",
+                action.kind.name(),
+                action.type_name
+            );
             ground.report(&rules::UNKNOWN_TYPE, action.span(), message);
         }
     }
@@ -159,7 +169,8 @@ fn add_dependency(action: &mut Action, to: &str) {
     let Some((kind, name)) = to.split_once('.').and_then(|(kind, name)| Some((ActionKind::named(kind)?, name))) else {
         return;
     };
-    let mut list = action.fields.get("dependencies").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
+    let mut list =
+        action.fields.get("dependencies").and_then(Value::as_list).map(<[Value]>::to_vec).unwrap_or_default();
     let entry = Map::from_iter([("kind".into(), Value::str(kind.name())), ("name".into(), Value::str(name))]);
     list.push(Value::map(entry));
     action.fields.insert("dependencies".into(), Value::list(list));

@@ -131,8 +131,7 @@ pub fn report_duplicates<'d>(ground: &Ground<'_>, what: &str, documents: impl It
         if !names.insert(name.clone()) {
             let first = seen.iter().find(|other| other.plain("name").as_deref() == Some(&name));
             let place = first.map(|other| other.file.clone()).unwrap_or_default();
-            let message =
-                format!("{what} `{name}` is declared twice, in `{place}` and in `{}`", document.file);
+            let message = format!("{what} `{name}` is declared twice, in `{place}` and in `{}`", document.file);
             let mut diagnostic = purlin_syntax::Diagnostic::nowhere(&rules::DUPLICATE, message);
             if let Some(span) = first.and_then(|other| other.span()) {
                 diagnostic = diagnostic.label(span, "the first one");

@@ -169,15 +169,18 @@ fn without_texts(value: &Value, texts: &[&String]) -> Value {
             Value::str(replaced)
         }
         Data::List(list) => Value::list(list.iter().map(|item| without_texts(item, texts)).collect()),
-        Data::Map(map) => {
-            Value::map(map.iter().map(|(key, item)| (key.clone(), without_texts(item, texts))).collect())
-        }
+        Data::Map(map) => Value::map(map.iter().map(|(key, item)| (key.clone(), without_texts(item, texts))).collect()),
         _ => value.clone(),
     }
 }
 
 /// Puts a version together.
-pub fn combine(config: EcoString, source: EcoString, files: Vec<String>, dependencies: Vec<(EcoString, EcoString)>) -> Version {
+pub fn combine(
+    config: EcoString,
+    source: EcoString,
+    files: Vec<String>,
+    dependencies: Vec<(EcoString, EcoString)>,
+) -> Version {
     let mut sorted: Vec<&(EcoString, EcoString)> = dependencies.iter().collect();
     sorted.sort();
     let mut parts = vec![config.as_str(), source.as_str()];

@@ -17,8 +17,7 @@ use purlin_value::emit::{Secrets, to_json, to_yaml};
 use purlin_value::{EcoString, Map, Session, Value};
 
 /// The personality.
-pub(super) const GARDEN: Personality =
-    Personality { name: "garden", summary: "Garden's get and validate.", run };
+pub(super) const GARDEN: Personality = Personality { name: "garden", summary: "Garden's get and validate.", run };
 
 /// What the arguments say.
 #[derive(Default, Debug)]
@@ -70,7 +69,12 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
             return Exit::Ok;
         }
-        _ => return usage(invocation, "name a command: get actions|graph|config|outputs|variables|workflows|modules, or validate"),
+        _ => {
+            return usage(
+                invocation,
+                "name a command: get actions|graph|config|outputs|variables|workflows|modules, or validate",
+            );
+        }
     };
     work(invocation, &flags, format, answer)
 }
@@ -102,7 +106,8 @@ impl Flags {
                 "o" | "output" => flags.output = Some(value()?),
                 "var" => {
                     for pair in value()?.split(',') {
-                        let (key, text) = pair.split_once('=').ok_or_else(|| format!("`--var {pair}` is not NAME=VALUE"))?;
+                        let (key, text) =
+                            pair.split_once('=').ok_or_else(|| format!("`--var {pair}` is not NAME=VALUE"))?;
                         flags.vars.push((key.to_owned(), text.to_owned()));
                     }
                 }
@@ -146,7 +151,8 @@ fn work(
         return Exit::Invalid;
     }
     let found = session.sink.take();
-    let problems: Vec<String> = found.iter().filter(|problem| problem.is_error()).map(|problem| problem.message.clone()).collect();
+    let problems: Vec<String> =
+        found.iter().filter(|problem| problem.is_error()).map(|problem| problem.message.clone()).collect();
     session.sink.extend(found);
     let exit = report(invocation, &session, Style::default());
     let text = match (&value, problems.is_empty()) {
@@ -155,7 +161,13 @@ fn work(
     };
     // Nothing partial is printed: the answer is there as a whole, or not at all.
     let _ = write!(invocation.stdout, "{text}");
-    if problems.is_empty() { Exit::Ok } else if matches!(exit, Exit::Ok) { Exit::Invalid } else { exit }
+    if problems.is_empty() {
+        Exit::Ok
+    } else if matches!(exit, Exit::Ok) {
+        Exit::Invalid
+    } else {
+        exit
+    }
 }
 
 fn written(value: &Value, format: Format) -> String {
@@ -179,7 +191,10 @@ fn failed(problems: &[String], format: Format) -> String {
         return String::new();
     }
     let error = |message: &String| {
-        Value::map(Map::from_iter([("type".into(), Value::str("configuration")), ("message".into(), Value::str(message.as_str()))]))
+        Value::map(Map::from_iter([
+            ("type".into(), Value::str("configuration")),
+            ("message".into(), Value::str(message.as_str())),
+        ]))
     };
     let answer = Map::from_iter([
         ("success".into(), Value::from(false)),
@@ -230,7 +245,10 @@ fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action,
         map.insert("disabled".into(), Value::from(action.disabled));
         map.insert("dependencies".into(), texts(resolution.needs(&action.key).iter().map(|need| need.key.as_str())));
         map.insert("dependents".into(), texts(needed_by.map(|(key, _)| key.as_str())));
-        map.insert("moduleName".into(), action.module.as_ref().map_or_else(Value::null, |m| Value::str(m.module.clone())));
+        map.insert(
+            "moduleName".into(),
+            action.module.as_ref().map_or_else(Value::null, |m| Value::str(m.module.clone())),
+        );
         for key in ["allowPublish", "publishId"] {
             map.extend(action.fields.get(key).map(|value| (EcoString::from(key), value.clone())));
         }
@@ -315,7 +333,10 @@ fn workflow_list(resolution: &Resolution<'_>) -> Value {
 fn workflows(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Value {
     let listed = resolution.workflows.iter().map(|workflow| {
         let description = workflow.field("description").map_or_else(Value::null, |draft: Draft| draft.written());
-        Value::map(Map::from_iter([("name".into(), Value::str(workflow.name.clone())), ("description".into(), description)]))
+        Value::map(Map::from_iter([
+            ("name".into(), Value::str(workflow.name.clone())),
+            ("description".into(), description),
+        ]))
     });
     Value::map(Map::from_iter([("workflows".into(), Value::list(listed.collect()))]))
 }

@@ -13,16 +13,24 @@ const COMMON: &[Field] = &[
     field("type", Shape::Text, "What does the work (`exec`, `container`, `helm`).").required(),
     field("description", Shape::Text, "What it is for."),
     field("source", Shape::One(ACTION_SOURCE), "Where its files are."),
-    field("dependencies", Shape::ListOf(&Shape::Union(&[Shape::Text, Shape::One(ACTION_REFERENCE)])), "Actions that must be done before.")
-        .default(Literal::List(&[])),
+    field(
+        "dependencies",
+        Shape::ListOf(&Shape::Union(&[Shape::Text, Shape::One(ACTION_REFERENCE)])),
+        "Actions that must be done before.",
+    )
+    .default(Literal::List(&[])),
     field("disabled", Shape::Bool, "Whether it is switched off.").default(Literal::Bool(false)),
     field("environments", TEXTS, "The environments it is used in; all if not given."),
     field("logLevel", Shape::Text, "How much it says."),
     field("include", TEXTS, "Patterns of files that belong to it."),
     field("exclude", TEXTS, "Patterns of files that do not belong to it."),
     field("variables", Shape::MapOf(&Shape::Any), "Variables of this action."),
-    field("varfiles", Shape::ListOf(&Shape::Union(&[Shape::Text, Shape::One(VARFILE)])), "Files with variables of this action; later ones win.")
-        .default(Literal::List(&[])),
+    field(
+        "varfiles",
+        Shape::ListOf(&Shape::Union(&[Shape::Text, Shape::One(VARFILE)])),
+        "Files with variables of this action; later ones win.",
+    )
+    .default(Literal::List(&[])),
     field("version", Shape::One(ACTION_VERSION), "What counts in its version."),
     field("spec", Shape::Any, "What its type needs to know.").default(Literal::Map(&[])),
 ];
@@ -33,26 +41,36 @@ const fn timeout(seconds: i64) -> Field {
 
 const BUILT: Field = field("build", Shape::Text, "The Build whose files it works on.");
 
-pub(super) const BUILD_ROW: Entity = entity(BUILD, "Build action", "Makes something out of source.", &[
-    IDENTITY,
-    COMMON,
+pub(super) const BUILD_ROW: Entity = entity(
+    BUILD,
+    "Build action",
+    "Makes something out of source.",
     &[
-        timeout(600),
-        field("allowPublish", Shape::Bool, "Whether the result may be published.").default(Literal::Bool(true)),
-        field("buildAtSource", Shape::Bool, "Whether it works on the source itself.").default(Literal::Bool(false)),
-        field("copyFrom", Shape::List(COPY_FROM), "Files it takes from other Builds.").default(Literal::List(&[])),
+        IDENTITY,
+        COMMON,
+        &[
+            timeout(600),
+            field("allowPublish", Shape::Bool, "Whether the result may be published.").default(Literal::Bool(true)),
+            field("buildAtSource", Shape::Bool, "Whether it works on the source itself.").default(Literal::Bool(false)),
+            field("copyFrom", Shape::List(COPY_FROM), "Files it takes from other Builds.").default(Literal::List(&[])),
+        ],
     ],
-]);
+);
 
-pub(super) const DEPLOY_ROW: Entity = entity(DEPLOY, "Deploy action", "Brings something up.", &[
-    IDENTITY,
-    COMMON,
+pub(super) const DEPLOY_ROW: Entity = entity(
+    DEPLOY,
+    "Deploy action",
+    "Brings something up.",
     &[
-        timeout(300),
-        BUILT,
-        field("removeOnCleanup", Shape::Bool, "Whether cleaning up takes it down.").default(Literal::Bool(true)),
+        IDENTITY,
+        COMMON,
+        &[
+            timeout(300),
+            BUILT,
+            field("removeOnCleanup", Shape::Bool, "Whether cleaning up takes it down.").default(Literal::Bool(true)),
+        ],
     ],
-]);
+);
 
 pub(super) const RUN_ROW: Entity =
     entity(RUN, "Run action", "Runs something once.", &[IDENTITY, COMMON, &[timeout(600), BUILT]]);
@@ -60,39 +78,60 @@ pub(super) const RUN_ROW: Entity =
 pub(super) const TEST_ROW: Entity =
     entity(TEST, "Test action", "Checks something.", &[IDENTITY, COMMON, &[timeout(600), BUILT]]);
 
-pub(super) const SOURCE_ROW: Entity = entity(ACTION_SOURCE, "source", "Where the files of an action are.", &[&[
-    field("path", Shape::Text, "A folder, from the one of the configuration file."),
-    field("repository", Shape::One(ACTION_REPOSITORY), "A repository."),
-]]);
+pub(super) const SOURCE_ROW: Entity = entity(
+    ACTION_SOURCE,
+    "source",
+    "Where the files of an action are.",
+    &[&[
+        field("path", Shape::Text, "A folder, from the one of the configuration file."),
+        field("repository", Shape::One(ACTION_REPOSITORY), "A repository."),
+    ]],
+);
 
-pub(super) const REPOSITORY_ROW: Entity =
-    entity(ACTION_REPOSITORY, "source.repository", "A repository with an action's files.", &[&[field(
-        "url",
-        Shape::Text,
-        "Its address, with the revision after `#`.",
-    )
-    .required()]]);
+pub(super) const REPOSITORY_ROW: Entity = entity(
+    ACTION_REPOSITORY,
+    "source.repository",
+    "A repository with an action's files.",
+    &[&[field("url", Shape::Text, "Its address, with the revision after `#`.").required()]],
+);
 
-pub(super) const VERSION_ROW: Entity = entity(ACTION_VERSION, "version", "What counts in an action's version.", &[&[
-    field("excludeDependencies", Shape::ListOf(&Shape::Any), "Dependencies that do not count."),
-    field("excludeFields", Shape::ListOf(&Shape::ListOf(&Shape::Scalar)), "Keys that do not count."),
-    field("excludeFiles", TEXTS, "Files that do not count.").default(Literal::List(&[])),
-    field("excludeValues", TEXTS, "Texts that do not count.").default(Literal::List(&[])),
-]]);
+pub(super) const VERSION_ROW: Entity = entity(
+    ACTION_VERSION,
+    "version",
+    "What counts in an action's version.",
+    &[&[
+        field("excludeDependencies", Shape::ListOf(&Shape::Any), "Dependencies that do not count."),
+        field("excludeFields", Shape::ListOf(&Shape::ListOf(&Shape::Scalar)), "Keys that do not count."),
+        field("excludeFiles", TEXTS, "Files that do not count.").default(Literal::List(&[])),
+        field("excludeValues", TEXTS, "Texts that do not count.").default(Literal::List(&[])),
+    ]],
+);
 
-pub(super) const REFERENCE_ROW: Entity = entity(ACTION_REFERENCE, "dependency", "Another action.", &[&[
-    field("kind", Shape::Text, "Its kind.").required(),
-    field("name", Shape::Text, "Its name.").required(),
-]]);
+pub(super) const REFERENCE_ROW: Entity = entity(
+    ACTION_REFERENCE,
+    "dependency",
+    "Another action.",
+    &[&[field("kind", Shape::Text, "Its kind.").required(), field("name", Shape::Text, "Its name.").required()]],
+);
 
-pub(super) const COPY_FROM_ROW: Entity = entity(COPY_FROM, "copyFrom entry", "Files taken from another Build.", &[&[
-    field("build", Shape::Text, "The Build.").required(),
-    field("sourcePath", Shape::Text, "What is taken.").required(),
-    field("targetPath", Shape::Text, "Where it is put; the same path if not given."),
-]]);
+pub(super) const COPY_FROM_ROW: Entity = entity(
+    COPY_FROM,
+    "copyFrom entry",
+    "Files taken from another Build.",
+    &[&[
+        field("build", Shape::Text, "The Build.").required(),
+        field("sourcePath", Shape::Text, "What is taken.").required(),
+        field("targetPath", Shape::Text, "Where it is put; the same path if not given."),
+    ]],
+);
 
-pub(super) const VARFILE_ROW: Entity = entity(VARFILE, "varfile", "A file with variables.", &[&[
-    field("path", Shape::Text, "The file.").required(),
-    field("optional", Shape::Bool, "Whether it may be missing.").default(Literal::Bool(false)),
-]])
+pub(super) const VARFILE_ROW: Entity = entity(
+    VARFILE,
+    "varfile",
+    "A file with variables.",
+    &[&[
+        field("path", Shape::Text, "The file.").required(),
+        field("optional", Shape::Bool, "Whether it may be missing.").default(Literal::Bool(false)),
+    ]],
+)
 .short(&[scalar("path")]);

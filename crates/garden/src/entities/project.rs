@@ -13,35 +13,52 @@ pub(super) const IDENTITY: &[Field] = &[
     field("name", Shape::Text, "Its name.").required(),
 ];
 
-pub(super) const PROJECT_ROW: Entity = entity(PROJECT, "project", "A project: what all of its actions share.", &[
-    IDENTITY,
+pub(super) const PROJECT_ROW: Entity = entity(
+    PROJECT,
+    "project",
+    "A project: what all of its actions share.",
     &[
-        field("environments", Shape::List(ENVIRONMENT), "The places the project is used in; the first is the default.")
+        IDENTITY,
+        &[
+            field(
+                "environments",
+                Shape::List(ENVIRONMENT),
+                "The places the project is used in; the first is the default.",
+            )
             .required(),
-        field("defaultEnvironment", Shape::Text, "The environment that is used unless another is named."),
-        field("providers", Shape::List(PROVIDER), "The plugins the project uses."),
-        field("variables", VARIABLES, "Variables of the whole project."),
-        field("varfile", Shape::Text, "A file with variables of the whole project.")
-            .default(Literal::Text("garden.env")),
-        field("importVariables", Shape::List(IMPORT_VARIABLES), "Where secrets and other outside values come from."),
-        field("sources", Shape::List(SOURCE), "Repositories with further configuration."),
-        field("scan", Shape::One(SCAN), "Where configuration files are looked for."),
-        field("dotIgnoreFile", Shape::Text, "The name of ignore files.").default(Literal::Text(".gardenignore")),
-        field("outputs", Shape::List(PROJECT_OUTPUT), "Values the project gives to others."),
-        field("excludeValuesFromActionVersions", TEXTS, "Texts that do not count in versions of actions."),
-        field("proxy", Shape::One(PROXY), "Where port forwards listen."),
-        field("organizationId", Shape::Text, "The organisation in Garden Cloud."),
-        field("id", Shape::Text, "The project in Garden Cloud."),
-        field("domain", Shape::Text, "The address of Garden Cloud."),
-        field("disableCloudLogs", Shape::Bool, "Whether logs stay out of Garden Cloud."),
-        field("modules", Shape::Any, "Where modules are looked for.").deprecated("use `scan`"),
-        field("dotIgnoreFiles", Shape::Any, "Names of ignore files.").deprecated("use `dotIgnoreFile`"),
-        field("environmentDefaults", Shape::Any, "Settings of all environments.").deprecated("use the project's own"),
+            field("defaultEnvironment", Shape::Text, "The environment that is used unless another is named."),
+            field("providers", Shape::List(PROVIDER), "The plugins the project uses."),
+            field("variables", VARIABLES, "Variables of the whole project."),
+            field("varfile", Shape::Text, "A file with variables of the whole project.")
+                .default(Literal::Text("garden.env")),
+            field(
+                "importVariables",
+                Shape::List(IMPORT_VARIABLES),
+                "Where secrets and other outside values come from.",
+            ),
+            field("sources", Shape::List(SOURCE), "Repositories with further configuration."),
+            field("scan", Shape::One(SCAN), "Where configuration files are looked for."),
+            field("dotIgnoreFile", Shape::Text, "The name of ignore files.").default(Literal::Text(".gardenignore")),
+            field("outputs", Shape::List(PROJECT_OUTPUT), "Values the project gives to others."),
+            field("excludeValuesFromActionVersions", TEXTS, "Texts that do not count in versions of actions."),
+            field("proxy", Shape::One(PROXY), "Where port forwards listen."),
+            field("organizationId", Shape::Text, "The organisation in Garden Cloud."),
+            field("id", Shape::Text, "The project in Garden Cloud."),
+            field("domain", Shape::Text, "The address of Garden Cloud."),
+            field("disableCloudLogs", Shape::Bool, "Whether logs stay out of Garden Cloud."),
+            field("modules", Shape::Any, "Where modules are looked for.").deprecated("use `scan`"),
+            field("dotIgnoreFiles", Shape::Any, "Names of ignore files.").deprecated("use `dotIgnoreFile`"),
+            field("environmentDefaults", Shape::Any, "Settings of all environments.")
+                .deprecated("use the project's own"),
+        ],
     ],
-]);
+);
 
-pub(super) const ENVIRONMENT_ROW: Entity =
-    entity(ENVIRONMENT, "environment", "One place the project is used in.", &[&[
+pub(super) const ENVIRONMENT_ROW: Entity = entity(
+    ENVIRONMENT,
+    "environment",
+    "One place the project is used in.",
+    &[&[
         field("name", Shape::Text, "Its name.").required(),
         field("defaultNamespace", Shape::Text, "The namespace that is used unless another is named."),
         field("production", Shape::Bool, "Whether care is needed.").default(Literal::Bool(false)),
@@ -49,51 +66,78 @@ pub(super) const ENVIRONMENT_ROW: Entity =
         field("variables", VARIABLES, "Variables of this environment."),
         field("aec", Shape::Any, "When the environment is cleaned up by itself."),
         field("providers", Shape::Any, "Plugins of this environment.").deprecated("use the project's `providers`"),
-    ]]);
+    ]],
+);
 
-pub(super) const PROVIDER_ROW: Entity = entity(PROVIDER, "provider", "A plugin with its settings.", &[&[
-    field("name", Shape::Text, "The plugin.").required(),
-    field("dependencies", TEXTS, "Providers that must be there first."),
-    field("environments", TEXTS, "The environments it is used in; all if not given."),
-    field("preInit", Shape::Any, "What runs before the plugin starts."),
-]])
+pub(super) const PROVIDER_ROW: Entity = entity(
+    PROVIDER,
+    "provider",
+    "A plugin with its settings.",
+    &[&[
+        field("name", Shape::Text, "The plugin.").required(),
+        field("dependencies", TEXTS, "Providers that must be there first."),
+        field("environments", TEXTS, "The environments it is used in; all if not given."),
+        field("preInit", Shape::Any, "What runs before the plugin starts."),
+    ]],
+)
 .rest(field("settings", Shape::MapOf(&Shape::Any), "Settings of the plugin."));
 
-pub(super) const SOURCE_ROW: Entity = entity(SOURCE, "source", "A repository with further configuration.", &[&[
-    field("name", Shape::Text, "Its name.").required(),
-    field("repositoryUrl", Shape::Text, "Its address, with the revision after `#`.").required(),
-]]);
+pub(super) const SOURCE_ROW: Entity = entity(
+    SOURCE,
+    "source",
+    "A repository with further configuration.",
+    &[&[
+        field("name", Shape::Text, "Its name.").required(),
+        field("repositoryUrl", Shape::Text, "Its address, with the revision after `#`.").required(),
+    ]],
+);
 
-pub(super) const SCAN_ROW: Entity = entity(SCAN, "scan", "Where configuration files are looked for.", &[&[
-    field("include", TEXTS, "Patterns of files that are read."),
-    field("exclude", TEXTS, "Patterns of files that are not read."),
-    field("git", Shape::One(SCAN_GIT), "How the repository is listed."),
-]]);
+pub(super) const SCAN_ROW: Entity = entity(
+    SCAN,
+    "scan",
+    "Where configuration files are looked for.",
+    &[&[
+        field("include", TEXTS, "Patterns of files that are read."),
+        field("exclude", TEXTS, "Patterns of files that are not read."),
+        field("git", Shape::One(SCAN_GIT), "How the repository is listed."),
+    ]],
+);
 
-pub(super) const SCAN_GIT_ROW: Entity = entity(SCAN_GIT, "scan.git", "How the repository is listed.", &[&[field(
-    "mode",
-    Shape::Choice(&["repo", "subtree"]),
-    "Whether the whole repository is listed at once; both give the same here.",
-)]]);
+pub(super) const SCAN_GIT_ROW: Entity = entity(
+    SCAN_GIT,
+    "scan.git",
+    "How the repository is listed.",
+    &[&[field(
+        "mode",
+        Shape::Choice(&["repo", "subtree"]),
+        "Whether the whole repository is listed at once; both give the same here.",
+    )]],
+);
 
-pub(super) const OUTPUT_ROW: Entity = entity(PROJECT_OUTPUT, "output", "A value the project gives to others.", &[&[
-    field("name", Shape::Text, "Its name.").required(),
-    field("value", Shape::Any, "Its value.").required(),
-]]);
+pub(super) const OUTPUT_ROW: Entity = entity(
+    PROJECT_OUTPUT,
+    "output",
+    "A value the project gives to others.",
+    &[&[field("name", Shape::Text, "Its name.").required(), field("value", Shape::Any, "Its value.").required()]],
+);
 
-pub(super) const PROXY_ROW: Entity = entity(PROXY, "proxy", "Where port forwards listen.", &[&[field(
-    "hostname",
-    Shape::Text,
-    "The address.",
-)
-.default(Literal::Text("localhost"))]]);
+pub(super) const PROXY_ROW: Entity = entity(
+    PROXY,
+    "proxy",
+    "Where port forwards listen.",
+    &[&[field("hostname", Shape::Text, "The address.").default(Literal::Text("localhost"))]],
+);
 
-pub(super) const IMPORT_ROW: Entity =
-    entity(IMPORT_VARIABLES, "importVariables entry", "Where secrets and other outside values come from.", &[&[
+pub(super) const IMPORT_ROW: Entity = entity(
+    IMPORT_VARIABLES,
+    "importVariables entry",
+    "Where secrets and other outside values come from.",
+    &[&[
         field("from", Shape::Choice(&["file", "exec", "garden-cloud"]), "What kind of source it is.").required(),
         field("path", Shape::Text, "The file."),
         field("format", Shape::Choice(&["yaml", "json", "dotenv"]), "How the text is read."),
         field("command", TEXTS, "The command whose output is read."),
         field("list", Shape::Text, "The list in Garden Cloud."),
         field("description", Shape::Text, "What it is for."),
-    ]]);
+    ]],
+);

@@ -4,23 +4,47 @@ use super::project::IDENTITY;
 use super::{CONFIG_TEMPLATE, RENDER_TEMPLATE, TEMPLATE_INPUT};
 use purlin_model::schema::{Entity, Literal, Shape, entity, field};
 
-pub(super) const CONFIG_TEMPLATE_ROW: Entity =
-    entity(CONFIG_TEMPLATE, "template", "A template of configurations.", &[IDENTITY, &[
-        field("inputs", Shape::Map(TEMPLATE_INPUT), "What a use must or may give.").one_of("inputs"),
-        field("inputsSchemaPath", Shape::Text, "A JSON Schema of what a use must or may give.").one_of("inputs"),
-        field("configs", Shape::ListOf(&Shape::Any), "Configurations it makes."),
-        field("modules", Shape::ListOf(&Shape::Any), "Modules it makes."),
-    ]]);
+pub(super) const CONFIG_TEMPLATE_ROW: Entity = entity(
+    CONFIG_TEMPLATE,
+    "template",
+    "A template of configurations.",
+    &[
+        IDENTITY,
+        &[
+            field("inputs", Shape::Map(TEMPLATE_INPUT), "What a use must or may give.").one_of("inputs"),
+            field("inputsSchemaPath", Shape::Text, "A JSON Schema of what a use must or may give.").one_of("inputs"),
+            field("configs", Shape::ListOf(&Shape::Any), "Configurations it makes."),
+            field("modules", Shape::ListOf(&Shape::Any), "Modules it makes."),
+        ],
+    ],
+);
 
-pub(super) const INPUT_ROW: Entity = entity(TEMPLATE_INPUT, "input", "Something a use of a template gives.", &[&[
-    field("type", Shape::Choice(&["string", "number", "boolean"]), "What it takes.").required(),
-    field("default", Shape::Any, "What holds if it is not given."),
-    field("description", Shape::Text, "What it is for."),
-]]);
+pub(super) const INPUT_ROW: Entity = entity(
+    TEMPLATE_INPUT,
+    "input",
+    "Something a use of a template gives.",
+    &[&[
+        field("type", Shape::Choice(&["string", "number", "boolean"]), "What it takes.").required(),
+        field("default", Shape::Any, "What holds if it is not given."),
+        field("description", Shape::Text, "What it is for."),
+    ]],
+);
 
-pub(super) const RENDER_ROW: Entity = entity(RENDER_TEMPLATE, "use of a template", "A use of a template.", &[IDENTITY, &[
-    field("template", Shape::Text, "The template.").required(),
-    field("disabled", Shape::Bool, "Whether it is switched off.").default(Literal::Bool(false)),
-    field("inputs", Shape::Any, "What it gives to the template."),
-    field("matrix", Shape::MapOf(&Shape::ListOf(&Shape::Any)), "Inputs with several values; one use for each combination."),
-]]);
+pub(super) const RENDER_ROW: Entity = entity(
+    RENDER_TEMPLATE,
+    "use of a template",
+    "A use of a template.",
+    &[
+        IDENTITY,
+        &[
+            field("template", Shape::Text, "The template.").required(),
+            field("disabled", Shape::Bool, "Whether it is switched off.").default(Literal::Bool(false)),
+            field("inputs", Shape::Any, "What it gives to the template."),
+            field(
+                "matrix",
+                Shape::MapOf(&Shape::ListOf(&Shape::Any)),
+                "Inputs with several values; one use for each combination.",
+            ),
+        ],
+    ],
+);

@@ -189,7 +189,10 @@ impl Evaluator<'_, '_> {
             Err(_) => return,
         };
         let path = path_text(steps);
-        let message = format!("`{path}` is `{}` here, from the nearest scope; Garden finds {shown}", super::operate::text_of(ours));
+        let message = format!(
+            "`{path}` is `{}` here, from the nearest scope; Garden finds {shown}",
+            super::operate::text_of(ours)
+        );
         let mut diagnostic = Diagnostic::nowhere(&rules::VARIABLE_SCOPE, message);
         diagnostic.span = steps.last().and_then(|step| self.place.part(step.at));
         self.eval.session.sink.push(diagnostic.hint("give the variables of the two scopes different names"));
@@ -428,7 +431,8 @@ fn merge_maps(parts: &[Value]) -> Value {
 fn merge_items(parts: &[Value]) -> Vec<Value> {
     let lists: Vec<&[Value]> = parts.iter().map_while(Value::as_list).collect();
     let length = lists.iter().map(|list| list.len()).max().unwrap_or(0);
-    let present = |at: usize| lists.iter().filter_map(|list| list.get(at)).filter(|item| !item.is_absent()).cloned().collect();
+    let present =
+        |at: usize| lists.iter().filter_map(|list| list.get(at)).filter(|item| !item.is_absent()).cloned().collect();
     (0..length).map(|at| overlay(present(at))).collect()
 }
 

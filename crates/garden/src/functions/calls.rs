@@ -259,7 +259,9 @@ fn date(args: &Arguments<'_>) -> Result<Instant, String> {
 
 pub(super) fn format_date(args: &Arguments<'_>) -> Answer {
     let date = date(args)?;
-    dates::format(date, args.text(1)?).map(Value::str).map_err(|why| args.bad(1, &format!("is not a pattern: {why}")).into())
+    dates::format(date, args.text(1)?)
+        .map(Value::str)
+        .map_err(|why| args.bad(1, &format!("is not a pattern: {why}")).into())
 }
 
 pub(super) fn shift_date(args: &Arguments<'_>) -> Answer {

@@ -11,8 +11,8 @@ pub(crate) mod yaml;
 mod arguments;
 mod calls;
 
-pub use arguments::Arguments;
 use crate::rules;
+pub use arguments::Arguments;
 use purlin_syntax::Rule;
 use purlin_value::Value;
 use purlin_value::function::{Function, one, optional};

@@ -43,7 +43,8 @@ pub fn convert(ground: &Ground<'_>, modules: &[Arc<Module>]) -> Vec<Converted> {
     let names = collect_names(ground, modules);
     let mut actions = Vec::new();
     for module in modules {
-        let hook = TYPES.iter().find(|(name, _)| *name == module.config.type_name).map_or(plain_actions as Convert, |t| t.1);
+        let hook =
+            TYPES.iter().find(|(name, _)| *name == module.config.type_name).map_or(plain_actions as Convert, |t| t.1);
         let origin = Arc::new(Origin {
             module: module.name().clone(),
             variables: module.variables(),
@@ -67,16 +68,21 @@ fn collect_names(ground: &Ground<'_>, modules: &[Arc<Module>]) -> Names {
     };
     for module in modules {
         let own = matches!(module.config.type_name.as_str(), "kubernetes" | "helm").then(|| module.name().clone());
-        for (is_service, name) in
-            module.names("services").into_iter().chain(own).map(|n| (true, n)).chain(module.names("tasks").into_iter().map(|n| (false, n)))
+        for (is_service, name) in module
+            .names("services")
+            .into_iter()
+            .chain(own)
+            .map(|n| (true, n))
+            .chain(module.names("tasks").into_iter().map(|n| (false, n)))
         {
             let (word, same, other) = match is_service {
                 true => ("service", &names.services, &names.tasks),
                 false => ("task", &names.tasks, &names.services),
             };
-            let clash = same.get(&name).map(|m| (word, m)).or_else(|| {
-                other.get(&name).map(|m| (if is_service { "task" } else { "service" }, m))
-            });
+            let clash = same
+                .get(&name)
+                .map(|m| (word, m))
+                .or_else(|| other.get(&name).map(|m| (if is_service { "task" } else { "service" }, m)));
             if let Some((what, first)) = clash {
                 let message = format!(
                     "the name `{name}` is used for a {word} in module `{}` and for a {what} in module `{first}`",
@@ -116,8 +122,17 @@ fn reference_to(kind: ActionKind, name: &str, from: &Draft) -> Draft {
 }
 
 /// Puts the configuration of an action together.
-pub(super) fn action(module: &Module, type_name: &str, kind: ActionKind, name: EcoString, fields: Vec<(&str, Draft)>, spec: Vec<(&str, Draft)>) -> (ActionKind, Config) {
-    let named = |entries: Vec<(&str, Draft)>| entries.into_iter().map(|(key, draft)| (EcoString::from(key), draft)).collect::<Vec<_>>();
+pub(super) fn action(
+    module: &Module,
+    type_name: &str,
+    kind: ActionKind,
+    name: EcoString,
+    fields: Vec<(&str, Draft)>,
+    spec: Vec<(&str, Draft)>,
+) -> (ActionKind, Config) {
+    let named = |entries: Vec<(&str, Draft)>| {
+        entries.into_iter().map(|(key, draft)| (EcoString::from(key), draft)).collect::<Vec<_>>()
+    };
     let mut body = named(fields);
     body.push(("variables".into(), module.variables().unwrap_or_else(Draft::empty_map)));
     body.push(("spec".into(), Draft::Map(named(spec))));
@@ -143,7 +158,12 @@ fn list_of(draft: Option<Draft>) -> Draft {
 }
 
 /// The Build of a module.
-pub(super) fn build_action(names: &Names, module: &Module, type_name: &str, spec: Vec<(&str, Draft)>) -> (ActionKind, Config) {
+pub(super) fn build_action(
+    names: &Names,
+    module: &Module,
+    type_name: &str,
+    spec: Vec<(&str, Draft)>,
+) -> (ActionKind, Config) {
     let copies = module.dependencies.iter().flat_map(|dependency| {
         dependency.copy.iter().map(|(source, target)| {
             Draft::Map(vec![
@@ -179,7 +199,9 @@ pub(super) fn build_references(names: &Names, module: &Module) -> Vec<Draft> {
 /// Whether a Build comes out of a module.
 pub(super) fn makes_build(module: &Module) -> bool {
     match module.config.type_name.as_str() {
-        "container" => module.field("image").is_none() || module.field("dockerfile").is_some() || builds_something(module),
+        "container" => {
+            module.field("image").is_none() || module.field("dockerfile").is_some() || builds_something(module)
+        }
         "kubernetes" | "helm" => {
             let copies = module.dependencies.iter().any(|dependency| !dependency.copy.is_empty());
             copies || !module.items("generateFiles").is_empty()
@@ -284,8 +306,24 @@ fn service_spec(module: &Module, service: &Draft) -> Vec<(&'static str, Draft)> 
 
 /// Keys that a service, task or test of a container module hands to its action.
 const CONTAINER_KEYS: &[&str] = &[
-    "args", "command", "cpu", "memory", "volumes", "privileged", "addCapabilities", "dropCapabilities", "tty", "annotations",
-    "daemon", "ingresses", "ports", "replicas", "healthCheck", "deploymentStrategy", "artifacts", "cacheResult",
+    "args",
+    "command",
+    "cpu",
+    "memory",
+    "volumes",
+    "privileged",
+    "addCapabilities",
+    "dropCapabilities",
+    "tty",
+    "annotations",
+    "daemon",
+    "ingresses",
+    "ports",
+    "replicas",
+    "healthCheck",
+    "deploymentStrategy",
+    "artifacts",
+    "cacheResult",
 ];
 
 fn container_actions(names: &Names, module: &Module) -> Vec<(ActionKind, Config)> {
@@ -327,7 +365,11 @@ fn container_actions(names: &Names, module: &Module) -> Vec<(ActionKind, Config)
 /// Whether a container module with an image has something to build all the same: a Dockerfile or copied files.
 fn builds_something(module: &Module) -> bool {
     let copies = module.dependencies.iter().any(|dependency| !dependency.copy.is_empty());
-    let files = module.files.0.as_ref().is_some_and(|files| files.iter().any(|file| file == "*" || file.ends_with("Dockerfile")));
+    let files = module
+        .files
+        .0
+        .as_ref()
+        .is_some_and(|files| files.iter().any(|file| file == "*" || file.ends_with("Dockerfile")));
     copies || files
 }
 
@@ -388,7 +430,9 @@ pub fn generate_files(ground: &Ground<'_>, env: &Arc<Env>, module: &Module) {
         let Some(target) = text("targetPath") else { continue };
         let templated = entry.get("resolveTemplates").is_none_or(|draft| draft.written().as_bool() != Some(false));
         let content = match text("sourcePath") {
-            Some(source) => file_text(ground, env, &path::join(path::parent(&module.config.file), &source), templated, &entry),
+            Some(source) => {
+                file_text(ground, env, &path::join(path::parent(&module.config.file), &source), templated, &entry)
+            }
             None => text("value"),
         };
         if let Some(content) = content {

@@ -45,7 +45,8 @@ pub(super) fn kubernetes_actions(names: &Names, module: &Module) -> Vec<(ActionK
 pub(super) fn helm_actions(names: &Names, module: &Module) -> Vec<(ActionKind, Config)> {
     let mut actions = copying_build(names, module);
     let has_build = !actions.is_empty();
-    let skipped = module.field("skipDeploy").and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false);
+    let skipped =
+        module.field("skipDeploy").and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false);
     if !skipped {
         let mut spec = vec![("chart", chart(module)), ("values", values(names, module, 0))];
         spec.extend(taken(module, HELM_KEYS));
@@ -104,7 +105,8 @@ fn merge_entries(below: Vec<(EcoString, Draft)>, own: Vec<(EcoString, Draft)>) -
         };
         merged.push((key, draft));
     }
-    let new: Vec<(EcoString, Draft)> = own.into_iter().filter(|(key, _)| !merged.iter().any(|(k, _)| k == key)).collect();
+    let new: Vec<(EcoString, Draft)> =
+        own.into_iter().filter(|(key, _)| !merged.iter().any(|(k, _)| k == key)).collect();
     merged.into_iter().chain(new).collect()
 }
 
@@ -122,8 +124,16 @@ fn pod_actions(names: &Names, module: &Module, type_name: &str, has_build: bool)
         for item in module.items(key) {
             let Some(name) = item_name(&item) else { continue };
             let name = if kind == ActionKind::Test { ecow::eco_format!("{}-{name}", module.name()) } else { name };
-            let spec = KEYS.iter().filter_map(|(from, to)| Some((*to, item.get(from).filter(|d| !d.is_null())?))).collect();
-            actions.push(action(module, type_name, kind, name, runtime_fields(names, module, &item, has_build, 600), spec));
+            let spec =
+                KEYS.iter().filter_map(|(from, to)| Some((*to, item.get(from).filter(|d| !d.is_null())?))).collect();
+            actions.push(action(
+                module,
+                type_name,
+                kind,
+                name,
+                runtime_fields(names, module, &item, has_build, 600),
+                spec,
+            ));
         }
     }
     actions

@@ -187,10 +187,8 @@ fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
     let mut seen: IndexMap<&EcoString, &Config> = IndexMap::new();
     for config in configs {
         if let Some(first) = seen.get(&config.name) {
-            let message = format!(
-                "module `{}` is declared twice, in `{}` and in `{}`",
-                config.name, first.file, config.file
-            );
+            let message =
+                format!("module `{}` is declared twice, in `{}` and in `{}`", config.name, first.file, config.file);
             ground.report(&rules::DUPLICATE, config.span, message);
         }
         seen.entry(&config.name).or_insert(config);
@@ -264,7 +262,8 @@ fn module_env(
     if let Some(Draft::Node(node)) = config.field("varfile") {
         let env = env_at(ground, vars.over(&base), Stage::PreGraph);
         let name = crate::project::force(ground, &env, &node);
-        let source = name.as_str().and_then(|name| read_varfile(ground, &config.folder, name, Presence::Required, node.span()));
+        let source =
+            name.as_str().and_then(|name| read_varfile(ground, &config.folder, name, Presence::Required, node.span()));
         if let Some(source) = source {
             vars = vars.with(ground, &base, &source, true);
         }
@@ -328,7 +327,8 @@ fn resolve_one(
             dependencies.push(BuildDependency { name: name.into(), copy: Vec::new(), span: None });
         }
     }
-    let value_texts = |key: &str| fields.get(key).and_then(|draft| draft.as_value().cloned().or_else(|| Some(draft.written())));
+    let value_texts =
+        |key: &str| fields.get(key).and_then(|draft| draft.as_value().cloned().or_else(|| Some(draft.written())));
     let include = value_texts("include").filter(|value| value.as_list().is_some()).map(|value| texts(&value));
     let exclude = value_texts("exclude").map(|value| texts(&value)).unwrap_or_default();
     let disabled = fields.get("disabled").and_then(|d| d.as_value().and_then(Value::as_bool)).unwrap_or(false);

@@ -100,7 +100,8 @@ fn build_config(module: &Module) -> Value {
 
 /// Everything a module of a plain type says, with the defaults of its parts.
 fn spec_config(module: &Module) -> Value {
-    let service = [("dependencies", Value::list(Vec::new())), ("disabled", Value::from(false)), ("timeout", Value::from(300))];
+    let service =
+        [("dependencies", Value::list(Vec::new())), ("disabled", Value::from(false)), ("timeout", Value::from(300))];
     let step = [
         ("dependencies", Value::list(Vec::new())),
         ("disabled", Value::from(false)),
@@ -124,8 +125,24 @@ fn spec_config(module: &Module) -> Value {
 
 /// Keys of every module, which are not its type's.
 const COMMON_KEYS: &[&str] = &[
-    "apiVersion", "kind", "type", "name", "description", "disabled", "local", "include", "exclude", "repositoryUrl",
-    "allowPublish", "generateFiles", "variables", "varfile", "build", "path", "inputs", "template",
+    "apiVersion",
+    "kind",
+    "type",
+    "name",
+    "description",
+    "disabled",
+    "local",
+    "include",
+    "exclude",
+    "repositoryUrl",
+    "allowPublish",
+    "generateFiles",
+    "variables",
+    "varfile",
+    "build",
+    "path",
+    "inputs",
+    "template",
 ];
 
 fn completed(module: &Module, key: &str, defaults: &[(&str, Value)]) -> Value {
