@@ -200,19 +200,14 @@ fn of_question(session: &Session, error: &Error, expression: &str) -> Diagnostic
 fn ask(session: &Session, engine: &Engine<'_>, question: &Question) -> Result<Val> {
     let ctx = engine.context(instance(engine, question.on.as_deref())?);
     let text = question.expression.trim();
-    if jinja::is_template(text) && !text.starts_with("{\"") && !text.starts_with("{eval") {
+    let is_map = text.starts_with('{') && !text.starts_with("{{") && !text.starts_with("{%");
+    if jinja::is_template(text) && !is_map {
         let mode = Mode { attribute: true, ..Mode::default() };
         let ctx = engine.context_with(ctx.instance(), Vec::new(), mode);
         return engine.force(jinja::render(&ctx, text)?);
     }
-    let raw = if text.starts_with(['{', '[']) && text.ends_with(['}', ']']) {
-        match convert::from_yaml(session, text, Flavor::Core) {
-            Ok(mut documents) if text.starts_with('{') && !documents.is_empty() => documents.swap_remove(0),
-            _ => Val::str(text),
-        }
-    } else {
-        Val::str(text)
-    };
+    let read = if is_map { convert::from_yaml(session, text, Flavor::Core).ok() } else { None };
+    let raw = read.and_then(|mut documents| documents.pop()).unwrap_or_else(|| Val::str(text));
     check::question(session, engine.tree, &raw, ctx.instance());
     match &raw.data {
         Data::Str(_) => engine.force(as_one(form::expression(&ctx, &raw)?)),

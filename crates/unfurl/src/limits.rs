@@ -2,8 +2,10 @@
 
 /// Longest expression or template, in bytes.
 pub const MAX_EXPRESSION: usize = 256 * 1024;
-/// Deepest nesting of expressions, filters, templates and values.
+/// Deepest nesting of what is written: filters, templates, values.
 pub const MAX_DEPTH: usize = 100;
+/// Deepest nesting of evaluation: attributes that need attributes, functions in functions.
+pub const MAX_CALLS: usize = 300;
 /// Longest string an evaluation may build, in bytes.
 pub const MAX_STRING: usize = 16 * 1024 * 1024;
 /// Longest list an evaluation may build.
@@ -17,6 +19,7 @@ pub const MAX_TRACE: usize = 10_000;
 pub const LIMITS: &[(&str, u64)] = &[
     ("unfurl-expression-bytes", MAX_EXPRESSION as u64),
     ("unfurl-depth", MAX_DEPTH as u64),
+    ("unfurl-calls", MAX_CALLS as u64),
     ("unfurl-string-bytes", MAX_STRING as u64),
     ("unfurl-items", MAX_ITEMS as u64),
     ("unfurl-file-bytes", MAX_FILE as u64),

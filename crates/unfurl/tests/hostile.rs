@@ -123,6 +123,18 @@ fn references_in_a_circle_are_null_and_noticed() {
 }
 
 #[test]
+fn long_chains_of_references_work() {
+    let links: Vec<String> = (0..120).map(|n| format!("a{n}: {{eval: '.::a{}'}}", n + 1)).collect();
+    let chain = move |end: &str| format!("{}\na120: {end}\n", links.join("\n"));
+    let work = move || {
+        assert_eq!(evaluate(&chain("done"), "{eval: '.::a0'}").unwrap().as_str(), Some("done"));
+        let endless: Vec<String> = (0..5_000).map(|n| format!("a{n}: {{eval: '.::a{}'}}", n + 1)).collect();
+        assert_eq!(evaluate(&endless.join("\n"), "{eval: '.::a0'}").unwrap_err().kind, Kind::Limit);
+    };
+    std::thread::Builder::new().stack_size(8 << 20).spawn(work).unwrap().join().unwrap();
+}
+
+#[test]
 fn nothing_is_run_or_read_outside() {
     fails("{eval: {python: os.getcwd}}", Kind::Refused);
     fails("{eval: {lookup: {pipe: id}}}", Kind::Refused);

@@ -6,7 +6,7 @@ use super::trace::Trace;
 use super::{form, path};
 use crate::error::{Error, Kind, Result, limit};
 use crate::jinja;
-use crate::limits::MAX_DEPTH;
+use crate::limits::{MAX_CALLS, MAX_DEPTH};
 use crate::python;
 use crate::query::{Query, parse};
 use crate::tree::{NodeId, Tree};
@@ -166,8 +166,8 @@ impl<'w> Engine<'w> {
     /// Runs something one level deeper.
     pub fn deeper<T>(&self, run: impl FnOnce() -> Result<T>) -> Result<T> {
         let depth = self.depth.get();
-        if depth >= MAX_DEPTH {
-            return limit(format!("expressions are nested deeper than {MAX_DEPTH}"));
+        if depth >= MAX_CALLS {
+            return limit(format!("expressions need each other more than {MAX_CALLS} deep"));
         }
         self.depth.set(depth + 1);
         let result = run();
