@@ -25,6 +25,7 @@ pub mod phases;
 pub mod place;
 pub mod project;
 mod providers;
+pub mod reference;
 pub mod references;
 pub mod render;
 pub mod resolve;

@@ -33,7 +33,9 @@ impl Templates {
             Ok(template) => Some(Arc::new(template)),
             Err(problem) => {
                 let place = Place::Node(NodeRef::new(tree, node));
-                session.sink.push(syntax_problem(&problem, &place));
+                if !is_cut_off(tree, node) {
+                    session.sink.push(syntax_problem(&problem, &place));
+                }
                 None
             }
         };
@@ -53,6 +55,13 @@ impl Templates {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Option<Arc<Template>>, foldhash::fast::RandomState>> {
         self.parsed.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the file itself cannot be read where this text ends; then the text is not to blame.
+fn is_cut_off(tree: &Tree, node: Node<'_>) -> bool {
+    let text = node.span();
+    let near = |span: purlin_syntax::Span| span.start >= text.start && span.start <= text.end.saturating_add(2);
+    tree.diagnostics().iter().any(|problem| problem.is_error() && problem.span.is_some_and(near))
 }
 
 /// A template string that cannot be read; this was reported.

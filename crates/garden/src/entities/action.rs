@@ -13,24 +13,16 @@ const COMMON: &[Field] = &[
     field("type", Shape::Text, "What does the work (`exec`, `container`, `helm`).").required(),
     field("description", Shape::Text, "What it is for."),
     field("source", Shape::One(ACTION_SOURCE), "Where its files are."),
-    field(
-        "dependencies",
-        Shape::ListOf(&Shape::Union(&[Shape::Text, Shape::One(ACTION_REFERENCE)])),
-        "Actions that must be done before.",
-    )
-    .default(Literal::List(&[])),
+    field("dependencies", Shape::List(ACTION_REFERENCE), "Actions that must be done before.")
+        .default(Literal::List(&[])),
     field("disabled", Shape::Bool, "Whether it is switched off.").default(Literal::Bool(false)),
     field("environments", TEXTS, "The environments it is used in; all if not given."),
     field("logLevel", Shape::Text, "How much it says."),
     field("include", TEXTS, "Patterns of files that belong to it."),
     field("exclude", TEXTS, "Patterns of files that do not belong to it."),
     field("variables", Shape::MapOf(&Shape::Any), "Variables of this action."),
-    field(
-        "varfiles",
-        Shape::ListOf(&Shape::Union(&[Shape::Text, Shape::One(VARFILE)])),
-        "Files with variables of this action; later ones win.",
-    )
-    .default(Literal::List(&[])),
+    field("varfiles", Shape::List(VARFILE), "Files with variables of this action; later ones win.")
+        .default(Literal::List(&[])),
     field("version", Shape::One(ACTION_VERSION), "What counts in its version."),
     field("spec", Shape::Any, "What its type needs to know.").default(Literal::Map(&[])),
 ];
@@ -111,8 +103,12 @@ pub(super) const REFERENCE_ROW: Entity = entity(
     ACTION_REFERENCE,
     "dependency",
     "Another action.",
-    &[&[field("kind", Shape::Text, "Its kind.").required(), field("name", Shape::Text, "Its name.").required()]],
-);
+    &[&[
+        field("kind", Shape::Text, "Its kind."),
+        field("name", Shape::Text, "Its name, with the kind in front where it stands alone: `build.api`.").required(),
+    ]],
+)
+.short(&[scalar("name")]);
 
 pub(super) const COPY_FROM_ROW: Entity = entity(
     COPY_FROM,

@@ -44,7 +44,10 @@ pub(super) fn expression(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> 
         let then = expression(cursor, depth + 1)?;
         cursor.skip_space()?;
         if !cursor.eat(":") {
-            return Err(cursor.expected("`:` and the other answer of `? :`"));
+            let mut problem = cursor.expected("`:` and the other answer of `? :`");
+            problem.hint =
+                cursor.at_end().then_some("in YAML, a text with a colon and a space in it needs quotes around it");
+            return Err(problem);
         }
         cursor.skip_space()?;
         arms.push((node, then));
