@@ -24,6 +24,7 @@ use ecow::EcoString;
 use purlin_model::{Answer, Dependency, Dialect, Node, Question, Recognised, Request, Resolved};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, Value, path};
+use std::collections::{HashMap, HashSet};
 
 /// The Skaffold dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -34,6 +35,9 @@ pub const DIALECT: Dialect = Dialect {
     eval,
     rules: RULES,
 };
+
+/// The ids of modules by file and place in it.
+type Places<'a> = HashMap<(usize, usize), &'a EcoString>;
 
 const NAMES: &[&str] = &["skaffold.yaml", "skaffold.yml"];
 
@@ -137,8 +141,9 @@ impl Work<'_> {
         let folder = path::join(world.root(), root);
         let mut resolved = Resolved::new(path::file_name(&folder));
         let ids: Vec<EcoString> = filled.iter().map(|config| self.id(config)).collect();
+        let places = filled.iter().zip(&ids).map(|(config, id)| ((config.file.id, config.index), id)).collect();
         for (config, id) in filled.iter().zip(&ids) {
-            resolved.nodes.push(self.module(config, id, filled, &ids));
+            resolved.nodes.push(self.module(config, id, &places));
         }
         resolved.nodes.extend(self.artifacts(filled, &ids));
         if !session.sink.has_errors() {
@@ -162,13 +167,14 @@ impl Work<'_> {
         if documents == 1 { inside.into() } else { format!("{inside}#{}", config.index).into() }
     }
 
-    fn module(&self, config: &Config<'_>, id: &EcoString, all: &[Config<'_>], ids: &[EcoString]) -> Node {
+    fn module(&self, config: &Config<'_>, id: &EcoString, places: &Places<'_>) -> Node {
         let mut node = Node::new(id.clone(), "module", DIALECT.name);
         node.source = Some(config.span);
         node.resolved = self.value(config);
-        for (other, other_id) in all.iter().zip(ids) {
-            if config.requires.contains(&(other.file.id, other.index)) && other_id != id {
-                node.dependencies.push(dependency(other_id, None, true));
+        let mut seen: HashSet<&EcoString> = HashSet::from([id]);
+        for other in config.requires.iter().filter_map(|place| places.get(place)) {
+            if seen.insert(other) {
+                node.dependencies.push(dependency(other, None, true));
             }
         }
         if !config.profiles.is_empty() {
@@ -187,6 +193,8 @@ impl Work<'_> {
 
     fn artifacts(&self, configs: &[Config<'_>], ids: &[EcoString]) -> Vec<Node> {
         let all = artifacts::collect(configs);
+        let by_image: HashMap<&str, &Artifact<'_, '_>> =
+            all.iter().rev().map(|artifact| (artifact.image.as_str(), artifact)).collect();
         let id = |artifact: &Artifact<'_, '_>| -> EcoString {
             let owner = ids.get(artifact.config).map_or("", EcoString::as_str);
             format!("{owner}/{}", artifact.image).into()
@@ -202,7 +210,7 @@ impl Work<'_> {
             section_without(artifact.view, &ARTIFACT, &[], &finish, &mut out);
             node.resolved = out.done.unwrap_or_else(Value::null);
             for needed in &artifact.requires {
-                if let Some(other) = all.iter().find(|other| other.image == needed.image) {
+                if let Some(other) = by_image.get(needed.image.as_str()) {
                     node.dependencies.push(dependency(&id(other), needed.span, true));
                 }
             }

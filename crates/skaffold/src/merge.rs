@@ -14,6 +14,7 @@ use crate::profile::patch::same;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Sink, Span};
+use std::collections::HashMap;
 
 /// A module on its way into the whole.
 pub struct Part<'a, 'f> {
@@ -28,7 +29,15 @@ pub struct Part<'a, 'f> {
 /// Joins modules, in order, and the parent, which comes last and decides.
 pub fn merge<'f>(modules: &[Part<'_, 'f>], parent: Option<&Part<'_, 'f>>, sink: &Sink) -> Item<'f> {
     let mut whole = Item::empty_map();
-    let mut merger = Merger { sink, owners: Vec::new(), way: Vec::new(), part: 0, parent: None, names: Vec::new() };
+    let mut merger = Merger {
+        sink,
+        owners: Vec::new(),
+        way: Vec::new(),
+        part: 0,
+        parent: None,
+        names: Vec::new(),
+        items: HashMap::new(),
+    };
     merger.names.extend(modules.iter().chain(parent).map(|part| (part.name.clone(), part.span)));
     merger.parent = parent.map(|_| modules.len());
     for (at, part) in modules.iter().chain(parent).enumerate() {
@@ -56,6 +65,8 @@ struct Merger<'s> {
     part: usize,
     parent: Option<usize>,
     names: Vec<(EcoString, Span)>,
+    /// Where an item of a list is, by the list's way and the item's identity.
+    items: HashMap<(Vec<&'static str>, String), usize>,
 }
 
 impl Merger<'_> {
@@ -185,7 +196,9 @@ impl Merger<'_> {
         whole.list();
         for item in value.items() {
             let identity = identity(item);
-            let known = whole.view().items().find(|known| self::identity(*known) == identity);
+            let key = (self.way.clone(), identity.clone());
+            let at = self.items.get(&key).copied();
+            let known = at.and_then(|at| whole.list().get(at)).map(Item::view);
             match known {
                 Some(known) if same(known, item) => {}
                 Some(_) if !identity.is_empty() && item.form() == Form::Map => {
@@ -196,6 +209,7 @@ impl Merger<'_> {
                 _ => {
                     self.owners.push((self.way.clone(), self.part));
                     let taken = self.taken(item, None);
+                    self.items.entry(key).or_insert(whole.list().len());
                     whole.list().push(taken);
                 }
             }

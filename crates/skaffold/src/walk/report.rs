@@ -1,0 +1,186 @@
+//! What the walk reports: rings, conflicts of profiles, names that lead nowhere.
+
+use super::{FileFrame, Walk};
+use crate::item::{Item, View};
+use crate::load::{Document, File, Format};
+use crate::profile::Profiles;
+use crate::requires::Edge;
+use crate::rules;
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Severity, Span};
+use std::rc::Rc;
+
+impl<'f> Walk<'_, 'f> {
+    /// A document that was here before must be asked for with the same profiles.
+    pub(super) fn revisit(&mut self, visit: usize, active: &[EcoString], frame: &FileFrame<'f>, index: usize) {
+        let Some(first) = self.visits.get(visit) else { return };
+        let mut sorted = active.to_vec();
+        sorted.sort_unstable();
+        let (name, path) = (label(&frame.file, index), frame.file.source.path());
+        if sorted != first.profiles {
+            let span = frame.edge.or_else(|| frame.file.documents.get(index).map(|document| document.span));
+            let message = format!(
+                "`{name}` in `{path}` is required with profiles [{}] here, and with [{}] before",
+                sorted.join(", "),
+                first.profiles.join(", ")
+            );
+            let mut diagnostic = Diagnostic::nowhere(&rules::PROFILE_CONFLICT, message);
+            diagnostic.span = span;
+            for (edge, text) in self.chain(Some(visit)) {
+                diagnostic = diagnostic.label(edge, format!("first: {text}"));
+            }
+            for (edge, text) in self.chain(frame.from) {
+                diagnostic = diagnostic.through(edge, text);
+            }
+            let hint = "one configuration has one list of profiles per run; make the `activeProfiles` agree";
+            self.loader.sink().push(diagnostic.hint(hint));
+        } else if first.open {
+            self.report_ring(visit, frame, &name);
+        }
+    }
+
+    /// A requirement that leads back to where it comes from.
+    pub(super) fn report_ring(&self, visit: usize, frame: &FileFrame<'f>, name: &str) {
+        let mut way: Vec<(Span, String)> = Vec::new();
+        let mut at = frame.from;
+        while let Some(current) = at {
+            if current == visit {
+                break;
+            }
+            let Some(step) = self.visits.get(current) else { break };
+            if let Some(edge) = step.edge {
+                way.push((edge, "required here".to_owned()));
+            }
+            at = step.from;
+        }
+        let message = format!("`{name}` requires itself in the end");
+        let mut diagnostic = Diagnostic::nowhere(&rules::CYCLE, message);
+        diagnostic.span = frame.edge;
+        for (span, text) in way.into_iter().take(50) {
+            diagnostic = diagnostic.through(span, text);
+        }
+        self.push_lenient(diagnostic.hint("remove one of the requirements"));
+    }
+
+    /// Problems the original passes over in silence: errors in native commands, warnings for it.
+    pub(super) fn push_lenient(&self, mut diagnostic: Diagnostic) {
+        if self.wanted.format == Format::Shipped {
+            diagnostic.severity = Severity::Warning;
+        }
+        self.loader.sink().push(diagnostic);
+    }
+
+    pub(super) fn chain(&self, visit: Option<usize>) -> Vec<(Span, String)> {
+        let mut found = Vec::new();
+        let mut at = visit;
+        while let Some(step) = at.and_then(|at| self.visits.get(at)) {
+            if let Some(edge) = step.edge {
+                found.push((edge, "required here".to_owned()));
+            }
+            if found.len() >= 50 {
+                break;
+            }
+            at = step.from;
+        }
+        found
+    }
+
+    /// A profile that the kube-context switched on must not change the kube-context.
+    pub(super) fn context_agrees(&self, item: &Item<'f>, profiles: &Profiles, fallback: Span) -> bool {
+        if profiles.by_context.is_empty() || self.wanted.context_given {
+            return true;
+        }
+        let Some(wanted) = item.view().at(&["deploy", "kubeContext"]) else { return true };
+        let (effective, current) = (wanted.text(), &self.around.kube_context);
+        if effective.is_empty() || effective == current.as_str() {
+            return true;
+        }
+        let names: Vec<String> = profiles.by_context.iter().map(|name| format!("`{name}`")).collect();
+        let message = format!(
+            "profiles {} are active because the kube-context is `{current}`, but the effective kube-context is `{effective}`",
+            names.join(", ")
+        );
+        let hint = "revise `profiles.activation` or `deploy.kubeContext`";
+        let span = wanted.span().unwrap_or(fallback);
+        self.loader.sink().push(Diagnostic::at(&rules::PROFILE, span, message).hint(hint));
+        false
+    }
+
+    /// Names that lead nowhere.
+    pub(super) fn check_edge(&self, file: &Rc<File<'f>>, edge: &Edge) {
+        let known = |name: &EcoString| file.documents.iter().any(|document| document.name == *name);
+        for name in edge.names.iter().filter(|name| !known(name)) {
+            let message = format!("`{}` has no configuration named `{name}`", file.source.path());
+            let names = file.documents.iter().map(|document| document.name.as_str());
+            let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
+            diagnostic.span = edge.span;
+            self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
+        }
+        for name in &edge.profiles {
+            if !file.documents.iter().any(|document| profile_names(document).contains(name)) {
+                let message = format!("`{}` has no profile named `{name}`", file.source.path());
+                let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
+                diagnostic.span = edge.span;
+                let names: Vec<EcoString> = file.documents.iter().flat_map(profile_names).collect();
+                let hint = did_you_mean(name, names.iter().map(EcoString::as_str));
+                self.push_lenient(diagnostic.maybe_hint(hint));
+            }
+        }
+    }
+
+    /// Names the user gave that nothing has.
+    pub(super) fn check_names(&self) {
+        let sink = self.loader.sink();
+        if sink.has_errors() {
+            return;
+        }
+        let modules = &self.wanted.modules;
+        if self.result.is_empty() {
+            let message = if modules.is_empty() {
+                "no configuration was found".to_owned()
+            } else {
+                format!("no configuration matches [{}]", modules.join(" "))
+            };
+            let names = self.names.keys().map(EcoString::as_str);
+            let hint = modules.first().and_then(|name| did_you_mean(name, names));
+            sink.push(Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message).maybe_hint(hint));
+            return;
+        }
+        for name in modules.iter().filter(|name| !self.names.contains_key(name.as_str())) {
+            let names = self.names.keys().map(EcoString::as_str);
+            let message = format!("no configuration is named `{name}`");
+            let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
+            self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
+        }
+        for written in &self.wanted.profiles {
+            let name = written.strip_prefix('-').unwrap_or(written);
+            if !self.profile_names.contains(name) {
+                let names = self.profile_names.iter().map(EcoString::as_str);
+                let message = format!("no configuration has a profile `{written}`");
+                let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
+                sink.push(diagnostic.maybe_hint(did_you_mean(name, names)));
+            }
+        }
+    }
+}
+
+/// The names of a document's profiles.
+fn profile_names(document: &Document<'_>) -> Vec<EcoString> {
+    let profiles = document.item.view().get("profiles").into_iter().flat_map(View::items);
+    profiles.map(|profile| profile.text_of("name").as_ref().into()).collect()
+}
+
+fn label(file: &File<'_>, index: usize) -> String {
+    match file.documents.get(index) {
+        Some(document) if !document.name.is_empty() => document.name.to_string(),
+        _ => format!("index {index}"),
+    }
+}
+
+/// A hint towards the nearest of the known names.
+pub fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
+    let nearest = known.map(|known| (crate::check::distance(name, known), known)).min();
+    nearest
+        .filter(|(d, n)| *d <= 2.max(name.len() / 4) && !n.is_empty())
+        .map(|(_, near)| format!("did you mean `{near}`?"))
+}
