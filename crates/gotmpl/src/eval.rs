@@ -14,6 +14,10 @@ use crate::value::{Data, MapType, Str, Val};
 
 type Args = SmallVec<[Val; 4]>;
 
+fn constant_text(text: &Str) -> Val {
+    Val::new(Data::Str(text.clone()))
+}
+
 impl Machine<'_> {
     pub(crate) fn eval_command<'t>(
         &mut self,
@@ -65,13 +69,9 @@ impl Machine<'_> {
             Expr::Bool(_, truth) => Ok(Val::bool(*truth)),
             Expr::Dot(_) => Ok(dot.clone()),
             Expr::Number(number) => self.ideal_constant(frame, number),
-            Expr::Str(quoted) => Ok(self.constant_text(frame, quoted.pos, &quoted.text)),
+            Expr::Str(quoted) => Ok(constant_text(&quoted.text)),
             _ => self.fail(frame, "nil is not a command"),
         }
-    }
-
-    fn constant_text(&self, _frame: &Frame<'_>, _pos: u32, text: &Str) -> Val {
-        Val::new(Data::Str(text.clone()))
     }
 
     fn not_a_function(&self, frame: &Frame<'_>, first: &Expr, rest: &[Expr], last: &Option<Val>) -> Exec<()> {
@@ -195,7 +195,7 @@ impl Machine<'_> {
             Expr::Nil(_) => Ok(Val::NIL),
             Expr::Bool(_, truth) => Ok(Val::bool(*truth)),
             Expr::Number(number) => self.ideal_constant(frame, number),
-            Expr::Str(quoted) => Ok(self.constant_text(frame, quoted.pos, &quoted.text)),
+            Expr::Str(quoted) => Ok(constant_text(&quoted.text)),
         }
     }
 
@@ -216,7 +216,7 @@ impl Machine<'_> {
             (Ty::Any | Ty::Value, _) => self.eval_any(frame, dot, expr),
             (Ty::Bool, Expr::Bool(_, truth)) => Ok(Val::bool(*truth)),
             (Ty::Bool, _) => self.fail(frame, format!("expected bool; found {expr}")),
-            (Ty::Str, Expr::Str(quoted)) => Ok(self.constant_text(frame, quoted.pos, &quoted.text)),
+            (Ty::Str, Expr::Str(quoted)) => Ok(constant_text(&quoted.text)),
             (Ty::Str, _) => self.fail(frame, format!("expected string; found {expr}")),
             (Ty::Int | Ty::Int64, Expr::Number(number)) if number.int.is_some() => {
                 let int = number.int.unwrap_or_default();

@@ -84,10 +84,9 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, word: &str, value: Val) -> Result<Val, String> {
-        for (index, byte) in word.bytes().enumerate() {
+        for byte in word.bytes() {
             if self.peek() != Some(byte) {
                 let expected = char::from(byte);
-                let _ = index;
                 return Err(self.invalid(&format!("in literal {word} (expecting '{expected}')")));
             }
             self.at += 1;

@@ -346,14 +346,14 @@ impl Parser {
         }
         let mut otherwise = None;
         if let Ends::Else = ends {
-            otherwise = Some(self.else_body(context, kind)?);
+            otherwise = Some(self.else_body(kind)?);
         }
         self.scope.visible.truncate(mark);
         self.depth -= 1;
         Ok(Branch { pipe, body, otherwise })
     }
 
-    fn else_body(&mut self, context: &str, kind: Kind) -> Result<Vec<Stmt>> {
+    fn else_body(&mut self, kind: Kind) -> Result<Vec<Stmt>> {
         let token = self.peek();
         if token.kind == Kind::Space || matches!(token.kind, Kind::If | Kind::With) {
             let word = self.peek_word();
@@ -374,7 +374,6 @@ impl Parser {
         if let Ends::Else = ends {
             return self.fail(format!("expected end; found {}", ends_name(&ends)));
         }
-        let _ = context;
         Ok(list)
     }
 

@@ -143,7 +143,10 @@ impl Time {
     }
 
     fn write_part(&self, out: &mut String, part: &Part<'_>, civil: &Civil) {
-        let hour12 = if civil.hour % 12 == 0 { 12 } else { civil.hour % 12 };
+        let hour12 = match civil.hour % 12 {
+            0 => 12,
+            hour => hour,
+        };
         let month = MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default();
         let day = DAYS.get(civil.weekday as usize).copied().unwrap_or_default();
         let text = match part {

@@ -20,7 +20,7 @@ pub fn to_int64(value: &Val) -> i64 {
 
 /// Go's conversion: truncates; out of range is the smallest integer on amd64.
 pub fn float_to_int(n: f64) -> i64 {
-    if n.is_nan() || n >= 9_223_372_036_854_775_808.0 || n < -9_223_372_036_854_775_808.0 {
+    if !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&n) {
         return i64::MIN;
     }
     n as i64

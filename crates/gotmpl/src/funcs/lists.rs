@@ -13,8 +13,8 @@ const A: Ty = Ty::Any;
 pub static FUNCS: &[Func] = &[
     many("list", &[], A, "`list A…`: a list of the arguments.", list),
     many("tuple", &[], A, "`tuple A…`: the same as `list`.", list),
-    pieces(row("first", &[A], "`first LIST`: the first element, or nil.", |m, args| first(m, args, "first"))),
-    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", |m, args| first(m, args, "first"))),
+    pieces(row("first", &[A], "`first LIST`: the first element, or nil.", first)),
+    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first)),
     pieces(row("last", &[A], "`last LIST`: the last element, or nil.", |m, args| {
         let items = items(m, arg(args, 0), "last")?;
         Ok(items.last().cloned().unwrap_or(Val::NIL))
@@ -23,14 +23,14 @@ pub static FUNCS: &[Func] = &[
         let items = items(m, arg(args, 0), "last")?;
         Ok(items.last().cloned().unwrap_or(Val::NIL))
     })),
-    row("rest", &[A], "`rest LIST`: all but the first element.", |m, args| rest(m, args)),
-    row("mustRest", &[A], "`mustRest LIST`: all but the first element.", |m, args| rest(m, args)),
-    row("initial", &[A], "`initial LIST`: all but the last element.", |m, args| initial(m, args)),
-    row("mustInitial", &[A], "`mustInitial LIST`: all but the last element.", |m, args| initial(m, args)),
-    row("append", &[A, A], "`append LIST A`: the list with A at its end.", |m, args| append(m, args, "append")),
-    row("mustAppend", &[A, A], "`mustAppend LIST A`: the list with A at its end.", |m, args| append(m, args, "append")),
-    row("push", &[A, A], "`push LIST A`: the same as `append`.", |m, args| append(m, args, "push")),
-    row("mustPush", &[A, A], "`mustPush LIST A`: the same as `append`.", |m, args| append(m, args, "push")),
+    row("rest", &[A], "`rest LIST`: all but the first element.", rest),
+    row("mustRest", &[A], "`mustRest LIST`: all but the first element.", rest),
+    row("initial", &[A], "`initial LIST`: all but the last element.", initial),
+    row("mustInitial", &[A], "`mustInitial LIST`: all but the last element.", initial),
+    row("append", &[A, A], "`append LIST A`: the list with A at its end.", append),
+    row("mustAppend", &[A, A], "`mustAppend LIST A`: the list with A at its end.", append),
+    row("push", &[A, A], "`push LIST A`: the same as `append`.", append),
+    row("mustPush", &[A, A], "`mustPush LIST A`: the same as `append`.", append),
     row("prepend", &[A, A], "`prepend LIST A`: the list with A at its start.", prepend),
     row("mustPrepend", &[A, A], "`mustPrepend LIST A`: the list with A at its start.", prepend),
     many("concat", &[], A, "`concat LIST…`: the lists as one.", concat),
@@ -69,7 +69,7 @@ fn items(m: &mut Machine<'_>, value: &Val, what: &str) -> Result<Vec<Val>, Fault
     }
 }
 
-fn first(m: &mut Machine<'_>, args: &[Val], _what: &str) -> Result<Val, Fault> {
+fn first(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let items = items(m, arg(args, 0), "find first")?;
     Ok(items.first().cloned().unwrap_or(Val::NIL))
 }
@@ -90,7 +90,7 @@ fn initial(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     Ok(m.heap.any_list(items))
 }
 
-fn append(m: &mut Machine<'_>, args: &[Val], _what: &str) -> Result<Val, Fault> {
+fn append(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let mut items = items(m, arg(args, 0), "push")?;
     items.push(arg(args, 1).clone());
     m.limited_items(items.len())?;
@@ -177,7 +177,7 @@ fn slice(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let from = args.get(1).map_or(0, super::casts::to_int64);
     let to = args.get(2).map_or(len, super::casts::to_int64);
     if from < 0 || to < from || to > len {
-        return Err(Fault::new(format!("reflect.Value.Slice: slice index out of bounds")));
+        return Err(Fault::new("reflect.Value.Slice: slice index out of bounds"));
     }
     let part = items.into_iter().skip(from as usize).take((to - from) as usize).collect();
     let kind = match arg(args, 0).data {

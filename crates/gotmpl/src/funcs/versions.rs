@@ -99,10 +99,8 @@ fn next(args: &[Val], index: usize) -> Val {
     let Some(version) = of(args, 0) else { return Val::NIL };
     let mut numbers = version.numbers;
     // A pre-release becomes its release first.
-    if index < 2 || version.pre.is_empty() {
-        if let Some(place) = numbers.get_mut(index) {
-            *place += 1;
-        }
+    if let Some(place) = numbers.get_mut(index).filter(|_| index < 2 || version.pre.is_empty()) {
+        *place += 1;
     }
     for place in numbers.iter_mut().skip(index + 1) {
         *place = 0;

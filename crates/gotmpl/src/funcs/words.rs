@@ -116,22 +116,8 @@ fn title(whole: &str) -> String {
 }
 
 fn swap_case(whole: &str) -> String {
-    let mut after_space = true;
-    let mut out = String::new();
-    for ch in whole.chars() {
-        if ch.is_uppercase() {
-            out.push(to_lower(ch));
-            after_space = false;
-        } else if ch.is_lowercase() {
-            out.push(to_upper(ch));
-            after_space = false;
-        } else {
-            after_space = ch.is_whitespace();
-            out.push(ch);
-        }
-    }
-    let _ = after_space;
-    out
+    let swap = |ch: char| if ch.is_uppercase() { to_lower(ch) } else { to_upper(ch) };
+    whole.chars().map(swap).collect()
 }
 
 /// What a word of a name is made of.
