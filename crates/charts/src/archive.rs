@@ -135,3 +135,65 @@ fn chart_name(name: &str) -> Result<Option<String>, String> {
     parts.remove(0);
     Ok(Some(parts.join("/")))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    use super::*;
+    use std::io::Write;
+
+    /// A tar header and content; `size` may lie.
+    fn entry(name: &str, kind: u8, content: &[u8], size: usize) -> Vec<u8> {
+        let mut header = vec![0u8; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        let digits = format!("{size:011o}");
+        header[124..124 + digits.len()].copy_from_slice(digits.as_bytes());
+        header[156] = kind;
+        header[257..262].copy_from_slice(b"ustar");
+        let mut out = header;
+        out.extend_from_slice(content);
+        out.resize(512 + content.len().div_ceil(512) * 512, 0);
+        out
+    }
+
+    fn packed(entries: &[Vec<u8>]) -> Vec<u8> {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&entries.concat()).unwrap();
+        gzip.finish().unwrap()
+    }
+
+    #[test]
+    fn files_lose_their_first_folder() {
+        let files = unpack(&packed(&[entry("web/Chart.yaml", b'0', b"name: web", 9)])).unwrap();
+        assert_eq!(files, [("Chart.yaml".to_owned(), b"name: web".to_vec())]);
+    }
+
+    #[test]
+    fn paths_that_lead_out_are_refused() {
+        for name in ["web/../../x", "/etc/x", "web\\..\\..\\x", "C:/x"] {
+            assert!(unpack(&packed(&[entry(name, b'0', b"a", 1)])).is_err(), "{name}");
+        }
+    }
+
+    #[test]
+    fn links_and_devices_are_refused() {
+        for kind in *b"1234" {
+            assert!(unpack(&packed(&[entry("web/x", kind, b"", 0)])).is_err());
+        }
+    }
+
+    #[test]
+    fn sizes_that_lie_are_refused() {
+        assert!(unpack(&packed(&[entry("web/x", b'0', b"a", 100_000)])).is_err());
+        assert!(unpack(&packed(&[entry("web/x", b'0', b"a", 6 << 20)])).is_err());
+    }
+
+    #[test]
+    fn bombs_are_refused() {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        for _ in 0..200 {
+            gzip.write_all(&vec![0u8; 1 << 20]).unwrap();
+        }
+        assert!(unpack(&gzip.finish().unwrap()).is_err());
+    }
+}

@@ -1,8 +1,11 @@
 //! The dialect for the native commands: recognises charts, renders them and says where every field comes from.
 
+use std::collections::HashMap;
+use std::sync::Arc;
+
 use purlin_gotmpl::{ExecError, Limit, Val};
 use purlin_model::{Answer, Dialect, Manifest, Node, Question, Recognised, Request, Resolved};
-use purlin_syntax::{Diagnostic, Rule, Span, Tree};
+use purlin_syntax::{Diagnostic, Rule, Source, Span, Tree};
 use purlin_value::world::FileKind;
 use purlin_value::{EcoString, Session, Value, path};
 
@@ -267,6 +270,9 @@ fn report(session: &Session, chart: Option<&Chart>, error: &TemplateError) {
 
 /// The rule a plain message falls under.
 fn rule_of(message: &str) -> &'static Rule {
+    if message.contains("aliases expand this document") {
+        return &purlin_syntax::rules::LIMIT_ALIAS;
+    }
     const STARTS: &[(&str, &Rule)] = &[
         ("values don't meet", &rules::SCHEMA),
         ("validation:", &rules::METADATA),
@@ -292,9 +298,29 @@ fn template_text(chart: &Chart, name: &str) -> String {
     find(chart, chart.name(), name).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
 }
 
-fn level_span(session: &Session, chart: &Chart, level: &ExecError) -> Option<Span> {
-    let text = template_text(chart, &level.file);
-    (!text.is_empty()).then(|| span_in(session, chart, &level.file, &text, level.offset as usize))
+/// Spans of levels of a chain, each file registered once.
+struct Levels<'s> {
+    session: &'s Session,
+    chart: &'s Chart,
+    files: HashMap<String, Option<Arc<Source>>>,
+}
+
+impl Levels<'_> {
+    fn span(&mut self, level: &ExecError) -> Option<Span> {
+        let (session, chart) = (self.session, self.chart);
+        let known = self.files.entry(level.file.clone()).or_insert_with(|| {
+            let text = template_text(chart, &level.file);
+            (!text.is_empty()).then(|| session.sources.insert(&template_path(chart, &level.file), text))
+        });
+        let source = known.as_ref()?;
+        let offset = level.offset as usize;
+        let end = source
+            .text()
+            .get(offset..)
+            .and_then(|rest| rest.find('\n'))
+            .map_or(source.text().len(), |len| offset + len);
+        Some(source.span(offset, end.min(offset + 200)))
+    }
 }
 
 fn report_exec(session: &Session, chart: &Chart, error: &ExecError) {
@@ -316,17 +342,15 @@ fn report_exec(session: &Session, chart: &Chart, error: &ExecError) {
         .unwrap_or_default();
     let mut diagnostic = Diagnostic::nowhere(rule, format!("{calling}{}", last.fault.go_text()));
     // The innermost level that lies in a file; texts of `tpl` do not.
-    let placed = levels.iter().rev().find_map(|level| level_span(session, chart, level));
-    diagnostic.span = placed;
+    let mut places = Levels { session, chart, files: HashMap::new() };
+    diagnostic.span = levels.iter().rev().find_map(|level| places.span(level));
     if last.line == 0 {
         diagnostic.message = format!("{}: {}", last.file, diagnostic.message);
     }
-    for level in levels.iter().rev().filter(|level| level.line > 0).take(MAX_TRACE) {
-        let text = format!("in `{}` at `{}`", level.template, level.node);
-        match level_span(session, chart, level) {
-            Some(span) => diagnostic = diagnostic.through(span, text),
-            None => continue,
-        }
+    let placed =
+        levels.iter().rev().filter(|level| level.line > 0).filter_map(|level| Some((level, places.span(level)?)));
+    for (level, span) in placed.take(MAX_TRACE) {
+        diagnostic = diagnostic.through(span, format!("in `{}` at `{}`", level.template, level.node));
     }
     let value = levels.iter().rev().map(|level| level.origin).find(|origin| *origin != 0);
     if let Some(span) = value.and_then(|origin| session.origins.span(origin_of(origin), &session.sources)) {

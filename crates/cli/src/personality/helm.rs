@@ -8,6 +8,7 @@ use purlin_charts::load::load;
 use purlin_charts::template::{Options, TemplateError, template};
 use purlin_model::{SetFlag, SetKind};
 use purlin_value::Session;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// The personality.
@@ -220,7 +221,24 @@ fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) ->
         let _ = writeln!(invocation.stderr, "Error: path {chart:?} not found");
         return Err(Exit::Invalid);
     }
-    open_session(invocation, &setup)
+    let (session, path) = open_session(invocation, &setup)?;
+    read_stdin(invocation, &session, &mut parsed.options);
+    Ok((session, path))
+}
+
+/// `-f -`: what is piped in stands in the run's overlay like any other file.
+fn read_stdin(invocation: &mut Invocation<'_>, session: &Session, options: &mut Options) {
+    const NAME: &str = ".stdin.yaml";
+    for (path, _) in options.values.iter_mut().filter(|(_, name)| name == "-") {
+        let mut bytes = Vec::new();
+        if let Some(stdin) = invocation.stdin.as_mut() {
+            // What cannot be read is as if nothing was piped in; the values say so.
+            let _ = stdin.take(16 << 20).read_to_end(&mut bytes);
+        }
+        if session.world.write(NAME, &bytes).is_ok() {
+            *path = NAME.to_owned();
+        }
+    }
 }
 
 /// A seed nobody can guess, for secrets that charts draw; `--seed` makes a run repeatable.
