@@ -67,6 +67,10 @@ struct Writer<'a> {
     root: EcoString,
     /// The last place that was looked up; a node's parts share the node's.
     last: std::cell::Cell<(Span, (i64, i64))>,
+    /// What is known about types without places, by data type and definition.
+    metas: HashMap<(DeclId, usize), Arc<Out>>,
+    /// Whether something with a place of its own was written since this was last reset; such things cannot be shared.
+    placed: std::cell::Cell<bool>,
 }
 
 impl<'a> Writer<'a> {
@@ -81,6 +85,8 @@ impl<'a> Writer<'a> {
             interfaces: HashMap::new(),
             capabilities: HashMap::new(),
             root: root.into(),
+            metas: HashMap::new(),
+            placed: std::cell::Cell::new(false),
             last: std::cell::Cell::new((Span::new(purlin_syntax::FileId(u32::MAX), 0, 0), (-1, -1))),
         }
     }
@@ -308,6 +314,7 @@ impl<'a> Writer<'a> {
         let values = match self.capabilities.get(&identity) {
             Some((properties, attributes)) => (Out::Shared(properties.clone()), Out::Shared(attributes.clone())),
             None => {
+                self.placed.set(false);
                 let properties =
                     Arc::new(self.owned(owner, false, &capability.properties, &eco_format!("{path}.properties")));
                 let attributes =
@@ -318,7 +325,7 @@ impl<'a> Writer<'a> {
                     .chain(capability.attributes.values())
                     .all(|prop| !prop.value.has_call());
                 // What the template says nothing about is the same for every node, unless it holds calls or paths.
-                if capability.at.is_none() && constant && self.options.form == Form::Coerced {
+                if capability.at.is_none() && constant && !self.placed.get() {
                     self.capabilities.insert(identity, (properties.clone(), attributes.clone()));
                 }
                 (Out::Shared(properties), Out::Shared(attributes))

@@ -20,12 +20,27 @@ impl Writer<'_> {
     pub(super) fn raw(&mut self, prop: &Prop, path: &str) -> Out {
         let mut out = self.value(&prop.value, prop.data_type, prop.definition.as_deref(), path, prop.at, 0);
         if let Some(id) = prop.data_type {
-            let meta = self.meta(id, prop.definition.as_deref(), path, prop.at, 0);
+            let meta = self.shared_meta(id, prop.definition.as_ref(), path, prop.at);
             if let Out::Map(entries) = &mut out {
                 entries.push(("$meta".into(), meta));
             }
         }
         out
+    }
+
+    /// What is known about a type; shared by all values of a definition unless it holds places.
+    fn shared_meta(&mut self, id: DeclId, definition: Option<&Arc<Entity>>, path: &str, at: Span) -> Out {
+        let key = (id, definition.map_or(0, |definition| Arc::as_ptr(definition) as usize));
+        if let Some(known) = self.metas.get(&key) {
+            return Out::Shared(known.clone());
+        }
+        let before = self.placed.replace(false);
+        let meta = Arc::new(self.meta(id, definition.map(Arc::as_ref), path, at, 0));
+        if !self.placed.get() {
+            self.metas.insert(key, meta.clone());
+        }
+        self.placed.set(before || self.placed.get());
+        Out::Shared(meta)
     }
 
     /// A value of a type, without a definition of its own.
@@ -123,6 +138,7 @@ impl Writer<'_> {
     }
 
     fn call_out(&self, name: &str, arguments: Vec<Out>, path: &str, at: Span) -> Out {
+        self.placed.set(true);
         let (row, column) = self.position(at);
         let files = &self.compiled.model.files;
         let url =
