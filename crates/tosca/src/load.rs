@@ -404,12 +404,12 @@ impl Loader<'_> {
             return match scheme {
                 "file" => self
                     .local(from, rest.strip_prefix("//").unwrap_or(rest))
-                    .ok_or_else(|| fail(format!("`{address}` does not exist"))),
+                    .ok_or_else(|| self.missing(from, &address, import.at)),
                 "http" | "https" => self.remote(&address, import.at),
                 _ => Err(fail(format!("addresses that begin with `{scheme}:` cannot be imported"))),
             };
         }
-        self.local(from, &address).ok_or_else(|| fail(format!("`{address}` does not exist")))
+        self.local(from, &address).ok_or_else(|| self.missing(from, &address, import.at))
     }
 
     /// The first existing place for a relative or absolute path.
@@ -429,6 +429,19 @@ impl Loader<'_> {
         }
         let bases = self.options.bases.iter().map(|base| Place { archive: None, path: path::join(base, address) });
         candidates.into_iter().chain(bases).find(|place| self.is_file(place))
+    }
+
+    /// Why a local file cannot be imported: it may be there and not be allowed.
+    fn missing(&self, from: &Place, address: &str, at: Span) -> Box<Diagnostic> {
+        let place = from.beside(address);
+        let denied = match self.session.world.stat(&place.path) {
+            Err(error @ WorldError::Denied(_)) if place.archive.is_none() => Some(error.diagnostic(address)),
+            _ => None,
+        };
+        let mut diagnostic =
+            denied.unwrap_or_else(|| Diagnostic::at(&rules::IMPORT, at, format!("`{address}` does not exist")));
+        diagnostic.span = Some(at);
+        Box::new(diagnostic)
     }
 
     fn is_file(&self, place: &Place) -> bool {
