@@ -149,7 +149,7 @@ impl<'w> Engine<'w> {
 
     /// Pays for work done.
     pub fn spend(&self, steps: usize) -> Result<()> {
-        let total = self.steps.get().saturating_add(steps as u64);
+        let total = self.steps.get() + steps as u64;
         self.steps.set(total);
         let most = self.session.limits.fuel;
         if total > most {

@@ -190,10 +190,9 @@ impl Parser<'_> {
     /// The text up to the next bracket or `::`.
     fn chunk(&mut self) -> EcoString {
         let rest = self.rest();
-        // One look for all of them: looking for each by itself would read the rest again for every chunk.
-        let mut pairs = rest.bytes().zip(rest.bytes().skip(1).chain([b' '])).enumerate();
-        let end = pairs.find(|(_, pair)| matches!(pair, (b'[' | b']', _) | (b':', b':')));
-        let chunk: EcoString = rest.get(..end.map_or(rest.len(), |(at, _)| at)).unwrap_or("").into();
+        let brackets = rest.find(['[', ']']).unwrap_or(rest.len());
+        let colons = rest.find("::").unwrap_or(rest.len());
+        let chunk: EcoString = rest.get(..brackets.min(colons)).unwrap_or("").into();
         self.at += chunk.len();
         chunk
     }
