@@ -487,7 +487,11 @@ fn token(date: Instant, c: char, length: usize, pattern: &str) -> Result<String,
     let f = date.fields();
     let month = usize::try_from(f.month).ok().and_then(|m| MONTHS.get(m)).copied().unwrap_or("");
     let weekday = WEEKDAYS.get(date.weekday()).copied().unwrap_or("");
-    let padded = |number: i64| format!("{number:0length$}");
+    // Rust's own padding ends at 65,535; a pattern may be longer.
+    let padded = |number: i64| {
+        let (sign, digits) = (if number < 0 { "-" } else { "" }, number.unsigned_abs().to_string());
+        format!("{sign}{}{digits}", "0".repeat(length.saturating_sub(sign.len() + digits.len())))
+    };
     Ok(match (c, length) {
         ('y', 2) => format!("{:02}", f.year.rem_euclid(100)),
         ('Y', 2 | 4) | ('D', 1 | 2) => return Err(protected(c, length, pattern, date)),
@@ -617,5 +621,12 @@ mod tests {
         }
         assert!(format(date, "YYYY").is_err());
         assert!(format(date, "f").is_err());
+    }
+
+    #[test]
+    fn patterns_of_any_length_are_formatted() {
+        let date = Instant::parse("2021-01-02T00:00:00Z").unwrap();
+        let text = token(date, 'y', 70_000, "").unwrap();
+        assert!(text.len() == 70_000 && text.ends_with("02021"));
     }
 }
