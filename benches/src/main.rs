@@ -4,6 +4,7 @@
 
 #![allow(clippy::disallowed_methods)] // Measuring needs a clock and a disk.
 
+mod charts;
 mod generate;
 mod measure;
 mod reader;
@@ -26,6 +27,7 @@ pub(crate) struct Options {
 }
 
 const BENCHES: &[Bench] = &[
+    Bench { name: "charts", summary: "a chart loaded, rendered and sorted", run: charts::run },
     Bench { name: "reader", summary: "YAML to tree, beside the bare event stream", run: reader::run },
     Bench { name: "survey", summary: "1,000 files of 2 KB read and parsed", run: reader::survey },
 ];

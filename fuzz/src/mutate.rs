@@ -114,7 +114,7 @@ impl<'w> Mutator<'w> {
 
     fn flip(&mut self, bytes: &mut [u8]) {
         let at = self.random.below(bytes.len());
-        let byte = if self.random.once_in(2) { self.byte() } else { self.random.next() as u8 };
+        let byte = if self.random.once_in(2) { self.byte() } else { self.random.number() as u8 };
         if let Some(place) = bytes.get_mut(at) {
             *place = byte;
         }
@@ -155,7 +155,7 @@ impl<'w> Mutator<'w> {
     fn runs(bytes: &[u8], is_kind: fn(u8) -> bool) -> Vec<(usize, usize)> {
         let mut runs = Vec::new();
         let mut start = None;
-        for (at, &byte) in bytes.iter().chain(&[b'\n']).enumerate() {
+        for (at, &byte) in bytes.iter().chain(b"\n").enumerate() {
             match (is_kind(byte), start) {
                 (true, None) => start = Some(at),
                 (false, Some(from)) => {

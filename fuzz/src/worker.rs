@@ -73,7 +73,7 @@ struct Watch {
 fn work(target: &'static Target, arguments: &Arguments) -> i32 {
     std::panic::set_hook(Box::new(|info| {
         let place = info.location().map(ToString::to_string).unwrap_or_default();
-        let message = info.payload_as_str().unwrap_or("").to_owned();
+        let message = info.payload().downcast_ref::<&str>().copied().unwrap_or("").to_owned();
         *LAST_PANIC.lock().unwrap_or_else(PoisonError::into_inner) = format!("{place}: {message}");
     }));
     let mut findings = Findings::new(&arguments.findings);

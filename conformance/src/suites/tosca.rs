@@ -449,7 +449,7 @@ mod tests {
                     if key.starts_with('<') || key == "*" {
                         continue;
                     }
-                    if !row.is_some_and(|row| row.by_key(key, edition).is_some()) {
+                    if row.is_none_or(|row| row.by_key(key, edition).is_none()) {
                         missing.push(format!("{version} {label}.{key}"));
                     }
                 }

@@ -41,7 +41,7 @@ pub struct DiskWorld {
     seed: u64,
     max_file: u64,
     /// Folders that were followed to where they really are.
-    folders: RwLock<HashMap<PathBuf, PathBuf>>,
+    folders: RwLock<HashMap<std::ffi::OsString, PathBuf>>,
 }
 
 /// What a world is made from.
@@ -136,10 +136,16 @@ impl DiskWorld {
 
     /// Where a folder really is. Sibling folders share their parents' answers, so each costs one question.
     fn real_folder(&self, folder: &Path) -> Result<PathBuf, WorldError> {
-        let known = |folder: &Path| self.folders.read().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
-        let unknown: Vec<&Path> = folder.ancestors().take_while(|above| known(above).is_none()).collect();
-        let first_known = folder.ancestors().nth(unknown.len());
-        let mut real = first_known.and_then(known).unwrap_or_default();
+        let mut unknown: Vec<&Path> = Vec::new();
+        let mut real = PathBuf::new();
+        for above in folder.ancestors() {
+            let folders = self.folders.read().unwrap_or_else(PoisonError::into_inner);
+            if let Some(known) = folders.get(above.as_os_str()) {
+                real.clone_from(known);
+                break;
+            }
+            unknown.push(above);
+        }
         for below in unknown.into_iter().rev() {
             match below.file_name() {
                 Some(name) => real.push(name),
@@ -150,7 +156,7 @@ impl DiskWorld {
                 real = real.canonicalize().map_err(|error| failure(&error))?;
             }
             let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
-            folders.insert(below.to_owned(), real.clone());
+            folders.insert(below.as_os_str().to_owned(), real.clone());
         }
         Ok(real)
     }

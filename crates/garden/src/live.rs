@@ -34,6 +34,9 @@ pub struct LiveAction {
     pub outputs: Value,
 }
 
+/// The hash of an action's files, and which they are.
+type SourceVersion = Arc<(EcoString, Vec<String>)>;
+
 /// What versions and outputs are computed from.
 struct Base {
     graph: Graph,
@@ -42,7 +45,7 @@ struct Base {
     full_root: String,
     exclusions: Vec<String>,
     outputs: KnownOutputs,
-    sources: Mutex<HashMap<EcoString, Arc<(EcoString, Vec<String>)>>>,
+    sources: Mutex<HashMap<EcoString, SourceVersion>>,
     written: Mutex<HashMap<EcoString, Arc<Version>>>,
 }
 

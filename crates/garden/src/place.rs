@@ -144,8 +144,8 @@ impl<'t> Walk<'t> {
             self.from += memchr::memchr(b'\n', rest).map_or(0, |n| n + 1);
         }
         let line = self.source.get(..self.from).and_then(|head| memchr::memrchr(b'\n', head)).map_or(0, |n| n + 1);
-        let spaces = |from: usize| self.source.get(from..).map_or(0, |s| s.iter().take_while(|&&b| b == b' ').count());
-        self.indent = spaces(line);
+        let text = self.source.get(line..).unwrap_or(&[]);
+        self.indent = text.iter().take_while(|&&b| b == b' ').count();
         self.from = self.from.max(line + self.indent);
     }
 

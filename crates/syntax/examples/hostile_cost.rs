@@ -37,7 +37,7 @@ const CASES: &[Case] = &[
 
 /// Nine levels, each nine times the one before: 324 bytes.
 fn alias_bomb() -> String {
-    let mut text = format!("a: &a [{}]\n", vec!["lol"; 9].join(","));
+    let mut text = format!("a: &a [{}]\n", ["lol"; 9].join(","));
     for (name, before) in ('b'..='i').zip('a'..) {
         let aliases = vec![format!("*{before}"); 9].join(",");
         text.push_str(&format!("{name}: &{name} [{aliases}]\n"));

@@ -105,7 +105,11 @@ impl Source {
     pub fn position(&self, offset: u32) -> Position {
         let line = self.line_index(offset);
         let start = self.line_starts().get(line).copied().unwrap_or(0);
-        let column = self.chars_before(offset).saturating_sub(self.chars_before(start));
+        // Most lines are short enough to be counted as they are.
+        let column = match self.text.as_bytes().get(start as usize..(offset as usize).min(self.text.len())) {
+            Some(before) if before.len() <= BLOCK => count_chars(before),
+            _ => self.chars_before(offset).saturating_sub(self.chars_before(start)),
+        };
         Position { line: clamp(line + 1), column: clamp(column + 1) }
     }
 

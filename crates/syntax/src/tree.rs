@@ -267,7 +267,9 @@ impl<'t> Node<'t> {
 
     /// Whether it is a scalar that means null in this file's flavour.
     pub fn is_null(self) -> bool {
-        self.is_scalar() && matches!(self.scalar(), Scalar::Null)
+        // Every spelling of null is short unless a tag says so; most scalars need not be looked at further.
+        let may_be = |node: Node<'_>| node.text().len() <= "null".len() || node.tag().is_some();
+        self.is_scalar() && may_be(self) && matches!(self.scalar(), Scalar::Null)
     }
 
     /// The text of a scalar after quotes and escapes; empty for anything else.

@@ -116,7 +116,7 @@ fn tar_of(files: &[(String, Vec<u8>)]) -> Vec<u8> {
     for (name, bytes) in files.iter().filter(|(name, _)| !name.is_empty()) {
         let mut header = name.as_bytes().to_vec();
         header.resize(100, 0);
-        header.extend(b"0000644\0000000\0000000\0");
+        header.extend(b"0000644\x00000000\x00000000\x00");
         header.resize(124, 0);
         header.extend(format!("{:011o}\0{:011o}\0        0", bytes.len(), 0).as_bytes());
         header.resize(257, 0);

@@ -283,10 +283,9 @@ fn parse_clock(text: &mut &str, f: &mut Fields) -> Option<i64> {
 
 fn parse_zone(text: &mut &str) -> Option<i64> {
     *text = text.trim_start();
-    if text.is_empty() || eat(text, "Z") || eat(text, "z") || eat(text, "GMT") || eat(text, "UTC") {
-        if !text.starts_with(['+', '-']) {
-            return Some(0);
-        }
+    let universal = text.is_empty() || eat(text, "Z") || eat(text, "z") || eat(text, "GMT") || eat(text, "UTC");
+    if universal && !text.starts_with(['+', '-']) {
+        return Some(0);
     }
     let sign = if eat(text, "-") {
         -1

@@ -136,6 +136,13 @@ impl Emit for JsonWriter {
 
     fn string(&mut self, text: &str) {
         self.begin_value();
+        // Nearly all strings are plain; they go straight into the text.
+        if text.bytes().all(is_plain) {
+            self.text.push('"');
+            self.text.push_str(text);
+            self.text.push('"');
+            return;
+        }
         let quoted = quote(text, self.flavor);
         self.text.push_str(&quoted);
     }
@@ -165,6 +172,11 @@ impl Emit for JsonWriter {
     fn stopped(&self) -> bool {
         self.text.too_long
     }
+}
+
+/// Whether a byte is written as it is in every flavour.
+fn is_plain(byte: u8) -> bool {
+    matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\' | b'<' | b'>' | b'&')
 }
 
 /// A string as a JSON literal, quotes included.
