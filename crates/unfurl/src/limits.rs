@@ -14,14 +14,3 @@ pub const MAX_ITEMS: usize = 1_000_000;
 pub const MAX_FILE: usize = 16 * 1024 * 1024;
 /// Most entries kept of a trace.
 pub const MAX_TRACE: usize = 10_000;
-
-/// All limits of the dialect, by name, for `purlin limits`.
-pub const LIMITS: &[(&str, u64)] = &[
-    ("unfurl-expression-bytes", MAX_EXPRESSION as u64),
-    ("unfurl-depth", MAX_DEPTH as u64),
-    ("unfurl-calls", MAX_CALLS as u64),
-    ("unfurl-string-bytes", MAX_STRING as u64),
-    ("unfurl-items", MAX_ITEMS as u64),
-    ("unfurl-file-bytes", MAX_FILE as u64),
-    ("unfurl-trace-steps", MAX_TRACE as u64),
-];

@@ -1,0 +1,219 @@
+//! Calls in a template: filters, functions, macros, methods.
+
+use super::{Renderer, Values, undefined, undefined_error};
+use crate::error::{Result, limit, missing, type_error};
+use crate::functions::{self, Call};
+use crate::jinja::ast::{Args, Expr, FilterCall, Macro};
+use crate::jinja::object::Object;
+use crate::jinja::{filters, lookup, methods};
+use crate::limits::MAX_ITEMS;
+use crate::python;
+use crate::val::{Data, MapKey, Val, ValMap};
+use ecow::EcoString;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+impl Renderer<'_, '_, '_> {
+    pub(super) fn filter_chain(&mut self, mut value: Val, calls: &[FilterCall]) -> Result<Val> {
+        for call in calls {
+            value = self.filter(value, call)?;
+        }
+        Ok(value)
+    }
+
+    pub(super) fn filter(&mut self, base: Val, call: &FilterCall) -> Result<Val> {
+        let args = self.values(&call.args)?;
+        self.apply_filter(&call.name, base, &args).map_err(|error| error.at(call.at.0, call.at.1))
+    }
+
+    /// Applies a filter by name.
+    pub fn apply_filter(&mut self, name: &str, base: Val, args: &Values) -> Result<Val> {
+        self.ctx.engine.deeper(|| filters::run(self, name, base, args))
+    }
+
+    pub(super) fn values(&mut self, args: &Args) -> Result<Values> {
+        let mut values = Values::default();
+        for arg in &args.positional {
+            values.positional.push(self.inner(arg)?);
+        }
+        for (name, arg) in &args.named {
+            values.named.push((name.clone(), self.inner(arg)?));
+        }
+        if let Some(spread) = &args.spread {
+            let spread = self.inner(spread)?;
+            values.positional.extend(self.iterate(&spread)?);
+        }
+        if let Some(spread) = &args.spread_named {
+            let spread = self.operand(spread)?;
+            for (key, value) in spread.as_map().into_iter().flatten() {
+                values.named.extend(key.as_str().map(|key| (EcoString::from(key), value.clone())));
+            }
+        }
+        Ok(values)
+    }
+
+    pub(super) fn call(&mut self, callee: &Expr, args: &Args) -> Result<Val> {
+        let callee_value = self.expr(callee)?;
+        let args = self.values(args)?;
+        self.call_value(&callee_value, args)
+    }
+
+    /// Calls a value with evaluated arguments.
+    pub fn call_value(&mut self, callee: &Val, args: Values) -> Result<Val> {
+        let object = match &callee.data {
+            Data::Object(object) => Rc::clone(object),
+            Data::Undefined(undefined) => return Err(undefined_error(undefined)),
+            _ => return type_error(format!("'{}' object is not callable", python::type_name(callee))),
+        };
+        match &*object {
+            Object::Function(function) => self.call_function(function, args),
+            Object::Global(name) => self.call_global(name, args),
+            Object::Method(base, name) => {
+                let tainted = base.tainted || args.tainted();
+                methods::call(self, base, name, args).map(|value| value.taint_if(tainted))
+            }
+            Object::Macro(macro_, around) => self.call_macro(macro_, around, args),
+            Object::Joiner(separator, started) => {
+                Ok(Val::str(if started.replace(true) { separator.clone() } else { EcoString::new() }))
+            }
+            _ => type_error("this object cannot be called"),
+        }
+    }
+
+    /// `__unfurl.name(…)`: a single list is the argument, otherwise the arguments are.
+    pub(super) fn call_function(&mut self, function: &'static functions::Function, args: Values) -> Result<Val> {
+        let mut entries = ValMap::default();
+        for (name, value) in &args.named {
+            entries.insert(MapKey::Str(name.clone()), self.ctx.engine.force(value.clone())?);
+        }
+        let mut positional: Vec<Val> = Vec::new();
+        for value in args.positional {
+            positional.push(self.ctx.engine.force(value)?);
+        }
+        let arg = match positional.as_slice() {
+            [only] if only.as_list().is_some() => only.clone(),
+            [only, rest @ ..] if !function.positional.is_empty() => {
+                for (name, value) in function.positional.iter().zip(rest) {
+                    entries.insert(MapKey::from(*name), value.clone());
+                }
+                only.clone()
+            }
+            _ => Val::list(positional),
+        };
+        (function.run)(self.ctx, &Call { name: function.name, arg: &arg, entries: &entries, ready: true })
+    }
+
+    pub(super) fn call_macro(&mut self, macro_: &Rc<Macro>, around: &[(EcoString, Val)], args: Values) -> Result<Val> {
+        let mut bound = Vec::new();
+        for (at, (name, default)) in macro_.params.iter().enumerate() {
+            let value = match (args.get(at, name), default) {
+                (Some(value), _) => value.clone(),
+                (None, Some(default)) => self.inner(default)?,
+                (None, None) => undefined(name, false, &format!("{{{{ {name} }}}}")),
+            };
+            bound.push((name.clone(), value));
+        }
+        let extra: Vec<Val> = args.positional.into_iter().skip(macro_.params.len()).collect();
+        self.scoped(|render| {
+            for (name, value) in around.iter().cloned().chain(bound) {
+                render.bind(&name, value);
+            }
+            render.bind("varargs", Val::list(extra));
+            render.captured(&macro_.body)
+        })
+    }
+
+    pub(super) fn call_global(&mut self, name: &str, args: Values) -> Result<Val> {
+        match name {
+            "range" => self.range(&args),
+            "dict" => {
+                let mut map = match args.positional.first() {
+                    Some(first) => self.whole(first.clone())?.as_map().cloned().unwrap_or_default(),
+                    None => ValMap::default(),
+                };
+                map.extend(args.named.into_iter().map(|(name, value)| (MapKey::Str(name), value)));
+                Ok(Val::map(map))
+            }
+            "namespace" => {
+                let map = args.named.into_iter().map(|(name, value)| (MapKey::Str(name), value)).collect();
+                Ok(Data::Object(Rc::new(Object::Namespace(RefCell::new(map)))).into())
+            }
+            "cycler" => Ok(Data::Object(Rc::new(Object::Cycler(args.positional, Cell::new(0)))).into()),
+            "joiner" => {
+                let separator = args.get(0, "sep").and_then(Val::as_str).unwrap_or(", ").into();
+                Ok(Data::Object(Rc::new(Object::Joiner(separator, Cell::new(false)))).into())
+            }
+            "now" => Ok(Data::Object(Rc::new(Object::Moment(self.ctx.engine.session.world.now().0))).into()),
+            "undef" => Ok(undefined("undef", false, "")),
+            "lookup" | "query" | "q" => {
+                let Some((plugin, rest)) = args.positional.split_first() else {
+                    return type_error("`lookup` needs the name of a lookup");
+                };
+                let plugin = self.ctx.text(plugin)?;
+                let mut terms = Vec::new();
+                for term in rest {
+                    terms.push(self.ctx.engine.force(term.clone())?);
+                }
+                let found = lookup::lookup(self.ctx, &plugin, terms, &args.named)?;
+                if name != "lookup" || args.get(usize::MAX, "wantlist").is_some_and(python::truthy) {
+                    return Ok(Val::list(found));
+                }
+                lookup::join(self.ctx, found)
+            }
+            _ => missing(format!("there is no function `{name}`")),
+        }
+    }
+
+    pub(super) fn range(&self, args: &Values) -> Result<Val> {
+        let mut numbers = Vec::new();
+        for arg in &args.positional {
+            match &arg.data {
+                Data::Int(n) => numbers.push(*n),
+                _ => {
+                    let found = python::type_name(arg);
+                    return type_error(format!("'{found}' object cannot be interpreted as an integer"));
+                }
+            }
+        }
+        let (start, stop, step) = match numbers.as_slice() {
+            [stop] => (0, *stop, 1),
+            [start, stop] => (*start, *stop, 1),
+            [start, stop, step] if *step != 0 => (*start, *stop, *step),
+            _ => return type_error("`range` takes one to three whole numbers"),
+        };
+        let count = (stop.saturating_sub(start)) / step;
+        if usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX) > MAX_ITEMS {
+            return limit(format!("a range has more than {MAX_ITEMS} items"));
+        }
+        let mut items = Vec::new();
+        let mut at = start;
+        while (step > 0 && at < stop) || (step < 0 && at > stop) {
+            items.push(Val::int(at));
+            at = at.saturating_add(step);
+        }
+        self.ctx.engine.spend(items.len())?;
+        Ok(Val::list(items))
+    }
+}
+
+/// A function every template sees.
+pub struct Global {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it is there in safe mode.
+    pub safe: bool,
+}
+
+/// Functions every template sees.
+pub const GLOBALS: &[Global] = &[
+    Global { name: "range", safe: true },
+    Global { name: "dict", safe: true },
+    Global { name: "namespace", safe: true },
+    Global { name: "cycler", safe: true },
+    Global { name: "joiner", safe: true },
+    Global { name: "lookup", safe: false },
+    Global { name: "query", safe: false },
+    Global { name: "q", safe: false },
+    Global { name: "now", safe: false },
+    Global { name: "undef", safe: false },
+];

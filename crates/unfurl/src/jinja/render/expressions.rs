@@ -1,0 +1,453 @@
+//! Expressions of a template: operators, names, attributes, items.
+
+use super::calls::GLOBALS;
+use super::{Output, Renderer, undefined, undefined_error};
+use crate::error::{Result, type_error};
+use crate::eval::path::place;
+use crate::functions;
+use crate::jinja::object::{Loop, Object};
+use crate::jinja::{arithmetic, ast, methods, tests, time};
+use crate::python;
+use crate::val::{Data, MapKey, Val, ValMap};
+use ast::{Comparison, Expr};
+use std::cmp::Ordering;
+use std::rc::Rc;
+
+impl Renderer<'_, '_, '_> {
+    /// Evaluates an expression.
+    pub fn expr(&mut self, expr: &Expr) -> Result<Val> {
+        self.ctx.engine.spend(1)?;
+        match expr {
+            Expr::Const(value) => Ok(value.clone()),
+            Expr::Name(name, at) => self.name(name).map_err(|error| error.at(at.0, at.1)),
+            Expr::List(items) => {
+                let items: Result<Vec<Val>> = items.iter().map(|item| self.inner(item)).collect();
+                Ok(Val::list(items?))
+            }
+            Expr::Dict(entries) => {
+                let mut map = ValMap::default();
+                let mut secret_key = false;
+                for (key, value) in entries {
+                    let key = self.inner(key)?;
+                    secret_key |= key.tainted;
+                    let Some(name) = key.to_key() else {
+                        return type_error(format!("unhashable type: '{}'", python::type_name(&key)));
+                    };
+                    map.insert(name, self.inner(value)?);
+                }
+                Ok(Val::map(map).taint_if(secret_key))
+            }
+            Expr::Attribute(base, name, at) => {
+                let base = self.inner(base)?;
+                let found = self.attribute(&base, name).map_err(|error| error.at(at.0, at.1))?;
+                Ok(found.unwrap_or_else(|| self.not_there(&base, name, expr)).taint_if(base.tainted))
+            }
+            Expr::Item(base, key, at) => {
+                let base = self.inner(base)?;
+                let key = self.inner(key)?.plain();
+                let found = self.item(&base, &key).map_err(|error| error.at(at.0, at.1))?;
+                let tainted = base.tainted || key.tainted;
+                match found {
+                    Some(found) => Ok(found.taint_if(tainted)),
+                    None => {
+                        let name = self.ctx.text(&key)?;
+                        Ok(self.not_there(&base, &name, expr))
+                    }
+                }
+            }
+            Expr::Slice(base, parts) => self.slice(base, parts),
+            Expr::Call(callee, args, at) => {
+                let result = self.ctx.engine.deeper(|| self.call(callee, args));
+                result.map_err(|error| error.at(at.0, at.1))
+            }
+            Expr::Filter(base, call) => {
+                let base = self.inner(base)?;
+                self.filter(base, call)
+            }
+            Expr::Test(base, call) => {
+                let base = self.inner(base)?;
+                let args = self.values(&call.args)?;
+                let tainted = base.tainted || args.tainted();
+                let held = tests::run(self, &call.name, &base, &args);
+                Ok(Val::bool(held.map_err(|error| error.at(call.at.0, call.at.1))?).taint_if(tainted))
+            }
+            _ => self.operation(expr),
+        }
+    }
+
+    pub(super) fn inner(&mut self, expr: &Expr) -> Result<Val> {
+        match expr {
+            Expr::Const(value) => Ok(value.clone()),
+            _ => self.ctx.engine.deeper(|| self.expr(expr)),
+        }
+    }
+
+    pub(super) fn operation(&mut self, expr: &Expr) -> Result<Val> {
+        match expr {
+            Expr::Not(inner) => {
+                let value = self.inner(inner)?;
+                Ok(Val::bool(!self.truth(&value)?).taint_if(value.tainted))
+            }
+            Expr::Negative(inner, at) => {
+                let value = self.inner(inner)?;
+                let zero = Val::int(0);
+                let result = arithmetic::apply(ast::Operator::Sub, &zero, &value);
+                result.map_err(|error| error.at(at.0, at.1))
+            }
+            Expr::Positive(inner) => self.inner(inner),
+            Expr::Binary(operator, left, right, at) => {
+                let left = self.operand(left)?;
+                let right = self.operand(right)?;
+                arithmetic::apply(*operator, &left, &right).map_err(|error| error.at(at.0, at.1))
+            }
+            Expr::Compare(first, rest, at) => {
+                let mut left = self.operand(first)?;
+                let mut tainted = left.tainted_within();
+                for (comparison, right) in rest {
+                    let right = self.operand(right)?;
+                    tainted |= right.tainted_within();
+                    if !self.compare(*comparison, &left, &right).map_err(|error| error.at(at.0, at.1))? {
+                        return Ok(Val::bool(false).taint_if(tainted));
+                    }
+                    left = right;
+                }
+                Ok(Val::bool(true).taint_if(tainted))
+            }
+            Expr::And(left, right) => {
+                let value = self.inner(left)?;
+                if !self.truth(&value)? {
+                    return Ok(value);
+                }
+                self.inner(right).map(|result| result.taint_if(value.tainted))
+            }
+            Expr::Or(left, right) => {
+                let value = self.inner(left)?;
+                if self.truth(&value)? {
+                    return Ok(value);
+                }
+                self.inner(right).map(|result| result.taint_if(value.tainted))
+            }
+            Expr::If(condition, yes, no) => {
+                if self.condition(condition)? {
+                    return self.inner(yes);
+                }
+                match no {
+                    Some(no) => self.inner(no),
+                    None => Ok(undefined("", false, "")),
+                }
+            }
+            Expr::Concat(items) => {
+                let mut out = Output::default();
+                for item in items {
+                    let value = self.inner(item)?;
+                    out.push(value, false)?;
+                }
+                self.concat(out)
+            }
+            _ => Ok(Val::null()),
+        }
+    }
+
+    /// An operand, evaluated completely.
+    pub(super) fn operand(&mut self, expr: &Expr) -> Result<Val> {
+        let value = self.inner(expr)?;
+        self.whole(value)
+    }
+
+    /// A value evaluated completely; undefined is refused.
+    pub fn whole(&self, value: Val) -> Result<Val> {
+        if let Data::Undefined(undefined) = &value.data {
+            return Err(undefined_error(undefined));
+        }
+        Ok(self.ctx.engine.force(value)?.plain())
+    }
+
+    /// Applies a comparison to evaluated values.
+    pub fn compare(&self, comparison: Comparison, left: &Val, right: &Val) -> Result<bool> {
+        let ordered = |wanted: fn(Ordering) -> bool, symbol: &str| match python::compare(left, right) {
+            Some(order) => Ok(wanted(order)),
+            None => type_error(format!(
+                "'{symbol}' not supported between instances of '{}' and '{}'",
+                python::type_name(left),
+                python::type_name(right)
+            )),
+        };
+        match comparison {
+            Comparison::Eq => Ok(python::equal(left, right)),
+            Comparison::Ne => Ok(!python::equal(left, right)),
+            Comparison::Lt => ordered(Ordering::is_lt, "<"),
+            Comparison::Le => ordered(Ordering::is_le, "<="),
+            Comparison::Gt => ordered(Ordering::is_gt, ">"),
+            Comparison::Ge => ordered(Ordering::is_ge, ">="),
+            Comparison::In => self.contains(right, left),
+            Comparison::NotIn => Ok(!self.contains(right, left)?),
+        }
+    }
+
+    /// Whether a value is among another's items or keys.
+    pub fn contains(&self, haystack: &Val, needle: &Val) -> Result<bool> {
+        Ok(match &haystack.data {
+            Data::Str(text) => match needle.as_str() {
+                Some(part) => text.contains(part),
+                None => {
+                    let found = python::type_name(needle);
+                    return type_error(format!("'in <string>' requires string as left operand, not {found}"));
+                }
+            },
+            Data::Map(entries) => needle.to_key().is_some_and(|key| entries.contains_key(&key)),
+            Data::Attributes(id) => {
+                needle.as_str().is_some_and(|name| self.ctx.engine.tree.node(*id).attributes.contains_key(name))
+            }
+            _ => self.iterate(haystack)?.iter().any(|item| python::equal(item, needle)),
+        })
+    }
+
+    pub(super) fn name(&self, name: &str) -> Result<Val> {
+        for scope in self.scopes.iter().rev() {
+            if let Some((_, value)) = scope.iter().rev().find(|(bound, _)| bound == name) {
+                return Ok(value.clone());
+            }
+        }
+        if let Some(value) = self.ctx.variable(name)? {
+            return Ok(value);
+        }
+        Ok(match self.injected(name) {
+            Some(value) => value,
+            None => undefined(name, false, &format!("{{{{ {name} }}}}")),
+        })
+    }
+
+    /// Names every template sees.
+    pub(super) fn injected(&self, name: &str) -> Option<Val> {
+        let frame = &self.ctx.frame;
+        let object = |object: Object| Some(Data::Object(Rc::new(object)).into());
+        match name {
+            "SELF" => match &frame.current.data {
+                Data::Node(id) => Some(Data::Attributes(*id).into()),
+                _ => match &frame.start.data {
+                    Data::Node(id) => Some(Data::Attributes(*id).into()),
+                    _ => None,
+                },
+            },
+            "NODES" if frame.mode.attribute => Some(Data::AllAttributes.into()),
+            "ROOT" | "TOPOLOGY" if frame.mode.attribute => crate::ensemble::root_value(self.ctx).ok(),
+            "__unfurl" => object(Object::Unfurl),
+            "__now" => {
+                let seconds = self.ctx.engine.session.world.now().0 as f64 / 1e9;
+                Some(Val::float(seconds))
+            }
+            "__python_executable" => Some(Val::str("python3")),
+            _ => {
+                let global = GLOBALS.iter().find(|global| global.name == name)?;
+                if frame.mode.safe && !global.safe {
+                    return None;
+                }
+                object(Object::Global(global.name))
+            }
+        }
+    }
+
+    /// An attribute of a value: a method, or an entry.
+    pub fn attribute(&self, base: &Val, name: &str) -> Result<Option<Val>> {
+        if let Data::Undefined(_) = &base.data {
+            return Ok(Some(base.clone()));
+        }
+        if let Data::Object(object) = &base.data {
+            return Ok(self.object_attribute(object, name));
+        }
+        if methods::exists(base, name) {
+            let method = Object::Method(base.clone(), name.into());
+            return Ok(Some(Data::Object(Rc::new(method)).into()));
+        }
+        if let Some(field) = enum_field(base, name) {
+            return Ok(Some(field));
+        }
+        self.entry(base, name)
+    }
+
+    pub(super) fn entry(&self, base: &Val, name: &str) -> Result<Option<Val>> {
+        match &base.data {
+            Data::Node(id) if name.starts_with('.') || is_instance_field(name) => {
+                let text = if name.starts_with('.') { name.to_owned() } else { format!(".{name}") };
+                match crate::special::Special::parse(&text) {
+                    Some(special) => crate::eval::special::get(self.ctx, *id, special).map(Some),
+                    None => Ok(None),
+                }
+            }
+            _ => {
+                let found = crate::eval::path::by_name(self.ctx, base, name)?;
+                // Nobody of that name is not there, rather than null.
+                Ok(found.filter(|value| !(matches!(base.data, Data::AllNodes) && value.is_null())))
+            }
+        }
+    }
+
+    pub(super) fn object_attribute(&self, object: &Rc<Object>, name: &str) -> Option<Val> {
+        match &**object {
+            Object::Unfurl => {
+                let function = functions::find(name).filter(|f| f.safe || !self.ctx.frame.mode.safe)?;
+                Some(Data::Object(Rc::new(Object::Function(function))).into())
+            }
+            Object::Namespace(entries) => entries.borrow().get(&MapKey::Str(name.into())).cloned(),
+            Object::Loop(state) => loop_field(state, name, object),
+            Object::Cycler(items, at) if name == "current" => items.get(at.get()).cloned(),
+            Object::Moment(nanos) => time::field(*nanos, name),
+            Object::Macro(macro_, _) if name == "name" => Some(Val::str(macro_.name.clone())),
+            _ if methods::exists_on_object(object, name) => {
+                let method = Object::Method(Data::Object(Rc::clone(object)).into(), name.into());
+                Some(Data::Object(Rc::new(method)).into())
+            }
+            _ => None,
+        }
+    }
+
+    /// The item of a value under a key or index.
+    pub fn item(&self, base: &Val, key: &Val) -> Result<Option<Val>> {
+        match (&base.data, &key.data) {
+            (Data::Undefined(_), _) => Ok(Some(base.clone())),
+            (Data::List(items), Data::Int(n)) => Ok(place(*n, items.len()).and_then(|at| items.get(at)).cloned()),
+            (Data::Lazy(lazy), Data::Int(n)) if lazy.is_list() => match place(*n, lazy.len()) {
+                Some(at) => self.ctx.engine.item(lazy, at),
+                None => Ok(None),
+            },
+            (Data::Str(text), Data::Int(n)) => {
+                let found = place(*n, text.chars().count()).and_then(|at| text.chars().nth(at));
+                Ok(found.map(|c| Val::str(c.to_string())))
+            }
+            (Data::Map(entries), _) => match key.to_key() {
+                Some(name) => match entries.get(&name) {
+                    Some(value) => Ok(Some(value.clone())),
+                    None => self.method_by_key(base, key),
+                },
+                None => type_error(format!("unhashable type: '{}'", python::type_name(key))),
+            },
+            (Data::Object(object), Data::Str(name)) => Ok(self.object_attribute(object, name)),
+            (_, Data::Str(name)) => match self.entry(base, name)? {
+                Some(value) => Ok(Some(value)),
+                None => self.method_by_key(base, key),
+            },
+            (Data::External(external), _) => self.item(&external.value, key),
+            (Data::Lazy(lazy), _) => match key.to_key().and_then(|key| lazy.index_of(&key)) {
+                Some(at) => self.ctx.engine.item(lazy, at),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    pub(super) fn method_by_key(&self, base: &Val, key: &Val) -> Result<Option<Val>> {
+        let Some(name) = key.as_str().filter(|name| methods::exists(base, name)) else {
+            return Ok(None);
+        };
+        Ok(Some(Data::Object(Rc::new(Object::Method(base.clone(), name.into()))).into()))
+    }
+
+    pub(super) fn not_there(&self, base: &Val, name: &str, expr: &Expr) -> Val {
+        if matches!(base.data, Data::Undefined(_)) {
+            return base.clone();
+        }
+        undefined(name, true, &format!("{{{{ {} }}}}", source_of(expr, self.text)))
+    }
+
+    pub(super) fn slice(&mut self, base: &Expr, parts: &[Option<Box<Expr>>; 3]) -> Result<Val> {
+        let base = self.operand(base)?;
+        let mut bounds = [None; 3];
+        for (bound, part) in bounds.iter_mut().zip(parts) {
+            if let Some(part) = part {
+                *bound = match self.operand(part)?.data {
+                    Data::Int(n) => Some(n),
+                    Data::Null => None,
+                    _ => return type_error("slice indices must be integers or None"),
+                };
+            }
+        }
+        let text: Option<Vec<char>> = base.as_str().map(|text| text.chars().collect());
+        let length = text.as_ref().map_or_else(|| base.as_list().map_or(0, <[Val]>::len), Vec::len);
+        let picks = slice_places(bounds, length)?;
+        let result = match &text {
+            Some(chars) => Val::str(picks.iter().filter_map(|at| chars.get(*at)).collect::<String>()),
+            None => match base.as_list() {
+                Some(items) => Val::list(picks.iter().filter_map(|at| items.get(*at)).cloned().collect()),
+                None => return type_error(format!("{} cannot be sliced", base.kind())),
+            },
+        };
+        Ok(result.taint_if(base.tainted))
+    }
+}
+
+fn enum_field(base: &Val, name: &str) -> Option<Val> {
+    let (text, number) = match &base.data {
+        Data::Status(status) => (status.name(), *status as i64),
+        Data::State(state) => (state.name(), i64::from(state.0)),
+        Data::Priority(priority) => (priority.name(), *priority as i64),
+        _ => return None,
+    };
+    match name {
+        "name" => Some(Val::str(text)),
+        "value" => Some(Val::int(number)),
+        _ => None,
+    }
+}
+
+/// Fields of an instance that templates may use without the dot.
+fn is_instance_field(name: &str) -> bool {
+    matches!(name, "name" | "type" | "status" | "state" | "attributes" | "parent" | "key" | "root" | "template")
+}
+
+fn loop_field(state: &Loop, name: &str, object: &Rc<Object>) -> Option<Val> {
+    let length = state.items.len();
+    Some(match name {
+        "index" => Val::len(state.index + 1),
+        "index0" => Val::len(state.index),
+        "revindex" => Val::len(length - state.index),
+        "revindex0" => Val::len(length - state.index - 1),
+        "first" => Val::bool(state.index == 0),
+        "last" => Val::bool(state.index + 1 == length),
+        "length" => Val::len(length),
+        "depth" => Val::len(state.depth + 1),
+        "depth0" => Val::len(state.depth),
+        "previtem" => state.index.checked_sub(1).and_then(|at| state.items.get(at)).cloned()?,
+        "nextitem" => state.items.get(state.index + 1).cloned()?,
+        "cycle" | "changed" => {
+            let method = Object::Method(Data::Object(Rc::clone(object)).into(), name.into());
+            Data::Object(Rc::new(method)).into()
+        }
+        _ => return None,
+    })
+}
+
+/// The places a slice picks.
+fn slice_places(bounds: [Option<i64>; 3], length: usize) -> Result<Vec<usize>> {
+    let [start, stop, step] = bounds;
+    let step = step.unwrap_or(1);
+    if step == 0 {
+        return type_error("slice step cannot be zero");
+    }
+    let length = i64::try_from(length).unwrap_or(i64::MAX);
+    let clamp = |bound: i64, low: i64, high: i64| {
+        let bound = if bound < 0 { bound.saturating_add(length) } else { bound };
+        bound.clamp(low, high)
+    };
+    let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
+    let mut at = start.map_or(if step > 0 { low } else { high }, |bound| clamp(bound, low, high));
+    let end = stop.map_or(if step > 0 { high } else { low }, |bound| clamp(bound, low, high));
+    let mut places = Vec::new();
+    while (step > 0 && at < end) || (step < 0 && at > end) {
+        places.extend(usize::try_from(at).ok());
+        at += step;
+    }
+    Ok(places)
+}
+
+/// The text of a chain of names, as written.
+fn source_of(expr: &Expr, text: &str) -> String {
+    match expr {
+        Expr::Name(name, _) => name.to_string(),
+        Expr::Attribute(base, name, _) => format!("{}.{name}", source_of(base, text)),
+        Expr::Item(base, _, at) => {
+            let key = text.get(at.0 as usize..at.1 as usize).unwrap_or("");
+            format!("{}[{}", source_of(base, text), key)
+        }
+        _ => String::new(),
+    }
+}
