@@ -39,8 +39,6 @@ pub struct Limits {
     pub tpl_depth: u32,
     /// Steps of evaluation in one run.
     pub fuel: u64,
-    /// Bytes of one expression.
-    pub expression_bytes: u64,
     /// Bytes of one rendered document.
     pub output_bytes: u64,
     /// Items of one list or range.
@@ -71,7 +69,6 @@ impl Default for Limits {
             include_depth: 1_000,
             tpl_depth: 100,
             fuel: 50_000_000,
-            expression_bytes: 256 * 1024,
             output_bytes: 64 * MIB,
             list_items: 1_000_000,
             string_bytes: 16 * MIB,
@@ -107,7 +104,6 @@ impl Limits {
             limit("include-depth", self.include_depth.into(), "nested template includes"),
             limit("tpl-depth", self.tpl_depth.into(), "nested `tpl` calls"),
             limit("fuel", self.fuel, "steps of evaluation in one run"),
-            limit("expression-size", self.expression_bytes, "bytes of one expression"),
             limit("output-size", self.output_bytes, "bytes of one rendered document"),
             limit("list-items", self.list_items, "items of one list or range"),
             limit("string-size", self.string_bytes, "bytes of one string"),
@@ -133,7 +129,6 @@ impl Limits {
             "include-depth" => self.include_depth = small.min(1_000),
             "tpl-depth" => self.tpl_depth = small.min(1_000),
             "fuel" => self.fuel = value,
-            "expression-size" => self.expression_bytes = value,
             "output-size" => self.output_bytes = value,
             "list-items" => self.list_items = value,
             "string-size" => self.string_bytes = value,

@@ -10,8 +10,6 @@ pub const LIMIT_FUEL: Rule = Rule::limit("limit-fuel", "Evaluation needs more st
 pub const LIMIT_STRING: Rule = Rule::limit("limit-string-size", "A text grows larger than allowed.");
 /// A list that grows too long.
 pub const LIMIT_LIST: Rule = Rule::limit("limit-list-items", "A list grows longer than allowed.");
-/// An expression that is too long.
-pub const LIMIT_EXPRESSION: Rule = Rule::limit("limit-expression-size", "An expression is longer than allowed.");
 /// An archive that unpacks beyond reason.
 pub const LIMIT_ARCHIVE: Rule = Rule::limit("limit-archive", "An archive is larger than allowed when unpacked.");
 /// Something outside the project, a command or a connection that was not allowed.
@@ -32,7 +30,6 @@ pub const RULES: &[&Rule] = &[
     &LIMIT_FUEL,
     &LIMIT_STRING,
     &LIMIT_LIST,
-    &LIMIT_EXPRESSION,
     &LIMIT_ARCHIVE,
     &NOT_ALLOWED,
     &UNREADABLE,

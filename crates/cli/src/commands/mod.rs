@@ -32,6 +32,7 @@ impl Context<'_, '_> {
         target: &crate::args::Target,
         nodes: &[String],
     ) -> Result<(Session, Request), Exit> {
+        self.check_file(path, target)?;
         let mut setup = Setup::from_flags(path, &self.global).map_err(|message| self.usage(&message))?;
         // A values file the user names may be read wherever it lies.
         setup.permissions.paths.extend(target.values.iter().map(std::path::PathBuf::from));
@@ -44,6 +45,20 @@ impl Context<'_, '_> {
             }
         }
         Ok((session, request))
+    }
+
+    /// A file named with `--file` must be there, beside the project or where the user stands.
+    fn check_file(&mut self, path: &Path, target: &crate::args::Target) -> Result<(), Exit> {
+        let Some(file) = target.file.as_deref().filter(|file| *file != "-" && !file.contains("://")) else {
+            return Ok(());
+        };
+        let cwd = &self.invocation.cwd;
+        let places = [cwd.join(path).join(file), cwd.join(file), cwd.join(path).with_file_name(file)];
+        if places.iter().any(|place| place.exists()) {
+            return Ok(());
+        }
+        let _ = writeln!(self.invocation.stderr, "error: cannot open `{file}`: there is no such file");
+        Err(Exit::Io)
     }
 
     fn usage(&mut self, message: &str) -> Exit {
