@@ -280,7 +280,6 @@ const LARGE: Limits = Limits {
     include_depth: 0,
     tpl_depth: 0,
     fuel: 0,
-    expression_bytes: 0,
     output_bytes: 0,
     list_items: 0,
     string_bytes: 0,
