@@ -72,7 +72,7 @@ fn decode_with(
         }
         if chunk.len() < group {
             // A group that ends early is wrong from its first byte on.
-            let first = chunk.first().map_or(text.len(), |(at, _)| *at);
+            let first = text.len() - chunk.len();
             return Err(illegal(if padding > 0 { text.len() } else { first }));
         }
         let bytes = data.len() * bits as usize / 8;

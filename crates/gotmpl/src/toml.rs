@@ -167,7 +167,14 @@ fn string_text(text: &str) -> String {
 /// Reads a document into a dictionary.
 pub fn read(heap: &mut Heap, text: &str) -> Result<Val, String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut reader = Reader { chars: text.chars().collect(), at: 0, line: 1, context: Vec::new(), keys: Vec::new() };
+    let mut reader = Reader {
+        chars: text.chars().collect(),
+        at: 0,
+        line: 1,
+        context: Vec::new(),
+        keys: Vec::new(),
+        tables: Vec::new(),
+    };
     let root = reader.document()?;
     Ok(to_value(heap, root))
 }
@@ -176,6 +183,8 @@ pub fn read(heap: &mut Heap, text: &str) -> Result<Val, String> {
 enum Item {
     Plain(Val),
     List(Vec<Item>),
+    /// A list made of headings in double brackets.
+    Tables(Vec<Item>),
     Table(BTreeMap<String, Item>),
 }
 
@@ -183,10 +192,12 @@ fn to_value(heap: &mut Heap, item: Item) -> Val {
     match item {
         Item::Plain(value) => value,
         Item::List(items) => {
-            let all_tables = !items.is_empty() && items.iter().all(|item| matches!(item, Item::Table(_)));
             let items = items.into_iter().map(|item| to_value(heap, item)).collect();
-            let kind = if all_tables { crate::value::ListType::Maps } else { crate::value::ListType::Any };
-            heap.list(kind, items)
+            heap.any_list(items)
+        }
+        Item::Tables(items) => {
+            let items = items.into_iter().map(|item| to_value(heap, item)).collect();
+            heap.list(crate::value::ListType::Maps, items)
         }
         Item::Table(entries) => {
             let entries = entries.into_iter().map(|(key, item)| (Str::from(key), to_value(heap, item))).collect();
@@ -203,6 +214,8 @@ struct Reader {
     context: Vec<String>,
     /// The keys of the values being read, for messages.
     keys: Vec<String>,
+    /// Tables that have had a heading.
+    tables: Vec<Vec<String>>,
 }
 
 impl Reader {
@@ -225,10 +238,10 @@ impl Reader {
 
     /// A message with its line and, inside a value, the key.
     fn message(&self, message: &str) -> String {
-        if self.keys.is_empty() {
+        let path: Vec<String> = self.context.iter().chain(&self.keys).map(|key| key_text(key)).collect();
+        if path.is_empty() {
             return format!("toml: line {}: {message}", self.line);
         }
-        let path: Vec<String> = self.context.iter().chain(&self.keys).map(|key| key_text(key)).collect();
         format!("toml: line {} (last key {:?}): {message}", self.line, path.join("."))
     }
 
@@ -274,38 +287,39 @@ impl Reader {
                     if list {
                         self.at += 1;
                     }
-                    self.context = self.table_path(list)?;
-                    let path = self.context.clone();
+                    let path = self.table_path(list)?;
+                    self.context = path.get(..path.len().saturating_sub(1)).unwrap_or_default().to_vec();
                     self.open(&mut root, &path, list)?;
-                    self.end_of_item(true)?;
+                    self.context = path;
+                    self.end_of_item()?;
                 }
                 Some(_) => {
                     let path = self.assigned_path()?;
                     self.blanks();
                     self.keys.extend(path.iter().cloned());
                     let item = self.value(0)?;
-                    let defined = |key: String| self.message(&format!("Key '{key}' has already been defined."));
-                    let Some(table) = descend(&mut root, &self.context).map_err(defined)? else {
+                    let Some(table) = descend(&mut root, &self.context).map_err(|key| self.defined(&key))? else {
                         return self.fail("key is not a table");
                     };
-                    insert(table, &path, item).map_err(defined)?;
+                    let whole = |key: String| {
+                        let path: Vec<&str> = self.context.iter().map(String::as_str).chain([key.as_str()]).collect();
+                        self.defined(&path.join("."))
+                    };
+                    insert(table, &path, item).map_err(whole)?;
                     self.keys.clear();
-                    self.end_of_item(false)?;
+                    self.end_of_item()?;
                 }
             }
         }
     }
 
     /// Nothing but a comment may follow on the line.
-    fn end_of_item(&mut self, table: bool) -> Result<(), String> {
+    fn end_of_item(&mut self) -> Result<(), String> {
         self.blanks();
         if matches!(self.peek(), None | Some('\n' | '\r' | '#')) {
             return Ok(());
         }
         let got = self.shown();
-        if table {
-            self.keys = std::mem::take(&mut self.context);
-        }
         self.fail(&format!("expected a top-level item to end with a newline, comment, or EOF, but got {got} instead"))
     }
 
@@ -356,12 +370,12 @@ impl Reader {
                 Some('.') => continue,
                 Some(']') => {}
                 _ => {
-                    self.line -= u32::from(got == "'\\n'");
                     return self.fail(&format!("expected '.' or ']' to end table name, but got {got} instead"));
                 }
             }
             let got = self.shown();
             if list && self.peek() != Some(']') {
+                self.line += u32::from(self.peek() == Some('\n'));
                 let message = format!("expected end of table array name delimiter ']', but got {got} instead");
                 return self.fail(&message);
             }
@@ -382,7 +396,7 @@ impl Reader {
         Ok((self.chars.get(start..self.at).unwrap_or_default().iter().collect(), false))
     }
 
-    fn open(&self, root: &mut BTreeMap<String, Item>, path: &[String], list: bool) -> Result<(), String> {
+    fn open(&mut self, root: &mut BTreeMap<String, Item>, path: &[String], list: bool) -> Result<(), String> {
         if path.len() > MAX_DEPTH {
             return self.fail("nested too deeply");
         }
@@ -390,10 +404,12 @@ impl Reader {
             return self.open_table(root, path);
         }
         let Some((last, before)) = path.split_last() else { return self.fail("empty table name") };
-        let defined = |key: String| self.message(&format!("Key '{key}' has already been defined."));
-        let Some(table) = descend(root, before).map_err(defined)? else { return self.fail("key is not a table") };
-        match table.entry(last.clone()).or_insert_with(|| Item::List(Vec::new())) {
-            Item::List(items) => {
+        self.tables.retain(|known| !known.starts_with(path));
+        let Some(table) = descend(root, before).map_err(|key| self.defined(&key))? else {
+            return self.fail("key is not a table");
+        };
+        match table.entry(last.clone()).or_insert_with(|| Item::Tables(Vec::new())) {
+            Item::Tables(items) => {
                 items.push(Item::Table(BTreeMap::new()));
                 Ok(())
             }
@@ -401,10 +417,18 @@ impl Reader {
         }
     }
 
-    fn open_table(&self, root: &mut Table, path: &[String]) -> Result<(), String> {
-        let defined = |key: String| self.message(&format!("Key '{key}' has already been defined."));
-        descend(root, path).map_err(defined)?;
+    fn open_table(&mut self, root: &mut Table, path: &[String]) -> Result<(), String> {
+        let list = matches!(item_at(root, path), Some(Item::Tables(_) | Item::List(_)));
+        if list || self.tables.iter().any(|known| known == path) {
+            return Err(self.defined(&path.join(".")));
+        }
+        self.tables.push(path.to_vec());
+        descend(root, path).map_err(|key| self.defined(&key))?;
         Ok(())
+    }
+
+    fn defined(&self, key: &str) -> String {
+        self.message(&format!("Key '{key}' has already been defined."))
     }
 
     fn value(&mut self, depth: usize) -> Result<Item, String> {
@@ -465,8 +489,7 @@ impl Reader {
             let outer = self.keys.len();
             self.keys.extend(path.iter().cloned());
             let item = self.value(depth + 1)?;
-            let defined = |key: String| self.message(&format!("Key '{key}' has already been defined."));
-            insert(&mut table, &path, item).map_err(defined)?;
+            insert(&mut table, &path, item).map_err(|key| self.defined(&key))?;
             self.space();
             let got = self.peek().map_or_else(|| "end of file".to_owned(), |_| self.shown());
             match self.peek() {
@@ -529,6 +552,9 @@ impl Reader {
         let leading_zero = digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|b| b.is_ascii_digit());
         if leading_zero {
             return self.fail(&format!("Invalid integer {text:?}: cannot have leading zeroes"));
+        }
+        if digits.starts_with(|ch: char| ch.is_ascii_digit()) && text.ends_with('.') {
+            return self.fail(&bad_value(text));
         }
         if first == '.' {
             return self.fail("floats must start with a digit, not '.'");
@@ -683,7 +709,7 @@ fn descend<'t>(root: &'t mut Table, path: &[String]) -> Result<Option<&'t mut Ta
         let item = table.entry(key.clone()).or_insert_with(|| Item::Table(BTreeMap::new()));
         table = match item {
             Item::Table(inner) => inner,
-            Item::List(items) => match items.last_mut() {
+            Item::Tables(items) | Item::List(items) => match items.last_mut() {
                 Some(Item::Table(inner)) => inner,
                 _ => return Ok(None),
             },
@@ -693,11 +719,28 @@ fn descend<'t>(root: &'t mut Table, path: &[String]) -> Result<Option<&'t mut Ta
     Ok(Some(table))
 }
 
+/// What stands under a path.
+fn item_at<'t>(root: &'t Table, path: &[String]) -> Option<&'t Item> {
+    let (last, before) = path.split_last()?;
+    let mut table = root;
+    for key in before {
+        table = match table.get(key)? {
+            Item::Table(inner) => inner,
+            Item::Tables(items) => match items.last()? {
+                Item::Table(inner) => inner,
+                _ => return None,
+            },
+            _ => return None,
+        };
+    }
+    table.get(last)
+}
+
 fn insert(table: &mut Table, path: &[String], item: Item) -> Result<(), String> {
     let Some((last, before)) = path.split_last() else { return Ok(()) };
     let Some(table) = descend(table, before)? else { return Err(last.clone()) };
     if table.contains_key(last) {
-        return Err(last.clone());
+        return Err(path.join("."));
     }
     table.insert(last.clone(), item);
     Ok(())

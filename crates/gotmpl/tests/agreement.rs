@@ -131,6 +131,28 @@ fn encodings() {
 }
 
 #[test]
+fn patterns() {
+    check(&[
+        (r#"{{ regexSplit "" "hé✓" -1 }} {{ regexReplaceAllLiteral "x*" "hé" "-" }}"#, "[h é ✓] -h-é-"),
+        (r#"{{ regexMatch "a**" "a" }}{{ regexFindAll "x*" "é" -1 | toJson }}"#, "false[\"\",\"\"]"),
+    ]);
+}
+
+#[test]
+fn toml_headings() {
+    check(&[
+        (
+            r#"{{ fromToml "[t]\n[t]" }} {{ fromToml "[t]\na=1\n[t.a]" }}"#,
+            "map[Error:toml: line 2: Key 't' has already been defined.] map[Error:toml: line 3 (last key \"t\"): Key 't.a' has already been defined.]",
+        ),
+        (
+            r#"{{ typeOf (fromToml "a = [{b=1}]").a }} {{ typeOf (fromToml "[[a]]").a }}"#,
+            "[]interface {} []map[string]interface {}",
+        ),
+    ]);
+}
+
+#[test]
 fn addresses() {
     check(&[
         (

@@ -183,6 +183,9 @@ fn encrypt(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 fn decrypt(args: &[Val]) -> Result<Val, Fault> {
     let raw = base64::decode(bytes(args, 1)).map_err(Fault::new)?;
     let Some(cipher) = cipher(bytes(args, 0)) else { return Err(Fault::new("bad key")) };
+    if raw.is_empty() {
+        return Ok(Val::str(""));
+    }
     if raw.len() < 32 || raw.len() % 16 != 0 {
         return Err(Fault::new("runtime error: index out of range [-1]"));
     }

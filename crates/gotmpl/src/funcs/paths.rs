@@ -278,7 +278,7 @@ fn url_join(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     };
     let (scheme, host, path) = (field("scheme")?, escape_host(&field("host")?), field("path")?);
     let (opaque, query, fragment) = (field("opaque")?, field("query")?, field("fragment")?);
-    let user = escape_user(&field("userinfo")?);
+    let user = escape_user(&unescape(&field("userinfo")?));
     let mut out = String::new();
     if !scheme.is_empty() {
         out.push_str(&scheme);

@@ -287,7 +287,7 @@ fn find_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let re = compile(m, args)?;
     let limit = if int(args, 2) < 0 { usize::MAX } else { int(args, 2) as usize };
     let found: Vec<Str> =
-        re.find_iter(bytes(args, 1)).take(limit.min(m.limits.items + 1)).map(|f| f.as_bytes().into()).collect();
+        matches(&re, bytes(args, 1)).take(limit.min(m.limits.items + 1)).map(|f| f.as_bytes().into()).collect();
     m.limited_items(found.len())?;
     if found.is_empty() {
         return Ok(m.heap.nil_list(ListType::Strings));
@@ -301,7 +301,7 @@ fn replace_all(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let mut out = Vec::new();
     let mut at = 0;
     for captures in re.captures_iter(whole) {
-        let Some(found) = captures.get(0) else { continue };
+        let Some(found) = captures.get(0).filter(|found| !inside_char(whole, found)) else { continue };
         out.extend_from_slice(whole.get(at..found.start()).unwrap_or_default());
         expand(template, &captures, &mut out);
         at = found.end();
@@ -353,8 +353,28 @@ fn expand(template: &[u8], captures: &regex::bytes::Captures<'_>, out: &mut Vec<
 
 fn replace_literal(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let re = compile(m, args)?;
-    let out = re.replace_all(bytes(args, 1), regex::bytes::NoExpand(bytes(args, 2)));
-    m.limited(out.into_owned())
+    let (whole, new) = (bytes(args, 1), bytes(args, 2));
+    let mut out = Vec::new();
+    let mut at = 0;
+    for found in matches(&re, whole) {
+        out.extend_from_slice(whole.get(at..found.start()).unwrap_or_default());
+        out.extend_from_slice(new);
+        at = found.end();
+        if out.len() > m.limits.text {
+            return Err(Fault::Limit(Limit::Text));
+        }
+    }
+    out.extend_from_slice(whole.get(at..).unwrap_or_default());
+    m.limited(out)
+}
+
+/// The matches in a text, none of them between the bytes of one character.
+fn matches<'r, 't>(re: &'r Regex, whole: &'t [u8]) -> impl Iterator<Item = regex::bytes::Match<'t>> + use<'r, 't> {
+    re.find_iter(whole).filter(move |found| !inside_char(whole, found))
+}
+
+fn inside_char(whole: &[u8], found: &regex::bytes::Match<'_>) -> bool {
+    found.is_empty() && whole.get(found.start()).is_some_and(|byte| byte & 0xc0 == 0x80)
 }
 
 fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
@@ -368,7 +388,7 @@ fn split(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     }
     let mut parts: Vec<Str> = Vec::new();
     let (mut begin, mut end) = (0, 0);
-    for found in re.find_iter(whole) {
+    for found in matches(&re, whole) {
         if limit > 0 && parts.len() as i64 == limit - 1 {
             break;
         }
