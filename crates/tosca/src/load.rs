@@ -402,9 +402,10 @@ impl Loader<'_> {
         let fail = |message: String| Box::new(Diagnostic::at(&rules::IMPORT, import.at, message));
         if let Some((scheme, rest)) = scheme(&address) {
             return match scheme {
-                "file" => self
-                    .local(from, rest.strip_prefix("//").unwrap_or(rest))
-                    .ok_or_else(|| self.missing(from, &address, import.at)),
+                "file" => {
+                    let path = rest.strip_prefix("//").unwrap_or(rest);
+                    self.local(from, path).ok_or_else(|| self.missing(from, path, import.at))
+                }
                 "http" | "https" => self.remote(&address, import.at),
                 _ => Err(fail(format!("addresses that begin with `{scheme}:` cannot be imported"))),
             };
