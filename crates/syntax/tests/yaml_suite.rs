@@ -4,7 +4,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-use purlin_syntax::{FileId, Flavor, Kind, Limits, Node, Source, Style, Tree, json, yaml};
+use purlin_syntax::{FileId, Flavor, Kind, Limits, Node, Source, Style, Tree, yaml};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Cases we do not follow, and why.
@@ -23,23 +24,56 @@ struct Case {
     is_error: bool,
 }
 
-fn cases() -> Vec<Case> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/yaml-test-suite/cases.jsonl");
-    let text = std::fs::read_to_string(path).unwrap();
-    text.lines().map(case).collect()
+/// The cases lie in the package `yaml-edit`, which is a development dependency for their sake.
+fn data() -> PathBuf {
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
+    let run = std::process::Command::new(cargo)
+        .args(["metadata", "--offline", "--format-version", "1", "--manifest-path"])
+        .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
+        .output()
+        .expect("cargo metadata runs");
+    let metadata: serde_json::Value = serde_json::from_slice(&run.stdout).expect("cargo metadata prints JSON");
+    let packages = metadata["packages"].as_array().unwrap();
+    let package = packages.iter().find(|package| package["name"] == "yaml-edit").expect("the package is there");
+    Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().join("test-data")
 }
 
-fn case(line: &str) -> Case {
-    let tree = json::parse(Arc::new(Source::new(FileId(0), "cases.jsonl", line)), &Limits::default());
-    assert_eq!(tree.diagnostics(), []);
-    let root = tree.root().unwrap();
-    let text = |key: &str| root.get(key).unwrap().text().to_owned();
+fn cases() -> Vec<Case> {
+    let mut found = Vec::new();
+    let mut folders = vec![(data(), String::new())];
+    while let Some((folder, id)) = folders.pop() {
+        if folder.join("in.yaml").is_file() {
+            found.push(case(&folder, id));
+            continue;
+        }
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            // `name` and `tags` hold the same cases once more, by other names.
+            if entry.path().is_dir() && name != "name" && name != "tags" {
+                let id = if id.is_empty() { name } else { format!("{id}-{name}") };
+                folders.push((entry.path(), id));
+            }
+        }
+    }
+    found.sort_by(|a, b| a.id.cmp(&b.id));
+    found
+}
+
+fn case(folder: &Path, id: String) -> Case {
+    let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+    let events = text("test.event");
+    // Document markers are not kept in the tree.
+    let plain = |line: &str| match line {
+        "+DOC ---" => "+DOC\n".to_owned(),
+        "-DOC ..." => "-DOC\n".to_owned(),
+        other => format!("{other}\n"),
+    };
     Case {
-        id: text("id"),
-        name: text("name"),
-        yaml: text("yaml"),
-        events: text("events"),
-        is_error: root.get("error").unwrap().as_bool().unwrap(),
+        id,
+        name: text("===").trim().to_owned(),
+        yaml: text("in.yaml"),
+        events: events.lines().map(plain).collect(),
+        is_error: folder.join("error").is_file(),
     }
 }
 
