@@ -5,6 +5,7 @@ use crate::compile::detect;
 use purlin_model::{Dialect, Request};
 use purlin_syntax::Flavor;
 use purlin_value::Session;
+use purlin_value::ignore::Ignores;
 use purlin_value::path;
 use purlin_value::world::FileKind;
 
@@ -47,12 +48,12 @@ pub fn survey(session: &Session, request: &Request) -> Survey {
     Survey { projects: found.projects.len(), nodes, files: session.sources.len() }
 }
 
-/// All projects and all other YAML and JSON files below a folder, sorted; links are not followed, hidden folders are
-/// left out, and what lies in a project is the project's.
+/// All projects and all other YAML and JSON files below a folder, sorted; links are not followed, hidden folders and
+/// what `.gitignore` names are left out, and what lies in a project is the project's.
 fn find(session: &Session, request: &Request) -> Found {
     let mut found = Found::default();
-    let mut folders = vec![request.path.clone()];
-    while let Some(folder) = folders.pop() {
+    let mut folders = vec![(request.path.clone(), Ignores::above(&*session.world, &request.path))];
+    while let Some((folder, inherited)) = folders.pop() {
         if folder != request.path
             && let Some(dialect) = detect(session, &Request { path: folder.clone(), ..request.clone() })
         {
@@ -66,12 +67,13 @@ fn find(session: &Session, request: &Request) -> Found {
                 continue;
             }
         };
+        let ignores = inherited.enter(&*session.world, &folder, &entries, &[".gitignore"]);
         for entry in entries {
             let place = path::join(&folder, &entry.name);
-            let hidden = entry.name.starts_with('.') || SKIPPED.contains(&entry.name.as_str());
+            let skipped = entry.name.starts_with('.') || SKIPPED.contains(&entry.name.as_str());
             match entry.kind {
-                FileKind::File if is_data(&entry.name) => found.files.push(place),
-                FileKind::Folder if !hidden => folders.push(place),
+                FileKind::File if is_data(&entry.name) && !ignores.hides(&place, false) => found.files.push(place),
+                FileKind::Folder if !skipped && !ignores.hides(&place, true) => folders.push((place, ignores.clone())),
                 _ => {}
             }
         }

@@ -12,7 +12,6 @@ pub mod entities;
 pub mod expr;
 pub mod files;
 pub mod functions;
-pub mod glob;
 pub mod graph;
 pub mod ground;
 mod imports;

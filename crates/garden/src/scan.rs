@@ -2,13 +2,14 @@
 
 use crate::config::{ActionKind, ConfigKind, Document, read_file};
 use crate::entities::{self, SCHEMA};
-use crate::files::{FileTree, Selection, is_config_file, relative};
+use crate::files::{FileTree, Selection, is_config_file};
 use crate::ground::Ground;
 use crate::project::Project;
 use crate::rules;
 use purlin_model::Reader;
 use purlin_model::schema::{Edition, Kind};
 use purlin_syntax::Span;
+use purlin_value::path::within;
 use purlin_value::world::Remote;
 use purlin_value::{Session, Value, path};
 use std::collections::HashSet;
@@ -33,7 +34,7 @@ pub fn scan(ground: &Ground<'_>, project: &Project) -> Scanned {
     let selection = Selection::new(include.as_deref(), &exclude);
     let mut documents = Vec::new();
     for file in files.all().iter().filter(|file| is_config_file(path::file_name(&file.path))) {
-        if selection.takes(relative(&ground.root, &file.path)) {
+        if selection.takes(within(&ground.root, &file.path)) {
             documents.extend(read_once(ground, project, &file.path));
         }
     }

@@ -5,13 +5,13 @@
 
 use crate::action::Action;
 use crate::config::ActionKind;
-use crate::files::{FileTree, Selection, relative};
+use crate::files::{FileTree, Selection};
 use crate::functions::text::hex;
 use crate::graph::Graph;
 use crate::json::{self, KeyOrder};
 use crate::scan::texts;
 use ecow::EcoString;
-use purlin_value::{Data, Map, Session, Value};
+use purlin_value::{Data, Map, Session, Value, path};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -101,7 +101,7 @@ pub fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_
     let mut files = Vec::new();
     let mut parts = Vec::new();
     for file in tree.under(scope.folder) {
-        let within = relative(scope.folder, &file.path);
+        let within = path::within(scope.folder, &file.path);
         if file.path == scope.config_file || !selection.takes(within) {
             continue;
         }
@@ -112,7 +112,7 @@ pub fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_
         let Some(content) = content else { continue };
         files.push(file.path.clone());
         if !uncounted.takes(within) {
-            parts.push(format!("{}-{}", purlin_value::path::relative(scope.base, &file.path), blob_hash(&content)));
+            parts.push(format!("{}-{}", path::relative(scope.base, &file.path), blob_hash(&content)));
         }
     }
     let texts: Vec<&str> = parts.iter().map(String::as_str).collect();

@@ -4,6 +4,8 @@
 
 pub mod emit;
 pub mod function;
+pub mod glob;
+pub mod ignore;
 pub mod lazy;
 pub mod load;
 pub mod lock;

@@ -59,6 +59,14 @@ pub fn escapes(path: &str) -> bool {
     normal == ".." || normal.starts_with("../")
 }
 
+/// What is left of a path behind a folder that contains it; the path itself if none does.
+pub fn within<'p>(folder: &str, full: &'p str) -> &'p str {
+    if folder == "." {
+        return full;
+    }
+    full.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(full)
+}
+
 /// The way from a folder to a path; both from the same start.
 pub fn relative(from: &str, to: &str) -> String {
     let (from, to) = (normalize(from), normalize(to));

@@ -212,7 +212,7 @@ fn wanted(flags: &Flags, action: &Action) -> bool {
     let names: Vec<&String> = flags.words.iter().skip(2).collect();
     let named = names.is_empty()
         || names.iter().any(|name| {
-            let glob = purlin_garden::glob::Glob::new(name);
+            let glob = purlin_value::glob::Glob::new(name);
             glob.matches(&action.key) || glob.matches(&action.name)
         });
     let of_kind = flags.kind.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case(action.kind.name()));

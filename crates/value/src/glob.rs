@@ -1,4 +1,4 @@
-//! Path patterns: globs of `include` and `exclude`, and ignore files in `.gitignore` syntax.
+//! Path patterns: `*`, `?`, `[a-z]`, `**` and braces.
 //!
 //! Pure functions on texts. Paths are relative, with `/` between their parts.
 
@@ -164,50 +164,6 @@ fn class(rest: &[u8], byte: u8) -> Option<(bool, usize)> {
     Some((found != negated, close + 1))
 }
 
-/// The rules of one ignore file.
-#[derive(Clone, Debug, Default)]
-pub struct Ignore {
-    rules: Vec<IgnoreRule>,
-}
-
-#[derive(Clone, Debug)]
-struct IgnoreRule {
-    glob: Glob,
-    negated: bool,
-    directory_only: bool,
-}
-
-impl Ignore {
-    /// Reads ignore rules, one per line.
-    pub fn new(text: &str) -> Self {
-        Ignore { rules: text.lines().filter_map(ignore_rule).collect() }
-    }
-
-    /// Whether there are no rules.
-    pub fn is_empty(&self) -> bool {
-        self.rules.is_empty()
-    }
-
-    /// What the last rule that fits says of a path relative to the file's directory; nothing if none fits.
-    pub fn verdict(&self, path: &str, is_directory: bool) -> Option<bool> {
-        let fits = |rule: &&IgnoreRule| (is_directory || !rule.directory_only) && rule.glob.matches(path);
-        self.rules.iter().rev().find(fits).map(|rule| !rule.negated)
-    }
-}
-
-fn ignore_rule(line: &str) -> Option<IgnoreRule> {
-    let line = line.trim_end();
-    if line.is_empty() || line.starts_with('#') {
-        return None;
-    }
-    let (negated, pattern) = line.strip_prefix('!').map_or((false, line), |rest| (true, rest));
-    let (directory_only, pattern) = pattern.strip_suffix('/').map_or((false, pattern), |rest| (true, rest));
-    let anchored = pattern.trim_end_matches("/**").contains('/') || pattern.ends_with("/**");
-    let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
-    let whole = if anchored { pattern.to_string() } else { format!("**/{pattern}") };
-    Some(IgnoreRule { glob: Glob::new(&whole), negated, directory_only })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,18 +185,5 @@ mod tests {
         }
         assert!(Glob::new("dir").covers("dir/sub/file"));
         assert!(!Glob::new("*").covers("dir/sub/file"));
-    }
-
-    #[test]
-    fn the_last_ignore_rule_wins() {
-        let ignore = Ignore::new("*.log\n!keep.log\n/build\nout/\n# no\ndocs/*.md\n");
-        assert_eq!(ignore.verdict("a/b.log", false), Some(true));
-        assert_eq!(ignore.verdict("a/keep.log", false), Some(false));
-        assert_eq!(ignore.verdict("build", true), Some(true));
-        assert_eq!(ignore.verdict("a/build", true), None);
-        assert_eq!(ignore.verdict("a/out", true), Some(true));
-        assert_eq!(ignore.verdict("a/out", false), None);
-        assert_eq!(ignore.verdict("docs/x.md", false), Some(true));
-        assert_eq!(ignore.verdict("docs/a/x.md", false), None);
     }
 }
