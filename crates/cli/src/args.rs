@@ -130,6 +130,9 @@ pub struct Target {
     /// Release name of a chart.
     #[arg(long, value_name = "NAME")]
     pub release_name: Option<String>,
+    /// Read the project as it was at a git revision.
+    #[arg(long, value_name = "REVISION")]
+    pub rev: Option<String>,
 }
 
 /// Data formats.
@@ -243,7 +246,7 @@ pub enum Command {
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,
     },
-    /// Compare two environments, profiles, variable sets or paths, each difference with its cause.
+    /// Compare two environments, profiles, variable sets, git revisions or paths, each difference with its cause.
     Diff {
         /// Folder or file.
         #[arg(default_value = ".")]
@@ -251,6 +254,9 @@ pub enum Command {
         /// The other side's folder or file, if it is another.
         #[arg(long, value_name = "PATH")]
         to_path: Option<PathBuf>,
+        /// The other side's git revision; the files as they are now if `--rev` alone is given.
+        #[arg(long, value_name = "REVISION")]
+        to_rev: Option<String>,
         /// The other side's environment.
         #[arg(long, value_name = "NAME")]
         to_env: Option<String>,

@@ -16,6 +16,8 @@ use std::sync::Arc;
 pub struct Setup {
     /// Folder or file, as the user named it.
     pub path: PathBuf,
+    /// The folder that bounds what may be read; the repository that the path lies in if `None`.
+    pub root: Option<PathBuf>,
     /// What is allowed.
     pub permissions: Permissions,
     /// Limits in force.
@@ -31,6 +33,7 @@ impl Setup {
     pub fn of(path: impl Into<PathBuf>) -> Self {
         Setup {
             path: path.into(),
+            root: None,
             permissions: Permissions::default(),
             limits: Limits::default(),
             threads: None,
@@ -61,7 +64,8 @@ impl Setup {
             write: global.allow_write,
             offline: global.offline,
         };
-        Ok(Setup { path: path.to_owned(), permissions, limits, threads: global.threads, seed: global.seed })
+        let (path, root) = (path.to_owned(), None);
+        Ok(Setup { path, root, permissions, limits, threads: global.threads, seed: global.seed })
     }
 }
 
@@ -76,7 +80,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         }
     };
     let folder = if full.is_dir() { full.clone() } else { full.parent().unwrap_or(Path::new("/")).to_owned() };
-    let root = repository_of(&folder);
+    let root = setup.root.clone().unwrap_or_else(|| repository_of(&folder));
     let settings = DiskSettings {
         root: root.clone(),
         cwd: invocation.cwd.clone(),
@@ -106,7 +110,7 @@ fn clock(env: &std::collections::BTreeMap<String, String>) -> Moment {
 }
 
 /// The repository a folder lies in, which bounds what may be read; the folder itself if it lies in none.
-fn repository_of(folder: &Path) -> PathBuf {
+pub(crate) fn repository_of(folder: &Path) -> PathBuf {
     folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(folder).to_owned()
 }
 

@@ -29,6 +29,19 @@ pub enum WorldError {
 }
 
 impl WorldError {
+    /// The reason alone, in words.
+    pub fn reason(&self) -> &str {
+        match self {
+            WorldError::NotFound => "it does not exist",
+            WorldError::WrongKind(what) => what,
+            WorldError::Denied(why)
+            | WorldError::TooLarge(why)
+            | WorldError::FetchFailed(why)
+            | WorldError::LockMismatch(why)
+            | WorldError::Failed(why) => why,
+        }
+    }
+
     /// The diagnostic for it, without a place.
     pub fn diagnostic(&self, path: &str) -> Diagnostic {
         match self {

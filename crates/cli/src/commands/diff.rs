@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 /// What is different on the other side.
 pub(super) struct Other {
     pub to_path: Option<PathBuf>,
+    pub to_rev: Option<String>,
     pub to_env: Option<String>,
     pub to_profile: Vec<String>,
     pub to_var: Vec<String>,
@@ -52,6 +53,7 @@ pub(super) fn run(
 
 fn other_target(target: &Target, other: &Other) -> Target {
     let mut there = target.clone();
+    there.rev.clone_from(&other.to_rev);
     if other.to_env.is_some() {
         there.env.clone_from(&other.to_env);
     }

@@ -9,13 +9,14 @@ mod resolve;
 mod why;
 
 use crate::args::{Cli, Command};
+use crate::fetch::lay_out;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report};
 use clap::CommandFactory;
 use purlin_model::Request;
 use purlin_value::Session;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What every command that resolves something has at hand.
 pub(crate) struct Context<'i, 'io> {
@@ -32,8 +33,13 @@ impl Context<'_, '_> {
         target: &crate::args::Target,
         nodes: &[String],
     ) -> Result<(Session, Request), Exit> {
-        self.check_file(path, target)?;
-        let mut setup = Setup::from_flags(path, &self.global).map_err(|message| self.usage(&message))?;
+        let (path, root) = match &target.rev {
+            Some(revision) => self.at_revision(path, revision).map(|(path, root)| (path, Some(root)))?,
+            None => (path.to_owned(), None),
+        };
+        self.check_file(&path, target)?;
+        let mut setup = Setup::from_flags(&path, &self.global).map_err(|message| self.usage(&message))?;
+        setup.root = root;
         // A values file the user names may be read wherever it lies.
         setup.permissions.paths.extend(target.values.iter().map(std::path::PathBuf::from));
         let (session, relative) = open_session(self.invocation, &setup)?;
@@ -45,6 +51,23 @@ impl Context<'_, '_> {
             }
         }
         Ok((session, request))
+    }
+
+    /// Where a path of the user's repository lies as it was at a revision, and the folder of that revision.
+    fn at_revision(&mut self, path: &Path, revision: &str) -> Result<(PathBuf, PathBuf), Exit> {
+        let full = self.invocation.cwd.join(path);
+        let full = full.canonicalize().unwrap_or(full);
+        let repository = project::repository_of(&full);
+        let laid_out = lay_out(&self.invocation.env, &repository, revision).map_err(|error| error.reason().to_owned());
+        let found = laid_out.and_then(|root| {
+            let there = root.join(full.strip_prefix(&repository).unwrap_or(Path::new("")));
+            if there.exists() { Ok((there, root)) } else { Err("it is not in that revision".to_owned()) }
+        });
+        found.map_err(|why| {
+            let path = path.display();
+            let _ = writeln!(self.invocation.stderr, "error: cannot read `{path}` at `{revision}`: {why}");
+            Exit::Io
+        })
     }
 
     /// A file named with `--file` must be there, beside the project or where the user stands.
@@ -103,8 +126,20 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Why { node, field, path, target, output } => {
             why::run(&mut cx, &path, &why::Asked { node, field }, &target, output)
         }
-        Command::Diff { path, to_path, to_env, to_profile, to_var, to_values, to_set, to_input, target, output } => {
-            let other = diff::Other { to_path, to_env, to_profile, to_var, to_values, to_set, to_input };
+        Command::Diff {
+            path,
+            to_path,
+            to_rev,
+            to_env,
+            to_profile,
+            to_var,
+            to_values,
+            to_set,
+            to_input,
+            target,
+            output,
+        } => {
+            let other = diff::Other { to_path, to_rev, to_env, to_profile, to_var, to_values, to_set, to_input };
             diff::run(&mut cx, &path, &other, &target, output)
         }
         Command::Eval { expression, path, on, trace, target, output, reveal } => {

@@ -12,6 +12,7 @@
 use super::unpack::hash_bytes;
 use crate::disk::write_atomically;
 use purlin_value::world::WorldError;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -49,6 +50,14 @@ fn failure(error: &std::io::Error) -> WorldError {
 impl Cache {
     pub(super) fn new(folder: PathBuf) -> Self {
         Cache { folder }
+    }
+
+    /// The cache of the user whose environment this is.
+    pub(super) fn of(env: &BTreeMap<String, String>) -> Result<Self, WorldError> {
+        let folder = |name: &str| env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
+        let none = || WorldError::FetchFailed("there is no folder to keep it in: `HOME` is not set".to_owned());
+        cache.map(|folder| Cache::new(folder.join("purlin"))).ok_or_else(none)
     }
 
     /// A fresh folder on the same disk.

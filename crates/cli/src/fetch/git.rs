@@ -130,10 +130,15 @@ impl Git {
             }
             Err(error) => return Err(error),
         };
-        let commit = format!("{name}^{{commit}}");
+        self.commit_of(repository, &name).map_err(|_| no_revision(wanted))
+    }
+
+    /// The id of the commit that a revision of a repository leads to.
+    pub(super) fn commit_of(&self, repository: &Path, revision: &str) -> Result<String, WorldError> {
+        let commit = format!("{revision}^{{commit}}");
         let found = self.text(Some(repository), &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]);
         let id = found.map(|text| text.trim().to_owned()).unwrap_or_default();
-        if is_commit(&id) { Ok(id) } else { Err(failed(format!("it has no revision `{wanted}`"))) }
+        if is_commit(&id) { Ok(id) } else { Err(no_revision(revision)) }
     }
 
     fn download(
@@ -241,6 +246,10 @@ fn is_expression(revision: &str) -> bool {
 
 fn could_be_commit(revision: &str) -> bool {
     (4..=64).contains(&revision.len()) && revision.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+fn no_revision(revision: &str) -> WorldError {
+    failed(format!("it has no revision `{revision}`"))
 }
 
 fn failed(why: impl Into<String>) -> WorldError {

@@ -8,6 +8,7 @@ mod cache;
 mod git;
 mod https;
 mod ledger;
+mod revision;
 mod unpack;
 
 use crate::disk::Permissions;
@@ -18,6 +19,7 @@ use https::{Internet, Web};
 use ledger::Ledger;
 use purlin_value::lock::{Locked, is_commit};
 use purlin_value::world::{Fetched, Remote, WorldError};
+pub(crate) use revision::lay_out;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError, RwLock};
@@ -29,7 +31,7 @@ pub(crate) type Locate<'a> = &'a dyn Fn(&str) -> Result<PathBuf, WorldError>;
 pub(crate) struct Fetcher {
     root: PathBuf,
     env: BTreeMap<String, String>,
-    cache: Option<Cache>,
+    cache: Result<Cache, WorldError>,
     allowed: Allowed,
     web: Box<dyn Web + Send + Sync>,
     offline: bool,
@@ -54,14 +56,12 @@ struct Wanted<'a> {
 impl Fetcher {
     /// A fetcher for a project.
     pub(crate) fn new(root: PathBuf, env: &BTreeMap<String, String>, permissions: &Permissions, max_file: u64) -> Self {
-        let folder = |name: &str| env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-        let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
         let allowed = Allowed::new(&permissions.hosts);
         Fetcher {
             ledger: Ledger::new(&root),
             root,
             env: env.clone(),
-            cache: cache.map(|folder| Cache::new(folder.join("purlin"))),
+            cache: Cache::of(env),
             web: Box::new(Internet::new(allowed.clone())),
             allowed,
             offline: permissions.offline,
@@ -222,8 +222,7 @@ impl Fetcher {
     }
 
     fn cache(&self) -> Result<&Cache, WorldError> {
-        let none = || WorldError::FetchFailed("there is no folder to keep it in: `HOME` is not set".to_owned());
-        self.cache.as_ref().ok_or_else(none)
+        self.cache.as_ref().map_err(WorldError::clone)
     }
 
     fn settle(&self, address: &str, revision: &str, found: Locked, keeping: Keeping) -> Result<(), WorldError> {

@@ -1,0 +1,129 @@
+//! `--rev` and `--to-rev`: a project as it was at a git revision.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A repository with a project in a folder, and a cache; removed at the end.
+struct Repository(PathBuf);
+
+impl Repository {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("purlin-revisions-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(folder.join("repository/shop")).unwrap();
+        let repository = Repository(folder);
+        repository.git(&["init", "--quiet"]);
+        repository
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.join("repository")
+    }
+
+    fn git(&self, args: &[&str]) {
+        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
+        let done = Command::new("git").args(identity).args(args).current_dir(self.path()).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    }
+
+    /// A project whose one action says a word.
+    fn say(&self, word: &str) {
+        let text = format!(
+            "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{{name: local}}]\n---\n\
+             kind: Run\ntype: exec\nname: hello\nspec:\n  command: [echo, {word}]\n"
+        );
+        std::fs::write(self.path().join("shop/garden.yml"), text).unwrap();
+    }
+
+    fn commit(&self) {
+        self.git(&["add", "."]);
+        self.git(&["commit", "--quiet", "-m", "x"]);
+    }
+
+    fn purlin(&self, args: &[&str]) -> Output {
+        let cache = self.0.join("cache");
+        let purlin = Path::new(env!("CARGO_BIN_EXE_purlin"));
+        Command::new(purlin).args(args).current_dir(self.path()).env("XDG_CACHE_HOME", cache).output().unwrap()
+    }
+}
+
+impl Drop for Repository {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn has_git() -> bool {
+    let found = Command::new("git").arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: there is no `git` here");
+    }
+    found
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn what_changed_since_a_revision() {
+    if !has_git() {
+        return;
+    }
+    let repository = Repository::new("diff");
+    for word in ["one", "two"] {
+        repository.say(word);
+        repository.commit();
+    }
+    repository.say("three");
+    for (args, before, after) in [
+        (&["diff", "shop", "--rev", "HEAD"][..], "two", "three"),
+        (&["diff", "shop", "--rev", "HEAD~1", "--to-rev", "HEAD"], "one", "two"),
+        (&["diff", "shop", "--to-rev", "HEAD~1"], "three", "one"),
+    ] {
+        let out = repository.purlin(args);
+        assert_eq!(out.status.code(), Some(1), "{args:?} {}", text(&out.stderr));
+        let told = text(&out.stdout);
+        assert!(told.contains(&format!("- \"{before}\"  ← shop/garden.yml:10:19")), "{told}");
+        assert!(told.contains(&format!("+ \"{after}\"  ← shop/garden.yml:10:19")), "{told}");
+    }
+    let same = repository.purlin(&["diff", "shop", "--rev", "HEAD", "--to-rev", "HEAD"]);
+    assert_eq!((same.status.code(), text(&same.stdout)), (Some(0), String::new()));
+}
+
+#[test]
+fn every_command_reads_a_revision() {
+    if !has_git() {
+        return;
+    }
+    let repository = Repository::new("resolve");
+    repository.say("one");
+    repository.commit();
+    repository.say("two");
+    let out = repository.purlin(&["resolve", "shop", "--rev", "HEAD"]);
+    assert!(text(&out.stdout).contains("- one"), "{}", text(&out.stderr));
+    assert!(text(&repository.purlin(&["resolve", "shop"]).stdout).contains("- two"));
+}
+
+#[test]
+fn what_is_not_there_is_said() {
+    if !has_git() {
+        return;
+    }
+    let repository = Repository::new("missing");
+    repository.say("one");
+    repository.commit();
+    std::fs::create_dir_all(repository.path().join("new")).unwrap();
+    for (args, why) in [
+        (["resolve", "shop", "--rev", "v9"], "cannot read `shop` at `v9`: it has no revision `v9`"),
+        (["resolve", "new", "--rev", "HEAD"], "cannot read `new` at `HEAD`: it is not in that revision"),
+        (["resolve", "shop", "--rev", "a..b"], "cannot read `shop` at `a..b`: `a..b` is not a branch, tag or commit"),
+    ] {
+        let out = repository.purlin(&args);
+        assert_eq!(out.status.code(), Some(5), "{args:?}");
+        assert_eq!(text(&out.stderr), format!("error: {why}\n"));
+        assert_eq!(text(&out.stdout), "");
+    }
+}
