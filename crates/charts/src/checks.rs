@@ -26,7 +26,8 @@ pub fn check(session: &Session, chart: &Chart, nodes: &[Node]) {
     let mut seen: HashMap<(String, String, String, String), Origin> = HashMap::new();
     let definitions = definitions(session, chart);
     for node in nodes {
-        let text = |path: &str| node.resolved.at(path).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text =
+            |path: &str| node.resolved.at(path).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
         let (version, kind, name) = (text("apiVersion"), text("kind"), text("metadata.name"));
         if version.is_empty() || kind.is_empty() {
             let message = format!("`{}` has no `{}`", node.id, if kind.is_empty() { "kind" } else { "apiVersion" });

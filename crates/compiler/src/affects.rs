@@ -2,7 +2,7 @@
 
 use crate::why::{Cause, cause};
 use purlin_model::Resolved;
-use purlin_value::{Data, Origin, OriginKind, Session, Value};
+use purlin_value::{Origin, OriginKind, Session, Value};
 use std::collections::HashMap;
 
 /// A field that a line has a part in.
@@ -21,22 +21,12 @@ pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) ->
     let mut search = Search { session, file, line, known: HashMap::new() };
     let mut found = Vec::new();
     for node in &resolved.nodes {
-        let mut stack = vec![(String::new(), &node.resolved)];
-        while let Some((path, value)) = stack.pop() {
-            let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-            match &value.data {
-                Data::Map(map) => stack.extend(map.iter().rev().map(|(key, value)| (below(key), value))),
-                Data::List(list) => {
-                    stack.extend(list.iter().enumerate().rev().map(|(at, value)| (below(&at.to_string()), value)));
-                }
-                _ if search.touches(value) => found.push(Affected {
-                    node: node.id.to_string(),
-                    field: path,
-                    environment: resolved.environment.to_string(),
-                }),
-                _ => {}
-            }
-        }
+        let touched = node.resolved.leaves().filter(|(_, value)| search.touches(value));
+        found.extend(touched.map(|(field, _)| Affected {
+            node: node.id.to_string(),
+            field,
+            environment: resolved.environment.to_string(),
+        }));
     }
     found
 }

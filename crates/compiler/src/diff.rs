@@ -2,6 +2,7 @@
 
 use crate::why::{Cause, cause, why};
 use purlin_model::Resolved;
+use purlin_value::value::below;
 use purlin_value::{Data, Session, Value};
 
 /// One difference.
@@ -71,11 +72,20 @@ fn own(mine: &[Cause], theirs: &[Cause]) -> Vec<Cause> {
     if kept.is_empty() { mine.to_vec() } else { kept }
 }
 
-fn compare(sessions: (&Session, &Session), node: &str, before: &Value, after: &Value, out: &mut Vec<Difference>) {
+fn compare<'v>(
+    sessions: (&Session, &Session),
+    node: &str,
+    before: &'v Value,
+    after: &'v Value,
+    out: &mut Vec<Difference>,
+) {
     let mut stack = vec![(String::new(), Some(before), Some(after))];
     while let Some((path, a, b)) = stack.pop() {
-        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        match (a.map(|v| &v.data), b.map(|v| &v.data)) {
+        let below = |key: &str| below(&path, key);
+        // What is secret as a whole is compared as a whole: its keys are secret too.
+        let open = |side: Option<&'_ Value>| side.is_none_or(|value| !value.tainted);
+        let parts = |side: Option<&'v Value>| side.map(|value| &value.data).filter(|_| open(a) && open(b));
+        match (parts(a), parts(b)) {
             (Some(Data::Map(low)), Some(Data::Map(high))) => {
                 let added = high
                     .iter()

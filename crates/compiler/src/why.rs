@@ -169,7 +169,7 @@ pub fn origin_text(cause: &Cause) -> String {
         "env" => format!("environment variable {}", cause.detail),
         "flag" => format!("flag {}", cause.detail),
         "parent" => format!("inherited from {}", cause.detail),
-        "computed" => format!("computed by {}", cause.detail),
+        "computed" if !cause.detail.is_empty() => format!("computed by {}", cause.detail),
         _ => String::new(),
     };
     match (&cause.place, detail.trim()) {

@@ -63,7 +63,7 @@ fn a_scan_is_put_before_every_image() {
     assert_eq!(needs("build.api"), ["test.scan-api"]);
     assert!(needs("build.tools").is_empty());
     let spec = resolution.action("test.scan-api").unwrap().spec;
-    assert_eq!(spec.at("command.1"), Some(&Value::from("api")));
+    assert_eq!(spec.at("command.1"), Some(Value::from("api")));
     assert!(session.sink.take().is_empty());
 }
 
@@ -76,5 +76,5 @@ fn outputs_of_a_run_are_new_input() {
     let given = Value::map([("log".into(), Value::from("done"))].into_iter().collect());
     let known = KnownOutputs::from([("run.first".to_owned(), given)]);
     let after = resolve(&session, &request, known, &[]).unwrap();
-    assert_eq!(after.action("run.last").unwrap().spec.at("command.1"), Some(&Value::from("done")));
+    assert_eq!(after.action("run.last").unwrap().spec.at("command.1"), Some(Value::from("done")));
 }

@@ -20,7 +20,7 @@ pub enum Secrets {
 pub const REDACTED: &str = "(secret)";
 
 enum Step<'v> {
-    Value(&'v Value, bool),
+    Value(&'v Value),
     Key(&'v str),
     EndList,
     EndMap,
@@ -28,7 +28,7 @@ enum Step<'v> {
 
 /// Writes a value with an emitter. Lazy parts that were never forced are written as what they wait for.
 pub fn emit(value: &Value, secrets: Secrets, out: &mut dyn Emit) {
-    let mut stack = vec![Step::Value(value, false)];
+    let mut stack = vec![Step::Value(value)];
     while let Some(step) = stack.pop() {
         if out.stopped() {
             return;
@@ -37,13 +37,14 @@ pub fn emit(value: &Value, secrets: Secrets, out: &mut dyn Emit) {
             Step::Key(key) => out.key(key),
             Step::EndList => out.end_list(),
             Step::EndMap => out.end_map(),
-            Step::Value(value, tainted) => emit_one(value, tainted || value.tainted, secrets, out, &mut stack),
+            Step::Value(value) => emit_one(value, secrets, out, &mut stack),
         }
     }
 }
 
-fn emit_one<'v>(value: &'v Value, tainted: bool, secrets: Secrets, out: &mut dyn Emit, stack: &mut Vec<Step<'v>>) {
-    if tainted && secrets == Secrets::Hide && !matches!(value.data, Data::List(_) | Data::Map(_) | Data::Lazy(_)) {
+fn emit_one<'v>(value: &'v Value, secrets: Secrets, out: &mut dyn Emit, stack: &mut Vec<Step<'v>>) {
+    // A secret mapping's keys are as secret as what they lead to.
+    if value.tainted && secrets == Secrets::Hide {
         return out.string(REDACTED);
     }
     match &value.data {
@@ -57,19 +58,19 @@ fn emit_one<'v>(value: &'v Value, tainted: bool, secrets: Secrets, out: &mut dyn
         Data::Pending(pending) => out.string(&pending_text(&pending.what)),
         Data::Poison => out.string("(invalid)"),
         Data::Lazy(lazy) => match lazy.known() {
-            Some(known) => stack.push(Step::Value(known, tainted)),
+            Some(known) => stack.push(Step::Value(known)),
             None => out.string("(not evaluated)"),
         },
         Data::List(list) => {
             out.begin_list(list.len());
             stack.push(Step::EndList);
-            stack.extend(list.iter().rev().map(|item| Step::Value(item, tainted)));
+            stack.extend(list.iter().rev().map(Step::Value));
         }
         Data::Map(map) => {
             out.begin_map(map.len());
             stack.push(Step::EndMap);
             for (key, item) in map.iter().rev() {
-                stack.push(Step::Value(item, tainted));
+                stack.push(Step::Value(item));
                 stack.push(Step::Key(key));
             }
         }
@@ -112,6 +113,6 @@ mod tests {
             Ok(r#"{"a":["hunter2",42],"b":"open"}"#)
         );
         let whole = Value::map(Map::from_iter([("x".into(), Value::from(1))])).tainted_if(true);
-        assert_eq!(to_json(&whole, Secrets::Hide, JsonLayout::Compact).as_deref(), Ok(r#"{"x":"(secret)"}"#));
+        assert_eq!(to_json(&whole, Secrets::Hide, JsonLayout::Compact).as_deref(), Ok(r#""(secret)""#));
     }
 }

@@ -300,17 +300,31 @@ impl Value {
         self.as_map()?.get(key)
     }
 
-    /// The value at a dotted path; sequence items by number (`spec.ports.0` or `spec.ports[0]`).
-    pub fn at(&self, path: &str) -> Option<&Value> {
-        let mut here = self;
+    /// The value at a dotted path; sequence items by number (`spec.ports.0` or `spec.ports[0]`). A part of a secret is
+    /// a secret.
+    pub fn at(&self, path: &str) -> Option<Value> {
+        let mut here = self.clone();
         for step in path.split(['.', '[']).map(|s| s.trim_end_matches(']')).filter(|s| !s.is_empty()) {
-            here = match &here.data {
+            let part = match &here.data {
                 Data::Map(map) => map.get(step)?,
                 Data::List(list) => list.get(step.parse::<usize>().ok()?)?,
                 _ => return None,
             };
+            here = part.clone().part_of(&here);
         }
         Some(here)
+    }
+
+    /// The same as a part of a whole: a secret if the whole is one, and from where the whole is unless it knows better.
+    pub fn part_of(self, whole: &Value) -> Value {
+        let origin = if self.origin.is_known() || self.is_absent() { self.origin } else { whole.origin };
+        self.with_origin(origin).tainted_if(whole.tainted)
+    }
+
+    /// Every scalar and empty collection below a value with its dotted path, in order. A collection that is secret as
+    /// a whole is not gone into: its keys are secret too.
+    pub fn leaves(&self) -> Leaves<'_> {
+        Leaves { stack: vec![(String::new(), self)] }
     }
 
     /// What kind of value it is, in a user's words.
@@ -349,6 +363,36 @@ impl Value {
             }
         }
         false
+    }
+}
+
+/// The leaves of a value; see [`Value::leaves`].
+pub struct Leaves<'v> {
+    stack: Vec<(String, &'v Value)>,
+}
+
+/// A dotted path with one more step.
+pub fn below(path: &str, step: &str) -> String {
+    if path.is_empty() { step.to_owned() } else { format!("{path}.{step}") }
+}
+
+impl<'v> Iterator for Leaves<'v> {
+    type Item = (String, &'v Value);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let (path, value) = self.stack.pop()?;
+            match &value.data {
+                Data::Map(map) if !map.is_empty() && !value.tainted => {
+                    self.stack.extend(map.iter().rev().map(|(key, value)| (below(&path, key), value)));
+                }
+                Data::List(list) if !list.is_empty() && !value.tainted => {
+                    let items = list.iter().enumerate().rev();
+                    self.stack.extend(items.map(|(at, value)| (below(&path, &at.to_string()), value)));
+                }
+                _ => return Some((path, value)),
+            }
+        }
     }
 }
 
@@ -472,8 +516,8 @@ mod tests {
     #[test]
     fn paths_reach_into_lists() {
         let value = Value::map(Map::from_iter([("a".into(), Value::list(vec![Value::from(1), Value::from("x")]))]));
-        assert_eq!(value.at("a.1"), Some(&Value::from("x")));
-        assert_eq!(value.at("a[0]"), Some(&Value::from(1)));
+        assert_eq!(value.at("a.1"), Some(Value::from("x")));
+        assert_eq!(value.at("a[0]"), Some(Value::from(1)));
         assert_eq!(value.at("a.7"), None);
     }
 

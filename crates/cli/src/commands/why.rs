@@ -8,7 +8,8 @@ use purlin_compiler::{Why, WhyPiece, affects, affects_value, origin_text, why, w
 use purlin_syntax::write::JsonLayout;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::emit::to_json;
-use purlin_value::{Data, Secrets, Value};
+use purlin_value::value::below;
+use purlin_value::{Secrets, Value};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -41,13 +42,13 @@ pub(super) fn run(
         session.sink.push(unknown_field(&node.resolved, name, &field));
         return Ok(cx.report(&session));
     };
-    let found = why(&session, value);
+    let found = why(&session, &value);
     let text = match output {
         AnswerFormat::Json => {
             let value = why_value(name, &field, &found);
             to_json(&value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| cx.too_long(error))? + "\n"
         }
-        AnswerFormat::Text if value.is_collection() => leaves(&session, &field, value),
+        AnswerFormat::Text if value.is_collection() => leaves(&session, &field, &value),
         AnswerFormat::Text => told(&format!("{name} {field}"), &found),
     };
     Ok(cx.print(&text, None))
@@ -59,8 +60,9 @@ fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
     let cuts =
         field.rmatch_indices('.').map(|(at, _)| (field.get(..at).unwrap_or(""), field.get(at + 1..).unwrap_or("")));
     let deepest = cuts.filter_map(|(above, last)| Some((value.at(above)?, last))).next();
-    let (known, rest) = deepest.unwrap_or((value, field.split('.').next().unwrap_or("")));
-    let names: Vec<&str> = known.as_map().map(|map| map.keys().map(|key| key.as_str()).collect()).unwrap_or_default();
+    let (known, rest) = deepest.unwrap_or((value.clone(), field.split('.').next().unwrap_or("")));
+    let open = Some(&known).filter(|known| !known.tainted).and_then(Value::as_map);
+    let names: Vec<&str> = open.map(|map| map.keys().map(|key| key.as_str()).collect()).unwrap_or_default();
     let hint = suggest::did_you_mean(rest, names.iter().copied()).or_else(|| {
         let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
         (!shown.is_empty()).then(|| format!("there are {}", shown.join(", ")))
@@ -71,21 +73,12 @@ fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
 /// Every scalar below a value with its place, a line each.
 fn leaves(session: &purlin_value::Session, field: &str, value: &Value) -> String {
     let mut out = String::new();
-    let mut stack = vec![(field.to_owned(), value)];
-    while let Some((path, value)) = stack.pop() {
-        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        match &value.data {
-            Data::Map(map) if !map.is_empty() => stack.extend(map.iter().rev().map(|(key, value)| (below(key), value))),
-            Data::List(list) if !list.is_empty() => {
-                stack.extend(list.iter().enumerate().rev().map(|(at, value)| (below(&at.to_string()), value)));
-            }
-            _ => {
-                let found = why(session, value);
-                let causes: Vec<String> =
-                    found.pieces.iter().map(|piece| origin_text(&piece.cause)).filter(|t| !t.is_empty()).collect();
-                let _ = writeln!(out, "{path} = {}  ← {}", shown(value), causes.join(", "));
-            }
-        }
+    for (path, value) in value.leaves() {
+        let path = if path.is_empty() { field.to_owned() } else { below(field, &path) };
+        let found = why(session, value);
+        let causes: Vec<String> =
+            found.pieces.iter().map(|piece| origin_text(&piece.cause)).filter(|t| !t.is_empty()).collect();
+        let _ = writeln!(out, "{path} = {}  ← {}", shown(value), causes.join(", "));
     }
     out
 }

@@ -223,7 +223,7 @@ impl Evaluator<'_, '_> {
             _ => return Err(self.on_primitive(&value, steps, index)),
         };
         match found {
-            Some(next) => Ok(Some(next.tainted_if(value.tainted))),
+            Some(next) => Ok(Some(next.part_of(&value))),
             None if value.get(REST).is_some() => Ok(None),
             None => {
                 let available = available_keys(&value);
@@ -251,7 +251,7 @@ impl Evaluator<'_, '_> {
                 available.extend(available_keys(&part));
                 continue;
             };
-            let value = self.eval.force(&value.tainted_if(part.tainted));
+            let value = self.eval.force(&value.part_of(&part));
             if value.is_poison() {
                 return Err(Stop::Poison);
             }
@@ -338,6 +338,8 @@ impl Evaluator<'_, '_> {
 /// The keys of a value that a message may list.
 fn available_keys(value: &Value) -> Vec<EcoString> {
     match &value.data {
+        // The keys of a secret are secret.
+        _ if value.tainted => Vec::new(),
         Data::Map(map) => map.keys().filter(|key| !key.starts_with('_')).cloned().collect(),
         Data::List(list) => (0..list.len().min(10)).map(|index| ecow::eco_format!("{index}")).collect(),
         _ => Vec::new(),
@@ -376,7 +378,7 @@ impl Missing {
         let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
         match purlin_syntax::suggest::nearest(&self.key, self.available.iter().map(EcoString::as_str)) {
             Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
-            None if self.available.is_empty() => diagnostic.hint("there are no keys at all here"),
+            None if self.available.is_empty() => diagnostic.hint("there are no keys here that could be shown"),
             None => diagnostic.hint(format!("available keys: {}", key_list(&self.available))),
         }
     }

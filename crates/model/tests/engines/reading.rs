@@ -120,7 +120,7 @@ fn values_are_made_from_nodes_with_their_origin() {
     let slot = read.file.member("tool_types", "drill").unwrap().slot("notes").unwrap().clone();
     let origins = Origins::new();
     let value = slot.value(MergeKeys::Apply, &origins).unwrap();
-    assert_eq!(value.at("a").and_then(Value::as_list).map(<[Value]>::len), Some(2));
+    assert_eq!(value.get("a").and_then(Value::as_list).map(<[Value]>::len), Some(2));
     assert_eq!(origins.span(value.origin, &read.sources), slot.node().map(|node| node.span()));
     assert!(origins.is_empty());
 }
