@@ -23,6 +23,12 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// Room for the keys that a text of so many bytes usually has: few in small files, and repeated in large ones.
+    fn for_text(bytes: usize) -> Self {
+        let room = (bytes / 32).min(48);
+        Names { texts: Vec::with_capacity(room), table: HashTable::with_capacity(room), ..Names::default() }
+    }
+
     fn intern(&mut self, text: &str) -> u32 {
         let hash = self.hasher.hash_one(text);
         let Names { texts, table, hasher } = self;
@@ -42,6 +48,7 @@ impl Names {
         self.table.find(hash, |&at| self.get(at) == text).copied()
     }
 
+    #[inline]
     pub(crate) fn get(&self, at: u32) -> &str {
         self.texts.get(at as usize).map_or("", EcoString::as_str)
     }
@@ -101,12 +108,13 @@ impl<'a> Builder<'a> {
     pub fn new(source: Arc<Source>, flavor: Flavor, limits: &'a Limits) -> Self {
         // Typical configuration has a node per nine or ten bytes; one allocation is usually enough.
         let nodes = Vec::with_capacity(source.text().len() / 10 + 8);
+        let names = Names::for_text(source.text().len());
         let tree = Tree {
             source,
             flavor,
             nodes,
             roots: Vec::new(),
-            names: Names::default(),
+            names,
             strings: Vec::new(),
             decorations: Vec::new(),
             comments: Vec::new(),

@@ -22,6 +22,7 @@ pub struct Span {
 
 impl Span {
     /// A span from its parts.
+    #[inline]
     pub const fn new(file: FileId, start: u32, end: u32) -> Self {
         Span { file, start, end }
     }
@@ -77,6 +78,7 @@ impl Source {
     }
 
     /// The file's id.
+    #[inline]
     pub fn id(&self) -> FileId {
         self.id
     }
@@ -87,6 +89,7 @@ impl Source {
     }
 
     /// The whole text.
+    #[inline]
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -104,6 +104,7 @@ impl Tree {
     }
 
     /// The file's id.
+    #[inline]
     pub fn file(&self) -> FileId {
         self.source.id()
     }
@@ -159,6 +160,7 @@ impl Tree {
     }
 
     /// The interned number of a key, if any mapping of this file has it.
+    #[inline]
     pub fn symbol(&self, key: &str) -> Option<u32> {
         self.names.find(key)
     }
@@ -209,11 +211,13 @@ impl PartialEq for Node<'_> {
 }
 
 impl<'t> Node<'t> {
+    #[inline]
     fn raw(self) -> Raw {
         self.tree.nodes[self.index as usize]
     }
 
     /// The tree it belongs to.
+    #[inline]
     pub fn tree(self) -> &'t Tree {
         self.tree
     }
@@ -224,6 +228,7 @@ impl<'t> Node<'t> {
     }
 
     /// The node itself, or what it stands for if it is an alias.
+    #[inline]
     pub fn target(self) -> Node<'t> {
         let raw = self.raw();
         if raw.kind == Kind::Alias { Node { tree: self.tree, index: raw.extra } } else { self }
@@ -235,6 +240,7 @@ impl<'t> Node<'t> {
     }
 
     /// What it is, an alias being what it stands for.
+    #[inline]
     pub fn kind(self) -> Kind {
         self.target().raw().kind
     }
@@ -245,34 +251,41 @@ impl<'t> Node<'t> {
     }
 
     /// Where it is written; for an alias, the place of the alias.
+    #[inline]
     pub fn span(self) -> Span {
         let raw = self.raw();
         Span::new(self.tree.file(), raw.start, raw.end)
     }
 
     /// Whether it is a mapping.
+    #[inline]
     pub fn is_map(self) -> bool {
         self.kind() == Kind::Map
     }
 
     /// Whether it is a sequence.
+    #[inline]
     pub fn is_list(self) -> bool {
         self.kind() == Kind::List
     }
 
     /// Whether it is a scalar.
+    #[inline]
     pub fn is_scalar(self) -> bool {
         self.kind() == Kind::Scalar
     }
 
     /// Whether it is a scalar that means null in this file's flavour.
+    #[inline]
     pub fn is_null(self) -> bool {
         // Every spelling of null is short unless a tag says so; most scalars need not be looked at further.
-        let may_be = |node: Node<'_>| node.text().len() <= "null".len() || node.tag().is_some();
-        self.is_scalar() && may_be(self) && matches!(self.scalar(), Scalar::Null)
+        let raw = self.target().raw();
+        let may_be = raw.end.saturating_sub(raw.start) <= 4 || raw.flags & DECORATED != 0;
+        raw.kind == Kind::Scalar && may_be && matches!(self.scalar(), Scalar::Null)
     }
 
     /// The text of a scalar after quotes and escapes; empty for anything else.
+    #[inline]
     pub fn text(self) -> &'t str {
         let node = self.target();
         let raw = node.raw();
@@ -340,6 +353,7 @@ impl<'t> Node<'t> {
     }
 
     /// The tag, resolved (`tag:yaml.org,2002:str`, `!vault`).
+    #[inline]
     pub fn tag(self) -> Option<&'t str> {
         self.target().decoration()?.tag.as_deref()
     }
@@ -349,6 +363,7 @@ impl<'t> Node<'t> {
         self.decoration()?.anchor.as_deref()
     }
 
+    #[inline]
     fn decoration(self) -> Option<&'t Decoration> {
         if self.raw().flags & DECORATED == 0 {
             return None;
@@ -358,6 +373,7 @@ impl<'t> Node<'t> {
         all.get(at)
     }
 
+    #[inline]
     fn after(self) -> u32 {
         let raw = self.raw();
         match raw.kind {
@@ -367,6 +383,7 @@ impl<'t> Node<'t> {
     }
 
     /// The items of a sequence; nothing for anything else.
+    #[inline]
     pub fn items(self) -> Items<'t> {
         let node = self.target();
         let raw = node.raw();
@@ -375,6 +392,7 @@ impl<'t> Node<'t> {
     }
 
     /// The entries of a mapping in source order, merge keys (`<<`) as they are written; nothing for anything else.
+    #[inline]
     pub fn entries(self) -> Entries<'t> {
         let node = self.target();
         let raw = node.raw();
@@ -425,6 +443,7 @@ pub struct Items<'t> {
 impl<'t> Iterator for Items<'t> {
     type Item = Node<'t>;
 
+    #[inline]
     fn next(&mut self) -> Option<Node<'t>> {
         if self.next >= self.end {
             return None;
@@ -446,6 +465,7 @@ pub struct Entries<'t> {
 impl<'t> Iterator for Entries<'t> {
     type Item = Entry<'t>;
 
+    #[inline]
     fn next(&mut self) -> Option<Entry<'t>> {
         if self.next >= self.end {
             return None;

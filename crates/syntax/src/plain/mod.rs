@@ -36,7 +36,8 @@ pub(crate) fn parse(source: &Arc<Source>, flavor: Flavor, limits: &Limits) -> Op
 /// One fast look for what is never plain: tabs, carriage returns, controls, marks and breaks beyond ASCII.
 fn has_plain_characters(text: &str) -> bool {
     let is_odd = |b: &u8| (*b < b' ' && *b != b'\n') || *b == 127;
-    if text.as_bytes().iter().any(is_odd) {
+    // Block by block without stopping inside one, so that many bytes are looked at at once.
+    if text.as_bytes().chunks(256).any(|block| block.iter().fold(false, |odd, byte| odd | is_odd(byte))) {
         return false;
     }
     let is_special =

@@ -137,8 +137,12 @@ enum Spelling {
 
 /// Chooses how to write a string.
 fn spell(text: &str) -> Spelling {
-    if is_long_word(text) {
-        return Spelling::Plain;
+    if is_word(text) {
+        return if LETTERS_WITH_MEANING.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+            Spelling::Double
+        } else {
+            Spelling::Plain
+        };
     }
     if text.contains('\n') {
         return if fits_literal(text) { Spelling::Literal } else { Spelling::Double };
@@ -154,11 +158,14 @@ fn spell(text: &str) -> Spelling {
     }
 }
 
-/// Whether the text is one word that no reader takes for anything else. Most keys are such words, and everything that
-/// means something by itself is shorter, or does not start with a letter.
-fn is_long_word(text: &str) -> bool {
+/// Words of letters that some YAML version reads as a boolean or null.
+const LETTERS_WITH_MEANING: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
+
+/// Whether the text is one word that starts with a letter. Most keys are such words, and all that could be
+/// misunderstood of them is [`LETTERS_WITH_MEANING`]: numbers, dates and marks do not start with a letter.
+fn is_word(text: &str) -> bool {
     let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
-    text.len() > 5 && text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && text.as_bytes().iter().all(word)
+    text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && text.as_bytes().iter().all(word)
 }
 
 /// The text of a string that must stay on one line.
@@ -262,10 +269,10 @@ fn is_plain_string(text: &str) -> bool {
 
 /// Whether some YAML version reads the text as a boolean, null, number, date, merge key or default value.
 fn means_something_else(text: &str) -> bool {
-    const WORDS: &[&str] = &[
-        "y", "n", "yes", "no", "on", "off", "true", "false", "null", "~", ".nan", ".inf", "+.inf", "-.inf", "<<", "=",
-    ];
-    WORDS.iter().any(|word| text.eq_ignore_ascii_case(word)) || is_number_like(text) || is_date_like(text)
+    const MARKS: &[&str] = &["~", ".nan", ".inf", "+.inf", "-.inf", "<<", "="];
+    LETTERS_WITH_MEANING.iter().chain(MARKS).any(|word| text.eq_ignore_ascii_case(word))
+        || is_number_like(text)
+        || is_date_like(text)
 }
 
 /// Whether the text is a number in some YAML version. Underscores count as nothing, as in YAML 1.1.
