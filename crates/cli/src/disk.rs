@@ -91,27 +91,28 @@ impl DiskWorld {
 
     /// The path on disk, judged by where it really leads.
     fn locate(&self, path: &str) -> Result<PathBuf, WorldError> {
+        Ok(self.look(path)?.0)
+    }
+
+    /// The path on disk and, unless links had to be followed, what is there.
+    fn look(&self, path: &str) -> Result<(PathBuf, Option<std::fs::Metadata>), WorldError> {
         if path.contains('\0') {
             return Err(WorldError::Failed("a path cannot hold a NUL character".to_owned()));
         }
-        let full = if path::is_absolute(path) {
-            PathBuf::from(path::normalize(path))
-        } else {
-            self.root.join(path::normalize(path))
-        };
+        // The root holds no links and no `..`, so the joined text is its plain name.
+        let named = PathBuf::from(path::join(&self.root_text, path));
         // What does not lead to a place that is allowed even by its name is refused before the disk is asked, so
         // that nobody learns from the answer what is there.
-        let named = lexical(&full);
         if !self.is_allowed(&named) {
             return Err(denied());
         }
-        let real = self.follow(&named)?;
+        let (real, metadata) = self.follow(&named)?;
         // What was fetched is not trusted: a link in it may not lead out of it, not even into the project.
         let is_allowed = match self.fetcher.place_of(&named) {
             Some(place) => real.starts_with(place),
             None => self.is_allowed(&real),
         };
-        if is_allowed { Ok(real) } else { Err(denied()) }
+        if is_allowed { Ok((real, metadata)) } else { Err(denied()) }
     }
 
     fn is_allowed(&self, full: &Path) -> bool {
@@ -121,17 +122,16 @@ impl DiskWorld {
     }
 
     /// Follows links. The folder's answer is remembered: files of one folder are asked for together.
-    fn follow(&self, full: &Path) -> Result<PathBuf, WorldError> {
-        let is_link = match full.symlink_metadata() {
-            Ok(metadata) => metadata.file_type().is_symlink(),
-            Err(error) => return Err(failure(&error)),
+    fn follow(&self, full: &Path) -> Result<(PathBuf, Option<std::fs::Metadata>), WorldError> {
+        let metadata = full.symlink_metadata().map_err(|error| failure(&error))?;
+        let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else {
+            return Ok((full.to_owned(), Some(metadata)));
         };
-        let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else { return Ok(full.to_owned()) };
-        if is_link {
-            return full.canonicalize().map_err(|error| failure(&error));
+        if metadata.file_type().is_symlink() {
+            return Ok((full.canonicalize().map_err(|error| failure(&error))?, None));
         }
         let real = self.real_folder(folder)?;
-        Ok(real.join(name))
+        Ok((real.join(name), Some(metadata)))
     }
 
     /// Where a folder really is. Sibling folders share their parents' answers, so each costs one question.
@@ -181,6 +181,24 @@ impl DiskWorld {
     }
 }
 
+/// The bytes of a file whose size was asked before. One call reads a file that is as long as it said; what a file
+/// grew to meanwhile is read as well, up to one byte beyond the limit.
+fn read_whole(full: &Path, size: u64, most: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = std::fs::File::open(full)?;
+    let size = usize::try_from(size).unwrap_or(usize::MAX - 1);
+    let mut bytes = vec![0; size + 1];
+    let read = match file.read(&mut bytes) {
+        Err(error) if error.kind() == std::io::ErrorKind::Interrupted => 0,
+        read => read?,
+    };
+    bytes.truncate(read);
+    if read != size || size == 0 {
+        let left = (most + 1).saturating_sub(read as u64);
+        file.take(left).read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
+}
+
 /// The path without `.` and `..`, by its text alone.
 fn lexical(full: &Path) -> PathBuf {
     PathBuf::from(path::normalize(&full.to_string_lossy()))
@@ -208,12 +226,17 @@ impl World for DiskWorld {
     }
 
     fn read(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
-        if let Some(bytes) = self.overlay.read(&self.overlay_key(path)) {
+        if !self.overlay.is_empty()
+            && let Some(bytes) = self.overlay.read(&self.overlay_key(path))
+        {
             return Ok(bytes);
         }
-        let full = self.locate(path)?;
-        let mut file = std::fs::File::open(&full).map_err(|error| failure(&error))?;
-        let metadata = file.metadata().map_err(|error| failure(&error))?;
+        let (full, metadata) = self.look(path)?;
+        let metadata = match metadata {
+            Some(metadata) => metadata,
+            None => full.metadata().map_err(|error| failure(&error))?,
+        };
+        // Asked before it is opened: opening a pipe would wait for somebody to write.
         if metadata.is_dir() {
             return Err(WorldError::WrongKind("a folder, not a file"));
         }
@@ -227,11 +250,8 @@ impl World for DiskWorld {
                 self.max_file
             )));
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0) + 1);
-        // A file may grow while it is read; it is never read beyond the limit.
-        let read =
-            Read::by_ref(&mut file).take(self.max_file + 1).read_to_end(&mut bytes).map_err(|error| failure(&error))?;
-        if read as u64 > self.max_file {
+        let bytes = read_whole(&full, metadata.len(), self.max_file).map_err(|error| failure(&error))?;
+        if bytes.len() as u64 > self.max_file {
             return Err(WorldError::TooLarge(format!("has more than the {} bytes allowed", self.max_file)));
         }
         Ok(bytes.into())

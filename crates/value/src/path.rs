@@ -11,24 +11,10 @@ pub fn is_absolute(path: &str) -> bool {
 /// The path without `.`, `..` and doubled slashes, as far as that can be told from the text. A relative path that
 /// leads out of where it starts keeps its leading `..`; the empty path is `.`.
 pub fn normalize(path: &str) -> String {
-    let rooted = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|&last| last != "..") => {
-                parts.pop();
-            }
-            ".." if rooted => {}
-            part => parts.push(part),
-        }
+    if is_normal(path) {
+        return path.to_owned();
     }
-    let joined = parts.join("/");
-    match (rooted, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".to_owned(),
-        (false, false) => joined,
-    }
+    walked("", path)
 }
 
 /// A path as seen from a folder.
@@ -36,7 +22,58 @@ pub fn join(folder: &str, path: &str) -> String {
     if is_absolute(path) || folder.is_empty() || folder == "." {
         return normalize(path);
     }
-    normalize(&format!("{folder}/{path}"))
+    walked(folder, path)
+}
+
+/// Whether a path surely has nothing to be taken out: no empty part, and none that starts with a dot.
+fn is_normal(path: &str) -> bool {
+    let mut at_start = true;
+    for byte in path.bytes() {
+        if at_start && (byte == b'.' || byte == b'/') {
+            return false;
+        }
+        at_start = byte == b'/';
+    }
+    !at_start
+}
+
+/// Walks from a folder along a path, both as text.
+fn walked(folder: &str, path: &str) -> String {
+    let mut out = String::with_capacity(folder.len() + path.len() + 1);
+    let start = if folder.is_empty() { path } else { folder };
+    if start.starts_with('/') {
+        out.push('/');
+    }
+    let rest = folder.strip_prefix('/').unwrap_or(folder);
+    // Most folders are walked already.
+    if is_normal(rest) {
+        out.push_str(rest);
+    } else {
+        folder.split('/').for_each(|part| step(&mut out, part));
+    }
+    path.split('/').for_each(|part| step(&mut out, part));
+    if out.is_empty() {
+        out.push('.');
+    }
+    out
+}
+
+/// One step from where `out` leads.
+fn step(out: &mut String, part: &str) {
+    match part {
+        "" | "." => {}
+        ".." if out == "/" => {}
+        ".." if !out.is_empty() && out != ".." && !out.ends_with("/..") => {
+            let above = out.rfind('/').map_or(0, |at| at.max(usize::from(out.starts_with('/'))));
+            out.truncate(above);
+        }
+        part => {
+            if !out.is_empty() && !out.ends_with('/') {
+                out.push('/');
+            }
+            out.push_str(part);
+        }
+    }
 }
 
 /// The folder a path is in; `.` for a bare name.
@@ -92,10 +129,55 @@ mod tests {
             assert_eq!(normalize(path), expected, "{path}");
         }
         assert_eq!(join("a/b", "../c"), "a/c");
+        assert_eq!(join("/a", "../../c"), "/c");
+        assert_eq!(join("../a", "../../c"), "../../c");
         assert_eq!(join("a", "/c"), "/c");
         assert_eq!(relative("a/b", "a/c/d"), "../c/d");
         assert_eq!(relative("a", "a"), ".");
         assert!(escapes("a/../../b") && !escapes("a/../b"));
         assert_eq!((parent("a/b"), parent("a"), parent("/a")), ("a", ".", "/"));
+    }
+
+    /// The same by a list of parts, without any short cut.
+    fn by_parts(path: &str) -> String {
+        let rooted = path.starts_with('/');
+        let mut parts: Vec<&str> = Vec::new();
+        for part in path.split('/').filter(|part| !matches!(*part, "" | ".")) {
+            match part {
+                ".." if parts.last().is_some_and(|&last| last != "..") => drop(parts.pop()),
+                ".." if rooted => {}
+                part => parts.push(part),
+            }
+        }
+        let joined = parts.join("/");
+        match (rooted, joined.is_empty()) {
+            (true, _) => format!("/{joined}"),
+            (false, true) => ".".to_owned(),
+            (false, false) => joined,
+        }
+    }
+
+    #[test]
+    fn short_cuts_change_nothing() {
+        let parts = ["", ".", "..", "a", "bc", ".d", "..e"];
+        let mut paths: Vec<String> = parts.iter().map(|part| (*part).to_owned()).collect();
+        for _ in 0..3 {
+            let longer: Vec<String> =
+                paths.iter().flat_map(|path| parts.iter().map(move |part| format!("{path}/{part}"))).collect();
+            paths = longer;
+            for path in &paths {
+                assert_eq!(normalize(path), by_parts(path), "{path}");
+            }
+        }
+        for folder in &paths {
+            for path in ["x", "../x", "../../..", ".", "a//b/", "./..", "/abs/../y"] {
+                let expected = if is_absolute(path) || folder.is_empty() || folder == "." {
+                    by_parts(path)
+                } else {
+                    by_parts(&format!("{folder}/{path}"))
+                };
+                assert_eq!(join(folder, path), expected, "{folder} {path}");
+            }
+        }
     }
 }

@@ -221,6 +221,11 @@ impl Overlay {
         self.lock().get(&path::normalize(path)).cloned()
     }
 
+    /// Whether nothing was written.
+    pub fn is_empty(&self) -> bool {
+        self.lock().is_empty()
+    }
+
     /// All files written, sorted by path.
     pub fn files(&self) -> Vec<(String, Arc<[u8]>)> {
         self.lock().iter().map(|(path, bytes)| (path.clone(), bytes.clone())).collect()
