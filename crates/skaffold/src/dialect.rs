@@ -36,8 +36,8 @@ pub const DIALECT: Dialect = Dialect {
     rules: RULES,
 };
 
-/// The ids of modules by file and place in it.
-type Places<'a> = HashMap<(usize, usize), &'a EcoString>;
+/// The ids of modules by number of the document.
+type Places<'a> = HashMap<usize, &'a EcoString>;
 
 const NAMES: &[&str] = &["skaffold.yaml", "skaffold.yml"];
 
@@ -141,7 +141,7 @@ impl Work<'_> {
         let folder = path::join(world.root(), root);
         let mut resolved = Resolved::new(path::file_name(&folder));
         let ids: Vec<EcoString> = filled.iter().map(|config| self.id(config)).collect();
-        let places = filled.iter().zip(&ids).map(|(config, id)| ((config.file.id, config.index), id)).collect();
+        let places = filled.iter().zip(&ids).map(|(config, id)| (config.number(), id)).collect();
         for (config, id) in filled.iter().zip(&ids) {
             resolved.nodes.push(self.module(config, id, &places));
         }

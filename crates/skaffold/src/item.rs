@@ -133,6 +133,7 @@ impl<'f> Item<'f> {
     }
 
     /// A look at it.
+    #[inline]
     pub fn view(&self) -> View<'_, 'f> {
         match &self.data {
             Data::Node(node) if self.trail.is_none() => View::Node(*node),
@@ -182,6 +183,10 @@ impl<'f> Item<'f> {
         let at = match entries.iter().position(|entry| entry.key == key) {
             Some(at) => at,
             None => {
+                // Sections that are made here have very few keys.
+                if entries.len() < 8 && entries.len() == entries.capacity() {
+                    entries.reserve_exact(2);
+                }
                 entries.push(Entry { key: key.into(), written: None, value: Data::Null.into() });
                 entries.len() - 1
             }
@@ -243,6 +248,7 @@ impl<'a, 'f> From<&'a Item<'f>> for View<'a, 'f> {
 
 impl<'a, 'f: 'a> View<'a, 'f> {
     /// The same without what happened to it, for reading.
+    #[inline]
     pub(crate) fn bare(self) -> View<'a, 'f> {
         match self {
             View::Item(Item { data: Data::Node(node), .. }) => View::Node(*node),
@@ -251,6 +257,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
     }
 
     /// What it is.
+    #[inline]
     pub fn form(self) -> Form {
         match self.bare() {
             View::Node(node) => match node.kind() {
@@ -405,14 +412,16 @@ impl<'a, 'f: 'a> View<'a, 'f> {
 
     fn owned_entries(self) -> Vec<Entry<'f>> {
         match self.bare() {
-            View::Node(node) => node
-                .entries()
-                .map(|entry| Entry {
+            View::Node(node) => {
+                // Maps are opened in order to add something; room for it saves moving everything at once.
+                let mut entries = Vec::with_capacity(node.entries().count() + 2);
+                entries.extend(node.entries().map(|entry| Entry {
                     key: entry.key.eco_text(),
                     written: Some(entry.key),
                     value: Item::node(entry.value),
-                })
-                .collect(),
+                }));
+                entries
+            }
             View::Item(Item { data: Data::Map(entries), .. }) => entries.clone(),
             View::Item(_) => Vec::new(),
         }
@@ -441,6 +450,7 @@ pub struct Pair<'a, 'f> {
 impl<'a, 'f: 'a> Iterator for Pairs<'a, 'f> {
     type Item = Pair<'a, 'f>;
 
+    #[inline]
     fn next(&mut self) -> Option<Pair<'a, 'f>> {
         match self {
             Pairs::Node(entries) => {
@@ -466,6 +476,7 @@ pub enum Members<'a, 'f> {
 impl<'a, 'f: 'a> Iterator for Members<'a, 'f> {
     type Item = View<'a, 'f>;
 
+    #[inline]
     fn next(&mut self) -> Option<View<'a, 'f>> {
         match self {
             Members::Node(items) => items.next().map(View::Node),

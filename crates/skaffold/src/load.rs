@@ -13,7 +13,7 @@ use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Source, Span, Tree, sources, yaml};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, WorldError, path};
-use std::cell::RefCell;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,8 +29,8 @@ pub enum Format {
 
 /// A file with its documents.
 pub struct File<'f> {
-    /// Number among the files of the run.
-    pub id: usize,
+    /// Number of its first document among all documents of the run; no other file has the same.
+    pub first: usize,
     /// Full path; `-` for standard input.
     pub path: EcoString,
     /// Full path of the folder that relative paths start from.
@@ -39,6 +39,79 @@ pub struct File<'f> {
     pub source: Arc<Source>,
     /// Its documents, in order; fewer than written if some could not be read.
     pub documents: Vec<Document<'f>>,
+    /// The places of documents by name, made when a file of many documents is first asked for one.
+    by_name: OnceCell<HashMap<EcoString, Vec<usize>>>,
+}
+
+/// Up to so many documents are looked through one by one.
+const FEW_DOCUMENTS: usize = 8;
+
+/// The places of some documents of a file, in order.
+#[derive(Clone)]
+pub enum Picked {
+    /// A row of neighbours.
+    Range(std::ops::Range<usize>),
+    /// Others.
+    List(std::vec::IntoIter<usize>),
+}
+
+impl Iterator for Picked {
+    type Item = usize;
+
+    fn next(&mut self) -> Option<usize> {
+        match self {
+            Picked::Range(range) => range.next(),
+            Picked::List(list) => list.next(),
+        }
+    }
+}
+
+impl<'f> File<'f> {
+    /// The documents that a list of names asks for. No names ask for all of a file, except modules written inside a
+    /// document: those are reached through it.
+    pub fn picked(&self, names: &[EcoString]) -> Picked {
+        let all = || self.documents.iter().map(|document| document.index);
+        match names {
+            [] if self.documents.iter().all(|document| document.owner.is_none()) => {
+                Picked::Range(0..self.documents.len())
+            }
+            [] => list(self.documents.iter().filter(|d| d.owner.is_none()).map(|d| d.index).collect()),
+            // One name of a file with one document is by far the most common.
+            [name] if self.documents.len() == 1 => Picked::Range(0..usize::from(self.has(name))),
+            _ if self.documents.len() <= FEW_DOCUMENTS => {
+                list(all().filter(|&at| self.documents.get(at).is_some_and(|d| names.contains(&d.name))).collect())
+            }
+            _ => {
+                let mut places: Vec<usize> =
+                    names.iter().filter_map(|name| self.names().get(name)).flatten().copied().collect();
+                places.sort_unstable();
+                places.dedup();
+                list(places)
+            }
+        }
+    }
+
+    /// Whether a document has this name.
+    pub fn has(&self, name: &EcoString) -> bool {
+        if self.documents.len() <= FEW_DOCUMENTS {
+            return self.documents.iter().any(|document| document.name == *name);
+        }
+        self.names().contains_key(name)
+    }
+
+    fn names(&self) -> &HashMap<EcoString, Vec<usize>> {
+        self.by_name.get_or_init(|| {
+            let mut names: HashMap<EcoString, Vec<usize>> = HashMap::new();
+            for document in &self.documents {
+                names.entry(document.name.clone()).or_default().push(document.index);
+            }
+            names
+        })
+    }
+}
+
+fn list(places: Vec<usize>) -> Picked {
+    Picked::List(places.into_iter())
 }
 
 /// One document of a file, brought up to date.
@@ -61,14 +134,6 @@ pub struct Document<'f> {
     pub modules: Vec<ModuleEntry>,
 }
 
-impl Document<'_> {
-    /// Whether a list of names asks for it. No names ask for all of a file, except modules written inside a
-    /// document: those are reached through it.
-    pub fn is_named_by(&self, names: &[EcoString]) -> bool {
-        if names.is_empty() { self.owner.is_none() } else { names.contains(&self.name) }
-    }
-}
-
 /// Why a file is not there.
 #[derive(Clone, Debug)]
 pub enum Missing {
@@ -88,6 +153,10 @@ pub struct Loader<'f> {
     /// What standard input holds, for the path `-`.
     stdin: Option<Arc<[u8]>>,
     files: RefCell<HashMap<EcoString, Option<Rc<File<'f>>>>>,
+    /// The files that required paths lead to: most are required more than once.
+    targets: RefCell<HashMap<EcoString, Rc<File<'f>>>>,
+    /// How many documents were read.
+    documents: Cell<usize>,
     here: String,
 }
 
@@ -95,7 +164,16 @@ impl<'f> Loader<'f> {
     /// A loader for one run.
     pub fn new(session: &'f Session, forest: &'f Forest, format: Format, stdin: Option<Arc<[u8]>>) -> Self {
         let here = path::join(session.world.root(), session.world.here());
-        Loader { session, forest, format, stdin, files: RefCell::default(), here }
+        Loader {
+            session,
+            forest,
+            format,
+            stdin,
+            files: RefCell::default(),
+            targets: RefCell::default(),
+            documents: Cell::new(0),
+            here,
+        }
     }
 
     /// The session everything is read in.
@@ -124,8 +202,20 @@ impl<'f> Loader<'f> {
         }
     }
 
+    /// The file that a required path leads to. Problems inside it are reported once, when it is first read.
+    pub fn required(&self, target: &str) -> Result<Option<Rc<File<'f>>>, Missing> {
+        if let Some(known) = self.targets.borrow().get(target) {
+            return Ok(Some(known.clone()));
+        }
+        let found = self.file(&self.locate(target)?)?;
+        if let Some(file) = &found {
+            self.targets.borrow_mut().insert(target.into(), file.clone());
+        }
+        Ok(found)
+    }
+
     /// The configuration file a path leads to: itself, or the one in the folder it names.
-    pub fn locate(&self, target: &str) -> Result<EcoString, Missing> {
+    fn locate(&self, target: &str) -> Result<EcoString, Missing> {
         if self.files.borrow().contains_key(target) {
             return Ok(target.into());
         }
@@ -203,7 +293,9 @@ impl<'f> Loader<'f> {
         let tree = self.forest.add(tree)?;
         let documents = self.documents(tree)?;
         let folder: EcoString = if path == "-" { self.here().into() } else { path::parent(path).into() };
-        Some(Rc::new(File { id: self.forest.len(), path: path.into(), folder, source, documents }))
+        let first = self.documents.get();
+        self.documents.set(first + documents.len());
+        Some(Rc::new(File { first, path: path.into(), folder, source, documents, by_name: OnceCell::new() }))
     }
 
     /// The path as messages show it: relative to where the user stands.
@@ -221,7 +313,7 @@ impl<'f> Loader<'f> {
             self.sink().push(Diagnostic::at(&rules::VERSION, file.span(0, 0), message).hint(hint));
             return None;
         }
-        let mut documents = Vec::new();
+        let mut documents = Vec::with_capacity(tree.roots().len());
         let mut sound = true;
         for root in tree.roots().filter(|root| !root.is_null()) {
             match self.document(root, documents.len()) {

@@ -173,6 +173,9 @@ pub fn is_bare(document: &Document<'_>) -> bool {
 
 /// A profile that speaks about a module nobody has is most likely a slip of the pen.
 pub fn check_mappings(document: &Document<'_>, folder: &str, sink: &Sink) {
+    if document.modules.is_empty() || document.owner.is_some() {
+        return;
+    }
     let all: Vec<EcoString> = document
         .item
         .view()
@@ -181,9 +184,6 @@ pub fn check_mappings(document: &Document<'_>, folder: &str, sink: &Sink) {
         .flat_map(View::items)
         .map(|profile| profile.text_of("name").as_ref().into())
         .collect();
-    if document.modules.is_empty() || document.owner.is_some() {
-        return;
-    }
     for (module, _) in mappings(document.item.view(), &all) {
         let same = |entry: &&ModuleEntry| {
             (module.name.is_empty() || entry.name.is_empty() || module.name == entry.name)

@@ -60,7 +60,10 @@ pub struct Git {
 
 /// All requirements of a configuration whose active profiles are known.
 pub fn read(config: View<'_, '_>, active: &[EcoString]) -> Vec<Edge> {
-    config.get("requires").into_iter().flat_map(View::items).map(|item| edge(item, active)).collect()
+    let Some(list) = config.get("requires") else { return Vec::new() };
+    let mut edges = Vec::with_capacity(list.items().count());
+    edges.extend(list.items().map(|item| edge(item, active)));
+    edges
 }
 
 fn edge(item: View<'_, '_>, active: &[EcoString]) -> Edge {
@@ -94,11 +97,17 @@ fn edge(item: View<'_, '_>, active: &[EcoString]) -> Edge {
 fn activated(list: View<'_, '_>, active: &[EcoString]) -> Vec<EcoString> {
     let mut found: Vec<EcoString> = Vec::new();
     for item in list.items() {
-        let by = item.get("activatedBy");
-        let always = by.is_none_or(|by| by.items().next().is_none());
-        let applies = always
-            || by.into_iter().flat_map(View::items).any(|name| active.iter().any(|known| *known == *name.text()));
-        if applies && let Some(name) = item.raw("name") {
+        let (mut name, mut applies) = (None, true);
+        for pair in item.entries() {
+            match pair.key {
+                "name" => name = Some(pair.value),
+                "activatedBy" if pair.value.items().next().is_some() => {
+                    applies = pair.value.items().any(|by| active.iter().any(|known| *known == *by.text()));
+                }
+                _ => {}
+            }
+        }
+        if let (Some(name), true) = (name, applies) {
             found.push(name.eco());
         }
     }

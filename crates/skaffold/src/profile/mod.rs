@@ -90,6 +90,9 @@ pub struct Application<'a> {
 
 /// Applies profiles to a configuration, in order. False if a patch does not apply, which is reported.
 pub fn apply(config: &mut Item<'_>, active: &[EcoString], how: &Application<'_>) -> bool {
+    if active.is_empty() {
+        return true;
+    }
     // The table of profiles is the one written, whatever patches do to it meanwhile.
     let table = config.view().get("profiles").map(View::to_item);
     let Some(table) = table else { return true };

@@ -4,13 +4,15 @@
 //! (document, profiles) is worked out once, however many edges lead there. An explicit stack, so that a chain may be
 //! as long as it likes. It must not know what configurations contain besides `requires` and `profiles`.
 
+mod config;
+mod names;
 mod report;
 
+pub use config::{Bases, Config, Wanted, as_written};
 pub use report::did_you_mean;
 
 use crate::defaults::{self, Surround};
-use crate::item::{Item, View};
-use crate::load::{Document, File, Format, Loader, missing};
+use crate::load::{File, Format, Loader, Picked, missing};
 use crate::profile::activation::Surroundings;
 use crate::profile::{self, Application, Profiles};
 use crate::remote::Fetch;
@@ -22,83 +24,6 @@ use purlin_value::path;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
-/// Which folder relative paths of a configuration start from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bases {
-    /// Paths stay as they are written.
-    None,
-    /// Only required files' paths become absolute, from their own folder.
-    Dependencies,
-    /// All paths become absolute; those of the root file start where the user stands.
-    All,
-    /// All paths become relative to the project, from their own file's folder.
-    Project,
-}
-
-/// What the user asked for.
-pub struct Wanted {
-    /// The root file, as given.
-    pub file: String,
-    /// Profiles, in order; `-name` switches one off.
-    pub profiles: Vec<String>,
-    /// Configurations; all if empty.
-    pub modules: Vec<String>,
-    /// Whether profiles may switch themselves on.
-    pub auto_activation: bool,
-    /// Whether asked-for profiles reach required configurations.
-    pub propagate: bool,
-    /// Whether defaults are filled in.
-    pub defaults: bool,
-    /// How paths become absolute.
-    pub bases: Bases,
-    /// Whether `--kube-context` was given.
-    pub context_given: bool,
-    /// Namespace of the current kube-context.
-    pub namespace: String,
-    /// The user's home folder.
-    pub home: String,
-    /// How copies of remote repositories are kept up to date.
-    pub sync: remote::Sync,
-    /// Which keys are known, and how strictly names are taken.
-    pub format: Format,
-}
-
-/// A configuration of the result.
-#[derive(Clone)]
-pub struct Config<'f> {
-    /// The file it is in.
-    pub file: Rc<File<'f>>,
-    /// Its place among the file's documents.
-    pub index: usize,
-    /// Its name as written, before profiles.
-    pub name: EcoString,
-    /// The configuration with its profiles and defaults.
-    pub item: Item<'f>,
-    /// Folder that relative paths start from; `None` if they stay as written.
-    pub base: Option<EcoString>,
-    /// Its active profiles, in order.
-    pub profiles: Vec<EcoString>,
-    /// Whether it was reached through another file.
-    pub is_dependency: bool,
-    /// Whether it comes from a remote repository.
-    pub is_remote: bool,
-    /// Whether it is a module written inside another document.
-    pub is_inline: bool,
-    /// What it requires: file and place of each document.
-    pub requires: Vec<(usize, usize)>,
-    /// Where it starts.
-    pub span: Span,
-    /// Full path of where the user stands.
-    pub here: Rc<str>,
-}
-
-impl Config<'_> {
-    /// The name, or a description where there is none.
-    pub fn label(&self) -> String {
-        if self.name.is_empty() { format!("index {}", self.index) } else { self.name.to_string() }
-    }
-}
-
 /// One visit of a document; visits point back to the one that led there.
 struct Visit {
     profiles: Vec<EcoString>,
@@ -107,7 +32,16 @@ struct Visit {
     open: bool,
 }
 
-type Key = (usize, usize, bool);
+/// What the walk knows of a document.
+#[derive(Clone, Default)]
+struct Known {
+    /// Whether its file was looked at; kept with the file's first document.
+    entered: bool,
+    /// Its profiles; nothing if their conditions cannot be read, which was reported.
+    profiles: Option<Option<Rc<Profiles>>>,
+    /// Its visit as something not wanted itself, and as something wanted.
+    visits: [Option<usize>; 2],
+}
 
 enum Frame<'f> {
     File(FileFrame<'f>),
@@ -116,14 +50,14 @@ enum Frame<'f> {
 
 struct FileFrame<'f> {
     file: Rc<File<'f>>,
-    /// Names wanted of this file; all if empty.
-    names: Vec<EcoString>,
+    /// The documents of this file that are left to be visited.
+    documents: Picked,
     /// Profiles asked for.
     asked: Rc<[EcoString]>,
     required: bool,
     dependency: bool,
     remote: bool,
-    next: usize,
+    entered: bool,
     /// The visit that asked, and where.
     from: Option<usize>,
     edge: Option<Span>,
@@ -144,13 +78,15 @@ pub struct Walk<'w, 'f> {
     wanted: &'w Wanted,
     around: &'w Surroundings,
     visits: Vec<Visit>,
-    seen: HashMap<Key, usize>,
-    surveys: HashMap<(usize, usize), Option<Rc<Profiles>>>,
+    /// By number of the document.
+    known: Vec<Known>,
     names: HashMap<EcoString, EcoString>,
-    entered: HashSet<usize>,
     profile_names: HashSet<EcoString>,
     result: Vec<Config<'f>>,
     here: Rc<str>,
+    /// The profiles that reach required configurations.
+    passed_on: Rc<[EcoString]>,
+    nothing: Rc<[EcoString]>,
     fetch: Option<&'w Fetch<'w>>,
 }
 
@@ -162,13 +98,13 @@ impl<'w, 'f> Walk<'w, 'f> {
             wanted,
             around,
             visits: Vec::new(),
-            seen: HashMap::new(),
-            surveys: HashMap::new(),
+            known: Vec::new(),
             names: HashMap::new(),
-            entered: HashSet::new(),
             profile_names: HashSet::new(),
             result: Vec::new(),
             here: loader.here().into(),
+            passed_on: wanted.profiles.iter().filter(|_| wanted.propagate).map(EcoString::from).collect(),
+            nothing: Rc::default(),
             fetch: None,
         }
     }
@@ -184,13 +120,13 @@ impl<'w, 'f> Walk<'w, 'f> {
         let Some(root) = self.root() else { return Vec::new() };
         let asked: Rc<[EcoString]> = self.wanted.profiles.iter().map(EcoString::from).collect();
         let mut stack = vec![Frame::File(FileFrame {
+            documents: root.picked(&[]),
             file: root,
-            names: Vec::new(),
             asked,
             required: false,
             dependency: false,
             remote: false,
-            next: 0,
+            entered: false,
             from: None,
             edge: None,
         })];
@@ -227,61 +163,26 @@ impl<'w, 'f> Walk<'w, 'f> {
 
     /// Moves on to the next document of a file.
     fn next_document(&mut self, frame: &mut FileFrame<'f>) -> Next<'f> {
-        if frame.next == 0 && !self.enter(&frame.file) {
+        if !frame.entered && !self.enter(&frame.file) {
             return Next::Done;
         }
-        if frame.next >= frame.file.documents.len() {
-            return Next::Done;
+        frame.entered = true;
+        match frame.documents.next() {
+            Some(index) => self.visit(frame, index),
+            None => Next::Done,
         }
-        let index = frame.next;
-        frame.next += 1;
-        self.visit(frame, index)
     }
 
-    /// What is checked once per file: names are unique, in the file and in the run.
-    fn enter(&mut self, file: &Rc<File<'f>>) -> bool {
-        if !self.entered.insert(file.id) {
-            return true;
+    /// What is known of a document, by its number.
+    fn known(&mut self, number: usize) -> &mut Known {
+        if number >= self.known.len() {
+            self.known.resize(number + 1, Known::default());
         }
-        let mut sound = true;
-        let mut here: HashMap<&EcoString, Span> = HashMap::new();
-        for document in &file.documents {
-            modules::check_mappings(document, &file.folder, self.loader.sink());
-            for profile in document.item.view().get("profiles").into_iter().flat_map(View::items) {
-                self.profile_names.insert(profile.text_of("name").as_ref().into());
-            }
-            if document.name.is_empty() {
-                continue;
-            }
-            let name = &document.name;
-            let span = document.item.view().at(&["metadata", "name"]).and_then(View::span).unwrap_or(document.span);
-            if let Some(first) = here.insert(name, span) {
-                let message = format!("two configurations named `{name}` stand in `{}`", file.source.path());
-                let diagnostic = Diagnostic::at(&rules::DUPLICATE_NAME, span, message);
-                self.loader.sink().push(diagnostic.label(first, "the first one is here"));
-                sound = false;
-            }
-            match self.names.get(name) {
-                Some(other) if *other != file.path => {
-                    let (other, own) = (self.loader.shown(other), file.source.path());
-                    let message = format!("`{name}` is the name of a configuration in `{other}` and in `{own}`");
-                    let hint = "names must be unique over all files of a run";
-                    self.loader.sink().push(Diagnostic::at(&rules::DUPLICATE_NAME, span, message).hint(hint));
-                    sound = false;
-                }
-                _ => {
-                    self.names.insert(name.clone(), file.path.clone());
-                }
-            }
-        }
-        sound
+        &mut self.known[number]
     }
 
     fn visit(&mut self, frame: &FileFrame<'f>, index: usize) -> Next<'f> {
         let Some(document) = frame.file.documents.get(index) else { return Next::Skip };
-        if !document.is_named_by(&frame.names) {
-            return Next::Skip;
-        }
         let modules = &self.wanted.modules;
         let required =
             frame.required || modules.is_empty() || modules.iter().any(|wanted| *wanted == document.name.as_str());
@@ -290,16 +191,15 @@ impl<'w, 'f> Walk<'w, 'f> {
         if document.owner.is_some() {
             modules::add_mapped(document, &profiles, &mut active);
         }
-        let key = (frame.file.id, index, required);
-        if let Some(&visit) = self.seen.get(&key) {
-            self.revisit(visit, &active, frame, index);
+        let visit = self.visits.len();
+        let first = self.known(frame.file.first + index).visits[usize::from(required)].get_or_insert(visit);
+        if *first != visit {
+            let first = *first;
+            self.revisit(first, &active, frame, index);
             return Next::Skip;
         }
-        let visit = self.visits.len();
-        let mut sorted = active.clone();
-        sorted.sort_unstable();
-        self.visits.push(Visit { profiles: sorted, from: frame.from, edge: frame.edge, open: true });
-        self.seen.insert(key, visit);
+        let profiles_asked = report::sorted(&active);
+        self.visits.push(Visit { profiles: profiles_asked, from: frame.from, edge: frame.edge, open: true });
         match self.configure(frame, index, &profiles, active) {
             Some((config, edges)) => {
                 let edges = edges.into_iter();
@@ -311,13 +211,13 @@ impl<'w, 'f> Walk<'w, 'f> {
     }
 
     fn survey(&mut self, file: &Rc<File<'f>>, index: usize) -> Option<Rc<Profiles>> {
-        if let Some(known) = self.surveys.get(&(file.id, index)) {
+        if let Some(known) = &self.known(file.first + index).profiles {
             return known.clone();
         }
         let document = file.documents.get(index)?;
         let sink = self.loader.sink();
         let found = profile::survey(document.item.view(), self.around, self.wanted.auto_activation, sink).map(Rc::new);
-        self.surveys.insert((file.id, index), found.clone());
+        self.known(file.first + index).profiles = Some(found.clone());
         found
     }
 
@@ -380,23 +280,20 @@ impl<'w, 'f> Walk<'w, 'f> {
         let Some(edge) = frame.edges.next() else { return Next::Done };
         let config = &mut frame.config;
         let Some((file, is_remote)) = self.target(config, &edge) else { return Next::Skip };
-        for document in &file.documents {
-            if document.is_named_by(&edge.names) {
-                config.requires.push((file.id, document.index));
-            }
-        }
+        let documents = file.picked(&edge.names);
+        config.requires.extend(documents.clone().map(|index| file.first + index));
         self.check_edge(&file, &edge);
         let dependency = config.is_dependency || !Rc::ptr_eq(&file, &config.file);
         let remote = config.is_remote || is_remote;
         let asked = self.asked(frame, &edge);
         Next::Enter(Frame::File(FileFrame {
             file,
-            names: edge.names,
+            documents,
             asked,
             required: frame.required,
             dependency,
             remote,
-            next: 0,
+            entered: false,
             from: Some(frame.visit),
             edge: edge.span,
         }))
@@ -404,18 +301,16 @@ impl<'w, 'f> Walk<'w, 'f> {
 
     /// The profiles a required configuration is asked for.
     fn asked(&self, frame: &ConfigFrame<'f>, edge: &Edge) -> Rc<[EcoString]> {
-        if edge.choice == Choice::Shared {
-            return frame.asked.clone();
+        let passed_on = match edge.choice {
+            Choice::Shared => return frame.asked.clone(),
+            Choice::Propagated => &self.passed_on,
+            Choice::Own => &self.nothing,
+        };
+        if edge.profiles.is_empty() {
+            return passed_on.clone();
         }
-        let mut asked = edge.profiles.clone();
-        if edge.choice == Choice::Propagated && self.wanted.propagate {
-            for name in &self.wanted.profiles {
-                if !asked.iter().any(|known| known == name.as_str()) {
-                    asked.push(name.into());
-                }
-            }
-        }
-        asked.into()
+        let further = passed_on.iter().filter(|name| !edge.profiles.contains(name));
+        edge.profiles.iter().chain(further).cloned().collect()
     }
 
     /// The file a requirement leads to.
@@ -432,7 +327,7 @@ impl<'w, 'f> Walk<'w, 'f> {
                 return None;
             }
         };
-        let found = self.loader.locate(&target).and_then(|path| self.loader.file(&path));
+        let found = self.loader.required(&target);
         match found {
             Ok(file) => file.map(|file| (file, is_remote)),
             Err(reason) => {
@@ -457,24 +352,4 @@ enum Next<'f> {
     Enter(Frame<'f>),
     Skip,
     Done,
-}
-
-/// The documents of a file as they are written, for checks that look at one file alone.
-pub fn as_written<'f>(file: &Rc<File<'f>>, here: &str) -> Vec<Config<'f>> {
-    let here: Rc<str> = here.into();
-    let config = |document: &Document<'f>| Config {
-        file: file.clone(),
-        index: document.index,
-        name: document.name.clone(),
-        item: document.item.clone(),
-        base: None,
-        profiles: Vec::new(),
-        is_dependency: false,
-        is_remote: false,
-        is_inline: document.owner.is_some(),
-        requires: Vec::new(),
-        span: document.span,
-        here: here.clone(),
-    };
-    file.documents.iter().map(config).collect()
 }

@@ -8,16 +8,16 @@ use crate::requires::Edge;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Severity, Span};
+use std::borrow::Cow;
 use std::rc::Rc;
 
 impl<'f> Walk<'_, 'f> {
     /// A document that was here before must be asked for with the same profiles.
     pub(super) fn revisit(&mut self, visit: usize, active: &[EcoString], frame: &FileFrame<'f>, index: usize) {
         let Some(first) = self.visits.get(visit) else { return };
-        let mut sorted = active.to_vec();
-        sorted.sort_unstable();
-        let (name, path) = (label(&frame.file, index), frame.file.source.path());
+        let sorted = sorted(active);
         if sorted != first.profiles {
+            let (name, path) = (label(&frame.file, index), frame.file.source.path());
             let span = frame.edge.or_else(|| frame.file.documents.get(index).map(|document| document.span));
             let message = format!(
                 "`{name}` in `{path}` is required with profiles [{}] here, and with [{}] before",
@@ -35,7 +35,7 @@ impl<'f> Walk<'_, 'f> {
             let hint = "one configuration has one list of profiles per run; make the `activeProfiles` agree";
             self.loader.sink().push(diagnostic.hint(hint));
         } else if first.open {
-            self.report_ring(visit, frame, &name);
+            self.report_ring(visit, frame, &label(&frame.file, index));
         }
     }
 
@@ -108,8 +108,7 @@ impl<'f> Walk<'_, 'f> {
 
     /// Names that lead nowhere.
     pub(super) fn check_edge(&self, file: &Rc<File<'f>>, edge: &Edge) {
-        let known = |name: &EcoString| file.documents.iter().any(|document| document.name == *name);
-        for name in edge.names.iter().filter(|name| !known(name)) {
+        for name in edge.names.iter().filter(|name| !file.has(name)) {
             let message = format!("`{}` has no configuration named `{name}`", file.source.path());
             let names = file.documents.iter().map(|document| document.name.as_str());
             let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
@@ -117,57 +116,29 @@ impl<'f> Walk<'_, 'f> {
             self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
         }
         for name in &edge.profiles {
-            if !file.documents.iter().any(|document| profile_names(document).contains(name)) {
+            if !file.documents.iter().any(|document| profile_names(document).any(|known| known == name.as_str())) {
                 let message = format!("`{}` has no profile named `{name}`", file.source.path());
                 let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
                 diagnostic.span = edge.span;
-                let names: Vec<EcoString> = file.documents.iter().flat_map(profile_names).collect();
-                let hint = did_you_mean(name, names.iter().map(EcoString::as_str));
+                let names: Vec<_> = file.documents.iter().flat_map(profile_names).collect();
+                let hint = did_you_mean(name, names.iter().map(AsRef::as_ref));
                 self.push_lenient(diagnostic.maybe_hint(hint));
-            }
-        }
-    }
-
-    /// Names the user gave that nothing has.
-    pub(super) fn check_names(&self) {
-        let sink = self.loader.sink();
-        if sink.has_errors() {
-            return;
-        }
-        let modules = &self.wanted.modules;
-        if self.result.is_empty() {
-            let message = if modules.is_empty() {
-                "no configuration was found".to_owned()
-            } else {
-                format!("no configuration matches [{}]", modules.join(" "))
-            };
-            let names = self.names.keys().map(EcoString::as_str);
-            let hint = modules.first().and_then(|name| did_you_mean(name, names));
-            sink.push(Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message).maybe_hint(hint));
-            return;
-        }
-        for name in modules.iter().filter(|name| !self.names.contains_key(name.as_str())) {
-            let names = self.names.keys().map(EcoString::as_str);
-            let message = format!("no configuration is named `{name}`");
-            let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
-            self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
-        }
-        for written in &self.wanted.profiles {
-            let name = written.strip_prefix('-').unwrap_or(written);
-            if !self.profile_names.contains(name) {
-                let names = self.profile_names.iter().map(EcoString::as_str);
-                let message = format!("no configuration has a profile `{written}`");
-                let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
-                sink.push(diagnostic.maybe_hint(did_you_mean(name, names)));
             }
         }
     }
 }
 
 /// The names of a document's profiles.
-fn profile_names(document: &Document<'_>) -> Vec<EcoString> {
+fn profile_names<'d>(document: &'d Document<'_>) -> impl Iterator<Item = Cow<'d, str>> {
     let profiles = document.item.view().get("profiles").into_iter().flat_map(View::items);
-    profiles.map(|profile| profile.text_of("name").as_ref().into()).collect()
+    profiles.map(|profile| profile.text_of("name"))
+}
+
+/// Profiles in an order that does not depend on how they were asked for.
+pub(super) fn sorted(profiles: &[EcoString]) -> Vec<EcoString> {
+    let mut sorted = profiles.to_vec();
+    sorted.sort_unstable();
+    sorted
 }
 
 fn label(file: &File<'_>, index: usize) -> String {

@@ -54,21 +54,13 @@ pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
 }
 
 fn documents(configs: &[Config<'_>], template: Option<&Template<'_>>) -> String {
-    let mut text = String::new();
+    let mut writer = YamlWriter::new();
     for config in configs {
-        if !text.is_empty() {
-            text.push_str("---\n");
-        }
         let finish = Finish { edition: LATEST, founding: false, base: config.base.as_deref(), template };
-        let mut writer = YamlWriter::new();
         let left_out = ["requires", "profiles"];
         section_without(config.item.view(), &SKAFFOLD_CONFIG, &left_out, &finish, &mut Written(&mut writer));
-        text.push_str(&writer.finish().unwrap_or_default());
-        if !text.ends_with('\n') {
-            text.push('\n');
-        }
     }
-    text
+    writer.finish().unwrap_or_default()
 }
 
 /// Writes data to `--output`, or to standard output.

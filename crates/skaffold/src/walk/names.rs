@@ -1,0 +1,87 @@
+//! Names of configurations and profiles: unique where they stand, known where they are asked for.
+
+use super::{Walk, did_you_mean};
+use crate::item::View;
+use crate::load::File;
+use crate::{modules, rules};
+use ecow::EcoString;
+use purlin_syntax::{Diagnostic, Span};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+impl<'f> Walk<'_, 'f> {
+    /// What is checked once per file: names are unique, in the file and in the run.
+    pub(super) fn enter(&mut self, file: &Rc<File<'f>>) -> bool {
+        match self.known(file.first) {
+            known if known.entered => return true,
+            known => known.entered = true,
+        }
+        let mut sound = true;
+        let mut here: HashMap<&EcoString, Span> = HashMap::new();
+        for document in &file.documents {
+            modules::check_mappings(document, &file.folder, self.loader.sink());
+            for profile in document.item.view().get("profiles").into_iter().flat_map(View::items) {
+                self.profile_names.insert(profile.text_of("name").as_ref().into());
+            }
+            if document.name.is_empty() {
+                continue;
+            }
+            let name = &document.name;
+            let span = document.item.view().at(&["metadata", "name"]).and_then(View::span).unwrap_or(document.span);
+            if let Some(first) = here.insert(name, span) {
+                let message = format!("two configurations named `{name}` stand in `{}`", file.source.path());
+                let diagnostic = Diagnostic::at(&rules::DUPLICATE_NAME, span, message);
+                self.loader.sink().push(diagnostic.label(first, "the first one is here"));
+                sound = false;
+            }
+            match self.names.get(name) {
+                Some(other) if *other != file.path => {
+                    let (other, own) = (self.loader.shown(other), file.source.path());
+                    let message = format!("`{name}` is the name of a configuration in `{other}` and in `{own}`");
+                    let hint = "names must be unique over all files of a run";
+                    self.loader.sink().push(Diagnostic::at(&rules::DUPLICATE_NAME, span, message).hint(hint));
+                    sound = false;
+                }
+                _ => {
+                    self.names.insert(name.clone(), file.path.clone());
+                }
+            }
+        }
+        sound
+    }
+
+    /// Names the user gave that nothing has.
+    pub(super) fn check_names(&self) {
+        let sink = self.loader.sink();
+        if sink.has_errors() {
+            return;
+        }
+        let modules = &self.wanted.modules;
+        if self.result.is_empty() {
+            let message = if modules.is_empty() {
+                "no configuration was found".to_owned()
+            } else {
+                format!("no configuration matches [{}]", modules.join(" "))
+            };
+            let names = self.names.keys().map(EcoString::as_str);
+            let hint = modules.first().and_then(|name| did_you_mean(name, names));
+            sink.push(Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message).maybe_hint(hint));
+            return;
+        }
+        for name in modules.iter().filter(|name| !self.names.contains_key(name.as_str())) {
+            let names = self.names.keys().map(EcoString::as_str);
+            let message = format!("no configuration is named `{name}`");
+            let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
+            self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
+        }
+        for written in &self.wanted.profiles {
+            let name = written.strip_prefix('-').unwrap_or(written);
+            if !self.profile_names.contains(name) {
+                let names = self.profile_names.iter().map(EcoString::as_str);
+                let message = format!("no configuration has a profile `{written}`");
+                let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
+                sink.push(diagnostic.maybe_hint(did_you_mean(name, names)));
+            }
+        }
+    }
+}
