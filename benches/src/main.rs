@@ -8,6 +8,7 @@ mod charts;
 mod generate;
 mod measure;
 mod reader;
+mod skaffold;
 
 use measure::Row;
 
@@ -29,6 +30,7 @@ pub(crate) struct Options {
 const BENCHES: &[Bench] = &[
     Bench { name: "charts", summary: "a chart loaded, rendered and sorted", run: charts::run },
     Bench { name: "reader", summary: "YAML to tree, beside the bare event stream", run: reader::run },
+    Bench { name: "skaffold", summary: "chains, stars and diamonds of Skaffold modules", run: skaffold::run },
     Bench { name: "survey", summary: "1,000 files of 2 KB read and parsed", run: reader::survey },
 ];
 
