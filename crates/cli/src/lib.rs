@@ -30,7 +30,7 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
     if first == "--version" || first == "-V" || first == "version" {
         return print_version(invocation).code();
     }
-    on_large_stack(invocation, dispatch).code()
+    purlin_value::stack::with_stack(STACK, || dispatch(invocation)).unwrap_or(Exit::Other(101)).code()
 }
 
 fn print_version(invocation: Invocation<'_>) -> Exit {
@@ -49,16 +49,6 @@ fn dispatch(mut invocation: Invocation<'_>) -> Exit {
         }
         None => run_native(invocation),
     }
-}
-
-fn on_large_stack(invocation: Invocation<'_>, work: fn(Invocation<'_>) -> Exit) -> Exit {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("purlin".to_owned()).stack_size(STACK);
-        match thread.spawn_scoped(scope, move || work(invocation)) {
-            Ok(handle) => handle.join().unwrap_or(Exit::Other(101)),
-            Err(_) => Exit::Io,
-        }
-    })
 }
 
 fn run_native(mut invocation: Invocation<'_>) -> Exit {

@@ -16,6 +16,7 @@ pub mod read;
 pub mod rules;
 pub mod scope;
 pub mod session;
+pub mod stack;
 pub mod value;
 pub mod world;
 
