@@ -1,9 +1,14 @@
-//! How many times a second a chart is loaded from disk, rendered and sorted.
+//! How many times a second a chart is rendered: as a whole command, from disk by the libraries, and compiled once.
 //!
 //! `PURLIN_CHART` names a chart; without it a small one is written to a temporary folder.
 
-use crate::Options;
 use crate::measure::{Row, ms, shortest};
+use purlin_charts::engine::{self, Compiled};
+use purlin_charts::manifest;
+use purlin_charts::template::{Options, Prepared, engine_limits, outside, prepare, template};
+use purlin_cli::{Invocation, Setup};
+use purlin_value::Session;
+use purlin_value::stack::with_stack;
 use std::path::{Path, PathBuf};
 
 const FILES: &[(&str, &str)] = &[
@@ -36,34 +41,91 @@ fn chart() -> Option<PathBuf> {
     Some(folder)
 }
 
-fn render(folder: &Path) -> usize {
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    let args = ["helm", "template", "r", "."].map(str::to_owned).to_vec();
-    purlin_cli::run(purlin_cli::Invocation {
-        args,
+fn invocation<'a>(folder: &Path, stdout: &'a mut Vec<u8>, stderr: &'a mut Vec<u8>) -> Invocation<'a> {
+    Invocation {
+        args: ["helm", "template", "r", "."].map(str::to_owned).to_vec(),
         cwd: folder.to_owned(),
         env: std::collections::BTreeMap::new(),
         stdin: None,
-        stdout: &mut stdout,
-        stderr: &mut stderr,
+        stdout,
+        stderr,
         terminal: false,
-    });
+    }
+}
+
+/// The whole command, as if typed: arguments, folders, loading, rendering, sorting, printing.
+fn command(folder: &Path) -> usize {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    purlin_cli::run(invocation(folder, &mut stdout, &mut stderr));
     stdout.len()
 }
 
-/// Measures renders of one chart.
-pub(crate) fn run(options: &Options) -> Vec<Row> {
-    let Some(folder) = chart() else { return Vec::new() };
-    let rounds = 200 * options.size;
-    let bytes = render(&folder);
+/// A fresh session on the chart's folder, as every run of the program has one.
+fn session(folder: &Path) -> Option<(Session, String)> {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    purlin_cli::open_session(&mut invocation(folder, &mut stdout, &mut stderr), &Setup::of(".")).ok()
+}
+
+/// Loads the chart from disk, renders and sorts: what was measured of Helm's own libraries in a loop.
+fn library(folder: &Path) -> usize {
+    let Some((session, path)) = session(folder) else { return 0 };
+    let options = Options { name: "r".to_owned(), ..Options::default() };
+    template(&session, &path, &options).map_or(0, |output| output.manifests.resources.len())
+}
+
+/// Renders and sorts a chart that was loaded and compiled before.
+struct Ready {
+    session: Session,
+    prepared: Prepared,
+    compiled: Compiled,
+}
+
+impl Ready {
+    fn new(folder: &Path) -> Option<Self> {
+        let (session, path) = session(folder)?;
+        let prepared = prepare(&session, &path, &Options::default()).ok()?;
+        let compiled = engine::compile(&prepared.chart).ok()?;
+        Some(Ready { session, prepared, compiled })
+    }
+
+    fn render(&self) -> usize {
+        let (outside, limits) = (outside(&self.session, false), engine_limits(&self.session));
+        let Ok(rendered) = engine::render(&self.compiled, self.prepared.inputs(&outside, &limits)) else { return 0 };
+        let texts: Vec<(&str, String)> = rendered
+            .files
+            .iter()
+            .filter(|(path, _)| !path.ends_with("NOTES.txt"))
+            .map(|(path, rope)| (path.as_str(), String::from_utf8_lossy(&rope.bytes).into_owned()))
+            .collect();
+        let files = texts.iter().map(|(path, text)| (*path, text.as_str()));
+        manifest::sort(files, &rendered.holes, &self.session.limits).map_or(0, |sorted| sorted.resources.len())
+    }
+}
+
+fn rate(what: &str, rounds: usize, mut work: impl FnMut() -> usize) -> Row {
+    let made = work();
     let best = shortest(5, || {
         for _ in 0..rounds {
-            render(&folder);
+            work();
         }
     });
     let each = ms(best) / rounds as f64;
-    vec![
-        Row::new("chart: load, render, sort", 1_000.0 / each, "per s")
-            .remark(format!("{bytes} bytes, {each:.3} ms each")),
-    ]
+    Row::new(what, 1_000.0 / each, "per s").remark(format!("{made} made, {each:.3} ms each"))
+}
+
+/// Measures renders of one chart: the whole command, the libraries alone, and only what is not done once.
+pub(crate) fn run(options: &crate::Options) -> Vec<Row> {
+    let Some(folder) = chart() else { return Vec::new() };
+    let rounds = 200 * options.size;
+    let mut rows = vec![rate("chart: whole command", rounds, || command(&folder))];
+    // One stack for the whole loop, as the program takes one for the whole run.
+    let rest = with_stack(256 << 20, || {
+        let mut rows = vec![rate("chart: load, render, sort", rounds, || library(&folder))];
+        if let Some(ready) = Ready::new(&folder) {
+            rows.push(rate("chart: render and sort, compiled once", rounds, || ready.render()));
+        }
+        rows
+    });
+    rows.extend(rest.into_iter().flatten());
+    rows
 }

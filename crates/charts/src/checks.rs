@@ -25,7 +25,7 @@ fn report(session: &Session, rule: &'static purlin_syntax::Rule, origin: Origin,
 pub fn check(session: &Session, chart: &Chart, nodes: &[Node]) {
     let mut seen: HashMap<(String, String, String, String), Origin> = HashMap::new();
     let definitions = definitions(session, chart);
-    for node in nodes {
+    for node in nodes.iter().filter(|node| !node.resolved.is_pending()) {
         let text =
             |path: &str| node.resolved.at(path).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
         let (version, kind, name) = (text("apiVersion"), text("kind"), text("metadata.name"));

@@ -43,7 +43,8 @@ pub fn origin_of(number: u32) -> Origin {
 pub fn import(heap: &mut Heap, value: &Value) -> Val {
     use purlin_value::Data as D;
     let made = match &value.data {
-        D::Null | D::Poison | D::Lazy(_) | D::Pending(_) => Val::NIL,
+        D::Null | D::Poison | D::Lazy(_) => Val::NIL,
+        D::Pending(pending) => heap.pending(pending),
         D::Bool(truth) => Val::bool(*truth),
         D::Int(number) => Val::new(Data::Int64(*number)),
         D::BigInt(text) => Val::float(text.parse().unwrap_or(0.0)),
@@ -89,6 +90,7 @@ impl<'h> Contexts<'h> {
     ) -> Val {
         let values = match values.data {
             Data::Map(map) => Val::new(Data::Map(map.seen_as(MapType::Values))).at(values.origin),
+            _ if self.heap.is_undecided(&values) => values,
             _ => self.heap.map(MapType::Values, BTreeMap::new()),
         };
         let files = chart

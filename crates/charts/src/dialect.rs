@@ -7,7 +7,7 @@ use purlin_gotmpl::{ExecError, Limit, Val};
 use purlin_model::{Answer, Dialect, Manifest, Node, Question, Recognised, Request, Resolved};
 use purlin_syntax::{Diagnostic, Rule, Source, Span, Tree};
 use purlin_value::world::FileKind;
-use purlin_value::{EcoString, Session, Value, path};
+use purlin_value::{Data, EcoString, Pending, Session, Value, path};
 
 use crate::chart::Chart;
 use crate::checks;
@@ -67,22 +67,36 @@ fn options(session: &Session, request: &Request) -> Options {
         api_versions: list("api-versions"),
         kube_version: request.extra("kube-version").map(str::to_owned),
         include_crds: request.extra("include-crds").is_some(),
+        pending: request.extra.iter().filter(|(key, _)| key == "pending").map(|(_, text)| pending_flag(text)).collect(),
         track: true,
         ..Options::default()
     }
 }
 
+/// `PATH=WHAT`, or a path alone, which then is what is waited for.
+fn pending_flag(text: &str) -> (String, String) {
+    let (path, what) = text.split_once('=').unwrap_or((text, text));
+    (path.to_owned(), what.to_owned())
+}
+
 /// A document on its way to a node.
 struct Piece {
     document: Document,
-    pieces: Vec<purlin_gotmpl::Piece>,
+    pieces: Arc<[purlin_gotmpl::Piece]>,
     offset: usize,
+    /// Whether what was rendered before it may have been left out.
+    is_unsure: bool,
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let folder = chart_path(session, request)?;
-    let options = options(session, request);
-    let prepared = match template::prepare(session, &folder, &options) {
+    resolve_chart(session, &folder, &options(session, request))
+}
+
+/// Resolves the chart at a path. A host with a chart inside gives its values in the options; those that are pending
+/// become holes, and what depends on them is pending in the nodes.
+pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Option<Resolved> {
+    let prepared = match template::prepare(session, folder, options) {
         Ok(prepared) => prepared,
         Err(error) => {
             report(session, None, &error);
@@ -129,13 +143,17 @@ fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Resul
         .map(|(path, rope)| (path.clone(), String::from_utf8_lossy(&rope.bytes).into_owned()))
         .collect();
     let files = texts.iter().map(|(path, text)| (path.as_str(), text.as_str()));
-    let manifests = manifest::sort(files, &session.limits).map_err(TemplateError::rendering)?;
+    let manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(TemplateError::rendering)?;
+    // Documents of one file share its pieces.
+    let ropes: HashMap<String, Arc<[purlin_gotmpl::Piece]>> =
+        rendered.files.into_iter().map(|(path, rope)| (path, rope.pieces.into())).collect();
     let mut pieces = Vec::new();
     for document in manifests.resources.into_iter().chain(manifests.hooks) {
-        let rope = rendered.files.iter().find(|(path, _)| *path == document.path).map(|(_, rope)| rope.pieces.clone());
-        pieces.push(Piece { offset: document.start, document, pieces: rope.unwrap_or_default() });
+        let is_unsure = rendered.unsure.contains(&document.path);
+        let rope = ropes.get(&document.path).cloned().unwrap_or_default();
+        pieces.push(Piece { offset: document.start, document, pieces: rope, is_unsure });
     }
-    Ok((Tracer::new(session, &prepared.chart, rendered.sources, rendered.calls), pieces))
+    Ok((Tracer::new(session, &prepared.chart, rendered.sources, rendered.calls, rendered.holes), pieces))
 }
 
 fn render_metachart<'s>(
@@ -156,14 +174,16 @@ fn render_metachart<'s>(
     let mut pieces = Vec::new();
     for resource in made.resources {
         let path = format!("{}/templates/resources.yaml", prepared.chart.name());
-        let sorted = manifest::sort([(path.as_str(), resource.text.as_str())], &session.limits)
+        let sorted = manifest::sort([(path.as_str(), resource.text.as_str())], &made.holes, &session.limits)
             .map_err(TemplateError::rendering)?;
+        let rope: Arc<[purlin_gotmpl::Piece]> = resource.pieces.into();
         for document in sorted.resources.into_iter().chain(sorted.hooks) {
-            pieces.push(Piece { offset: document.start, document, pieces: resource.pieces.clone() });
+            let (offset, is_unsure) = (document.start, made.is_unsure);
+            pieces.push(Piece { offset, document, pieces: rope.clone(), is_unsure });
         }
     }
-    pieces.sort_by(|a, b| manifest::by_kind(&a.document, &b.document));
-    Ok((Tracer::new(session, &prepared.chart, made.sources, made.calls), pieces))
+    pieces.sort_by_cached_key(|piece| manifest::place(&piece.document));
+    Ok((Tracer::new(session, &prepared.chart, made.sources, made.calls, made.holes), pieces))
 }
 
 /// The node and manifest of a document.
@@ -171,16 +191,51 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     let document = &piece.document;
     let tree: Tree = purlin_gotmpl::yaml::parse(&document.text, &session.limits);
     let value = tree.root().map(|root| tracer.value(root, &piece.pieces, piece.offset)).unwrap_or_default();
+    let open = still_open(tracer, tree.root(), piece);
     let text = Some(EcoString::from(document.text.trim_end()));
     let manifest = Manifest { source: EcoString::from(document.path.as_str()), text, value: value.clone() };
-    if value.as_map().is_none() {
+    if value.as_map().is_none() && open.is_none() {
         return (None, manifest);
     }
-    let mut node = Node::new(node_id(&document.kind, &document.name), document.kind.as_str(), "charts");
+    // A document that may have no name yet goes by the template that will make it.
+    let (kind, name) = match (document.kind.as_str(), document.name.as_str()) {
+        ("", _) | (_, "") if open.is_some() => ("pending", document.path.as_str()),
+        known => known,
+    };
+    let mut node = Node::new(node_id(kind, name), kind, "charts");
     node.type_name = EcoString::from(document.api_version.as_str());
     node.source = session.origins.span(value.origin, &session.sources).or_else(|| first_span(session, chart, document));
-    node.resolved = value;
+    node.resolved = match open {
+        Some(pending) => Value::new(Data::Pending(Arc::new(pending))).with_origin(value.origin),
+        None => value,
+    };
     (Some(node), manifest)
+}
+
+/// What a document as a whole waits for: what decides on its contents or on its keys, or on what was rendered before.
+fn still_open(tracer: &Tracer<'_>, root: Option<purlin_syntax::Node<'_>>, piece: &Piece) -> Option<Pending> {
+    let holes = &tracer.holes;
+    if holes.is_empty() {
+        return None;
+    }
+    if piece.is_unsure {
+        let what = "what a template left open changes".into();
+        return Some(holes.within(piece.document.text.as_bytes()).unwrap_or(Pending { tasks: Vec::new(), what }));
+    }
+    let deciding = holes.deciding(piece.document.text.as_bytes());
+    deciding.or_else(|| {
+        let mut stack: Vec<_> = root.into_iter().collect();
+        while let Some(node) = stack.pop() {
+            for entry in node.entries() {
+                if let Some(pending) = holes.within(entry.key.text().as_bytes()) {
+                    return Some(pending);
+                }
+                stack.push(entry.value);
+            }
+            stack.extend(node.items());
+        }
+        None
+    })
 }
 
 fn first_span(session: &Session, chart: &Chart, document: &Document) -> Option<Span> {

@@ -1,11 +1,14 @@
 //! Renders the templates of a chart and of all charts inside it: one namespace, one heap, Helm's order.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::value::{MapType, Str};
 use purlin_gotmpl::{ExecError, Limits, Machine, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
 use purlin_value::Value;
+use purlin_value::stack::with_stack;
 
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
@@ -78,6 +81,10 @@ pub struct Rendered {
     pub sources: Vec<SourceFile>,
     /// The calls that pieces refer to.
     pub calls: Vec<Call>,
+    /// Texts that stand for values not known yet.
+    pub holes: Holes,
+    /// Files rendered after a collection may have been changed where what decides is not known yet.
+    pub unsure: BTreeSet<String>,
 }
 
 /// A template file found in a chart or in one inside it.
@@ -119,20 +126,14 @@ pub fn compile(chart: &Chart) -> Result<Compiled, RenderError> {
     Ok(Compiled { set: Arc::new(set), files })
 }
 
-/// Renders all files on a thread with room for deep recursion.
+/// Renders all files, with room for deep recursion.
 pub fn render(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, RenderError> {
     on_deep_stack(|| render_here(compiled, inputs))
 }
 
-/// Runs something on a thread with as much stack as a render may need.
+/// Runs something with as much stack as a render may need.
 pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderError> + Send) -> Result<T, RenderError> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work);
-        match thread.map(std::thread::ScopedJoinHandle::join) {
-            Ok(Ok(result)) => result,
-            _ => Err(RenderError::Thread),
-        }
-    })
+    with_stack(STACK_BYTES, work).unwrap_or(Err(RenderError::Thread))
 }
 
 fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, RenderError> {
@@ -141,17 +142,23 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
     let mut contexts = Vec::new();
     let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
     builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
+    // Of charts with the same path, the first one counts.
+    let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();
     let mut rendered = Rendered::default();
     for (name, chart) in &compiled.files {
-        let Some((_, context)) = contexts.iter().find(|(path, _)| path == chart) else { continue };
+        let Some(context) = contexts.get(chart) else { continue };
         set_template(&mut machine, context, name, chart);
         let rope = machine.execute(name, context.clone()).map_err(RenderError::Exec)?;
         let rope = purlin_gotmpl::funcs::templates::without_no_value(rope);
+        if machine.is_unsure {
+            rendered.unsure.insert(name.text().into_owned());
+        }
         rendered.files.push((name.text().into_owned(), rope));
     }
     rendered.files.sort_by(|a, b| a.0.cmp(&b.0));
     rendered.sources = std::mem::take(&mut machine.sources);
     rendered.calls = std::mem::take(&mut machine.calls);
+    rendered.holes = std::mem::take(&mut machine.heap.holes);
     Ok(rendered)
 }
 

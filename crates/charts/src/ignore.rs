@@ -8,7 +8,9 @@ pub struct Ignore {
 
 #[derive(Debug)]
 struct Rule {
-    pattern: Vec<char>,
+    pattern: String,
+    /// Whether the pattern is a plain name.
+    plain: bool,
     negated: bool,
     only_folders: bool,
     whole_path: bool,
@@ -33,8 +35,9 @@ impl Ignore {
         if path.is_empty() || path == "." || path == "./" {
             return false;
         }
+        let name = path.rsplit('/').next().unwrap_or(path);
         for rule in &self.rules {
-            let matched = rule.matches(path);
+            let matched = rule.matches(path, name);
             // As in the original, a path that a negated rule does not name is left out at once.
             if rule.negated {
                 if rule.only_folders && !is_folder {
@@ -68,76 +71,88 @@ impl Rule {
         let (only_folders, line) = line.strip_suffix('/').map_or((false, line), |rest| (true, rest));
         let rooted = line.strip_prefix('/');
         let whole_path = rooted.is_some() || line.contains('/');
-        let pattern: Vec<char> = rooted.unwrap_or(line).chars().collect();
-        Ok(Some(Self { pattern, negated, only_folders, whole_path }))
+        let pattern = rooted.unwrap_or(line).to_owned();
+        let plain = !pattern.contains(['*', '?', '[', '\\']);
+        Ok(Some(Self { pattern, plain, negated, only_folders, whole_path }))
     }
 
-    fn matches(&self, path: &str) -> bool {
-        let name = if self.whole_path { path } else { path.rsplit('/').next().unwrap_or(path) };
-        let name: Vec<char> = name.chars().collect();
-        glob(&self.pattern, &name)
+    fn matches(&self, path: &str, name: &str) -> bool {
+        let named = if self.whole_path { path } else { name };
+        if self.plain { self.pattern == named } else { glob_match(&self.pattern, named) }
     }
 }
 
 /// Go's `filepath.Match`: `*` and `?` stop at `/`, `[…]` with ranges and `^`.
-pub fn glob_match(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    glob(&pattern, &name)
-}
-
+///
 /// Takes at most the product of both lengths: only the last star is ever tried again.
-fn glob(pattern: &[char], name: &[char]) -> bool {
-    let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
+pub fn glob_match(mut pattern: &str, mut name: &str) -> bool {
+    // The pattern behind the last star, and what of the name it has not been tried on.
+    let mut star: Option<(&str, &str)> = None;
     loop {
-        let step = match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, n));
-                p += 1;
-                continue;
-            }
-            Some(_) if n < name.len() => one(pattern, p, name.get(n).copied().unwrap_or('/')),
-            None if n == name.len() => return true,
-            _ => None,
-        };
-        if let Some(next) = step {
-            p = next;
-            n += 1;
+        if let Some(rest) = pattern.strip_prefix('*') {
+            star = Some((rest, name));
+            pattern = rest;
             continue;
         }
-        match star {
-            Some((at, from)) if from < name.len() && name.get(from) != Some(&'/') => {
-                star = Some((at, from + 1));
-                p = at + 1;
-                n = from + 1;
+        let mut rest = name.chars();
+        let step = match rest.next() {
+            Some(ch) => one(pattern, ch),
+            None if pattern.is_empty() => return true,
+            None => None,
+        };
+        if let Some(next) = step {
+            pattern = next;
+            name = rest.as_str();
+            continue;
+        }
+        let Some((behind, from)) = star else { return false };
+        let mut further = from.chars();
+        match further.next() {
+            None | Some('/') => return false,
+            Some(_) => {
+                star = Some((behind, further.as_str()));
+                pattern = behind;
+                name = further.as_str();
             }
-            _ => return false,
         }
     }
 }
 
-/// Matches one character; gives the place behind the pattern's element.
-fn one(pattern: &[char], at: usize, ch: char) -> Option<usize> {
-    match pattern.get(at)? {
-        '?' => (ch != '/').then_some(at + 1),
-        '\\' => (pattern.get(at + 1) == Some(&ch)).then_some(at + 2),
+/// Matches one character; gives the pattern behind its first element.
+fn one(pattern: &str, ch: char) -> Option<&str> {
+    let mut rest = pattern.chars();
+    match rest.next()? {
+        '?' => (ch != '/').then_some(rest.as_str()),
+        '\\' => (rest.next() == Some(ch)).then_some(rest.as_str()),
         '[' => {
-            let close = at + 2 + pattern.get(at + 2..)?.iter().position(|c| *c == ']')?;
-            let negated = pattern.get(at + 1) == Some(&'^');
-            let body = pattern.get(at + 1 + usize::from(negated)..close)?;
-            let mut found = false;
-            let mut i = 0;
-            while let Some(low) = body.get(i) {
-                if let (Some('-'), Some(high)) = (body.get(i + 1), body.get(i + 2)) {
-                    found |= (*low..=*high).contains(&ch);
-                    i += 3;
-                } else {
-                    found |= *low == ch;
-                    i += 1;
-                }
-            }
-            (found != negated && ch != '/').then_some(close + 1)
+            let inside = rest.as_str();
+            // The first character of a class belongs to it even if it is the closing bracket.
+            let first = inside.chars().next()?.len_utf8();
+            let close = first + inside.get(first..)?.find(']')?;
+            let (body, behind) = (inside.get(..close)?, inside.get(close + 1..)?);
+            let (negated, body) = body.strip_prefix('^').map_or((false, body), |body| (true, body));
+            (in_class(body, ch) != negated && ch != '/').then_some(behind)
         }
-        plain => (*plain == ch).then_some(at + 1),
+        plain => (plain == ch).then_some(rest.as_str()),
     }
+}
+
+/// Whether a character is one of a class: single characters and ranges.
+fn in_class(body: &str, ch: char) -> bool {
+    let mut rest = body;
+    while let Some(low) = rest.chars().next() {
+        rest = rest.get(low.len_utf8()..).unwrap_or_default();
+        let high = rest.strip_prefix('-').and_then(|behind| Some((behind, behind.chars().next()?)));
+        let Some((behind, high)) = high else {
+            if low == ch {
+                return true;
+            }
+            continue;
+        };
+        if (low..=high).contains(&ch) {
+            return true;
+        }
+        rest = behind.get(high.len_utf8()..).unwrap_or_default();
+    }
+    false
 }

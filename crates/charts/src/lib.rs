@@ -23,4 +23,4 @@ pub mod trace;
 pub mod values;
 pub mod yaml;
 
-pub use dialect::DIALECT;
+pub use dialect::{DIALECT, resolve_chart};

@@ -106,7 +106,7 @@ fn walk(
 }
 
 fn parse(session: &Session, folder: &str, file: &ChartFile) -> Arc<Tree> {
-    let text = String::from_utf8_lossy(&file.bytes).into_owned();
+    let text = purlin_gotmpl::value::text_of(&file.bytes).into_owned();
     let path = purlin_value::path::normalize(&format!("{folder}/{}", file.name));
     let source = session.sources.insert(&path, text);
     session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits))
@@ -117,8 +117,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
     if depth > MAX_DEPTH {
         return Err(LoadError(format!("charts are nested deeper than {MAX_DEPTH} in `{folder}`")));
     }
-    let find = |name: &str| files.iter().find(|file| file.name == name);
-    let Some(chart_file) = find("Chart.yaml") else {
+    let Some(chart_file) = files.iter().find(|file| file.name == "Chart.yaml") else {
         return Err(LoadError("Chart.yaml file is missing".to_owned()));
     };
     let tree = parse(session, folder, chart_file);
@@ -134,26 +133,26 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
     let mut others = Vec::new();
     let mut inner: Vec<(String, Vec<ChartFile>)> = Vec::new();
     let v1 = metadata.api_version == "v1";
-    for file in &files {
+    for file in files {
         match file.name.as_str() {
             "Chart.yaml" | "Chart.lock" => {}
-            "values.yaml" => values = default_values(session, folder, file)?,
-            "values.schema.json" => schema = Some(file.bytes.clone()),
+            "values.yaml" => values = default_values(session, folder, &file)?,
+            "values.schema.json" => schema = Some(file.bytes),
             "requirements.yaml" => {
                 if v1 {
-                    let tree = parse(session, folder, file);
+                    let tree = parse(session, folder, &file);
                     if let Some(root) = tree.root() {
                         metadata.dependencies = metadata::dependencies(root);
                     }
-                    others.push(file.clone());
+                    others.push(file);
                 }
             }
             "requirements.lock" if !v1 => {}
-            name if name.starts_with("templates/") => templates.push(file.clone()),
+            name if name.starts_with("templates/") => templates.push(file),
             name => match name.strip_prefix("charts/") {
                 Some(rest) => {
                     if name.ends_with(".prov") {
-                        others.push(file.clone());
+                        others.push(file);
                         continue;
                     }
                     let (chart, path) = rest.split_once('/').unwrap_or((rest, rest));
@@ -163,7 +162,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
                         None => inner.push((chart.to_owned(), vec![entry])),
                     }
                 }
-                None => others.push(file.clone()),
+                None => others.push(file),
             },
         }
     }

@@ -1,5 +1,6 @@
 //! Splits rendered files into documents, tells hooks from resources, and sorts both as Helm installs them.
 
+use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::yaml::{first_problem, go_message, parse};
 use purlin_syntax::{Limits, Node, Scalar};
 
@@ -112,6 +113,7 @@ pub fn split(text: &str) -> Vec<(usize, &str)> {
 }
 
 /// What Helm reads of a document before anything else.
+#[derive(Default)]
 struct Head {
     api_version: String,
     kind: String,
@@ -155,13 +157,7 @@ fn head(text: &str, limits: &Limits) -> Result<Head, String> {
     if let Some(problem) = first_problem(&tree) {
         return Err(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)));
     }
-    let mut head = Head {
-        api_version: String::new(),
-        kind: String::new(),
-        name: String::new(),
-        namespace: String::new(),
-        hook: None,
-    };
+    let mut head = Head::default();
     let Some(root) = tree.root().filter(|root| !root.is_null()) else { return Ok(head) };
     if !root.is_map() {
         return Err(unmarshal(kind_of(root), "value of type util.SimpleHead"));
@@ -190,8 +186,30 @@ fn head(text: &str, limits: &Limits) -> Result<Head, String> {
     Ok(head)
 }
 
-/// Sorts the documents of rendered files; files are given in the order of their paths.
-pub fn sort<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>, limits: &Limits) -> Result<Manifests, String> {
+/// As much of it as can be read.
+fn readable(text: &str, limits: &Limits) -> Head {
+    let tree = parse(text, limits);
+    let Some(root) = tree.root() else { return Head::default() };
+    let metadata = root.get("metadata");
+    let text = |node: Option<Node<'_>>, key: &str| {
+        node.and_then(|node| node.get(key)).map(|value| value.text().to_owned()).unwrap_or_default()
+    };
+    Head {
+        api_version: text(Some(root), "apiVersion"),
+        kind: text(Some(root), "kind"),
+        name: text(metadata, "name"),
+        namespace: text(metadata, "namespace"),
+        hook: None,
+    }
+}
+
+/// Sorts the documents of rendered files; files are given in the order of their paths. A document that holes decide on
+/// may be cut off anywhere, so nothing is expected of it.
+pub fn sort<'f>(
+    files: impl IntoIterator<Item = (&'f str, &'f str)>,
+    holes: &Holes,
+    limits: &Limits,
+) -> Result<Manifests, String> {
     let mut manifests = Manifests::default();
     for (path, text) in files {
         if text.trim().is_empty() {
@@ -201,7 +219,10 @@ pub fn sort<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>, limits: &Li
         let unix = if text.contains('\r') { text.replace("\r\n", "\n") } else { String::new() };
         let text = if unix.is_empty() { text } else { &unix };
         for (start, piece) in split(text) {
-            let head = head(piece, limits).map_err(|error| format!("YAML parse error on {path}: {error}"))?;
+            let head = match holes.deciding(piece.as_bytes()) {
+                Some(_) => readable(piece, limits),
+                None => head(piece, limits).map_err(|error| format!("YAML parse error on {path}: {error}"))?,
+            };
             let mut document = Document {
                 path: path.to_owned(),
                 text: piece.to_owned(),
@@ -224,18 +245,15 @@ pub fn sort<'f>(files: impl IntoIterator<Item = (&'f str, &'f str)>, limits: &Li
             }
         }
     }
-    manifests.resources.sort_by(by_kind);
-    manifests.hooks.sort_by(by_kind);
+    manifests.resources.sort_by_cached_key(place);
+    manifests.hooks.sort_by_cached_key(place);
     Ok(manifests)
 }
 
-/// The order in which Helm installs two documents.
-pub fn by_kind(a: &Document, b: &Document) -> std::cmp::Ordering {
-    let place = |kind: &str| INSTALL_ORDER.iter().position(|known| *known == kind);
-    match (place(&a.kind), place(&b.kind)) {
-        (None, None) => a.kind.cmp(&b.kind),
-        (None, Some(_)) => std::cmp::Ordering::Greater,
-        (Some(_), None) => std::cmp::Ordering::Less,
-        (Some(a), Some(b)) => a.cmp(&b),
+/// Where a document stands in the order Helm installs in: known kinds first, others by name.
+pub fn place(document: &Document) -> (usize, String) {
+    match INSTALL_ORDER.iter().position(|known| *known == document.kind) {
+        Some(place) => (place, String::new()),
+        None => (INSTALL_ORDER.len(), document.kind.clone()),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
 use purlin_model::{SetFlag, SetKind};
 use purlin_syntax::Flavor;
-use purlin_value::{Map, Session, Value};
+use purlin_value::{Data, Map, Pending, Session, Value};
 
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::Chart;
@@ -15,7 +15,7 @@ use crate::engine::{self, Inputs, RenderError, Rendered};
 use crate::manifest::{self, Document, Manifests};
 use crate::schema::{Problem, Schema};
 use crate::strvals::{Typing, parse_into, parse_literal_into};
-use crate::values::{Coalescer, merge_maps};
+use crate::values::{Coalescer, merge_maps, put};
 use crate::yaml::value_of_tree;
 use crate::{dependencies, load, metadata};
 
@@ -52,6 +52,10 @@ pub struct Options {
     pub skip_schema: bool,
     /// Whether origins are recorded.
     pub track: bool,
+    /// Values a host gives, over those of files and flags; some may be pending.
+    pub given: Value,
+    /// `--pending`: paths of values that are not known yet, with what they wait for.
+    pub pending: Vec<(String, String)>,
 }
 
 /// Why nothing was rendered.
@@ -118,6 +122,14 @@ pub fn user_values(session: &Session, options: &Options) -> Result<Value, String
         for flag in options.sets.iter().filter(|flag| flag.kind == kind) {
             base = apply_flag(session, options, base, flag)?;
         }
+    }
+    if options.given.as_map().is_some() {
+        base = merge_maps(base, options.given.clone(), origins);
+    }
+    for (path, what) in &options.pending {
+        let flag = session.origins.flag(format!("--pending {path}"));
+        let pending = Pending { tasks: Vec::new(), what: what.into() };
+        base = put(base, path, Value::new(Data::Pending(Arc::new(pending))).with_origin(flag));
     }
     Ok(base)
 }
@@ -347,7 +359,7 @@ fn finish(session: &Session, mut prepared: Prepared, options: &Options) -> Resul
         .map(|(path, rope)| (path.as_str(), String::from_utf8_lossy(&rope.bytes)))
         .collect();
     let files = texts.iter().map(|(path, text)| (*path, text.as_ref()));
-    let manifests = manifest::sort(files, &session.limits).map_err(TemplateError::rendering)?;
+    let manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(TemplateError::rendering)?;
     drop(texts);
     let mut warnings = std::mem::take(&mut prepared.warnings);
     for hook in &manifests.unknown_hooks {

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile};
-use purlin_gotmpl::rope::Piece as RopePiece;
+use purlin_gotmpl::rope::{Piece as RopePiece, first_behind};
 use purlin_syntax::{Kind, Node, Source, Span, Style};
 use purlin_value::read::scalar_data;
-use purlin_value::{EcoString, Map, Origin, OriginKind, Piece, Session, Value};
+use purlin_value::{Data, EcoString, Map, Origin, OriginKind, Piece, Session, Value};
 
 use crate::chart::Chart;
 use crate::context::origin_of;
@@ -19,6 +20,8 @@ pub struct Tracer<'s> {
     session: &'s Session,
     files: Vec<(SourceFile, Option<Arc<Source>>)>,
     calls: Vec<Call>,
+    /// Texts that stand for values not known yet.
+    pub holes: Holes,
 }
 
 /// The path on disk of a template by its full name; the chart's name stands for its folder.
@@ -29,7 +32,7 @@ pub fn template_path(chart: &Chart, name: &str) -> String {
 
 impl<'s> Tracer<'s> {
     /// Registers the template files of a render.
-    pub fn new(session: &'s Session, chart: &Chart, sources: Vec<SourceFile>, calls: Vec<Call>) -> Self {
+    pub fn new(session: &'s Session, chart: &Chart, sources: Vec<SourceFile>, calls: Vec<Call>, holes: Holes) -> Self {
         let register = |source: SourceFile| {
             // Texts of `tpl` stand in values, which are registered already.
             let known = (source.origin == 0 && source.file.name != "gotpl").then(|| {
@@ -38,7 +41,7 @@ impl<'s> Tracer<'s> {
             });
             (source, known)
         };
-        Self { session, files: sources.into_iter().map(register).collect(), calls }
+        Self { session, files: sources.into_iter().map(register).collect(), calls, holes }
     }
 
     /// The span of a place, or the origin of the text it lies in.
@@ -86,22 +89,19 @@ impl<'s> Tracer<'s> {
     fn range_origin(&self, pieces: &[RopePiece], from: usize, to: usize, text_start: Option<usize>) -> (Origin, bool) {
         let mut parts = Vec::new();
         let mut tainted = false;
-        let mut start = 0usize;
-        for piece in pieces {
-            let end = piece.end as usize;
-            if end > from && start < to.max(from + 1) {
-                tainted |= piece.tainted;
-                let origin = self.piece_origin(piece);
-                let (first, last) = match text_start {
-                    Some(base) => (start.max(base) - base, end.min(to).max(base) - base),
-                    None => (0, 0),
-                };
-                if text_start.is_none() || last > first {
-                    parts.push(Piece { start: first as u32, end: last as u32, origin });
-                }
-            }
+        let mut start = from;
+        for piece in pieces.get(first_behind(pieces, from)..).unwrap_or_default() {
             if start >= to.max(from + 1) {
                 break;
+            }
+            let end = piece.end as usize;
+            tainted |= piece.tainted;
+            let (first, last) = match text_start {
+                Some(base) => (start.max(base) - base, end.min(to).max(base) - base),
+                None => (0, 0),
+            };
+            if text_start.is_none() || last > first {
+                parts.push(Piece { start: first as u32, end: last as u32, origin: self.piece_origin(piece) });
             }
             start = end;
         }
@@ -148,7 +148,11 @@ impl<'s> Tracer<'s> {
                 } else {
                     self.range_origin(pieces, from, to, None)
                 };
-                Value::new(scalar_data(target)).with_origin(origin).tainted_if(tainted)
+                let data = match self.holes.within(text.as_bytes()) {
+                    Some(pending) => Data::Pending(Arc::new(pending)),
+                    None => scalar_data(target),
+                };
+                Value::new(data).with_origin(origin).tainted_if(tainted)
             }
             Kind::Alias | Kind::Error => Value::null(),
         }

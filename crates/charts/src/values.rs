@@ -27,6 +27,18 @@ pub fn merge_maps(base: Value, over: Value, origins: Option<&Origins>) -> Value 
     Value::map(merged).with_origin(over.origin)
 }
 
+/// Puts a value under a dotted path; what is in the way and is no mapping is replaced.
+pub fn put(base: Value, path: &str, value: Value) -> Value {
+    let (key, rest) = path.split_once('.').map_or((path, None), |(key, rest)| (key, Some(rest)));
+    let mut map = base.as_map().cloned().unwrap_or_default();
+    let inner = match rest {
+        Some(rest) => put(map.get(key).cloned().unwrap_or_default(), rest, value),
+        None => value,
+    };
+    map.insert(EcoString::from(key), inner);
+    Value::map(map).with_origin(base.origin)
+}
+
 /// The winner, remembering what it overrode.
 fn chosen(winner: Value, loser: &Value, rule: &'static str, origins: Option<&Origins>) -> Value {
     match origins {
@@ -95,6 +107,9 @@ impl<'o> Coalescer<'o> {
                 }
                 continue;
             }
+            if value.is_pending() {
+                continue;
+            }
             match (value.as_map().is_some(), default.as_map()) {
                 (true, Some(table)) => {
                     // Sections of charts inside keep their nulls, which those charts' own defaults are yet to meet.
@@ -140,6 +155,9 @@ impl<'o> Coalescer<'o> {
                 }
                 continue;
             }
+            if value.is_pending() {
+                continue;
+            }
             match (value.as_map(), default.as_map()) {
                 (Some(inner), Some(table)) => {
                     let origin = value.origin;
@@ -166,6 +184,7 @@ impl<'o> Coalescer<'o> {
             let mut section = match values.get(child.name()) {
                 None => Map::new(),
                 Some(Value { data: Data::Map(map), .. }) => map.as_ref().clone(),
+                Some(Value { data: Data::Pending(_), .. }) => continue,
                 Some(other) => return Err(format!("type mismatch on {}: {}", child.name(), go_truth(other))),
             };
             let origin = values.get(child.name()).map_or(Origin::NONE, |value| value.origin);

@@ -133,6 +133,9 @@ pub struct Target {
     /// Read the project as it was at a git revision.
     #[arg(long, value_name = "REVISION")]
     pub rev: Option<String>,
+    /// A chart's value that is not known yet, and what it waits for.
+    #[arg(long, value_name = "PATH[=WHAT]")]
+    pub pending: Vec<String>,
 }
 
 /// Data formats.

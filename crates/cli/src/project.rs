@@ -133,7 +133,10 @@ pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result
         inputs: pairs("--input", &target.input)?,
         input_files: target.inputs.clone(),
         namespace: target.namespace.clone(),
-        extra: target.release_name.iter().map(|name| ("release-name".to_owned(), name.clone())).collect(),
+        extra: (target.release_name.iter().map(|name| ("release-name", name)))
+            .chain(target.pending.iter().map(|text| ("pending", text)))
+            .map(|(name, text)| (name.to_owned(), text.clone()))
+            .collect(),
         nodes: nodes.to_vec(),
     })
 }

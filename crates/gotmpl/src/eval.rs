@@ -162,6 +162,9 @@ impl Machine<'_> {
             }
             _ => {}
         }
+        if let Some(field) = self.heap.pending_field(&receiver, &name.text()) {
+            return Ok(field);
+        }
         let kind = self.heap.static_type(&receiver);
         self.fail(frame, format!("can't evaluate field {} in type {kind}", name.text()))
     }
@@ -249,7 +252,7 @@ impl Machine<'_> {
             let plain = Val::new(Data::Map(map.seen_as(MapType::Any))).at(value.origin);
             return Ok(plain.taint(value.is_tainted()));
         }
-        if !value.is_nil() && ty.accepts(&self.heap, &value) {
+        if !value.is_nil() && ty.accepts(&self.heap, &value) || self.heap.is_undecided(&value) {
             return Ok(value.unboxed());
         }
         let got = if value.is_nil() { "interface {}".into() } else { self.heap.type_name(&value) };
@@ -292,6 +295,12 @@ impl Machine<'_> {
         if let Some(last) = last {
             values.push(self.validate(frame, last, ty_of(args.len()))?);
         }
+        if !self.heap.holes.is_empty()
+            && let Some(hole) = self.heap.pending_result(func, &values)
+        {
+            let (origin, tainted) = self.join_origins(&values);
+            return Ok(hole.at(origin).taint(tainted));
+        }
         let outer_site = self.site;
         self.site = frame.tree.file.base + node.pos().unwrap_or(0);
         self.deeper(frame)?;
@@ -324,7 +333,7 @@ impl Machine<'_> {
         let mut value = Val::NIL;
         for arg in args {
             value = self.eval_arg(frame, dot, Ty::Value, arg)?;
-            if self.heap.truth(&value) == (func.form == Form::Or) {
+            if self.heap.is_undecided(&value) || self.heap.truth(&value) == (func.form == Form::Or) {
                 return Ok(value);
             }
         }

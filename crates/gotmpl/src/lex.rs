@@ -49,7 +49,7 @@ impl Kind {
 }
 
 /// A token with its place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Token {
     /// What it is.
     pub kind: Kind,
@@ -59,7 +59,14 @@ pub struct Token {
     pub end: u32,
     /// Its line, from 1.
     pub line: u32,
-    /// The message of an error token.
+}
+
+/// The tokens of a text.
+#[derive(Debug, Default)]
+pub struct Tokens {
+    /// The tokens; the last one is the end or an error.
+    pub list: Vec<Token>,
+    /// The message of the error token, if there is one.
     pub error: String,
 }
 
@@ -78,8 +85,9 @@ const KEYWORDS: &[(&str, Kind)] = &[
 ];
 
 /// Splits a text into tokens; the last one is the end or an error.
-pub fn lex(text: &[u8]) -> Vec<Token> {
-    let mut lexer = Lexer { text, pos: 0, start: 0, line: 1, start_line: 1, paren: 0, tokens: Vec::new() };
+pub fn lex(text: &[u8]) -> Tokens {
+    let tokens = Tokens { list: Vec::with_capacity(text.len() / 4 + 2), error: String::new() };
+    let mut lexer = Lexer { text, pos: 0, start: 0, line: 1, start_line: 1, paren: 0, tokens };
     lexer.run();
     lexer.tokens
 }
@@ -91,7 +99,7 @@ struct Lexer<'a> {
     line: u32,
     start_line: u32,
     paren: u32,
-    tokens: Vec<Token>,
+    tokens: Tokens,
 }
 
 fn is_space(byte: u8) -> bool {
@@ -101,6 +109,11 @@ fn is_space(byte: u8) -> bool {
 /// Whether a character may be part of a word.
 fn is_alphanumeric(ch: char) -> bool {
     ch == '_' || ch.is_alphanumeric()
+}
+
+/// Where the next `{{` is.
+fn left_delim(text: &[u8]) -> Option<usize> {
+    memchr::memchr_iter(b'{', text).find(|at| text.get(at + 1) == Some(&b'{'))
 }
 
 impl Lexer<'_> {
@@ -118,26 +131,31 @@ impl Lexer<'_> {
 
     fn emit(&mut self, kind: Kind) {
         let line = self.start_line;
-        self.tokens.push(Token { kind, start: self.start as u32, end: self.pos as u32, line, error: String::new() });
+        self.tokens.list.push(Token { kind, start: self.start as u32, end: self.pos as u32, line });
         self.ignore();
     }
 
     /// Counts the lines of what was read and starts the next token here.
     fn ignore(&mut self) {
         let read = self.text.get(self.start..self.pos).unwrap_or_default();
-        self.line += memchr::memchr_iter(b'\n', read).count() as u32;
+        self.line += match read.len() {
+            // Most tokens are a few bytes long, for which starting a search costs more than looking at each.
+            0..16 => read.iter().filter(|byte| **byte == b'\n').count() as u32,
+            _ => memchr::memchr_iter(b'\n', read).count() as u32,
+        };
         self.start = self.pos;
         self.start_line = self.line;
     }
 
     fn fail(&mut self, message: impl Into<String>) {
         let (start, line) = (self.start as u32, self.start_line);
-        self.tokens.push(Token { kind: Kind::Error, start, end: start, line, error: message.into() });
+        self.tokens.list.push(Token { kind: Kind::Error, start, end: start, line });
+        self.tokens.error = message.into();
     }
 
     fn run(&mut self) {
         loop {
-            let Some(offset) = memchr::memmem::find(self.rest(), b"{{") else {
+            let Some(offset) = left_delim(self.rest()) else {
                 self.pos = self.text.len();
                 if self.pos > self.start {
                     self.emit(Kind::Text);
@@ -337,6 +355,9 @@ impl Lexer<'_> {
     }
 
     fn skip_word(&mut self) {
+        while self.peek_byte().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
+            self.pos += 1;
+        }
         while let Some((ch, width)) = self.peek_char() {
             if !is_alphanumeric(ch) {
                 break;

@@ -16,6 +16,7 @@ mod float;
 pub mod func;
 pub mod funcs;
 pub mod glob;
+pub mod hole;
 pub mod json;
 mod keys;
 mod lex;

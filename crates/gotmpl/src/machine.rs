@@ -2,16 +2,16 @@
 //!
 //! The machine of one render owns the heap. It knows functions only as rows of the list.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
 use crate::func::{Form, Func};
+use crate::hole::Effects;
 use crate::rope::{Piece, Rope};
 use crate::set::Namespace;
-use crate::value::{Data, Heap, Str, Val};
+use crate::value::{Data, Heap, Str, Table, Val};
 
 /// What bounds a render.
 #[derive(Clone, Debug)]
@@ -89,13 +89,13 @@ pub struct Machine<'r> {
     /// Calls so far; the first stands for no call.
     pub calls: Vec<Call>,
     /// How often each template is being included.
-    pub including: HashMap<Str, u32>,
+    pub(crate) including: Table<Str, u32>,
     /// Texts of `tpl` already parsed.
-    pub parsed: HashMap<(Str, u32), Rc<Namespace>>,
+    pub(crate) parsed: Table<(Str, u32), Rc<Namespace>>,
     /// Regular expressions already compiled.
-    pub regexes: HashMap<Str, Rc<regex::bytes::Regex>>,
+    pub(crate) regexes: Table<Str, Rc<regex::bytes::Regex>>,
     /// How many random values each place has drawn.
-    pub draws: HashMap<u32, u32>,
+    pub draws: Table<u32, u32>,
     /// The place of the function being called.
     pub site: u32,
     /// How many texts of `tpl` are being executed.
@@ -104,6 +104,8 @@ pub struct Machine<'r> {
     pub natives: Option<Rc<dyn Natives>>,
     /// What random functions are further seeded with, so that parts of a render can be made in any order.
     pub salt: Vec<u8>,
+    /// Whether a collection may have been changed where nothing was run, since what decides is not known yet.
+    pub is_unsure: bool,
     next_base: u32,
     call: u32,
     out: Rope,
@@ -139,14 +141,15 @@ impl<'r> Machine<'r> {
             namespace,
             sources,
             calls: vec![Call { site: 0, parent: 0 }],
-            including: HashMap::new(),
-            parsed: HashMap::new(),
-            regexes: HashMap::new(),
-            draws: HashMap::new(),
+            including: Table::default(),
+            parsed: Table::default(),
+            regexes: Table::default(),
+            draws: Table::default(),
             site: 0,
             tpl_depth: 0,
             natives: None,
             salt: Vec::new(),
+            is_unsure: false,
             next_base,
             call: 0,
             out: Rope::default(),
@@ -314,7 +317,9 @@ impl<'r> Machine<'r> {
     fn walk_condition<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, branch: &'t Branch, with: bool) -> Exec<Flow> {
         let mark = self.vars.len();
         let value = self.eval_pipeline(frame, dot, &branch.pipe)?;
-        let flow = if self.heap.truth(&value) {
+        let flow = if self.heap.is_undecided(&value) {
+            self.leave_open(frame, &value, branch).map(|()| Flow::Next)
+        } else if self.heap.truth(&value) {
             self.walk(frame, if with { &value } else { dot }, &branch.body)
         } else if let Some(otherwise) = &branch.otherwise {
             self.walk(frame, dot, otherwise)
@@ -328,12 +333,53 @@ impl<'r> Machine<'r> {
     fn walk_range<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, branch: &'t Branch) -> Exec<()> {
         let outer = self.vars.len();
         let value = self.eval_pipeline(frame, dot, &branch.pipe)?;
+        if self.heap.is_undecided(&value) {
+            self.leave_open(frame, &value, branch)?;
+            self.vars.truncate(outer);
+            return Ok(());
+        }
         let ran = self.range_over(frame, &value, branch)?;
         if !ran && let Some(otherwise) = &branch.otherwise {
             self.walk(frame, dot, otherwise)?;
         }
         self.vars.truncate(outer);
         Ok(())
+    }
+
+    /// Runs neither side of a branch whose condition is not known yet: a mark stands in its place, and what either
+    /// side would have assigned is not known either.
+    fn leave_open<'t>(&mut self, frame: &mut Frame<'t>, value: &Val, branch: &'t Branch) -> Exec<()> {
+        let Some(hole) = value.as_str().cloned() else { return Ok(()) };
+        let mut effects = Effects::default();
+        effects.of(&branch.body);
+        effects.of(branch.otherwise.as_deref().unwrap_or_default());
+        for slot in effects.assigned {
+            let vars = self.vars.get_mut(frame.base..).unwrap_or_default();
+            if let Some((_, place)) = vars.iter_mut().rev().find(|(known, _)| *known == slot) {
+                *place = value.clone();
+            }
+        }
+        self.is_unsure |= effects.changes || self.any_changes(effects.called);
+        let site = frame.tree.file.base + branch.pipe.pos;
+        // A comment starts behind white space only.
+        let space: &[u8] = if self.out.bytes.last().is_none_or(u8::is_ascii_whitespace) { b"" } else { b" " };
+        let mark = [space, &crate::hole::mark(&hole)].concat();
+        self.write(frame, &mark, value.origin, site, value.is_tainted())
+    }
+
+    /// Whether one of these templates, or one that they call, changes collections.
+    fn any_changes(&self, mut called: Vec<Str>) -> bool {
+        let mut seen = std::collections::HashSet::new();
+        while let Some(name) = called.pop() {
+            let Some(tree) = self.namespace.get(&name).filter(|_| seen.insert(name)) else { continue };
+            let mut effects = Effects::default();
+            effects.of(&tree.root);
+            if effects.changes {
+                return true;
+            }
+            called.extend(effects.called);
+        }
+        false
     }
 
     /// Runs the body for each element; false when there was none.

@@ -8,7 +8,7 @@ use crate::ast::{
 };
 use crate::error::ParseError;
 use crate::func::Func;
-use crate::lex::{Kind, Token, lex};
+use crate::lex::{Kind, Token, Tokens, lex};
 use crate::number::parse_constant;
 use crate::quote::{quote, unquote, unquote_char};
 use crate::value::Str;
@@ -34,6 +34,7 @@ pub fn parse(name: &str, text: Str, base: u32, find: FindFunc) -> Result<Vec<Tre
         range_depth: 0,
         scope: Scope::default(),
         trees: Vec::new(),
+        names: Names::default(),
         find,
     };
     parser.file_body(Str::from(name))?;
@@ -72,7 +73,7 @@ enum Item {
 
 struct Parser {
     file: Arc<File>,
-    tokens: Vec<Token>,
+    tokens: Tokens,
     next: usize,
     pending: Vec<Token>,
     line: u32,
@@ -81,8 +82,11 @@ struct Parser {
     range_depth: u32,
     scope: Scope,
     trees: Vec<Tree>,
+    names: Names,
     find: FindFunc,
 }
+
+type Names = std::collections::HashSet<Str, foldhash::fast::RandomState>;
 
 type Result<T> = std::result::Result<T, ParseError>;
 
@@ -93,10 +97,10 @@ impl Parser {
         if let Some(token) = self.pending.pop() {
             return token;
         }
-        let last = self.tokens.len().saturating_sub(1);
-        let token = self.tokens.get(self.next.min(last)).cloned();
+        let list = &self.tokens.list;
+        let token = list.get(self.next).or(list.last()).copied();
         self.next += 1;
-        let token = token.unwrap_or(Token { kind: Kind::Eof, start: 0, end: 0, line: self.line, error: String::new() });
+        let token = token.unwrap_or(Token { kind: Kind::Eof, start: 0, end: 0, line: self.line });
         self.line = token.line;
         token
     }
@@ -107,7 +111,7 @@ impl Parser {
 
     fn peek(&mut self) -> Token {
         let token = self.take();
-        self.back(token.clone());
+        self.back(token);
         token
     }
 
@@ -122,7 +126,7 @@ impl Parser {
 
     fn peek_word(&mut self) -> Token {
         let token = self.take_word();
-        self.back(token.clone());
+        self.back(token);
         token
     }
 
@@ -131,7 +135,7 @@ impl Parser {
     }
 
     fn source_text(&self, token: &Token) -> String {
-        String::from_utf8_lossy(self.source(token)).into_owned()
+        crate::value::text_of(self.source(token)).into_owned()
     }
 
     // Errors.
@@ -143,7 +147,7 @@ impl Parser {
     fn describe(&self, token: &Token) -> String {
         match token.kind {
             Kind::Eof => "EOF".to_owned(),
-            Kind::Error => token.error.clone(),
+            Kind::Error => self.tokens.error.clone(),
             kind if kind.is_keyword() => format!("<{}>", self.source_text(token)),
             _ => {
                 let text = self.source_text(token);
@@ -161,11 +165,11 @@ impl Parser {
             let mut extra = String::new();
             if self.action_line != 0 && self.action_line != token.line {
                 extra = format!(" in action started at {}:{}", self.file.name, self.action_line);
-                if token.error.ends_with(" action") {
+                if self.tokens.error.ends_with(" action") {
                     extra = extra.trim_start_matches(" in action").to_owned();
                 }
             }
-            return self.fail(format!("{}{extra}", token.error));
+            return self.fail(format!("{}{extra}", self.tokens.error));
         }
         self.fail(format!("unexpected {} in {context}", self.describe(token)))
     }
@@ -455,7 +459,7 @@ impl Parser {
             let token = self.take_word();
             // The space is kept: `$x 23` is a variable and an argument, `$x := 23` a declaration.
             let after = self.take();
-            let next = if after.kind == Kind::Space { self.peek_word() } else { after.clone() };
+            let next = if after.kind == Kind::Space { self.peek_word() } else { after };
             let is_range = context == "range";
             match next.kind {
                 Kind::Assign | Kind::Declare => {
@@ -513,7 +517,6 @@ impl Parser {
         let pos = self.peek_word().start;
         let mut args = Vec::new();
         loop {
-            self.peek_word();
             if let Some(operand) = self.operand()? {
                 args.push(operand);
             }
@@ -562,8 +565,16 @@ impl Parser {
         }))
     }
 
-    fn field_name(&self, token: &Token) -> Str {
-        Str::new(self.source(token).get(1..).unwrap_or_default())
+    /// A field's name; the same name is the same text throughout a file.
+    fn field_name(&mut self, token: &Token) -> Str {
+        let file = self.file.clone();
+        let source = file.text.bytes().get(token.start as usize + 1..token.end as usize).unwrap_or_default();
+        if let Some(known) = self.names.get(source) {
+            return known.clone();
+        }
+        let name = Str::from(source);
+        self.names.insert(name.clone());
+        name
     }
 
     fn term(&mut self) -> Result<Option<Expr>> {
@@ -571,10 +582,10 @@ impl Parser {
         let pos = token.start;
         Ok(Some(match token.kind {
             Kind::Identifier => {
-                let name = self.source_text(&token);
-                match (self.find)(&name) {
+                let name = self.source(&token);
+                match std::str::from_utf8(name).ok().and_then(self.find) {
                     Some(func) => Expr::Func(pos, func),
-                    None => return self.fail(format!("function {} not defined", quote(name.as_bytes()))),
+                    None => return self.fail(format!("function {} not defined", quote(name))),
                 }
             }
             Kind::Dot => Expr::Dot(pos),

@@ -59,14 +59,20 @@ fn same(a: &Piece, b: &Piece) -> bool {
 
 /// The pieces of a byte range of a text.
 pub fn slice(pieces: &[Piece], from: usize, to: usize) -> Vec<Piece> {
+    let first = first_behind(pieces, from);
     let mut found = Vec::new();
-    let mut start = 0usize;
-    for piece in pieces {
-        let end = piece.end as usize;
-        if end > from && start < to {
-            found.push(Piece { end: (end.min(to) - from) as u32, ..*piece });
+    let mut start = from;
+    for piece in pieces.get(first..).unwrap_or_default() {
+        if start >= to {
+            break;
         }
-        start = end;
+        start = piece.end as usize;
+        found.push(Piece { end: (start.min(to) - from) as u32, ..*piece });
     }
     found
+}
+
+/// The number of the first piece that reaches behind a place.
+pub fn first_behind(pieces: &[Piece], at: usize) -> usize {
+    pieces.partition_point(|piece| piece.end as usize <= at)
 }

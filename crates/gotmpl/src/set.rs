@@ -1,6 +1,5 @@
 //! Sets of templates: all files of a render share one namespace; texts of `tpl` add a layer over it.
 
-use std::collections::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -9,12 +8,12 @@ use crate::error::ParseError;
 use crate::funcs;
 use crate::machine::SourceFile;
 use crate::parse::{is_empty_tree, parse};
-use crate::value::Str;
+use crate::value::{Str, Table};
 
 /// Parsed templates, made once and rendered many times.
 #[derive(Debug, Default)]
 pub struct Set {
-    trees: HashMap<Str, Arc<Tree>>,
+    trees: Table<Str, Arc<Tree>>,
     sources: Vec<SourceFile>,
     end: u32,
 }
@@ -42,7 +41,7 @@ impl Set {
 
     /// The set as the bottom layer of a render's namespace.
     pub fn namespace(self: &Arc<Self>) -> Rc<Namespace> {
-        Rc::new(Namespace { parent: None, set: Some(self.clone()), trees: HashMap::new(), main: None })
+        Rc::new(Namespace { parent: None, set: Some(self.clone()), trees: Table::default(), main: None })
     }
 
     /// Whether a template of this name exists.
@@ -58,7 +57,7 @@ impl std::hash::Hash for Str {
     }
 }
 
-fn associate(trees: &mut HashMap<Str, Arc<Tree>>, tree: Arc<Tree>) {
+fn associate(trees: &mut Table<Str, Arc<Tree>>, tree: Arc<Tree>) {
     if trees.contains_key(&tree.name) && is_empty_tree(&tree) {
         return;
     }
@@ -70,7 +69,7 @@ fn associate(trees: &mut HashMap<Str, Arc<Tree>>, tree: Arc<Tree>) {
 pub struct Namespace {
     parent: Option<Rc<Namespace>>,
     set: Option<Arc<Set>>,
-    trees: HashMap<Str, Arc<Tree>>,
+    trees: Table<Str, Arc<Tree>>,
     /// The body of a `tpl` text.
     pub main: Option<Arc<Tree>>,
 }
@@ -95,7 +94,7 @@ impl Namespace {
     pub fn layer(self: &Rc<Self>, text: Str, base: u32) -> Result<Self, ParseError> {
         let mut trees = parse("gotpl", text, base, funcs::find)?;
         let main = trees.iter().position(|tree| tree.name.bytes() == b"gotpl").map(|at| Arc::new(trees.remove(at)));
-        let mut own = HashMap::new();
+        let mut own = Table::default();
         for tree in trees {
             if self.get(&tree.name).is_some() && is_empty_tree(&tree) {
                 continue;

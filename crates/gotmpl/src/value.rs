@@ -6,10 +6,13 @@
 
 use std::borrow::{Borrow, Cow};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
+use crate::hole::Holes;
 use crate::object::Object;
 use crate::rope::Piece;
 
@@ -18,20 +21,29 @@ use crate::rope::Piece;
 pub struct Str(Arc<Body>);
 
 struct Body {
-    bytes: Vec<u8>,
+    /// Short texts, which most are, lie in the body itself.
+    bytes: SmallVec<[u8; 24]>,
     pieces: Option<Box<[Piece]>>,
+}
+
+/// Bytes as text; those that are no UTF-8 become the replacement character.
+pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
 }
 
 impl Str {
     /// Makes a string of these bytes, without pieces.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
-        Self(Arc::new(Body { bytes: bytes.into(), pieces: None }))
+        Self(Arc::new(Body { bytes: SmallVec::from_vec(bytes.into()), pieces: None }))
     }
 
     /// Makes a string that knows where its parts came from.
     pub fn with_pieces(bytes: Vec<u8>, pieces: Vec<Piece>) -> Self {
         let pieces = if pieces.is_empty() { None } else { Some(pieces.into_boxed_slice()) };
-        Self(Arc::new(Body { bytes, pieces }))
+        Self(Arc::new(Body { bytes: SmallVec::from_vec(bytes), pieces }))
     }
 
     /// The bytes.
@@ -41,7 +53,7 @@ impl Str {
 
     /// The text; bytes that are no UTF-8 become the replacement character.
     pub fn text(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.0.bytes)
+        text_of(&self.0.bytes)
     }
 
     /// Where the parts came from, if that is known by part.
@@ -62,7 +74,7 @@ impl Str {
 
 impl From<&str> for Str {
     fn from(text: &str) -> Self {
-        Self::new(text.as_bytes())
+        Self::from(text.as_bytes())
     }
 }
 impl From<String> for Str {
@@ -72,7 +84,7 @@ impl From<String> for Str {
 }
 impl From<&[u8]> for Str {
     fn from(bytes: &[u8]) -> Self {
-        Self::new(bytes)
+        Self(Arc::new(Body { bytes: SmallVec::from_slice(bytes), pieces: None }))
     }
 }
 impl From<Vec<u8>> for Str {
@@ -111,6 +123,13 @@ impl Borrow<[u8]> for Str {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListRef(u32);
 
+impl ListRef {
+    /// Its number on the heap.
+    pub(crate) fn index(self) -> u32 {
+        self.0
+    }
+}
+
 /// Handle of a map on the heap, seen with a Go type: the same entries may be seen with several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MapRef {
@@ -123,6 +142,11 @@ impl MapRef {
     /// The same entries seen with another type.
     pub fn seen_as(self, kind: MapType) -> Self {
         Self { kind, ..self }
+    }
+
+    /// Its number on the heap.
+    pub(crate) fn index(self) -> u32 {
+        self.index
     }
 
     /// Whether both have the same entries in common.
@@ -352,12 +376,17 @@ pub struct Map {
     pub entries: BTreeMap<Str, Val>,
 }
 
+/// A map that is looked up while evaluating.
+pub(crate) type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
 /// Owns every list and map of one render.
 #[derive(Debug, Default)]
 pub struct Heap {
     lists: Vec<List>,
     maps: Vec<Map>,
     held: usize,
+    /// Texts that stand for values not known yet.
+    pub holes: Holes,
 }
 
 impl Heap {

@@ -10,7 +10,7 @@ use purlin_syntax::{Diagnostic, FileId, Flavor, Kind, Limits, Node, Scalar, Sour
 use crate::emit::{KeyOrder, emit};
 use crate::error::{Fault, Limit};
 use crate::machine::Machine;
-use crate::rope::{Piece, Rope};
+use crate::rope::{Piece, Rope, first_behind};
 use crate::value::{Data, Heap, Str, Val};
 
 /// Reads a dictionary; the message is Go's in kind.
@@ -189,15 +189,17 @@ impl Reader<'_> {
     fn place(&self, node: Node<'_>, value: Val) -> Val {
         let Some(pieces) = &self.pieces else { return value.at(self.origin).taint(self.tainted) };
         let span = node.span();
-        let mut start = 0;
+        let mut start = span.start;
         let mut origin = 0;
         let mut tainted = false;
-        for piece in pieces {
-            if piece.end > span.start && start < span.end.max(span.start + 1) {
-                tainted |= piece.tainted;
-                if origin == 0 {
-                    origin = piece.origin;
-                }
+        let first = first_behind(pieces, span.start as usize);
+        for piece in pieces.get(first..).unwrap_or_default() {
+            if start >= span.end.max(span.start + 1) {
+                break;
+            }
+            tainted |= piece.tainted;
+            if origin == 0 {
+                origin = piece.origin;
             }
             start = piece.end;
         }

@@ -110,7 +110,9 @@ fn hex(bytes: &[u8]) -> String {
 pub fn fullname(heap: &Heap, context: &Val) -> String {
     let chosen = at(heap, context, &["Values", "fullnameOverride"]).filter(|value| heap.truth(value));
     let name = chosen.or_else(|| at(heap, context, &["Release", "Name"])).unwrap_or(Val::NIL);
-    shortened(&text(&name))
+    let name = text(&name);
+    // What is not known yet cannot be cut.
+    if heap.holes.within(name.as_bytes()).is_some() { name } else { shortened(&name) }
 }
 
 /// Labels every resource of the chart has.
@@ -401,6 +403,9 @@ impl Workshop {
 
     fn digest_one(&self, m: &mut Machine<'_>, kind: &str, name: &str) -> Result<String, Fault> {
         let built = self.build(m, kind, name)?;
+        if let Some(pending) = m.heap.holes.within(built.yaml.bytes()) {
+            return Ok(text(&m.heap.pending(&pending)));
+        }
         Ok(hex(&Sha256::digest([b"\n", built.yaml.bytes()].concat())))
     }
 
@@ -413,6 +418,9 @@ impl Workshop {
         let mut hash = Sha256::new();
         for name in names {
             let built = self.build(m, kind, &name)?;
+            if let Some(pending) = m.heap.holes.within(built.yaml.bytes()) {
+                return Ok(text(&m.heap.pending(&pending)));
+            }
             hash.update(b"---\n");
             hash.update(built.yaml.bytes());
             hash.update(b"\n...\n");

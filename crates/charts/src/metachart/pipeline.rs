@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::rope::Piece;
 use purlin_gotmpl::{Data, Fault, Heap, Machine, Val};
@@ -38,6 +39,10 @@ pub struct Output {
     pub sources: Vec<SourceFile>,
     /// The calls that pieces refer to.
     pub calls: Vec<Call>,
+    /// Texts that stand for values not known yet.
+    pub holes: Holes,
+    /// Whether a collection may have been changed where what decides is not known yet.
+    pub is_unsure: bool,
 }
 
 /// The kinds of a Metachart chart; `None` if it is none. Read from its configuration where that is at hand, so that
@@ -138,7 +143,8 @@ fn render_share(
     // The helpers hold the workshop, which outlives the machine otherwise.
     machine.natives = None;
     let (sources, calls) = (std::mem::take(&mut machine.sources), std::mem::take(&mut machine.calls));
-    Ok(Output { resources, sources, calls })
+    let holes = std::mem::take(&mut machine.heap.holes);
+    Ok(Output { resources, sources, calls, holes, is_unsure: machine.is_unsure })
 }
 
 /// A fault of the pipeline itself, as an error of the resource it happened in.

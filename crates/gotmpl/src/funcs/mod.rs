@@ -1,10 +1,9 @@
 //! The list of all functions: Go's own, Sprig's and Helm's, one row each.
 
-use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use crate::func::{Form, Func, Run, Ty};
-use crate::value::{Data, Val};
+use crate::value::{Data, Table, Val};
 
 pub mod capabilities;
 pub mod casts;
@@ -49,7 +48,7 @@ pub static LISTS: &[(&str, &[Func])] = &[
 
 /// Finds a function by name.
 pub fn find(name: &str) -> Option<&'static Func> {
-    static INDEX: OnceLock<HashMap<&'static str, &'static Func>> = OnceLock::new();
+    static INDEX: OnceLock<Table<&'static str, &'static Func>> = OnceLock::new();
     let index = INDEX.get_or_init(|| {
         let rows = LISTS.iter().flat_map(|(_, list)| list.iter());
         rows.map(|func| (func.name, func)).collect()
@@ -89,7 +88,7 @@ fn bytes(args: &[Val], index: usize) -> &[u8] {
 
 /// The text of a string argument.
 fn text(args: &[Val], index: usize) -> std::borrow::Cow<'_, str> {
-    String::from_utf8_lossy(bytes(args, index))
+    crate::value::text_of(bytes(args, index))
 }
 
 /// The number of an integer argument.

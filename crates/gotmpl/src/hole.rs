@@ -1,0 +1,286 @@
+//! Holes: values that are not known yet, and what a template may do with them before they are.
+//!
+//! A hole is its text. A pending value stands in a render as `(pending:WHAT)`, which every function that copies text
+//! keeps and which comes through YAML and JSON as a scalar; the heap remembers which texts are holes. Functions that
+//! would look at the value itself are not run: their result is a hole too. A condition or a range on a hole leaves a
+//! mark behind, and the document with the mark is pending as a whole. Knows nothing of charts.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use purlin_value::{EcoString, Pending};
+
+use crate::ast::{Command, Expr, Pipe, Stmt};
+use crate::func::Func;
+use crate::value::{Data, Heap, Str, Table, Val};
+
+const START: &[u8] = b"(pending:";
+
+/// What is written behind a hole that decides what its document holds.
+const DECIDES: &[u8] = b" decides what is here";
+
+/// Longest text of what a hole waits for.
+const MAX_WHAT: usize = 200;
+
+/// The holes of a render.
+#[derive(Clone, Debug, Default)]
+pub struct Holes {
+    known: Table<Str, Arc<Pending>>,
+}
+
+impl Holes {
+    /// Whether everything is known.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The text that stands for a pending value.
+    pub fn add(&mut self, pending: &Pending) -> Str {
+        let plain = |ch: char| if ch.is_alphanumeric() || ".,_-/[]".contains(ch) { ch } else { '_' };
+        let what: String = pending.what.chars().take(MAX_WHAT).map(plain).collect();
+        let text = Str::from(format!("(pending:{what})"));
+        self.known.entry(text.clone()).or_insert_with(|| Arc::new(pending.clone()));
+        text
+    }
+
+    /// The value a text stands for, if it is a hole and nothing else.
+    pub fn exact(&self, text: &[u8]) -> Option<&Arc<Pending>> {
+        if self.is_empty() { None } else { self.known.get(text.trim_ascii()) }
+    }
+
+    /// What the holes in a text wait for, all together; `None` if there are none.
+    pub fn within(&self, text: &[u8]) -> Option<Pending> {
+        let mut all = None;
+        self.collect(text, &mut all);
+        all
+    }
+
+    fn collect(&self, text: &[u8], all: &mut Option<Pending>) {
+        self.each(text, |pending, _| join(all, pending));
+    }
+
+    /// What decides on the contents of a text, where something pending does.
+    pub fn deciding(&self, text: &[u8]) -> Option<Pending> {
+        let mut all = None;
+        self.each(text, |pending, behind| {
+            if behind.starts_with(DECIDES) {
+                join(&mut all, pending);
+            }
+        });
+        all
+    }
+
+    fn each(&self, text: &[u8], mut found: impl FnMut(&Pending, &[u8])) {
+        if self.is_empty() {
+            return;
+        }
+        for start in memchr::memmem::find_iter(text, START) {
+            let rest = text.get(start..).unwrap_or_default();
+            let Some(len) = memchr::memchr(b')', rest).map(|at| at + 1) else { return };
+            let (hole, behind) = rest.split_at_checked(len).unwrap_or((rest, b""));
+            if let Some(pending) = self.known.get(hole) {
+                found(pending, behind);
+            }
+        }
+    }
+}
+
+/// Adds what one value waits for to what others do.
+fn join(all: &mut Option<Pending>, more: &Pending) {
+    let Some(known) = all else {
+        *all = Some(more.clone());
+        return;
+    };
+    let is_new = |task: &&EcoString| !known.tasks.contains(task);
+    let tasks: Vec<EcoString> = more.tasks.iter().filter(is_new).cloned().collect();
+    known.tasks.extend(tasks);
+    if !known.what.split(", ").any(|what| what == more.what) {
+        known.what = format!("{}, {}", known.what, more.what).into();
+    }
+}
+
+/// Which arguments a function looks at; into the others it puts or passes them on unseen.
+#[derive(Clone, Copy)]
+enum Looks {
+    /// At none: it copies text, or puts values together.
+    Nowhere,
+    /// At those from the first number up to the second, but not into collections.
+    At(usize, usize),
+    /// At everything, as deep as it goes.
+    Everywhere,
+}
+
+const ALL: usize = usize::MAX;
+
+/// Functions that do not look everywhere.
+const LOOKS: &[(&[&str], Looks)] = &[
+    (&["quote", "squote", "cat", "print", "println", "printf", "trim", "join"], Looks::Nowhere),
+    (&["toString", "toStrings", "toYaml", "mustToYaml", "toYamlPretty", "toJson", "mustToJson"], Looks::Nowhere),
+    (&["toPrettyJson", "mustToPrettyJson", "toRawJson", "mustToRawJson", "toToml", "mustToToml"], Looks::Nowhere),
+    (&["fromYaml", "fromYamlArray", "fromJson", "fromJsonArray", "mustFromJson", "fromToml"], Looks::Nowhere),
+    (&["list", "tuple", "dict", "tpl", "required", "fail"], Looks::Nowhere),
+    (&["indent", "nindent", "include", "append", "mustAppend", "push", "mustPush"], Looks::At(0, 1)),
+    (&["prepend", "mustPrepend"], Looks::At(0, 1)),
+    (&["set"], Looks::At(0, 2)),
+    (&["default"], Looks::At(1, 2)),
+    (&["ternary"], Looks::At(2, 3)),
+    (&["get", "unset", "hasKey", "pluck", "keys", "values", "pick", "omit", "dig", "index", "len"], Looks::At(0, ALL)),
+    (&["merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"], Looks::At(0, ALL)),
+    (&["deepCopy", "mustDeepCopy", "concat", "first", "mustFirst", "last", "mustLast"], Looks::At(0, ALL)),
+    (&["rest", "mustRest", "initial", "mustInitial", "slice", "mustSlice", "reverse"], Looks::At(0, ALL)),
+    (&["mustReverse", "chunk", "mustChunk", "AsMap", "Table", "PathValue", "Get", "Glob"], Looks::At(0, ALL)),
+];
+
+/// Functions that change what they are given.
+const CHANGES: &[&str] = &["set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"];
+
+fn looks(func: &Func) -> Looks {
+    LOOKS.iter().find(|(names, _)| names.contains(&func.name)).map_or(Looks::Everywhere, |(_, looks)| *looks)
+}
+
+impl Heap {
+    /// The value that stands for a pending one.
+    pub fn pending(&mut self, pending: &Pending) -> Val {
+        Val::new(Data::Str(self.holes.add(pending)))
+    }
+
+    /// Whether the truth of a value is not known yet.
+    pub fn is_undecided(&self, value: &Val) -> bool {
+        value.as_str().is_some_and(|text| self.holes.exact(text.bytes()).is_some())
+    }
+
+    /// A field of a value that is not known yet.
+    pub(crate) fn pending_field(&mut self, value: &Val, name: &str) -> Option<Val> {
+        let known = self.holes.exact(value.as_str()?.bytes())?;
+        let field = Pending { tasks: known.tasks.clone(), what: format!("{}.{name}", known.what).into() };
+        Some(self.pending(&field).at(value.origin).taint(value.is_tainted()))
+    }
+
+    /// The result of a function that cannot be run yet; `None` if it can.
+    pub(crate) fn pending_result(&mut self, func: &Func, args: &[Val]) -> Option<Val> {
+        let mut all = None;
+        match looks(func) {
+            Looks::Nowhere if func.name.starts_with("from") => {
+                // What is left out of a text cannot be read from it.
+                let text = args.first().and_then(Val::as_str)?;
+                all = self.holes.deciding(text.bytes());
+            }
+            Looks::Nowhere => {}
+            Looks::At(from, to) => {
+                let seen = args.iter().take(to).skip(from).filter_map(Val::as_str);
+                seen.for_each(|text| self.holes.collect(text.bytes(), &mut all));
+            }
+            Looks::Everywhere => {
+                let mut walk = Walk { heap: self, lists: HashSet::new(), maps: HashSet::new(), all: None };
+                args.iter().for_each(|value| walk.value(value));
+                all = walk.all;
+            }
+        }
+        Some(self.pending(&all?))
+    }
+}
+
+/// Looks for holes in values, into each collection once.
+struct Walk<'h> {
+    heap: &'h Heap,
+    lists: HashSet<u32>,
+    maps: HashSet<u32>,
+    all: Option<Pending>,
+}
+
+impl Walk<'_> {
+    fn value(&mut self, first: &Val) {
+        let mut stack = vec![first];
+        while let Some(value) = stack.pop() {
+            match &value.data {
+                Data::Str(text) => self.heap.holes.collect(text.bytes(), &mut self.all),
+                Data::List(list) if self.lists.insert(list.index()) => stack.extend(self.heap.items(*list)),
+                Data::Map(map) if self.maps.insert(map.index()) => {
+                    stack.extend(self.heap.get_map(*map).entries.values());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The mark left where a hole decides what is there.
+pub(crate) fn mark(hole: &Str) -> Vec<u8> {
+    [b"# ".as_slice(), hole.bytes(), DECIDES].concat()
+}
+
+/// What statements that are not run would have done beyond printing.
+#[derive(Default)]
+pub(crate) struct Effects {
+    /// Slots of the variables they assign.
+    pub assigned: Vec<u32>,
+    /// Whether they change collections.
+    pub changes: bool,
+    /// Templates they call by name.
+    pub called: Vec<Str>,
+}
+
+impl Effects {
+    /// Looks at statements and those inside them; nesting is bounded by the parser.
+    pub fn of(&mut self, stmts: &[Stmt]) {
+        for stmt in stmts {
+            match stmt {
+                Stmt::Action(pipe) => self.pipe(pipe),
+                Stmt::If(branch) | Stmt::With(branch) | Stmt::Range(branch) => {
+                    self.pipe(&branch.pipe);
+                    self.of(&branch.body);
+                    self.of(branch.otherwise.as_deref().unwrap_or_default());
+                }
+                Stmt::Template(invoke) => {
+                    self.called.push(invoke.name.clone());
+                    invoke.pipe.iter().for_each(|pipe| self.pipe(pipe));
+                }
+                Stmt::Text(_) | Stmt::Break(_) | Stmt::Continue(_) => {}
+            }
+        }
+    }
+
+    fn pipe(&mut self, pipe: &Pipe) {
+        if pipe.assigns {
+            self.assigned.extend(pipe.decl.iter().map(|variable| variable.slot));
+        }
+        pipe.cmds.iter().for_each(|command| self.command(command));
+    }
+
+    fn command(&mut self, command: &Command) {
+        if let [Expr::Func(_, func), rest @ ..] = command.args.as_slice() {
+            self.changes |= CHANGES.contains(&func.name);
+            if let ("include", Some(Expr::Str(name))) = (func.name, rest.first()) {
+                self.called.push(name.text.clone());
+            }
+        }
+        for arg in &command.args {
+            if let Expr::Pipe(pipe) = arg {
+                self.pipe(pipe);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pending(what: &str) -> Pending {
+        Pending { tasks: vec![format!("deploy.{what}").into()], what: what.into() }
+    }
+
+    #[test]
+    fn holes_are_found_in_text() {
+        let mut holes = Holes::default();
+        let (a, b) = (holes.add(&pending("a")), holes.add(&pending("b[\"c d\"]")));
+        assert_eq!(b.text(), "(pending:b[_c_d_])");
+        assert!(holes.exact(a.bytes()).is_some() && holes.exact(b"(pending:x)").is_none());
+        let text = format!("http://{}:{}/ (pending:x) {}", a.text(), b.text(), a.text());
+        let all = holes.within(text.as_bytes());
+        assert_eq!(all.map(|all| (all.tasks.len(), all.what)), Some((2, "a, b[\"c d\"]".into())));
+        assert_eq!(holes.within(b"(pending:"), None);
+        assert_eq!(holes.deciding(text.as_bytes()), None);
+        assert_eq!(holes.deciding(&mark(&a)).map(|all| all.what), Some("a".into()));
+    }
+}
