@@ -1,18 +1,19 @@
 //! Actions before the graph: the fields every action has are evaluated, `spec` and `variables` stay as they are.
 
 use crate::bind::{Binder, Env};
-use crate::config::ActionKind;
+use crate::check::row;
+use crate::config::{ActionKind, ConfigKind};
 use crate::draft::{Draft, without_gaps};
-use crate::entities;
 use crate::ground::Ground;
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
 use crate::render::{Config, Rendered};
 use crate::rules;
-use crate::vars::{Presence, VarScope, VarSource, read_varfile};
+use crate::shapes::check_fields;
+use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
-use purlin_model::schema::Kind;
 use purlin_syntax::{Diagnostic, Span};
+use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Map, MapLayer, Scope, Value, path};
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ pub struct Action {
     /// Whether it is switched off, here.
     pub disabled: bool,
     /// The folder its files are in.
-    pub source_folder: String,
+    pub source_folder: EcoString,
     /// The files with its own variables.
     pub varfiles: Vec<VarSource>,
     /// What templates see before the graph is there.
@@ -113,7 +114,7 @@ impl OwnScope<'_> {
         this: Map,
         stage: Stage,
     ) -> (Arc<Env>, VarScope) {
-        let mut base = phases.action_base(stage);
+        let mut base = phases.action_base(stage).clone();
         if let Some(rendered) = &self.config.rendered {
             // Inputs see the project's variables and other actions, but not the action's own.
             let inputs = env_at(ground, project.vars.over(&base), stage);
@@ -132,8 +133,10 @@ impl OwnScope<'_> {
                 vars = vars.with(ground, base, &VarSource::Draft(variables.clone()), pre_graph);
             }
             let file = module.varfile.as_ref();
-            let source =
-                file.and_then(|name| read_varfile(ground, &self.config.folder, name, Presence::Required, None));
+            let source = file.and_then(|name| {
+                let file = VarFile { name, presence: Presence::Required, place: None, secret: false };
+                read_varfile(ground, &self.config.folder, &file)
+            });
             if let Some(source) = source {
                 vars = vars.with(ground, base, &source, pre_graph);
             }
@@ -150,18 +153,11 @@ impl OwnScope<'_> {
     }
 }
 
-/// The row of an action's kind.
-pub fn row(kind: ActionKind) -> Kind {
-    match kind {
-        ActionKind::Build => entities::BUILD,
-        ActionKind::Deploy => entities::DEPLOY,
-        ActionKind::Run => entities::RUN,
-        ActionKind::Test => entities::TEST,
-    }
-}
-
 /// Fields that are not evaluated before the graph is there.
 const LATE_FIELDS: &[&str] = &["spec", "variables"];
+
+/// Fields with names of actions, which are shown wherever the graph is.
+const NAMING_FIELDS: &[&str] = &["dependencies", "build", "copyFrom"];
 
 /// Evaluates the fields of an action.
 pub fn preprocess(
@@ -171,7 +167,7 @@ pub fn preprocess(
     kind: ActionKind,
     config: Config,
     module: Option<Arc<Origin>>,
-) -> Action {
+) -> Box<Action> {
     let this =
         || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &[] };
@@ -181,13 +177,16 @@ pub fn preprocess(
     let pre =
         if varfiles.is_empty() { first } else { own.environment(ground, project, phases, this(), Stage::PreGraph).0 };
     let mut fields = evaluate_fields(ground, &config, &pre);
+    if let (Draft::Node(written), None) = (&config.body, &module) {
+        check_fields(ground.session, row(ConfigKind::Action(kind)), &fields, written);
+    }
     complete(ground, kind, &config, &mut fields);
     let environments = fields.get("environments").map(crate::scan::texts);
     let here = environments.is_none_or(|names| names.iter().any(|name| *name == project.environment));
     let disabled = fields.get("disabled").and_then(Value::as_bool).unwrap_or(false) || !here;
     let source_folder = source_folder(ground, &config, &fields);
     let type_name = config.type_name.clone();
-    Action {
+    Box::new(Action {
         key: ecow::eco_format!("{}.{}", kind.lower(), config.name),
         kind,
         type_name,
@@ -199,7 +198,7 @@ pub fn preprocess(
         varfiles,
         pre,
         config,
-    }
+    })
 }
 
 /// Reads the files with an action's own variables.
@@ -213,7 +212,9 @@ fn read_varfiles(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Vec<Va
         let optional = item.get("optional").and_then(Value::as_bool).unwrap_or(false);
         let presence = if optional { Presence::Optional } else { Presence::Required };
         if let Some(path) = path {
-            sources.extend(read_varfile(ground, &config.folder, path, presence, ground.span_of(item)));
+            let secret = item.is_tainted_deep();
+            let file = VarFile { name: path, presence, place: ground.span_of(item), secret };
+            sources.extend(read_varfile(ground, &config.folder, &file));
         }
     }
     sources
@@ -230,6 +231,10 @@ fn evaluate_fields(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Map 
         let bound = draft.bind(&mut binder);
         let value = without_gaps(&eval.force_deep(&bound));
         if value.is_absent() || (value.is_null() && key != "description") {
+            continue;
+        }
+        if NAMING_FIELDS.contains(&key.as_str()) && value.is_tainted_deep() {
+            ground.report_secret_name(&key, draft.span(ground.session));
             continue;
         }
         if let Some(pending) = first_pending(&value) {
@@ -283,7 +288,7 @@ fn complete(ground: &Ground<'_>, kind: ActionKind, config: &Config, fields: &mut
             fields.insert(key.into(), Value::list(sorted_texts(list)));
         }
     }
-    for (key, value) in ground.defaults().of(row(kind), ground.session).iter() {
+    for (key, value) in ground.defaults().of(row(ConfigKind::Action(kind)), ground.session).iter() {
         if !LATE_FIELDS.contains(&key.as_str()) && !fields.contains_key(key) {
             fields.insert(key.clone(), value.clone());
         }
@@ -354,12 +359,12 @@ fn copy_from(copy: &Value) -> Value {
 }
 
 /// The folder of an action's files; it must lie in the project.
-fn source_folder(ground: &Ground<'_>, config: &Config, fields: &Map) -> String {
+fn source_folder(ground: &Ground<'_>, config: &Config, fields: &Map) -> EcoString {
     let Some(source) = fields.get("source") else { return config.folder.clone() };
     let repository = source.get("repository").and_then(|r| r.get("url")).filter(|url| url.as_str().is_some());
     let base = match repository {
-        Some(url) => match crate::scan::fetch(ground, url.as_str().unwrap_or(""), ground.span_of(url)) {
-            Some(folder) => folder,
+        Some(url) => match crate::scan::fetch(ground, url) {
+            Some(folder) => folder.into(),
             None => return config.folder.clone(),
         },
         None => config.folder.clone(),
@@ -368,9 +373,10 @@ fn source_folder(ground: &Ground<'_>, config: &Config, fields: &Map) -> String {
     let folder = path::join(&base, relative.as_str().unwrap_or("."));
     let inside = path::relative(&ground.root, &folder);
     if repository.is_none() && (path::escapes(&inside) || path::is_absolute(relative.as_str().unwrap_or("."))) {
-        let message = format!("`source.path` leads out of the project, to `{}`", ground.full_path(&folder));
+        let target = if relative.tainted { REDACTED } else { inside.as_str() };
+        let message = format!("`source.path` leads out of the project, to `{target}`");
         ground.report(&rules::OUTSIDE_PROJECT, ground.span_of(relative), message);
         return config.folder.clone();
     }
-    folder
+    folder.into()
 }

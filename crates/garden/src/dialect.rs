@@ -9,6 +9,7 @@ use crate::project::find_root;
 use crate::resolve::{Resolution, resolve};
 use crate::rules;
 use crate::templates::syntax_problem;
+use crate::trace::trace;
 use ecow::EcoString;
 use purlin_model::{Answer, Dependency, Dialect, Node, Question, Recognised, Request, Resolved};
 use purlin_value::{Eval, Map, Session, Value};
@@ -93,13 +94,13 @@ fn evaluate_workflows(resolution: &Resolution<'_>) {
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
     let resolution = resolve(session, request, KnownOutputs::new(), &[])?;
     let text = question.expression.as_str();
-    let parsed = if expr::is_template(text) { expr::parse(text) } else { expr::parse_expression(text) };
+    let parsed = if expr::is_template(text) { expr::parse(text) } else { expr::parse_expression(text).map_err(|problem| vec![problem]) };
     let source = session.sources.insert("expression", text);
     let place = Place::Verbatim(source.span(0, text.len()));
     let template = match parsed {
         Ok(template) => template,
-        Err(problem) => {
-            session.sink.push(syntax_problem(&problem, &place));
+        Err(problems) => {
+            session.sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
             return None;
         }
     };
@@ -118,5 +119,6 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     };
     let bound = Binder::new(&env).template(Arc::new(template), place);
     let value = Eval::new(session).force_deep(&bound);
-    Some(Answer { value, trace: Vec::new() })
+    let trace = if question.trace { trace(session, value.origin) } else { Vec::new() };
+    Some(Answer { value, trace })
 }

@@ -32,10 +32,13 @@ pub struct Needed {
     pub span: Option<Span>,
 }
 
+/// Actions by key, in the order they were found.
+pub type Actions = IndexMap<EcoString, Box<Action>>;
+
 /// All actions with what they need.
 pub struct Graph {
-    /// The actions by key, in the order they were found.
-    pub actions: IndexMap<EcoString, Action>,
+    /// The actions.
+    pub actions: Actions,
     /// What each needs, in the same order.
     pub needs: IndexMap<EcoString, Vec<Needed>>,
     /// Actions that templates refer to and that do not exist, or that refer to themselves, which was reported.
@@ -45,8 +48,7 @@ pub struct Graph {
 }
 
 /// Builds the graph and reports what is wrong with it.
-pub fn build_graph(ground: &Ground<'_>, actions: Vec<Action>) -> Graph {
-    let actions: IndexMap<EcoString, Action> = actions.into_iter().map(|action| (action.key.clone(), action)).collect();
+pub fn build_graph(ground: &Ground<'_>, actions: Actions) -> Graph {
     let mut missing = Vec::new();
     let needs: IndexMap<EcoString, Vec<Needed>> = actions
         .values()
@@ -66,7 +68,7 @@ impl Graph {
 fn action_needs(
     ground: &Ground<'_>,
     action: &Action,
-    actions: &IndexMap<EcoString, Action>,
+    actions: &Actions,
     missing: &mut Vec<(ActionKind, EcoString)>,
 ) -> Vec<Needed> {
     let mut needs: Vec<Needed> = Vec::new();
@@ -135,7 +137,7 @@ fn explicit_needs(ground: &Ground<'_>, action: &Action) -> Vec<(&'static str, Ne
 fn referred(
     ground: &Ground<'_>,
     action: &Action,
-    actions: &IndexMap<EcoString, Action>,
+    actions: &Actions,
     reference: &Reference,
 ) -> Option<Needed> {
     let bad = |message: String| {
@@ -144,6 +146,10 @@ fn referred(
         ground.push(diagnostic.hint(hint), reference.span);
     };
     if reference.path.iter().take(3).any(|step| *step == Step::Broken) {
+        return None;
+    }
+    if reference.path.iter().take(3).any(|step| *step == Step::Secret) {
+        ground.report_secret_name("actions", reference.span);
         return None;
     }
     let Some(word) = reference.name(1) else {
@@ -186,7 +192,7 @@ fn referred(
     Some(need)
 }
 
-fn report_missing(ground: &Ground<'_>, actions: &IndexMap<EcoString, Action>, need: &Needed, message: &str) {
+fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message: &str) {
     let same_kind = actions.values().filter(|action| action.kind == need.kind).map(|action| action.name.as_str());
     let other_kind = || {
         let other = actions.values().find(|action| action.name == need.name)?;
@@ -204,7 +210,7 @@ fn report_missing(ground: &Ground<'_>, actions: &IndexMap<EcoString, Action>, ne
 /// Reports every circle once, with the place of each step. Returns all actions that reach one.
 fn report_cycles(
     ground: &Ground<'_>,
-    actions: &IndexMap<EcoString, Action>,
+    actions: &Actions,
     needs: &IndexMap<EcoString, Vec<Needed>>,
 ) -> Vec<EcoString> {
     let mut graph: Digraph<EcoString> = Digraph::new();
@@ -221,8 +227,13 @@ fn report_cycles(
         return Vec::new();
     }
     let mut members: Vec<EcoString> = Vec::new();
+    // Builds of modules need each other because their modules do, which was reported there.
+    let from_module =
+        |key: &EcoString| actions.get(key).is_some_and(|a| a.kind == ActionKind::Build && a.module.is_some());
     for cycle in &cycles {
-        report_cycle(ground, &cycle.path, needs);
+        if !cycle.path.iter().all(from_module) {
+            report_cycle(ground, &cycle.path, needs);
+        }
         members.extend(cycle.path.iter().cloned());
     }
     let reversed = graph.reversed();

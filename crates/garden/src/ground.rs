@@ -85,6 +85,13 @@ impl<'s> Ground<'s> {
         self.push(Diagnostic::nowhere(rule, message), span);
     }
 
+    /// Reports a name of an action that comes from a secret.
+    pub fn report_secret_name(&self, field: &str, span: Option<Span>) {
+        let message = format!("`{field}` cannot come from a secret, since names of actions are shown");
+        let diagnostic = Diagnostic::nowhere(&crate::rules::SECRET_NAME, message);
+        self.push(diagnostic.hint("use a variable for what is no secret"), span);
+    }
+
     /// Reports a prepared diagnostic at a place.
     pub fn push(&self, mut diagnostic: Diagnostic, span: Option<Span>) {
         diagnostic.span = diagnostic.span.or(span);

@@ -23,8 +23,9 @@ enum Step<'v> {
 
 /// Compact JSON. What is unknown or broken is null; the caller has looked before.
 pub fn write(value: &Value, order: KeyOrder) -> String {
-    let mut out = String::new();
-    let mut steps = vec![Step::Value(value)];
+    let mut out = String::with_capacity(256);
+    let mut steps = Vec::with_capacity(32);
+    steps.push(Step::Value(value));
     while let Some(step) = steps.pop() {
         match step {
             Step::Text(text) => out.push_str(text),

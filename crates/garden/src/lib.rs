@@ -4,6 +4,7 @@ pub mod action;
 pub mod augment;
 mod base;
 pub mod bind;
+pub mod check;
 pub mod config;
 mod dialect;
 pub mod dotenv;
@@ -31,8 +32,10 @@ pub mod resolve;
 pub mod rules;
 pub mod scan;
 pub mod scopes;
+mod shapes;
 mod structure;
 pub mod templates;
+mod trace;
 pub mod vars;
 pub mod versions;
 

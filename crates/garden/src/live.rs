@@ -20,7 +20,7 @@ use indexmap::IndexMap;
 use purlin_syntax::Span;
 use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, path};
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// One action, live.
 pub struct LiveAction {
@@ -30,6 +30,8 @@ pub struct LiveAction {
     pub vars: VarScope,
     /// Its spec, lazy, completed with defaults.
     pub spec: Value,
+    /// The same, forced throughout; also lazy.
+    pub whole: Value,
     /// Its outputs, lazy.
     pub outputs: Value,
 }
@@ -45,6 +47,8 @@ struct Base {
     full_root: String,
     exclusions: Vec<String>,
     outputs: KnownOutputs,
+    /// What is asked of all actions; it owns what this is part of, so it is not owned here.
+    actions: Weak<OnceLock<Value>>,
     sources: Mutex<HashMap<EcoString, SourceVersion>>,
     written: Mutex<HashMap<EcoString, Arc<Version>>>,
 }
@@ -54,6 +58,7 @@ struct About {
     base: Arc<Base>,
     key: EcoString,
     spec: Value,
+    whole: Value,
 }
 
 /// Binds all actions of a graph.
@@ -72,14 +77,15 @@ pub fn bind_actions(
         full_root: ground.full_path(".").to_string(),
         exclusions,
         outputs: ground.outputs.clone(),
+        actions: Arc::downgrade(phases.actions()),
         sources: Mutex::default(),
         written: Mutex::default(),
     });
-    let mut actions = IndexMap::new();
+    let mut actions = IndexMap::with_capacity(base.graph.actions.len());
     let mut by_kind: IndexMap<ActionKind, Map> = ActionKind::ALL.into_iter().map(|kind| (kind, Map::new())).collect();
     for action in base.graph.actions.values() {
         let (live, value) = bind_action(ground, project, phases, &base, action);
-        actions.insert(action.key.clone(), live);
+        actions.insert(action.key.clone(), Box::new(live));
         if let Some(map) = by_kind.get_mut(&action.kind) {
             map.insert(action.name.clone(), value);
         }
@@ -103,7 +109,7 @@ pub fn bind_actions(
 pub struct LiveSet {
     base: Arc<Base>,
     /// The actions by key.
-    pub actions: IndexMap<EcoString, LiveAction>,
+    pub actions: IndexMap<EcoString, Box<LiveAction>>,
 }
 
 impl LiveSet {
@@ -142,12 +148,13 @@ fn bind_action(
     let defaults = ground.defaults().clone();
     let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
     let spec = Lazy::value(spec);
-    let ask = || About { base: base.clone(), key: action.key.clone(), spec: spec.clone() };
+    let whole = Lazy::value(Whole { spec: spec.clone(), span: action.span() });
+    let ask = || About { base: base.clone(), key: action.key.clone(), spec: spec.clone(), whole: whole.clone() };
     let outputs = Lazy::value(Outputs(ask()));
     about.insert("var".into(), vars.merged());
     about.insert("outputs".into(), outputs.clone());
     about.insert("version".into(), Lazy::value(VersionText(ask())));
-    (LiveAction { env, vars, spec, outputs }, Value::map(about))
+    (LiveAction { env, vars, spec, whole, outputs }, Value::map(about))
 }
 
 /// A spec with the defaults of its type.
@@ -182,6 +189,26 @@ impl Thunk for Spec {
     }
 }
 
+/// A spec with everything in it forced; items that are nothing at all are dropped.
+struct Whole {
+    spec: Value,
+    span: Option<Span>,
+}
+
+impl Thunk for Whole {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        without_gaps(&eval.force_deep(&self.spec))
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.span
+    }
+
+    fn name(&self) -> String {
+        "spec".into()
+    }
+}
+
 /// The outputs of an action.
 struct Outputs(About);
 
@@ -201,7 +228,7 @@ impl Thunk for Outputs {
     }
 
     fn span(&self) -> Option<Span> {
-        self.0.base.graph.actions.get(&self.0.key).and_then(Action::span)
+        self.0.base.graph.actions.get(&self.0.key).and_then(|action| action.span())
     }
 
     fn name(&self) -> String {
@@ -218,7 +245,7 @@ impl Thunk for VersionText {
     }
 
     fn span(&self) -> Option<Span> {
-        self.0.base.graph.actions.get(&self.0.key).and_then(Action::span)
+        self.0.base.graph.actions.get(&self.0.key).and_then(|action| action.span())
     }
 
     fn name(&self) -> String {
@@ -263,14 +290,16 @@ impl About {
     fn deployed_image(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
         let spec = eval.force(&self.spec);
         let image = spec.get("image").map(|value| eval.force(value)).filter(|value| !value.is_null());
-        let from_build =
-            || Some(ecow::eco_format!("actions.build.{}.outputs.deploymentImageId", action.text("build")?));
-        let value = match (image, from_build()) {
-            (Some(image), _) => image,
-            (None, Some(what)) => Value::pending(self.key.clone(), what),
-            (None, None) => return Map::new(),
-        };
-        Map::from_iter([("deployedImageId".into(), value)])
+        let image = image.or_else(|| self.built_image(action.text("build")?, eval));
+        image.map(|image| ("deployedImageId".into(), image)).into_iter().collect()
+    }
+
+    /// The image that a Build makes.
+    fn built_image(&self, build: &str, eval: &mut Eval<'_>) -> Option<Value> {
+        let actions = self.base.actions.upgrade()?.get()?.at("actions.build")?.get(build)?.clone();
+        let outputs = eval.force(actions.get("outputs")?);
+        let image = outputs.get("deploymentImageId").or_else(|| outputs.get(REST))?;
+        Some(eval.force(image))
     }
 
     /// The version over the resolved spec and the resolved versions of what it depends on.
@@ -282,7 +311,7 @@ impl About {
         if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {
             return Value::str(module.version.clone());
         }
-        let spec = without_gaps(&eval.force_deep(&self.spec));
+        let spec = eval.force(&self.whole);
         if spec.any(Value::is_poison) {
             return Value::poison();
         }
@@ -310,12 +339,12 @@ impl Base {
         if action.kind == ActionKind::Build {
             let at_source = action.fields.get("buildAtSource").and_then(Value::as_bool).unwrap_or(false);
             return match at_source {
-                true => action.source_folder.clone(),
+                true => action.source_folder.to_string(),
                 false => path::join(&self.root, &format!(".garden/build/{}", action.name)),
             };
         }
         let build = action.text("build").and_then(|name| self.graph.actions.get(format!("build.{name}").as_str()));
-        build.map_or_else(|| action.source_folder.clone(), |build| self.build_folder(build))
+        build.map_or_else(|| action.source_folder.to_string(), |build| self.build_folder(build))
     }
 
     fn source(&self, session: &Session, action: &Action) -> Arc<(EcoString, Vec<String>)> {

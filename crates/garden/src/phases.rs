@@ -80,6 +80,8 @@ pub struct Phases {
     providers: Cell,
     modules: Cell,
     actions: Cell,
+    /// Everything but variables in actions, before the graph and after.
+    bases: [Scope; 2],
 }
 
 /// Whether the graph is there.
@@ -95,7 +97,10 @@ impl Phases {
     /// Scopes upon a project's.
     pub fn new(ground: &Ground<'_>, project: &Project) -> Self {
         let [providers, modules, actions] = [ground.cell(), ground.cell(), ground.cell()];
-        Phases { scope: project.scope.clone(), providers, modules, actions }
+        let scope = project.scope.clone();
+        let shared = scope.push(Late::new("providers", &providers)).push(Late::new("modules", &modules));
+        let bases = [shared.push(unknown_actions()), shared.push(Late::new("actions", &actions))];
+        Phases { scope, providers, modules, actions, bases }
     }
 
     /// The cell that `providers` is read from: a map with that one key.
@@ -118,28 +123,26 @@ impl Phases {
         vars.over(&self.scope.push(Late::new("providers", &self.providers)))
     }
 
-    /// Everything but variables, in modules and project outputs.
-    pub fn module_base(&self, stage: Stage) -> Scope {
+    /// Everything but variables, in modules, which are resolved before the graph is there.
+    pub fn module_base(&self) -> Scope {
         let scope = self.scope.push(Late::new("providers", &self.providers)).push(Late::new("modules", &self.modules));
-        match stage {
-            Stage::PreGraph => scope.push(unknown_runtime()),
-            Stage::Full => scope.push(Late::new("actions", &self.actions)),
-        }
+        scope.push(unknown_runtime())
     }
 
-    /// Everything but variables, in actions.
-    pub fn action_base(&self, stage: Stage) -> Scope {
+    /// Everything but variables, in actions and in what is read after them.
+    pub fn action_base(&self, stage: Stage) -> &Scope {
+        let [before, after] = &self.bases;
         match stage {
-            Stage::PreGraph => self.module_base(stage).push(unknown_actions()),
-            Stage::Full => self.module_base(stage),
+            Stage::PreGraph => before,
+            Stage::Full => after,
         }
     }
 }
 
 /// Before the graph is there, everything about other actions is unknown.
 fn unknown_actions() -> MapLayer {
-    let layer = Map::from_iter([("actions".into(), Value::pending("graph", "actions"))]);
-    MapLayer::new("actions", Value::map(layer))
+    let layer = ["actions", "runtime"].map(|key| (EcoString::from(key), Value::pending("graph", key)));
+    MapLayer::new("actions", Value::map(Map::from_iter(layer)))
 }
 
 fn unknown_runtime() -> MapLayer {

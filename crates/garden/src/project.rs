@@ -2,20 +2,19 @@
 
 use crate::base::base_scope;
 use crate::bind::{Binder, Env};
+use crate::check::check_config;
 use crate::config::{ConfigKind, Document, read_file};
 use crate::draft::Draft;
-use crate::entities::{PROJECT, SCHEMA};
 use crate::files::is_config_file;
 use crate::ground::{Ground, fill};
 use crate::imports::import_layer;
 use crate::place::NodeRef;
 use crate::rules;
-use crate::vars::{Presence, VarScope, VarSource, flag_map, known_names, read_varfile};
+use crate::vars::{Presence, VarFile, VarScope, VarSource, flag_map, known_names, read_varfile};
 use ecow::EcoString;
-use purlin_model::schema::Edition;
-use purlin_model::{Reader, Request};
+use purlin_model::Request;
 use purlin_syntax::{Diagnostic, suggest};
-use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, WorldError, path};
+use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, path};
 use std::sync::Arc;
 
 /// The folder of the project that a path belongs to: the nearest above it with a project file.
@@ -157,11 +156,7 @@ fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
 
 /// Checks a document against its row: unknown and missing keys, wrong shapes.
 fn check_document(ground: &Ground<'_>, document: &Document) {
-    if let Some(node) = document.node.get() {
-        let tree = document.node.tree();
-        let reader = Reader { schema: &SCHEMA, edition: Edition(0), tree, sink: &ground.session.sink };
-        reader.read(node, PROJECT);
-    }
+    check_config(ground.session, &document.node, ConfigKind::Project);
     let (version, place) = match document.field("apiVersion") {
         Some(field) => (field.get().map(|node| node.text().to_owned()).unwrap_or_default(), field.span()),
         None => ("garden.io/v0".to_owned(), document.span()),
@@ -192,7 +187,11 @@ fn select_environment(
     names: &[EcoString],
 ) -> Option<(EcoString, Option<EcoString>)> {
     let default = document.field("defaultEnvironment").filter(|node| node.get().is_some_and(|n| !n.text().is_empty()));
-    let place = default.as_ref().and_then(NodeRef::span).or_else(|| document.span());
+    let listed = || document.node.get()?.entry("environments").map(|entry| entry.key.span());
+    let place = match (&ground.request.environment, &default) {
+        (None, Some(node)) => node.span(),
+        _ => listed().or_else(|| document.span()),
+    };
     let wanted = match (&ground.request.environment, default) {
         (Some(flag), _) => EcoString::from(flag.as_str()),
         (None, Some(node)) => match force(ground, &ground.env(base.clone()), &node).data {
@@ -220,15 +219,22 @@ fn project_variables(ground: &Ground<'_>, document: &Document, scope: &Scope, va
     if let Some(node) = document.field("variables").filter(|node| node.get().is_some_and(|n| !n.is_null())) {
         vars = vars.with(ground, scope, &VarSource::Draft(Draft::Node(node)), false);
     }
-    let (name, presence, place) = match document.field("varfile") {
-        Some(node) => {
-            let value = force(ground, &ground.env(scope.clone()), &node);
-            (value.as_str().map(str::to_owned), Presence::Required, node.span())
-        }
-        None => (Some("garden.env".to_owned()), Presence::Optional, None),
+    match own_varfile(ground, document.field("varfile"), scope, "garden.env") {
+        Some(source) => vars.with(ground, scope, &source, false),
+        None => vars,
+    }
+}
+
+/// The varfile that a project or environment names, or the one of the usual name.
+fn own_varfile(ground: &Ground<'_>, field: Option<NodeRef>, scope: &Scope, usual: &str) -> Option<VarSource> {
+    let Some(node) = field else {
+        let file = VarFile { name: usual, presence: Presence::Optional, place: None, secret: false };
+        return read_varfile(ground, &ground.root, &file);
     };
-    let source = name.and_then(|name| read_varfile(ground, &ground.root, &name, presence, place));
-    source.map_or(vars.clone(), |source| vars.with(ground, scope, &source, false))
+    let value = force(ground, &ground.env(scope.clone()), &node);
+    let name = value.as_str()?;
+    let file = VarFile { name, presence: Presence::Required, place: node.span(), secret: value.is_tainted_deep() };
+    read_varfile(ground, &ground.root, &file)
 }
 
 fn environment_variables(
@@ -248,21 +254,14 @@ fn environment_variables(
     if let Some(variables) = field("variables") {
         vars = vars.with(ground, scope, &VarSource::Draft(Draft::Node(variables)), false);
     }
-    let (name, presence, place) = match field("varfile") {
-        Some(node) => {
-            let value = force(ground, &ground.env(fields_scope.clone()), &node);
-            (value.as_str().map(str::to_owned), Presence::Required, node.span())
-        }
-        None => (Some(format!("garden.{environment}.env")), Presence::Optional, None),
-    };
-    let files = name.map(|name| (name, presence, place));
-    let flagged = ground.request.var_files.iter().map(|name| (name.clone(), Presence::Required, None));
-    for (name, presence, place) in files.into_iter().chain(flagged) {
-        if let Some(source) = read_varfile(ground, &ground.root, &name, presence, place) {
-            vars = vars.with(ground, scope, &source, false);
-        }
-    }
-    vars
+    let usual = format!("garden.{environment}.env");
+    let own = own_varfile(ground, field("varfile"), fields_scope, &usual);
+    let flagged = ground.request.var_files.iter().filter_map(|name| {
+        let file = VarFile { name, presence: Presence::Required, place: None, secret: false };
+        read_varfile(ground, &ground.root, &file)
+    });
+    let sources: Vec<VarSource> = own.into_iter().chain(flagged).collect();
+    sources.iter().fold(vars, |vars, source| vars.with(ground, scope, source, false))
 }
 
 fn namespace(
@@ -287,9 +286,4 @@ fn namespace(
         }
         _ => EcoString::new(),
     }
-}
-
-/// Whether a path may be read; anything outside the project is refused with a clear word.
-pub fn is_outside(error: &WorldError) -> bool {
-    matches!(error, WorldError::Denied(_))
 }

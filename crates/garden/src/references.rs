@@ -21,6 +21,8 @@ pub enum Step {
     Name(EcoString),
     /// A key that is computed from something not known yet.
     Unknown,
+    /// A key that comes from a secret.
+    Secret,
     /// A key that cannot be computed; whoever evaluates the string reports why.
     Broken,
 }
@@ -39,7 +41,7 @@ impl Reference {
     pub fn name(&self, index: usize) -> Option<&EcoString> {
         match self.path.get(index)? {
             Step::Name(name) => Some(name),
-            Step::Unknown | Step::Broken => None,
+            Step::Unknown | Step::Secret | Step::Broken => None,
         }
     }
 }
@@ -188,9 +190,10 @@ impl Walker<'_, '_> {
         }
         let step = |part: &Part| match &part.key {
             Key::Name(name) => Step::Name(name.clone()),
-            Key::Computed(node) => match self.value(node, place).as_ref().map(|value| &value.data) {
-                Ok(Data::Str(text)) => Step::Name(text.clone()),
-                Ok(Data::Int(number)) => Step::Name(ecow::eco_format!("{number}")),
+            Key::Computed(node) => match self.value(node, place) {
+                Ok(value) if value.is_tainted_deep() => Step::Secret,
+                Ok(Value { data: Data::Str(text), .. }) => Step::Name(text),
+                Ok(Value { data: Data::Int(number), .. }) => Step::Name(ecow::eco_format!("{number}")),
                 Ok(_) => Step::Unknown,
                 Err(_) => Step::Broken,
             },

@@ -4,9 +4,9 @@
 //! phase.
 
 use crate::bind::{Binder, Env};
-use crate::config::{ActionKind, ConfigKind, Document, KIND_NAMES};
+use crate::check::check_in_template;
+use crate::config::{ConfigKind, Document, KIND_NAMES};
 use crate::draft::Draft;
-use crate::entities::{self, SCHEMA};
 use crate::ground::Ground;
 use crate::inputs::InputSchema;
 use crate::phases::{Phases, Stage, env_at};
@@ -15,8 +15,6 @@ use crate::project::{Project, force};
 use crate::rules;
 use crate::scan::{Scanned, report_duplicates};
 use ecow::EcoString;
-use purlin_model::Reader;
-use purlin_model::schema::Edition;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::{Data, Map, MapLayer, Scope, Value, path};
 use std::sync::Arc;
@@ -81,9 +79,9 @@ pub struct Config {
     /// Everything it says.
     pub body: Draft,
     /// The file it is written in, or the one of the template's use.
-    pub file: String,
+    pub file: EcoString,
     /// The folder its paths start from.
-    pub folder: String,
+    pub folder: EcoString,
     /// Where to point for problems of the whole.
     pub span: Option<Span>,
     /// The use of a template that made it.
@@ -97,8 +95,8 @@ impl Config {
             type_name: document.plain("type").unwrap_or_default().into(),
             name: document.plain("name")?.into(),
             body: Draft::Node(document.node.clone()),
-            file: document.file.clone(),
-            folder: document.folder().to_owned(),
+            file: document.file.as_str().into(),
+            folder: document.folder().into(),
             span: document.span(),
             rendered: None,
         })
@@ -116,7 +114,7 @@ pub fn render(ground: &Ground<'_>, project: &Project, phases: &Phases, scanned: 
     report_duplicates(ground, "template", of_kind(ConfigKind::ConfigTemplate));
     let templates: Vec<Template> =
         of_kind(ConfigKind::ConfigTemplate).filter_map(|document| read_template(ground, project, document)).collect();
-    let mut configs = Vec::new();
+    let mut configs = Vec::with_capacity(scanned.documents.len());
     for document in &scanned.documents {
         let is_use = document.kind == ConfigKind::RenderTemplate
             || (document.kind == ConfigKind::Module && document.plain("type").as_deref() == Some("templated"));
@@ -156,6 +154,10 @@ fn render_use(
         return Vec::new();
     }
     let Some((wanted, place)) = field("template") else { return Vec::new() };
+    if wanted.is_tainted_deep() {
+        ground.report_secret_name("template", place.span());
+        return Vec::new();
+    }
     let name = wanted.as_str().unwrap_or("");
     let Some(template) = templates.iter().find(|template| template.name == name) else {
         if !wanted.is_poison() {
@@ -185,7 +187,7 @@ fn render_use(
 
 /// Names are evaluated before anything has run, but see the inputs.
 fn name_scope(ground: &Ground<'_>, project: &Project, phases: &Phases, rendered: &Rendered) -> Scope {
-    let base = project.vars.over(&phases.action_base(Stage::PreGraph));
+    let base = project.vars.over(phases.action_base(Stage::PreGraph));
     let inputs = rendered.layer(ground, &env_at(ground, base.clone(), Stage::PreGraph));
     base.push(inputs)
 }
@@ -227,6 +229,10 @@ fn render_one(
     let text = |key: &str| -> Option<(EcoString, Option<Span>)> {
         let field = node.other(view.get(key)?);
         let value = force(ground, &env, &field);
+        if value.is_tainted_deep() {
+            ground.report_secret_name(key, field.span());
+            return None;
+        }
         match value.data {
             Data::Str(text) => Some((text, field.span())),
             Data::Poison => None,
@@ -240,16 +246,19 @@ fn render_one(
     };
     let (name, span) = text("name")?;
     let folder = match view.get("path") {
-        Some(_) => path::join(document.folder(), &text("path")?.0),
-        None => document.folder().to_owned(),
+        Some(_) => path::join(document.folder(), &text("path")?.0).into(),
+        None => document.folder().into(),
     };
-    check_rendered(ground, node, kind);
+    if let ConfigKind::Action(kind) = kind {
+        // The same node is reported once however often it is rendered.
+        check_in_template(ground.session, node, kind);
+    }
     Some(Config {
         kind,
         type_name: view.get("type").map(|node| node.eco_text()).unwrap_or_default(),
         name,
         body: Draft::Node(node.clone()),
-        file: document.file.clone(),
+        file: document.file.as_str().into(),
         folder,
         span,
         rendered: Some(rendered.clone()),
@@ -268,27 +277,4 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
         ground.report(&rules::CONFIG_KIND, Some(place), message);
     }
     allowed
-}
-
-/// Checks what a template makes against its row; the same node is reported once however often it is rendered.
-fn check_rendered(ground: &Ground<'_>, node: &NodeRef, kind: ConfigKind) {
-    let ConfigKind::Action(kind) = kind else { return };
-    let Some(view) = node.get() else { return };
-    let reader = Reader { schema: &SCHEMA, edition: Edition(0), tree: node.tree(), sink: &ground.session.sink };
-    let row = match kind {
-        ActionKind::Build => entities::BUILD,
-        ActionKind::Deploy => entities::DEPLOY,
-        ActionKind::Run => entities::RUN,
-        ActionKind::Test => entities::TEST,
-    };
-    // `path` belongs to templates only, so the row of the action does not have it.
-    let silent = purlin_syntax::Sink::new();
-    let probe = Reader { sink: &silent, ..reader };
-    probe.read(view, row);
-    for diagnostic in silent.take() {
-        let about_path = view.entry("path").is_some_and(|entry| diagnostic.span == Some(entry.key.span()));
-        if !about_path {
-            ground.session.sink.push(diagnostic);
-        }
-    }
 }

@@ -5,9 +5,9 @@ use crate::action::{Action, Origin, preprocess};
 use crate::augment::Augment;
 use crate::bind::{Binder, Env};
 use crate::config::{ActionKind, ConfigKind};
-use crate::draft::{Draft, without_gaps};
+use crate::draft::Draft;
 use crate::entities::spec_type;
-use crate::graph::{Graph, Needed, build_graph};
+use crate::graph::{Actions, Graph, Needed, build_graph};
 use crate::ground::{Ground, KnownOutputs};
 use crate::live::{LiveSet, bind_actions};
 use crate::modules::{Module, resolve_modules};
@@ -18,6 +18,7 @@ use crate::references::references;
 use crate::render::{Config, render};
 use crate::rules;
 use crate::scan::scan;
+use crate::shapes::check_evaluated;
 use ecow::EcoString;
 use purlin_model::Request;
 use purlin_syntax::Diagnostic;
@@ -70,70 +71,68 @@ pub fn resolve<'s>(
     let modules = resolve_modules(&ground, &project, &phases, &configs, &scanned.files);
     let of_kind = |kind: ConfigKind| configs.iter().filter(move |config| config.kind == kind).cloned().collect();
     let (workflows, commands) = (of_kind(ConfigKind::Workflow), of_kind(ConfigKind::Command));
-    let mut actions = Vec::new();
+    let mut actions = Actions::with_capacity(configs.len() + modules.actions.len());
     for config in configs {
         if let ConfigKind::Action(kind) = config.kind {
-            actions.push(preprocess(&ground, &project, &phases, kind, config, None));
+            keep(&ground, &mut actions, preprocess(&ground, &project, &phases, kind, config, None));
         }
     }
     for converted in modules.actions {
         let origin: Arc<Origin> = converted.origin;
-        actions.push(preprocess(&ground, &project, &phases, converted.kind, converted.config, Some(origin)));
+        let action = preprocess(&ground, &project, &phases, converted.kind, converted.config, Some(origin));
+        keep(&ground, &mut actions, action);
     }
-    let actions = without_duplicates(&ground, actions);
     warn_unknown_types(&ground, &actions);
     let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions), extensions);
     let live = bind_actions(&ground, &project, &phases, graph, scanned.files);
     Some(Resolution { ground, project, phases, modules: modules.modules, live, workflows, commands })
 }
 
-/// Two actions may share a name if one of them is switched off.
-fn without_duplicates(ground: &Ground<'_>, actions: Vec<Action>) -> Vec<Action> {
-    let mut kept: indexmap::IndexMap<EcoString, Action> = indexmap::IndexMap::new();
-    for action in actions {
-        let Some(first) = kept.get(&action.key) else {
-            kept.insert(action.key.clone(), action);
-            continue;
-        };
-        for one in [first, &action] {
-            report_disabled_by_variable(ground, one);
-        }
-        if !first.disabled && !action.disabled {
-            let message = format!(
-                "{} action `{}` is declared twice, in `{}` and in `{}`",
-                action.kind.name(),
-                action.name,
-                first.config.file,
-                action.config.file
-            );
-            let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
-            if let Some(span) = first.span() {
-                diagnostic = diagnostic.label(span, "the first one");
-            }
-            ground.push(
-                diagnostic.hint("switch one of them off with `disabled`, or give it another name"),
-                action.span(),
-            );
-        }
-        if first.disabled {
-            kept.insert(action.key.clone(), action);
-        }
+/// Keeps an action. Two may share a name if one of them is switched off.
+fn keep(ground: &Ground<'_>, actions: &mut Actions, action: Box<Action>) {
+    let Some(first) = actions.get(&action.key) else {
+        actions.insert(action.key.clone(), action);
+        return;
+    };
+    let undecided = [first, &action].map(|one| report_disabled_by_variable(ground, one)).contains(&true);
+    if !undecided && !first.disabled && !action.disabled {
+        report_declared_twice(ground, first, &action);
     }
-    kept.into_values().collect()
+    if first.disabled {
+        actions.insert(action.key.clone(), action);
+    }
 }
 
-/// Which of two actions is on must be known before variables are, since the variables are the action's own.
-fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) {
-    let Some(draft) = action.config.field("disabled") else { return };
-    for reference in references(ground.session, &action.pre, &["var", "variables"], &[&draft]) {
+fn report_declared_twice(ground: &Ground<'_>, first: &Action, second: &Action) {
+    let message = format!(
+        "{} action `{}` is declared twice, in `{}` and in `{}`",
+        second.kind.name(),
+        second.name,
+        first.config.file,
+        second.config.file
+    );
+    let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
+    if let Some(span) = first.span() {
+        diagnostic = diagnostic.label(span, "the first one");
+    }
+    ground.push(diagnostic.hint("switch one of them off with `disabled`, or give it another name"), second.span());
+}
+
+/// Which of two actions is on must be known before variables are, since the variables are the action's own. Says
+/// whether there was something to report.
+fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) -> bool {
+    let Some(draft) = action.config.field("disabled") else { return false };
+    let found = references(ground.session, &action.pre, &["var", "variables"], &[&draft]);
+    for reference in &found {
         let message = "where two actions share a name, `disabled` cannot depend on variables";
         ground.report(&rules::DUPLICATE, reference.span, message);
     }
+    !found.is_empty()
 }
 
-fn warn_unknown_types(ground: &Ground<'_>, actions: &[Action]) {
+fn warn_unknown_types(ground: &Ground<'_>, actions: &Actions) {
     let mut seen = HashSet::new();
-    for action in actions {
+    for action in actions.values() {
         let known = spec_type(&action.type_name, action.kind).is_some() || action.module.is_some();
         if !known && seen.insert((action.type_name.clone(), action.kind)) {
             let message = format!(
@@ -141,7 +140,8 @@ fn warn_unknown_types(ground: &Ground<'_>, actions: &[Action]) {
                 action.kind.name(),
                 action.type_name
             );
-            ground.report(&rules::UNKNOWN_TYPE, action.span(), message);
+            let place = action.config.field("type").and_then(|draft| draft.span(ground.session));
+            ground.report(&rules::UNKNOWN_TYPE, place.or(action.span()), message);
         }
     }
 }
@@ -151,12 +151,12 @@ fn augmented(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Gra
     let mut graph = graph;
     for extension in extensions {
         let additions = extension(&graph);
-        let mut actions: Vec<Action> = graph.actions.into_values().collect();
+        let mut actions = graph.actions;
         for (kind, config) in additions.actions {
-            actions.push(preprocess(ground, project, phases, kind, config, None));
+            keep(ground, &mut actions, preprocess(ground, project, phases, kind, config, None));
         }
         for (from, to) in additions.dependencies {
-            if let Some(action) = actions.iter_mut().find(|action| action.key == from) {
+            if let Some(action) = actions.get_mut(&from) {
                 add_dependency(action, &to);
             }
         }
@@ -193,15 +193,14 @@ impl Resolution<'_> {
         let action = self.graph().actions.get(key)?;
         let mut eval = Eval::new(self.ground.session);
         if let Some(rendered) = action.rendered() {
-            let base = self.project.vars.over(&self.phases.action_base(Stage::Full));
+            let base = self.project.vars.over(self.phases.action_base(Stage::Full));
             let inputs = rendered.inputs_value(&self.ground, &env_at(&self.ground, base, Stage::Full));
             let inputs = eval.force_deep(&inputs);
             rendered.schema.check(&self.ground, &inputs, rendered.span);
         }
-        Some(ResolvedAction {
-            spec: without_gaps(&eval.force_deep(&live.spec)),
-            outputs: without_rest(&eval.force_deep(&live.outputs)),
-        })
+        let spec = eval.force(&live.whole);
+        check_spec(&self.ground, action, &spec);
+        Some(ResolvedAction { spec, outputs: without_rest(&eval.force_deep(&live.outputs)) })
     }
 
     /// All variables an action sees.
@@ -240,13 +239,23 @@ impl Resolution<'_> {
     /// What templates outside of any action see, once everything is there.
     pub fn project_env(&self) -> Arc<Env> {
         let base = self.phases.action_base(Stage::Full);
-        env_at(&self.ground, self.project.vars.over(&base), Stage::Full)
+        env_at(&self.ground, self.project.vars.over(base), Stage::Full)
     }
 
     /// Evaluates what a draft says in the project's own scope.
     pub fn evaluate(&self, draft: &Draft, env: &Arc<Env>) -> Value {
         let bound = draft.bind(&mut Binder::new(env));
         Eval::new(self.ground.session).force_deep(&bound)
+    }
+}
+
+/// Checks what expressions of a spec came to. What a conversion made of a module is the conversion's own.
+fn check_spec(ground: &Ground<'_>, action: &Action, spec: &Value) {
+    let Some(known) = spec_type(&action.type_name, action.kind).filter(|_| action.module.is_none()) else { return };
+    if let (Some(map), Draft::Node(written)) = (spec.as_map(), action.spec())
+        && let Some(node) = written.get()
+    {
+        check_evaluated(ground.session, known.row, map, node);
     }
 }
 

@@ -41,6 +41,9 @@ pub const TEMPLATE_INPUTS: Rule = Rule::error("garden-template-inputs", "The inp
 /// A field that waits for something that runs later.
 pub const TOO_LATE: Rule =
     Rule::error("garden-known-too-late", "A field that must be known early waits for something that runs later.");
+/// A name that is shown would come from a secret.
+pub const SECRET_NAME: Rule =
+    Rule::error("garden-secret-name", "A name that is shown in the graph would come from a secret.");
 /// A dependency that names no action.
 pub const DEPENDENCY: Rule = Rule::error("garden-dependency", "A dependency does not name an action.");
 /// A template that does not say which action it means.
@@ -52,6 +55,9 @@ pub const MISSING_ACTION: Rule = Rule::error("garden-missing-action", "Something
 pub const SELF_REFERENCE: Rule = Rule::error("garden-self-reference", "An action or module refers to itself.");
 /// Actions that need each other.
 pub const ACTION_CYCLE: Rule = Rule::error("garden-action-cycle", "Actions need each other in a circle.");
+/// A service or task that does not exist.
+pub const MISSING_SERVICE: Rule =
+    Rule::warning("garden-missing-service", "A service, task or test depends on something that does not exist.");
 /// A module that does not exist.
 pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "Something needs a module that does not exist.");
 /// Modules that need each other.
@@ -84,11 +90,13 @@ pub const RULES: &[&Rule] = &[
     &TEMPLATE,
     &TEMPLATE_INPUTS,
     &TOO_LATE,
+    &SECRET_NAME,
     &DEPENDENCY,
     &ACTION_REFERENCE,
     &MISSING_ACTION,
     &SELF_REFERENCE,
     &ACTION_CYCLE,
+    &MISSING_SERVICE,
     &MISSING_MODULE,
     &MODULE_CYCLE,
     &MODULE_OVERLAP,

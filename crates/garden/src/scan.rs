@@ -1,17 +1,14 @@
 //! Scans a project: lists its files, reads every configuration file, and sorts the documents by what they are.
 
-use crate::config::{ActionKind, ConfigKind, Document, read_file};
-use crate::entities::{self, SCHEMA};
+use crate::check::check_config;
+use crate::config::{ConfigKind, Document, read_file};
 use crate::files::{FileTree, Selection, is_config_file};
 use crate::ground::Ground;
 use crate::project::Project;
 use crate::rules;
-use purlin_model::Reader;
-use purlin_model::schema::{Edition, Kind};
-use purlin_syntax::Span;
 use purlin_value::path::within;
 use purlin_value::world::Remote;
-use purlin_value::{Session, Value, path};
+use purlin_value::{Value, path};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -46,7 +43,7 @@ pub fn scan(ground: &Ground<'_>, project: &Project) -> Scanned {
     }
     documents.retain(|document| document.kind != ConfigKind::Project);
     for document in &documents {
-        check_document(ground.session, document);
+        check_config(ground.session, &document.node, document.kind);
     }
     Scanned { files: Arc::new(files), documents }
 }
@@ -72,54 +69,28 @@ fn remote_sources(ground: &Ground<'_>, project: &Project) -> Vec<String> {
     let sources = project.field(ground, "sources", &project.full_scope());
     let mut folders = Vec::new();
     for source in sources.as_list().unwrap_or(&[]) {
-        let Some(address) = source.get("repositoryUrl") else { continue };
-        if let Some(url) = address.as_str() {
-            folders.extend(fetch(ground, url, ground.span_of(address)));
-        }
+        folders.extend(source.get("repositoryUrl").and_then(|address| fetch(ground, address)));
     }
     folders
 }
 
 /// Fetches a repository; the revision stands after `#`.
-pub fn fetch(ground: &Ground<'_>, url: &str, span: Option<Span>) -> Option<String> {
-    let (address, revision) = url.split_once('#').unwrap_or((url, ""));
+pub fn fetch(ground: &Ground<'_>, url: &Value) -> Option<String> {
+    let text = url.as_str()?;
+    let (address, revision) = text.split_once('#').unwrap_or((text, ""));
     let remote = Remote::Git { address: address.to_owned(), revision: revision.to_owned(), refresh: false };
     match ground.session.world.fetch(&remote) {
         Ok(fetched) => Some(fetched.path),
-        Err(error) => {
-            ground.session.report_world(&error, url, span);
+        // What went wrong may quote the address, and that may hold a password.
+        Err(error) if url.tainted => {
+            let message = "this repository, whose address holds a secret, cannot be fetched";
+            ground.report(error.diagnostic("").rule, ground.span_of(url), message);
             None
         }
-    }
-}
-
-/// The row of a kind of configuration.
-fn row(kind: ConfigKind) -> Kind {
-    match kind {
-        ConfigKind::Project => entities::PROJECT,
-        ConfigKind::Action(ActionKind::Build) => entities::BUILD,
-        ConfigKind::Action(ActionKind::Deploy) => entities::DEPLOY,
-        ConfigKind::Action(ActionKind::Run) => entities::RUN,
-        ConfigKind::Action(ActionKind::Test) => entities::TEST,
-        ConfigKind::Module => entities::MODULE,
-        ConfigKind::Workflow => entities::WORKFLOW,
-        ConfigKind::Command => entities::COMMAND,
-        ConfigKind::ConfigTemplate => entities::CONFIG_TEMPLATE,
-        ConfigKind::RenderTemplate => entities::RENDER_TEMPLATE,
-    }
-}
-
-/// Checks a document against its row, and the spec of a known type against its own.
-fn check_document(session: &Session, document: &Document) {
-    let Some(node) = document.node.get() else { return };
-    let tree = document.node.tree();
-    let reader = Reader { schema: &SCHEMA, edition: Edition(0), tree, sink: &session.sink };
-    reader.read(node, row(document.kind));
-    if let (ConfigKind::Action(kind), Some(type_name)) = (document.kind, document.plain("type"))
-        && let Some(spec) = entities::spec_type(&type_name, kind)
-        && let Some(written) = node.get("spec").filter(|spec| spec.is_map())
-    {
-        reader.read(written, spec.row);
+        Err(error) => {
+            ground.session.report_world(&error, text, ground.span_of(url));
+            None
+        }
     }
 }
 

@@ -33,7 +33,7 @@ impl Layer for Variables {
     fn get(&self, key: &str, _eval: &mut Eval<'_>) -> Lookup {
         match key {
             "var" | "variables" => Lookup::Parts(self.maps()),
-            _ => Lookup::NotHere { available: self.keys() },
+            _ => Lookup::NotHere { available: Vec::new() },
         }
     }
 
@@ -67,7 +67,8 @@ impl Layer for Late {
     fn get(&self, key: &str, _eval: &mut Eval<'_>) -> Lookup {
         match self.value().as_ref().and_then(|map| map.get(key)) {
             Some(value) => Lookup::Found(value.clone()),
-            None => Lookup::NotHere { available: self.keys() },
+            // Whoever found it nowhere asks all layers for their keys.
+            None => Lookup::NotHere { available: Vec::new() },
         }
     }
 

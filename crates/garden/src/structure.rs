@@ -154,9 +154,14 @@ impl Operator {
                 }
                 // The keys beside it are needed to build the graph; what it adds is seen afterwards.
                 Data::Pending(_) if self.env.pre_graph => {}
-                Data::Pending(_) | Data::Poison => return merged,
+                Data::Pending(_) => return merged,
+                Data::Poison => {
+                    self.look_at_others(node.entries().map(|entry| entry.value), item, eval);
+                    return merged;
+                }
                 _ => {
                     let message = format!("the value of `$merge` must be a map, not {}", article(&merged));
+                    self.look_at_others(node.entries().map(|entry| entry.value), item, eval);
                     return self.report(item, message, eval);
                 }
             }
@@ -180,11 +185,24 @@ impl Operator {
             let list = eval.force(&bound);
             match self.spliced(&list, spliced, eval) {
                 Ok(more) => items.extend(more),
-                Err(stop) => return stop,
+                Err(stop) => {
+                    if stop.is_poison() {
+                        self.look_at_others(node.items(), item, eval);
+                    }
+                    return stop;
+                }
             }
             tainted |= list.tainted;
         }
         Value::list(items).tainted_if(tainted)
+    }
+
+    /// A value that cannot be put together is broken as a whole; what is wrong with its other parts is said now.
+    fn look_at_others<'t>(&self, parts: impl Iterator<Item = Node<'t>>, broken: Node<'_>, eval: &mut Eval<'_>) {
+        for part in parts.filter(|part| part.index() != broken.index()) {
+            let bound = self.bind(part.get(CONCAT).filter(|_| part.is_map()).unwrap_or(part));
+            eval.force_deep(&bound);
+        }
     }
 
     fn spliced(&self, list: &Value, node: Node<'_>, eval: &Eval<'_>) -> Result<Vec<Value>, Value> {

@@ -8,52 +8,59 @@ use crate::place::{NodeRef, Place};
 use crate::rules;
 use purlin_syntax::{Diagnostic, Node, Tree};
 use purlin_value::Session;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError, RwLock};
 
-/// The parsed template strings, by the number of their node. A string that cannot be read is there as `None`.
+/// The parsed template strings of all trees.
 #[derive(Default)]
 pub struct Templates {
-    parsed: Mutex<HashMap<u32, Option<Arc<Template>>, foldhash::fast::RandomState>>,
+    /// By the number of the tree's first node.
+    trees: RwLock<Vec<Parsed>>,
+}
+
+/// The template strings of one tree, by the number of their node. A string that cannot be read is there as `None`.
+struct Parsed {
+    first: u32,
+    strings: Vec<(u32, Option<Arc<Template>>)>,
 }
 
 impl Templates {
     /// Parses every template string of a tree and reports those that cannot be read.
     pub fn read(&self, tree: &Arc<Tree>, session: &Session) {
+        let Some(first) = tree.node(0).map(Node::number) else { return };
         let count = u32::try_from(tree.len()).unwrap_or(u32::MAX);
-        for node in (0..count).filter_map(|index| tree.node(index)) {
-            if may_hold_template(node) {
-                self.parse(tree, node, session);
-            }
+        let nodes = (0..count).filter_map(|index| tree.node(index)).filter(|node| may_hold_template(*node));
+        let strings: Vec<_> = nodes.map(|node| (node.number(), parse(tree, node, session))).collect();
+        if !strings.is_empty() {
+            let mut trees = self.trees.write().unwrap_or_else(PoisonError::into_inner);
+            let at = trees.partition_point(|other| other.first < first);
+            trees.insert(at, Parsed { first, strings });
         }
-    }
-
-    fn parse(&self, tree: &Arc<Tree>, node: Node<'_>, session: &Session) {
-        let parsed = match expr::parse(node.text()) {
-            Ok(template) => Some(Arc::new(template)),
-            Err(problem) => {
-                let place = Place::Node(NodeRef::new(tree, node));
-                if !is_cut_off(tree, node) {
-                    session.sink.push(syntax_problem(&problem, &place));
-                }
-                None
-            }
-        };
-        self.lock().insert(node.number(), parsed);
     }
 
     /// The template of a scalar of a tree that was read. `Ok(None)` if the scalar is no template, an error if it cannot
     /// be read.
     pub fn get(&self, scalar: Node<'_>) -> Result<Option<Arc<Template>>, Unreadable> {
-        match self.lock().get(&scalar.target().number()) {
-            None => Ok(None),
-            Some(Some(template)) => Ok(Some(template.clone())),
-            Some(None) => Err(Unreadable),
+        let number = scalar.target().number();
+        let trees = self.trees.read().unwrap_or_else(PoisonError::into_inner);
+        let tree = trees.partition_point(|tree| tree.first <= number).checked_sub(1).and_then(|at| trees.get(at));
+        let Some(tree) = tree else { return Ok(None) };
+        match tree.strings.binary_search_by_key(&number, |(known, _)| *known) {
+            Ok(at) => tree.strings.get(at).and_then(|(_, template)| template.clone()).map(Some).ok_or(Unreadable),
+            Err(_) => Ok(None),
         }
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<u32, Option<Arc<Template>>, foldhash::fast::RandomState>> {
-        self.parsed.lock().unwrap_or_else(PoisonError::into_inner)
+fn parse(tree: &Arc<Tree>, node: Node<'_>, session: &Session) -> Option<Arc<Template>> {
+    match expr::parse(node.text()) {
+        Ok(template) => Some(Arc::new(template)),
+        Err(problems) => {
+            let place = Place::Node(NodeRef::new(tree, node));
+            if !is_cut_off(tree, node) {
+                session.sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
+            }
+            None
+        }
     }
 }
 

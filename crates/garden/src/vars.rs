@@ -119,8 +119,8 @@ fn env_map(ground: &Ground<'_>, source: &Arc<Source>, binder: &mut Binder) -> Va
             let place = Place::Verbatim(span);
             match expr::parse(&variable.value) {
                 Ok(template) => binder.below(&key, |binder| binder.template(Arc::new(template), place)),
-                Err(problem) => {
-                    ground.session.sink.push(syntax_problem(&problem, &place));
+                Err(problems) => {
+                    ground.session.sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
                     Value::poison()
                 }
             }
@@ -141,39 +141,53 @@ pub enum Presence {
     Optional,
 }
 
+/// A file with variables that someone asks for.
+pub struct VarFile<'a> {
+    /// Its path, as it is written.
+    pub name: &'a str,
+    /// Whether it must be there.
+    pub presence: Presence,
+    /// Where it is asked for.
+    pub place: Option<Span>,
+    /// Whether the path comes from a secret and is not shown.
+    pub secret: bool,
+}
+
 /// Reads a varfile by its extension: YAML, JSON, or `.env`.
-pub fn read_varfile(
-    ground: &Ground<'_>,
-    folder: &str,
-    name: &str,
-    presence: Presence,
-    asked: Option<Span>,
-) -> Option<VarSource> {
-    let file = path::join(folder, name);
-    let kind = name.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
+pub fn read_varfile(ground: &Ground<'_>, folder: &str, wanted: &VarFile<'_>) -> Option<VarSource> {
+    let file = path::join(folder, wanted.name);
+    let kind = wanted.name.rsplit('.').next().unwrap_or("").to_ascii_lowercase();
     let source = match ground.session.world.stat(&file) {
         Ok(_) => ground.session.read_text(&file),
-        Err(WorldError::NotFound) if presence == Presence::Optional => return None,
-        Err(WorldError::NotFound) => {
-            let message = format!("could not find varfile `{name}`");
-            let hint = format!("it was looked for at `{}`", ground.full_path(&file));
-            ground.push(Diagnostic::nowhere(&rules::VARFILE, message).hint(hint), asked);
-            return None;
-        }
-        Err(WorldError::Denied(hint)) => {
-            let message = format!("varfile `{name}` lies outside the project");
-            ground.push(Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message).hint(hint), asked);
-            return None;
-        }
-        Err(error) => Err(error.diagnostic(&file)),
+        Err(WorldError::NotFound) if wanted.presence == Presence::Optional => return None,
+        Err(error) => Err(not_there(ground, wanted, &file, error)),
     };
     match source {
         Ok(source) if matches!(kind.as_str(), "yml" | "yaml" | "json") => read_map(ground, source, &kind),
         Ok(source) => Some(VarSource::Env(source)),
-        Err(diagnostic) => {
-            ground.push(diagnostic, asked);
+        Err(_) if wanted.secret => {
+            ground.report(&rules::VARFILE, wanted.place, "the varfile that a secret names cannot be read");
             None
         }
+        Err(diagnostic) => {
+            ground.push(diagnostic, wanted.place);
+            None
+        }
+    }
+}
+
+fn not_there(ground: &Ground<'_>, wanted: &VarFile<'_>, file: &str, error: WorldError) -> Diagnostic {
+    match error {
+        WorldError::NotFound => {
+            let message = format!("could not find varfile `{}`", wanted.name);
+            let hint = format!("it was looked for at `{}`", ground.full_path(file));
+            Diagnostic::nowhere(&rules::VARFILE, message).hint(hint)
+        }
+        WorldError::Denied(hint) => {
+            let message = format!("varfile `{}` lies outside the project", wanted.name);
+            Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message).hint(hint)
+        }
+        error => error.diagnostic(file),
     }
 }
 

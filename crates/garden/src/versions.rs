@@ -11,7 +11,7 @@ use crate::graph::Graph;
 use crate::json::{self, KeyOrder};
 use crate::scan::texts;
 use ecow::EcoString;
-use purlin_value::{Data, Map, Session, Value, path};
+use purlin_value::{Data, Session, Value, path};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
@@ -127,12 +127,9 @@ fn link_content(session: &Session, path: &str) -> Option<Vec<u8>> {
 
 /// The configuration of an action as it counts in its version.
 pub fn config_version(action: &Action, spec: &Value, project_exclusions: &[String]) -> EcoString {
-    let mut map: Map = action.fields.clone();
-    map.insert("spec".into(), spec.clone());
-    for key in OMITTED {
-        map.shift_remove(*key);
-    }
-    let mut config = Value::map(map);
+    let counted = action.fields.iter().filter(|(key, _)| !OMITTED.contains(&key.as_str()) && *key != "spec");
+    let counted = counted.map(|(key, value)| (key.clone(), value.clone()));
+    let mut config = Value::map(counted.chain([("spec".into(), spec.clone())]).collect());
     let version = action.fields.get("version");
     for path in version.and_then(|v| v.get("excludeFields")).and_then(Value::as_list).unwrap_or(&[]) {
         let steps: Vec<EcoString> = path.as_list().unwrap_or(&[]).iter().map(crate::expr::text_of).collect();

@@ -63,7 +63,7 @@ pub struct Eval<'s> {
     pub session: &'s Session,
     frames: Vec<Frame>,
     /// Addresses of the frames' lazy values, so that a cycle is found at once however deep the chain is.
-    active: HashSet<usize>,
+    active: HashSet<usize, foldhash::fast::RandomState>,
     steps: u64,
     exhausted: bool,
 }
@@ -77,7 +77,7 @@ const STEP_PORTION: u64 = 256;
 impl<'s> Eval<'s> {
     /// A fresh chain.
     pub fn new(session: &'s Session) -> Self {
-        Eval { session, frames: Vec::new(), active: HashSet::new(), steps: 0, exhausted: false }
+        Eval { session, frames: Vec::new(), active: HashSet::default(), steps: 0, exhausted: false }
     }
 
     /// Computes a lazy value; any other value is returned as it is. The parts of a collection stay lazy.

@@ -101,7 +101,33 @@ pub enum OriginKind {
 /// The table of all origins that are not nodes.
 #[derive(Default, Debug)]
 pub struct Origins {
-    table: RwLock<Vec<OriginKind>>,
+    table: RwLock<Table>,
+}
+
+/// Entries in portions of one size, so that a long table is never copied to grow.
+#[derive(Default, Debug)]
+struct Table {
+    portions: Vec<Vec<OriginKind>>,
+    len: usize,
+}
+
+const PORTION: usize = 256;
+
+impl Table {
+    fn push(&mut self, kind: OriginKind) {
+        if self.len.is_multiple_of(PORTION) {
+            // Most runs derive little, so the first portion starts small.
+            self.portions.push(if self.len == 0 { Vec::new() } else { Vec::with_capacity(PORTION) });
+        }
+        if let Some(portion) = self.portions.last_mut() {
+            portion.push(kind);
+            self.len += 1;
+        }
+    }
+
+    fn get(&self, index: usize) -> Option<&OriginKind> {
+        self.portions.get(index / PORTION)?.get(index % PORTION)
+    }
 }
 
 impl Origins {
@@ -113,7 +139,7 @@ impl Origins {
     /// Appends an origin.
     pub fn push(&self, kind: OriginKind) -> Origin {
         let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
-        let index = u32::try_from(table.len()).unwrap_or(u32::MAX);
+        let index = u32::try_from(table.len).unwrap_or(u32::MAX);
         if index >= DERIVED - 2 {
             return Origin::NONE;
         }
@@ -186,7 +212,7 @@ impl Origins {
 
     /// How many entries the table has.
     pub fn len(&self) -> usize {
-        self.table.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.table.read().unwrap_or_else(PoisonError::into_inner).len
     }
 
     /// Whether nothing was derived or chosen.

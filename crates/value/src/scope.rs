@@ -139,7 +139,8 @@ impl Layer for MapLayer {
     fn get(&self, key: &str, _eval: &mut Eval<'_>) -> Lookup {
         match self.map.get(key) {
             Some(value) => Lookup::Found(value.clone().tainted_if(self.map.tainted)),
-            None => Lookup::NotHere { available: self.keys() },
+            // The scope asks all layers for their keys once none has it.
+            None => Lookup::NotHere { available: Vec::new() },
         }
     }
 

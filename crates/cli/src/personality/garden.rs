@@ -220,7 +220,8 @@ fn wanted(flags: &Flags, action: &Action) -> bool {
 }
 
 fn actions(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
-    let mut found: Vec<&Action> = resolution.graph().actions.values().filter(|action| wanted(flags, action)).collect();
+    let all = resolution.graph().actions.values().map(|action| &**action);
+    let mut found: Vec<&Action> = all.filter(|action| wanted(flags, action)).collect();
     found.sort_by_key(|action| match flags.sort.as_str() {
         "kind" => (action.kind.name().to_owned(), action.name.clone()),
         "type" => (action.type_name.to_string(), action.name.clone()),

@@ -136,7 +136,7 @@ const ENTITIES: &[Entity] = &[
 pub const SCHEMA: Schema = Schema::new("garden", &["garden.io/v2"], ENTITIES).expressions(is_expression);
 
 /// Whether a node's value is known only after evaluation.
-fn is_expression(node: Node<'_>) -> bool {
+pub fn is_expression(node: Node<'_>) -> bool {
     (node.is_scalar() && is_template(node.text()))
         || (node.is_map() && structure::is_operator(node))
         || (node.is_list() && structure::has_concat(node))

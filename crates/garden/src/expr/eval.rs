@@ -13,7 +13,7 @@ use crate::place::Place;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule};
-use purlin_value::{Data, Eval, Pending, Piece, Value};
+use purlin_value::{Data, Eval, Origin, Pending, Piece, Value};
 
 /// Why an expression has no value.
 #[derive(Debug)]
@@ -56,9 +56,7 @@ impl Evaluator<'_, '_> {
         match self.template(template) {
             Ok(value) => value,
             Err(stop) => {
-                if let Some(diagnostic) = self.diagnose(stop) {
-                    self.eval.session.sink.push(diagnostic);
-                }
+                self.report_all(template, stop);
                 Value::poison()
             }
         }
@@ -98,7 +96,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn literal(&self, text: &str) -> Value {
-        Value::str(text).with_origin(self.place.origin().unwrap_or(purlin_value::Origin::NONE))
+        Value::str(text).with_origin(self.place.origin().unwrap_or(Origin::NONE))
     }
 
     /// A value that came through an expression remembers both: where it came from and through what.
@@ -127,7 +125,7 @@ impl Evaluator<'_, '_> {
 
     fn concatenate(&mut self, segments: &[Segment]) -> Result<Value, Stop> {
         let mut text = EcoString::new();
-        let mut ranges: Vec<(At, u32, u32, Option<purlin_value::Origin>)> = Vec::with_capacity(segments.len());
+        let mut ranges: Vec<(At, u32, u32, Option<Origin>)> = Vec::with_capacity(segments.len());
         let mut tainted = false;
         let mut pending: Option<Value> = None;
         for segment in segments {
@@ -172,12 +170,12 @@ impl Evaluator<'_, '_> {
     }
 
     /// The origin of a text put together from pieces.
-    fn piece_origin(&self, ranges: &[(At, u32, u32, Option<purlin_value::Origin>)]) -> purlin_value::Origin {
+    fn piece_origin(&self, ranges: &[(At, u32, u32, Option<Origin>)]) -> Origin {
         let origins = &self.eval.session.origins;
         let places: Vec<At> = ranges.iter().map(|range| range.0).collect();
         let spans = self.place.parts(&places);
-        let piece = |(range, span): (&(At, u32, u32, Option<purlin_value::Origin>), &Option<purlin_syntax::Span>)| {
-            let literal = || span.map_or(purlin_value::Origin::NONE, |span| origins.file(span));
+        let piece = |(range, span): (&(At, u32, u32, Option<Origin>), &Option<purlin_syntax::Span>)| {
+            let literal = || span.map_or(Origin::NONE, |span| origins.file(span));
             Piece { start: range.1, end: range.2, origin: range.3.unwrap_or_else(literal) }
         };
         let pieces = ranges.iter().zip(&spans).map(piece).collect();
@@ -232,7 +230,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn literal_origin(&self, value: Value) -> Value {
-        value.with_origin(self.place.origin().unwrap_or(purlin_value::Origin::NONE))
+        value.with_origin(self.place.origin().unwrap_or(Origin::NONE))
     }
 
     fn unary_chain(&mut self, ops: &[UnaryOp], inner: &Node) -> Result<Value, Stop> {
@@ -353,7 +351,15 @@ impl Evaluator<'_, '_> {
         let args = Arguments { function, values: &values, session: self.eval.session, salt };
         let counted = args.check_count().map_err(functions::Fault::from);
         let result = counted.and_then(|()| (function.call)(&args));
-        let result = result.map_err(|fault| self.failed(fault.rule, at, fault.message))?;
+        let result = result.map_err(|fault| {
+            // What a function says may quote its arguments.
+            let hidden = values.iter().any(Value::is_tainted_deep);
+            let message = match hidden {
+                true => format!("`{}` cannot work with its arguments, of which one is secret", function.name),
+                false => fault.message,
+            };
+            self.failed(fault.rule, at, message)
+        })?;
         if !self.eval.spend(1 + result.as_list().map_or(0, |list| list.len() as u64)) {
             return Err(Stop::Poison);
         }
@@ -380,10 +386,20 @@ impl Evaluator<'_, '_> {
     /// A result with the origin and taint of what went in.
     fn computed(&self, result: Value, step: &str, at: At, inputs: &[&Value]) -> Value {
         let tainted = inputs.iter().any(|value| value.is_tainted_deep());
-        let piece = |value: &&Value| Piece { start: 0, end: 0, origin: value.origin };
-        let pieces = inputs.iter().filter(|value| value.origin.is_known()).map(piece).collect();
+        let origins = inputs.iter().flat_map(|value| input_origins(value)).filter(|origin| origin.is_known());
+        let pieces = origins.map(|origin| Piece { start: 0, end: 0, origin }).collect();
         let origin = self.eval.session.origins.derived(step, self.place.part(at), pieces);
         result.with_origin(origin).tainted_if(tainted)
+    }
+}
+
+/// What an operand comes from. A collection comes from what is in it: it may have been put together on the spot.
+fn input_origins(value: &Value) -> Vec<Origin> {
+    const SHOWN: usize = 100;
+    match &value.data {
+        Data::List(list) if !list.is_empty() => list.iter().take(SHOWN).map(|item| item.origin).collect(),
+        Data::Map(map) if !map.is_empty() => map.values().take(SHOWN).map(|item| item.origin).collect(),
+        _ => vec![value.origin],
     }
 }
 

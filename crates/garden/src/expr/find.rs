@@ -57,6 +57,15 @@ impl Own {
 struct Step {
     name: EcoString,
     at: At,
+    /// Whether the key comes from a secret: it is not shown, and what it leads to is secret too.
+    is_secret: bool,
+}
+
+impl Step {
+    /// The key in messages.
+    fn shown(&self) -> EcoString {
+        if self.is_secret { purlin_value::emit::REDACTED.into() } else { self.name.clone() }
+    }
 }
 
 /// What the walk holds: one value, or partial collections with the strongest first.
@@ -78,9 +87,14 @@ impl Evaluator<'_, '_> {
             Ok(steps) => steps,
             Err(pending) => return Ok(pending),
         };
+        let is_secret = steps.iter().any(|step| step.is_secret);
+        self.look_up(&steps).map(|value| value.tainted_if(is_secret))
+    }
+
+    fn look_up(&mut self, steps: &[Step]) -> Result<Value, Stop> {
         let Some((head, rest)) = steps.split_first() else { return Err(Stop::Poison) };
-        if self.asks_scope_for_itself(&steps) {
-            let Stop::Missing(mut missing) = self.missing(&steps, 0, Vec::new()) else { return Err(Stop::Poison) };
+        if self.asks_scope_for_itself(steps) {
+            let Stop::Missing(mut missing) = self.missing(steps, 0, Vec::new()) else { return Err(Stop::Poison) };
             missing.itself = self.own.map(Own::name);
             return Err(Stop::Missing(missing));
         }
@@ -89,7 +103,7 @@ impl Evaluator<'_, '_> {
             Lookup::Parts(parts) => {
                 let plain = self.without_own(&head.name, rest, parts.clone());
                 let shortened = plain.len() < parts.len();
-                let found = self.walk(Found::Parts(plain), &steps, 1).map_err(|stop| match stop {
+                let found = self.walk(Found::Parts(plain), steps, 1).map_err(|stop| match stop {
                     Stop::Missing(mut missing) if shortened => {
                         missing.itself = self.own.map(Own::name);
                         Stop::Missing(missing)
@@ -98,15 +112,15 @@ impl Evaluator<'_, '_> {
                 })?;
                 let value = self.close(found)?;
                 if !shortened {
-                    self.warn_of_scope_trap(parts, &steps, &value);
+                    self.warn_of_scope_trap(parts, steps, &value);
                 }
                 return Ok(value);
             }
             Lookup::Pending(pending) => return Ok(Value::new(Data::Pending(pending))),
-            Lookup::NotHere { available } => return Err(self.missing(&steps, 0, available)),
+            Lookup::NotHere { available } => return Err(self.missing(steps, 0, available)),
             Lookup::Later { phase } => return Err(self.too_early(&head.name, head.at, phase)),
         };
-        let found = self.walk(found, &steps, 1)?;
+        let found = self.walk(found, steps, 1)?;
         self.close(found)
     }
 
@@ -116,19 +130,20 @@ impl Evaluator<'_, '_> {
             Ok(steps) => steps,
             Err(pending) => return Ok(pending),
         };
+        let is_secret = steps.iter().any(|step| step.is_secret);
         let found = self.walk(Found::One(value), &steps, 0)?;
-        self.close(found)
+        self.close(found).map(|value| value.tainted_if(is_secret))
     }
 
     /// All keys of a path, computed ones evaluated. A pending key makes the whole lookup pending.
     fn steps(&mut self, path: &[Part]) -> Result<Result<Vec<Step>, Value>, Stop> {
         let mut steps = Vec::with_capacity(path.len());
         for part in path {
-            let name = match &part.key {
-                Key::Name(name) => name.clone(),
+            let (name, is_secret) = match &part.key {
+                Key::Name(name) => (name.clone(), false),
                 Key::Computed(node) => {
                     let value = self.node(node)?;
-                    match &value.data {
+                    let name = match &value.data {
                         Data::Pending(_) => return Ok(Err(value)),
                         Data::Str(text) => text.clone(),
                         Data::Int(_) | Data::Float(_) | Data::BigInt(_) => {
@@ -139,10 +154,11 @@ impl Evaluator<'_, '_> {
                                 format!("a key in brackets must be a string or a number, not {}", shown_type(&value));
                             return Err(self.failed(&rules::TEMPLATE_TYPE, part.at, message));
                         }
-                    }
+                    };
+                    (name, value.tainted)
                 }
             };
-            steps.push(Step { name, at: part.at });
+            steps.push(Step { name, at: part.at, is_secret });
         }
         Ok(Ok(steps))
     }
@@ -264,7 +280,8 @@ impl Evaluator<'_, '_> {
             next.push(value);
         }
         if next.is_empty() {
-            available.dedup();
+            let mut seen = std::collections::HashSet::new();
+            available.retain(|key| seen.insert(key.clone()));
             return Err(self.missing(steps, index, available));
         }
         Ok(Found::Parts(next))
@@ -306,7 +323,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn missing(&self, steps: &[Step], index: usize, available: Vec<EcoString>) -> Stop {
-        let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.name.clone(), s.at));
+        let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.shown(), s.at));
         let under = path_text(steps.get(..index).unwrap_or(&[]));
         Stop::Missing(Box::new(Missing { key, under, at, available, phase: None, itself: None }))
     }
@@ -324,7 +341,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn on_primitive(&self, value: &Value, steps: &[Step], index: usize) -> Stop {
-        let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.name.clone(), s.at));
+        let (key, at) = steps.get(index).map_or((EcoString::new(), At::default()), |s| (s.shown(), s.at));
         let path = path_text(steps.get(..index).unwrap_or(&[]));
         let message = if path.is_empty() {
             format!("there is no key `{key}` in {}", shown_type(value))
@@ -350,14 +367,15 @@ fn available_keys(value: &Value) -> Vec<EcoString> {
 fn path_text(steps: &[Step]) -> EcoString {
     let mut text = EcoString::new();
     for step in steps {
-        if step.name.contains(['.', '$', '{', '}']) {
-            text.push_str(&ecow::eco_format!("[\"{}\"]", step.name));
+        let name = step.shown();
+        if name.contains(['.', '$', '{', '}']) {
+            text.push_str(&ecow::eco_format!("[\"{name}\"]"));
             continue;
         }
         if !text.is_empty() {
             text.push('.');
         }
-        text.push_str(&step.name);
+        text.push_str(&name);
     }
     text
 }

@@ -1,6 +1,7 @@
 //! The template string language: parsing, evaluation and static analysis of what stands in `${…}`.
 
 pub mod ast;
+mod blame;
 mod eval;
 mod find;
 mod operate;

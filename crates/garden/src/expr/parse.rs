@@ -1,7 +1,7 @@
 //! Parses expressions: what stands between `${` and `}`.
 //!
 //! A hand-written precedence climber. It reads text and makes [`super::ast`]; it evaluates nothing and reports at most
-//! one problem for each string.
+//! one problem for each `${…}`.
 
 use super::ast::{BinaryOp, Call, Expr, Key, Node, Part, UnaryOp};
 use super::scan::{Cursor, Problem};

@@ -270,7 +270,10 @@ pub(super) fn is_name_part(c: char) -> bool {
 }
 
 fn name_length(text: &str) -> Option<usize> {
-    let mut length = 0;
+    // Nearly all names are plain, so those are read byte by byte.
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-');
+    let starts = text.as_bytes().first().is_some_and(|byte| plain(byte) && *byte != b'-' && !byte.is_ascii_digit());
+    let mut length = if starts { text.bytes().take_while(plain).count() } else { 0 };
     while let Some(c) = text.get(length..).and_then(|r| r.chars().next()) {
         let fits = if length == 0 { is_name_start(c) } else { is_name_part(c) };
         if fits {

@@ -10,9 +10,14 @@ pub fn is_template(text: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), b"${").is_some()
 }
 
-/// Parses a template string.
-pub fn parse(text: &str) -> Result<Template, Problem> {
-    segments(Cursor::new(text), 0)
+/// Problems of one string, at most; more would only repeat themselves.
+const MOST_PROBLEMS: usize = 20;
+
+/// Parses a template string. Each `${…}` that cannot be read is a problem of its own.
+pub fn parse(text: &str) -> Result<Template, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let template = segments(Cursor::new(text), 0, &mut problems);
+    if problems.is_empty() { Ok(template) } else { Err(problems) }
 }
 
 /// Parses a single expression without `${` and `}` around it.
@@ -32,8 +37,12 @@ pub(super) fn parse_literal(text: &EcoString, offsets: Offsets, depth: usize) ->
     if !is_template(text) {
         return Ok(Expr::Text(text.clone()));
     }
-    let template = segments(Cursor::nested(text, offsets), depth)?;
-    Ok(Expr::Nested(Box::new(template)))
+    let mut problems = Vec::new();
+    let template = segments(Cursor::nested(text, offsets), depth, &mut problems);
+    match problems.into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(Expr::Nested(Box::new(template))),
+    }
 }
 
 /// A block that is still open.
@@ -51,12 +60,18 @@ struct Builder {
     current: Vec<Segment>,
 }
 
-fn segments(mut cursor: Cursor<'_>, depth: usize) -> Result<Template, Problem> {
+fn segments(mut cursor: Cursor<'_>, depth: usize, problems: &mut Vec<Problem>) -> Template {
     let mut builder = Builder { open: Vec::new(), current: Vec::new() };
     while !cursor.at_end() {
         let rest = cursor.rest();
         if rest.starts_with("${") {
-            format(&mut cursor, &mut builder, depth)?;
+            if let Err(problem) = format(&mut cursor, &mut builder, depth) {
+                problems.push(problem);
+                if problems.len() >= MOST_PROBLEMS {
+                    return Template::default();
+                }
+                resume(&mut cursor);
+            }
         } else if let Some(length) = escaped_length(rest) {
             let start = cursor.pos;
             cursor.pos += length;
@@ -69,7 +84,20 @@ fn segments(mut cursor: Cursor<'_>, depth: usize) -> Result<Template, Problem> {
             builder.current.push(Segment::Text(text.into(), cursor.at(start, cursor.pos)));
         }
     }
-    finish(builder)
+    finish(builder).unwrap_or_else(|problem| {
+        problems.push(problem);
+        Template::default()
+    })
+}
+
+/// Goes on after an expression that cannot be read: behind its `}`, or at the next `${` if that comes first.
+fn resume(cursor: &mut Cursor<'_>) {
+    let rest = cursor.rest();
+    let open = memchr::memmem::find(rest.as_bytes(), b"${").unwrap_or(rest.len());
+    let close = rest.as_bytes().get(..open).and_then(|before| memchr::memchr(b'}', before));
+    // The `}` of a block word or of a finished expression is behind us already.
+    let behind = cursor.text.as_bytes().get(..cursor.pos).is_some_and(|read| read.ends_with(b"}"));
+    cursor.pos += if behind { 0 } else { close.map_or(open, |at| at + 1) };
 }
 
 /// `$${…}` up to the first closing brace.
@@ -113,12 +141,18 @@ fn format(cursor: &mut Cursor<'_>, builder: &mut Builder, depth: usize) -> Resul
     } {
         cursor.eat("if");
     }
-    let node = expression(cursor, depth + builder.open.len())?;
-    cursor.skip_space()?;
-    if !cursor.eat("}") {
-        return Err(unclosed(cursor, start));
-    }
+    let read = whole_expression(cursor, start, depth + builder.open.len());
     let at = cursor.at(start, cursor.pos);
+    // A block whose condition cannot be read is a block all the same.
+    let node = match read {
+        Err(problem) if conditional && !joined => {
+            let condition = Node { expr: Expr::Null, at };
+            let open = Open { condition, then: None, at, joined };
+            builder.open.push((open, std::mem::take(&mut builder.current)));
+            return Err(problem);
+        }
+        read => read?,
+    };
     if joined {
         builder.otherwise(at)?;
     }
@@ -133,6 +167,13 @@ fn format(cursor: &mut Cursor<'_>, builder: &mut Builder, depth: usize) -> Resul
     let open = Open { condition: node, then: None, at, joined };
     builder.open.push((open, std::mem::take(&mut builder.current)));
     Ok(())
+}
+
+/// An expression up to its closing brace.
+fn whole_expression(cursor: &mut Cursor<'_>, start: usize, depth: usize) -> Result<Node, Problem> {
+    let node = expression(cursor, depth)?;
+    cursor.skip_space()?;
+    if cursor.eat("}") { Ok(node) } else { Err(unclosed(cursor, start)) }
 }
 
 fn unclosed(cursor: &Cursor<'_>, start: usize) -> Problem {

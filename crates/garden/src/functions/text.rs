@@ -43,7 +43,12 @@ pub fn base64_decode(text: &str) -> Vec<u8> {
 /// Lower-case hexadecimal digits.
 pub fn hex(bytes: &[u8]) -> String {
     let digit = |value: u8| char::from_digit(u32::from(value), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
 }
 
 /// Spaces before every line that is not empty.

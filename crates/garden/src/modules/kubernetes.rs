@@ -1,8 +1,8 @@
 //! Conversion of `kubernetes` and `helm` modules. Neither builds anything itself; files copied from other modules need
 //! a Build that does only that.
 
-use super::convert::{Names, action, build_action, makes_build, runtime_fields};
-use super::{Module, item_name};
+use super::Module;
+use super::convert::{Label, Names, action, build_action, runtime_fields};
 use crate::config::ActionKind;
 use crate::draft::Draft;
 use crate::render::Config;
@@ -32,17 +32,17 @@ const HELM_KEYS: &[(&str, &str)] = &[
     ("portForwards", "portForwards"),
 ];
 
-pub(super) fn kubernetes_actions(names: &Names, module: &Module) -> Vec<(ActionKind, Config)> {
+pub(super) fn kubernetes_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
     let mut actions = copying_build(names, module);
     let has_build = !actions.is_empty();
     let spec = taken(module, KUBERNETES_KEYS);
     let fields = runtime_fields(names, module, &module.fields, has_build, 300);
-    actions.push(action(module, "kubernetes", ActionKind::Deploy, module.name().clone(), fields, spec));
+    actions.push(action(module, "kubernetes", ActionKind::Deploy, Label::of_module(module), fields, spec));
     actions.extend(pod_actions(names, module, "kubernetes-pod", has_build));
     actions
 }
 
-pub(super) fn helm_actions(names: &Names, module: &Module) -> Vec<(ActionKind, Config)> {
+pub(super) fn helm_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
     let mut actions = copying_build(names, module);
     let has_build = !actions.is_empty();
     let skipped =
@@ -51,15 +51,15 @@ pub(super) fn helm_actions(names: &Names, module: &Module) -> Vec<(ActionKind, C
         let mut spec = vec![("chart", chart(module)), ("values", values(names, module, 0))];
         spec.extend(taken(module, HELM_KEYS));
         let fields = runtime_fields(names, module, &module.fields, has_build, 300);
-        actions.push(action(module, "helm", ActionKind::Deploy, module.name().clone(), fields, spec));
+        actions.push(action(module, "helm", ActionKind::Deploy, Label::of_module(module), fields, spec));
     }
     actions.extend(pod_actions(names, module, "helm-pod", has_build));
     actions
 }
 
 /// A Build that only copies, where there is something to copy.
-fn copying_build(names: &Names, module: &Module) -> Vec<(ActionKind, Config)> {
-    if makes_build(module) { vec![build_action(names, module, "exec", Vec::new())] } else { Vec::new() }
+fn copying_build(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
+    if names.makes_build(module) { vec![build_action(names, module, "exec", Vec::new())] } else { Vec::new() }
 }
 
 fn taken(module: &Module, keys: &[(&'static str, &'static str)]) -> Vec<(&'static str, Draft)> {
@@ -80,7 +80,7 @@ fn chart(module: &Module) -> Draft {
 }
 
 /// A module's values upon those of the module it is based on.
-fn values(names: &Names, module: &Module, depth: usize) -> Draft {
+fn values(names: &Names<'_>, module: &Module, depth: usize) -> Draft {
     let own = module.field("values").unwrap_or_else(Draft::empty_map);
     let base = module.text("base").and_then(|name| names.modules.get(&name).cloned());
     let Some(base) = base.filter(|_| depth < 20) else { return own };
@@ -110,7 +110,7 @@ fn merge_entries(below: Vec<(EcoString, Draft)>, own: Vec<(EcoString, Draft)>) -
     merged.into_iter().chain(new).collect()
 }
 
-fn pod_actions(names: &Names, module: &Module, type_name: &str, has_build: bool) -> Vec<(ActionKind, Config)> {
+fn pod_actions(names: &Names<'_>, module: &Module, type_name: &str, has_build: bool) -> Vec<(ActionKind, Config)> {
     const KEYS: &[(&str, &str)] = &[
         ("command", "command"),
         ("args", "args"),
@@ -122,18 +122,11 @@ fn pod_actions(names: &Names, module: &Module, type_name: &str, has_build: bool)
     let mut actions = Vec::new();
     for (key, kind) in [("tasks", ActionKind::Run), ("tests", ActionKind::Test)] {
         for item in module.items(key) {
-            let Some(name) = item_name(&item) else { continue };
-            let name = if kind == ActionKind::Test { ecow::eco_format!("{}-{name}", module.name()) } else { name };
+            let Some(label) = names.label(module, &item, kind) else { continue };
             let spec =
                 KEYS.iter().filter_map(|(from, to)| Some((*to, item.get(from).filter(|d| !d.is_null())?))).collect();
-            actions.push(action(
-                module,
-                type_name,
-                kind,
-                name,
-                runtime_fields(names, module, &item, has_build, 600),
-                spec,
-            ));
+            let fields = runtime_fields(names, module, &item, has_build, 600);
+            actions.push(action(module, type_name, kind, label, fields, spec));
         }
     }
     actions

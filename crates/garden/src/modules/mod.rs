@@ -1,6 +1,8 @@
 //! Modules: resolved with those they depend on first, then converted to actions.
 
+mod container;
 mod convert;
+mod generate;
 mod kubernetes;
 mod overlap;
 mod version;
@@ -17,7 +19,7 @@ use crate::references::references;
 use crate::render::Config;
 use crate::rules;
 use crate::scan::texts;
-use crate::vars::{Presence, VarScope, VarSource, read_varfile};
+use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_graph::Digraph;
@@ -34,6 +36,8 @@ pub struct BuildDependency {
     pub copy: Vec<(EcoString, EcoString)>,
     /// Where it is written.
     pub span: Option<Span>,
+    /// Whether the module lists it; otherwise one of its services takes its source from there.
+    pub listed: bool,
 }
 
 /// A module, resolved.
@@ -170,6 +174,8 @@ impl Pending {
                 needs.extend(source.as_str().map(|name| (EcoString::from(name), ground.span_of(&source))));
             }
         }
+        let base = config.body.get("base").filter(|_| config.type_name == "helm").map(|draft| draft.settle(ground.session, &env));
+        needs.extend(base.iter().filter_map(|draft| base_dependency(ground, draft)).map(|d| (d.name, d.span)));
         for reference in references(ground.session, &env, &["modules"], &[&config.body]) {
             let Some(name) = reference.name(1) else { continue };
             if *name == config.name {
@@ -189,7 +195,11 @@ fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
         if let Some(first) = seen.get(&config.name) {
             let message =
                 format!("module `{}` is declared twice, in `{}` and in `{}`", config.name, first.file, config.file);
-            ground.report(&rules::DUPLICATE, config.span, message);
+            let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
+            if let Some(span) = first.span {
+                diagnostic = diagnostic.label(span, "the first one");
+            }
+            ground.push(diagnostic.hint("give one of them another name"), config.span);
         }
         seen.entry(&config.name).or_insert(config);
     }
@@ -243,7 +253,7 @@ fn module_env(
     config: &Config,
     modules: Value,
 ) -> (Arc<Env>, VarScope) {
-    let mut base = phases.module_base(Stage::PreGraph);
+    let mut base = phases.module_base();
     base = base.push(MapLayer::new("modules", Value::map(Map::from_iter([("modules".into(), modules)]))));
     if let Some(rendered) = &config.rendered {
         let inputs = env_at(ground, project.vars.over(&base), Stage::PreGraph);
@@ -262,8 +272,11 @@ fn module_env(
     if let Some(Draft::Node(node)) = config.field("varfile") {
         let env = env_at(ground, vars.over(&base), Stage::PreGraph);
         let name = crate::project::force(ground, &env, &node);
-        let source =
-            name.as_str().and_then(|name| read_varfile(ground, &config.folder, name, Presence::Required, node.span()));
+        let source = name.as_str().and_then(|text| {
+            let file =
+                VarFile { name: text, presence: Presence::Required, place: node.span(), secret: name.is_tainted_deep() };
+            read_varfile(ground, &config.folder, &file)
+        });
         if let Some(source) = source {
             vars = vars.with(ground, &base, &source, true);
         }
@@ -280,7 +293,7 @@ fn dependency(ground: &Ground<'_>, item: &Draft) -> Option<BuildDependency> {
     if let Some(value) = item.as_value()
         && let Some(name) = value.as_str()
     {
-        return Some(BuildDependency { name: name.into(), copy: Vec::new(), span });
+        return Some(BuildDependency { name: name.into(), copy: Vec::new(), span, listed: true });
     }
     let name = item_name(item)?;
     let text = |draft: &Draft, key: &str| draft.get(key)?.as_value()?.as_str().map(EcoString::from);
@@ -290,12 +303,19 @@ fn dependency(ground: &Ground<'_>, item: &Draft) -> Option<BuildDependency> {
         let target = text(copy, "target").filter(|target| !target.is_empty()).unwrap_or_else(|| source.clone());
         Some((source, target))
     });
-    Some(BuildDependency { name, copy: copy.collect(), span })
+    Some(BuildDependency { name, copy: copy.collect(), span, listed: true })
+}
+
+/// The module that a chart is based on: its files are copied.
+fn base_dependency(ground: &Ground<'_>, base: &Draft) -> Option<BuildDependency> {
+    let name = base.as_value()?.as_str()?;
+    let copy = vec![("*".into(), ".".into())];
+    Some(BuildDependency { name: name.into(), copy, span: base.span(ground.session), listed: true })
 }
 
 /// What counts in a module's version: what it lists and mentions, but not the sources of its services.
-fn counted_needs(pending: &Pending, dependencies: &[BuildDependency], listed: usize) -> Vec<EcoString> {
-    let from_services: Vec<&EcoString> = dependencies.iter().skip(listed).map(|d| &d.name).collect();
+fn counted_needs(pending: &Pending, dependencies: &[BuildDependency]) -> Vec<EcoString> {
+    let from_services: Vec<&EcoString> = dependencies.iter().filter(|d| !d.listed).map(|d| &d.name).collect();
     let needs = pending.needs.iter().map(|(name, _)| name).filter(|name| !from_services.contains(name));
     let mut counted: Vec<EcoString> = needs.cloned().collect();
     counted.sort();
@@ -318,13 +338,15 @@ fn resolve_one(
     let listed = fields.get("build").and_then(|build| build.get("dependencies"));
     let items = listed.map(|list| list.items()).unwrap_or_default();
     let mut dependencies: Vec<BuildDependency> = items.iter().filter_map(|item| dependency(ground, item)).collect();
-    let listed = dependencies.len();
+    let base = fields.get("base").filter(|_| config.type_name == "helm");
+    dependencies.extend(base.and_then(|draft| base_dependency(ground, &draft)));
     for service in fields.get("services").iter().flat_map(Draft::items) {
         let source = service.get("sourceModuleName").and_then(|draft| draft.as_value().cloned());
         if let Some(name) = source.as_ref().and_then(Value::as_str)
             && !dependencies.iter().any(|known| known.name == name)
         {
-            dependencies.push(BuildDependency { name: name.into(), copy: Vec::new(), span: None });
+            let span = source.as_ref().and_then(|value| ground.span_of(value));
+            dependencies.push(BuildDependency { name: name.into(), copy: Vec::new(), span, listed: false });
         }
     }
     let value_texts =
@@ -335,23 +357,23 @@ fn resolve_one(
     let mut module = Module {
         config: config.clone(),
         disabled,
-        needs: counted_needs(pending, &dependencies, listed),
+        needs: counted_needs(pending, &dependencies),
         dependencies,
         version: EcoString::new(),
         files: (include, exclude),
         fields,
     };
     if let Some(rendered) = &config.rendered {
-        let scope = project.vars.over(&phases.module_base(Stage::PreGraph));
+        let scope = project.vars.over(&phases.module_base());
         let inputs = rendered.inputs_value(ground, &env_at(ground, scope, Stage::PreGraph));
         let forced = purlin_value::Eval::new(ground.session).force_deep(&inputs);
         rendered.schema.check(ground, &forced, rendered.span);
     }
     if module.config.type_name == "container" && module.files.0.is_none() && module.files.1.is_empty() {
-        module.files.0 = convert::dockerfile_includes(ground, &module);
+        module.files.0 = container::dockerfile_includes(ground, &module);
     }
     module.version = version::module_version(ground, files, &module, done);
-    convert::generate_files(ground, &env, &module);
+    generate::generate_files(ground, &env, &module);
     let outputs = convert::module_outputs(&module);
     let value = Value::map(Map::from_iter([
         ("name".into(), Value::str(config.name.clone())),

@@ -78,7 +78,7 @@ fn list_or_empty(draft: Option<Draft>) -> Value {
 
 fn build_config(module: &Module) -> Value {
     let build = module.field("build").unwrap_or_else(Draft::empty_map);
-    let listed = module.dependencies.iter().filter(|dependency| dependency.span.is_some());
+    let listed = module.dependencies.iter().filter(|dependency| dependency.listed);
     let dependencies = listed.map(|dependency| {
         let copy = dependency.copy.iter().map(|(source, target)| {
             let pair = [("source".into(), Value::str(source.clone())), ("target".into(), Value::str(target.clone()))];

@@ -85,7 +85,18 @@ impl Text {
         if self.written.len().saturating_add(text.len()) > self.limit {
             self.too_long = true;
         } else {
+            self.make_room(text.len());
             self.written.push_str(text);
+        }
+    }
+
+    /// A text that is large already grows by a lot at once: doubling would touch fresh memory for every step.
+    fn make_room(&mut self, more: usize) {
+        const LARGE: usize = 32 << 10;
+        const STEP: usize = 1 << 20;
+        let short = self.written.len() + more > self.written.capacity();
+        if short && self.written.capacity() >= LARGE {
+            self.written.reserve(more.max(STEP).max(self.written.len()));
         }
     }
 

@@ -1,0 +1,216 @@
+//! Checks what came out of expressions against the rows of the tables.
+//!
+//! What is written in place was checked when it was read. A value that a template or an operator made is known only
+//! after evaluation; it is checked here, and the place is the expression that made it.
+
+use crate::entities::{SCHEMA, is_expression};
+use crate::expr::shown_type;
+use crate::place::NodeRef;
+use ecow::EcoString;
+use purlin_model::check::{alternatives, describe_shape, with_article};
+use purlin_model::rules;
+use purlin_model::schema::{Edition, Entity, Field, Kind, Shape};
+use purlin_syntax::{Diagnostic, Node, Span, suggest};
+use purlin_value::emit::REDACTED;
+use purlin_value::{Data, Map, Session, Value};
+
+/// Rows nest a handful deep; the bound is for a table that is wrong.
+const DEPTH: u32 = 20;
+
+/// Checks an evaluated mapping against a row, beside what is written at its place.
+pub fn check_evaluated(session: &Session, kind: Kind, map: &Map, written: Node<'_>) {
+    Checker { session }.entity(kind, map, At::of(written), 0);
+}
+
+/// Checks the evaluated fields of a configuration, all but its type's, against its row.
+pub fn check_fields(session: &Session, kind: Kind, fields: &Map, written: &NodeRef) {
+    if let Some(node) = written.get().filter(|node| !is_expression(*node)) {
+        Checker { session }.entity(kind, fields, At::Written(node), 0);
+    }
+}
+
+/// Where a value stands.
+#[derive(Clone, Copy)]
+enum At<'t> {
+    /// It is written there, key by key, and was checked when it was read.
+    Written(Node<'t>),
+    /// An expression made it.
+    Computed(Span),
+}
+
+impl<'t> At<'t> {
+    fn of(node: Node<'t>) -> Self {
+        let operand = |node: Node<'t>| node.get("$merge").unwrap_or(node).span();
+        if is_expression(node) { At::Computed(operand(node)) } else { At::Written(node) }
+    }
+
+    fn key(self, key: &str) -> Self {
+        match self {
+            // A key that is not there came by way of `<<`.
+            At::Written(node) => node.get(key).map_or(At::Computed(node.span()), At::of),
+            At::Computed(_) => self,
+        }
+    }
+
+    fn item(self, index: usize) -> Self {
+        match self {
+            At::Written(node) => node.items().nth(index).map_or(At::Computed(node.span()), At::of),
+            At::Computed(_) => self,
+        }
+    }
+
+    fn expression(self) -> Option<Span> {
+        match self {
+            At::Written(_) => None,
+            At::Computed(span) => Some(span),
+        }
+    }
+}
+
+/// The key that a value stands under.
+#[derive(Clone, Copy)]
+struct Slot {
+    entity: &'static Entity,
+    field: &'static Field,
+    /// Which part of the key's value it is, for messages.
+    part: &'static str,
+}
+
+impl Slot {
+    fn name(self) -> String {
+        format!("{}`{}` of {}", self.part, self.field.key, with_article(self.entity.label))
+    }
+}
+
+struct Checker<'s> {
+    session: &'s Session,
+}
+
+impl Checker<'_> {
+    fn entity(&self, kind: Kind, map: &Map, at: At<'_>, depth: u32) {
+        let Some(entity) = SCHEMA.entity(kind).filter(|_| depth < DEPTH) else { return };
+        for (key, value) in map.iter() {
+            match (entity.field_or_alias(key, Edition(0)), at.expression()) {
+                (Some(field), _) => {
+                    let slot = Slot { entity, field, part: "" };
+                    self.value(slot, &field.shape, value, at.key(key), depth);
+                }
+                (None, Some(span)) if entity.rest_in(Edition(0)).is_none() => {
+                    self.unknown_key(entity, key, value, span);
+                }
+                _ => {}
+            }
+        }
+        if let Some(span) = at.expression() {
+            self.missing_keys(entity, map, span);
+        }
+    }
+
+    fn missing_keys(&self, entity: &Entity, map: &Map, span: Span) {
+        for field in entity.fields(Edition(0)).filter(|field| field.required && !map.contains_key(field.key)) {
+            let message = format!("{} needs `{}`, and this has none", with_article(entity.label), field.key);
+            self.session.sink.push(Diagnostic::at(&rules::MISSING_KEY, span, message));
+        }
+    }
+
+    fn unknown_key(&self, entity: &'static Entity, key: &EcoString, value: &Value, span: Span) {
+        let hint = suggest::did_you_mean(key, entity.fields(Edition(0)).map(|field| field.key));
+        let message = format!("{} has no key `{key}`", with_article(entity.label));
+        self.report(Diagnostic::at(&rules::UNKNOWN_KEY, span, message).maybe_hint(hint), value, span);
+    }
+
+    fn value(&self, slot: Slot, shape: &Shape, value: &Value, at: At<'_>, depth: u32) {
+        if depth > DEPTH || !is_known(value) {
+            return;
+        }
+        if let Some(span) = at.expression()
+            && !self.fits(slot, shape, value, span)
+        {
+            return;
+        }
+        let item = Slot { part: "an item of ", ..slot };
+        match (shape, &value.data) {
+            (Shape::One(kind), Data::Map(map)) => self.entity(*kind, map, at, depth + 1),
+            (Shape::List(kind), Data::List(list)) => {
+                for (index, value) in list.iter().enumerate() {
+                    self.value(item, &Shape::One(*kind), value, at.item(index), depth + 1);
+                }
+            }
+            (Shape::ListOf(inner), Data::List(list)) if **inner != Shape::Any => {
+                for (index, value) in list.iter().enumerate() {
+                    self.value(item, inner, value, at.item(index), depth + 1);
+                }
+            }
+            (Shape::MapOf(inner), Data::Map(map)) if **inner != Shape::Any => {
+                for (key, value) in map.iter() {
+                    self.value(Slot { part: "an entry of ", ..slot }, inner, value, at.key(key), depth + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a value has a shape; reports it if not.
+    fn fits(&self, slot: Slot, shape: &Shape, value: &Value, span: Span) -> bool {
+        if !fits(shape, value) {
+            let expected = describe_shape(&SCHEMA, shape);
+            let message = format!("{} takes {expected}, not {}", slot.name(), shown_type(value));
+            self.report(Diagnostic::at(&rules::WRONG_SHAPE, span, message), value, span);
+            return false;
+        }
+        if let (Shape::Choice(words), Some(word)) = (shape, value.as_str())
+            && !words.contains(&word)
+        {
+            // A secret is not shown, not even where it is wrong.
+            let shown = if value.tainted { REDACTED } else { word };
+            let hint = format!("it can be {}", alternatives(words.iter().copied()));
+            let message = format!("{} cannot be `{shown}`", slot.name());
+            self.report(Diagnostic::at(&rules::UNKNOWN_CHOICE, span, message).hint(hint), value, span);
+            return false;
+        }
+        true
+    }
+
+    /// Points at the expression, and at the place its value is written if that is another.
+    fn report(&self, diagnostic: Diagnostic, value: &Value, expression: Span) {
+        let own = self.session.origins.span(value.origin, &self.session.sources);
+        let elsewhere = own.filter(|own| own.file != expression.file || !overlaps(*own, expression));
+        self.session.sink.push(match elsewhere {
+            Some(span) => diagnostic.label(span, "the value comes from here"),
+            None => diagnostic,
+        });
+    }
+}
+
+fn overlaps(one: Span, other: Span) -> bool {
+    one.start < other.end && other.start < one.end
+}
+
+/// What waits for an action, or is broken already, is not judged; null stands for nothing.
+fn is_known(value: &Value) -> bool {
+    !matches!(value.data, Data::Pending(_) | Data::Poison | Data::Lazy(_) | Data::Null)
+}
+
+/// Whether an evaluated value has a shape. Numbers and booleans may come as text: environment variables and `.env`
+/// files have nothing else.
+fn fits(shape: &Shape, value: &Value) -> bool {
+    let text = |ok: fn(&str) -> bool| value.as_str().is_some_and(ok);
+    match shape {
+        Shape::Text | Shape::Choice(_) | Shape::Reference(_) | Shape::Parent => value.as_str().is_some(),
+        Shape::Scalar => !value.is_collection(),
+        Shape::Bool => value.as_bool().is_some() || text(|word| matches!(word, "true" | "false")),
+        Shape::Integer => {
+            value.as_number().is_some_and(|number| number.fract() == 0.0) || text(|word| word.parse::<i64>().is_ok())
+        }
+        Shape::Number => value.as_number().is_some() || text(|word| word.parse::<f64>().is_ok()),
+        Shape::Any => true,
+        Shape::Range | Shape::Names(_) | Shape::List(_) | Shape::ListOf(_) => value.as_list().is_some(),
+        Shape::Map(_) | Shape::MapOf(_) => value.as_map().is_some(),
+        Shape::Sequence(_) | Shape::Repeating(_) => value.is_collection(),
+        Shape::One(kind) => {
+            let has_short = SCHEMA.entity(*kind).is_some_and(|entity| !entity.short.is_empty());
+            value.as_map().is_some() || (has_short && !value.is_collection())
+        }
+        Shape::Union(shapes) => shapes.iter().any(|shape| fits(shape, value)),
+    }
+}
