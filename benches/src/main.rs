@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods)] // Measuring needs a clock and a disk.
 
 mod charts;
+mod garden;
 mod generate;
 mod measure;
 mod reader;
@@ -33,6 +34,7 @@ pub(crate) struct Options {
 
 const BENCHES: &[Bench] = &[
     Bench { name: "charts", summary: "a chart rendered: whole command, from disk, compiled once", run: charts::run },
+    Bench { name: "garden", summary: "Garden projects resolved completely", run: garden::run },
     Bench { name: "reader", summary: "YAML to tree, beside the bare event stream", run: reader::run },
     Bench { name: "skaffold", summary: "chains, stars and diamonds of Skaffold modules", run: skaffold::run },
     Bench { name: "survey", summary: "1,000 files of 2 KB read and parsed", run: reader::survey },

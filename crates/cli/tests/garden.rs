@@ -27,7 +27,8 @@ impl Folder {
 
     /// Runs a command on the project: its exit code, and what it says on stderr. Nothing may be on stdout.
     fn fails(&self, command: &str) -> (Option<i32>, String) {
-        let purlin = Command::new(env!("CARGO_BIN_EXE_purlin")).arg(command).current_dir(self.0.join("project")).output();
+        let purlin =
+            Command::new(env!("CARGO_BIN_EXE_purlin")).arg(command).current_dir(self.0.join("project")).output();
         let out = purlin.unwrap();
         assert_eq!(String::from_utf8_lossy(&out.stdout), "", "{command} prints nothing partial");
         (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())

@@ -94,7 +94,11 @@ fn evaluate_workflows(resolution: &Resolution<'_>) {
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
     let resolution = resolve(session, request, KnownOutputs::new(), &[])?;
     let text = question.expression.as_str();
-    let parsed = if expr::is_template(text) { expr::parse(text) } else { expr::parse_expression(text).map_err(|problem| vec![problem]) };
+    let parsed = if expr::is_template(text) {
+        expr::parse(text)
+    } else {
+        expr::parse_expression(text).map_err(|problem| vec![problem])
+    };
     let source = session.sources.insert("expression", text);
     let place = Place::Verbatim(source.span(0, text.len()));
     let template = match parsed {

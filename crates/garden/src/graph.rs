@@ -134,12 +134,7 @@ fn explicit_needs(ground: &Ground<'_>, action: &Action) -> Vec<(&'static str, Ne
 }
 
 /// What a template refers to.
-fn referred(
-    ground: &Ground<'_>,
-    action: &Action,
-    actions: &Actions,
-    reference: &Reference,
-) -> Option<Needed> {
+fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: &Reference) -> Option<Needed> {
     let bad = |message: String| {
         let diagnostic = Diagnostic::nowhere(&rules::ACTION_REFERENCE, message);
         let hint = "write it as `actions.run.my-run.outputs.log`";
@@ -208,11 +203,7 @@ fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message
 }
 
 /// Reports every circle once, with the place of each step. Returns all actions that reach one.
-fn report_cycles(
-    ground: &Ground<'_>,
-    actions: &Actions,
-    needs: &IndexMap<EcoString, Vec<Needed>>,
-) -> Vec<EcoString> {
+fn report_cycles(ground: &Ground<'_>, actions: &Actions, needs: &IndexMap<EcoString, Vec<Needed>>) -> Vec<EcoString> {
     let mut graph: Digraph<EcoString> = Digraph::new();
     for key in actions.keys() {
         graph.add(key.clone());

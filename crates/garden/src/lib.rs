@@ -21,6 +21,7 @@ pub mod json;
 pub mod live;
 pub mod modules;
 pub mod number;
+mod outputs;
 pub mod phases;
 pub mod place;
 pub mod project;

@@ -54,10 +54,10 @@ struct Base {
 }
 
 /// Everything that is asked about an action by others.
-struct About {
+pub(crate) struct About {
     base: Arc<Base>,
-    key: EcoString,
-    spec: Value,
+    pub(crate) key: EcoString,
+    pub(crate) spec: Value,
     whole: Value,
 }
 
@@ -254,56 +254,13 @@ impl Thunk for VersionText {
 }
 
 impl About {
-    fn static_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
-        match (action.type_name.as_str(), action.kind) {
-            ("container", ActionKind::Build) => self.image_outputs(action, eval),
-            ("container", ActionKind::Deploy) => self.deployed_image(action, eval),
-            ("test", ActionKind::Build) => Map::from_iter([("foo".into(), Value::str("bar"))]),
-            _ => Map::new(),
-        }
-    }
-
-    fn image_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
-        let spec = eval.force(&self.spec);
-        let local = spec.get("localId").map(|value| eval.force(value)).filter(|value| !value.is_null());
-        let name = local.unwrap_or_else(|| Value::str(action.name.clone()));
-        let version = self.version(eval);
-        let id = match (name.as_str(), version.as_str()) {
-            (Some(name), Some(version)) => Value::str(ecow::eco_format!("{name}:{version}")),
-            (None, _) => name.clone(),
-            _ => version.clone(),
-        };
-        let mut map = Map::new();
-        for (camel, kebab, value) in [
-            ("localImageName", "local-image-name", &name),
-            ("localImageId", "local-image-id", &id),
-            ("deploymentImageName", "deployment-image-name", &name),
-            ("deploymentImageId", "deployment-image-id", &id),
-            ("deploymentImageTag", "deployment-image-tag", &version),
-        ] {
-            map.insert(camel.into(), value.clone());
-            map.insert(kebab.into(), value.clone());
-        }
-        map
-    }
-
-    fn deployed_image(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
-        let spec = eval.force(&self.spec);
-        let image = spec.get("image").map(|value| eval.force(value)).filter(|value| !value.is_null());
-        let image = image.or_else(|| self.built_image(action.text("build")?, eval));
-        image.map(|image| ("deployedImageId".into(), image)).into_iter().collect()
-    }
-
-    /// The image that a Build makes.
-    fn built_image(&self, build: &str, eval: &mut Eval<'_>) -> Option<Value> {
-        let actions = self.base.actions.upgrade()?.get()?.at("actions.build")?.get(build)?.clone();
-        let outputs = eval.force(actions.get("outputs")?);
-        let image = outputs.get("deploymentImageId").or_else(|| outputs.get(REST))?;
-        Some(eval.force(image))
+    /// What is asked of all actions, once it is there.
+    pub(crate) fn actions(&self) -> Option<Value> {
+        self.base.actions.upgrade()?.get().cloned()
     }
 
     /// The version over the resolved spec and the resolved versions of what it depends on.
-    fn version(&self, eval: &mut Eval<'_>) -> Value {
+    pub(crate) fn version(&self, eval: &mut Eval<'_>) -> Value {
         let Some(action) = self.base.graph.actions.get(&self.key) else { return Value::poison() };
         if self.base.graph.cyclic.contains(&self.key) {
             return Value::poison();

@@ -230,7 +230,10 @@ pub(super) fn build_action(
     let copies = module.dependencies.iter().flat_map(|dependency| {
         dependency.copy.iter().map(|(source, target)| {
             Draft::Map(vec![
-                ("build".into(), Draft::Value(Value::str(dependency.name.clone()).with_origin(names.origin(dependency)))),
+                (
+                    "build".into(),
+                    Draft::Value(Value::str(dependency.name.clone()).with_origin(names.origin(dependency))),
+                ),
                 ("sourcePath".into(), Draft::text(source.clone())),
                 ("targetPath".into(), Draft::text(target.clone())),
             ])

@@ -174,7 +174,11 @@ impl Pending {
                 needs.extend(source.as_str().map(|name| (EcoString::from(name), ground.span_of(&source))));
             }
         }
-        let base = config.body.get("base").filter(|_| config.type_name == "helm").map(|draft| draft.settle(ground.session, &env));
+        let base = config
+            .body
+            .get("base")
+            .filter(|_| config.type_name == "helm")
+            .map(|draft| draft.settle(ground.session, &env));
         needs.extend(base.iter().filter_map(|draft| base_dependency(ground, draft)).map(|d| (d.name, d.span)));
         for reference in references(ground.session, &env, &["modules"], &[&config.body]) {
             let Some(name) = reference.name(1) else { continue };
@@ -273,8 +277,12 @@ fn module_env(
         let env = env_at(ground, vars.over(&base), Stage::PreGraph);
         let name = crate::project::force(ground, &env, &node);
         let source = name.as_str().and_then(|text| {
-            let file =
-                VarFile { name: text, presence: Presence::Required, place: node.span(), secret: name.is_tainted_deep() };
+            let file = VarFile {
+                name: text,
+                presence: Presence::Required,
+                place: node.span(),
+                secret: name.is_tainted_deep(),
+            };
             read_varfile(ground, &config.folder, &file)
         });
         if let Some(source) = source {

@@ -1,0 +1,128 @@
+//! A Garden project of many exec actions resolved completely, and many template strings.
+//!
+//! `PURLIN_GARDEN` names a folder to keep the generated projects in, for measuring the program itself on them.
+
+use crate::Options;
+use crate::measure::{Row, ms, shortest};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+/// Actions in one file.
+const PER_FILE: usize = 20;
+
+const PROJECT: &str = "apiVersion: garden.io/v2
+kind: Project
+name: bench
+environments:
+  - name: dev
+    variables: {stage: dev, replicas: 2}
+variables:
+  host: example.org
+  image: \"registry.${var.host}/app\"
+  settings: {port: 8080, tags: [a, b, c]}
+";
+
+fn folder(name: &str) -> PathBuf {
+    let kept = std::env::var("PURLIN_GARDEN").map(PathBuf::from);
+    kept.unwrap_or_else(|_| std::env::temp_dir().join(format!("purlin-bench-{}", std::process::id()))).join(name)
+}
+
+fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(parent) = path.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    std::fs::write(path, text)
+}
+
+/// One action: variables of its own, seven templates, and a reference to the one before.
+fn action(out: &mut String, number: usize) {
+    let before = (number % 10 > 0).then(|| number - 1);
+    let _ = write!(out, "---\nkind: Run\ntype: exec\nname: action-{number}\ninclude: []\n");
+    if let Some(before) = before {
+        let _ = writeln!(out, "dependencies: [run.action-{before}]");
+    }
+    let _ = write!(
+        out,
+        "variables:
+  index: {number}
+  label: \"a-${{var.index}}-${{environment.name}}\"
+spec:
+  shell: true
+  command: [echo, \"${{var.image}}:${{var.label}}\", \"${{join(var.settings.tags, ',')}}\"]
+  env:
+    INDEX: \"${{var.index + 1}}\"
+    STAGE: \"${{var.stage == 'dev' ? 'development' : 'production'}}\"
+    NAME: \"${{upper(this.name)}}\"
+"
+    );
+    if let Some(before) = before {
+        let _ = writeln!(out, "    BEFORE: \"${{actions.run.action-{before}.version}}\"");
+    }
+}
+
+fn actions(folder: &Path, count: usize) -> std::io::Result<()> {
+    write_file(&folder.join("project.garden.yml"), PROJECT)?;
+    for file in 0..count.div_ceil(PER_FILE) {
+        let mut text = String::new();
+        for number in file * PER_FILE..count.min((file + 1) * PER_FILE) {
+            action(&mut text, number);
+        }
+        write_file(&folder.join(format!("svc-{file}/garden.yml")), &text)?;
+    }
+    Ok(())
+}
+
+/// One action with a list of strings, each another expression.
+fn strings(folder: &Path, count: usize) -> std::io::Result<()> {
+    write_file(&folder.join("project.garden.yml"), PROJECT)?;
+    let mut text = String::from("kind: Run\ntype: exec\nname: strings\ninclude: []\nspec:\n  command:\n");
+    for number in 0..count {
+        let _ = match number % 5 {
+            0 => writeln!(text, "    - \"${{var.host}}-{number}\""),
+            1 => writeln!(text, "    - ${{var.settings.port + {number}}}"),
+            2 => writeln!(text, "    - \"${{upper(var.stage)}}/${{var.settings.tags[{}]}}\"", number % 3),
+            3 => writeln!(text, "    - \"${{var.missing-{number} || 'none'}} ${{environment.name}}\""),
+            _ => writeln!(text, "    - \"${{if var.replicas > 1}}many {number}${{else}}one${{endif}}\""),
+        };
+    }
+    write_file(&folder.join("strings/garden.yml"), &text)
+}
+
+fn resolve(folder: &Path) -> usize {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    purlin_cli::run(purlin_cli::Invocation {
+        args: vec!["resolve".to_owned()],
+        cwd: folder.to_owned(),
+        env: std::collections::BTreeMap::new(),
+        stdin: None,
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        terminal: false,
+    });
+    stdout.len()
+}
+
+fn measured(what: String, folder: &Path) -> Row {
+    let bytes = resolve(folder);
+    let best = shortest(5, || {
+        resolve(folder);
+    });
+    Row::new(what, ms(best), "ms").remark(format!("{bytes} bytes of output"))
+}
+
+/// Measures projects of two sizes, and a file of strings.
+pub(crate) fn run(options: &Options) -> Vec<Row> {
+    let mut rows = Vec::new();
+    for count in [1_000 * options.size, 10_000 * options.size] {
+        let folder = folder(&format!("garden-{count}"));
+        if actions(&folder, count).is_ok() {
+            rows.push(measured(format!("garden: {count} exec actions resolved"), &folder));
+        }
+    }
+    let count = 10_000 * options.size;
+    let folder = folder(&format!("garden-strings-{count}"));
+    if strings(&folder, count).is_ok() {
+        rows.push(measured(format!("garden: {count} template strings"), &folder));
+    }
+    rows
+}
