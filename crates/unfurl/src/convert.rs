@@ -437,7 +437,9 @@ impl YamlText<'_> {
                         self.indent(dashes);
                     }
                     self.out.push('-');
-                    self.out.extend(std::iter::repeat_n(' ', self.style.indent.saturating_sub(1).max(1)));
+                    let block = matches!(item.data, Data::List(_) | Data::Map(_)) && !self.flows(item);
+                    let gap = if block { self.style.indent.saturating_sub(1).max(1) } else { 1 };
+                    self.out.extend(std::iter::repeat_n(' ', gap));
                     self.node(item, dashes + 1, Place::Item)?;
                     self.end_line();
                 }
@@ -455,7 +457,7 @@ impl YamlText<'_> {
                     if at > 0 || place != Place::Item {
                         self.indent(depth);
                     }
-                    self.out.push_str(&scalar(&key.to_val(), self.tree));
+                    self.out.push_str(&scalar(&key.to_val(), self.tree, false));
                     self.out.push(':');
                     let block = matches!(item.data, Data::List(_) | Data::Map(_)) && !self.flows(item);
                     let empty =
@@ -468,8 +470,12 @@ impl YamlText<'_> {
                 }
                 Ok(())
             }
-            _ => {
+            Data::List(_) | Data::Map(_) => {
                 self.flow(value);
+                Ok(())
+            }
+            _ => {
+                self.out.push_str(&scalar(value, self.tree, false));
                 Ok(())
             }
         }
@@ -500,13 +506,13 @@ impl YamlText<'_> {
                     if at > 0 {
                         self.out.push_str(", ");
                     }
-                    self.out.push_str(&scalar(&key.to_val(), self.tree));
+                    self.out.push_str(&scalar(&key.to_val(), self.tree, true));
                     self.out.push_str(": ");
                     self.flow(item);
                 }
                 self.out.push('}');
             }
-            _ => self.out.push_str(&scalar(value, self.tree)),
+            _ => self.out.push_str(&scalar(value, self.tree, true)),
         }
     }
 
@@ -521,24 +527,26 @@ impl YamlText<'_> {
     }
 }
 
-fn scalar(value: &Val, tree: &Tree) -> String {
+/// A scalar; within `[…]` and `{…}` their marks must be quoted.
+fn scalar(value: &Val, tree: &Tree, flow: bool) -> String {
     match &value.data {
         Data::Null => "null".into(),
         Data::Bool(b) => b.to_string(),
         Data::Int(n) => n.to_string(),
         Data::Float(x) => float_repr(*x),
-        Data::Str(text) => yaml_string(text),
-        _ => yaml_string(&crate::python::to_text(value, tree)),
+        Data::Str(text) => yaml_string(text, flow),
+        _ => yaml_string(&crate::python::to_text(value, tree), flow),
     }
 }
 
-fn yaml_string(text: &str) -> String {
+fn yaml_string(text: &str, flow: bool) -> String {
     let plain = !text.is_empty()
         && text.trim() == text
         && !text.starts_with([
             '-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '=',
         ])
-        && !text.contains([',', '[', ']', '{', '}', '\n', '\t'])
+        && !text.contains(['\n', '\t'])
+        && !(flow && text.contains([',', '[', ']', '{', '}', '?']))
         && !text.contains(": ")
         && !text.contains(" #")
         && !text.ends_with(':')

@@ -125,7 +125,7 @@ fn equal_at(left: &Val, right: &Val, depth: usize) -> bool {
         (Data::Str(a), Data::Str(b)) => a == b,
         (Data::Bytes(a), Data::Bytes(b)) => a == b,
         (Data::List(a), Data::List(b)) => {
-            a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| equal_at(x, y, depth + 1))
+            a.tuple == b.tuple && a.len() == b.len() && a.iter().zip(b.iter()).all(|(x, y)| equal_at(x, y, depth + 1))
         }
         (Data::Map(a), Data::Map(b)) => {
             a.len() == b.len() && a.iter().all(|(key, x)| b.get(key).is_some_and(|y| equal_at(x, y, depth + 1)))
@@ -171,6 +171,7 @@ pub fn type_name(value: &Val) -> &'static str {
         Data::Float(_) => "float",
         Data::Str(_) => "str",
         Data::Bytes(_) => "bytes",
+        Data::List(items) if items.tuple => "tuple",
         Data::List(_) => "list",
         Data::Lazy(lazy) if lazy.is_list() => "list",
         Data::External(external) => type_name(&external.value),
@@ -217,14 +218,17 @@ fn write_repr(value: &Val, tree: &Tree, out: &mut String, depth: usize) {
         Data::Str(text) => quote(text, out),
         Data::Bytes(bytes) => write_bytes(bytes, out),
         Data::List(items) => {
-            out.push('[');
+            out.push(if items.tuple { '(' } else { '[' });
             for (at, item) in items.iter().enumerate() {
                 if at > 0 {
                     out.push_str(", ");
                 }
                 write_repr(item, tree, out, depth + 1);
             }
-            out.push(']');
+            if items.tuple && items.len() == 1 {
+                out.push(',');
+            }
+            out.push(if items.tuple { ')' } else { ']' });
         }
         Data::Map(entries) => {
             out.push('{');

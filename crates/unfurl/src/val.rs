@@ -43,7 +43,7 @@ pub enum Data {
     /// Bytes that are not text.
     Bytes(Rc<[u8]>),
     /// Evaluated items.
-    List(Rc<Vec<Val>>),
+    List(Rc<Items>),
     /// Evaluated entries.
     Map(Rc<ValMap>),
     /// A list or map whose items are evaluated on access.
@@ -74,6 +74,41 @@ pub enum Data {
     Object(Rc<Object>),
 }
 
+/// The items of a list, or of a tuple, which differs only in how templates print and compare it.
+#[derive(Clone, Debug)]
+pub struct Items {
+    values: Vec<Val>,
+    /// Whether it is a tuple.
+    pub tuple: bool,
+}
+
+impl std::ops::Deref for Items {
+    type Target = Vec<Val>;
+
+    fn deref(&self) -> &Vec<Val> {
+        &self.values
+    }
+}
+
+impl From<Vec<Val>> for Items {
+    fn from(values: Vec<Val>) -> Self {
+        Items { values, tuple: false }
+    }
+}
+
+impl FromIterator<Val> for Items {
+    fn from_iter<I: IntoIterator<Item = Val>>(values: I) -> Self {
+        Items::from(Vec::from_iter(values))
+    }
+}
+
+impl Items {
+    /// Other items in the same kind of collection.
+    pub fn with(&self, values: Vec<Val>) -> Self {
+        Items { values, tuple: self.tuple }
+    }
+}
+
 /// A missing variable or attribute of a template.
 #[derive(Debug, Clone)]
 pub struct Undefined {
@@ -83,6 +118,8 @@ pub struct Undefined {
     pub attribute: bool,
     /// The expression text, printed back where undefined values are tolerated.
     pub text: EcoString,
+    /// Whether it may be used: the missing branch of `a if b` is nothing rather than a mistake.
+    pub lenient: bool,
 }
 
 /// A map's key.
@@ -180,7 +217,12 @@ impl Val {
 
     /// A list.
     pub fn list(items: Vec<Val>) -> Self {
-        Data::List(Rc::new(items)).into()
+        Data::List(Rc::new(items.into())).into()
+    }
+
+    /// A tuple.
+    pub fn tuple(values: Vec<Val>) -> Self {
+        Data::List(Rc::new(Items { values, tuple: true })).into()
     }
 
     /// A map.

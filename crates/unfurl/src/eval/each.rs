@@ -92,7 +92,7 @@ fn run(ctx: &Ctx<'_, '_>, body: &Val, entries: Vec<Entry>) -> Result<Vec<Val>> {
         secret_key |= key.tainted;
         map.insert(name, value);
     }
-    if body.key.is_some() {
+    if body.key.is_some() && !collection.as_list().is_some_and(<[Val]>::is_empty) {
         return Ok(vec![Val::map(map).taint_if(secret_key)]);
     }
     Ok(values)

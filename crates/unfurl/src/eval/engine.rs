@@ -300,8 +300,8 @@ impl<'w> Engine<'w> {
         let data = match &value.data {
             Data::List(items) => {
                 self.spend(items.len())?;
-                let items: Result<Vec<Val>> = items.iter().map(|item| self.force(item.clone())).collect();
-                Data::List(Rc::new(items?))
+                let forced: Result<Vec<Val>> = items.iter().map(|item| self.force(item.clone())).collect();
+                Data::List(Rc::new(items.with(forced?)))
             }
             Data::Map(entries) => {
                 self.spend(entries.len())?;

@@ -83,11 +83,12 @@ impl<'v> Form<'v> {
 /// The matches as one value, as the form asks for.
 pub fn one(ctx: &Ctx<'_, '_>, form: &Form<'_>) -> Result<Val> {
     let matches = many(ctx, form)?;
+    if matches!(form.expr, Expr::Eval(_)) && form.foreach().is_some() {
+        // A loop always has a result: the list, which may be empty.
+        return Ok(Val::list(matches));
+    }
     if let Some(strict) = form.get("strict").and_then(Val::as_str) {
         require(strict, form, &matches)?;
-    }
-    if matches!(form.expr, Expr::Eval(_)) && form.foreach().is_some() {
-        return Ok(Val::list(matches));
     }
     Ok(as_one(matches))
 }

@@ -18,10 +18,28 @@ pub fn portspec(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
             let port = in_range(*n, "source")?;
             Val::record([("protocol", Val::str("tcp")), ("source", Val::int(port)), ("target", Val::int(port))])
         }
-        Data::Map(_) => value.clone(),
+        Data::Map(entries) if entries.is_empty() => return Ok(Val::null()),
+        Data::Map(entries) => with_numbers(entries).map_err(|error| hidden(error, tainted))?,
         _ => return type_error(format!("a port specification is a number, text or a map, not {}", value.kind())),
     };
     Ok(spec.taint_if(tainted))
+}
+
+/// A port specification that is written as a map: its ports are numbers.
+fn with_numbers(entries: &ValMap) -> Result<Val> {
+    let mut out = entries.clone();
+    for name in ["source", "target"] {
+        let Some(port) = out.get_mut(&MapKey::from(name)) else {
+            continue;
+        };
+        let number = match &port.data {
+            Data::Int(n) => in_range(*n, name)?,
+            Data::Str(text) => port_number(text, name)?,
+            _ => continue,
+        };
+        *port = Val::int(number).taint_if(port.tainted).from_origin(port.origin);
+    }
+    Ok(Val::map(out))
 }
 
 /// An error about a secret does not repeat it.
@@ -39,14 +57,18 @@ fn in_range(port: i64, property: &str) -> Result<i64> {
 /// `source[-last][:target[-last]][/protocol]`
 fn read_ports(text: &str) -> Result<Val> {
     let (ports, protocol) = text.split_once('/').unwrap_or((text, "tcp"));
+    if !["tcp", "udp", "icmp"].contains(&protocol) {
+        return value_error(format!("`{protocol}` is no protocol of a port: `tcp`, `udp` or `icmp`"));
+    }
     let (source, target) = ports.split_once(':').unwrap_or((ports, ports));
+    let target = if target.is_empty() { source } else { target };
     let mut out = ValMap::default();
     out.insert(MapKey::from("protocol"), Val::str(protocol));
     for (name, text) in [("source", source), ("target", target)] {
         match text.split_once('-') {
             Some((first, last)) => {
-                for end in [first, last] {
-                    port_number(end, name)?;
+                if port_number(first, name)? > port_number(last, name)? {
+                    return value_error(format!("`{text}` is no range of ports: it ends before it starts"));
                 }
                 let range = Val::list(vec![Val::str(first), Val::str(last)]);
                 out.insert(MapKey::Str(format!("{name}_range").into()), range);

@@ -6,6 +6,7 @@ use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python::{Number, number, type_name};
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use std::rc::Rc;
 
 /// Applies an operator to evaluated values.
 pub fn apply(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
@@ -17,6 +18,7 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
     if let (Some(a), Some(b)) = (number(left), number(right)) {
         return numbers(operator, a, b);
     }
+    let times = count(left).or_else(|| count(right));
     match (operator, &left.data, &right.data) {
         (Operator::Add, Data::Str(a), Data::Str(b)) => {
             if a.len() + b.len() > MAX_STRING {
@@ -27,25 +29,26 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
             text.push_str(b);
             Ok(Val::str(text))
         }
-        (Operator::Add, Data::List(a), Data::List(b)) => {
+        (Operator::Add, Data::List(a), Data::List(b)) if a.tuple == b.tuple => {
             if a.len() + b.len() > MAX_ITEMS {
                 return limit(format!("a list has more than {MAX_ITEMS} items"));
             }
-            Ok(Val::list(a.iter().chain(b.iter()).cloned().collect()))
+            Ok(Data::List(Rc::new(a.with(a.iter().chain(b.iter()).cloned().collect()))).into())
         }
-        (Operator::Mul, Data::Str(text), Data::Int(n)) | (Operator::Mul, Data::Int(n), Data::Str(text)) => {
-            let times = usize::try_from(*n).unwrap_or(0);
+        (Operator::Mul, Data::Str(text), _) | (Operator::Mul, _, Data::Str(text)) if times.is_some() => {
+            let times = times.unwrap_or(0);
             if text.len().saturating_mul(times) > MAX_STRING {
                 return too_long();
             }
             Ok(Val::str(text.repeat(times)))
         }
-        (Operator::Mul, Data::List(items), Data::Int(n)) | (Operator::Mul, Data::Int(n), Data::List(items)) => {
-            let times = usize::try_from(*n).unwrap_or(0);
+        (Operator::Mul, Data::List(items), _) | (Operator::Mul, _, Data::List(items)) if times.is_some() => {
+            let times = times.unwrap_or(0);
             if items.len().saturating_mul(times) > MAX_ITEMS {
                 return limit(format!("a list has more than {MAX_ITEMS} items"));
             }
-            Ok(Val::list(std::iter::repeat_n(items.iter().cloned(), times).flatten().collect()))
+            let repeated = std::iter::repeat_n(items.iter().cloned(), times).flatten().collect();
+            Ok(Data::List(Rc::new(items.with(repeated))).into())
         }
         (Operator::Mod, Data::Str(text), _) => super::format::percent(text, right).map(Val::str),
         (Operator::Add, Data::Str(_), _) => {
@@ -57,6 +60,14 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
             type_name(left),
             type_name(right)
         )),
+    }
+}
+
+/// How often something is repeated: a whole number, of which those below zero count as none.
+fn count(value: &Val) -> Option<usize> {
+    match number(value) {
+        Some(Number::Int(n)) => Some(usize::try_from(n).unwrap_or(0)),
+        _ => None,
     }
 }
 

@@ -107,8 +107,10 @@ pub enum Expr {
     Const(Val),
     /// A variable.
     Name(EcoString, Place),
-    /// `[a, b]` and `(a, b)`
+    /// `[a, b]`
     List(Vec<Expr>),
+    /// `(a, b)`
+    Tuple(Vec<Expr>),
     /// `{a: b}`
     Dict(Vec<(Expr, Expr)>),
     /// `a.b`
@@ -128,7 +130,7 @@ pub enum Expr {
     /// `-a`
     Negative(Box<Expr>, Place),
     /// `+a`
-    Positive(Box<Expr>),
+    Positive(Box<Expr>, Place),
     /// `a + b` and the like
     Binary(Operator, Box<Expr>, Box<Expr>, Place),
     /// `a < b < c`

@@ -20,11 +20,14 @@ struct Spec {
     kind: char,
 }
 
-/// `text % operand`: the operand is a list of values, a map by name, or one value.
+/// `text % operand`: the operand is a tuple of values, a map by name, or one value.
 pub fn percent(text: &str, operand: &Val) -> Result<String> {
     let mut out = String::new();
     let one = [operand.clone()];
-    let values: &[Val] = operand.as_list().unwrap_or(&one);
+    let values: &[Val] = match &operand.data {
+        Data::List(items) if items.tuple => items,
+        _ => &one,
+    };
     let mut next = values.iter();
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -79,6 +82,12 @@ pub fn percent(text: &str, operand: &Val) -> Result<String> {
             None => return type_error("not enough arguments for format string"),
         };
         out.push_str(&laid_out(&value, &spec)?);
+    }
+    // A collection may be there to be asked by name; anything else must be used up.
+    let collection = matches!(&operand.data, Data::Map(_))
+        || operand.as_list().is_some() && values.len() == 1 && std::ptr::eq(values, &one);
+    if next.next().is_some() && !collection {
+        return type_error("not all arguments converted during string formatting");
     }
     Ok(out)
 }

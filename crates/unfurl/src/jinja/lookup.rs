@@ -119,6 +119,9 @@ pub fn join(ctx: &Ctx<'_, '_>, mut found: Vec<Val>) -> Result<Val> {
     if found.len() == 1 {
         return Ok(found.pop().unwrap_or_else(Val::null));
     }
+    if found.is_empty() {
+        return Ok(Val::list(found));
+    }
     let mut texts = Vec::new();
     let mut tainted = false;
     for value in &found {

@@ -1,14 +1,18 @@
-//! Methods of values that templates call: those of Python's strings, lists and maps that change nothing.
+//! Methods of values that templates call: those of Python's strings, lists and maps.
+//!
+//! Values are never changed in place. A method that changes a list or map (`append`, `update`) gives the changed
+//! collection, which the renderer binds to the template's own variable it was called on; see [`change`].
 
 use super::filters::text_split;
 use super::object::Object;
 use super::render::{Renderer, Values};
 use super::{format, time};
-use crate::error::{Result, missing, type_error, value_error};
+use crate::error::{Result, limit, missing, type_error, value_error};
+use crate::eval::path::place;
 use crate::jinja::arithmetic::too_long;
-use crate::limits::MAX_STRING;
+use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python;
-use crate::val::{Data, MapKey, Val};
+use crate::val::{Data, MapKey, Val, ValMap};
 use std::rc::Rc;
 
 const STRING: &[&str] = &[
@@ -51,6 +55,10 @@ const STRING: &[&str] = &[
     "removeprefix",
     "removesuffix",
     "expandtabs",
+    "isdecimal",
+    "isidentifier",
+    "isprintable",
+    "istitle",
 ];
 const LIST: &[&str] = &["index", "count", "copy"];
 const MAP: &[&str] = &["items", "keys", "values", "get", "copy"];
@@ -67,6 +75,107 @@ pub fn exists(base: &Val, name: &str) -> bool {
         Data::External(external) => exists(&external.value, name),
         _ => false,
     }
+}
+
+/// Methods that change the list or map a template's own variable holds.
+pub const CHANGING: &[&str] =
+    &["append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"];
+
+/// The changed collection and what the method returns; none if the value has no such method.
+pub fn change(render: &Renderer<'_, '_, '_>, base: &Val, name: &str, args: &Values) -> Result<Option<(Val, Val)>> {
+    let base = render.whole(base.clone())?;
+    match &base.data {
+        Data::List(items) => change_list(render, items.to_vec(), name, args),
+        Data::Map(entries) => change_map(render, (**entries).clone(), name, args),
+        _ => Ok(None),
+    }
+}
+
+fn first(args: &Values) -> Result<Val> {
+    match args.positional.first() {
+        Some(value) => Ok(value.clone()),
+        None => type_error("the method needs an argument"),
+    }
+}
+
+fn change_list(
+    render: &Renderer<'_, '_, '_>,
+    mut items: Vec<Val>,
+    name: &str,
+    args: &Values,
+) -> Result<Option<(Val, Val)>> {
+    let index = |at: Option<&Val>, default: i64| match at.map(|at| &at.data) {
+        Some(Data::Int(n)) => *n,
+        _ => default,
+    };
+    let mut result = Val::null();
+    match name {
+        "append" => items.push(first(args)?),
+        "extend" => items.extend(render.iterate(&first(args)?)?),
+        "insert" => {
+            let at = index(args.positional.first(), 0);
+            let at = if at < 0 { at.saturating_add(items.len() as i64) } else { at };
+            let at = usize::try_from(at).unwrap_or(0).min(items.len());
+            items.insert(at, args.positional.get(1).cloned().unwrap_or_else(Val::null));
+        }
+        "pop" => match place(index(args.positional.first(), -1), items.len()) {
+            Some(at) => result = items.remove(at),
+            None => return value_error("pop index out of range"),
+        },
+        "remove" => {
+            let needle = first(args)?;
+            match items.iter().position(|item| python::equal(item, &needle)) {
+                Some(at) => drop(items.remove(at)),
+                None => return value_error("the value is not in the list"),
+            }
+        }
+        "reverse" => items.reverse(),
+        "sort" => items.sort_by(|a, b| python::compare(a, b).unwrap_or(std::cmp::Ordering::Equal)),
+        "clear" => items.clear(),
+        _ => return Ok(None),
+    }
+    if items.len() > MAX_ITEMS {
+        return limit(format!("a list has more than {MAX_ITEMS} items"));
+    }
+    Ok(Some((Val::list(items), result)))
+}
+
+fn change_map(
+    render: &Renderer<'_, '_, '_>,
+    mut entries: ValMap,
+    name: &str,
+    args: &Values,
+) -> Result<Option<(Val, Val)>> {
+    let key = || -> Result<MapKey> {
+        let key = first(args)?;
+        key.to_key().map_or_else(|| type_error(format!("unhashable type: '{}'", python::type_name(&key))), Ok)
+    };
+    let default = args.positional.get(1).cloned();
+    let mut result = Val::null();
+    match name {
+        "update" => {
+            if let Some(other) = args.positional.first() {
+                let other = render.whole(other.clone())?;
+                let Some(other) = other.as_map() else {
+                    return type_error(format!("`update` needs a map, not {}", other.kind()));
+                };
+                entries.extend(other.iter().map(|(key, value)| (key.clone(), value.clone())));
+            }
+            entries.extend(args.named.iter().map(|(key, value)| (MapKey::Str(key.clone()), value.clone())));
+        }
+        "setdefault" => result = entries.entry(key()?).or_insert_with(|| default.unwrap_or_else(Val::null)).clone(),
+        "pop" => match entries.shift_remove(&key()?).or(default) {
+            Some(value) => result = value,
+            None => return value_error("the key is not in the map"),
+        },
+        "popitem" => match entries.pop() {
+            Some((key, value)) => result = Val::tuple(vec![key.to_val(), value]),
+            None => return value_error("the map is empty"),
+        },
+        "clear" => entries.clear(),
+        _ => return Ok(None),
+    }
+    Ok(Some((Val::map(entries), result)))
 }
 
 /// Whether an object of templates has a method.
@@ -89,7 +198,7 @@ pub fn call(render: &mut Renderer<'_, '_, '_>, base: &Val, name: &str, args: Val
         Data::List(items) => list_method(items, name, &args),
         Data::Map(entries) => Ok(match name {
             "items" => {
-                Val::list(entries.iter().map(|(key, value)| Val::list(vec![key.to_val(), value.clone()])).collect())
+                Val::list(entries.iter().map(|(key, value)| Val::tuple(vec![key.to_val(), value.clone()])).collect())
             }
             "keys" => Val::list(entries.keys().map(MapKey::to_val).collect()),
             "values" => Val::list(entries.values().cloned().collect()),
@@ -229,12 +338,12 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
             None => return value_error("substring not found"),
         },
         "count" => Val::len(text.matches(part).count()),
-        "title" => Val::str(super::filters::text_titled(text)),
+        "title" => Val::str(title_case(text)),
         "capitalize" => Val::str(super::filters::text_capitalized(text)),
         "swapcase" => Val::str(text.chars().map(swap_case).collect::<String>()),
         "zfill" => Val::str(zero_filled(text, number(0))),
         "ljust" | "rjust" | "center" => Val::str(justified(text, name, number(0), arg(1)?.as_deref())?),
-        "isdigit" | "isnumeric" => Val::bool(is_all(|c| c.is_numeric())),
+        "isdigit" | "isnumeric" | "isdecimal" => Val::bool(is_all(|c| c.is_numeric())),
         "isalpha" => Val::bool(is_all(char::is_alphabetic)),
         "isalnum" => Val::bool(is_all(char::is_alphanumeric)),
         "isspace" => Val::bool(is_all(char::is_whitespace)),
@@ -247,20 +356,42 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
             }
             Val::str(format::braces(text, &values, &args.named)?)
         }
-        "encode" | "decode" => Val::str(text),
+        "isidentifier" => {
+            let inner = text.chars().all(|c| c.is_alphanumeric() || c == '_');
+            Val::bool(inner && text.starts_with(|c: char| c.is_alphabetic() || c == '_'))
+        }
+        "isprintable" => Val::bool(!text.chars().any(char::is_control)),
+        "istitle" => Val::bool(text.chars().any(char::is_alphabetic) && text == title_case(text)),
+        "encode" => Data::Bytes(text.as_bytes().into()).into(),
+        "decode" => Val::str(text),
         "partition" => match text.split_once(part) {
-            Some((left, right)) => Val::list(vec![Val::str(left), Val::str(part), Val::str(right)]),
-            None => Val::list(vec![Val::str(text), Val::str(""), Val::str("")]),
+            Some((left, right)) => Val::tuple(vec![Val::str(left), Val::str(part), Val::str(right)]),
+            None => Val::tuple(vec![Val::str(text), Val::str(""), Val::str("")]),
         },
         "rpartition" => match text.rsplit_once(part) {
-            Some((left, right)) => Val::list(vec![Val::str(left), Val::str(part), Val::str(right)]),
-            None => Val::list(vec![Val::str(""), Val::str(""), Val::str(text)]),
+            Some((left, right)) => Val::tuple(vec![Val::str(left), Val::str(part), Val::str(right)]),
+            None => Val::tuple(vec![Val::str(""), Val::str(""), Val::str(text)]),
         },
         "removeprefix" => Val::str(text.strip_prefix(part).unwrap_or(text)),
         "removesuffix" => Val::str(text.strip_suffix(part).unwrap_or(text)),
         "expandtabs" => Val::str(text.replace('\t', "        ")),
         _ => return missing(format!("missing attribute or key: \"{name}\"")),
     })
+}
+
+/// The first letter of each run of letters in upper case, the others in lower case.
+fn title_case(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut within = false;
+    for c in text.chars() {
+        if within {
+            out.extend(c.to_lowercase());
+        } else {
+            out.extend(c.to_uppercase());
+        }
+        within = c.is_alphabetic();
+    }
+    out
 }
 
 fn stripped<'t>(text: &'t str, chars: Option<&str>, start: bool, end: bool) -> &'t str {

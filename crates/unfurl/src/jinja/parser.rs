@@ -219,7 +219,7 @@ impl Parser<'_> {
     fn if_statement(&mut self) -> Result<Stmt> {
         let mut branches = Vec::new();
         loop {
-            let condition = self.tuple()?;
+            let condition = self.without_condition()?;
             self.end_block()?;
             let (body, end) = self.body(&["elif", "else", "endif"])?;
             branches.push((condition, body));
@@ -418,7 +418,7 @@ impl Parser<'_> {
             }
             items.push(self.expr()?);
         }
-        Ok(Expr::List(items))
+        Ok(Expr::Tuple(items))
     }
 
     fn expr(&mut self) -> Result<Expr> {
@@ -435,7 +435,7 @@ impl Parser<'_> {
         Ok(expr)
     }
 
-    /// What a `for` iterates: its `if` belongs to the loop.
+    /// What a `for` iterates or an `if` tests: an `if` after it belongs to the statement.
     fn without_condition(&mut self) -> Result<Expr> {
         let first = self.deeper(Parser::or)?;
         if !self.is_op(",") {
@@ -445,7 +445,7 @@ impl Parser<'_> {
         while self.take_op(",") {
             items.push(self.deeper(Parser::or)?);
         }
-        Ok(Expr::List(items))
+        Ok(Expr::Tuple(items))
     }
 
     fn or(&mut self) -> Result<Expr> {
@@ -540,7 +540,7 @@ impl Parser<'_> {
 
     fn product(&mut self) -> Result<Expr> {
         let start = self.place();
-        let mut left = self.unary(true)?;
+        let mut left = self.power()?;
         loop {
             let operator = match self.peek() {
                 Some(TokenKind::Op("*")) => Operator::Mul,
@@ -550,9 +550,20 @@ impl Parser<'_> {
                 _ => return Ok(left),
             };
             self.at += 1;
-            let right = self.unary(true)?;
+            let right = self.power()?;
             left = Expr::Binary(operator, Box::new(left), Box::new(right), self.since(start));
         }
+    }
+
+    /// Powers group to the left, and what they raise may carry filters.
+    fn power(&mut self) -> Result<Expr> {
+        let start = self.place();
+        let mut left = self.unary(true)?;
+        while self.take_op("**") {
+            let right = self.unary(true)?;
+            left = Expr::Binary(Operator::Pow, Box::new(left), Box::new(right), self.since(start));
+        }
+        Ok(left)
     }
 
     fn unary(&mut self, filters: bool) -> Result<Expr> {
@@ -561,22 +572,13 @@ impl Parser<'_> {
             let inner = self.deeper(|parser| parser.unary(false))?;
             Expr::Negative(Box::new(inner), self.since(start))
         } else if self.take_op("+") {
-            Expr::Positive(Box::new(self.deeper(|parser| parser.unary(false))?))
+            let inner = self.deeper(|parser| parser.unary(false))?;
+            Expr::Positive(Box::new(inner), self.since(start))
         } else {
-            self.power()?
+            let primary = self.primary()?;
+            self.postfix(primary)?
         };
         if filters { self.filters_and_tests(expr) } else { Ok(expr) }
-    }
-
-    fn power(&mut self) -> Result<Expr> {
-        let start = self.place();
-        let primary = self.primary()?;
-        let mut left = self.postfix(primary)?;
-        while self.take_op("**") {
-            let right = self.deeper(|parser| parser.unary(false))?;
-            left = Expr::Binary(Operator::Pow, Box::new(left), Box::new(right), self.since(start));
-        }
-        Ok(left)
     }
 
     fn primary(&mut self) -> Result<Expr> {
@@ -599,7 +601,7 @@ impl Parser<'_> {
             Some(TokenKind::Float(x)) => Ok(Expr::Const(Val::float(x))),
             Some(TokenKind::Op("(")) => {
                 if self.take_op(")") {
-                    return Ok(Expr::List(Vec::new()));
+                    return Ok(Expr::Tuple(Vec::new()));
                 }
                 let inner = self.deeper(Parser::tuple)?;
                 self.expect_op(")")?;

@@ -3,12 +3,13 @@
 use super::ast::Comparison;
 use super::filters;
 use super::render::{Renderer, Values};
-use crate::error::{Result, missing, type_error};
+use crate::error::{Result, missing, type_error, value_error};
 use crate::functions::files;
 use crate::jinja::filters::regexes_matches;
-use crate::python;
+use crate::python::{self, Number};
 use crate::val::{Data, Val};
 use purlin_value::path;
+use std::cmp::Ordering;
 
 /// Names of all tests.
 pub const TESTS: &[&str] = &[
@@ -96,6 +97,12 @@ pub const TESTS: &[&str] = &[
     ">=",
 ];
 
+/// Tests of what kind a value is: what is not there is of none.
+const KINDS: &[&str] = &[
+    "boolean", "callable", "escaped", "false", "float", "integer", "mapping", "number", "sameas", "sequence", "string",
+    "true", "uri", "url", "urn",
+];
+
 /// Whether a value passes a test.
 pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Values) -> Result<bool> {
     match name {
@@ -104,12 +111,16 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Va
         "none" => return Ok(value.is_null()),
         _ => {}
     }
+    if matches!(value.data, Data::Undefined(_)) && KINDS.contains(&name) {
+        return Ok(false);
+    }
     // Other tests look at the value itself.
     let value = &match value.data {
         Data::Undefined(_) if !render.ctx.strict() => value.clone(),
         _ => render.whole(value.clone())?,
     };
     let text = || value.as_str().unwrap_or("");
+    let shown = || render.ctx.text(value);
     Ok(match name {
         "string" => matches!(value.data, Data::Str(_)),
         "number" => matches!(value.data, Data::Int(_) | Data::Float(_) | Data::Bool(_)),
@@ -124,8 +135,14 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Va
         "callable" => matches!(value.data, Data::Object(_)),
         "truthy" => truth(value, args),
         "falsy" => !truth(value, args),
-        "lower" => text().chars().any(char::is_alphabetic) && text() == text().to_lowercase(),
-        "upper" => text().chars().any(char::is_alphabetic) && text() == text().to_uppercase(),
+        "lower" => {
+            let text = shown()?;
+            text.chars().any(char::is_alphabetic) && *text == text.to_lowercase()
+        }
+        "upper" => {
+            let text = shown()?;
+            text.chars().any(char::is_alphabetic) && *text == text.to_uppercase()
+        }
         "escaped" => false,
         "filter" => filters::find(text()).is_some(),
         "test" => TESTS.contains(&text()),
@@ -134,7 +151,11 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Va
         "all" => render.iterate(value)?.iter().all(python::truthy),
         "any" => render.iterate(value)?.iter().any(python::truthy),
         "odd" | "even" | "divisibleby" => divides(name, value, args)?,
-        "sameas" | "eq" | "equalto" | "==" => compare(render, Comparison::Eq, value, args)?,
+        "sameas" => {
+            let other = operand(render, args)?;
+            std::mem::discriminant(&value.data) == std::mem::discriminant(&other.data) && python::equal(value, &other)
+        }
+        "eq" | "equalto" | "==" => compare(render, Comparison::Eq, value, args)?,
         "ne" | "!=" => compare(render, Comparison::Ne, value, args)?,
         "lt" | "lessthan" | "<" => compare(render, Comparison::Lt, value, args)?,
         "le" | "<=" => compare(render, Comparison::Le, value, args)?,
@@ -153,24 +174,25 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Va
             regexes_matches(&render.ctx.text(&pattern)?, &subject, args, name == "match")?
         }
         "version" | "version_compare" => version(render, value, args)?,
-        "url" | "uri" => is_url(text(), args),
+        "uri" => matches!(value.data, Data::Str(_) | Data::Null) && scheme_allowed(text(), args),
+        "url" => scheme_allowed(text(), args) && is_url(text()),
         "urn" => text().to_ascii_lowercase().starts_with("urn:"),
-        "abs" | "is_abs" => path::is_absolute(text()),
+        "abs" | "is_abs" => path::is_absolute(path_text(name, value)?),
         "exists" | "file" | "is_file" | "directory" | "is_dir" | "link" | "is_link" | "link_exists" => {
-            files::is(render.ctx, name, text())?
+            files::is(render.ctx, name, path_text(name, value)?)?
         }
         "same_file" | "is_same_file" => {
             let other = operand(render, args)?;
             path::normalize(text()) == path::normalize(&render.ctx.text(&other)?)
         }
-        "change" | "changed" => field(value, "changed"),
-        "failed" | "failure" => field(value, "failed"),
-        "success" | "succeeded" => !field(value, "failed"),
-        "skip" | "skipped" => field(value, "skipped"),
-        "started" => field(value, "started"),
-        "finished" => field(value, "finished"),
-        "unreachable" => field(value, "unreachable"),
-        "reachable" => !field(value, "unreachable"),
+        "change" | "changed" => field(name, value, "changed")?,
+        "failed" | "failure" => field(name, value, "failed")?,
+        "success" | "succeeded" => !field(name, value, "failed")?,
+        "skip" | "skipped" => field(name, value, "skipped")?,
+        "started" => field(name, value, "started")?,
+        "finished" => field(name, value, "finished")?,
+        "unreachable" => field(name, value, "unreachable")?,
+        "reachable" => !field(name, value, "unreachable")?,
         _ => return missing(format!("No test named '{name}'.")),
     })
 }
@@ -179,13 +201,27 @@ fn truth(value: &Val, args: &Values) -> bool {
     if args.get(0, "convert_bool").is_some_and(python::truthy)
         && let Some(text) = value.as_str()
     {
-        return matches!(text.to_ascii_lowercase().as_str(), "yes" | "on" | "1" | "true");
+        return match text.trim().to_ascii_lowercase().as_str() {
+            "no" | "off" | "0" | "false" | "n" | "f" => false,
+            _ => !text.is_empty(),
+        };
     }
     python::truthy(value)
 }
 
-fn field(value: &Val, name: &str) -> bool {
-    value.get(name).is_some_and(python::truthy)
+/// What the result of a task says of itself.
+fn field(test: &str, value: &Val, name: &str) -> Result<bool> {
+    match value.as_map() {
+        Some(_) => Ok(value.get(name).is_some_and(python::truthy)),
+        None => type_error(format!("the test `{test}` needs a map, not {}", value.kind())),
+    }
+}
+
+fn path_text<'v>(test: &str, value: &'v Val) -> Result<&'v str> {
+    match value.as_str() {
+        Some(text) => Ok(text),
+        None => type_error(format!("the test `{test}` needs a path, not {}", value.kind())),
+    }
 }
 
 fn operand(render: &Renderer<'_, '_, '_>, args: &Values) -> Result<Val> {
@@ -201,14 +237,23 @@ fn compare(render: &Renderer<'_, '_, '_>, comparison: Comparison, value: &Val, a
 }
 
 fn divides(name: &str, value: &Val, args: &Values) -> Result<bool> {
-    let Data::Int(n) = value.data else {
-        return type_error(format!("`{name}` needs a whole number"));
+    let by = match name {
+        "divisibleby" => operand_number(args.positional.first())?,
+        _ => Number::Int(2),
     };
-    match (name, args.positional.first().map(|by| &by.data)) {
-        ("odd", _) => Ok(n.rem_euclid(2) == 1),
-        ("even", _) => Ok(n.rem_euclid(2) == 0),
-        (_, Some(Data::Int(by))) if *by != 0 => Ok(n.checked_rem(*by) == Some(0)),
-        _ => type_error("`divisibleby` needs a whole number that is not zero"),
+    let rest = match (python::number(value), by) {
+        (_, Number::Int(0)) => return value_error("division by zero"),
+        (Some(Number::Int(n)), Number::Int(by)) => n.checked_rem_euclid(by).unwrap_or(0) as f64,
+        (Some(n), by) => n.to_f64().rem_euclid(by.to_f64()),
+        (None, _) => return type_error(format!("`{name}` needs a number, not {}", value.kind())),
+    };
+    Ok(if name == "odd" { rest == 1.0 } else { rest == 0.0 })
+}
+
+fn operand_number(value: Option<&Val>) -> Result<Number> {
+    match value.and_then(python::number) {
+        Some(number) => Ok(number),
+        None => type_error("`divisibleby` needs a number"),
     }
 }
 
@@ -218,22 +263,29 @@ fn within(render: &Renderer<'_, '_, '_>, part: &Val, whole: &Val) -> Result<bool
     Ok(part.iter().all(|item| whole.iter().any(|other| python::equal(item, other))))
 }
 
-fn is_url(text: &str, args: &Values) -> bool {
-    let Some((scheme, rest)) = text.split_once(':') else {
-        return false;
-    };
-    let known = match args.get(0, "schemes").and_then(Val::as_list) {
+fn scheme_allowed(text: &str, args: &Values) -> bool {
+    let scheme = text.split_once(':').map_or("", |(scheme, _)| scheme);
+    match args.get(0, "schemes").and_then(Val::as_list) {
         Some(schemes) => schemes.iter().any(|known| known.as_str() == Some(scheme)),
         None => true,
-    };
-    known && scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && rest.starts_with("//") && rest.len() > 2
+    }
 }
 
-/// Compares versions part by part; letters sort before nothing, numbers by value.
+fn is_url(text: &str) -> bool {
+    let (scheme, rest) = text.split_once(':').unwrap_or(("", text));
+    scheme == "file" || rest.strip_prefix("//").is_some_and(|rest| !rest.is_empty() && !rest.starts_with('/'))
+}
+
+/// Compares versions part by part: numbers by value, words by letters, and never one with the other.
 fn version(render: &Renderer<'_, '_, '_>, value: &Val, args: &Values) -> Result<bool> {
     let other = operand(render, args)?;
+    if [value, &other].iter().any(|version| !python::truthy(version)) {
+        return value_error("a version to compare is empty");
+    }
     let (left, right) = (render.ctx.text(value)?, render.ctx.text(&other)?);
-    let order = version_parts(&left).cmp(&version_parts(&right));
+    let Some(order) = version_order(&version_parts(&left), &version_parts(&right)) else {
+        return type_error(format!("the versions `{left}` and `{right}` cannot be compared"));
+    };
     let operator = args.get(1, "operator").and_then(Val::as_str).unwrap_or("eq");
     Ok(match operator {
         "==" | "=" | "eq" => order.is_eq(),
@@ -246,28 +298,44 @@ fn version(render: &Renderer<'_, '_, '_>, value: &Val, args: &Values) -> Result<
     })
 }
 
-/// Numbers and words of a version; a number sorts after a word, so that `1.0rc1` comes before `1.0.1`.
-fn version_parts(text: &str) -> Vec<(u8, u64, String)> {
+#[derive(PartialEq)]
+enum VersionPart<'t> {
+    Number(u64),
+    Word(&'t str),
+}
+
+fn version_order(left: &[VersionPart<'_>], right: &[VersionPart<'_>]) -> Option<Ordering> {
+    for pair in left.iter().zip(right) {
+        let order = match pair {
+            (VersionPart::Number(a), VersionPart::Number(b)) => a.cmp(b),
+            (VersionPart::Word(a), VersionPart::Word(b)) => a.cmp(b),
+            _ => return None,
+        };
+        if order.is_ne() {
+            return Some(order);
+        }
+    }
+    Some(left.len().cmp(&right.len()))
+}
+
+/// Numbers, and what stands between numbers and dots.
+fn version_parts(text: &str) -> Vec<VersionPart<'_>> {
     let mut parts = Vec::new();
-    let mut rest = text.trim().trim_start_matches('v');
+    let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let end = if first.is_ascii_digit() {
-            rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())
-        } else if first.is_alphabetic() {
-            rest.find(|c: char| !c.is_alphabetic()).unwrap_or(rest.len())
-        } else {
-            rest = rest.get(first.len_utf8()..).unwrap_or("");
+        let end = if first == '.' {
+            rest = rest.get(1..).unwrap_or("");
             continue;
+        } else if first.is_ascii_digit() {
+            rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())
+        } else if first.is_ascii_lowercase() {
+            rest.find(|c: char| !c.is_ascii_lowercase()).unwrap_or(rest.len())
+        } else {
+            rest.find(|c: char| c == '.' || c.is_ascii_digit() || c.is_ascii_lowercase()).unwrap_or(rest.len())
         };
         let (part, after) = rest.split_at(end);
         rest = after;
-        match part.parse::<u64>() {
-            Ok(number) => parts.push((1, number, String::new())),
-            Err(_) => parts.push((0, 0, part.to_owned())),
-        }
-    }
-    while parts.last().is_some_and(|(kind, number, _)| *kind == 1 && *number == 0) {
-        parts.pop();
+        parts.push(part.parse().map_or(VersionPart::Word(part), VersionPart::Number));
     }
     parts
 }

@@ -25,7 +25,9 @@ pub fn b64encode(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Va
 }
 
 pub fn b64decode(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    let text: String = text_of(render, &input)?.split_whitespace().collect();
+    // Characters that are no part of the encoding do not count, as in MIME.
+    let text = text_of(render, &input)?;
+    let text: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || "+/=".contains(*c)).collect();
     match STANDARD.decode(text.as_bytes()) {
         Ok(bytes) => Ok(Val::bytes(&bytes)),
         Err(_) => value_error("this is not base64"),
@@ -71,6 +73,9 @@ pub fn from_yaml(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Va
 }
 
 pub fn from_yaml_all(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+    if !matches!(input.data, Data::Str(_)) {
+        return Ok(input);
+    }
     convert::from_yaml(render.ctx.engine.session, &text_of(render, &input)?, Flavor::Python).map(Val::list)
 }
 
@@ -125,6 +130,11 @@ fn salt(render: &Renderer<'_, '_, '_>, length: usize) -> String {
     (0..length).map(pick).collect()
 }
 
+/// The rounds crypt takes where none are asked for.
+const DEFAULT_ROUNDS: u32 = 5_000;
+/// What one round costs, in steps of evaluation.
+const ROUND_COST: usize = 20;
+
 pub fn password_hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let password = text_of(render, &input)?;
     let kind = text_arg(render, args, 0, "hashtype")?.unwrap_or_else(|| "sha512".into());
@@ -133,9 +143,10 @@ pub fn password_hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Re
         None => salt(render, 16),
     };
     let rounds = int_arg(args, 3, "rounds")?.and_then(|n| u32::try_from(n).ok());
-    let default = if kind == "sha256" { 535_000 } else { 656_000 };
-    let strength = rounds.unwrap_or(default).clamp(1_000, 1_000_000);
-    render.ctx.engine.spend(usize::try_from(strength).unwrap_or(usize::MAX))?;
+    let strength = rounds.unwrap_or(DEFAULT_ROUNDS).clamp(1_000, 999_999);
+    // A round hashes the password twice or so: it costs what some fifty steps of evaluation do.
+    let cost = usize::try_from(strength).unwrap_or(usize::MAX).saturating_mul(1 + password.len() / 64);
+    render.ctx.engine.spend(cost.saturating_mul(ROUND_COST))?;
     let params = sha_crypt::Params::new(strength).map_err(|_| bad_rounds())?;
     let (mark, text) = match kind.as_str() {
         "sha256" => {
@@ -148,7 +159,7 @@ pub fn password_hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Re
         }
         _ => return value_error(format!("there is no password hash `{kind}`")),
     };
-    let shown = if strength == 5_000 { String::new() } else { format!("rounds={strength}$") };
+    let shown = if rounds.is_none() { String::new() } else { format!("rounds={strength}$") };
     Ok(Val::str(format!("${mark}${shown}{salt}${text}")))
 }
 

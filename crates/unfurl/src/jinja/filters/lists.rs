@@ -54,7 +54,7 @@ pub fn join(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
             out.push_str(&separator);
         }
         let item = match &attribute {
-            Some(name) => member(render, &item, name)?,
+            Some(name) => present(render, &item, name)?,
             None => item,
         };
         out.push_str(&text_of(render, &item)?);
@@ -81,9 +81,27 @@ pub fn member(render: &Renderer<'_, '_, '_>, item: &Val, path: &str) -> Result<V
     Ok(value)
 }
 
-pub fn map(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    let all = items(render, &input)?;
+/// An attribute of an item that must be there where undefined values are mistakes.
+fn present(render: &Renderer<'_, '_, '_>, item: &Val, path: &str) -> Result<Val> {
+    let value = member(render, item, path)?;
+    match value.data {
+        Data::Undefined(_) if !render.ctx.strict() => Ok(value),
+        _ => render.whole(value),
+    }
+}
+
+/// Items to go through one by one; what is empty or null has none.
+fn candidates(render: &Renderer<'_, '_, '_>, input: &Val) -> Result<Vec<Val>> {
+    if !matches!(input.data, Data::Undefined(_)) && !python::truthy(input) {
+        return Ok(Vec::new());
+    }
+    let all = items(render, input)?;
     render.ctx.engine.spend(all.len())?;
+    Ok(all)
+}
+
+pub fn map(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let all = candidates(render, &input)?;
     if let Some(path) = args.positional.is_empty().then(|| args.get(usize::MAX, "attribute")).flatten() {
         let path = text_of(render, path)?;
         let default = args.get(usize::MAX, "default");
@@ -107,8 +125,7 @@ pub fn map(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> 
 }
 
 fn choose(render: &mut Renderer<'_, '_, '_>, input: &Val, args: &Values, attr: bool, want: bool) -> Result<Val> {
-    let all = items(render, input)?;
-    render.ctx.engine.spend(all.len())?;
+    let all = candidates(render, input)?;
     let mut given = args.positional.as_slice();
     let attribute = match (attr, given.split_first()) {
         (true, Some((name, rest))) => {
@@ -131,7 +148,7 @@ fn choose(render: &mut Renderer<'_, '_, '_>, input: &Val, args: &Values, attr: b
                 let rest = Values { positional: rest.to_vec(), named: args.named.clone() };
                 tests::run(render, &name, &subject, &rest)?
             }
-            None => python::truthy(&subject),
+            None => render.truth(&subject)?,
         };
         if held == want {
             kept.push(item);
@@ -162,14 +179,19 @@ fn sort_key(render: &Renderer<'_, '_, '_>, item: &Val, attribute: Option<&str>, 
         Some(path) => member(render, item, path)?,
         None => item.clone(),
     };
-    let value = render.ctx.engine.force(value)?;
-    Ok(match &value.data {
-        Data::Str(text) if !case => Val::str(text.to_lowercase()),
-        _ => value,
-    })
+    Ok(folded(render.ctx.engine.force(value)?, case))
 }
 
-fn sorted(render: &Renderer<'_, '_, '_>, all: Vec<Val>, attributes: Option<&str>, case: bool) -> Result<Vec<Val>> {
+/// How items are put in order.
+#[derive(Clone, Copy, Default)]
+struct Order<'a> {
+    attributes: Option<&'a str>,
+    case: bool,
+    reverse: bool,
+}
+
+fn sorted(render: &Renderer<'_, '_, '_>, all: Vec<Val>, order: Order<'_>) -> Result<Vec<Val>> {
+    let Order { attributes, case, reverse } = order;
     let mut keyed = Vec::with_capacity(all.len());
     for item in all {
         let mut keys = Vec::new();
@@ -185,10 +207,11 @@ fn sorted(render: &Renderer<'_, '_, '_>, all: Vec<Val>, attributes: Option<&str>
     }
     let mut problem = None;
     keyed.sort_by(|(a, _), (b, _)| {
-        python::compare(a, b).unwrap_or_else(|| {
+        let order = python::compare(a, b).unwrap_or_else(|| {
             problem = Some(());
             Ordering::Equal
-        })
+        });
+        if reverse { order.reverse() } else { order }
     });
     if problem.is_some() {
         return type_error("'<' not supported between items of these kinds");
@@ -199,18 +222,20 @@ fn sorted(render: &Renderer<'_, '_, '_>, all: Vec<Val>, attributes: Option<&str>
 pub fn sort(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let all = items(render, &input)?;
     let attribute = text_arg(render, args, 2, "attribute")?;
-    let mut all = sorted(render, all, attribute.as_deref(), flag(args, 1, "case_sensitive", false))?;
-    if flag(args, 0, "reverse", false) {
-        all.reverse();
-    }
-    Ok(Val::list(all))
+    let order = Order {
+        attributes: attribute.as_deref(),
+        case: flag(args, 1, "case_sensitive", false),
+        reverse: flag(args, 0, "reverse", false),
+    };
+    sorted(render, all, order).map(Val::list)
 }
 
 pub fn groupby(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let Some(attribute) = text_arg(render, args, 0, "attribute")? else {
         return type_error("`groupby` needs the name of an attribute");
     };
-    let all = sorted(render, items(render, &input)?, Some(&attribute), true)?;
+    let order = Order { attributes: Some(&attribute), case: true, reverse: false };
+    let all = sorted(render, items(render, &input)?, order)?;
     let mut groups: Vec<(Val, Vec<Val>)> = Vec::new();
     for item in all {
         let key = render.ctx.engine.force(member(render, &item, &attribute)?)?;
@@ -219,7 +244,7 @@ pub fn groupby(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
             _ => groups.push((key, vec![item])),
         }
     }
-    Ok(Val::list(groups.into_iter().map(|(key, members)| Val::list(vec![key, Val::list(members)])).collect()))
+    Ok(Val::list(groups.into_iter().map(|(key, members)| Val::tuple(vec![key, Val::list(members)])).collect()))
 }
 
 fn extreme(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, wanted: Ordering) -> Result<Val> {
@@ -289,7 +314,7 @@ pub fn slice(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val
         let (chunk, after) = rest.split_at(size.min(rest.len()));
         rest = after;
         let mut chunk = chunk.to_vec();
-        if let Some(fill) = fill.filter(|_| at >= extra && extra > 0) {
+        if let Some(fill) = fill.filter(|_| at >= extra) {
             chunk.push(fill.clone());
         }
         out.push(Val::list(chunk));
@@ -313,8 +338,40 @@ fn distinct(all: Vec<Val>) -> Vec<Val> {
     kept
 }
 
-pub fn unique(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    Ok(Val::list(distinct(items(render, &input)?)))
+/// Items whose value, or whose attribute, was not met before; case counts only where asked.
+pub fn unique(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let case = flag(args, 0, "case_sensitive", false);
+    let attribute = text_arg(render, args, 1, "attribute")?;
+    let mut seen: Vec<Val> = Vec::new();
+    let mut keys: std::collections::HashSet<MapKey> = std::collections::HashSet::new();
+    let mut kept = Vec::new();
+    for item in items(render, &input)? {
+        let subject = match &attribute {
+            Some(path) => present(render, &item, path)?,
+            None => item.clone(),
+        };
+        let subject = folded(subject, case);
+        let new = match subject.to_key() {
+            Some(key) => keys.insert(key),
+            None if among(&seen, &subject) => false,
+            None => {
+                seen.push(subject);
+                true
+            }
+        };
+        if new {
+            kept.push(item);
+        }
+    }
+    Ok(Val::list(kept))
+}
+
+/// Text without regard to case, unless case counts.
+fn folded(value: Val, case: bool) -> Val {
+    match &value.data {
+        Data::Str(text) if !case => Val::str(text.to_lowercase()),
+        _ => value,
+    }
 }
 
 fn other(render: &Renderer<'_, '_, '_>, args: &Values) -> Result<Vec<Val>> {
@@ -328,8 +385,16 @@ fn among(items: &[Val], item: &Val) -> bool {
     items.iter().any(|other| python::equal(other, item))
 }
 
+/// The items of a list; text is none.
+fn list_only(input: &Val) -> Result<Vec<Val>> {
+    match input.as_list() {
+        Some(items) => Ok(items.to_vec()),
+        None => type_error(format!("this needs a list, not {}", input.kind())),
+    }
+}
+
 pub fn union(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    let mut all = items(render, &input)?;
+    let mut all = list_only(&input)?;
     all.extend(other(render, args)?);
     Ok(Val::list(distinct(all)))
 }
@@ -347,7 +412,7 @@ pub fn difference(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Resul
 }
 
 pub fn symmetric_difference(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    let left = items(render, &input)?;
+    let left = list_only(&input)?;
     let right = other(render, args)?;
     let mut all: Vec<Val> = left.iter().filter(|item| !among(&right, item)).cloned().collect();
     all.extend(right.iter().filter(|item| !among(&left, item)).cloned());
@@ -398,7 +463,7 @@ pub fn zip_longest(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Resu
 }
 
 fn zipped(lists: &[Vec<Val>], count: usize, fill: &Val) -> Val {
-    let row = |at: usize| Val::list(lists.iter().map(|list| list.get(at).unwrap_or(fill).clone()).collect());
+    let row = |at: usize| Val::tuple(lists.iter().map(|list| list.get(at).unwrap_or(fill).clone()).collect());
     Val::list((0..count).map(row).collect())
 }
 
@@ -421,7 +486,7 @@ pub fn product(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
             })
             .collect();
     }
-    Ok(Val::list(rows.into_iter().map(Val::list).collect()))
+    Ok(Val::list(rows.into_iter().map(Val::tuple).collect()))
 }
 
 pub fn permutations(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
@@ -451,7 +516,7 @@ fn arrangements(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, order
         }
         rows = longer;
     }
-    let rows = rows.into_iter().map(|row| Val::list(row.into_iter().filter_map(|at| all.get(at)).cloned().collect()));
+    let rows = rows.into_iter().map(|row| Val::tuple(row.into_iter().filter_map(|at| all.get(at)).cloned().collect()));
     Ok(Val::list(rows.collect()))
 }
 
@@ -473,8 +538,11 @@ pub fn random(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Va
     Ok(all.get(at).cloned().unwrap_or_else(Val::null))
 }
 
+/// What has no items stays as it is.
 pub fn shuffle(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    let mut all = items(render, &input)?;
+    let Ok(mut all) = items(render, &input) else {
+        return Ok(input);
+    };
     for at in (1..all.len()).rev() {
         let other = crate::functions::random::draw(render.ctx) % (at as u64 + 1);
         all.swap(at, usize::try_from(other).unwrap_or(0));

@@ -35,6 +35,11 @@ pub fn attr(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
     let Some(name) = text_arg(render, args, 0, "name")? else {
         return type_error("`attr` needs a name");
     };
+    // Only what the value itself has: entries are not attributes.
+    let input = match &input.data {
+        Data::Map(_) | Data::Lazy(_) if !crate::jinja::methods::exists(&input, &name) => Val::null(),
+        _ => input,
+    };
     let found = render.attribute(&input, &name)?;
     Ok(found.unwrap_or_else(|| crate::jinja::render::undefined(&name, true, "")).taint_if(input.tainted))
 }
@@ -47,18 +52,21 @@ fn entries_of(input: &Val) -> Result<&ValMap> {
 }
 
 pub fn items_(input: &Val) -> Result<Vec<Val>> {
-    Ok(entries_of(input)?.iter().map(|(key, value)| Val::list(vec![key.to_val(), value.clone()])).collect())
+    Ok(entries_of(input)?.iter().map(|(key, value)| Val::tuple(vec![key.to_val(), value.clone()])).collect())
 }
 
-pub fn items(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+/// The pairs of a map; what is undefined has none.
+pub fn items(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
     if matches!(input.data, Data::Undefined(_)) {
         return Ok(Val::list(Vec::new()));
     }
-    items_(&input).map(Val::list)
+    let input = render.whole(input)?;
+    items_(&input).map(|pairs| Val::list(pairs).taint_if(input.tainted))
 }
 
 pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let case = flag(args, 0, "case_sensitive", false);
+    let reverse = flag(args, 2, "reverse", false);
     let by_value = args.get(1, "by").and_then(Val::as_str) == Some("value");
     let mut pairs: Vec<(Val, Val)> =
         entries_of(&input)?.iter().map(|(key, value)| (key.to_val(), value.clone())).collect();
@@ -68,12 +76,10 @@ pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> 
     };
     pairs.sort_by(|a, b| {
         let (a, b) = if by_value { (fold(&a.1), fold(&b.1)) } else { (fold(&a.0), fold(&b.0)) };
-        python::compare(&a, &b).unwrap_or(std::cmp::Ordering::Equal)
+        let order = python::compare(&a, &b).unwrap_or(std::cmp::Ordering::Equal);
+        if reverse { order.reverse() } else { order }
     });
-    if flag(args, 2, "reverse", false) {
-        pairs.reverse();
-    }
-    Ok(Val::list(pairs.into_iter().map(|(key, value)| Val::list(vec![key, value])).collect()))
+    Ok(Val::list(pairs.into_iter().map(|(key, value)| Val::tuple(vec![key, value])).collect()))
 }
 
 pub fn dict2items(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
@@ -88,8 +94,11 @@ pub fn dict2items(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Resul
 pub fn items2dict(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let key_name = text_arg(render, args, 0, "key_name")?.unwrap_or_else(|| "key".into());
     let value_name = text_arg(render, args, 1, "value_name")?.unwrap_or_else(|| "value".into());
+    let Some(items) = input.as_list() else {
+        return type_error(format!("`items2dict` needs a list, not {}", input.kind()));
+    };
     let mut out = ValMap::default();
-    for item in super::items(render, &input)? {
+    for item in items {
         let (Some(key), Some(value)) = (item.get(&key_name), item.get(&value_name)) else {
             return type_error(format!("each item needs `{key_name}` and `{value_name}`"));
         };
@@ -110,6 +119,8 @@ pub fn combine(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
         match &value.data {
             // A list of maps is combined too.
             Data::List(inner) => maps.extend(inner.iter().cloned()),
+            // Nothing adds nothing.
+            Data::Null => {}
             _ => maps.push(value),
         }
     }
@@ -178,14 +189,24 @@ pub fn extract(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     Ok(value.unwrap_or_else(|| crate::jinja::render::undefined(&name, true, "")))
 }
 
+/// The maps a list or a map of maps consists of.
+fn rows(input: &Val) -> Result<Vec<Val>> {
+    let rows: Vec<Val> = match (&input.data, input.as_list()) {
+        (Data::Map(entries), _) => entries.values().cloned().collect(),
+        (_, Some(items)) => items.to_vec(),
+        _ => return type_error(format!("this needs a list of maps, not {}", input.kind())),
+    };
+    match rows.iter().find(|row| row.as_map().is_none()) {
+        Some(row) => type_error(format!("this needs a list of maps, and {} is in it", row.kind())),
+        None => Ok(rows),
+    }
+}
+
 pub fn rekey_on_member(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let Some(key) = text_arg(render, args, 0, "key")? else {
         return type_error("`rekey_on_member` needs a key");
     };
-    let all = match input.as_map() {
-        Some(entries) => entries.values().cloned().collect(),
-        None => super::items(render, &input)?,
-    };
+    let all = rows(&input)?;
     let overwrite = args.get(1, "duplicates").and_then(Val::as_str) == Some("overwrite");
     let mut out = ValMap::default();
     for item in all {
@@ -204,20 +225,19 @@ pub fn subelements(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Resu
         return type_error("`subelements` needs a key");
     };
     let skip = flag(args, 1, "skip_missing", false);
-    let all = match input.as_map() {
-        Some(entries) => entries.values().cloned().collect(),
-        None => super::items(render, &input)?,
-    };
+    let all = rows(&input)?;
     let mut out = Vec::new();
     for item in all {
         let inner = member(render, &item, &path)?;
+        let inner = if matches!(inner.data, Data::Undefined(_)) { inner } else { render.whole(inner)? };
         match &inner.data {
             Data::Undefined(_) if skip => {}
             Data::Undefined(_) => return missing(format!("an item has no `{path}`")),
             _ => {
-                for sub in super::items(render, &inner)? {
-                    out.push(Val::list(vec![item.clone(), sub]));
-                }
+                let Some(inner) = inner.as_list() else {
+                    return type_error(format!("`{path}` should be a list, not {}", inner.kind()));
+                };
+                out.extend(inner.iter().map(|sub| Val::tuple(vec![item.clone(), sub.clone()])));
             }
         }
     }

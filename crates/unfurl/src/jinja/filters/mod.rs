@@ -36,6 +36,8 @@ pub struct Filter {
 pub enum Takes {
     /// Evaluated values.
     Whole,
+    /// Evaluated text and nothing else.
+    Text,
     /// Anything as it is.
     Anything,
 }
@@ -46,6 +48,14 @@ const fn jinja(name: &'static str, run: Run) -> Filter {
 
 const fn ansible(name: &'static str, run: Run) -> Filter {
     Filter { name, safe: false, takes: Takes::Whole, run }
+}
+
+const fn jinja_text(name: &'static str, run: Run) -> Filter {
+    Filter { name, safe: true, takes: Takes::Text, run }
+}
+
+const fn ansible_text(name: &'static str, run: Run) -> Filter {
+    Filter { name, safe: false, takes: Takes::Text, run }
 }
 
 const fn raw(name: &'static str, run: Run) -> Filter {
@@ -71,9 +81,9 @@ pub const FILTERS: &[Filter] = &[
     jinja("forceescape", text::escape),
     jinja("format", text::format),
     jinja("groupby", lists::groupby),
-    jinja("indent", text::indent),
+    jinja_text("indent", text::indent),
     jinja("int", numbers::int),
-    jinja("items", maps::items),
+    raw("items", maps::items),
     jinja("join", lists::join),
     jinja("last", lists::last),
     jinja("length", lists::length),
@@ -100,31 +110,31 @@ pub const FILTERS: &[Filter] = &[
     jinja("title", text::title),
     jinja("tojson", encode::to_json_plain),
     jinja("trim", text::trim),
-    jinja("truncate", text::truncate),
+    jinja_text("truncate", text::truncate),
     jinja("unique", lists::unique),
     jinja("upper", text::upper),
     jinja("urlencode", encode::urlencode),
     jinja("wordcount", text::wordcount),
-    jinja("wordwrap", text::wordwrap),
+    jinja_text("wordwrap", text::wordwrap),
     jinja("xmlattr", text::xmlattr),
     ansible("b64decode", encode::b64decode),
     ansible("b64encode", encode::b64encode),
-    ansible("basename", paths::basename),
+    ansible_text("basename", paths::basename),
     ansible("bool", numbers::bool),
     ansible("checksum", encode::sha1),
     ansible("combinations", lists::combinations),
     ansible("combine", maps::combine),
-    ansible("comment", text::comment),
+    ansible_text("comment", text::comment),
     ansible("commonpath", paths::commonpath),
     ansible("dict2items", maps::dict2items),
     ansible("difference", lists::difference),
-    ansible("dirname", paths::dirname),
-    ansible("expanduser", paths::expanduser),
-    ansible("expandvars", paths::expandvars),
+    ansible_text("dirname", paths::dirname),
+    ansible_text("expanduser", paths::expanduser),
+    ansible_text("expandvars", paths::expandvars),
     ansible("extract", maps::extract),
     ansible("fileglob", paths::fileglob),
     ansible("flatten", lists::flatten),
-    ansible("from_json", encode::from_json),
+    ansible_text("from_json", encode::from_json),
     ansible("from_yaml", encode::from_yaml),
     ansible("from_yaml_all", encode::from_yaml_all),
     ansible("hash", encode::hash),
@@ -135,26 +145,26 @@ pub const FILTERS: &[Filter] = &[
     ansible("log", numbers::log),
     Filter { name: "mandatory", safe: false, takes: Takes::Anything, run: maps::mandatory },
     ansible("md5", encode::md5),
-    ansible("normpath", paths::normpath),
-    ansible("password_hash", encode::password_hash),
+    ansible_text("normpath", paths::normpath),
+    ansible_text("password_hash", encode::password_hash),
     ansible("path_join", paths::path_join),
     ansible("permutations", lists::permutations),
     ansible("pow", numbers::pow),
     ansible("product", lists::product),
     ansible("quote", text::quote),
-    ansible("realpath", paths::normpath),
+    ansible_text("realpath", paths::normpath),
     ansible("regex_escape", regexes::escape),
     ansible("regex_findall", regexes::findall),
     ansible("regex_replace", regexes::replace),
     ansible("regex_search", regexes::search),
     ansible("rekey_on_member", maps::rekey_on_member),
-    ansible("relpath", paths::relpath),
+    ansible_text("relpath", paths::relpath),
     ansible("root", numbers::root),
     ansible("sha1", encode::sha1),
     ansible("shuffle", lists::shuffle),
-    ansible("split", text::split),
-    ansible("splitext", paths::splitext),
-    ansible("strftime", numbers::strftime),
+    ansible_text("split", text::split),
+    ansible_text("splitext", paths::splitext),
+    ansible_text("strftime", numbers::strftime),
     ansible("subelements", maps::subelements),
     ansible("symmetric_difference", lists::symmetric_difference),
     ansible("ternary", maps::ternary),
@@ -164,15 +174,15 @@ pub const FILTERS: &[Filter] = &[
     ansible("to_nice_yaml", encode::to_nice_yaml),
     ansible("to_uuid", encode::to_uuid),
     ansible("to_yaml", encode::to_yaml),
-    ansible("type_debug", text::type_debug),
+    Filter { name: "type_debug", safe: false, takes: Takes::Anything, run: text::type_debug },
     ansible("union", lists::union),
     ansible("unvault", encode::unvault),
-    ansible("urldecode", encode::urldecode),
-    ansible("urlsplit", encode::urlsplit),
+    ansible_text("urldecode", encode::urldecode),
+    ansible_text("urlsplit", encode::urlsplit),
     ansible("vault", encode::vault),
-    ansible("win_basename", paths::win_basename),
-    ansible("win_dirname", paths::win_dirname),
-    ansible("win_splitdrive", paths::win_splitdrive),
+    ansible_text("win_basename", paths::win_basename),
+    ansible_text("win_dirname", paths::win_dirname),
+    ansible_text("win_splitdrive", paths::win_splitdrive),
     ansible("zip", lists::zip),
     ansible("zip_longest", lists::zip_longest),
     raw("eval", unfurl::eval),
@@ -180,7 +190,7 @@ pub const FILTERS: &[Filter] = &[
     raw("map_value", unfurl::map_value),
     raw("mapValue", unfurl::map_value),
     jinja("sensitive", unfurl::sensitive),
-    ansible("abspath", unfurl::abspath),
+    ansible_text("abspath", unfurl::abspath),
     ansible("get_dir", unfurl::get_dir),
     ansible("which", unfurl::which),
     jinja("to_label", unfurl::to_label),
@@ -215,6 +225,9 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
         Data::Undefined(_) if !render.ctx.strict() => input,
         _ => render.whole(input)?,
     };
+    if filter.takes == Takes::Text && !matches!(input.data, Data::Str(_) | Data::Bytes(_) | Data::Undefined(_)) {
+        return type_error(format!("`{name}` needs text, not {}", input.kind()));
+    }
     let tainted = input.tainted_within() || args.tainted();
     (filter.run)(render, input, args).map(|value| value.taint_if(tainted))
 }
@@ -264,4 +277,4 @@ pub fn regexes_matches(pattern: &str, text: &str, args: &Values, anchored: bool)
 
 pub use encode::percent_encode;
 pub use numbers::round_to;
-pub use text::{capitalized as text_capitalized, shell_quote, split_text as text_split, titled as text_titled};
+pub use text::{capitalized as text_capitalized, shell_quote, split_text as text_split};

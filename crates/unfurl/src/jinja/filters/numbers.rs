@@ -30,7 +30,7 @@ pub fn int(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
         Data::Str(text) if base != 10 && (2..=36).contains(&base) => {
             let digits = text.trim().to_ascii_lowercase();
             let digits = ["0x", "0o", "0b"].iter().find_map(|prefix| digits.strip_prefix(prefix)).unwrap_or(&digits);
-            i64::from_str_radix(digits, base).ok()
+            i64::from_str_radix(digits, base).ok().or_else(|| python::parse_float(text).map(|x| x as i64))
         }
         Data::Str(text) => python::parse_int(text).or_else(|| python::parse_float(text).map(|x| x as i64)),
         _ => python::number(&input).map(|number| match number {
@@ -75,10 +75,15 @@ pub fn round_to(x: f64, digits: i64) -> f64 {
 }
 
 pub fn round(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    let x = number(&input)?.to_f64();
+    let number = number(&input)?;
+    let x = number.to_f64();
+    let method = args.get(1, "method").and_then(Val::as_str).unwrap_or("common");
+    if let (Number::Int(n), "common") = (number, method) {
+        return Ok(Val::int(n));
+    }
     let digits = int_arg(args, 0, "precision")?.unwrap_or(0).clamp(-300, 300);
     let scale = 10f64.powi(i32::try_from(digits).unwrap_or(0));
-    Ok(Val::float(match args.get(1, "method").and_then(Val::as_str).unwrap_or("common") {
+    Ok(Val::float(match method {
         "common" => round_to(x, digits),
         "ceil" => (x * scale).ceil() / scale,
         "floor" => (x * scale).floor() / scale,
@@ -100,17 +105,22 @@ pub fn log(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     }))
 }
 
+/// A result that is a number.
+fn real(x: f64) -> Result<Val> {
+    if x.is_nan() { value_error("math domain error") } else { Ok(Val::float(x)) }
+}
+
 pub fn pow(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let Some(exponent) = args.get(0, "y") else {
         return type_error("`pow` needs an exponent");
     };
-    Ok(Val::float(number(&input)?.to_f64().powf(number(exponent)?.to_f64())))
+    real(number(&input)?.to_f64().powf(number(exponent)?.to_f64()))
 }
 
 pub fn root(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let x = number(&input)?.to_f64();
     let base = args.get(0, "base").map(number).transpose()?.map_or(2.0, Number::to_f64);
-    Ok(Val::float(if base == 2.0 { x.sqrt() } else { x.powf(1.0 / base) }))
+    real(if base == 2.0 { x.sqrt() } else { x.powf(1.0 / base) })
 }
 
 pub fn bool(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
@@ -125,12 +135,18 @@ pub fn bool(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
 
 const UNITS: &[char] = &['Y', 'Z', 'E', 'P', 'T', 'G', 'M', 'K'];
 
+/// A size: a number, or text that reads as one.
+fn size_of(input: &Val) -> Result<f64> {
+    match input.as_str().map(|text| (text, python::parse_float(text))) {
+        Some((_, Some(size))) => Ok(size),
+        Some((text, None)) => value_error(format!("`{text}` is no size")),
+        None => Ok(number(input)?.to_f64()),
+    }
+}
+
 pub fn human_readable(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let bits = super::flag(args, 0, "isbits", false);
-    let size = match &input.data {
-        Data::Str(text) => python::parse_float(text).unwrap_or(0.0),
-        _ => number(&input)?.to_f64(),
-    };
+    let size = size_of(&input)?;
     let wanted = text_arg(render, args, 1, "unit")?.and_then(|unit| unit.chars().next());
     let base = if bits { "bits" } else { "Bytes" };
     let short = if bits { 'b' } else { 'B' };
@@ -165,14 +181,11 @@ pub fn human_to_bytes(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> R
         None => return value_error(format!("`{unit}` is no unit of size")),
     };
     let bytes = size * 2f64.powi(10 * i32::try_from(power).unwrap_or(0));
-    Ok(Val::int(bytes.round() as i64))
+    Ok(Val::int(round_to(bytes, 0) as i64))
 }
 
 pub fn filesizeformat(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    let size = match &input.data {
-        Data::Str(text) => python::parse_float(text).unwrap_or(0.0),
-        _ => number(&input)?.to_f64(),
-    };
+    let size = size_of(&input)?;
     let binary = super::flag(args, 0, "binary", false);
     let base = if binary { 1024.0 } else { 1000.0 };
     let units = if binary {

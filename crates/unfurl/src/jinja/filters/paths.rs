@@ -1,6 +1,6 @@
 //! Filters on paths. They work on text, except those that list files, which ask the world.
 
-use super::{Renderer, Values, items, text_arg, text_of};
+use super::{Renderer, Values, text_arg, text_of};
 use crate::error::{Result, type_error};
 use crate::functions::files;
 use crate::val::Val;
@@ -27,7 +27,9 @@ pub fn normpath(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val
 pub fn relpath(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let text = text_of(render, &input)?;
     let from = text_arg(render, args, 0, "start")?.unwrap_or_else(|| ".".into());
-    Ok(Val::str(path::relative(&from, &text)))
+    let root = render.ctx.engine.session.world.root();
+    let absolute = |text: &str| path::join(root, text);
+    Ok(Val::str(path::relative(&absolute(&from), &absolute(&text))))
 }
 
 pub fn splitext(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
@@ -37,32 +39,40 @@ pub fn splitext(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val
     let dots = name.len() - name.trim_start_matches('.').len();
     let split = name.rfind('.').filter(|at| *at >= dots.max(1)).map_or(text.len(), |at| name_start + at);
     let (stem, suffix) = text.split_at(split);
-    Ok(Val::list(vec![Val::str(stem), Val::str(suffix)]))
+    Ok(Val::tuple(vec![Val::str(stem), Val::str(suffix)]))
 }
 
-pub fn path_join(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
-    let mut parts = match input.as_list() {
-        Some(parts) => parts.to_vec(),
-        None => vec![input.clone()],
+pub fn path_join(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let mut parts = match (input.as_list(), input.as_str()) {
+        (Some(parts), _) => parts.to_vec(),
+        (_, Some(_)) => vec![input.clone()],
+        _ => return type_error(format!("`path_join` needs text or a list, not {}", input.kind())),
     };
     parts.extend(args.positional.iter().cloned());
     let mut out = String::new();
     for part in &parts {
-        let part = text_of(render, part)?;
+        let Some(part) = part.as_str() else {
+            return type_error(format!("`path_join` joins text, not {}", part.kind()));
+        };
         if part.starts_with('/') {
             out.clear();
         } else if !out.is_empty() && !out.ends_with('/') {
             out.push('/');
         }
-        out.push_str(&part);
+        out.push_str(part);
     }
     Ok(Val::str(out))
 }
 
-pub fn commonpath(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+pub fn commonpath(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+    let Some(items) = input.as_list() else {
+        return type_error(format!("`commonpath` needs a list of paths, not {}", input.kind()));
+    };
     let mut common: Option<Vec<String>> = None;
-    for item in items(render, &input)? {
-        let text = text_of(render, &item)?;
+    for item in items {
+        let Some(text) = item.as_str() else {
+            return type_error(format!("`commonpath` compares text, not {}", item.kind()));
+        };
         let parts: Vec<String> = text.split('/').map(str::to_owned).collect();
         common = Some(match common {
             None => parts,
@@ -137,5 +147,5 @@ pub fn win_splitdrive(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Resu
         Some(":") => text.split_at(2),
         _ => ("", text.as_str()),
     };
-    Ok(Val::list(vec![Val::str(drive), Val::str(rest)]))
+    Ok(Val::tuple(vec![Val::str(drive), Val::str(rest)]))
 }

@@ -120,8 +120,11 @@ pub fn striptags(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Va
 }
 
 pub fn xmlattr(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+    let Some(entries) = input.as_map() else {
+        return type_error(format!("`xmlattr` needs a map, not {}", input.kind()));
+    };
     let mut out = String::new();
-    for (key, value) in input.as_map().into_iter().flatten() {
+    for (key, value) in entries {
         if matches!(value.data, Data::Null | Data::Undefined(_)) {
             continue;
         }
@@ -141,7 +144,7 @@ pub fn format(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Va
         for value in &args.positional {
             values.push(render.whole(value.clone())?);
         }
-        Val::list(values)
+        Val::tuple(values)
     } else {
         Val::record(args.named.iter().map(|(name, value)| (name.as_str(), value.clone())))
     };
@@ -239,25 +242,54 @@ pub fn wordcount(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Va
 pub fn wordwrap(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let text = text_of(render, &input)?;
     let width = usize::try_from(int_arg(args, 0, "width")?.unwrap_or(79)).unwrap_or(1).max(1);
+    let split_words = flag(args, 1, "break_long_words", true);
+    let mark = text_arg(render, args, 2, "wrapstring")?.unwrap_or_else(|| "\n".into());
     let mut lines = Vec::new();
-    for paragraph in text.split('\n') {
-        let mut line = String::new();
-        for word in paragraph.split(' ') {
-            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
-                lines.push(std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-        lines.push(line);
+    for paragraph in text.lines() {
+        let wrapped = wrapped(paragraph, width, split_words);
+        lines.push(wrapped.join(&mark));
     }
-    Ok(Val::str(lines.join("\n")))
+    let out = lines.join(&mark);
+    if out.len() > MAX_STRING { too_long() } else { Ok(Val::str(out)) }
+}
+
+/// A paragraph in lines of at most a width, broken at blanks, and within words that are longer than a line.
+fn wrapped(text: &str, width: usize, split_words: bool) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line: Vec<char> = Vec::new();
+    for (at, word) in text.split(' ').enumerate() {
+        let mut word: Vec<char> = word.chars().collect();
+        let blank = usize::from(at > 0 && !line.is_empty());
+        let room = width.saturating_sub(line.len() + blank);
+        if word.len() <= room {
+            line.extend(std::iter::repeat_n(' ', blank));
+            line.extend(word);
+            continue;
+        }
+        if split_words && word.len() > width && room > 0 {
+            line.extend(std::iter::repeat_n(' ', blank));
+            line.extend(word.drain(..room));
+        }
+        lines.extend(finished(&mut line));
+        while split_words && word.len() > width {
+            lines.push(word.drain(..width).collect());
+        }
+        line = word;
+    }
+    lines.extend(finished(&mut line));
+    lines
+}
+
+/// A line without the blanks at its end, if anything is left of it.
+fn finished(line: &mut Vec<char>) -> Option<String> {
+    let text: String = std::mem::take(line).into_iter().collect();
+    let text = text.trim_end_matches(' ');
+    (!text.is_empty()).then(|| text.to_owned())
 }
 
 pub fn quote(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    Ok(Val::str(shell_quote(&text_of(render, &input)?)))
+    let text = if input.is_null() { "".into() } else { text_of(render, &input)? };
+    Ok(Val::str(shell_quote(&text)))
 }
 
 /// A text as one word of a shell.

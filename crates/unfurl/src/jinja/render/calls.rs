@@ -53,9 +53,32 @@ impl Renderer<'_, '_, '_> {
     }
 
     pub(super) fn call(&mut self, callee: &Expr, args: &Args) -> Result<Val> {
+        if let Expr::Attribute(base, method, _) = callee
+            && methods::CHANGING.contains(&method.as_str())
+            && let Some(result) = self.change(base, method, args)?
+        {
+            return Ok(result);
+        }
         let callee_value = self.expr(callee)?;
         let args = self.values(args)?;
         self.call_value(&callee_value, args)
+    }
+
+    /// A method that changes a collection: the variable of this template that holds it holds the changed one then.
+    fn change(&mut self, base: &Expr, method: &str, args: &Args) -> Result<Option<Val>> {
+        let value = self.inner(base)?;
+        if matches!(value.data, Data::Object(_) | Data::Undefined(_)) {
+            return Ok(None);
+        }
+        let args = self.values(args)?;
+        let Some((changed, result)) = methods::change(self, &value, method, &args)? else {
+            return Ok(None);
+        };
+        let tainted = value.tainted || args.tainted();
+        if let Expr::Name(name, _) = base {
+            self.rebind(name, changed.taint_if(tainted));
+        }
+        Ok(Some(result.taint_if(tainted)))
     }
 
     /// Calls a value with evaluated arguments.

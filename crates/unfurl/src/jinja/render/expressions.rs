@@ -1,7 +1,7 @@
 //! Expressions of a template: operators, names, attributes, items.
 
 use super::calls::GLOBALS;
-use super::{Output, Renderer, undefined, undefined_error};
+use super::{Output, Renderer, absent, undefined, undefined_error};
 use crate::error::{Result, type_error};
 use crate::eval::path::place;
 use crate::functions;
@@ -23,6 +23,10 @@ impl Renderer<'_, '_, '_> {
             Expr::List(items) => {
                 let items: Result<Vec<Val>> = items.iter().map(|item| self.inner(item)).collect();
                 Ok(Val::list(items?))
+            }
+            Expr::Tuple(items) => {
+                let items: Result<Vec<Val>> = items.iter().map(|item| self.inner(item)).collect();
+                Ok(Val::tuple(items?))
             }
             Expr::Dict(entries) => {
                 let mut map = ValMap::default();
@@ -94,7 +98,10 @@ impl Renderer<'_, '_, '_> {
                 let result = arithmetic::apply(ast::Operator::Sub, &zero, &value);
                 result.map_err(|error| error.at(at.0, at.1))
             }
-            Expr::Positive(inner) => self.inner(inner),
+            Expr::Positive(inner, at) => {
+                let value = self.operand(inner)?;
+                arithmetic::apply(ast::Operator::Add, &Val::int(0), &value).map_err(|error| error.at(at.0, at.1))
+            }
             Expr::Binary(operator, left, right, at) => {
                 let left = self.operand(left)?;
                 let right = self.operand(right)?;
@@ -133,7 +140,7 @@ impl Renderer<'_, '_, '_> {
                 }
                 match no {
                     Some(no) => self.inner(no),
-                    None => Ok(undefined("", false, "")),
+                    None => Ok(absent()),
                 }
             }
             Expr::Concat(items) => {
@@ -157,7 +164,7 @@ impl Renderer<'_, '_, '_> {
     /// A value evaluated completely; undefined is refused.
     pub fn whole(&self, value: Val) -> Result<Val> {
         if let Data::Undefined(undefined) = &value.data {
-            return Err(undefined_error(undefined));
+            return if undefined.lenient { Ok(Val::str("")) } else { Err(undefined_error(undefined)) };
         }
         Ok(self.ctx.engine.force(value)?.plain())
     }
@@ -305,6 +312,7 @@ impl Renderer<'_, '_, '_> {
     pub fn item(&self, base: &Val, key: &Val) -> Result<Option<Val>> {
         match (&base.data, &key.data) {
             (Data::Undefined(_), _) => Ok(Some(base.clone())),
+            (Data::List(_) | Data::Lazy(_) | Data::Str(_), Data::Bool(b)) => self.item(base, &Val::int(i64::from(*b))),
             (Data::List(items), Data::Int(n)) => Ok(place(*n, items.len()).and_then(|at| items.get(at)).cloned()),
             (Data::Lazy(lazy), Data::Int(n)) if lazy.is_list() => match place(*n, lazy.len()) {
                 Some(at) => self.ctx.engine.item(lazy, at),

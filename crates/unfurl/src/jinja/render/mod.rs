@@ -109,7 +109,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         };
         if let Data::Undefined(undefined) = &only.value.data {
             self.refuse_undefined(&only.value)?;
-            return Ok(Val::str(undefined.text.clone()));
+            return Ok(if undefined.lenient { Val::null() } else { Val::str(undefined.text.clone()) });
         }
         if matches!(only.value.data, Data::List(_) | Data::Map(_)) {
             self.refuse_undefined(&only.value)?;
@@ -159,7 +159,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
     fn refuse_undefined(&self, value: &Val) -> Result<()> {
         let strict = self.ctx.strict() && !self.ctx.frame.mode.safe;
         match &value.data {
-            Data::Undefined(undefined) if strict => Err(undefined_error(undefined)),
+            Data::Undefined(undefined) if strict && !undefined.lenient => Err(undefined_error(undefined)),
             Data::List(items) if strict => items.iter().try_for_each(|item| self.refuse_undefined(item)),
             Data::Map(entries) if strict => entries.values().try_for_each(|item| self.refuse_undefined(item)),
             _ => Ok(()),
@@ -271,7 +271,8 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         self.truth(&value)
     }
 
-    fn truth(&self, value: &Val) -> Result<bool> {
+    /// Whether a value counts as true; what is undefined is a mistake where rules are strict.
+    pub fn truth(&self, value: &Val) -> Result<bool> {
         self.ctx.engine.note_read(value);
         if matches!(value.data, Data::Undefined(_)) {
             self.refuse_undefined(value)?;
@@ -300,6 +301,15 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
                 Some((_, slot)) => *slot = value,
                 None => scope.push((name.into(), value)),
             }
+        }
+    }
+
+    /// Gives a variable of this template another value, in the scope that has it.
+    fn rebind(&mut self, name: &str, value: Val) {
+        let slot = self.scopes.iter_mut().rev().flatten().find(|(bound, _)| bound == name);
+        match slot {
+            Some((_, slot)) => *slot = value,
+            None => self.bind(name, value),
         }
     }
 
@@ -459,7 +469,13 @@ fn read_literal(value: Val) -> Val {
 
 /// An undefined value.
 pub fn undefined(name: &str, attribute: bool, text: &str) -> Val {
-    Data::Undefined(Rc::new(Undefined { name: name.into(), attribute, text: text.into() })).into()
+    Data::Undefined(Rc::new(Undefined { name: name.into(), attribute, text: text.into(), lenient: false })).into()
+}
+
+/// What `a if b` is without an `else`: prints as nothing.
+pub fn absent() -> Val {
+    let undefined = Undefined { name: EcoString::new(), attribute: false, text: EcoString::new(), lenient: true };
+    Data::Undefined(Rc::new(undefined)).into()
 }
 
 /// The error of using an undefined value.
