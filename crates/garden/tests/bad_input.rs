@@ -91,7 +91,7 @@ fn a_file_that_may_not_be_read_is_named_and_the_others_are_looked_at() {
         found,
         [
             "unreadable  `a/garden.yml`: permission denied",
-            "garden-unknown-key b/garden.yml:4:30 could not find key `x` under `var`",
+            "garden-unknown-key b/garden.yml:4:31 could not find key `x` under `var`",
         ]
     );
 }
