@@ -31,6 +31,8 @@ pub struct Options {
     pub template: String,
     /// Further version keywords that a host understands, read as this edition.
     pub versions: Vec<(&'static str, Edition)>,
+    /// The edition of a file that does not say one, where a host knows it.
+    pub unversioned: Option<Edition>,
     /// What a host adds to the notation of values.
     pub host: Option<&'static crate::host::Host>,
     /// Files whose text a host has already, by path: they are not read again.
@@ -237,6 +239,9 @@ impl Loader<'_> {
             }
         }
         let Some(entry) = root.entry("tosca_definitions_version") else {
+            if let Some(edition) = self.options.unversioned {
+                return profile::VERSIONS.iter().find(|version| version.edition == edition).copied();
+            }
             let message = "the file does not say which edition of TOSCA it is written in";
             let mut diagnostic =
                 Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message);
@@ -369,7 +374,7 @@ impl Loader<'_> {
         let place = match self.locate(importer, &from, import, &url.text) {
             Ok(place) => place,
             Err(diagnostic) => {
-                let unfetched = [&rules::IMPORT_DENIED, &purlin_value::rules::FETCH_FAILED];
+                let unfetched = [&rules::IMPORT_DENIED, &rules::UNSUPPORTED, &purlin_value::rules::FETCH_FAILED];
                 if unfetched.contains(&diagnostic.rule)
                     && let Some(file) = self.files.list.get_mut(importer)
                 {
@@ -399,6 +404,11 @@ impl Loader<'_> {
             }
             (None, None) => url.to_owned(),
         };
+        if address.ends_with(".py") {
+            let message = format!("`{url}` is written in Python, which is not run to see what it declares");
+            let hint = "write it as YAML (`unfurl export` does) and import that";
+            return Err(Box::new(Diagnostic::at(&rules::UNSUPPORTED, import.at, message).hint(hint)));
+        }
         let fail = |message: String| Box::new(Diagnostic::at(&rules::IMPORT, import.at, message));
         if let Some((scheme, rest)) = scheme(&address) {
             return match scheme {

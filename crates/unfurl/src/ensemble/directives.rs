@@ -95,11 +95,7 @@ impl<'l> Directives<'l> {
         } else if let Some(anchor) = name.strip_prefix('*') {
             self.known(self.anchors.get(anchor).cloned(), anchor, argument, optional)
         } else if let Some(path) = name.strip_prefix('/') {
-            let mut here = Some(&self.root);
-            for part in path.split('/').filter(|part| !part.is_empty()) {
-                here = here.and_then(|value| value.get(part));
-            }
-            let here = here.cloned();
+            let here = follow(&self.root, path).cloned();
             self.known(here, path, argument, optional)
         } else {
             None
@@ -114,6 +110,15 @@ impl<'l> Directives<'l> {
         }
         found
     }
+}
+
+/// What a path of keys with slashes between them leads to.
+pub fn follow<'v>(value: &'v Val, path: &str) -> Option<&'v Val> {
+    let parts = path.split('/').filter(|part| !part.is_empty());
+    parts.fold(Some(value), |here, part| {
+        let here = here?;
+        here.get(part).or_else(|| here.as_list()?.get(part.parse::<usize>().ok()?))
+    })
 }
 
 /// Maps that declare an anchor (`+&: name`).

@@ -137,16 +137,19 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
 
 /// Carries out the directives of a value; problems go to the sink.
 fn expanded(session: &Session, folder: &str, value: &Val) -> Val {
-    expand(session, folder, value).0
+    expand(session, folder, value, value).0
 }
 
-fn expand(session: &Session, folder: &str, value: &Val) -> (Val, bool) {
+/// A part of a document with its directives carried out; what they name is looked for in the whole document.
+fn expand(session: &Session, folder: &str, document: &Val, part: &Val) -> (Val, bool) {
     let load = |name: &str| -> Option<Val> {
-        let tree = session.read_yaml(&path::join(folder, name), Flavor::Core).ok()?;
-        Some(Reader { secrets: None, problems: Vec::new() }.read(tree.root()?))
+        let (file, pointer) = name.split_once('#').unwrap_or((name, ""));
+        let tree = session.read_yaml(&path::join(folder, file), Flavor::Core).ok()?;
+        let value = Reader { secrets: None, problems: Vec::new() }.read(tree.root()?);
+        directives::follow(&value, pointer).cloned()
     };
-    let mut directives = Directives::new(value, &load);
-    let expanded = directives.expand(value);
+    let mut directives = Directives::new(document, &load);
+    let expanded = directives.expand(part);
     for (problem, origin) in &directives.problems {
         let message = match problem {
             directives::Problem::NoFile(name) => format!("`+include` names `{name}`, which does not exist"),
@@ -176,7 +179,7 @@ fn service_text(
     let Some(raw) = plain.get("spec").and_then(|spec| spec.get("service_template")) else {
         return (None, Some(span));
     };
-    let (value, used) = expand(session, folder, raw);
+    let (value, used) = expand(session, folder, plain, raw);
     let text: Arc<str> = if used {
         let nobody = crate::tree::Tree::new(crate::tree::Node::new("", crate::tree::NodeKind::Root));
         let value = crate::convert::to_value(&value, &nobody);

@@ -65,6 +65,7 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
     let (path, text) = manifest.service.clone()?;
     let options = Options {
         versions: VERSIONS.iter().map(|keyword| (*keyword, Edition::V1_3)).collect(),
+        unversioned: Some(Edition::V1_3),
         host: Some(&HOST),
         texts: vec![(path.clone(), text)],
         profiles: PROFILES,
