@@ -304,6 +304,12 @@ impl World for DiskWorld {
         self.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
     }
 
+    fn user(&self) -> String {
+        let named = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.env(name));
+        // Containers and build machines often say nothing in the environment.
+        named.or_else(account).unwrap_or_default()
+    }
+
     fn now(&self) -> Moment {
         self.now
     }
@@ -342,6 +348,24 @@ fn is_executable(metadata: &std::fs::Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_executable(_metadata: &std::fs::Metadata) -> bool {
     false
+}
+
+/// The name of the account that this process runs under.
+#[cfg(unix)]
+fn account() -> Option<String> {
+    use std::os::unix::fs::MetadataExt;
+    let id = std::fs::metadata("/proc/self").ok()?.uid().to_string();
+    let accounts = std::fs::read_to_string("/etc/passwd").ok()?;
+    let mut fields = accounts.lines().map(|line| line.split(':'));
+    fields.find_map(|mut line| {
+        let name = line.next()?;
+        (line.nth(1)? == id).then(|| name.to_owned())
+    })
+}
+
+#[cfg(not(unix))]
+fn account() -> Option<String> {
+    None
 }
 
 /// Writes a file so that it is there whole or not at all.
@@ -456,6 +480,16 @@ mod tests {
         let open = world(root.clone(), Permissions { write: true, ..Permissions::default() });
         open.write("sub/new.txt", b"y").unwrap();
         assert_eq!(std::fs::read(root.join("sub/new.txt")).unwrap(), b"y");
+        std::fs::remove_dir_all(base).unwrap();
+    }
+
+    #[test]
+    fn the_user_has_a_name_even_where_the_environment_says_none() {
+        let base = scratch("user");
+        let mut settings = world(base.join("project"), Permissions::default());
+        assert_eq!(settings.user().is_empty(), account().is_none());
+        settings.env.insert("USER".to_owned(), "ada".to_owned());
+        assert_eq!(settings.user(), "ada");
         std::fs::remove_dir_all(base).unwrap();
     }
 

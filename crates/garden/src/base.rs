@@ -26,7 +26,7 @@ fn local(ground: &Ground<'_>) -> Value {
         (EcoString::from(name), Value::str(text).with_origin(origin))
     };
     let env: Map = world.env_all().into_iter().map(variable).collect();
-    let username = world.env("USER").or_else(|| world.env("USERNAME")).unwrap_or_default();
+    let username = world.user();
     Value::map(Map::from_iter([
         ("artifactsPath".into(), Value::str(ground.full_path(&path::join(&ground.root, ".garden/artifacts")))),
         ("env".into(), Value::map(env)),

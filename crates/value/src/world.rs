@@ -180,6 +180,11 @@ pub trait World: Send + Sync {
     /// An environment variable.
     fn env(&self, name: &str) -> Option<String>;
 
+    /// Who the user is, as the system calls them; empty if nobody knows.
+    fn user(&self) -> String {
+        ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.env(name)).unwrap_or_default()
+    }
+
     /// All environment variables, sorted by name.
     fn env_all(&self) -> Vec<(String, String)>;
 
