@@ -188,6 +188,9 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
 }
 
 fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message: &str) {
+    if ground.misses_source() {
+        return;
+    }
     let same_kind = actions.values().filter(|action| action.kind == need.kind).map(|action| action.name.as_str());
     let other_kind = || {
         let other = actions.values().find(|action| action.name == need.name)?;

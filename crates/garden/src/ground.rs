@@ -9,6 +9,7 @@ use purlin_model::schema::{Edition, Kind, Literal};
 use purlin_syntax::{Diagnostic, Rule, Span, Tree};
 use purlin_value::{EcoString, Scope, Session, Value, path};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Outputs of actions that have run, by the action's key. What is not here is pending.
@@ -29,6 +30,7 @@ pub struct Ground<'s> {
     defaults: Arc<Defaults>,
     cells: Mutex<Vec<Cell>>,
     trees: Mutex<Vec<Arc<Tree>>>,
+    unfetched: AtomicBool,
 }
 
 impl<'s> Ground<'s> {
@@ -43,7 +45,18 @@ impl<'s> Ground<'s> {
             defaults: Arc::default(),
             cells: Mutex::default(),
             trees: Mutex::default(),
+            unfetched: AtomicBool::new(false),
         }
+    }
+
+    /// Notes that a source of the project could not be fetched.
+    pub fn miss_source(&self) {
+        self.unfetched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a source of the project is missing: what is not found may be there, and is no second problem.
+    pub fn misses_source(&self) -> bool {
+        self.unfetched.load(Ordering::Relaxed)
     }
 
     /// An environment for templates in a scope.

@@ -69,7 +69,10 @@ fn remote_sources(ground: &Ground<'_>, project: &Project) -> Vec<String> {
     let sources = project.field(ground, "sources", &project.full_scope());
     let mut folders = Vec::new();
     for source in sources.as_list().unwrap_or(&[]) {
-        folders.extend(source.get("repositoryUrl").and_then(|address| fetch(ground, address)));
+        match source.get("repositoryUrl").and_then(|address| fetch(ground, address)) {
+            Some(folder) => folders.push(folder),
+            None => ground.miss_source(),
+        }
     }
     folders
 }

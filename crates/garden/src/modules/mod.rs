@@ -219,7 +219,7 @@ fn order(ground: &Ground<'_>, drafts: &IndexMap<EcoString, Pending>) -> Vec<EcoS
         for (need, span) in &pending.needs {
             if drafts.contains_key(need) {
                 graph.connect(name.clone(), need.clone());
-            } else {
+            } else if !ground.misses_source() {
                 let hint = suggest::did_you_mean(need, drafts.keys().map(EcoString::as_str));
                 let message = format!("module `{name}` needs module `{need}`, which does not exist");
                 ground.push(Diagnostic::nowhere(&rules::MISSING_MODULE, message).maybe_hint(hint), *span);
