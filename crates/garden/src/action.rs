@@ -153,6 +153,9 @@ impl OwnScope<'_> {
     }
 }
 
+/// Room for the fields of an ordinary action with its defaults.
+const FIELDS: usize = 14;
+
 /// Fields that are not evaluated before the graph is there.
 const LATE_FIELDS: &[&str] = &["spec", "variables"];
 
@@ -223,7 +226,7 @@ fn read_varfiles(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Vec<Va
 fn evaluate_fields(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Map {
     let mut binder = Binder::new(env);
     let mut eval = Eval::new(ground.session);
-    let mut fields = Map::new();
+    let mut fields = Map::with_capacity(FIELDS);
     for (key, draft) in config.body.entries() {
         if LATE_FIELDS.contains(&key.as_str()) || key == "path" && config.rendered.is_some() {
             continue;

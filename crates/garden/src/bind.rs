@@ -97,8 +97,9 @@ impl Binder {
     }
 
     fn map(&mut self, node: &NodeRef, view: Node<'_>) -> Map {
-        let mut map = Map::new();
-        for (key, item) in entries(view) {
+        let entries = entries(view);
+        let mut map = Map::with_capacity(entries.len());
+        for (key, item) in entries {
             let value = self.below(&key, |binder| binder.bind(&node.other(item)));
             map.insert(key, value);
         }

@@ -62,13 +62,19 @@ fn check_node(
 ) {
     let sink = Sink::new();
     Reader { schema: &SCHEMA, edition: Edition(0), tree: config.tree(), sink: &sink }.read(node, row);
-    let kept = sink.take().into_iter().filter(|diagnostic| known.is_none() || diagnostic.span != known);
-    session.sink.extend(kept.map(|diagnostic| at_heading(diagnostic, node, heading)));
+    // What was salvaged of a file that cannot be read is not blamed for what it lacks.
+    let is_sound = config.tree().is_sound();
+    let kept = sink.take().into_iter().filter(|problem| known.is_none() || problem.span != known);
+    let kept = kept.filter(|problem| is_sound || !says_missing(problem));
+    session.sink.extend(kept.map(|problem| at_heading(problem, node, heading)));
+}
+
+fn says_missing(problem: &Diagnostic) -> bool {
+    problem.rule.name == purlin_model::rules::MISSING_KEY.name
 }
 
 fn at_heading(mut diagnostic: Diagnostic, node: Node<'_>, heading: Option<Span>) -> Diagnostic {
-    let lacks = diagnostic.rule.name == purlin_model::rules::MISSING_KEY.name;
-    if lacks && diagnostic.span == Some(node.span()) {
+    if says_missing(&diagnostic) && diagnostic.span == Some(node.span()) {
         diagnostic.span = heading.or(diagnostic.span);
     }
     diagnostic

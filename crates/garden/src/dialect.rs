@@ -10,6 +10,7 @@ use crate::resolve::{Resolution, resolve};
 use crate::rules;
 use crate::templates::syntax_problem;
 use crate::trace::trace;
+use crate::workflows::evaluate_all;
 use ecow::EcoString;
 use purlin_model::{Answer, Dependency, Dialect, Node, Question, Recognised, Request, Resolved};
 use purlin_value::{Eval, Map, Session, Value};
@@ -45,7 +46,7 @@ pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
     project.nodes = resolution.graph().actions.values().map(|action| node(resolution, action)).collect();
     project.outputs = resolution.outputs();
     project.trees = resolution.ground.trees();
-    evaluate_workflows(resolution);
+    evaluate_all(resolution);
     project
 }
 
@@ -79,16 +80,6 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
 /// What the node itself says already is not repeated in its configuration.
 fn shown(key: &EcoString) -> bool {
     !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion")
-}
-
-/// Workflows run later, but their mistakes are found now: everything but what earlier steps give is known.
-fn evaluate_workflows(resolution: &Resolution<'_>) {
-    let env = resolution.project_env();
-    let steps = Map::from_iter([("steps".into(), Value::pending("workflow", "steps"))]);
-    let env = env.with_scope(env.scope.push(purlin_value::MapLayer::new("steps", Value::map(steps))));
-    for workflow in &resolution.workflows {
-        resolution.evaluate(&workflow.body, &env);
-    }
 }
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {

@@ -39,6 +39,7 @@ pub mod templates;
 mod trace;
 pub mod vars;
 pub mod versions;
+mod workflows;
 
 pub use dialect::{DIALECT, resolved_project};
 

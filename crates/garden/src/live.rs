@@ -171,8 +171,10 @@ impl Thunk for Spec {
         let spec = eval.force(&self.bound);
         let Some(map) = spec.as_map() else { return spec };
         let Some(known) = spec_type(&self.type_name, self.kind) else { return spec };
-        let mut completed = map.clone();
-        for (key, value) in self.defaults.of(known.row, eval.session).iter() {
+        let defaults = self.defaults.of(known.row, eval.session);
+        let mut completed = Map::with_capacity(map.len() + defaults.len());
+        completed.extend(map.iter().map(|(key, value)| (key.clone(), value.clone())));
+        for (key, value) in defaults.iter() {
             if !completed.contains_key(key) {
                 completed.insert(key.clone(), value.clone());
             }

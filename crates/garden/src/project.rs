@@ -207,6 +207,10 @@ fn select_environment(
     if names.contains(&name) {
         return Some((name, namespace));
     }
+    // Where none could be read, that was reported.
+    if names.is_empty() {
+        return None;
+    }
     let message = format!("this project has no environment `{name}`");
     let all = || Some(format!("it has {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", ")));
     let hint = suggest::did_you_mean(&name, names.iter().map(EcoString::as_str)).or_else(all);

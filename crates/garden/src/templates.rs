@@ -6,16 +6,26 @@
 use crate::expr::{self, Problem, Template};
 use crate::place::{NodeRef, Place};
 use crate::rules;
+use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Node, Tree};
 use purlin_value::Session;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 /// The parsed template strings of all trees.
 #[derive(Default)]
 pub struct Templates {
     /// By the number of the tree's first node.
     trees: RwLock<Vec<Parsed>>,
+    /// Strings that were read before, by their text: actions that are alike say the same again and again.
+    texts: Mutex<HashMap<EcoString, Arc<Template>, foldhash::fast::RandomState>>,
 }
+
+/// Longer strings are hardly ever the same.
+const LONGEST_SHARED: usize = 200;
+
+/// Strings that are kept by their text, at most; where all differ, nothing is gained by keeping them.
+const MOST_SHARED: usize = 1_000;
 
 /// The template strings of one tree, by the number of their node. A string that cannot be read is there as `None`.
 struct Parsed {
@@ -29,11 +39,35 @@ impl Templates {
         let Some(first) = tree.node(0).map(Node::number) else { return };
         let count = u32::try_from(tree.len()).unwrap_or(u32::MAX);
         let nodes = (0..count).filter_map(|index| tree.node(index)).filter(|node| may_hold_template(*node));
-        let strings: Vec<_> = nodes.map(|node| (node.number(), parse(tree, node, session))).collect();
+        let strings: Vec<_> = nodes.map(|node| (node.number(), self.parse(tree, node, session))).collect();
         if !strings.is_empty() {
             let mut trees = self.trees.write().unwrap_or_else(PoisonError::into_inner);
             let at = trees.partition_point(|other| other.first < first);
             trees.insert(at, Parsed { first, strings });
+        }
+    }
+
+    fn parse(&self, tree: &Arc<Tree>, node: Node<'_>, session: &Session) -> Option<Arc<Template>> {
+        let text = node.text();
+        let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = texts.get(text) {
+            return Some(known.clone());
+        }
+        match expr::parse(text) {
+            Ok(template) => {
+                let template = Arc::new(template);
+                if text.len() <= LONGEST_SHARED && texts.len() < MOST_SHARED {
+                    texts.insert(text.into(), template.clone());
+                }
+                Some(template)
+            }
+            Err(problems) => {
+                let place = Place::Node(NodeRef::new(tree, node));
+                if !is_cut_off(tree, node) {
+                    session.sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
+                }
+                None
+            }
         }
     }
 
@@ -47,19 +81,6 @@ impl Templates {
         match tree.strings.binary_search_by_key(&number, |(known, _)| *known) {
             Ok(at) => tree.strings.get(at).and_then(|(_, template)| template.clone()).map(Some).ok_or(Unreadable),
             Err(_) => Ok(None),
-        }
-    }
-}
-
-fn parse(tree: &Arc<Tree>, node: Node<'_>, session: &Session) -> Option<Arc<Template>> {
-    match expr::parse(node.text()) {
-        Ok(template) => Some(Arc::new(template)),
-        Err(problems) => {
-            let place = Place::Node(NodeRef::new(tree, node));
-            if !is_cut_off(tree, node) {
-                session.sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
-            }
-            None
         }
     }
 }

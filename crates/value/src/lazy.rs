@@ -6,7 +6,7 @@
 
 use crate::rules;
 use crate::session::Session;
-use crate::value::{Data, Value};
+use crate::value::{Data, Map, Value};
 use purlin_syntax::{Diagnostic, Span};
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -131,8 +131,14 @@ impl<'s> Eval<'s> {
                 Data::List(Arc::new(items.into()))
             }
             Data::Map(map) if map.values().any(needs_forcing) => {
-                let entries = map.iter().map(|(key, item)| (key.clone(), self.force_deep_at(item, depth + 1)));
-                Data::Map(Arc::new(entries.filter(|(_, item)| !item.is_absent()).collect()))
+                let mut forced = Map::with_capacity(map.len());
+                for (key, item) in map.iter() {
+                    let item = self.force_deep_at(item, depth + 1);
+                    if !item.is_absent() {
+                        forced.insert(key.clone(), item);
+                    }
+                }
+                Data::Map(Arc::new(forced))
             }
             _ => return value,
         };

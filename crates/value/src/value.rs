@@ -101,6 +101,11 @@ impl Map {
         Self::default()
     }
 
+    /// An empty mapping with room for entries.
+    pub fn with_capacity(entries: usize) -> Self {
+        Map(Entries::with_capacity_and_hasher(entries, foldhash::fast::RandomState::default()))
+    }
+
     /// Takes the entries out.
     pub fn into_entries(mut self) -> Entries {
         std::mem::take(&mut self.0)

@@ -1,0 +1,84 @@
+//! Workflows and commands of the user's own: they run later, but their mistakes are found now.
+//!
+//! Everything that can be known is evaluated. What earlier steps give and what the user will type is pending; a step
+//! that comes later, or an argument that is not declared, does not exist.
+
+use crate::bind::{Binder, Env};
+use crate::draft::Draft;
+use crate::phases::{Stage, env_at};
+use crate::render::Config;
+use crate::resolve::Resolution;
+use crate::vars::VarSource;
+use ecow::EcoString;
+use purlin_value::{Eval, Map, MapLayer, Value};
+use std::sync::Arc;
+
+/// The key of the steps, in a configuration and in templates.
+const STEPS: &str = "steps";
+
+/// Arguments that every command has: all that was typed, what is left of it, what stands behind `--`.
+const GIVEN_ARGUMENTS: &[&str] = &["$all", "$rest", "--"];
+
+/// Evaluates all workflows and commands; problems go to the sink.
+pub(crate) fn evaluate_all(resolution: &Resolution<'_>) {
+    for workflow in &resolution.workflows {
+        evaluate(resolution, workflow, &resolution.project_env());
+    }
+    for command in &resolution.commands {
+        evaluate(resolution, command, &command_env(resolution, command));
+    }
+}
+
+fn evaluate(resolution: &Resolution<'_>, config: &Config, env: &Arc<Env>) {
+    let session = resolution.ground.session;
+    let force = |draft: &Draft, env: &Arc<Env>| {
+        let bound = draft.bind(&mut Binder::new(env));
+        Eval::new(session).force_deep(&bound);
+    };
+    for (key, draft) in config.body.entries() {
+        if key != STEPS && key != "variables" {
+            force(&draft, env);
+        }
+    }
+    let mut earlier = Map::new();
+    for (index, step) in config.body.get(STEPS).iter().flat_map(Draft::items).enumerate() {
+        let layer = Map::from_iter([(STEPS.into(), Value::map(earlier.clone()))]);
+        force(&step, &env.with_scope(env.scope.push(MapLayer::new(STEPS, Value::map(layer)))));
+        let name = step_name(&step, index);
+        let what = |part: &str| Value::pending(name.clone(), ecow::eco_format!("steps.{name}.{part}"));
+        let given = ["log", "outputs"].map(|part| (EcoString::from(part), what(part)));
+        earlier.insert(name.clone(), Value::map(Map::from_iter(given)));
+    }
+}
+
+/// A step without a name is called by its number.
+fn step_name(step: &Draft, index: usize) -> EcoString {
+    let written = step.get("name").and_then(|draft| draft.written().as_str().map(EcoString::from));
+    written.unwrap_or_else(|| ecow::eco_format!("step-{}", index + 1))
+}
+
+/// What the templates of a command see.
+fn command_env(resolution: &Resolution<'_>, command: &Config) -> Arc<Env> {
+    let declared = |key: &str| -> Vec<EcoString> {
+        let items = command.body.get(key).map(|draft| draft.items()).unwrap_or_default();
+        items.iter().filter_map(|item| item.get("name")?.written().as_str().map(EcoString::from)).collect()
+    };
+    let pending = |head: &str, names: Vec<EcoString>| {
+        let entry = |name: EcoString| {
+            let what = ecow::eco_format!("{head}.{name}");
+            (name, Value::pending(command.name.clone(), what))
+        };
+        (EcoString::from(head), Value::map(names.into_iter().map(entry).collect()))
+    };
+    let mut arguments = declared("args");
+    arguments.extend(GIVEN_ARGUMENTS.iter().map(|name| EcoString::from(*name)));
+    let typed = Map::from_iter([pending("args", arguments), pending("opts", declared("opts"))]);
+    let base = resolution.phases.action_base(Stage::Full).push(MapLayer::new("arguments", Value::map(typed)));
+    let ground = &resolution.ground;
+    let mut vars = resolution.project.vars.below();
+    if let Some(variables) = command.field("variables") {
+        vars = vars.with(ground, &base, &VarSource::Draft(variables), false);
+        Eval::new(ground.session).force_deep(&vars.merged());
+    }
+    env_at(ground, vars.over(&base), Stage::Full)
+}
