@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use purlin_value::calendar::{Date, MONTHS, WEEKDAYS, month_length, weekday};
+
 /// An instant with its zone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Time {
@@ -15,22 +17,6 @@ pub struct Time {
 
 /// Nanoseconds of a second.
 pub const SECOND: i128 = 1_000_000_000;
-
-const MONTHS: [&str; 12] = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
 /// A date and time of day.
 #[derive(Clone, Copy, Debug)]
@@ -55,30 +41,6 @@ pub struct Civil {
     pub yearday: u32,
 }
 
-/// Days since 1970 of a date.
-fn days_of(year: i64, month: u32, day: u32) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let era = year.div_euclid(400);
-    let yoe = year.rem_euclid(400);
-    let shifted = i64::from((month + 9) % 12);
-    let doy = (153 * shifted + 2) / 5 + i64::from(day) - 1;
-    let doe = yoe * 365 + yoe / 4 - yoe / 100 + doy;
-    era * 146_097 + doe - 719_468
-}
-
-fn date_of(days: i64) -> (i64, u32, u32) {
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let doe = shifted.rem_euclid(146_097);
-    let yoe = (doe - doe / 1_460 + doe / 36_524 - doe / 146_096) / 365;
-    let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-    let mp = (5 * doy + 2) / 153;
-    let day = (doy - (153 * mp + 2) / 5 + 1) as u32;
-    let month = if mp < 10 { mp + 3 } else { mp - 9 } as u32;
-    let year = yoe + era * 400 + i64::from(month <= 2);
-    (year, month, day)
-}
-
 impl Time {
     /// An instant in UTC.
     pub fn utc(nanos: i128) -> Self {
@@ -87,7 +49,7 @@ impl Time {
 
     /// The instant of a date in UTC.
     pub fn of_date(year: i64, month: u32, day: u32) -> Self {
-        Self::utc(i128::from(days_of(year, month, day)) * 86_400 * SECOND)
+        Self::utc(i128::from(Date::new(year, month, day).days()) * 86_400 * SECOND)
     }
 
     /// The year 1, which stands for no time.
@@ -105,8 +67,8 @@ impl Time {
         let civil = self.civil();
         let month = (i64::from(civil.month) - 1).saturating_add(months);
         let year = civil.year.saturating_add(years).saturating_add(month.div_euclid(12)).clamp(-290_000, 290_000);
-        let first = days_of(year, month.rem_euclid(12) as u32 + 1, 1);
-        let old = days_of(civil.year, civil.month, 1);
+        let first = Date::new(year, month.rem_euclid(12) as u32 + 1, 1).days();
+        let old = Date::new(civil.year, civil.month, 1).days();
         let moved = (first - old).saturating_add(days.clamp(-200_000_000, 200_000_000));
         Self { nanos: self.nanos + i128::from(moved) * 86_400 * SECOND, ..self.clone() }
     }
@@ -118,7 +80,8 @@ impl Time {
         let nano = local.rem_euclid(SECOND) as u32;
         let days = seconds.div_euclid(86_400);
         let rest = seconds.rem_euclid(86_400) as u32;
-        let (year, month, day) = date_of(days);
+        let date = Date::from_days(days);
+        let Date { year, month, day } = date;
         Civil {
             year,
             month,
@@ -127,8 +90,8 @@ impl Time {
             minute: rest / 60 % 60,
             second: rest % 60,
             nano,
-            weekday: (days + 4).rem_euclid(7) as u32,
-            yearday: (days - days_of(year, 1, 1)) as u32 + 1,
+            weekday: weekday(days),
+            yearday: date.day_of_year(),
         }
     }
 
@@ -148,7 +111,7 @@ impl Time {
             hour => hour,
         };
         let month = MONTHS.get(civil.month as usize - 1).copied().unwrap_or_default();
-        let day = DAYS.get(civil.weekday as usize).copied().unwrap_or_default();
+        let day = WEEKDAYS.get(civil.weekday as usize).copied().unwrap_or_default();
         let text = match part {
             Part::Text(text) => (*text).to_owned(),
             Part::Std(name) => match *name {
@@ -387,17 +350,10 @@ impl Reading<'_> {
         let year = fields.year.unwrap_or(0);
         let (mut month, mut day) = (fields.month.unwrap_or(1), fields.day.unwrap_or(1));
         if let Some(yearday) = fields.yearday {
-            let (_, m, d) = date_of(days_of(year, 1, 1) + i64::from(yearday) - 1);
+            let Date { month: m, day: d, .. } = Date::from_days(Date::new(year, 1, 1).days() + i64::from(yearday) - 1);
             (month, day) = (m, d);
         }
-        let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-        let longest = match month {
-            2 if leap => 29,
-            2 => 28,
-            4 | 6 | 9 | 11 => 30,
-            _ => 31,
-        };
-        if day < 1 || day > longest {
+        if day < 1 || day > month_length(year, month) {
             return Err(self.out_of_range("day"));
         }
         let mut hour = fields.hour;
@@ -406,7 +362,7 @@ impl Reading<'_> {
             Some(false) if hour == 12 => hour = 0,
             _ => {}
         }
-        let seconds = i128::from(days_of(year, month, day)) * 86_400
+        let seconds = i128::from(Date::new(year, month, day).days()) * 86_400
             + i128::from(hour * 3_600 + fields.minute * 60 + fields.second);
         let offset = fields.offset.unwrap_or(0);
         let nanos = (seconds - i128::from(offset)) * SECOND + i128::from(fields.nano);
@@ -452,8 +408,8 @@ impl Reading<'_> {
             }
             "January" => fields.month = Some(self.name(name, &MONTHS, false)? + 1),
             "Jan" => fields.month = Some(self.name(name, &MONTHS, true)? + 1),
-            "Monday" => drop(self.name(name, &DAYS, false)?),
-            "Mon" => drop(self.name(name, &DAYS, true)?),
+            "Monday" => drop(self.name(name, &WEEKDAYS, false)?),
+            "Mon" => drop(self.name(name, &WEEKDAYS, true)?),
             "01" | "1" => {
                 let month = self.number(name, if name == "01" { 2 } else { 1 }, 2)?;
                 fields.month = Some(checked(month, 1, 12, "month", self)?);

@@ -3,6 +3,8 @@
 //! Rules are applied to all years; history is not kept. A name that is not here means UTC, as unknown names do in Go
 //! templates.
 
+use purlin_value::calendar::{self, Date};
+
 use crate::time::{SECOND, Time};
 
 /// When summer time begins and ends.
@@ -150,9 +152,8 @@ enum Sunday {
 
 /// Days since 1970 of a Sunday; the first of a month and its weekday decide.
 fn sunday_of(year: i64, month: u32, which: Sunday) -> i64 {
-    let first = |year: i64, month: u32| (Time::of_date(year, month, 1).nanos / (SECOND * 86_400)) as i64;
-    // The 1st of January 1970 was a Thursday.
-    let weekday = |days: i64| (days + 4).rem_euclid(7);
+    let first = |year: i64, month: u32| Date::new(year, month, 1).days();
+    let weekday = |days: i64| i64::from(calendar::weekday(days));
     match which {
         Sunday::Nth(nth) => {
             let start = first(year, month);

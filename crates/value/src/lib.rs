@@ -2,6 +2,7 @@
 //!
 //! The core that all dialects share. It knows text and trees, and no dialect.
 
+pub mod calendar;
 pub mod emit;
 pub mod function;
 pub mod glob;
