@@ -5,14 +5,17 @@
 
 use crate::{Context, Report, Suite, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
+use purlin_syntax::Node;
 use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter};
 use purlin_tosca::clout;
-use purlin_tosca::compile::{Compiled, Settings, compile, is_invalid};
+use purlin_tosca::compile::{Compiled, Settings, Substitution, compile, is_invalid};
 use purlin_tosca::locate::{Location, locate};
 use purlin_tosca::quirks::Quirks;
+use purlin_tosca::read::Role;
 use purlin_value::Session;
 use purlin_value::world::Moment;
 use serde_json::Value as Json;
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -86,6 +89,8 @@ struct Counts {
     community: Tally,
     problems: Tally,
     clouts: Tally,
+    /// Authored templates with a single defect: nothing else is reported.
+    single: Tally,
 }
 
 /// How many agree, and which do not.
@@ -118,9 +123,11 @@ impl Counts {
             self.community.line("community suite verdicts"),
             self.problems.line("problems"),
             self.clouts.line("clouts"),
+            self.single.line("single defects"),
         ];
         if std::env::var_os("PURLIN_TOSCA_DETAILS").is_some() {
-            for (name, tally) in [("problem", &self.problems), ("clout", &self.clouts)] {
+            for (name, tally) in [("problem", &self.problems), ("clout", &self.clouts), ("single defect", &self.single)]
+            {
                 let mut differ = tally.differ.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 differ.sort();
                 out.extend(differ.into_iter().map(|line| format!("{name} differs in {line}")));
@@ -175,13 +182,21 @@ fn compare_clout(context: &Context, case: &Case, compiled: &Compiled, counts: &C
     let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
     clout::write(compiled, options, &mut writer);
     let ours = writer.finish().ok().and_then(|text| serde_json::from_str::<Json>(&text).ok()).unwrap_or(Json::Null);
-    counts.clouts.count(&case.id, difference(&canonical(ours), &canonical(theirs), ""));
+    counts.clouts.count(&case.id, difference(&canonical(ours), &canonical(theirs), "", &own_words(compiled)));
 }
 
-/// A Clout without what does not count: history, scriptlets, and the words of normative types.
+/// A Clout as it is compared: its history in words, without the names of scriptlets and the notes of normative types,
+/// and edges in a fixed order.
 fn canonical(mut clout: Json) -> Json {
-    if let Some(clout) = clout.as_object_mut() {
-        clout.remove("metadata");
+    if let Some(Json::Object(puccini)) = clout.pointer_mut("/metadata/puccini") {
+        puccini.remove("scriptlets");
+    }
+    if let Some(Json::Array(history)) = clout.pointer_mut("/metadata/history") {
+        for step in history {
+            if let Some(words) = step.get_mut("description").map(Json::take) {
+                *step = words;
+            }
+        }
     }
     simplify(&mut clout);
     clout
@@ -191,42 +206,18 @@ fn simplify(json: &mut Json) {
     match json {
         Json::Object(entries) => {
             if let Some(Json::Object(types)) = entries.get_mut("types") {
-                for (name, entry) in types.iter_mut() {
-                    if let Json::Object(entry) = entry
-                        && (name.starts_with("tosca::") || name.starts_with("tosca."))
-                    {
-                        entry.remove("description");
-                        entry.remove("metadata");
-                    }
-                }
+                let normative = types.iter_mut().filter(|(name, _)| name.starts_with(NORMATIVE));
+                normative.filter_map(|(_, entry)| entry.as_object_mut()).for_each(|entry| {
+                    entry.remove("metadata");
+                });
             }
-            // An interface repeats the words of its type, and its operations those of the type's.
-            if entries.contains_key("operations") && entries.get("types").is_some_and(has_normative) {
-                entries.remove("description");
-                for operation in entries
-                    .get_mut("operations")
-                    .and_then(Json::as_object_mut)
-                    .into_iter()
-                    .flat_map(serde_json::Map::values_mut)
-                {
-                    operation.as_object_mut().and_then(|operation| operation.remove("description"));
-                }
-            }
-            // A capability may repeat the words of the normative node type that declares it.
-            if entries.contains_key("minRelationshipCount") && entries.get("types").is_some_and(has_normative) {
-                entries.remove("description");
+            if entries.get("type").and_then(Json::as_str).is_some_and(|name| name.starts_with(NORMATIVE)) {
+                entries.remove("typeMetadata");
             }
             if let Some(Json::Array(edges)) = entries.get_mut("edgesOut") {
                 let is_relationship =
                     |edge: &Json| edge.pointer("/metadata/puccini/kind").and_then(Json::as_str) == Some("Relationship");
                 edges.sort_by_key(|edge| if is_relationship(edge) { String::new() } else { sorted(edge) });
-            }
-            // What a definition says in words is repeated with every raw value.
-            if let Some(Json::Object(meta)) = entries.get_mut("$meta") {
-                meta.retain(|key, _| !matches!(key.as_str(), "description" | "typeDescription" | "typeMetadata"));
-            }
-            if entries.get("type").and_then(Json::as_str).is_some_and(|name| name.starts_with("tosca::")) {
-                entries.remove("typeMetadata");
             }
             entries.values_mut().for_each(simplify);
         }
@@ -235,8 +226,24 @@ fn simplify(json: &mut Json) {
     }
 }
 
-fn has_normative(types: &Json) -> bool {
-    types.as_object().is_some_and(|types| types.keys().any(|name| name.starts_with("tosca::")))
+/// How the names of normative types begin.
+const NORMATIVE: &str = "tosca::";
+
+/// The descriptions that the case itself writes; all others are those of normative types.
+fn own_words(compiled: &Compiled) -> HashSet<String> {
+    let mut out = HashSet::new();
+    let files = compiled.model.files.list.iter().filter(|file| file.role != Role::Profile);
+    let mut nodes: Vec<Node<'_>> = files.filter_map(|file| file.tree.root()).collect();
+    while let Some(node) = nodes.pop() {
+        for entry in node.entries() {
+            if entry.name() == "description" {
+                out.insert(entry.value.text().to_owned());
+            }
+            nodes.push(entry.value);
+        }
+        nodes.extend(node.items());
+    }
+    out
 }
 
 /// A text by which things are sorted, whatever the order of their keys.
@@ -254,21 +261,28 @@ fn sorted(json: &Json) -> String {
 }
 
 /// The first difference between two Clouts.
-fn difference(ours: &Json, theirs: &Json, path: &str) -> Option<String> {
+fn difference(ours: &Json, theirs: &Json, path: &str, own: &HashSet<String>) -> Option<String> {
+    if path.ends_with("/description") {
+        let normative = |json: &Json| json.as_str().is_none_or(|text| !own.contains(text));
+        if normative(ours) && normative(theirs) {
+            return None;
+        }
+    }
     match (ours, theirs) {
         (Json::Object(a), Json::Object(b)) => {
             for (key, value) in b {
                 match a.get(key) {
-                    Some(own) => {
-                        if let Some(found) = difference(own, value, &format!("{path}/{key}")) {
+                    Some(mine) => {
+                        if let Some(found) = difference(mine, value, &format!("{path}/{key}"), own) {
                             return Some(found);
                         }
                     }
+                    None if key == "description" && !value.as_str().is_some_and(|text| own.contains(text)) => {}
                     None => return Some(format!("{path}/{key} is missing (theirs {})", short(value))),
                 }
             }
             a.keys()
-                .find(|key| !b.contains_key(*key))
+                .find(|key| !b.contains_key(*key) && (*key != "description" || own.contains(&short(&a[*key]))))
                 .map(|key| format!("{path}/{key} is too much (ours {})", short(&a[key])))
         }
         (Json::Array(a), Json::Array(b)) => {
@@ -281,7 +295,7 @@ fn difference(ours: &Json, theirs: &Json, path: &str) -> Option<String> {
                     short(theirs)
                 ));
             }
-            a.iter().zip(b).enumerate().find_map(|(index, (a, b))| difference(a, b, &format!("{path}/{index}")))
+            a.iter().zip(b).enumerate().find_map(|(index, (a, b))| difference(a, b, &format!("{path}/{index}"), own))
         }
         (Json::Number(a), Json::Number(b)) => (a.as_f64() != b.as_f64()).then(|| format!("{path}: {a} | {b}")),
         _ => (ours != theirs).then(|| format!("{path}: {} | {}", short(ours), short(theirs))),
@@ -316,6 +330,14 @@ fn compare_problems(context: &Context, case: &Case, compiled: &Compiled, counts:
         }
     };
     counts.problems.count(&case.id, difference);
+    if case.text("source") == "own-bad" {
+        let beside = ours.iter().find(|ours| !theirs.iter().any(|problem| same_place(ours, problem)));
+        let many = ours.len() > theirs.len();
+        let why = beside
+            .map(|found| format!("{}:{} {} is reported beside", found.file, found.row, found.path))
+            .or_else(|| many.then(|| format!("{} problems, theirs {}", ours.len(), theirs.len())));
+        counts.single.count(&case.id, why);
+    }
 }
 
 fn describe(problem: &Json) -> String {
@@ -372,7 +394,7 @@ fn answer(context: &Context, case: &Case) -> Result<Compiled, String> {
         .and_then(Json::as_array)
         .map(|list| list.iter().filter_map(Json::as_str).collect())
         .unwrap_or_default();
-    let mut settings = Settings::default();
+    let mut settings = Settings { substitution: Substitution::Leave, ..Settings::default() };
     settings.options.quirks = Quirks::parse(quirks).0;
     let span = purlin_syntax::Span::new(purlin_syntax::FileId(u32::MAX), 0, 0);
     for (name, value) in case.json.get("inputs").and_then(Json::as_object).into_iter().flatten() {

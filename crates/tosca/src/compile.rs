@@ -5,13 +5,16 @@ use crate::evaluate::Evaluator;
 use crate::finish;
 use crate::load::Options;
 use crate::model::{self, Model};
+use crate::multiply;
 use crate::problem::Problems;
 use crate::render::{self, Inputs, MissingInputs};
 use crate::resolve::{self, Resolution};
 use crate::rules;
+use crate::substitute::{self, Assigned, Nesting, Substituted};
 use crate::topology::Topology;
 use purlin_syntax::{Diagnostic, RuleClass};
 use purlin_value::Session;
+use std::sync::Arc;
 
 /// What to compile with.
 #[derive(Clone, Debug, Default)]
@@ -22,52 +25,85 @@ pub struct Settings {
     pub inputs: Inputs,
     /// Whether inputs without a value are a problem; if nothing is said, they are before TOSCA 2.0.
     pub missing: Option<MissingInputs>,
+    /// Whether other services are put in the place of nodes that ask for it.
+    pub substitution: Substitution,
     /// The phase to stop after; all are gone through if nothing is said.
     pub stop: Option<u8>,
+}
+
+/// What to do with nodes that ask for another service to stand for them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Substitution {
+    /// Find a template for them.
+    #[default]
+    CarryOut,
+    /// Leave it to an orchestrator, as Puccini does.
+    Leave,
 }
 
 /// What came of it.
 #[derive(Debug)]
 pub struct Compiled {
     /// Files, names and types.
-    pub model: Model,
+    pub model: Arc<Model>,
     /// The rendered service.
     pub topology: Topology,
     /// Which capability meets which requirement.
     pub resolution: Resolution,
+    /// Nodes that other services stand for.
+    pub substituted: Vec<Substituted>,
     /// What is wrong.
     pub problems: Problems,
 }
 
-/// Reads, links, inherits and renders.
+/// Goes through all phases.
 pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     let mut problems = Problems::new();
-    let model = model::build(session, path, &settings.options, &mut problems);
-    let mut topology = Topology::default();
-    let mut resolution = Resolution::default();
+    let model = Arc::new(model::build(session, path, &settings.options, &mut problems));
     if model.files.edition.is_some() {
         check::check(&model, &mut problems);
-        let missing = settings.missing.unwrap_or(if model.edition().is_2() {
-            MissingInputs::Accept
-        } else {
-            MissingInputs::Refuse
-        });
-        if settings.stop.is_none_or(|phase| phase >= 5) {
-            topology = render::render(&model, &settings.inputs, missing, &mut problems);
-        }
+    }
+    let root = model.files.root().map_or_else(|| path.to_owned(), |file| file.path.to_string());
+    service(session, model, settings, &[], &mut Nesting::new(&root), problems)
+}
+
+/// The phases after the model is built, for a service that may stand inside another one.
+pub(crate) fn service(
+    session: &Session,
+    model: Arc<Model>,
+    settings: &Settings,
+    assigned: &[Assigned],
+    nesting: &mut Nesting,
+    mut problems: Problems,
+) -> Compiled {
+    let mut topology = Topology::default();
+    let mut resolution = Resolution::default();
+    let mut substituted = Vec::new();
+    let missing =
+        settings.missing.unwrap_or(if model.edition().is_2() { MissingInputs::Accept } else { MissingInputs::Refuse });
+    if model.files.edition.is_some() && settings.stop.is_none_or(|phase| phase >= 5) {
+        topology = render::render(&model, &settings.inputs, missing, &mut problems);
+        substitute::assign(&model, &mut topology, assigned);
     }
     // Requirements and values are looked at only in a service that is sound so far: what is missing or misspelt would
     // be reported a second time.
     if !is_invalid(&problems) && settings.stop.is_none() {
+        if model.edition().is_2() {
+            topology = multiply::multiply(&model, topology, &mut problems);
+        }
         resolution = resolve::resolve(&model, &topology, &mut problems);
         if !is_invalid(&problems) {
+            if settings.substitution == Substitution::CarryOut {
+                let within = substitute::Service { session, settings, model: &model, resolution: &resolution };
+                (topology, substituted) = within.substitute(topology, nesting, &mut problems);
+            }
             let mut evaluator = Evaluator::with_resolution(&model, &topology, &resolution);
             finish::check_all(&mut evaluator, &topology);
             let found = evaluator.problems().list().to_vec();
             found.into_iter().for_each(|problem| problems.add(problem));
         }
     }
-    Compiled { model, topology, resolution, problems }
+    Compiled { model, topology, resolution, substituted, problems }
 }
 
 /// Whether the configuration is invalid; that something was not allowed or could not be fetched says nothing about it.

@@ -199,7 +199,7 @@ impl Engine<'_> {
         match (field.merge, &mine.content, &theirs.content) {
             (Merge::Derived, Content::Text(mine), Content::Text(theirs)) => self.derived(own, field, mine, theirs),
             (Merge::Narrow, Content::Texts(names), Content::Texts(allowed)) => {
-                self.narrowed(field, mine.at, names, allowed)
+                self.narrowed(field, mine, names, theirs, allowed)
             }
             (Merge::Tighten, Content::Bool(false), Content::Bool(true)) => self.loosened(own, mine.at, theirs.at),
             (Merge::Within, Content::Range(range), Content::Range(outer)) if !outer.covers(range) => {
@@ -233,8 +233,9 @@ impl Engine<'_> {
         self.broken(own.at, message, theirs.span);
     }
 
-    fn narrowed(&mut self, field: &'static Field, at: Span, names: &[Text], allowed: &[Text]) {
+    fn narrowed(&mut self, field: &'static Field, mine: &Slot, names: &[Text], theirs: &Slot, allowed: &[Text]) {
         let Shape::Names(kinds) = field.shape else { return };
+        let (at, parent) = (mine.at, theirs.at);
         let find = |text: &Text| kinds.iter().find_map(|kind| self.names.find(text.span.file, *kind, &text.text));
         let allowed: Vec<DeclId> = allowed.iter().filter_map(find).collect();
         for name in names {
@@ -244,7 +245,8 @@ impl Engine<'_> {
                     "`{}` in `{}` is none of the types the parent allows, nor derived from one",
                     name.text, field.key
                 );
-                self.problems.push(Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one"));
+                let diagnostic = Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one");
+                self.problems.push(diagnostic.label(parent, "the parent's list"));
             }
         }
     }

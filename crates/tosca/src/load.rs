@@ -82,6 +82,8 @@ pub struct Files {
     pub implicit: Vec<usize>,
     /// The edition of the root file.
     pub edition: Option<Edition>,
+    /// Where imported files lie that are templates of services, which may be substituted for nodes.
+    pub templates: Vec<String>,
     by_id: HashMap<FileId, usize>,
 }
 
@@ -175,7 +177,13 @@ impl Loader<'_> {
         }
     }
 
-    fn enter_archive(&mut self, place: Place) -> Option<Place> {
+    fn enter_archive(&mut self, mut place: Place) -> Option<Place> {
+        // A file inside an archive is named by both.
+        let inside = place.path.split_once("!/").map(|(archive, inside)| (archive.to_owned(), inside.to_owned()));
+        let inside = inside.map(|(archive, inside)| {
+            place.path = archive;
+            inside
+        });
         if !Archive::is_archive(&place.path) {
             return Some(place);
         }
@@ -193,6 +201,9 @@ impl Loader<'_> {
                 return None;
             }
         };
+        if let Some(path) = inside {
+            return Some(Place { archive: Some(archive), path });
+        }
         match archive.entry(&self.options.template) {
             Ok(path) => Some(Place { archive: Some(archive), path }),
             Err(diagnostic) => {
@@ -308,9 +319,18 @@ impl Loader<'_> {
 
     fn add(&mut self, place: Place, tree: Arc<Tree>, edition: Edition, role: Role) -> Option<usize> {
         let root = tree.root()?;
-        let mut reader =
-            Reader { edition, role, quirks: &self.options.quirks, host: self.options.host, problems: self.problems };
+        let mut reader = Reader {
+            edition,
+            role,
+            substitutes: self.files.root().is_some_and(|root| substitutes(&root.entity)),
+            quirks: &self.options.quirks,
+            host: self.options.host,
+            problems: self.problems,
+        };
         let entity = reader.file(root)?;
+        if role == Role::Imported && reader.substitutes && Reader::can_substitute(root) {
+            self.files.templates.push(place.key());
+        }
         let index = self.files.list.len();
         let id = tree.file();
         let path = tree.source().path().into();
@@ -585,6 +605,13 @@ impl Loader<'_> {
             closing.file = usize::MAX;
         }
     }
+}
+
+/// Whether some node of a service is to be made by another service.
+fn substitutes(root: &Entity) -> bool {
+    let service = root.one("service_template");
+    service
+        .is_some_and(|service| service.entries("node_templates").any(|(_, node)| crate::substitute::asks_for_it(node)))
 }
 
 /// The scheme of an address, if it has one.

@@ -74,6 +74,9 @@ impl Primitive {
     }
 }
 
+/// How much of what is written a message repeats.
+const MAX_EXCERPT: usize = 80;
+
 /// Everything known once types are complete.
 #[derive(Debug, Default)]
 pub struct Model {
@@ -162,6 +165,18 @@ impl Model {
     /// The service template of the root file.
     pub fn service(&self) -> Option<&Arc<Entity>> {
         self.files.root()?.entity.one("service_template")
+    }
+
+    /// What is written at a place, in one line that is not too long.
+    pub fn excerpt(&self, span: purlin_syntax::Span) -> String {
+        let file = self.files.of(span.file).and_then(|file| self.files.list.get(file));
+        let range = span.start as usize..span.end as usize;
+        let text = file.and_then(|file| file.tree.source().text().get(range)).unwrap_or("…");
+        let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        if line.chars().count() <= MAX_EXCERPT {
+            return line;
+        }
+        line.chars().take(MAX_EXCERPT).chain(['…']).collect()
     }
 
     /// Whether a name is that of a function somebody declared.

@@ -34,6 +34,8 @@ pub struct Reader<'a> {
     pub edition: Edition,
     /// Whether it is the root file.
     pub role: Role,
+    /// Whether the root file asks for services to be substituted for its nodes.
+    pub substitutes: bool,
     /// Departures from the strict reading.
     pub quirks: &'a Quirks,
     /// What a host adds to the notation of values.
@@ -53,6 +55,12 @@ impl Reader<'_> {
             self.version_first(root);
         }
         self.entity(Kind::File, "".into(), root.span(), root)
+    }
+
+    /// Whether a file is the template of a service that can stand for a node.
+    pub fn can_substitute(root: Node<'_>) -> bool {
+        let service = root.get("service_template").or_else(|| root.get("topology_template"));
+        service.is_some_and(|service| service.get("substitution_mappings").is_some())
     }
 
     fn version_first(&mut self, root: Node<'_>) {
@@ -117,7 +125,8 @@ impl Reader<'_> {
 
     fn slot(&mut self, entity: &mut Entity, field: &'static Field, at: Span, value: Node<'_>) {
         if entity.kind == Kind::File && field.slot == "service_template" && self.role != Role::Root {
-            if !self.quirks.has(quirks::TOPOLOGY_IGNORE) {
+            let substitutes = self.substitutes && value.get("substitution_mappings").is_some();
+            if !self.quirks.has(quirks::TOPOLOGY_IGNORE) && !substitutes {
                 let message =
                     format!("an imported file cannot have `{}`; only the file that is asked for can", field.key);
                 self.problems.at(&rules::UNKNOWN_KEY, at, message);

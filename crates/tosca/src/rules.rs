@@ -40,5 +40,6 @@ rules! {
     FUNCTION = error("tosca-function", "A function call is malformed or cannot be evaluated.");
     FUNCTION_LOOP = error("tosca-function-loop", "Values are computed from each other in a ring.");
     UNRESOLVED = error("tosca-unresolved", "A requirement cannot be met by any node.");
+    SUBSTITUTION = error("tosca-substitution", "No template can be substituted for a node that asks for it.");
     QUIRK = error("tosca-quirk", "An unknown quirk was asked for.");
 }

@@ -3,12 +3,13 @@
 //! The result of phase 5 and the interface for hosts such as `unfurl`: every value comes with its definition and its
 //! place. What a template does not say itself is shared with all templates of the same type.
 
-use crate::entity::{Entity, Range};
+use crate::entity::{Entity, Range as Bounds};
 use crate::names::DeclId;
 use crate::val::{Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::Span;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Where a value was given.
@@ -51,6 +52,8 @@ pub struct Topology {
     pub outputs: Props,
     /// The nodes, in source order.
     pub nodes: IndexMap<EcoString, Node>,
+    /// Templates that were asked for several nodes, and the places of these.
+    pub multiplied: IndexMap<EcoString, Range<usize>>,
     /// The groups, in source order.
     pub groups: IndexMap<EcoString, Group>,
     /// The policies, in source order.
@@ -61,11 +64,23 @@ pub struct Topology {
     pub substitution: Option<Substitution>,
 }
 
+impl Topology {
+    /// The places of the nodes that are made from a template.
+    pub fn places(&self, template: &str) -> Range<usize> {
+        if let Some(places) = self.multiplied.get(template) {
+            return places.clone();
+        }
+        self.nodes.get_index_of(template).map_or(0..0, |place| place..place + 1)
+    }
+}
+
 /// A node template with its type applied.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// What is written.
     pub template: Arc<Entity>,
+    /// Which of the nodes of its template it is.
+    pub index: usize,
     /// Its type.
     pub node_type: DeclId,
     /// Its properties.
@@ -94,7 +109,7 @@ pub struct Capability {
     /// Its attributes.
     pub attributes: Props,
     /// How many relationships may lead to it.
-    pub occurrences: Range,
+    pub occurrences: Bounds,
     /// Where it is assigned, if it is.
     pub at: Option<Span>,
 }
@@ -118,6 +133,8 @@ pub struct Requirement {
     pub capability_type: Option<DeclId>,
     /// The other node, by name.
     pub node_template: Option<Text>,
+    /// Which of the nodes made from that template.
+    pub node_index: Option<Val>,
     /// The type of node that is needed.
     pub node_type: Option<DeclId>,
     /// How the two are tied together.
@@ -281,8 +298,14 @@ pub enum Part {
 pub struct Mapping {
     /// What is mapped.
     pub part: Part,
+    /// The capability it belongs to; nothing if it belongs to the node itself.
+    pub capability: Option<EcoString>,
     /// Its name in the substituted node.
     pub name: EcoString,
+    /// Which entry of the section it comes from; an entry may lead to several places.
+    pub entry: usize,
+    /// How many requirements in a row it takes, if that is written.
+    pub repeat: Option<u64>,
     /// Where it leads.
     pub target: Target,
     /// Where it is written.
@@ -296,6 +319,10 @@ pub enum Target {
     Node(EcoString, EcoString),
     /// To an input.
     Input(EcoString),
+    /// From an output.
+    Output(EcoString),
+    /// To a node that stands for the one outside.
+    Selected(EcoString),
     /// To a fixed value.
     Value(Val),
     /// To something written in a way that only an orchestrator needs.

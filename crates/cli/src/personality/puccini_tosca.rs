@@ -8,7 +8,7 @@ use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, YamlWriter};
 use purlin_tosca::clout::{self, Form, Out};
-use purlin_tosca::compile::{Compiled, Settings, compile, is_invalid, unknown_quirk};
+use purlin_tosca::compile::{Compiled, Settings, Substitution, compile, is_invalid, unknown_quirk};
 use purlin_tosca::problem::Problems;
 use purlin_tosca::quirks::Quirks;
 use purlin_tosca::render::MissingInputs;
@@ -164,6 +164,7 @@ fn compiled(session: &Session, path: &str, command: &str, flags: &Flags) -> Comp
     settings.options.bases = flags.bases.clone();
     settings.inputs = inputs::read(session, &flags.input_files, &flags.inputs, &mut problems);
     settings.missing = (command == "compile").then_some(MissingInputs::Refuse);
+    settings.substitution = Substitution::Leave;
     settings.stop = if command == "parse" { Some(flags.stop.unwrap_or(5)) } else { None };
     let mut compiled = compile(session, path, &settings);
     for problem in problems.list() {

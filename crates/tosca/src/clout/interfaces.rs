@@ -2,7 +2,7 @@
 
 use super::{Form, Out, Writer, description};
 use crate::evaluate::Scope;
-use crate::topology::{Artifact, Interface, Node, Operation};
+use crate::topology::{Artifact, Given, Interface, Node, Operation, Prop, Props};
 use crate::val::Val;
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
@@ -124,7 +124,7 @@ impl Writer<'_> {
         Out::map([
             ("description", description(entity)),
             ("types", self.types(artifact.artifact_type)),
-            ("properties", self.props(&artifact.properties, scope, &eco_format!("{path}.properties"))),
+            ("properties", self.props(&as_written(&artifact.properties), scope, &eco_format!("{path}.properties"))),
             ("filename", Out::str(file.rsplit('/').next().unwrap_or(""))),
             ("sourcePath", Out::Str(source)),
             ("targetPath", text("deploy_path")),
@@ -187,4 +187,10 @@ fn operation_out(operation: &Operation, inputs: Option<Out>) -> Out {
 /// Where an output goes.
 fn mapping(value: &Val) -> Out {
     Out::from(value)
+}
+
+/// The properties that an artifact is given, untyped: readers of Clouts know no others.
+fn as_written(properties: &Props) -> Props {
+    let given = properties.iter().filter(|(_, prop)| prop.given == Given::Assigned);
+    given.map(|(name, prop)| (name.clone(), Prop { definition: None, data_type: None, ..prop.clone() })).collect()
 }

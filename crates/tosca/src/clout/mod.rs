@@ -179,7 +179,8 @@ impl<'a> Writer<'a> {
             let edges = group
                 .members
                 .iter()
-                .map(|member| edge("Member", Out::Map(Vec::new()), &id("NodeTemplate", &member.text)))
+                .flat_map(|member| self.nodes_of(&member.text))
+                .map(|node| edge("Member", Out::Map(Vec::new()), &node))
                 .collect();
             vertex("Group", self.group(name, group), edges).emit(emit);
         }

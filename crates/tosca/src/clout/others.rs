@@ -36,10 +36,7 @@ impl Writer<'_> {
         ]);
         let mut edges = Vec::new();
         for target in &policy.targets {
-            let is_group = !self.compiled.topology.nodes.contains_key(&target.text);
-            let (kind, vertex) =
-                if is_group { ("GroupTarget", "Group") } else { ("NodeTemplateTarget", "NodeTemplate") };
-            edges.push(edge(kind, Out::Map(Vec::new()), &id(vertex, &target.text)));
+            edges.extend(self.target_edges(&target.text));
         }
         let mut made = Vec::new();
         for (trigger, action) in self.trigger_operations(policy) {
@@ -103,6 +100,22 @@ impl Writer<'_> {
         ])
     }
 
+    /// Edges to a group, or to the nodes of a template.
+    fn target_edges(&self, target: &str) -> Vec<Out> {
+        let nodes = self.nodes_of(target);
+        if nodes.is_empty() {
+            return vec![edge("GroupTarget", Out::Map(Vec::new()), &id("Group", target))];
+        }
+        nodes.iter().map(|node| edge("NodeTemplateTarget", Out::Map(Vec::new()), node)).collect()
+    }
+
+    /// The vertexes of the nodes of a template.
+    pub(super) fn nodes_of(&self, template: &str) -> Vec<EcoString> {
+        let topology = &self.compiled.topology;
+        let nodes = topology.places(template).filter_map(|place| topology.nodes.get_index(place));
+        nodes.map(|(name, _)| id("NodeTemplate", name)).collect()
+    }
+
     pub(super) fn workflow(&mut self, name: &EcoString, workflow: &Workflow, emit: &mut dyn Emit) {
         let step_id = |step: &str| eco_format!("WorkflowStep:{name}/{step}");
         let edges =
@@ -113,10 +126,7 @@ impl Writer<'_> {
         for (step_name, step) in &workflow.steps {
             let mut edges = Vec::new();
             if let Some(target) = step.entity.text("target") {
-                let is_group = !self.compiled.topology.nodes.contains_key(&target.text);
-                let (kind, vertex) =
-                    if is_group { ("GroupTarget", "Group") } else { ("NodeTemplateTarget", "NodeTemplate") };
-                edges.push(edge(kind, Out::Map(Vec::new()), &id(vertex, &target.text)));
+                edges.extend(self.target_edges(&target.text));
             }
             for (slot, kind) in [("on_success", "OnSuccess"), ("on_failure", "OnFailure")] {
                 edges.extend(
@@ -186,7 +196,9 @@ impl Writer<'_> {
                 Target::Node(node, target) => {
                     let properties =
                         Out::map([("name", Out::Str(mapping.name.clone())), ("target", Out::Str(target.clone()))]);
-                    edges.push(edge(kind, properties, &id("NodeTemplate", node)));
+                    for vertex in self.nodes_of(node) {
+                        edges.push(edge(kind, properties.clone(), &vertex));
+                    }
                 }
                 Target::Input(input) => inputs.push((mapping.name.clone(), Out::Str(input.clone()))),
                 Target::Value(value) => {
@@ -202,7 +214,7 @@ impl Writer<'_> {
                     };
                     constants.push((mapping.name.clone(), out));
                 }
-                Target::Other => {}
+                Target::Output(_) | Target::Selected(_) | Target::Other => {}
             }
         }
         let decl = model.names.decl(substitution.node_type);

@@ -3,7 +3,7 @@
 use super::{DESCRIPTION, METADATA};
 use crate::schema::Edition::{V1_0, V1_1, V1_2, V1_3, V2_0};
 use crate::schema::Kind::*;
-use crate::schema::Merge::{Append, Both, ByName, Derived, Fallback, Fixed, Narrow, Refine, Tighten, Within};
+use crate::schema::Merge::{Both, ByName, Derived, Fallback, Fixed, Narrow, Refine, Tighten, Within};
 use crate::schema::{Field, Row, Shape, Short, field};
 
 const TYPE: Field = field("type", Shape::Name(&[DataType]), "The data type of the value.").merge(Derived);
@@ -103,7 +103,7 @@ pub(super) const ROWS: &[Row] = &[
             ATTRIBUTES,
             field("valid_source_types", Shape::Names(&[NodeType]), "Node types that may use it.")
                 .slot("valid_source_node_types")
-                .merge(Append)
+                .merge(Narrow)
                 .until(V1_3),
             field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.")
                 .merge(Narrow)

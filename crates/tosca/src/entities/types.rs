@@ -107,7 +107,7 @@ pub(super) const ROWS: &[Row] = &[
                 ATTRIBUTES,
                 field("valid_source_types", Shape::Names(&[NodeType]), "Node types that may use it.")
                     .slot("valid_source_node_types")
-                    .merge(Append)
+                    .merge(Narrow)
                     .until(V1_3),
                 field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.")
                     .merge(Narrow)
@@ -243,7 +243,7 @@ pub(super) const ROWS: &[Row] = &[
                     .merge(ByName),
                 field("valid_target_types", Shape::Names(&[CapabilityType]), "Capability types it may lead to.")
                     .slot("valid_capability_types")
-                    .merge(Append)
+                    .merge(Narrow)
                     .until(V1_3),
                 field("valid_capability_types", Shape::Names(&[CapabilityType]), "Capability types it may lead to.")
                     .merge(Narrow)

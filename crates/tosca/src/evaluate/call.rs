@@ -2,6 +2,7 @@
 
 use super::{Evaluator, Failure, Scope};
 use crate::coerce::{NUMBER, STRING};
+use crate::names::DeclId;
 use crate::schema::Kind;
 use crate::special::go_g;
 use crate::topology::Given;
@@ -28,14 +29,18 @@ impl Evaluator<'_> {
             "get_artifact" => self.artifact(value, &args, scope).map_err(fail),
             "get_nodes_of_type" => self.nodes_of_type(value, &args).map_err(fail),
             "value" => Ok(self.tested(value, &args, scope)),
+            "node_index" | "relationship_index" => Ok(self.index(value, &call.name, scope)),
             "concat" => concat(value, &args).map_err(fail),
             "join" => join(value, &args).map_err(fail),
             "token" => token(value, &args).map_err(fail),
-            name if self.model.edition().is_2() => match compute(self, name, &args, scope) {
-                Some(Ok(data)) => Ok(value.with(data)),
-                Some(Err(message)) => Err(fail(message)),
-                None => Ok(value.with(Data::Pending(eco_format!("${name}")))),
-            },
+            name if self.model.edition().is_2() => {
+                let value_type = self.compared_type(call, scope);
+                match compute(self, name, &args, value_type) {
+                    Some(Ok(data)) => Ok(value.with(data)),
+                    Some(Err(message)) => Err(fail(message)),
+                    None => Ok(value.with(Data::Pending(eco_format!("${name}")))),
+                }
+            }
             name => Ok(value.with(Data::Pending(name.into()))),
         };
         answer.map(|computed| self.noted(computed, &call.name, &args, value))
@@ -88,6 +93,29 @@ impl Evaluator<'_> {
             }
         }
         found
+    }
+
+    /// The type by which the arguments of a call are compared: that of the value under test, or of one referred to.
+    fn compared_type(&self, call: &Call, scope: &Scope) -> Option<DeclId> {
+        let tested = scope.value.as_ref().and_then(|(_, id)| *id);
+        tested.or_else(|| {
+            call.args.iter().find_map(|arg| {
+                let Data::Call(inner) = &arg.data else { return None };
+                let (key, used) = self.reference(inner, scope)?.ok()?;
+                if used == inner.args.len() { self.find(&key)?.0.data_type } else { None }
+            })
+        })
+    }
+
+    /// Which of several nodes or relationships this is.
+    fn index(&self, value: &Val, name: &str, scope: &Scope) -> Val {
+        let source = scope.node.or(scope.relationship.map(|(source, _)| source));
+        let found = match name {
+            "node_index" => source.and_then(|node| self.topology.nodes.get_index(node)).map(|(_, node)| node.index),
+            _ => scope.relationship.and_then(|(source, requirement)| self.relationship_index(source, requirement)),
+        };
+        let found = found.and_then(|index| i64::try_from(index).ok());
+        value.with(found.map_or_else(|| Data::Pending(eco_format!("${name}")), Data::Int))
     }
 
     fn artifact(&self, value: &Val, args: &[Val], scope: &Scope) -> Result<Val, String> {
@@ -183,7 +211,12 @@ fn token(value: &Val, args: &[Val]) -> Result<Val, String> {
 }
 
 /// The functions of TOSCA 2.0; nothing for those that only an orchestrator can compute.
-fn compute(evaluator: &mut Evaluator<'_>, name: &str, args: &[Val], scope: &Scope) -> Option<Result<Data, String>> {
+fn compute(
+    evaluator: &mut Evaluator<'_>,
+    name: &str,
+    args: &[Val],
+    value_type: Option<DeclId>,
+) -> Option<Result<Data, String>> {
     let bools = || {
         args.iter()
             .map(|arg| match arg.data {
@@ -197,7 +230,6 @@ fn compute(evaluator: &mut Evaluator<'_>, name: &str, args: &[Val], scope: &Scop
         _ => Err(format!("it takes 2 arguments, not {}", args.len())),
     };
     let yes = |answer: Result<bool, String>| Some(answer.map(Data::Bool));
-    let value_type = scope.value.as_ref().and_then(|(_, id)| *id);
     let model = evaluator.model;
     let compare = |wanted: fn(Ordering) -> bool| {
         let (a, b) = two()?;

@@ -13,7 +13,7 @@ use crate::entity::Entity;
 use crate::model::Model;
 use crate::names::DeclId;
 use crate::problem::{Problem, Problems};
-use crate::resolve::Resolution;
+use crate::resolve::{Edge, Resolution};
 use crate::rules;
 use crate::topology::{Prop, Topology};
 use crate::val::{Data, Val};
@@ -95,6 +95,8 @@ pub struct Evaluator<'a> {
     pub(crate) model: &'a Model,
     pub(crate) topology: &'a Topology,
     pub(crate) resolution: Option<&'a Resolution>,
+    /// A relationship that is only being considered.
+    considered: Option<Edge>,
     memo: HashMap<Key, State, foldhash::fast::RandomState>,
     pub(crate) patterns: Patterns,
     problems: Problems,
@@ -109,6 +111,7 @@ impl<'a> Evaluator<'a> {
             model,
             topology,
             resolution: None,
+            considered: None,
             memo: HashMap::default(),
             patterns: Patterns::default(),
             problems: Problems::new(),
@@ -335,6 +338,38 @@ impl<'a> Evaluator<'a> {
             return matches!(value.data, Data::Pending(_));
         }
         clauses.iter().all(|clause| self.clause_holds(clause, &value, prop.data_type, &scope).unwrap_or(false))
+    }
+
+    /// A value that stands in a requirement, evaluated; nothing if that fails.
+    pub(crate) fn in_relationship(&mut self, source: usize, requirement: usize, value: &Val) -> Option<Val> {
+        let scope = Scope { node: Some(source), relationship: Some((source, requirement)), value: None };
+        self.eval(value, &scope, 0).ok()
+    }
+
+    /// The part of a condition that does not hold if a requirement is met so; nothing if all of it holds, or may hold.
+    pub(crate) fn condition_fails(&mut self, edge: Edge, clause: &Val) -> Option<Val> {
+        let scope = Scope::relationship(edge.source, edge.requirement);
+        self.considered = Some(edge);
+        let failing = self.failing_part(clause, &scope, 0);
+        self.considered = None;
+        failing
+    }
+
+    /// The part of a condition on a node that does not hold.
+    pub(crate) fn node_condition_fails(&mut self, node: usize, clause: &Val) -> Option<Val> {
+        self.failing_part(clause, &Scope::node(node), 0)
+    }
+
+    fn failing_part(&mut self, clause: &Val, scope: &Scope, depth: u32) -> Option<Val> {
+        match &clause.data {
+            Data::Call(call) if call.name == "and" && depth < MAX_DEPTH => {
+                call.args.iter().find_map(|part| self.failing_part(part, scope, depth + 1))
+            }
+            _ => match self.eval(clause, scope, depth) {
+                Ok(Val { data: Data::Bool(false), .. }) | Err(_) => Some(clause.clone()),
+                Ok(_) => None,
+            },
+        }
     }
 
     /// Checks the clauses that a definition and its type put on a value, at every level of it.

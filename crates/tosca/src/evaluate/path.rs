@@ -1,6 +1,7 @@
 //! What references mean: from `[SELF, requirement, property]` to the value that is meant.
 
 use super::{Evaluator, Key, Owner, Scope};
+use crate::resolve::Edge;
 use crate::topology::{Node, Prop, Props};
 use crate::val::{Call, Data, Val};
 use ecow::EcoString;
@@ -39,6 +40,11 @@ impl Evaluator<'_> {
                 ))
             }
         }
+    }
+
+    /// Whether there is such a value.
+    pub(crate) fn exists(&self, key: &Key) -> bool {
+        self.find(key).is_some()
     }
 
     fn node_at(&self, index: usize) -> Option<&Node> {
@@ -100,6 +106,19 @@ impl Evaluator<'_> {
         }
         let mut place = self.entity(name, scope)?;
         let mut used = 1;
+        if let (Place::Node(first), Some(Data::Int(index)), true) =
+            (place, args.get(1).map(|arg| &arg.data), self.model.edition().is_2())
+        {
+            let places = self.topology.places(name);
+            place = usize::try_from(*index)
+                .ok()
+                .filter(|index| *index < places.len())
+                .map(|index| Place::Node(first + index))
+                .ok_or_else(|| {
+                    format!("{} nodes are made from `{name}`, so none has the index {index}", places.len())
+                })?;
+            used = 2;
+        }
         // TOSCA 2.0 spells out the way: through capabilities, and along or against relationships.
         while let Some(step) = args.get(used).and_then(Val::as_str).filter(|_| self.model.edition().is_2()) {
             match (step, place) {
@@ -108,10 +127,8 @@ impl Evaluator<'_> {
                     let capability = self.node_at(index).and_then(|node| node.capabilities.get_index_of(name));
                     let capability = capability.ok_or_else(|| format!("there is no capability `{name}`"))?;
                     let property = args.get(used + 2).and_then(Val::as_str).unwrap_or("");
-                    return Ok((
-                        Key { owner: Owner::Capability(index, capability), attribute, name: property.into() },
-                        used + 3,
-                    ));
+                    let owner = Owner::Capability(index, capability);
+                    return self.existing(Key { owner, attribute, name: property.into() }, used + 3);
                 }
                 ("RELATIONSHIP", Place::Node(index)) => {
                     let name = args.get(used + 1).and_then(Val::as_str).unwrap_or("");
@@ -123,6 +140,12 @@ impl Evaluator<'_> {
                         .relationship(index, name, position.unwrap_or(0))
                         .ok_or_else(|| format!("there is no relationship for `{name}`"))?;
                     used += 2 + usize::from(position.is_some());
+                }
+                ("CAPABILITY", Place::Relationship(source, requirement)) => {
+                    let edge = self.edge(source, requirement).ok_or("the relationship has no target")?;
+                    let property = args.get(used + 1).and_then(Val::as_str).unwrap_or("");
+                    let owner = Owner::Capability(edge.target, edge.capability);
+                    return self.existing(Key { owner, attribute, name: property.into() }, used + 2);
                 }
                 ("TARGET", Place::Relationship(source, requirement)) => {
                     place = self.target(source, requirement).ok_or("the relationship has no target")?;
@@ -146,14 +169,18 @@ impl Evaluator<'_> {
                 .in_node(index, args, used, attribute)
                 .unwrap_or((Key { owner: Owner::Node(index), attribute, name: first.into() }, used + 1)),
         };
-        if self.find(&found.0).is_none() {
-            return Err(format!(
-                "there is no {noun} `{}` in `{}`",
-                found.0.name,
-                self.title(&found.0).rsplit_once('.').map_or("", |(owner, _)| owner)
-            ));
+        self.existing(found.0, found.1)
+    }
+
+    /// A value that is there.
+    fn existing(&self, key: Key, used: usize) -> Found {
+        if self.find(&key).is_some() {
+            return Ok((key, used));
         }
-        Ok(found)
+        let noun = if key.attribute { "attribute" } else { "property" };
+        let title = self.title(&key);
+        let owner = title.rsplit_once('.').map_or("", |(owner, _)| owner);
+        Err(format!("there is no {noun} `{}` in `{owner}`", key.name))
     }
 
     /// A value in a capability, or in the relationship of a requirement.
@@ -189,7 +216,22 @@ impl Evaluator<'_> {
     }
 
     fn target(&self, source: usize, requirement: usize) -> Option<Place> {
-        Some(Place::Node(self.resolution?.edge(source, requirement)?.target))
+        Some(Place::Node(self.edge(source, requirement)?.target))
+    }
+
+    /// The edge that meets a requirement, or would.
+    fn edge(&self, source: usize, requirement: usize) -> Option<&Edge> {
+        let considered = self.considered.as_ref();
+        considered
+            .filter(|edge| edge.source == source && edge.requirement == requirement)
+            .or_else(|| self.resolution?.edge(source, requirement))
+    }
+
+    /// Which of the relationships of one requirement this is.
+    pub(super) fn relationship_index(&self, source: usize, requirement: usize) -> Option<usize> {
+        let all = &self.node_at(source)?.requirements;
+        let name = &all.get(requirement)?.name;
+        Some(all.iter().take(requirement).filter(|other| other.name == *name).count())
     }
 
     /// What the first argument of a reference names.
@@ -206,7 +248,7 @@ impl Evaluator<'_> {
             }
             ("SELF" | "SOURCE" | "TARGET" | "HOST", ..) => Err(format!("`{name}` means nothing here")),
             _ => {
-                let node = self.topology.nodes.get_index_of(name);
+                let node = self.topology.places(name).next();
                 node.map(Place::Node).ok_or_else(|| {
                     let near = crate::suggest::nearest(name, self.topology.nodes.keys().map(|name| name.as_str()));
                     let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();

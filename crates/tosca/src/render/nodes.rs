@@ -34,6 +34,7 @@ impl Renderer<'_> {
         self.count(template);
         Some(Node {
             template: template.clone(),
+            index: 0,
             node_type,
             properties,
             attributes,
@@ -238,6 +239,7 @@ impl Renderer<'_> {
             capability_name: None,
             capability_type: self.model.type_of(definition, "capability", Kind::CapabilityType),
             node_template: None,
+            node_index: None,
             node_type: self.model.type_of(definition, "node", Kind::NodeType),
             relationship,
             optional: false,
@@ -269,6 +271,7 @@ impl Renderer<'_> {
             at: assignment.at,
             capability_name,
             capability_type,
+            node_index: node_template.as_ref().and_then(|_| assignment.value("node")?.items().get(1).cloned()),
             node_template,
             node_type,
             relationship,
@@ -363,6 +366,7 @@ impl Renderer<'_> {
             None => self.model.type_of(own, "type", Kind::RelationshipType),
         };
         let defined = definition.and_then(|definition| self.model.type_of(definition, "type", Kind::RelationshipType));
+        let demanding = self.demanding;
         if let (Some(named), Some(defined)) = (named, defined)
             && !self.model.hierarchy.is_a(named, defined)
             && !self.model.hierarchy.is_broken(named)
@@ -373,6 +377,7 @@ impl Renderer<'_> {
                 self.model.name(defined)
             );
             self.problems.at(&rules::INCOMPATIBLE, own.at, message);
+            self.demanding = false; // what the wrong type requires is no second problem
         }
         let relationship_type = named.or(defined);
         let base = relationship_type.and_then(|id| self.model.complete(id)).cloned();
@@ -404,6 +409,7 @@ impl Renderer<'_> {
         };
         let (properties, attributes) =
             (render(Sort::Property, &given_properties), render(Sort::Attribute, &given_attributes));
+        self.demanding = demanding;
         let mut attributes = attributes;
         if defined.is_none() {
             // Only the definition's relationship has attributes before anything is known of them.

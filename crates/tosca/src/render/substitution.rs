@@ -28,14 +28,14 @@ impl Renderer<'_> {
         let Some(complete) = self.model.complete(node_type).cloned() else { return Vec::new() };
         let mut mappings = Vec::new();
         for (part, slot, noun) in PARTS {
-            for (key, value) in entity.value(slot).map(Val::entries).unwrap_or(&[]) {
-                let Some(name) = mapped_name(key) else {
+            for (entry, (key, value)) in entity.value(slot).map(Val::entries).unwrap_or(&[]).iter().enumerate() {
+                let Some((capability, name, repeat)) = mapped_name(key) else {
                     if !self.model.edition().is_2() {
                         self.problems.at(&rules::WRONG_SHAPE, key.span, "the name of a mapping must be a string");
                     }
                     continue;
                 };
-                if complete.named(slot, &name).is_none() {
+                if capability.is_none() && complete.named(slot, &name).is_none() {
                     let near = suggest::nearest(&name, complete.entries(slot).map(|(name, _)| name.as_str()));
                     let message = format!("the node type `{}` has no {noun} `{name}`", self.model.name(node_type));
                     self.problems.push(
@@ -46,7 +46,8 @@ impl Renderer<'_> {
                 }
                 for (target, at) in self.targets(part, value, key.span, service) {
                     self.compatible(part, &name, &target, at, &complete);
-                    mappings.push(Mapping { part, name: name.clone(), target, at });
+                    let (capability, name) = (capability.clone(), name.clone());
+                    mappings.push(Mapping { part, capability, name, entry, repeat, target, at });
                 }
             }
         }
@@ -84,10 +85,10 @@ impl Renderer<'_> {
                 Some(Target::Input(text.clone()))
             }
             (Data::Str(text), Part::Attribute) if is_2 && service.named("outputs", text).is_some() => {
-                Some(Target::Other)
+                Some(Target::Output(text.clone()))
             }
             (Data::Str(text), Part::Requirement) if is_2 && service.named("node_templates", text).is_some() => {
-                Some(Target::Other)
+                Some(Target::Selected(text.clone()))
             }
             (Data::Map(_), Part::Interface) if is_2 => {
                 self.interface_workflows(value, service);
@@ -217,13 +218,18 @@ impl Renderer<'_> {
     }
 }
 
-/// The name in a mapping's key: a text, or the first item of a list.
-fn mapped_name(key: &Val) -> Option<EcoString> {
+/// The name in a mapping's key, the capability it belongs to, and how many requirements in a row the mapping takes: a
+/// text, `[name, count]` or `[CAPABILITY, capability, name]`.
+fn mapped_name(key: &Val) -> Option<(Option<EcoString>, EcoString, Option<u64>)> {
     match &key.data {
-        Data::Str(text) => Some(text.clone()),
+        Data::Str(text) => Some((None, text.clone(), None)),
         Data::List(items) => match items.as_slice() {
-            [name, rest] if matches!(rest.data, Data::Int(_)) || rest.as_str() == Some("UNBOUNDED") => {
-                name.as_str().map(EcoString::from)
+            [name, Val { data: Data::Int(count), .. }] => {
+                Some((None, name.as_str()?.into(), Some(u64::try_from(*count).unwrap_or(0))))
+            }
+            [name, count] if count.as_str() == Some("UNBOUNDED") => Some((None, name.as_str()?.into(), Some(u64::MAX))),
+            [word, capability, name] if word.as_str() == Some("CAPABILITY") => {
+                Some((Some(capability.as_str()?.into()), name.as_str()?.into(), None))
             }
             _ => None,
         },

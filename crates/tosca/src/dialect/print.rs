@@ -1,0 +1,245 @@
+//! Turns compiled services into the nodes that native commands show.
+//!
+//! A service that stands for a node gives nodes of its own, called `node/inner`; what connects the two is shown as
+//! dependencies.
+
+use crate::compile::Compiled;
+use crate::evaluate::{Evaluator, Key, Owner, Scope, text_of};
+use crate::resolve::Edge;
+use crate::substitute::Substituted;
+use crate::topology::{Given, Node, Prop, Props};
+use crate::val::{Data, Val};
+use ecow::{EcoString, eco_format};
+use purlin_model::{Dependency, Node as GraphNode, Resolved};
+use purlin_syntax::Span;
+use purlin_value::{Map, Session, Value};
+
+/// Turns evaluated values into results.
+pub(super) struct Printer<'a> {
+    pub session: &'a Session,
+    pub compiled: &'a Compiled,
+    pub evaluator: Evaluator<'a>,
+    /// What stands before the names of nodes: the node that the service stands for.
+    prefix: EcoString,
+}
+
+/// Requirements of a service that are met outside of it: by its node and requirement, the node that meets it.
+type Outside = Vec<(usize, Option<usize>, EcoString)>;
+
+impl<'a> Printer<'a> {
+    pub fn new(session: &'a Session, compiled: &'a Compiled) -> Self {
+        let mut evaluator = Evaluator::with_resolution(&compiled.model, &compiled.topology, &compiled.resolution);
+        evaluator.origins = Some(&session.origins);
+        Printer { session, compiled, evaluator, prefix: EcoString::new() }
+    }
+
+    /// Adds all nodes of the service, and of those inside it.
+    pub fn service(&mut self, out: &mut Resolved, outside: &Outside) {
+        out.trees.extend(self.compiled.model.files.list.iter().map(|file| file.tree.clone()));
+        let compiled = self.compiled;
+        for (index, (name, node)) in compiled.topology.nodes.iter().enumerate() {
+            let mut shown = self.node(index, name, node, outside);
+            let inside = compiled.substituted.iter().find(|substituted| substituted.node == index);
+            if let Some(substituted) = inside {
+                self.decompose(&mut shown, substituted, node.template.at);
+            }
+            let id = shown.id.clone();
+            out.nodes.push(shown);
+            if let Some(substituted) = inside {
+                let mut printer = Printer::new(self.session, &substituted.service);
+                printer.prefix = eco_format!("{id}/");
+                printer.service(out, &self.met_outside(substituted));
+            }
+        }
+    }
+
+    /// A node that another service stands for depends on the nodes of that.
+    fn decompose(&self, shown: &mut GraphNode, substituted: &Substituted, at: Span) {
+        for name in substituted.service.topology.nodes.keys() {
+            shown.dependencies.push(dependency(eco_format!("{}/{name}", shown.id), Some(at), false));
+        }
+        let origin = self.session.origins.file(at);
+        let template = Value::str(substituted.path.as_str()).with_origin(origin);
+        if let Some(resolved) = shown.resolved.as_map() {
+            let mut resolved = resolved.clone();
+            resolved.insert("substituted_by".into(), template);
+            shown.resolved = Value::map(resolved);
+        }
+    }
+
+    fn met_outside(&self, substituted: &Substituted) -> Outside {
+        let target = |by: usize| {
+            let edge = self.compiled.resolution.edge(substituted.node, by)?;
+            self.compiled.topology.nodes.get_index(edge.target).map(|(name, _)| eco_format!("{}{name}", self.prefix))
+        };
+        let all = substituted.outward.iter();
+        all.filter_map(|outward| Some((outward.node, outward.requirement, target(outward.by)?))).collect()
+    }
+
+    fn node(&mut self, index: usize, name: &EcoString, node: &Node, outside: &Outside) -> GraphNode {
+        let mut out = GraphNode::new(eco_format!("{}{name}", self.prefix), "node template", "tosca");
+        out.type_name = self.compiled.model.name(node.node_type);
+        out.source = Some(node.template.at);
+        let mut resolved = Map::new();
+        let attributes = self.owned(Owner::Node(index), true, &node.attributes);
+        resolved.insert("properties".into(), self.owned(Owner::Node(index), false, &node.properties));
+        resolved.insert("attributes".into(), attributes.clone());
+        let mut capabilities = Map::new();
+        for (at, (name, capability)) in node.capabilities.iter().enumerate() {
+            let owner = Owner::Capability(index, at);
+            let mut parts = Map::new();
+            parts.insert("properties".into(), self.owned(owner, false, &capability.properties));
+            parts.insert("attributes".into(), self.owned(owner, true, &capability.attributes));
+            capabilities.insert(name.clone(), Value::map(parts));
+        }
+        resolved.insert("capabilities".into(), Value::map(capabilities));
+        resolved
+            .insert("requirements".into(), Value::list(self.requirements(index, node, outside, &mut out.dependencies)));
+        resolved.insert("interfaces".into(), self.interfaces(node, &Scope::node(index)));
+        out.resolved = Value::map(resolved);
+        out.outputs = attributes;
+        // A node that stands for one outside is that one.
+        let same = outside.iter().filter(|(inner, requirement, _)| *inner == index && requirement.is_none());
+        out.dependencies.extend(same.map(|(_, _, met)| dependency(met.clone(), Some(node.template.at), false)));
+        out
+    }
+
+    fn requirements(
+        &mut self,
+        index: usize,
+        node: &Node,
+        outside: &Outside,
+        dependencies: &mut Vec<Dependency>,
+    ) -> Vec<Value> {
+        let mut out = Vec::new();
+        for (at, requirement) in node.requirements.iter().enumerate() {
+            let mut entry = Map::new();
+            let origin = self.session.origins.file(requirement.at);
+            let edge = self.compiled.resolution.edge(index, at).cloned();
+            let target = edge.as_ref().and_then(|edge| self.compiled.topology.nodes.get_index(edge.target));
+            if let (Some(edge), Some((name, target))) = (&edge, target) {
+                let capability =
+                    target.capabilities.get_index(edge.capability).map(|(name, _)| name.clone()).unwrap_or_default();
+                let id = eco_format!("{}{name}", self.prefix);
+                entry.insert("node".into(), Value::str(id.clone()).with_origin(origin));
+                entry.insert("capability".into(), Value::str(capability).with_origin(origin));
+                let explicit = requirement.node_template.is_some();
+                dependencies.push(dependency(id.clone(), Some(requirement.at), explicit));
+                for inner in self.behind(edge) {
+                    dependencies.push(dependency(eco_format!("{id}/{inner}"), Some(requirement.at), explicit));
+                }
+            }
+            let met = outside.iter().find(|(inner, which, _)| *inner == index && *which == Some(at));
+            if let Some((_, _, met)) = met {
+                entry.insert("node".into(), Value::str(met.clone()).with_origin(origin));
+                dependencies.push(dependency(met.clone(), Some(requirement.at), false));
+            }
+            if let Some(relationship) = &requirement.relationship {
+                let owner = Owner::Relationship(index, at);
+                let mut parts = Map::new();
+                if let Some(id) = relationship.relationship_type {
+                    parts.insert("type".into(), Value::str(self.compiled.model.name(id)).with_origin(origin));
+                }
+                parts.insert("properties".into(), self.owned(owner, false, &relationship.properties));
+                parts.insert("attributes".into(), self.owned(owner, true, &relationship.attributes));
+                entry.insert("relationship".into(), Value::map(parts));
+            }
+            out.push(Value::map(Map::from_iter([(requirement.name.clone(), Value::map(entry))])));
+        }
+        out
+    }
+
+    /// The nodes inside that stand for a capability.
+    fn behind(&self, edge: &Edge) -> Vec<EcoString> {
+        let substituted = self.compiled.substituted.iter().find(|substituted| substituted.node == edge.target);
+        let Some(substituted) = substituted else { return Vec::new() };
+        let inward = substituted.inward.iter().filter(|inward| inward.capability == edge.capability);
+        let inner = &substituted.service.topology.nodes;
+        inward.filter_map(|inward| inner.get_index(inward.node)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// The operations that somebody implements, with their inputs.
+    fn interfaces(&mut self, node: &Node, scope: &Scope) -> Value {
+        let mut out = Map::new();
+        for (name, interface) in &node.interfaces {
+            let mut operations = Map::new();
+            for (operation_name, operation) in &interface.operations {
+                let Some(primary) = &operation.primary else { continue };
+                let mut parts = Map::new();
+                parts.insert("implementation".into(), self.value(primary));
+                parts.insert("inputs".into(), self.loose(&operation.inputs, scope));
+                operations.insert(operation_name.clone(), Value::map(parts));
+            }
+            if !operations.is_empty() {
+                out.insert(name.clone(), Value::map(operations));
+            }
+        }
+        Value::map(out)
+    }
+
+    pub fn owned(&mut self, owner: Owner, attribute: bool, props: &Props) -> Value {
+        let mut out = Map::new();
+        for (name, prop) in props {
+            let value = self.evaluator.force(Key { owner, attribute, name: name.clone() });
+            out.insert(name.clone(), self.given(name, prop, &value));
+        }
+        Value::map(out)
+    }
+
+    pub fn loose(&mut self, props: &Props, scope: &Scope) -> Value {
+        let mut out = Map::new();
+        for (name, prop) in props {
+            let value = self.evaluator.settle(prop, scope);
+            out.insert(name.clone(), self.given(name, prop, &value));
+        }
+        Value::map(out)
+    }
+
+    /// A value with what it says about how it was given.
+    fn given(&self, name: &EcoString, prop: &Prop, value: &Val) -> Value {
+        let mut out = self.value(value);
+        let default = prop.definition.as_ref().filter(|definition| definition.slot("default").is_some());
+        match (prop.given, default) {
+            (Given::Default, _) if !prop.value.has_call() => {
+                out.origin = self.session.origins.fallback(eco_format!("default of `{name}`"), Some(prop.at));
+            }
+            (Given::Assigned | Given::Input, Some(definition)) => {
+                let overrode = self
+                    .session
+                    .origins
+                    .fallback(eco_format!("default of `{name}`"), Some(definition.place("default")));
+                out.origin = self.session.origins.chosen(out.origin, "assigned over default", vec![overrode]);
+            }
+            _ => {}
+        }
+        out
+    }
+
+    /// A value for people: quantities and the like as they are written.
+    pub fn value(&self, value: &Val) -> Value {
+        let data = match &value.data {
+            Data::Null | Data::Call(_) => purlin_value::Data::Null,
+            Data::Poison => purlin_value::Data::Poison,
+            Data::Pending(what) => return Value::pending("input", what.clone()).with_origin(value.origin),
+            Data::Bool(value) => purlin_value::Data::Bool(*value),
+            Data::Int(value) => purlin_value::Data::Int(*value),
+            Data::Float(value) => purlin_value::Data::Float(*value),
+            Data::Str(text) | Data::Timestamp(text) => purlin_value::Data::Str(text.clone()),
+            Data::List(items) => {
+                return Value::list(items.iter().map(|item| self.value(item)).collect()).with_origin(value.origin);
+            }
+            Data::Map(entries) => {
+                if let Some(original) = value.get(crate::coerce::ORIGINAL) {
+                    return self.value(original);
+                }
+                let entries = entries.iter().map(|(key, item)| (text_of(key).unwrap_or_default(), self.value(item)));
+                return Value::map(entries.collect()).with_origin(value.origin);
+            }
+        };
+        Value { data, origin: value.origin, tainted: false }
+    }
+}
+
+fn dependency(node: EcoString, span: Option<Span>, is_explicit: bool) -> Dependency {
+    Dependency { node, is_static: false, is_runtime: true, is_explicit, span }
+}

@@ -1,0 +1,142 @@
+//! Several nodes from one template (TOSCA 2.0, `count`), and several relationships from one requirement.
+//!
+//! Phase: after rendering, before resolution. Counts may depend on inputs, so they are evaluated here. A template that
+//! is asked for other than one node gives nodes called `name[0]`, `name[1]` …; all else is shared or the same.
+
+use crate::evaluate::{Evaluator, Scope};
+use crate::model::Model;
+use crate::problem::Problems;
+use crate::rules;
+use crate::topology::{Given, Node, Prop, Requirement, Topology};
+use crate::val::{Data, Val};
+use ecow::eco_format;
+use indexmap::IndexMap;
+use purlin_syntax::{Diagnostic, Span};
+
+/// A service may have so many nodes, and a node so many relationships, on account of counts.
+pub const MAX_COUNTED: u64 = 100_000;
+
+/// Makes as many nodes and requirements as counts ask for.
+pub fn multiply(model: &Model, topology: Topology, problems: &mut Problems) -> Topology {
+    let counts: Vec<Option<u64>> = topology
+        .nodes
+        .values()
+        .map(|node| counted(model, &topology, node.template.value("count")?, node.template.place("count"), problems))
+        .collect();
+    let mut topology = if counts.iter().any(Option::is_some) { copied(topology, &counts, problems) } else { topology };
+    let requirements: Vec<Option<Vec<Requirement>>> = topology
+        .nodes
+        .values()
+        .enumerate()
+        .map(|(place, node)| repeated(model, &topology, place, node, problems))
+        .collect();
+    for (node, requirements) in topology.nodes.values_mut().zip(requirements) {
+        if let Some(requirements) = requirements {
+            node.requirements = requirements;
+        }
+    }
+    topology
+}
+
+/// A count of nodes; nothing if it cannot be known yet.
+fn counted(model: &Model, topology: &Topology, count: &Val, at: Span, problems: &mut Problems) -> Option<u64> {
+    let mut evaluator = Evaluator::new(model, topology);
+    let prop = Prop { value: count.clone(), definition: None, data_type: None, at, given: Given::Assigned };
+    let value = evaluator.settle(&prop, &Scope::default());
+    evaluator.problems().list().iter().for_each(|problem| problems.add(problem.clone()));
+    whole(&value, at, problems)
+}
+
+fn whole(value: &Val, at: Span, problems: &mut Problems) -> Option<u64> {
+    match value.data {
+        Data::Int(number) if number >= 0 => {
+            let number = u64::try_from(number).unwrap_or(0);
+            if number > MAX_COUNTED {
+                let message = format!("`count` is {number}, but at most {MAX_COUNTED} can be made");
+                problems.at(&rules::COUNT, at, message);
+                return None;
+            }
+            Some(number)
+        }
+        Data::Pending(_) | Data::Poison => None,
+        _ => {
+            let found = value.as_int().map_or_else(|| value.noun().to_string(), |number| number.to_string());
+            let message = format!("`count` must be a whole number that is not negative, but it is {found}");
+            problems.at(&rules::WRONG_TYPE, at, message);
+            None
+        }
+    }
+}
+
+fn copied(topology: Topology, counts: &[Option<u64>], problems: &mut Problems) -> Topology {
+    let total: u64 = counts.iter().map(|count| count.unwrap_or(1)).sum();
+    if total > MAX_COUNTED {
+        let at = topology.nodes.values().find(|node| node.template.slot("count").is_some());
+        if let Some(node) = at {
+            let message =
+                format!("the counts of all templates make {total} nodes, but at most {MAX_COUNTED} are allowed");
+            problems.push(Diagnostic::at(&rules::COUNT, node.template.place("count"), message));
+        }
+        return topology;
+    }
+    let mut nodes: IndexMap<_, Node> = IndexMap::with_capacity(usize::try_from(total).unwrap_or(0));
+    let mut multiplied = IndexMap::new();
+    for ((name, node), count) in topology.nodes.into_iter().zip(counts) {
+        match count {
+            None | Some(1) => {
+                nodes.insert(name, node);
+            }
+            Some(count) => {
+                let first = nodes.len();
+                for index in 0..usize::try_from(*count).unwrap_or(0) {
+                    nodes.insert(eco_format!("{name}[{index}]"), Node { index, ..node.clone() });
+                }
+                multiplied.insert(name, first..nodes.len());
+            }
+        }
+    }
+    Topology { nodes, multiplied, ..topology }
+}
+
+/// The requirements of a node, where a count that had to be computed makes more or fewer of them.
+fn repeated(
+    model: &Model,
+    topology: &Topology,
+    place: usize,
+    node: &Node,
+    problems: &mut Problems,
+) -> Option<Vec<Requirement>> {
+    let computed = |requirement: &Requirement| {
+        let count = requirement.assignment.as_ref()?.value("count")?;
+        count.is_call().then(|| count.clone())
+    };
+    if !node.requirements.iter().any(|requirement| computed(requirement).is_some()) {
+        return None;
+    }
+    let mut evaluator = Evaluator::new(model, topology);
+    let mut out = Vec::new();
+    for (at, requirement) in node.requirements.iter().enumerate() {
+        let value = computed(requirement).and_then(|count| evaluator.in_relationship(place, at, &count));
+        let count = value.and_then(|value| whole(&value, requirement.at, problems)).unwrap_or(1);
+        out.extend((0..count).map(|_| requirement.clone()));
+    }
+    check_ranges(node, &out, problems);
+    Some(out)
+}
+
+fn check_ranges(node: &Node, requirements: &[Requirement], problems: &mut Problems) {
+    let mut totals: IndexMap<_, (u64, &Requirement)> = IndexMap::new();
+    for requirement in requirements {
+        totals.entry(&requirement.name).or_insert((0, requirement)).0 += 1;
+    }
+    for (name, (total, requirement)) in totals {
+        let range = requirement.definition.as_ref().and_then(|definition| definition.range("count_range"));
+        if let Some(range) = range.filter(|range| !range.contains(total)) {
+            let message = format!(
+                "the counts of the requirement `{name}` of `{}` make {total}; its type allows {range}",
+                node.template.name
+            );
+            problems.at(&rules::COUNT, requirement.at, message);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Which offers there are, found by what is wanted.
+//!
+//! A list of offers is made once for everything that is wanted in the same words, and kept in order of preference. An
+//! offer whose preference has fallen is moved when it comes up, so that choosing costs a look at the front of a list.
+
+use crate::hierarchy::Hierarchy;
+use crate::names::DeclId;
+use crate::topology::Topology;
+use ecow::EcoString;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Bound;
+use std::ops::Range;
+
+use super::Fast;
+
+/// A capability of a node, by their places.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub(super) struct Offer {
+    pub node: usize,
+    pub capability: usize,
+}
+
+/// Whether an offer must still be used, and how much room it has.
+pub(super) type Rank = (bool, u64);
+
+/// Where an offer stands in its list: the preferred ones first, then by name.
+pub(super) type Place = (Reverse<Rank>, usize);
+
+/// What a requirement asks for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Wanted {
+    /// The nodes of a template that is named.
+    pub nodes: Option<(usize, usize)>,
+    pub node_type: Option<DeclId>,
+    pub capability_type: Option<DeclId>,
+    pub capability_name: Option<EcoString>,
+}
+
+/// Offers to choose from.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Offers {
+    /// All of one node.
+    Of(usize),
+    /// Those of a list.
+    List(usize),
+}
+
+impl Offers {
+    /// Which list it is, if it is one.
+    pub fn list(self) -> Option<usize> {
+        match self {
+            Offers::Of(_) => None,
+            Offers::List(list) => Some(list),
+        }
+    }
+}
+
+struct List {
+    offers: Vec<Offer>,
+    order: BTreeSet<Place>,
+    hopeless: bool,
+}
+
+#[derive(Default)]
+pub(super) struct Index {
+    /// Nodes in the order of their names.
+    pub by_name: Vec<usize>,
+    /// Whether some offer must be used.
+    pub minimums: bool,
+    /// Per node, its offers in the order of their names.
+    by_node: Vec<Vec<Offer>>,
+    /// Offers by capability type, ancestors included; made when first needed.
+    by_type: Option<HashMap<DeclId, Vec<Offer>, Fast>>,
+    lists: Vec<List>,
+    known: HashMap<Wanted, usize, Fast>,
+}
+
+impl Index {
+    pub fn new(topology: &Topology) -> Self {
+        let mut by_name: Vec<usize> = (0..topology.nodes.len()).collect();
+        by_name.sort_by_key(|index| topology.nodes.get_index(*index).map(|(name, _)| name));
+        let mut minimums = false;
+        let mut by_node = Vec::with_capacity(topology.nodes.len());
+        for (node, rendered) in topology.nodes.values().enumerate() {
+            minimums |= rendered.capabilities.values().any(|capability| capability.occurrences.lower > 0);
+            let mut offers: Vec<Offer> =
+                (0..rendered.capabilities.len()).map(|capability| Offer { node, capability }).collect();
+            offers.sort_by_key(|offer| rendered.capabilities.get_index(offer.capability).map(|(name, _)| name));
+            by_node.push(offers);
+        }
+        Index { by_name, minimums, by_node, by_type: None, lists: Vec::new(), known: HashMap::default() }
+    }
+
+    /// All offers, by the names of nodes and capabilities.
+    pub fn all(&self) -> impl Iterator<Item = Offer> {
+        self.by_name.iter().filter_map(|node| self.by_node.get(*node)).flatten().copied()
+    }
+
+    /// The list of what is wanted; a single named node has its own.
+    pub fn find(
+        &mut self,
+        topology: &Topology,
+        hierarchy: &Hierarchy,
+        wanted: Wanted,
+        rank: impl Fn(Offer) -> Option<Rank>,
+    ) -> Offers {
+        if let Some((first, end)) = wanted.nodes
+            && end - first == 1
+        {
+            return Offers::Of(first);
+        }
+        if let Some(known) = self.known.get(&wanted) {
+            return Offers::List(*known);
+        }
+        let offers = self.matching(topology, hierarchy, &wanted);
+        let places = offers.iter().enumerate().filter_map(|(at, offer)| Some((Reverse(rank(*offer)?), at)));
+        let order = places.collect();
+        self.lists.push(List { offers, order, hopeless: false });
+        let list = self.lists.len() - 1;
+        self.known.insert(wanted, list);
+        Offers::List(list)
+    }
+
+    fn matching(&mut self, topology: &Topology, hierarchy: &Hierarchy, wanted: &Wanted) -> Vec<Offer> {
+        if let Some((first, end)) = wanted.nodes {
+            return self.by_node.get(Range { start: first, end }).unwrap_or(&[]).iter().flatten().copied().collect();
+        }
+        let fits = |offer: &Offer| {
+            let Some((_, node)) = topology.nodes.get_index(offer.node) else { return false };
+            let named = |name: &EcoString| {
+                node.capabilities.get_index(offer.capability).is_some_and(|(known, _)| known == name)
+            };
+            wanted.node_type.is_none_or(|id| hierarchy.is_a(node.node_type, id))
+                && wanted.capability_name.as_ref().is_none_or(named)
+        };
+        match wanted.capability_type {
+            Some(id) => {
+                let by_type = self.by_type(topology, hierarchy);
+                by_type.get(&id).map(Vec::as_slice).unwrap_or(&[]).iter().filter(|offer| fits(offer)).copied().collect()
+            }
+            None => self.all().filter(|offer| fits(offer)).collect(),
+        }
+    }
+
+    fn by_type(&mut self, topology: &Topology, hierarchy: &Hierarchy) -> &HashMap<DeclId, Vec<Offer>, Fast> {
+        if self.by_type.is_none() {
+            let mut by_type: HashMap<DeclId, Vec<Offer>, Fast> = HashMap::default();
+            for offer in self.all() {
+                let capability = topology
+                    .nodes
+                    .get_index(offer.node)
+                    .and_then(|(_, node)| node.capabilities.get_index(offer.capability));
+                let id = capability.and_then(|(_, capability)| capability.capability_type);
+                for id in id.into_iter().flat_map(|id| hierarchy.lineage(id)) {
+                    by_type.entry(id).or_default().push(offer);
+                }
+            }
+            self.by_type = Some(by_type);
+        }
+        self.by_type.get_or_insert_default()
+    }
+
+    pub fn len(&self, offers: &Offers) -> usize {
+        match offers {
+            Offers::Of(node) => self.by_node.get(*node).map_or(0, Vec::len),
+            Offers::List(list) => self.lists.get(*list).map_or(0, |list| list.offers.len()),
+        }
+    }
+
+    pub fn get(&self, offers: &Offers, at: usize) -> Option<Offer> {
+        match offers {
+            Offers::Of(node) => self.by_node.get(*node)?.get(at).copied(),
+            Offers::List(list) => self.lists.get(*list)?.offers.get(at).copied(),
+        }
+    }
+
+    /// The next offer to look at, and where it stands.
+    pub fn next(&self, offers: &Offers, cursor: Option<Place>) -> Option<(Offer, Place)> {
+        match offers {
+            Offers::Of(_) => {
+                let at = cursor.map_or(0, |(_, at)| at + 1);
+                Some((self.get(offers, at)?, (Reverse((false, 0)), at)))
+            }
+            Offers::List(list) => {
+                let list = self.lists.get(*list)?;
+                let after = cursor.map_or(Bound::Unbounded, Bound::Excluded);
+                let place = list.order.range((after, Bound::Unbounded)).next()?;
+                Some((list.offers.get(place.1).copied()?, *place))
+            }
+        }
+    }
+
+    /// Puts an offer where it belongs by now; whether it had to be moved, or is full.
+    pub fn moved(&mut self, offers: &Offers, place: Place, rank: Option<Rank>) -> bool {
+        let Offers::List(list) = offers else { return false };
+        let Some(list) = self.lists.get_mut(*list) else { return false };
+        if rank == Some(place.0.0) {
+            return false;
+        }
+        list.order.remove(&place);
+        if let Some(rank) = rank {
+            list.order.insert((Reverse(rank), place.1));
+        }
+        true
+    }
+
+    /// Whether moving others was tried in vain before.
+    pub fn is_hopeless(&self, offers: &Offers) -> bool {
+        offers.list().and_then(|list| self.lists.get(list)).is_some_and(|list| list.hopeless)
+    }
+
+    /// Remembers that moving others was in vain, if that holds for all who choose from the list.
+    pub fn give_up(&mut self, offers: &Offers, for_all: bool) {
+        if let Some(list) = offers.list().and_then(|list| self.lists.get_mut(list)) {
+            list.hopeless |= for_all;
+        }
+    }
+}

@@ -1,0 +1,327 @@
+//! Phase 6, resolution: which capability of which node meets which requirement.
+//!
+//! Deterministic: nodes by name, requirements in order. Candidates come from an index, the best one first, so that a
+//! requirement does not look at every node. Where taking the best candidate first leads nowhere although a solution
+//! exists, earlier choices are moved. A failure says which candidates there were and why each was refused.
+
+mod index;
+mod report;
+mod suits;
+
+use crate::evaluate::Evaluator;
+use crate::model::Model;
+use crate::problem::Problems;
+use crate::quirks;
+use crate::topology::{Capability, Node, Part, Requirement, Target, Topology};
+use ecow::EcoString;
+use index::{Index, Offer, Offers, Rank};
+use std::collections::{HashMap, HashSet};
+use suits::Lists;
+
+type Fast = foldhash::fast::RandomState;
+
+/// One requirement that is met.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edge {
+    /// The node that needs something, by its place in the topology.
+    pub source: usize,
+    /// Which of its requirements.
+    pub requirement: usize,
+    /// The node that offers it.
+    pub target: usize,
+    /// Which of its capabilities.
+    pub capability: usize,
+}
+
+/// All requirements that are met.
+#[derive(Clone, Debug, Default)]
+pub struct Resolution {
+    /// Per node, its edges in the order of its requirements.
+    pub edges: Vec<Vec<Edge>>,
+}
+
+impl Resolution {
+    /// The edge that meets a requirement.
+    pub fn edge(&self, source: usize, requirement: usize) -> Option<&Edge> {
+        self.edges.get(source)?.iter().find(|edge| edge.requirement == requirement)
+    }
+}
+
+/// Who was considered, and why not.
+type Refusals = Vec<(Offer, String)>;
+
+/// Refusals beyond this many are not kept; a message shows a few.
+const MAX_REFUSALS: usize = 50;
+/// Choices are moved along chains of at most this length.
+const MAX_MOVES: u32 = 100;
+/// Why an offer that suits was refused.
+const FULL: &str = "as many relationships as allowed lead to it already";
+
+/// A requirement, by its node and its place there.
+type User = (usize, usize);
+
+struct Resolver<'a> {
+    model: &'a Model,
+    topology: &'a Topology,
+    index: Index,
+    taken: HashMap<Offer, u64, Fast>,
+    /// Who uses an offer that does not take everybody.
+    users: HashMap<Offer, Vec<User>, Fast>,
+    /// Where the relationships of an assignment with a count lead: its node and place, and the other node.
+    led: HashSet<(usize, usize, usize), Fast>,
+    /// The types that a definition allows.
+    lists: Lists,
+    /// Whether the types that definitions list are only a preference.
+    lenient: bool,
+    evaluator: Evaluator<'a>,
+    chosen: HashMap<User, Offer, Fast>,
+}
+
+/// Matches requirements with capabilities.
+pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> Resolution {
+    let mut resolver = Resolver {
+        model,
+        topology,
+        index: Index::new(topology),
+        taken: HashMap::default(),
+        users: HashMap::default(),
+        led: HashSet::default(),
+        lists: Lists::default(),
+        lenient: false,
+        evaluator: Evaluator::new(model, topology),
+        chosen: HashMap::default(),
+    };
+    let mapped = mapped_requirements(topology);
+    for source in resolver.index.by_name.clone() {
+        let Some((_, node)) = topology.nodes.get_index(source) else { continue };
+        let name = &node.template.name;
+        for (at, requirement) in node.requirements.iter().enumerate() {
+            if !mapped.is_empty() && mapped.contains(&(name.as_str(), requirement.name.as_str())) {
+                continue;
+            }
+            if let Err(refusals) = resolver.satisfy((source, at), requirement) {
+                resolver.compromise((source, at), node, requirement, refusals, problems);
+            }
+        }
+    }
+    resolver.check_minimums(problems);
+    resolver.finish()
+}
+
+/// Requirements that whoever uses the service as a node will meet.
+fn mapped_requirements(topology: &Topology) -> HashSet<(&str, &str)> {
+    let mappings = topology.substitution.iter().flat_map(|substitution| &substitution.mappings);
+    mappings
+        .filter(|mapping| mapping.part == Part::Requirement)
+        .filter_map(|mapping| match &mapping.target {
+            Target::Node(node, name) => Some((node.as_str(), name.as_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A search for somebody who can move.
+#[derive(Default)]
+struct Search {
+    seen: HashSet<Offer, Fast>,
+    /// Per list of offers, how many at its start were seen.
+    past: HashMap<usize, usize, Fast>,
+}
+
+impl<'a> Resolver<'a> {
+    fn node(&self, offer: Offer) -> Option<(&'a EcoString, &'a Node)> {
+        self.topology.nodes.get_index(offer.node)
+    }
+
+    fn capability(&self, offer: Offer) -> Option<(&'a EcoString, &'a Capability)> {
+        let (name, capability) = self.node(offer)?.1.capabilities.get_index(offer.capability)?;
+        Some((name, capability))
+    }
+
+    fn requirement(&self, user: User) -> Option<&'a Requirement> {
+        self.topology.nodes.get_index(user.0)?.1.requirements.get(user.1)
+    }
+
+    fn satisfy(&mut self, user: User, requirement: &Requirement) -> Result<(), Refusals> {
+        let offers = self.offers(user, requirement)?;
+        let mut refusals = Vec::new();
+        if let Some(offer) = self.best(user, requirement, &offers, &mut refusals) {
+            self.take(user, offer);
+            return Ok(());
+        }
+        // Somebody else may have taken what only this one can use. Once that was tried in vain for a list of offers,
+        // it is in vain for all who choose from it.
+        let hopeless = self.index.is_hopeless(&offers);
+        if !hopeless && let Some(offer) = self.vacated(user, requirement, &offers, &mut Search::default(), 0) {
+            self.take(user, offer);
+            return Ok(());
+        }
+        self.index.give_up(&offers, !requirement.has_filter());
+        for at in 0..self.index.len(&offers) {
+            let Some(offer) = self.index.get(&offers, at).filter(|_| refusals.len() < MAX_REFUSALS) else { break };
+            if self.rank(offer).is_none() {
+                let why = self.suits(user, requirement, offer).err();
+                refusals.push((offer, why.unwrap_or_else(|| FULL.to_owned())));
+            }
+        }
+        Err(refusals)
+    }
+
+    /// Before TOSCA 2.0 nobody ever enforced the lists of types that definitions allow, and services rely on it: there
+    /// a node that suits but for them is taken, with a warning.
+    fn compromise(
+        &mut self,
+        user: User,
+        node: &Node,
+        requirement: &Requirement,
+        refusals: Refusals,
+        problems: &mut Problems,
+    ) {
+        if self.model.edition().is_2() {
+            return self.report(node, requirement, refusals, problems);
+        }
+        self.lenient = true;
+        let offers = self.offers(user, requirement).ok();
+        let found = offers.and_then(|offers| self.best(user, requirement, &offers, &mut Vec::new()));
+        self.lenient = false;
+        match found {
+            Some(offer) => {
+                self.take(user, offer);
+                let why = self.suits(user, requirement, offer).err().unwrap_or_default();
+                self.warn(node, requirement, offer, &why, problems);
+            }
+            None => self.report(node, requirement, refusals, problems),
+        }
+    }
+
+    fn take(&mut self, user: User, offer: Offer) {
+        *self.taken.entry(offer).or_default() += 1;
+        self.chosen.insert(user, offer);
+        if let Some(requirement) = self.requirement(user).filter(|requirement| requirement.is_counted()) {
+            self.led.insert((user.0, requirement.index, offer.node));
+        }
+        let limited = self.capability(offer).is_some_and(|(_, capability)| capability.occurrences.upper.is_some());
+        if limited {
+            self.users.entry(offer).or_default().push(user);
+        }
+    }
+
+    fn leave(&mut self, user: User, offer: Offer) {
+        if let Some(count) = self.taken.get_mut(&offer) {
+            *count = count.saturating_sub(1);
+        }
+        if let Some(users) = self.users.get_mut(&offer) {
+            users.retain(|other| *other != user);
+        }
+        if let Some(requirement) = self.requirement(user) {
+            self.led.remove(&(user.0, requirement.index, offer.node));
+        }
+    }
+
+    /// The best free offer: one that still needs to be used comes first, then the one with the most room.
+    fn best(
+        &mut self,
+        user: User,
+        requirement: &Requirement,
+        offers: &Offers,
+        refusals: &mut Refusals,
+    ) -> Option<Offer> {
+        let mut cursor = None;
+        while let Some((offer, key)) = self.index.next(offers, cursor) {
+            let rank = self.rank(offer);
+            if self.index.moved(offers, key, rank) {
+                continue; // it comes up again where it belongs, or not at all if it is full
+            }
+            cursor = Some(key);
+            if rank.is_none() {
+                continue; // a single named node that is full
+            }
+            match self.suits(user, requirement, offer) {
+                Ok(()) => return Some(offer),
+                Err(why) if refusals.len() < MAX_REFUSALS => refusals.push((offer, why)),
+                Err(_) => {}
+            }
+        }
+        None
+    }
+
+    /// How much an offer is to be preferred; nothing if it is full.
+    fn rank(&self, offer: Offer) -> Option<Rank> {
+        let (_, capability) = self.capability(offer)?;
+        let range = capability.occurrences;
+        let Some(upper) = range.upper else {
+            if range.lower == 0 {
+                return Some((false, u64::MAX)); // by far the most
+            }
+            let used = self.taken.get(&offer).copied().unwrap_or(0);
+            return Some(if used < range.lower { (true, range.lower) } else { (false, u64::MAX) });
+        };
+        let used = self.taken.get(&offer).copied().unwrap_or(0);
+        match used {
+            _ if used < range.lower => Some((true, range.lower)),
+            _ if used < upper || self.model.quirks.has(quirks::OCCURRENCES_PERMISSIVE) => Some((false, upper)),
+            _ => None,
+        }
+    }
+
+    /// A full offer that suits, after one of its users was moved elsewhere.
+    fn vacated(
+        &mut self,
+        user: User,
+        requirement: &Requirement,
+        offers: &Offers,
+        search: &mut Search,
+        depth: u32,
+    ) -> Option<Offer> {
+        let list = offers.list();
+        let start = list.and_then(|list| search.past.get(&list).copied()).unwrap_or(0);
+        let mut all_seen = true;
+        for at in start..self.index.len(offers) {
+            let Some(offer) = self.index.get(offers, at) else { break };
+            let tried = search.seen.contains(&offer) || self.rank(offer).is_some();
+            if !tried && self.suits(user, requirement, offer).is_ok() && self.make_room(offer, search, depth) {
+                return Some(offer);
+            }
+            all_seen &= search.seen.contains(&offer);
+            if let Some(list) = list.filter(|_| all_seen) {
+                search.past.insert(list, at + 1);
+            }
+        }
+        None
+    }
+
+    /// Moves one of an offer's users to another offer, moving further users if need be.
+    fn make_room(&mut self, offer: Offer, search: &mut Search, depth: u32) -> bool {
+        if depth > MAX_MOVES || !search.seen.insert(offer) {
+            return false;
+        }
+        let mut users = self.users.get(&offer).cloned().unwrap_or_default();
+        users.sort_unstable();
+        for user in users {
+            let Some(requirement) = self.requirement(user) else { continue };
+            let Ok(offers) = self.offers(user, requirement) else { continue };
+            let other = match self.best(user, requirement, &offers, &mut Vec::new()) {
+                Some(other) => Some(other),
+                None => self.vacated(user, requirement, &offers, search, depth + 1),
+            };
+            if let Some(other) = other {
+                self.leave(user, offer);
+                self.take(user, other);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn finish(self) -> Resolution {
+        let mut edges = vec![Vec::new(); self.topology.nodes.len()];
+        let mut chosen: Vec<(User, Offer)> = self.chosen.into_iter().collect();
+        chosen.sort_unstable_by_key(|(key, _)| *key);
+        for ((source, requirement), offer) in chosen {
+            if let Some(list) = edges.get_mut(source) {
+                list.push(Edge { source, requirement, target: offer.node, capability: offer.capability });
+            }
+        }
+        Resolution { edges }
+    }
+}

@@ -1,0 +1,115 @@
+//! What is said of requirements that nobody meets and capabilities that too few use.
+
+use super::index::Offer;
+use super::{Refusals, Resolver};
+use crate::problem::{Problem, Problems};
+use crate::quirks;
+use crate::rules;
+use crate::topology::{Node, Requirement};
+use ecow::{EcoString, eco_format};
+use purlin_syntax::{Diagnostic, Severity};
+
+/// How many candidates a message shows.
+const SHOWN: usize = 5;
+
+impl Resolver<'_> {
+    pub(super) fn report(&self, node: &Node, requirement: &Requirement, refusals: Refusals, problems: &mut Problems) {
+        if requirement.optional || self.may_stay_open(requirement) {
+            return;
+        }
+        let name = &node.template.name;
+        let message = match &requirement.node_template {
+            Some(named) => format!("`{}` does not meet the requirement `{}` of `{name}`", named.text, requirement.name),
+            None if refusals.is_empty() => {
+                format!("no node can meet the requirement `{}` of `{name}`", requirement.name)
+            }
+            None => format!("no node meets the requirement `{}` of `{name}`", requirement.name),
+        };
+        let mut diagnostic = Diagnostic::at(&rules::UNRESOLVED, requirement.at, message);
+        for (offer, why) in refusals.iter().take(SHOWN) {
+            if let Some((name, node)) = self.node(*offer) {
+                diagnostic = diagnostic.label(node.template.at, format!("`{name}` was considered, but {why}"));
+            }
+        }
+        if refusals.len() > SHOWN {
+            diagnostic = diagnostic.hint(format!("{} further candidates were refused too", refusals.len() - SHOWN));
+        }
+        if refusals.is_empty() {
+            diagnostic = diagnostic.maybe_hint(self.needed(requirement));
+        }
+        let beyond = if requirement.assignment.is_none() {
+            eco_format!(".requirements{{{}}}", requirement.index)
+        } else {
+            EcoString::new()
+        };
+        problems.add(Problem { diagnostic, beyond });
+    }
+
+    pub(super) fn warn(
+        &self,
+        node: &Node,
+        requirement: &Requirement,
+        offer: Offer,
+        why: &str,
+        problems: &mut Problems,
+    ) {
+        let Some((target, _)) = self.node(offer) else { return };
+        let message = format!(
+            "`{target}` is taken for the requirement `{}` of `{}`, but {why}",
+            requirement.name, node.template.name
+        );
+        let mut diagnostic = Diagnostic::at(&rules::UNRESOLVED, requirement.at, message);
+        diagnostic.severity = Severity::Warning;
+        problems.push(diagnostic.hint("TOSCA 2.0 refuses this"));
+    }
+
+    /// What would have to be there.
+    fn needed(&self, requirement: &Requirement) -> Option<String> {
+        if let Some(named) = &requirement.node_template {
+            let count = self.topology.places(&named.text).len();
+            let those = match count {
+                0 => "no node is".to_owned(),
+                1 => "one node is".to_owned(),
+                _ => format!("{count} nodes are"),
+            };
+            return Some(format!("{those} made from `{}`, and the first one has the index 0", named.text));
+        }
+        let capability = requirement.capability_type.map(|id| self.model.name(id))?;
+        Some(match requirement.node_type.map(|id| self.model.name(id)) {
+            Some(node) => format!("a node of type `{node}` with a capability of type `{capability}` is needed"),
+            None => format!("a node with a capability of type `{capability}` is needed"),
+        })
+    }
+
+    /// In TOSCA 2.0, what no node of the service meets may be met by another service.
+    fn may_stay_open(&self, requirement: &Requirement) -> bool {
+        if !self.model.edition().is_2() || requirement.node_template.is_some() {
+            return false;
+        }
+        let directives =
+            requirement.assignment.as_ref().map(|assignment| assignment.texts("directives")).unwrap_or(&[]);
+        !(directives.len() == 1 && directives.iter().any(|directive| directive.text == "internal"))
+    }
+
+    pub(super) fn check_minimums(&self, problems: &mut Problems) {
+        if self.model.quirks.has(quirks::OCCURRENCES_PERMISSIVE) || !self.index.minimums {
+            return;
+        }
+        for offer in self.index.all() {
+            let (Some((node_name, node)), Some((name, capability))) = (self.node(offer), self.capability(offer)) else {
+                continue;
+            };
+            let used = self.taken.get(&offer).copied().unwrap_or(0);
+            if used < capability.occurrences.lower {
+                let message = format!(
+                    "the capability `{name}` of `{node_name}` must be used {} times, but it is used {used} times",
+                    capability.occurrences
+                );
+                let at = capability.at.unwrap_or(node.template.at);
+                let beyond =
+                    if capability.at.is_some() { EcoString::new() } else { eco_format!(".capabilities[\"{name}\"]") };
+                problems.beyond(&rules::UNRESOLVED, at, beyond, message);
+            }
+        }
+    }
+}

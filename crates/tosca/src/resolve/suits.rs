@@ -1,0 +1,198 @@
+//! Whether an offer suits a requirement, apart from how often it is used already.
+
+use super::index::{Offer, Offers, Wanted};
+use super::{Fast, Refusals, Resolver, User};
+use crate::entity::Entity;
+use crate::names::DeclId;
+use crate::schema::Kind;
+use crate::topology::{Node, Requirement};
+use crate::val::{Data, Val};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The types that a definition lists, by the definition and the list's name.
+pub(super) type Lists = HashMap<(usize, &'static str), Arc<[DeclId]>, Fast>;
+
+impl Requirement {
+    /// Whether it is one of several that one assignment asks for, each of which leads elsewhere.
+    pub(super) fn is_counted(&self) -> bool {
+        self.assignment.as_ref().is_some_and(|assignment| assignment.slot("count").is_some())
+    }
+
+    /// Whether something beyond types decides who meets it.
+    pub(super) fn has_filter(&self) -> bool {
+        let filtered = |entity: &Option<Arc<Entity>>| entity.as_ref().is_some_and(|e| e.slot("node_filter").is_some());
+        filtered(&self.assignment) || filtered(&self.definition)
+    }
+}
+
+impl Resolver<'_> {
+    /// The offers that a requirement can choose from.
+    pub(super) fn offers(&mut self, user: User, requirement: &Requirement) -> Result<Offers, Refusals> {
+        let mut wanted = Wanted {
+            nodes: None,
+            node_type: requirement.node_type,
+            capability_type: requirement.capability_type,
+            capability_name: requirement.capability_name.as_ref().map(|name| name.text.clone()),
+        };
+        if let Some(named) = &requirement.node_template {
+            let nodes = self.topology.places(&named.text);
+            let nodes = match self.node_index(user, requirement) {
+                Some(index) if index < nodes.len() => nodes.start + index..nodes.start + index + 1,
+                Some(_) => return Err(Vec::new()),
+                None => nodes,
+            };
+            wanted.nodes = Some((nodes.start, nodes.end));
+        }
+        if let Some((first, end)) = wanted.nodes
+            && end == first + 1
+        {
+            return Ok(Offers::Of(first)); // the usual case needs no list
+        }
+        let mut index = std::mem::take(&mut self.index);
+        let offers = index.find(self.topology, &self.model.hierarchy, wanted, |offer| self.rank(offer));
+        self.index = index;
+        Ok(offers)
+    }
+
+    /// Which of several nodes of one template is named.
+    fn node_index(&mut self, user: User, requirement: &Requirement) -> Option<usize> {
+        let written = requirement.node_index.as_ref()?;
+        let value = self.evaluator.in_relationship(user.0, user.1, written)?;
+        match value.data {
+            Data::Int(index) => Some(usize::try_from(index).unwrap_or(usize::MAX)),
+            _ => None,
+        }
+    }
+
+    /// Whether an offer suits; otherwise why not.
+    pub(super) fn suits(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
+        let (Some((_, node)), Some((name, capability))) = (self.node(offer), self.capability(offer)) else {
+            return Err(String::new());
+        };
+        let model = self.model;
+        if offer.node == user.0 && requirement.node_template.is_none() {
+            return Err("a node does not meet its own requirement, unless it names itself".to_owned());
+        }
+        if self.led.contains(&(user.0, requirement.index, offer.node)) {
+            return Err("another relationship of the same requirement leads to it already".to_owned());
+        }
+        if let Some(wanted) = requirement.node_type
+            && !model.hierarchy.is_a(node.node_type, wanted)
+        {
+            return Err(format!("it is a `{}`, not a `{}`", model.name(node.node_type), model.name(wanted)));
+        }
+        if let Some(wanted) = &requirement.capability_name
+            && wanted.text != *name
+        {
+            return Err(format!("its capability is called `{name}`, not `{}`", wanted.text));
+        }
+        if let Some(wanted) = requirement.capability_type
+            && !capability.capability_type.is_some_and(|id| model.hierarchy.is_a(id, wanted))
+        {
+            let found = capability.capability_type.map(|id| model.name(id)).unwrap_or_default();
+            return Err(format!("its capability `{name}` is a `{found}`, not a `{}`", model.name(wanted)));
+        }
+        if !self.lenient {
+            self.allowed(user, requirement, offer)?;
+        }
+        self.filters(user, requirement, offer)
+    }
+
+    /// Capabilities and relationships may list the types they go with.
+    fn allowed(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
+        let (Some((_, target)), Some((name, capability))) = (self.node(offer), self.capability(offer)) else {
+            return Ok(());
+        };
+        let Some((source_name, source)) = self.topology.nodes.get_index(user.0) else { return Ok(()) };
+        let relationship = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
+        let definition = &capability.definition;
+        self.listed(definition, "valid_source_node_types", Kind::NodeType, Some(source.node_type)).map_err(|list| {
+            let found = self.model.name(source.node_type);
+            format!("its capability `{name}` is only for nodes of type {list}, and `{source_name}` is a `{found}`")
+        })?;
+        self.listed(definition, "valid_relationship_types", Kind::RelationshipType, relationship)
+            .map_err(|list| format!("its capability `{name}` is only for relationships of type {list}"))?;
+        let Some(complete) = relationship.and_then(|id| self.model.complete(id)) else { return Ok(()) };
+        let tie = relationship.map(|id| self.model.name(id)).unwrap_or_default();
+        self.listed(complete, "valid_capability_types", Kind::CapabilityType, capability.capability_type)
+            .map_err(|list| format!("a `{tie}` leads to capabilities of type {list}, and `{name}` is none"))?;
+        self.listed(complete, "valid_target_node_types", Kind::NodeType, Some(target.node_type))
+            .map_err(|list| format!("a `{tie}` leads to nodes of type {list}"))?;
+        self.listed(complete, "valid_source_node_types", Kind::NodeType, Some(source.node_type))
+            .map_err(|list| format!("a `{tie}` starts from nodes of type {list}, and `{source_name}` is none"))
+    }
+
+    /// Whether a type is one of those that a definition lists; otherwise the list.
+    fn listed(
+        &mut self,
+        definition: &Arc<Entity>,
+        slot: &'static str,
+        kind: Kind,
+        found: Option<DeclId>,
+    ) -> Result<(), String> {
+        let names = definition.texts(slot);
+        if names.is_empty() {
+            return Ok(());
+        }
+        let model = self.model;
+        let list = self
+            .lists
+            .entry((Arc::as_ptr(definition) as usize, slot))
+            .or_insert_with(|| names.iter().filter_map(|name| model.find(kind, name)).collect());
+        let Some(found) = found.filter(|_| !list.is_empty()) else { return Ok(()) };
+        if list.iter().any(|id| model.hierarchy.is_a(found, *id)) {
+            return Ok(());
+        }
+        let list: Vec<String> = list.iter().map(|id| format!("`{}`", model.name(*id))).collect();
+        Err(list.join(" or "))
+    }
+
+    /// The filters of the requirement, and of the template it belongs to.
+    fn filters(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
+        let template = self.topology.nodes.get_index(user.0).map(|(_, node): (_, &Node)| node.template.clone());
+        let own = requirement.assignment.as_ref();
+        let old = own.and_then(|assignment| assignment.one("node_filter"));
+        let of_template = template.as_ref().and_then(|template| template.one("node_filter"));
+        for filter in old.into_iter().chain(of_template) {
+            self.filter(filter, offer)?;
+        }
+        let clauses = |entity: Option<&Arc<Entity>>| {
+            entity.map(|entity| entity.clauses("node_filter").to_vec()).unwrap_or_default()
+        };
+        for clause in clauses(requirement.definition.as_ref()).iter().chain(&clauses(own)) {
+            self.condition(user, offer, clause)?;
+        }
+        Ok(())
+    }
+
+    /// A filter of TOSCA 1.x.
+    fn filter(&mut self, filter: &Entity, offer: Offer) -> Result<(), String> {
+        for (name, clauses) in crate::render::property_filters(filter) {
+            if !self.evaluator.node_property_holds(offer.node, name, clauses) {
+                return Err(format!("its property `{name}` does not pass the node filter"));
+            }
+        }
+        for capability_filter in filter.list("capabilities") {
+            let wanted = &capability_filter.name;
+            for (name, clauses) in crate::render::property_filters(capability_filter) {
+                if !self.evaluator.capability_property_holds(offer.node, wanted, name, clauses) {
+                    return Err(format!(
+                        "the property `{name}` of its capability `{wanted}` does not pass the node filter"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A filter of TOSCA 2.0: a condition on the relationship as it would be.
+    fn condition(&mut self, user: User, offer: Offer, clause: &Val) -> Result<(), String> {
+        let edge =
+            super::Edge { source: user.0, requirement: user.1, target: offer.node, capability: offer.capability };
+        match self.evaluator.condition_fails(edge, clause) {
+            Some(part) => Err(format!("it does not pass `{}` of the node filter", self.model.excerpt(part.span))),
+            None => Ok(()),
+        }
+    }
+}

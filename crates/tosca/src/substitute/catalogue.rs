@@ -1,0 +1,121 @@
+//! The templates that may be substituted for nodes.
+//!
+//! They are imported by the service, lie in the same archive, or beside its file. They are looked for only when a node
+//! asks for it, and each is read once.
+
+use super::{Nesting, mapped_type};
+use crate::archive::Archive;
+use crate::compile::is_invalid;
+use crate::entity::Entity;
+use crate::load::Options;
+use crate::model::{self, Model};
+use crate::problem::Problems;
+use crate::render::{self, Inputs, MissingInputs};
+use crate::schema::Kind;
+use crate::topology::{Part, Target};
+use ecow::EcoString;
+use indexmap::IndexSet;
+use purlin_value::world::FileKind;
+use purlin_value::{Session, path};
+use std::sync::Arc;
+
+/// Folders with more files than this are not searched.
+const MAX_SEARCHED: usize = 500;
+
+/// A template that can stand for a node.
+pub(super) struct Candidate {
+    pub path: String,
+    pub model: Arc<Model>,
+    /// Its `substitution_mappings`.
+    pub entity: Arc<Entity>,
+    /// The type it stands for, then the types that one derives from.
+    pub types: Vec<EcoString>,
+    /// Properties that it takes from the node: of which capability, which one, and where it goes.
+    pub properties: Vec<(Option<EcoString>, EcoString, Target)>,
+    /// Why it cannot be used at all.
+    pub unsound: Option<String>,
+}
+
+impl Candidate {
+    /// Whether it takes a property of the node.
+    pub fn takes(&self, name: &str) -> bool {
+        self.properties.iter().any(|(_, known, _)| known == name)
+    }
+}
+
+/// Whether a template asks for another service to stand for it.
+pub(crate) fn asks_for_it(template: &Entity) -> bool {
+    template
+        .texts("directives")
+        .iter()
+        .any(|directive| matches!(directive.text.as_str(), "substitute" | "substitutable"))
+}
+
+/// All candidates for the nodes of a service, in a fixed order.
+pub(super) fn candidates(
+    session: &Session,
+    options: &Options,
+    model: &Model,
+    nesting: &mut Nesting,
+) -> Vec<Arc<Candidate>> {
+    let Some(root) = model.files.root() else { return Vec::new() };
+    let mut paths: IndexSet<String> = model.files.templates.iter().cloned().collect();
+    match root.path.split_once("!/") {
+        Some((archive, inside)) => paths.extend(in_archive(session, archive, inside)),
+        None => paths.extend(beside(session, &root.path)),
+    }
+    let options = Options { template: String::new(), ..options.clone() };
+    paths.into_iter().filter_map(|path| candidate(session, &options, path, nesting)).collect()
+}
+
+/// Whether a file's text may be a template that stands for something; the reader decides.
+fn may_substitute(bytes: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(bytes) else { return false };
+    text.contains("tosca_definitions_version")
+        && text.lines().any(|line| line.trim_start().starts_with("substitution_mappings"))
+}
+
+fn is_yaml(name: &str) -> bool {
+    name.ends_with(".yaml") || name.ends_with(".yml")
+}
+
+fn beside(session: &Session, root: &str) -> Vec<String> {
+    let folder = path::parent(root);
+    let listed = if folder.is_empty() { "." } else { folder };
+    let Some(entries) = session.world.list(listed).ok().filter(|entries| entries.len() <= MAX_SEARCHED) else {
+        return Vec::new();
+    };
+    let files = entries.iter().filter(|entry| entry.kind != FileKind::Folder && is_yaml(&entry.name));
+    let paths = files.map(|entry| path::join(folder, &entry.name)).filter(|path| path != root);
+    paths.filter(|path| session.world.read(path).is_ok_and(|bytes| may_substitute(&bytes))).collect()
+}
+
+fn in_archive(session: &Session, archive: &str, inside: &str) -> Vec<String> {
+    let Ok(bytes) = session.world.read(archive) else { return Vec::new() };
+    let Ok(opened) = Archive::open(archive, &bytes, &session.limits) else { return Vec::new() };
+    let names = opened.names().filter(|name| is_yaml(name) && *name != inside);
+    let fitting = names.filter(|name| opened.read(name).is_some_and(may_substitute));
+    fitting.map(|name| format!("{archive}!/{name}")).collect()
+}
+
+fn candidate(session: &Session, options: &Options, path: String, nesting: &mut Nesting) -> Option<Arc<Candidate>> {
+    if let Some(known) = nesting.known.get(&path) {
+        return Some(known.clone());
+    }
+    let mut problems = Problems::new();
+    let model = Arc::new(model::build(session, &path, options, &mut problems));
+    let entity = model.service()?.one("substitution_mappings")?.clone();
+    let node_type = model.find(Kind::NodeType, mapped_type(&entity)?)?;
+    let types = model.hierarchy.lineage(node_type).map(|id| model.canonical(id)).collect();
+    let topology = render::render(&model, &Inputs::new(), MissingInputs::Accept, &mut problems);
+    let mappings = topology.substitution.iter().flat_map(|substitution| &substitution.mappings);
+    let properties = mappings
+        .filter(|mapping| mapping.part == Part::Property)
+        .map(|mapping| (mapping.capability.clone(), mapping.name.clone(), mapping.target.clone()))
+        .collect();
+    let first = problems.list().iter().find(|problem| problem.diagnostic.is_error());
+    let unsound = first.filter(|_| is_invalid(&problems)).map(|problem| problem.diagnostic.message.clone());
+    let candidate = Arc::new(Candidate { path: path.clone(), model, entity, types, properties, unsound });
+    nesting.known.insert(path, candidate.clone());
+    Some(candidate)
+}

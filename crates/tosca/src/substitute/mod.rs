@@ -1,0 +1,310 @@
+//! Substitution: a node that asks for it is made by a whole service of another template.
+//!
+//! Phase: between resolution and evaluation. A template that says in `substitution_mappings` what it can stand for is
+//! a candidate; the first one whose type and filter fit, and which is sound with the node's values as its inputs, is
+//! taken. Its service stands inside the node: values go in and come out as mapped, and requirements are passed on. A
+//! failure says which templates were considered and why each was refused.
+
+mod catalogue;
+mod wires;
+
+use crate::coerce;
+use crate::compile::{self, Compiled, Settings};
+use crate::entity::Entity;
+use crate::evaluate::{Evaluator, Key, Owner};
+use crate::model::Model;
+use crate::problem::Problems;
+use crate::render::{Inputs, MissingInputs};
+use crate::resolve::Resolution;
+use crate::rules;
+use crate::topology::{Given, Part, Prop, Target, Topology};
+use crate::val::{Text, Val};
+use catalogue::Candidate;
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_syntax::Diagnostic;
+use purlin_value::Session;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub(crate) use catalogue::asks_for_it;
+pub use wires::{Inward, Outward};
+
+/// A node that another service stands for.
+#[derive(Debug)]
+pub struct Substituted {
+    /// The node, by its place in the topology.
+    pub node: usize,
+    /// The file of the template that was taken.
+    pub path: String,
+    /// The service inside.
+    pub service: Compiled,
+    /// Requirements inside that the node's own requirements meet.
+    pub outward: Vec<Outward>,
+    /// Capabilities inside that stand for the node's own.
+    pub inward: Vec<Inward>,
+}
+
+/// So many services may stand inside each other, all told.
+pub const MAX_SERVICES: usize = 1_000;
+/// How many refused candidates a message shows.
+const SHOWN: usize = 5;
+
+/// What is known on the way into services inside services.
+pub(crate) struct Nesting {
+    /// The templates on the way, the outermost first.
+    way: Vec<String>,
+    /// How many services were made.
+    made: usize,
+    /// Candidates by their path, each read once.
+    known: HashMap<String, Arc<Candidate>>,
+}
+
+impl Nesting {
+    /// Before anything is substituted.
+    pub fn new(path: &str) -> Self {
+        Nesting { way: vec![path.to_owned()], made: 0, known: HashMap::new() }
+    }
+}
+
+/// What substitution works on.
+pub(crate) struct Service<'a> {
+    pub session: &'a Session,
+    pub settings: &'a Settings,
+    pub model: &'a Model,
+    pub resolution: &'a Resolution,
+}
+
+impl Service<'_> {
+    /// Substitutes all nodes that ask for it; the topology then has the attributes that come from inside.
+    pub fn substitute(
+        &self,
+        mut topology: Topology,
+        nesting: &mut Nesting,
+        problems: &mut Problems,
+    ) -> (Topology, Vec<Substituted>) {
+        let mut waiting: Vec<usize> = (0..topology.nodes.len())
+            .filter(|place| topology.nodes.get_index(*place).is_some_and(|(_, node)| asks_for_it(&node.template)))
+            .collect();
+        if waiting.is_empty() {
+            return (topology, Vec::new());
+        }
+        let candidates = catalogue::candidates(self.session, &self.settings.options, self.model, nesting);
+        let mut done = Vec::new();
+        // A node's values may come from inside another one, which then goes first.
+        while !candidates.is_empty() && !waiting.is_empty() {
+            let ready = self.ready(&topology, &waiting, &candidates);
+            let now: Vec<usize> = if ready.is_empty() { waiting.clone() } else { ready };
+            waiting.retain(|place| !now.contains(place));
+            for place in now {
+                match self.node(&topology, place, &candidates, nesting) {
+                    Ok(Some(found)) => {
+                        wires::attributes(&mut topology, &found);
+                        done.push(found);
+                    }
+                    Ok(None) => {}
+                    Err(diagnostic) => problems.push(*diagnostic),
+                }
+            }
+        }
+        done.sort_by_key(|substituted| substituted.node);
+        (topology, done)
+    }
+
+    /// The nodes whose values are all known.
+    fn ready(&self, topology: &Topology, waiting: &[usize], candidates: &[Arc<Candidate>]) -> Vec<usize> {
+        if waiting.len() == 1 {
+            return waiting.to_vec();
+        }
+        let mut evaluator = Evaluator::with_resolution(self.model, topology, self.resolution);
+        let mut known = |place: &usize| {
+            let Some((_, node)) = topology.nodes.get_index(*place) else { return true };
+            let names = node.properties.keys().filter(|name| candidates.iter().any(|candidate| candidate.takes(name)));
+            names
+                .map(|name| Key { owner: Owner::Node(*place), attribute: false, name: name.clone() })
+                .all(|key| !evaluator.force(key).is_opaque())
+        };
+        waiting.iter().copied().filter(|place| known(place)).collect()
+    }
+
+    /// Finds a template for a node; nothing if none is for nodes of its type, since others may know one.
+    fn node(
+        &self,
+        topology: &Topology,
+        place: usize,
+        candidates: &[Arc<Candidate>],
+        nesting: &mut Nesting,
+    ) -> Result<Option<Substituted>, Box<Diagnostic>> {
+        let Some((name, node)) = topology.nodes.get_index(place) else { return Ok(None) };
+        let wanted = self.model.canonical(node.node_type);
+        let mut fitting: Vec<&Arc<Candidate>> =
+            candidates.iter().filter(|candidate| candidate.types.contains(&wanted)).collect();
+        if fitting.is_empty() {
+            return Ok(None);
+        }
+        // The very type comes before those derived from it.
+        fitting.sort_by_key(|candidate| candidate.types.first() != Some(&wanted));
+        let mut refusals = Vec::new();
+        for candidate in &fitting {
+            match self.attempt(topology, place, candidate, nesting) {
+                Ok(found) => return Ok(Some(found)),
+                Err(why) => refusals.push((candidate, why)),
+            }
+        }
+        let message = format!("no template can be substituted for `{name}`");
+        let mut diagnostic = Diagnostic::at(&rules::SUBSTITUTION, node.template.at, message);
+        for (candidate, why) in refusals.iter().take(SHOWN) {
+            let label = format!("`{}` was considered, but {why}", candidate.path);
+            diagnostic = diagnostic.label(candidate.entity.at, label);
+        }
+        let hint =
+            format!("a template whose `substitution_mappings` are for `{}` is needed", self.model.name(node.node_type));
+        Err(Box::new(diagnostic.hint(hint)))
+    }
+
+    /// Makes the service of a candidate for a node, or says why it cannot be used.
+    fn attempt(
+        &self,
+        topology: &Topology,
+        place: usize,
+        candidate: &Arc<Candidate>,
+        nesting: &mut Nesting,
+    ) -> Result<Substituted, String> {
+        if let Some(why) = &candidate.unsound {
+            return Err(format!("it is not sound in itself: {why}"));
+        }
+        if nesting.way.contains(&candidate.path) {
+            return Err("it would contain itself".to_owned());
+        }
+        if nesting.made >= MAX_SERVICES {
+            return Err(format!("more than {MAX_SERVICES} services would stand inside each other"));
+        }
+        let mut evaluator = Evaluator::with_resolution(self.model, topology, self.resolution);
+        self.passes(&mut evaluator, place, candidate)?;
+        let given = given(&mut evaluator, topology, place, candidate);
+        nesting.made += 1;
+        nesting.way.push(candidate.path.clone());
+        let service = self.inside(candidate, given, nesting);
+        nesting.way.pop();
+        let first = service.problems.list().iter().find(|problem| problem.diagnostic.is_error());
+        if let Some(problem) = first {
+            return Err(format!("with the values of this node it is not sound: {}", problem.diagnostic.message));
+        }
+        let (outward, inward) = wires::connect(topology, place, &service, self.resolution);
+        Ok(Substituted { node: place, path: candidate.path.clone(), service, outward, inward })
+    }
+
+    /// Whether the node passes the candidate's filter.
+    fn passes(&self, evaluator: &mut Evaluator<'_>, place: usize, candidate: &Candidate) -> Result<(), String> {
+        for clause in candidate.entity.clauses("substitution_filter") {
+            if let Some(part) = evaluator.node_condition_fails(place, clause) {
+                let excerpt = candidate.model.excerpt(part.span);
+                return Err(format!("the node does not pass `{excerpt}` of its filter"));
+            }
+        }
+        let Some(filter) = candidate.entity.one("substitution_filter") else { return Ok(()) };
+        for (name, clauses) in crate::render::property_filters(filter) {
+            if !evaluator.node_property_holds(place, name, clauses) {
+                return Err(format!("the node's property `{name}` does not pass its filter"));
+            }
+        }
+        for capability in filter.list("capabilities") {
+            for (name, clauses) in crate::render::property_filters(capability) {
+                if !evaluator.capability_property_holds(place, &capability.name, name, clauses) {
+                    let of = &capability.name;
+                    return Err(format!(
+                        "the property `{name}` of the node's capability `{of}` does not pass its filter"
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn inside(&self, candidate: &Candidate, given: Values, nesting: &mut Nesting) -> Compiled {
+        let settings = Settings { inputs: given.inputs, missing: Some(MissingInputs::Refuse), ..self.settings.clone() };
+        compile::service(self.session, candidate.model.clone(), &settings, &given.properties, nesting, Problems::new())
+    }
+}
+
+/// Values that go into a service: inputs, and properties of its nodes.
+#[derive(Default)]
+struct Values {
+    inputs: Inputs,
+    properties: Vec<Assigned>,
+}
+
+/// A value for a property of a node inside.
+#[derive(Clone, Debug)]
+pub(crate) struct Assigned {
+    node: EcoString,
+    property: EcoString,
+    value: Val,
+}
+
+/// Puts values from outside into the nodes of a service.
+pub(crate) fn assign(model: &Model, topology: &mut Topology, assigned: &[Assigned]) {
+    for Assigned { node, property, value } in assigned {
+        let Some(node) = topology.nodes.get_mut(node) else { continue };
+        let declared = || model.complete(node.node_type)?.named("properties", property).cloned();
+        let definition = match node.properties.get(property) {
+            Some(prop) => prop.definition.clone(),
+            None => declared(),
+        };
+        let data_type =
+            definition.as_ref().and_then(|definition| model.type_of(definition, "type", crate::schema::Kind::DataType));
+        let at = node.template.at;
+        let prop = Prop { value: value.clone(), definition, data_type, at, given: Given::Input };
+        node.properties.insert(property.clone(), prop);
+    }
+}
+
+/// What the node gives to the service inside.
+fn given(evaluator: &mut Evaluator<'_>, topology: &Topology, place: usize, candidate: &Candidate) -> Values {
+    let mut out = Values::default();
+    let Some((_, node)) = topology.nodes.get_index(place) else { return out };
+    for (owner, name, target) in &candidate.properties {
+        let owner = match owner {
+            None => Owner::Node(place),
+            Some(capability) => match node.capabilities.get_index_of(capability) {
+                Some(at) => Owner::Capability(place, at),
+                None => continue,
+            },
+        };
+        let key = Key { owner, attribute: false, name: name.clone() };
+        let Some(value) = evaluator.value_of(key) else { continue };
+        match target {
+            Target::Input(input) => {
+                out.inputs.insert(input.clone(), value);
+            }
+            Target::Node(node, property) => {
+                out.properties.push(Assigned { node: node.clone(), property: property.clone(), value });
+            }
+            _ => {}
+        }
+    }
+    out
+}
+
+impl Evaluator<'_> {
+    /// A value as it would be written, if there is one.
+    fn value_of(&mut self, key: Key) -> Option<Val> {
+        self.exists(&key).then(|| coerce::written(&self.force(key)))
+    }
+}
+
+/// A name of a template that says what it can stand for.
+fn mapped_type(entity: &Entity) -> Option<&Text> {
+    entity.text("node_type")
+}
+
+/// Mapped values of one part, by the name on the outside.
+fn of_part(topology: &Topology, part: Part) -> IndexMap<EcoString, Vec<Target>> {
+    let mut out: IndexMap<EcoString, Vec<Target>> = IndexMap::new();
+    for mapping in topology.substitution.iter().flat_map(|substitution| &substitution.mappings) {
+        if mapping.part == part {
+            out.entry(mapping.name.clone()).or_default().push(mapping.target.clone());
+        }
+    }
+    out
+}

@@ -1,0 +1,160 @@
+//! What connects a node with the service that stands for it.
+
+use super::{Substituted, of_part};
+use crate::compile::Compiled;
+use crate::evaluate::{Evaluator, Key, Owner, Scope};
+use crate::resolve::Resolution;
+use crate::topology::{Given, Mapping, Part, Prop, Target, Topology};
+use crate::val::Val;
+use ecow::EcoString;
+use std::collections::HashMap;
+
+/// A requirement inside that one of the node's own requirements meets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outward {
+    /// The node inside.
+    pub node: usize,
+    /// Its requirement; nothing if the node itself stands for the one that is meant.
+    pub requirement: Option<usize>,
+    /// The requirement of the node outside.
+    pub by: usize,
+}
+
+/// A capability inside that stands for one of the node's own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inward {
+    /// The capability of the node outside.
+    pub capability: usize,
+    /// The node inside.
+    pub node: usize,
+    /// The capability of that one.
+    pub target: usize,
+}
+
+/// Connects requirements and capabilities.
+pub(super) fn connect(
+    outer: &Topology,
+    place: usize,
+    service: &Compiled,
+    resolution: &Resolution,
+) -> (Vec<Outward>, Vec<Inward>) {
+    let Some((_, node)) = outer.nodes.get_index(place) else { return (Vec::new(), Vec::new()) };
+    let inner = &service.topology;
+    let mut inward = Vec::new();
+    for (name, targets) in of_part(inner, Part::Capability) {
+        let Some(capability) = node.capabilities.get_index_of(&name) else { continue };
+        for target in targets {
+            let Target::Node(inside, member) = target else { continue };
+            for at in inner.places(&inside) {
+                let found = inner.nodes.get_index(at).and_then(|(_, node)| node.capabilities.get_index_of(&member));
+                inward.extend(found.map(|target| Inward { capability, node: at, target }));
+            }
+        }
+    }
+    let mut outward = Vec::new();
+    let mut used: HashMap<(EcoString, EcoString), usize> = HashMap::new();
+    for (mapping, by) in assigned(inner, &met(node, place, resolution)) {
+        match &mapping.target {
+            Target::Node(inside, member) => {
+                let nth = used.entry((inside.clone(), member.clone())).or_default();
+                outward.extend(nth_requirement(inner, inside, member, *nth).map(|(node, requirement)| Outward {
+                    node,
+                    requirement,
+                    by,
+                }));
+                *nth += 1;
+            }
+            Target::Selected(inside) => {
+                outward.extend(inner.places(inside).map(|node| Outward { node, requirement: None, by }));
+            }
+            _ => {}
+        }
+    }
+    (outward, inward)
+}
+
+/// The node's requirements that are met, by name.
+fn met(node: &crate::topology::Node, place: usize, resolution: &Resolution) -> HashMap<EcoString, Vec<usize>> {
+    let mut out: HashMap<EcoString, Vec<usize>> = HashMap::new();
+    for edge in resolution.edges.get(place).map(Vec::as_slice).unwrap_or(&[]) {
+        if let Some(requirement) = node.requirements.get(edge.requirement) {
+            out.entry(requirement.name.clone()).or_default().push(edge.requirement);
+        }
+    }
+    out
+}
+
+/// Which mapping takes which requirement: one mapping of a name takes all of them, several take them in turn.
+fn assigned<'t>(inner: &'t Topology, met: &HashMap<EcoString, Vec<usize>>) -> Vec<(&'t Mapping, usize)> {
+    let mappings: Vec<&Mapping> = inner
+        .substitution
+        .iter()
+        .flat_map(|substitution| &substitution.mappings)
+        .filter(|mapping| mapping.part == Part::Requirement)
+        .collect();
+    let mut out = Vec::new();
+    let mut next: HashMap<&str, usize> = HashMap::new();
+    let mut at = 0;
+    while let Some(first) = mappings.get(at) {
+        let same = |mapping: &&&Mapping| mapping.entry == first.entry;
+        let entry: Vec<&Mapping> = mappings.iter().skip(at).take_while(same).copied().collect();
+        at += entry.len();
+        let all = met.get(&first.name).map(Vec::as_slice).unwrap_or(&[]);
+        let alone = mappings.iter().all(|other| other.name != first.name || other.entry == first.entry);
+        let from = next.entry(&first.name).or_default();
+        let most = match first.repeat {
+            None if alone => usize::MAX,
+            None => 1,
+            Some(count) => usize::try_from(count).unwrap_or(usize::MAX),
+        };
+        let taken: Vec<usize> = all.iter().skip(*from).take(most).copied().collect();
+        *from += taken.len();
+        for by in taken {
+            out.extend(entry.iter().map(|mapping| (*mapping, by)));
+        }
+    }
+    out
+}
+
+fn nth_requirement(inner: &Topology, node: &str, member: &str, nth: usize) -> Option<(usize, Option<usize>)> {
+    let mut all = inner.places(node).flat_map(|place| {
+        let requirements = inner.nodes.get_index(place).map(|(_, node)| node.requirements.as_slice()).unwrap_or(&[]);
+        requirements
+            .iter()
+            .enumerate()
+            .filter(|(_, requirement)| requirement.name == member)
+            .map(move |(at, _)| (place, Some(at)))
+    });
+    all.nth(nth).or_else(|| inner.places(node).next().map(|place| (place, None)))
+}
+
+/// Puts the attributes that come from inside into the node.
+pub(super) fn attributes(outer: &mut Topology, substituted: &Substituted) {
+    let service = &substituted.service;
+    let mut evaluator = Evaluator::with_resolution(&service.model, &service.topology, &service.resolution);
+    let Some((_, node)) = outer.nodes.get_index_mut(substituted.node) else { return };
+    for (name, targets) in of_part(&service.topology, Part::Attribute) {
+        let Some(attribute) = node.attributes.get_mut(&name) else { continue };
+        for target in targets {
+            if let Some(value) = inside(&mut evaluator, &service.topology, &target) {
+                attribute.value = crate::coerce::written(&value);
+                attribute.given = Given::Assigned;
+            }
+        }
+    }
+}
+
+fn inside(evaluator: &mut Evaluator<'_>, inner: &Topology, target: &Target) -> Option<Val> {
+    match target {
+        Target::Output(output) => {
+            let prop: &Prop = inner.outputs.get(output)?;
+            Some(evaluator.settle(prop, &Scope::default()))
+        }
+        Target::Node(node, attribute) => {
+            let place = inner.places(node).next()?;
+            let key = Key { owner: Owner::Node(place), attribute: true, name: attribute.clone() };
+            evaluator.exists(&key).then(|| evaluator.force(key))
+        }
+        _ => None,
+    }
+}
