@@ -16,6 +16,7 @@ use crate::topology::{Capability, Node, Part, Requirement, Target, Topology};
 use ecow::EcoString;
 use index::{Index, Offer, Offers, Rank};
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 use suits::Lists;
 
 type Fast = foldhash::fast::RandomState;
@@ -71,6 +72,8 @@ struct Resolver<'a> {
     led: HashSet<(usize, usize, usize), Fast>,
     /// The types that a definition allows.
     lists: Lists,
+    /// Definitions of requirements of which it was said that such lists are not kept; once is enough.
+    warned: HashSet<usize, Fast>,
     /// Whether the types that definitions list are only a preference.
     lenient: bool,
     evaluator: Evaluator<'a>,
@@ -87,6 +90,7 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
         users: HashMap::default(),
         led: HashSet::default(),
         lists: Lists::default(),
+        warned: HashSet::default(),
         lenient: false,
         evaluator: Evaluator::new(model, topology),
         chosen: HashMap::default(),
@@ -186,9 +190,13 @@ impl<'a> Resolver<'a> {
         self.lenient = false;
         match found {
             Some(offer) => {
+                let definition =
+                    requirement.definition.as_ref().map_or(0, |definition| Arc::as_ptr(definition) as usize);
+                if self.warned.insert(definition) {
+                    let why = self.suits(user, requirement, offer).err().unwrap_or_default();
+                    self.warn(node, requirement, offer, &why, problems);
+                }
                 self.take(user, offer);
-                let why = self.suits(user, requirement, offer).err().unwrap_or_default();
-                self.warn(node, requirement, offer, &why, problems);
             }
             None => self.report(node, requirement, refusals, problems),
         }
