@@ -54,6 +54,9 @@ pub struct Global {
     /// Fetch nothing.
     #[arg(long, global = true)]
     pub offline: bool,
+    /// Look for something newer than what `purlin.lock` recorded.
+    #[arg(long, global = true, conflicts_with = "offline")]
+    pub update: bool,
 }
 
 /// When to do something.
@@ -91,6 +94,15 @@ pub struct Target {
     /// Profile to activate; `-NAME` switches one off.
     #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
     pub profile: Vec<String>,
+    /// Whether chosen profiles reach required configurations (Skaffold).
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub propagate_profiles: Option<bool>,
+    /// Whether profiles may switch themselves on (Skaffold).
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub profile_auto_activation: Option<bool>,
+    /// The context of Kubernetes that conditions are tested against.
+    #[arg(long, value_name = "NAME")]
+    pub kube_context: Option<String>,
     /// Only this module.
     #[arg(short, long, value_name = "NAME")]
     pub module: Vec<String>,

@@ -26,6 +26,8 @@ pub struct Permissions {
     pub write: bool,
     /// `--offline`: nothing is fetched, whatever else is allowed.
     pub offline: bool,
+    /// `--update`: what `purlin.lock` recorded is looked up afresh, and recorded again.
+    pub update: bool,
 }
 
 /// The world of one run of the program.

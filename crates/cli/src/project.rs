@@ -63,6 +63,7 @@ impl Setup {
             exec: global.allow_exec,
             write: global.allow_write,
             offline: global.offline,
+            update: global.update,
         };
         let (path, root) = (path.to_owned(), None);
         Ok(Setup { path, root, permissions, limits, threads: global.threads, seed: global.seed })
@@ -133,12 +134,22 @@ pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result
         inputs: pairs("--input", &target.input)?,
         input_files: target.inputs.clone(),
         namespace: target.namespace.clone(),
-        extra: (target.release_name.iter().map(|name| ("release-name", name)))
-            .chain(target.pending.iter().map(|text| ("pending", text)))
-            .map(|(name, text)| (name.to_owned(), text.clone()))
-            .collect(),
+        extra: extra(target),
         nodes: nodes.to_vec(),
     })
+}
+
+/// The flags that concern one dialect.
+fn extra(target: &Target) -> Vec<(String, String)> {
+    let switches = [
+        ("propagate-profiles", target.propagate_profiles),
+        ("profile-auto-activation", target.profile_auto_activation),
+    ];
+    let texts = [("release-name", &target.release_name), ("kube-context", &target.kube_context)];
+    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, text.clone()?)));
+    let switches = switches.into_iter().filter_map(|(name, switch)| Some((name, switch?.to_string())));
+    let pending = target.pending.iter().map(|text| ("pending", text.clone()));
+    texts.chain(switches).chain(pending).map(|(name, text)| (name.to_owned(), text)).collect()
 }
 
 /// `K=V` flags.

@@ -33,7 +33,19 @@ pub(super) fn compile_or_report(
     nodes: &[String],
     target: &Target,
 ) -> Result<(Session, Compiled), Exit> {
-    let (session, request) = cx.open(path, target, nodes)?;
+    compile_for(cx, "resolve", path, nodes, target)
+}
+
+/// The same for a command of another name: some configuration depends on it.
+fn compile_for(
+    cx: &mut Context<'_, '_>,
+    command: &str,
+    path: &Path,
+    nodes: &[String],
+    target: &Target,
+) -> Result<(Session, Compiled), Exit> {
+    let (session, mut request) = cx.open(path, target, nodes)?;
+    request.extra.push(("command".to_owned(), command.to_owned()));
     let compiled = compile(&session, &request).map(|mut compiled| {
         keep_nodes(&session, &mut compiled.resolved, nodes);
         compiled
@@ -89,7 +101,7 @@ pub(super) fn render(
     out: Option<&Path>,
     reveal: bool,
 ) -> Result<Exit, Exit> {
-    let (_session, compiled) = compile_or_report(cx, path, nodes, target)?;
+    let (_session, compiled) = compile_for(cx, "render", path, nodes, target)?;
     if compiled.resolved.manifests.is_empty() {
         return Err(cx.usage(&format!("a {} project has no manifests to render", compiled.dialect.name)));
     }

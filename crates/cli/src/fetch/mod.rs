@@ -35,6 +35,7 @@ pub(crate) struct Fetcher {
     allowed: Allowed,
     web: Box<dyn Web + Send + Sync>,
     offline: bool,
+    update: bool,
     max_file: u64,
     ledger: Ledger,
     /// What this run fetched: nothing is asked for twice, and reading there is allowed.
@@ -65,6 +66,7 @@ impl Fetcher {
             web: Box::new(Internet::new(allowed.clone())),
             allowed,
             offline: permissions.offline,
+            update: permissions.update,
             max_file,
             done: Mutex::default(),
             places: RwLock::default(),
@@ -124,7 +126,7 @@ impl Fetcher {
     fn commit(&self, wanted: &Wanted<'_>, keeping: Keeping) -> Result<Fetched, WorldError> {
         let cache = self.cache()?;
         let locked = self.ledger.expected(wanted.shown, wanted.revision)?;
-        let refresh = wanted.refresh && !(self.offline && wanted.remote.is_some());
+        let refresh = (wanted.refresh || self.update) && !(self.offline && wanted.remote.is_some());
         let known = if is_commit(wanted.revision) {
             Some(wanted.revision.to_owned())
         } else if refresh {
@@ -187,7 +189,7 @@ impl Fetcher {
 
     fn page(&self, remote: &RemoteAddress) -> Result<Fetched, WorldError> {
         let cache = self.cache()?;
-        let locked = self.ledger.expected(&remote.shown, "")?;
+        let locked = self.ledger.expected(&remote.shown, "")?.filter(|_| self.offline || !self.update);
         let wanted = match &locked {
             Some(locked) => Some(locked.hash.clone()),
             None if self.offline => cache.last_hash(&remote.shown),
