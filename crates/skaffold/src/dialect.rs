@@ -10,7 +10,6 @@ use crate::entities::artifact::{ARTIFACT, builders};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::forest::Forest;
 use crate::item::{Item, View};
-use crate::keys;
 use crate::load::{Format, Loader};
 use crate::merge::{Part, merge};
 use crate::profile::activation::Surroundings;
@@ -20,6 +19,7 @@ use crate::rules::RULES;
 use crate::validate::{Scope, validate};
 use crate::value::ValueOut;
 use crate::walk::{Bases, Config, Walk, Wanted};
+use crate::{keys, unrendered};
 use ecow::EcoString;
 use purlin_model::{Answer, Dependency, Dialect, Node, Question, Recognised, Request, Resolved};
 use purlin_value::world::FileKind;
@@ -109,8 +109,8 @@ impl Work<'_> {
             file: path::join(world.root(), &self.file),
             profiles: self.request.profiles.clone(),
             modules: self.request.modules.clone(),
-            auto_activation: true,
-            propagate: true,
+            auto_activation: self.request.extra("profile-auto-activation") != Some("false"),
+            propagate: self.request.extra("propagate-profiles") != Some("false"),
             defaults: false,
             bases: Bases::Project,
             context_given: self.request.extra("kube-context").is_some(),
@@ -152,6 +152,9 @@ impl Work<'_> {
                 resolved.outputs = Value::map([(EcoString::from("configuration"), whole)].into_iter().collect());
             }
             resolved.manifests = render::render(session, filled, &Settings::default());
+            if self.request.extra("command") == Some("render") {
+                filled.iter().for_each(|config| unrendered::report(config, &session.sink));
+            }
         }
         (!filled.is_empty() || session.sink.has_errors()).then_some(resolved)
     }

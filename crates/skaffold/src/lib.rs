@@ -28,6 +28,7 @@ pub mod requires;
 pub mod rewrite;
 pub mod rules;
 pub mod template;
+pub mod unrendered;
 pub mod upgrade;
 pub mod validate;
 pub mod value;

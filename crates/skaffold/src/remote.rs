@@ -5,7 +5,7 @@
 use crate::load::Loader;
 use crate::requires::Git;
 use crate::rules;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::Diagnostic;
 use purlin_value::world::Remote;
 use purlin_value::{WorldError, path};
 
@@ -21,60 +21,85 @@ pub enum Sync {
 }
 
 /// Another way to a local copy of a repository than the world's own; gives the copy's folder, or what is wrong.
-pub type Fetch<'x> = dyn Fn(&Git) -> Result<String, String> + 'x;
+pub type Fetch<'x> = dyn Fn(&Git) -> Result<String, WorldError> + 'x;
 
 /// The path of a required configuration in a local copy of its repository.
-pub fn fetch(
-    loader: &Loader<'_>,
-    git: &Git,
-    sync: Sync,
-    other: Option<&Fetch<'_>>,
-    span: Option<Span>,
-) -> Option<String> {
-    let report = |message: String, hint: &str| {
-        let mut diagnostic = Diagnostic::nowhere(&rules::REMOTE, message);
-        diagnostic.span = span;
-        loader.sink().push(diagnostic.hint(hint));
+pub fn fetch(loader: &Loader<'_>, git: &Git, sync: Sync, other: Option<&Fetch<'_>>) -> Option<String> {
+    let place = match inside(git) {
+        Ok(place) => place,
+        Err((message, hint)) => {
+            let mut diagnostic = Diagnostic::nowhere(&rules::REMOTE, message);
+            diagnostic.span = git.span;
+            loader.sink().push(diagnostic.hint(hint));
+            return None;
+        }
     };
-    if git.repo.is_empty() {
-        report("the requirement names no repository (`repo` is empty)".to_owned(), "set `git.repo`");
-        return None;
-    }
-    if git.repo.starts_with('-') || git.revision.starts_with('-') {
-        let message = format!("`{}` at `{}` would be taken for an option of git", git.repo, git.revision);
-        report(message, "addresses and revisions do not start with `-`");
-        return None;
-    }
-    let inside = if git.path.is_empty() { "skaffold.yaml" } else { git.path.as_str() };
-    if path::escapes(inside) || path::is_absolute(inside) {
-        report(format!("`{inside}` leads out of the repository `{}`", git.repo), "use a path inside it");
-        return None;
-    }
     let copy = match other {
         Some(other) => other(git),
         None => through_world(loader, git, sync),
     };
     match copy {
-        Ok(folder) => Some(path::join(&folder, inside)),
-        Err(why) => {
-            let message = format!("`{}` cannot be fetched: {why}", git.repo);
-            report(message, "allow its host with `--allow-net`, or use a copy that is here already");
+        Ok(folder) => Some(path::join(&folder, place)),
+        Err(error) => {
+            // Whoever fetches knows best what is wrong: a permission, the network, or the lock.
+            let mut diagnostic = error.diagnostic(&without_password(&git.repo));
+            diagnostic.span = git.span;
+            loader.sink().push(diagnostic);
             None
         }
     }
 }
 
-fn through_world(loader: &Loader<'_>, git: &Git, sync: Sync) -> Result<String, String> {
-    let refresh = sync == Sync::Always && git.sync != Some(false);
-    let remote = Remote::Git { address: git.repo.to_string(), revision: git.revision.to_string(), refresh };
-    let copy = loader.session().world.fetch(&remote).map_err(|error| reason(&error, &git.repo))?;
-    Ok(copy.path)
+/// The path inside the repository, or what is wrong with the requirement and what helps.
+fn inside(git: &Git) -> Result<&str, (String, &'static str)> {
+    if git.repo.is_empty() {
+        return Err(("the requirement names no repository (`repo` is empty)".to_owned(), "set `git.repo`"));
+    }
+    if git.repo.starts_with('-') || git.revision.starts_with('-') {
+        let message = format!("`{}` at `{}` would be taken for an option of git", git.repo, git.revision);
+        return Err((message, "addresses and revisions do not start with `-`"));
+    }
+    let place = if git.path.is_empty() { "skaffold.yaml" } else { git.path.as_str() };
+    if path::escapes(place) || path::is_absolute(place) {
+        let message = format!("`{place}` leads out of the repository `{}`", without_password(&git.repo));
+        return Err((message, "use a path inside it"));
+    }
+    Ok(place)
 }
 
-/// Why something could not be fetched, without its address, which the message names already.
-pub fn reason(error: &WorldError, address: &str) -> String {
-    match error {
-        WorldError::Denied(why) | WorldError::Failed(why) | WorldError::FetchFailed(why) => why.clone(),
-        error => error.diagnostic(address).message,
+fn through_world(loader: &Loader<'_>, git: &Git, sync: Sync) -> Result<String, WorldError> {
+    let refresh = sync == Sync::Always && git.sync != Some(false);
+    let remote = Remote::Git { address: git.repo.to_string(), revision: git.revision.to_string(), refresh };
+    Ok(loader.session().world.fetch(&remote)?.path)
+}
+
+/// An address as messages show it. What stands before the host may be a secret.
+fn without_password(address: &str) -> String {
+    let Some((scheme, rest)) = address.split_once("://") else { return address.to_owned() };
+    let end = rest.find('/').unwrap_or(rest.len());
+    let (host, path) = rest.split_at(end);
+    match host.rsplit_once('@') {
+        Some((user, host)) if scheme == "ssh" && !user.contains(':') => format!("{scheme}://{user}@{host}{path}"),
+        Some((_, host)) => format!("{scheme}://{host}{path}"),
+        None => address.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_in_addresses_are_not_shown() {
+        for (address, shown) in [
+            ("https://me:pass@host.example/a@b.git", "https://host.example/a@b.git"),
+            ("https://token@host.example/a", "https://host.example/a"),
+            ("ssh://git@host.example/a", "ssh://git@host.example/a"),
+            ("ssh://git:pass@host.example/a", "ssh://host.example/a"),
+            ("git@host.example:a.git", "git@host.example:a.git"),
+            ("../lib", "../lib"),
+        ] {
+            assert_eq!(without_password(address), shown);
+        }
     }
 }

@@ -5,10 +5,10 @@
 
 use crate::item::View;
 use crate::walk::Config;
-use crate::{glob, image, rules};
+use crate::{glob, image};
 use ecow::EcoString;
 use purlin_model::Manifest;
-use purlin_syntax::{Diagnostic, Flavor};
+use purlin_syntax::Flavor;
 use purlin_value::{Data, Map, MergeKeys, Session, Value, path, value_of};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -80,18 +80,6 @@ fn patterns(config: &Config<'_>, single: bool) -> Vec<String> {
         return vec![DEFAULT_MANIFESTS.to_owned()];
     }
     written.into_iter().filter(|pattern| !crate::paths::is_address(pattern)).collect()
-}
-
-/// Names the sources that need another tool, so that they are not left out in silence.
-pub fn report_unsupported(session: &Session, config: &Config<'_>) {
-    for key in ["kustomize", "helm", "kpt", "remoteManifests"] {
-        let Some(section) = config.item.view().at(&["manifests", key]) else { continue };
-        let message = format!("manifests of `{key}` are not rendered here");
-        let span = section.span().unwrap_or(config.span);
-        let mut diagnostic = Diagnostic::at(&rules::MANIFEST, span, message);
-        diagnostic.severity = purlin_syntax::Severity::Warning;
-        session.sink.push(diagnostic.hint("only `rawYaml` is; a chart can be rendered by naming its folder"));
-    }
 }
 
 fn read(session: &Session, file: &str, config: &Config<'_>, settings: &Settings, found: &mut Vec<Manifest>) {

@@ -2,7 +2,7 @@
 //!
 //! Works on a configuration with its profiles applied. It must not follow anything.
 
-use crate::item::View;
+use crate::item::{Form, View};
 use ecow::EcoString;
 use purlin_syntax::Span;
 
@@ -42,7 +42,18 @@ pub enum Place {
     /// In a git repository.
     Git(Git),
     /// Somewhere that cannot be reached.
-    Unsupported(&'static str),
+    Unsupported(Unsupported),
+}
+
+/// A source that Purlin knows but does not read: it needs a client of its own.
+#[derive(Clone, Debug)]
+pub struct Unsupported {
+    /// The key.
+    pub kind: &'static str,
+    /// What it names: a bucket, or a repository.
+    pub what: EcoString,
+    /// Where it is written.
+    pub span: Option<Span>,
 }
 
 /// A git repository and what is wanted of it.
@@ -56,6 +67,8 @@ pub struct Git {
     pub revision: EcoString,
     /// Whether a copy is brought up to date.
     pub sync: Option<bool>,
+    /// Where it is written.
+    pub span: Option<Span>,
 }
 
 /// All requirements of a configuration whose active profiles are known.
@@ -75,18 +88,18 @@ fn edge(item: View<'_, '_>, active: &[EcoString]) -> Edge {
             "configs" => names = pair.value.items().map(View::eco).collect(),
             "activeProfiles" => profiles = activated(pair.value, active),
             "path" if !pair.value.text().is_empty() => place = Place::Path(pair.value.eco()),
-            "git" if pair.value.form() == crate::item::Form::Map => git = Some(self::git(pair.value)),
-            "googleCloudStorage" if pair.value.form() == crate::item::Form::Map => {
-                elsewhere = Some("googleCloudStorage");
+            "git" if pair.value.form() == Form::Map => git = Some(self::git(pair.value)),
+            "googleCloudStorage" if pair.value.form() == Form::Map => {
+                elsewhere = Some(unsupported("googleCloudStorage", "source", pair.value));
             }
-            "googleCloudBuildRepoV2" if pair.value.form() == crate::item::Form::Map => {
-                elsewhere = elsewhere.or(Some("googleCloudBuildRepoV2"));
+            "googleCloudBuildRepoV2" if pair.value.form() == Form::Map => {
+                elsewhere = elsewhere.or_else(|| Some(unsupported("googleCloudBuildRepoV2", "repo", pair.value)));
             }
             _ => {}
         }
     }
     let place = match (elsewhere, git) {
-        (Some(kind), _) => Place::Unsupported(kind),
+        (Some(other), _) => Place::Unsupported(other),
         (None, Some(git)) => Place::Git(git),
         (None, None) => place,
     };
@@ -120,5 +133,10 @@ fn git(item: View<'_, '_>) -> Git {
         path: item.raw("path").map(View::eco).unwrap_or_default(),
         revision: item.raw("ref").map(View::eco).unwrap_or_default(),
         sync: item.get("sync").and_then(View::bool),
+        span: item.span(),
     }
+}
+
+fn unsupported(kind: &'static str, key: &str, item: View<'_, '_>) -> Unsupported {
+    Unsupported { kind, what: item.raw(key).map(View::eco).unwrap_or_default(), span: item.span() }
 }

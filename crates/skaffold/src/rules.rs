@@ -63,8 +63,13 @@ pub const DUPLICATE_ACTION: Rule = Rule::error("skaffold-duplicate-action", "Two
 pub const MERGE_CONFLICT: Rule = Rule::error("skaffold-merge-conflict", "Two modules set one value differently.");
 /// A module of the founding design that is written wrongly.
 pub const MODULE: Rule = Rule::error("skaffold-module", "A module is neither written here nor found elsewhere.");
-/// A remote configuration that cannot be had.
-pub const REMOTE: Rule = Rule::error("skaffold-remote", "A remote configuration cannot be fetched.");
+/// A remote configuration that is asked for in a way that cannot work.
+pub const REMOTE: Rule = Rule::error("skaffold-remote", "A remote configuration is asked for wrongly.");
+/// A source that is known but not read.
+pub const SOURCE: Rule =
+    Rule::error("skaffold-source", "A configuration is required from a source Purlin cannot read.");
+/// Manifests that need another tool.
+pub const NOT_RENDERED: Rule = Rule::warning("skaffold-not-rendered", "Some manifests need another tool.");
 /// A file outside the project.
 pub const OUTSIDE: Rule = Rule::denied("skaffold-outside", "A required file lies outside the project.");
 
@@ -101,5 +106,7 @@ pub const RULES: &[&Rule] = &[
     &MERGE_CONFLICT,
     &MODULE,
     &REMOTE,
+    &SOURCE,
+    &NOT_RENDERED,
     &OUTSIDE,
 ];

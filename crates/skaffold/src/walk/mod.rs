@@ -17,9 +17,9 @@ use crate::profile::activation::Surroundings;
 use crate::profile::{self, Application, Profiles};
 use crate::remote::Fetch;
 use crate::requires::{Choice, Edge, Place};
-use crate::{modules, remote, rules};
+use crate::{modules, remote};
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::Span;
 use purlin_value::path;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -318,12 +318,9 @@ impl<'w, 'f> Walk<'w, 'f> {
         let (target, is_remote) = match &edge.place {
             Place::Same => return Some((config.file.clone(), false)),
             Place::Path(written) => (path::join(&config.file.folder, written), false),
-            Place::Git(git) => (remote::fetch(self.loader, git, self.wanted.sync, self.fetch, edge.span)?, true),
-            Place::Unsupported(kind) => {
-                let message = format!("configurations cannot be required from `{kind}` yet");
-                let mut diagnostic = Diagnostic::nowhere(&rules::REMOTE, message);
-                diagnostic.span = edge.span;
-                self.loader.sink().push(diagnostic.hint("copy it into the repository, or use `git`"));
+            Place::Git(git) => (remote::fetch(self.loader, git, self.wanted.sync, self.fetch)?, true),
+            Place::Unsupported(source) => {
+                self.report_unsupported(source, edge);
                 return None;
             }
         };

@@ -4,7 +4,7 @@ use super::{FileFrame, Walk};
 use crate::item::{Item, View};
 use crate::load::{Document, File, Format};
 use crate::profile::Profiles;
-use crate::requires::Edge;
+use crate::requires::{Edge, Unsupported};
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Severity, Span};
@@ -104,6 +104,19 @@ impl<'f> Walk<'_, 'f> {
         let span = wanted.span().unwrap_or(fallback);
         self.loader.sink().push(Diagnostic::at(&rules::PROFILE, span, message).hint(hint));
         false
+    }
+
+    /// A source that is known but cannot be read.
+    pub(super) fn report_unsupported(&self, source: &Unsupported, edge: &Edge) {
+        let Unsupported { kind, what, span } = source;
+        let message = format!("`{what}` cannot be read: Purlin has no client for `{kind}`");
+        let mut diagnostic = Diagnostic::nowhere(&rules::SOURCE, message);
+        diagnostic.span = span.or(edge.span);
+        let hint = match *kind {
+            "googleCloudStorage" => "copy it into the repository (`gcloud storage cp -r`) and require it by `path`",
+            _ => "require the repository it connects to by `git`, or a checkout of it by `path`",
+        };
+        self.loader.sink().push(diagnostic.hint(hint));
     }
 
     /// Names that lead nowhere.

@@ -10,7 +10,7 @@ use purlin_skaffold::fix::{self, Fixed};
 use purlin_skaffold::render::{self, Settings};
 use purlin_skaffold::validate::{Scope, validate};
 use purlin_skaffold::walk::{Bases, Config};
-use purlin_skaffold::{image, json_schema, remote::Sync, rules};
+use purlin_skaffold::{image, json_schema, remote::Sync, rules, unrendered};
 use purlin_syntax::Diagnostic;
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, YamlWriter};
 use purlin_value::emit::to_yaml;
@@ -99,7 +99,7 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             Ok(settings) => settings,
             Err(message) => return usage(invocation, &message),
         };
-        configs.iter().for_each(|config| render::report_unsupported(session, config));
+        configs.iter().for_each(|config| unrendered::report(config, &session.sink));
         let manifests = render::render(session, &configs, &settings);
         let mut text = String::new();
         for manifest in &manifests {

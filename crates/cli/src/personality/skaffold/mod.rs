@@ -83,6 +83,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
         exec: flags.switch("allow-exec", false),
         write: false,
         offline: flags.text("sync-remote-cache") == Some("never"),
+        update: false,
     };
     let (session, _) = open_session(invocation, &setup)?;
     let cluster = surroundings::cluster(invocation, flags.text("kube-context"), flags.text("kubeconfig"));

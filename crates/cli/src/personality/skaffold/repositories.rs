@@ -5,10 +5,10 @@
 use super::flags::Flags;
 use crate::invocation::Invocation;
 use purlin_gotmpl::base64;
-use purlin_skaffold::remote::{Sync, reason};
+use purlin_skaffold::remote::Sync;
 use purlin_skaffold::requires::Git;
-use purlin_value::Session;
 use purlin_value::world::Remote;
+use purlin_value::{Session, WorldError};
 use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,10 +18,12 @@ use std::path::{Path, PathBuf};
 pub struct Repositories {
     folder: PathBuf,
     sync: Sync,
+    /// Whether the user asked for the newest; otherwise what `purlin.lock` recorded stays.
+    update: bool,
     /// Addresses the user's git settings replace by others: start, replacement.
     replaced: Vec<(String, String)>,
     /// What was answered before; a repository is asked for once.
-    done: RefCell<HashMap<(String, String), Result<String, String>>>,
+    done: RefCell<HashMap<(String, String), Result<String, WorldError>>>,
 }
 
 impl Repositories {
@@ -38,7 +40,8 @@ impl Repositories {
             Some("missing") => Sync::Missing,
             _ => default,
         };
-        Repositories { folder, sync, replaced: replacements(invocation), done: RefCell::default() }
+        let update = flags.text("sync-remote-cache") == Some("always");
+        Repositories { folder, sync, update, replaced: replacements(invocation), done: RefCell::default() }
     }
 
     /// The folder that holds all copies.
@@ -47,7 +50,7 @@ impl Repositories {
     }
 
     /// The folder of a repository's copy.
-    pub fn fetch(&self, git: &Git, session: &Session) -> Result<String, String> {
+    pub fn fetch(&self, git: &Git, session: &Session) -> Result<String, WorldError> {
         let key = (git.repo.to_string(), git.revision.to_string());
         if let Some(known) = self.done.borrow().get(&key) {
             return known.clone();
@@ -57,7 +60,7 @@ impl Repositories {
         answer
     }
 
-    fn copy(&self, git: &Git, session: &Session) -> Result<String, String> {
+    fn copy(&self, git: &Git, session: &Session) -> Result<String, WorldError> {
         let place = self.folder.join(name(&git.repo, &git.revision));
         let here = place.is_dir();
         let shown = place.to_string_lossy().into_owned();
@@ -65,17 +68,17 @@ impl Repositories {
             return Ok(shown);
         }
         if self.sync == Sync::Never {
-            return Err(format!(
+            return Err(WorldError::FetchFailed(format!(
                 "there is no copy of it at `{}` in `{shown}`; clone it there, or set `--sync-remote-cache` to `always` or `missing`",
                 git.revision
-            ));
+            )));
         }
         let replaced =
             self.replaced.iter().find_map(|(start, by)| Some(format!("{by}{}", git.repo.strip_prefix(start)?)));
         let address = replaced.unwrap_or_else(|| git.repo.to_string());
-        let remote = Remote::Git { address: address.clone(), revision: git.revision.to_string(), refresh: true };
-        let fetched = session.world.fetch(&remote).map_err(|error| reason(&error, &address))?;
-        let failed = |error: std::io::Error| format!("its copy cannot be written: {error}");
+        let remote = Remote::Git { address, revision: git.revision.to_string(), refresh: self.update };
+        let fetched = session.world.fetch(&remote)?;
+        let failed = |error: std::io::Error| WorldError::FetchFailed(format!("its copy cannot be written: {error}"));
         if here {
             std::fs::remove_dir_all(&place).map_err(failed)?;
         }
