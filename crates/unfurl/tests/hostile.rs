@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A run with less fuel than usual, so that what never ends is noticed soon.
 fn session() -> Session {
     let limits = Limits { fuel: 1_000_000, ..Limits::default() };
-    Session::with_limits(Arc::new(MemoryWorld::new().file("a.txt", "text")), limits, 1)
+    Session::with_limits(Arc::new(MemoryWorld::new().file("a.txt", "text").file("page.j2", "<{{ v }}>")), limits, 1)
 }
 
 /// A tree of a root and some hosted instances.
@@ -122,16 +122,51 @@ fn references_in_a_circle_are_null_and_noticed() {
     assert_eq!(notices[0].message, "these refer to each other, so they are null: `root::a`, `root::b`");
 }
 
+/// Attributes that each need the next, in three ways of asking.
+fn chain(count: usize, end: &str) -> String {
+    let link = |n: usize| match n % 3 {
+        0 => format!("a{n}: {{eval: '.::a{}'}}", n + 1),
+        1 => format!("a{n}: '{{{{ SELF.a{} }}}}'", n + 1),
+        _ => format!("a{n}: {{eval: {{if: $true, then: {{concat: [{{eval: '.::a{}'}}]}}}}}}", n + 1),
+    };
+    let links: Vec<String> = (0..count).map(link).collect();
+    format!("{}\na{count}: {end}\n", links.join("\n"))
+}
+
+/// Runs on a stack of the size that the command line gives to evaluation at least.
+fn on_a_known_stack(work: impl FnOnce() + Send + 'static) {
+    std::thread::Builder::new().stack_size(8 << 20).spawn(work).unwrap().join().unwrap();
+}
+
 #[test]
 fn long_chains_of_references_work() {
-    let links: Vec<String> = (0..120).map(|n| format!("a{n}: {{eval: '.::a{}'}}", n + 1)).collect();
-    let chain = move |end: &str| format!("{}\na120: {end}\n", links.join("\n"));
-    let work = move || {
-        assert_eq!(evaluate(&chain("done"), "{eval: '.::a0'}").unwrap().as_str(), Some("done"));
-        let endless: Vec<String> = (0..5_000).map(|n| format!("a{n}: {{eval: '.::a{}'}}", n + 1)).collect();
-        assert_eq!(evaluate(&endless.join("\n"), "{eval: '.::a0'}").unwrap_err().kind, Kind::Limit);
-    };
-    std::thread::Builder::new().stack_size(8 << 20).spawn(work).unwrap().join().unwrap();
+    on_a_known_stack(|| {
+        for count in [10, 120, 5_000] {
+            let value = evaluate(&chain(count, "done"), "{eval: '.::a0'}").unwrap();
+            assert_eq!(value.as_str(), Some("done"), "{count}");
+        }
+    });
+}
+
+#[test]
+fn what_fails_at_the_end_of_a_chain_is_said_once() {
+    on_a_known_stack(|| {
+        let error = evaluate(&chain(3_000, "{eval: {token: [a, b, 5]}}"), "{eval: '.::a0'}").unwrap_err();
+        assert_eq!((error.kind, error.through[0].as_str()), (Kind::Value, "`a3000` of `root`"));
+    });
+}
+
+#[test]
+fn a_long_circle_is_noticed_with_its_whole_path() {
+    on_a_known_stack(|| {
+        let session = session();
+        let tree = tree(&session, &chain(999, "{eval: '.::a0'}"));
+        let engine = Engine::new(&tree, &session, Settings::default());
+        engine.attribute(tree.root(), "a0").unwrap();
+        let notices = engine.notices.borrow();
+        assert_eq!(notices.len(), 1);
+        assert_eq!(notices[0].message.matches("`root::a").count(), 1_000);
+    });
 }
 
 #[test]
@@ -197,7 +232,74 @@ const STEPS: &[&str] = &[
     "{eval: {abspath: V}}",
     "{eval: {add: [V, V]}}",
     "{get_env: [NOPE, V]}",
+    "{eval: {lookup: {env: V}}}",
+    "{eval: {lookup: {file: V}}}",
+    "{eval: {python: V}}",
+    "{eval: {file: V}, select: contents}",
+    "{eval: {file: note.vault, contents: V, encoding: vault}, select: contents}",
+    "{eval: {get_dir: V}}",
+    "{eval: {get_artifact: [V, V]}}",
+    "{eval: {template: {path: page.j2}}, vars: {v: V}}",
+    "{eval: {template: '{% include v %}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | vault(\"pw\") | unvault(\"pw\") }}'}, vars: {v: V}}",
+    "{eval: {template: '{% set l = [] %}{% set _ = l.append(v) %}{{ l }}'}, vars: {v: V}}",
+    "{eval: {template: '{% set d = {} %}{% set _ = d.update({1: v}) %}{{ d }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ [v] | unique | map(\"upper\") | list }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | dict2items }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | human_readable }}{{ v | split(1) }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ (v, v) }} {{ v | zip(v) | list }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v is version(v) }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | password_hash }}'}, vars: {v: V}}",
 ];
+
+/// Steps with a number or a boolean `V`.
+const NUMBER_STEPS: &[&str] = &[
+    "{concat: [V]}",
+    "{eval: {add: [V, 1]}}",
+    "{eval: {mul: [V, 1]}}",
+    "{eval: {sub: [V, 0]}}",
+    "{eval: {portspec: V}}",
+    "{eval: {validate: [V, {type: string}]}}",
+    "{eval: {if: {eq: [V, 918273645]}, then: V}}",
+    "{eval: {or: [$nothing, V]}}",
+    "{eval: $v, foreach: {key: $item, value: $item}, vars: {v: [V]}}",
+    "{eval: {template: '{{ v }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v + 0 }}{{ -v }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | string | list | join }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ [v] | sum }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ \"%d\" % v }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | abs | round | int | float }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v | filesizeformat }}{{ v | to_json }}'}, vars: {v: V}}",
+    "{eval: {template: '{{ v[0] }}{{ v.x }}'}, vars: {v: V}}",
+];
+
+#[test]
+fn a_secret_number_is_never_shown() {
+    for source in ["{eval: {sensitive: 918273645}}", "{eval: '.::number'}", "{eval: $number}", "'{{ SELF.number }}'"] {
+        for step in NUMBER_STEPS {
+            let shown = shown(&step.replace('V', source)).replace("918273645}}, then", "");
+            for form in ["918273645", "918273646", "918.3 MB"] {
+                let written = step.contains(form) || source.contains(form);
+                assert!(written || !shown.contains(form), "`{form}` is shown by {step} of {source}:\n{shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_a_secret_decides_is_secret() {
+    for expression in [
+        "{eval: {eq: [{eval: '.::number'}, 918273645]}}",
+        "{eval: {not: {eval: '.::number'}}}",
+        "'{{ SELF.number > 5 }}'",
+        "'{{ SELF.number is odd }}'",
+        "'{{ SELF.number in [1] }}'",
+        "'{% if SELF.number %}yes{% endif %}'",
+        "'{{ SELF.number | bool }}'",
+    ] {
+        assert_eq!(shown(expression).lines().next(), Some("(secret)"), "{expression}");
+    }
+}
 
 #[test]
 fn a_secret_is_never_shown() {
@@ -221,16 +323,23 @@ fn a_secret_is_never_shown() {
     assert!(count >= 200);
 }
 
-fn check_secret(expression: &str) {
+/// What is shown of an expression's result or error, and of its trace.
+fn shown(expression: &str) -> String {
     let session = session();
-    let attributes = format!("{{secret: {CANARY}, list: [a, {CANARY}]}}");
+    let attributes = format!("{{secret: {CANARY}, list: [a, {CANARY}], number: 918273645}}");
     let mut tree = tree(&session, &attributes);
     let root = tree.root();
-    tree.node_mut(root).unwrap().attributes.get_mut("secret").unwrap().sensitive = true;
-    let engine = Engine::new(&tree, &session, Settings::default());
+    for name in ["secret", "number"] {
+        tree.node_mut(root).unwrap().attributes.get_mut(name).unwrap().sensitive = true;
+    }
+    let settings = Settings { vault: vec![purlin_unfurl::vault::Secret::new("default", "pw")], ..Settings::default() };
+    let engine = Engine::new(&tree, &session, settings);
     *engine.trace.borrow_mut() = Some(Trace::new());
-    let secret = Variable::ready("secret", Val::str(CANARY).taint());
-    let ctx = engine.context_with(tree.root(), vec![secret], Mode::default());
+    let variables = vec![
+        Variable::ready("secret", Val::str(CANARY).taint()),
+        Variable::ready("number", Val::int(918_273_645).taint()),
+    ];
+    let ctx = engine.context_with(tree.root(), variables, Mode::default());
     let mut documents = convert::from_yaml(&session, expression, purlin_syntax::Flavor::Core).unwrap();
     let mut shown = match ctx.map_value(&documents.pop().unwrap()) {
         Ok(value) => emit::to_yaml(&convert::to_value(&value, &tree), Secrets::Hide).unwrap(),
@@ -240,8 +349,12 @@ fn check_secret(expression: &str) {
     for diagnostic in session.sink.take() {
         shown.push_str(&diagnostic.message);
     }
+    shown
+}
+
+fn check_secret(expression: &str) {
     // Text that is written in the expression itself is no secret to whoever wrote it.
-    let shown = shown.replace(expression, "");
+    let shown = shown(expression).replace(expression, "");
     let upper = CANARY.to_uppercase();
     let backwards: String = CANARY.chars().rev().collect();
     for form in [CANARY, &upper, &backwards, "WnE3Y2FuYXJ5OVh2", &CANARY.to_lowercase(), "Zq-7", "canary9"] {

@@ -1,10 +1,11 @@
 //! The evaluator: forcing values, variables, attributes; its caches and budgets.
 
-use super::frame::{Frame, Mode, Scope, Source, Variable, find};
+use super::form;
+use super::frame::{Frame, Mode, Scope, Variable};
 use super::lazy::{Lazy, Memo};
+use super::solve::Solver;
 use super::trace::Trace;
-use super::{form, path};
-use crate::error::{Error, Kind, Result, limit};
+use crate::error::{Error, Result, limit};
 use crate::jinja;
 use crate::limits::{MAX_CALLS, MAX_DEPTH};
 use crate::python;
@@ -72,9 +73,11 @@ pub struct Engine<'w> {
     /// How many random values were drawn.
     pub drawn: Cell<u64>,
     /// Where the values come from that the present attribute has read so far.
-    reads: RefCell<Vec<Origin>>,
+    pub(super) reads: RefCell<Vec<Origin>>,
     /// Secret texts that were met, so that no message repeats one.
     secrets: RefCell<HashSet<EcoString>>,
+    /// Attributes that wait for others.
+    pub(super) solver: Solver,
     /// Files that secrets were written to.
     secret_files: RefCell<HashSet<String>>,
 }
@@ -106,6 +109,7 @@ impl<'w> Engine<'w> {
             drawn: Cell::new(0),
             reads: RefCell::new(Vec::new()),
             secrets: RefCell::new(HashSet::new()),
+            solver: Solver::default(),
             secret_files: RefCell::new(HashSet::new()),
         }
     }
@@ -175,6 +179,11 @@ impl<'w> Engine<'w> {
         result
     }
 
+    /// How deep the evaluation is.
+    pub(super) fn depth(&self) -> usize {
+        self.depth.get()
+    }
+
     /// An item of a lazy collection.
     pub fn item(&self, lazy: &Lazy, index: usize) -> Result<Option<Val>> {
         let Some(raw) = lazy.raw_at(index) else {
@@ -190,7 +199,7 @@ impl<'w> Engine<'w> {
             Memo::Empty => {
                 self.set_cell(lazy, index, Memo::Busy);
                 let ctx = Ctx { engine: self, frame: Rc::clone(&lazy.frame) };
-                match self.deeper(|| ctx.evaluate(raw)) {
+                match self.unless_postponed(self.deeper(|| ctx.evaluate(raw))) {
                     Ok(value) => {
                         self.set_cell(lazy, index, Memo::Done(value.clone()));
                         value
@@ -226,12 +235,16 @@ impl<'w> Engine<'w> {
         }
     }
 
-    /// Remembers a secret's text.
+    /// Remembers a secret's text, that of a number included.
     pub fn note_secret(&self, value: &Val) {
-        if let Some(text) = value.as_str().filter(|text| text.len() >= SHORTEST_SECRET) {
+        let text = match &value.data {
+            Data::Int(_) | Data::Float(_) => python::to_text(value, self.tree),
+            _ => value.as_str().unwrap_or("").into(),
+        };
+        if text.len() >= SHORTEST_SECRET {
             let mut secrets = self.secrets.borrow_mut();
-            if secrets.len() < MOST_SECRETS && !secrets.contains(text) {
-                secrets.insert(text.into());
+            if secrets.len() < MOST_SECRETS && !secrets.contains(&text) {
+                secrets.insert(text);
             }
         }
     }
@@ -255,36 +268,6 @@ impl<'w> Engine<'w> {
     /// Whether a secret was written to a file.
     pub fn is_secret_file(&self, path: &str) -> bool {
         self.secret_files.borrow().contains(path)
-    }
-
-    /// The origin of what an expression computed: where it is written, and what went in.
-    fn derived(&self, raw: &Val, reads: Vec<Origin>) -> Origin {
-        let span = self.session.origins.span(raw.origin, &self.session.sources);
-        let pieces = reads.into_iter().map(|origin| Piece { start: 0, end: 0, origin }).collect();
-        self.session.origins.derived(step_of(raw), span, pieces)
-    }
-
-    /// Reports that an attribute, or a part of one, needs itself.
-    pub fn notice_cycle(&self, again: Option<(NodeId, &str)>) {
-        let stack = self.stack.borrow();
-        let from = again.and_then(|(id, name)| stack.iter().position(|(node, known)| *node == id && known == name));
-        let members = stack.get(from.unwrap_or_else(|| stack.len().saturating_sub(1))..).unwrap_or(&[]);
-        let names: Vec<String> =
-            members.iter().map(|(node, name)| format!("`{}::{name}`", self.tree.node(*node).name)).collect();
-        let message = match names.as_slice() {
-            [] => "a value refers to itself, so it is null".to_owned(),
-            [one] => format!("{one} refers to itself, so it is null"),
-            _ => format!("these refer to each other, so they are null: {}", names.join(", ")),
-        };
-        let mut error = Error::new(Kind::Cycle, message);
-        if let Some((node, name)) = members.first() {
-            let attribute = self.tree.node(*node).attributes.get(name);
-            error.origin = attribute.map_or(Origin::NONE, |attribute| attribute.raw.origin);
-        }
-        let mut notices = self.notices.borrow_mut();
-        if notices.len() < crate::limits::MAX_TRACE {
-            notices.push(*error);
-        }
     }
 
     /// Evaluates everything inside a value.
@@ -348,122 +331,6 @@ impl<'w> Engine<'w> {
         }
         Ok(Val::map(entries))
     }
-
-    /// All attributes of an instance, evaluated.
-    pub fn all_attributes(&self, id: NodeId) -> Result<Val> {
-        let mut entries = ValMap::default();
-        for name in self.tree.node(id).attributes.keys() {
-            if let Some(value) = self.attribute(id, name)? {
-                entries.insert(MapKey::Str(name.clone()), self.force(value)?);
-            }
-        }
-        Ok(Val::map(entries))
-    }
-
-    /// An attribute of an instance, evaluated; none if it has no such attribute.
-    pub fn attribute(&self, id: NodeId, name: &str) -> Result<Option<Val>> {
-        let Some(attribute) = self.tree.node(id).attributes.get(name) else {
-            return self.delegate(id, name);
-        };
-        let memo = attribute.memo.borrow().clone();
-        let value = match memo {
-            Memo::Done(value) => value,
-            Memo::Busy => {
-                self.notice_cycle(Some((id, name)));
-                Val::null()
-            }
-            Memo::Empty => {
-                *attribute.memo.borrow_mut() = Memo::Busy;
-                self.stack.borrow_mut().push((id, name.into()));
-                let result = self.deeper(|| self.evaluate_attribute(id, name, attribute));
-                self.stack.borrow_mut().pop();
-                *attribute.memo.borrow_mut() = match &result {
-                    Ok(value) => Memo::Done(value.clone()),
-                    Err(_) => Memo::Empty,
-                };
-                result.map_err(|mut error| {
-                    error.through.push(format!("`{name}` of `{}`", self.tree.node(id).name));
-                    if !error.origin.is_known() {
-                        error.origin = attribute.raw.origin;
-                    }
-                    self.scrubbed(error)
-                })?
-            }
-        };
-        self.note_read(&value);
-        Ok(Some(value))
-    }
-
-    fn evaluate_attribute(&self, id: NodeId, name: &str, attribute: &crate::tree::Attribute) -> Result<Val> {
-        let mode = Mode { attribute: true, ..Mode::default() };
-        let mut frame = Frame {
-            current: Val::node(id),
-            start: Val::node(id),
-            scope: None,
-            mode,
-            dir: self.tree.node(id).source_dir.clone(),
-        };
-        let ctx = Ctx { engine: self, frame: Rc::new(frame.clone()) };
-        let outer = self.reads.take();
-        let result = ctx.evaluate(&attribute.raw);
-        let reads = self.reads.replace(outer);
-        let mut value = result?;
-        if attribute.raw.origin.is_known() && !is_static(&attribute.raw, 0) {
-            value.origin = match value.as_str() {
-                // Text that knows its pieces keeps them.
-                Some(text) if value.origin.is_known() && value.origin != attribute.raw.origin => {
-                    self.session.origins.derived(
-                        step_of(&attribute.raw),
-                        self.session.origins.span(attribute.raw.origin, &self.session.sources),
-                        vec![piece(0, text.len(), value.origin)],
-                    )
-                }
-                _ => self.derived(&attribute.raw, reads),
-            };
-        }
-        if let Some(schema) = &attribute.schema {
-            if !schema.sensitive_parts.is_empty() {
-                value = crate::ensemble::validate::mark_parts(self.force(value)?, &schema.sensitive_parts);
-            }
-            if let Some(transform) = &schema.transform {
-                let scope = ctx.layer(vec![Variable::ready("value", value)]);
-                frame.scope = Some(scope);
-                let ctx = Ctx { engine: self, frame: Rc::new(frame.clone()) };
-                value = ctx.map_value(transform)?;
-            }
-            crate::ensemble::validate::value(self, &frame, id, name, schema, &value)?;
-        }
-        Ok(value.taint_if(attribute.sensitive))
-    }
-
-    /// Attributes that another instance or an expression supplies (`.interfaces`).
-    fn delegate(&self, id: NodeId, name: &str) -> Result<Option<Val>> {
-        let node = self.tree.node(id);
-        let Some(interfaces) = node.attributes.get(".interfaces") else {
-            return Ok(None);
-        };
-        if name == ".interfaces" || name == "default" || name == "inheritFrom" {
-            return Ok(None);
-        }
-        if interfaces.raw.get("inherit").is_some()
-            && let Some(Val { data: Data::Node(from), .. }) = self.attribute(id, "inheritFrom")?
-        {
-            return self.deeper(|| self.attribute(from, name));
-        }
-        if interfaces.raw.get("default").is_some()
-            && let Some(default) = node.attributes.get("default")
-        {
-            let key = Variable::ready("key", Val::str(name));
-            let ctx = self.context_with(id, vec![key], Mode::default());
-            return self.deeper(|| ctx.map_value(&default.raw)).map(Some);
-        }
-        Ok(None)
-    }
-}
-
-/// What computes a value as written.
-fn step_of(raw: &Val) -> &'static str {
-    if matches!(raw.data, Data::Str(_)) { "template" } else { "eval" }
 }
 
 /// A part of a text.
@@ -493,148 +360,6 @@ fn is_scalar(value: &Val) -> bool {
             | Data::AllNodes
             | Data::AllAttributes
     )
-}
-
-impl<'e, 'w> Ctx<'e, 'w> {
-    /// The same context with another frame.
-    pub fn with(&self, frame: Frame) -> Ctx<'e, 'w> {
-        Ctx { engine: self.engine, frame: Rc::new(frame) }
-    }
-
-    /// A layer of variables over the present ones.
-    pub fn layer(&self, variables: Vec<Variable>) -> Rc<Scope> {
-        Rc::new(Scope {
-            variables,
-            parent: self.frame.scope.clone(),
-            home: self.frame.current.clone(),
-            mode: self.frame.mode,
-            dir: self.frame.dir.clone(),
-        })
-    }
-
-    /// The same context with further variables.
-    pub fn with_variables(&self, variables: Vec<Variable>) -> Ctx<'e, 'w> {
-        if variables.is_empty() {
-            return self.clone();
-        }
-        let scope = Some(self.layer(variables));
-        self.with(Frame { scope, ..(*self.frame).clone() })
-    }
-
-    /// The same context at another current item.
-    pub fn at(&self, current: Val) -> Ctx<'e, 'w> {
-        self.with(Frame { current, ..(*self.frame).clone() })
-    }
-
-    /// Whether undefined names are errors.
-    pub fn strict(&self) -> bool {
-        self.frame.mode.strict
-    }
-
-    /// The instance the expression belongs to: the current one, or where it started.
-    pub fn instance(&self) -> NodeId {
-        match (&self.frame.current.data, &self.frame.start.data) {
-            (Data::Node(id), _) | (_, Data::Node(id)) => *id,
-            _ => self.engine.tree.root(),
-        }
-    }
-
-    /// A variable's value; none if there is no such variable.
-    pub fn variable(&self, name: &str) -> Result<Option<Val>> {
-        if let Some((scope, variable)) = find(&self.frame.scope, name) {
-            let value = self.read_variable(scope, variable)?;
-            self.engine.note_read(&value);
-            return Ok(Some(value));
-        }
-        Ok(match name {
-            "true" => Some(Val::bool(true)),
-            "false" => Some(Val::bool(false)),
-            "null" => Some(Val::null()),
-            "start" => Some(self.frame.start.clone()),
-            _ => None,
-        })
-    }
-
-    fn read_variable(&self, scope: &Rc<Scope>, variable: &Variable) -> Result<Val> {
-        let (raw, memo) = match &variable.value {
-            Source::Ready(value) => return Ok(value.clone()),
-            Source::Written(raw, memo) => (raw, memo),
-        };
-        let state = memo.borrow().clone();
-        match state {
-            Memo::Done(value) => Ok(value),
-            Memo::Busy => {
-                Err(Error::new(Kind::Cycle, format!("the variable `${}` is defined by itself", variable.name)))
-            }
-            Memo::Empty => {
-                *memo.borrow_mut() = Memo::Busy;
-                let ctx = self.with(Frame {
-                    current: scope.home.clone(),
-                    start: self.frame.start.clone(),
-                    scope: Some(Rc::clone(scope)),
-                    mode: scope.mode,
-                    dir: scope.dir.clone(),
-                });
-                let result = self.engine.deeper(|| ctx.evaluate(raw));
-                *memo.borrow_mut() = match &result {
-                    Ok(value) => Memo::Done(value.clone()),
-                    Err(_) => Memo::Empty,
-                };
-                result
-            }
-        }
-    }
-
-    /// Evaluates a value as written: expressions and templates in it are computed, collections become lazy.
-    pub fn evaluate(&self, raw: &Val) -> Result<Val> {
-        match &raw.data {
-            Data::Str(text) if jinja::is_template(text) => {
-                let value = jinja::render(self, text)?;
-                let origin = if value.origin.is_known() { value.origin } else { raw.origin };
-                Ok(value.taint_if(raw.tainted).from_origin(origin))
-            }
-            Data::Map(entries) => {
-                if let Some(form) = form::Form::of(entries) {
-                    let value = form::one(self, &form)?;
-                    let origin = if !value.origin.is_known() { raw.origin } else { value.origin };
-                    return Ok(value.taint_if(raw.tainted).from_origin(origin));
-                }
-                Ok(self.lazily(raw))
-            }
-            Data::List(_) => Ok(self.lazily(raw)),
-            _ => Ok(raw.clone()),
-        }
-    }
-
-    /// A collection whose items are evaluated on access; as it is if there is nothing to evaluate.
-    fn lazily(&self, raw: &Val) -> Val {
-        if is_static(raw, 0) {
-            return raw.clone();
-        }
-        let lazy = Lazy::new(raw.clone(), Rc::clone(&self.frame));
-        Val { data: Data::Lazy(Rc::new(lazy)), tainted: raw.tainted, origin: raw.origin }
-    }
-
-    /// Evaluates a value as written, completely.
-    pub fn map_value(&self, raw: &Val) -> Result<Val> {
-        let value = self.evaluate(raw).and_then(|value| self.engine.force(value));
-        value.map_err(|error| self.engine.scrubbed(error))
-    }
-
-    /// `str(value)`.
-    pub fn text(&self, value: &Val) -> Result<EcoString> {
-        if let Data::Str(text) = &value.data {
-            return Ok(text.clone());
-        }
-        let value = self.engine.force(value.clone())?;
-        Ok(python::to_text(&value, self.engine.tree))
-    }
-
-    /// The matches of a query, evaluated from here.
-    pub fn query(&self, text: &str) -> Result<Vec<Val>> {
-        let query = self.engine.query(text)?;
-        path::run(self, &query, text)
-    }
 }
 
 /// Whether nothing in a value as written is an expression or a template.

@@ -1,5 +1,7 @@
 //! Evaluation: phase `resolve`. Values come from the tree and the expression, everything else from the `World`.
 
+pub mod attributes;
+pub mod context;
 pub mod each;
 pub mod engine;
 pub mod form;
@@ -7,6 +9,7 @@ pub mod frame;
 pub mod lazy;
 pub mod path;
 pub mod show;
+pub mod solve;
 pub mod special;
 pub mod status;
 pub mod trace;

@@ -110,7 +110,8 @@ fn codec_name(codec: &str) -> String {
     codec.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
 }
 
-fn decode(bytes: &[u8], codec: &str) -> Option<String> {
+/// Bytes in a codec as text; none if the codec is not known or they are not in it.
+pub fn decode(bytes: &[u8], codec: &str) -> Option<String> {
     let wide = |bytes: &[u8], big: bool| {
         let units = bytes.chunks(2).map(|pair| match pair {
             [a, b] if big => u16::from_be_bytes([*a, *b]),
@@ -135,7 +136,8 @@ fn decode(bytes: &[u8], codec: &str) -> Option<String> {
     }
 }
 
-fn encode(text: &str, codec: &str) -> Option<Vec<u8>> {
+/// Text in a codec; none if the codec is not known or cannot hold it.
+pub fn encode(text: &str, codec: &str) -> Option<Vec<u8>> {
     let wide = |big: bool| text.encode_utf16().flat_map(move |u| if big { u.to_be_bytes() } else { u.to_le_bytes() });
     match codec_name(codec).as_str() {
         "utf8" | "utf" | "u8" => Some(text.as_bytes().to_vec()),

@@ -15,7 +15,7 @@ pub fn portspec(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         Data::Str(text) if text.is_empty() => return Ok(Val::null()),
         Data::Str(text) => read_ports(text).map_err(|error| hidden(error, tainted))?,
         Data::Int(n) => {
-            let port = in_range(*n, "source")?;
+            let port = in_range(*n, "source").map_err(|error| hidden(error, tainted))?;
             Val::record([("protocol", Val::str("tcp")), ("source", Val::int(port)), ("target", Val::int(port))])
         }
         Data::Map(entries) if entries.is_empty() => return Ok(Val::null()),

@@ -84,8 +84,11 @@ pub fn percent(text: &str, operand: &Val) -> Result<String> {
         out.push_str(&laid_out(&value, &spec)?);
     }
     // A collection may be there to be asked by name; anything else must be used up.
-    let collection = matches!(&operand.data, Data::Map(_))
-        || operand.as_list().is_some() && values.len() == 1 && std::ptr::eq(values, &one);
+    let collection = match &operand.data {
+        Data::List(items) => !items.tuple,
+        Data::Map(_) => true,
+        _ => false,
+    };
     if next.next().is_some() && !collection {
         return type_error("not all arguments converted during string formatting");
     }
@@ -312,10 +315,10 @@ mod tests {
 
     #[test]
     fn percent_formats() {
-        let list = Val::list(vec![Val::str("str"), Val::int(5)]);
+        let list = Val::tuple(vec![Val::str("str"), Val::int(5)]);
         assert_eq!(percent("%s-%d", &list).unwrap(), "str-5");
         assert_eq!(
-            percent("%05.1f|%-4s|%x", &Val::list(vec![Val::float(2.25), Val::str("a"), Val::int(255)])).unwrap(),
+            percent("%05.1f|%-4s|%x", &Val::tuple(vec![Val::float(2.25), Val::str("a"), Val::int(255)])).unwrap(),
             "002.2|a   |ff"
         );
         assert_eq!(percent("%(a)s", &Val::record([("a", Val::int(1))])).unwrap(), "1");

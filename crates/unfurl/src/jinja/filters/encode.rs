@@ -3,7 +3,7 @@
 use super::{Renderer, Values, flag, int_arg, text_arg, text_of};
 use crate::convert::{self, JsonStyle, YamlStyle};
 use crate::error::{Error, Kind, Result, type_error, value_error};
-use crate::functions::random;
+use crate::functions::{files, random};
 use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault;
 use base64::Engine as _;
@@ -20,16 +20,30 @@ fn bytes_of(render: &Renderer<'_, '_, '_>, input: &Val) -> Result<Vec<u8>> {
     }
 }
 
-pub fn b64encode(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    Ok(Val::str(STANDARD.encode(bytes_of(render, &input)?)))
+pub fn b64encode(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let bytes = match (text_arg(render, args, 0, "encoding")?, &input.data) {
+        (Some(codec), data) if !matches!(data, Data::Bytes(_)) => {
+            let encoded = files::encode(&text_of(render, &input)?, &codec);
+            encoded.ok_or_else(|| bad_codec(&codec))?
+        }
+        _ => bytes_of(render, &input)?,
+    };
+    Ok(Val::str(STANDARD.encode(bytes)))
 }
 
-pub fn b64decode(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+fn bad_codec(codec: &str) -> Box<Error> {
+    Error::new(Kind::Value, format!("the text does not fit the encoding `{codec}`"))
+}
+
+pub fn b64decode(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     // Characters that are no part of the encoding do not count, as in MIME.
     let text = text_of(render, &input)?;
     let text: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || "+/=".contains(*c)).collect();
     match STANDARD.decode(text.as_bytes()) {
-        Ok(bytes) => Ok(Val::bytes(&bytes)),
+        Ok(bytes) => match text_arg(render, args, 0, "encoding")? {
+            Some(codec) => files::decode(&bytes, &codec).map(Val::str).ok_or_else(|| bad_codec(&codec)),
+            None => Ok(Val::bytes(&bytes)),
+        },
         Err(_) => value_error("this is not base64"),
     }
 }

@@ -119,7 +119,7 @@ pub fn striptags(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Va
     Ok(Val::str(out.split_whitespace().collect::<Vec<_>>().join(" ")))
 }
 
-pub fn xmlattr(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
+pub fn xmlattr(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let Some(entries) = input.as_map() else {
         return type_error(format!("`xmlattr` needs a map, not {}", input.kind()));
     };
@@ -134,6 +134,7 @@ pub fn xmlattr(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val>
         }
         out.push_str(&format!(" {name}=\"{}\"", escaped(&text_of(render, value)?)));
     }
+    let out = if flag(args, 0, "autospace", true) { out.as_str() } else { out.trim_start() };
     Ok(Val::str(out))
 }
 
@@ -318,7 +319,11 @@ pub fn comment(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
         lines.push(start.to_owned());
     }
     lines.push(mark.trim_end().to_owned());
-    lines.extend(text.split('\n').map(|line| format!("{mark}{line}").trim_end().to_owned()));
+    let count = text.split('\n').count();
+    lines.extend(text.split('\n').enumerate().map(|(at, line)| match line {
+        "" if at + 1 < count => mark.trim_end().to_owned(),
+        _ => format!("{mark}{line}"),
+    }));
     lines.push(mark.trim_end().to_owned());
     if !end.is_empty() {
         lines.push(end.to_owned());

@@ -1,0 +1,170 @@
+//! Attributes of instances: evaluated on demand, once, with their schema and where they come from.
+
+use super::engine::{Ctx, Engine, is_static, piece};
+use super::frame::{Frame, Mode, Variable};
+use super::lazy::Memo;
+use crate::error::{Error, Kind, Result};
+use crate::tree::{Attribute, NodeId};
+use crate::val::{Data, MapKey, Val, ValMap};
+use purlin_value::{Origin, Piece};
+use std::rc::Rc;
+
+/// Most attributes an error names on the way to it.
+const MOST_THROUGH: usize = 20;
+
+impl Engine<'_> {
+    /// Reports that an attribute, or a part of one, needs itself.
+    pub fn notice_cycle(&self, again: Option<(NodeId, &str)>) {
+        let stack = self.stack.borrow();
+        let from = again.and_then(|(id, name)| stack.iter().position(|(node, known)| *node == id && known == name));
+        let members = stack.get(from.unwrap_or_else(|| stack.len().saturating_sub(1))..).unwrap_or(&[]);
+        let names: Vec<String> =
+            members.iter().map(|(node, name)| format!("`{}::{name}`", self.tree.node(*node).name)).collect();
+        let message = match names.as_slice() {
+            [] => "a value refers to itself, so it is null".to_owned(),
+            [one] => format!("{one} refers to itself, so it is null"),
+            _ => format!("these refer to each other, so they are null: {}", names.join(", ")),
+        };
+        let mut error = Error::new(Kind::Cycle, message);
+        if let Some((node, name)) = members.first() {
+            let attribute = self.tree.node(*node).attributes.get(name);
+            error.origin = attribute.map_or(Origin::NONE, |attribute| attribute.raw.origin);
+        }
+        let mut notices = self.notices.borrow_mut();
+        if notices.len() < crate::limits::MAX_TRACE {
+            notices.push(*error);
+        }
+    }
+
+    /// The origin of what an expression computed: where it is written, and what went in.
+    fn derived(&self, raw: &Val, reads: Vec<Origin>) -> Origin {
+        let span = self.session.origins.span(raw.origin, &self.session.sources);
+        let pieces = reads.into_iter().map(|origin| Piece { start: 0, end: 0, origin }).collect();
+        self.session.origins.derived(step_of(raw), span, pieces)
+    }
+
+    /// All attributes of an instance, evaluated.
+    pub fn all_attributes(&self, id: NodeId) -> Result<Val> {
+        let mut entries = ValMap::default();
+        for name in self.tree.node(id).attributes.keys() {
+            if let Some(value) = self.attribute(id, name)? {
+                entries.insert(MapKey::Str(name.clone()), self.force(value)?);
+            }
+        }
+        Ok(Val::map(entries))
+    }
+
+    /// An attribute of an instance, evaluated; none if it has no such attribute.
+    pub fn attribute(&self, id: NodeId, name: &str) -> Result<Option<Val>> {
+        let Some(attribute) = self.tree.node(id).attributes.get(name) else {
+            return self.delegate(id, name);
+        };
+        let memo = attribute.memo.borrow().clone();
+        let value = match memo {
+            Memo::Done(value) => value,
+            Memo::Busy => {
+                self.notice_cycle(Some((id, name)));
+                Val::null()
+            }
+            Memo::Empty => match self.failure(id, name) {
+                Some(error) => return Err(error),
+                None => self.solve(id, name, attribute)?,
+            },
+        };
+        self.note_read(&value);
+        Ok(Some(value))
+    }
+
+    /// Evaluates an attribute that was not evaluated yet.
+    pub(super) fn compute(&self, id: NodeId, name: &str, attribute: &Attribute) -> Result<Val> {
+        *attribute.memo.borrow_mut() = Memo::Busy;
+        self.stack.borrow_mut().push((id, name.into()));
+        let result = self.deeper(|| self.evaluate_attribute(id, name, attribute));
+        self.stack.borrow_mut().pop();
+        let result = self.unless_postponed(result);
+        *attribute.memo.borrow_mut() = match &result {
+            Ok(value) => Memo::Done(value.clone()),
+            Err(_) => Memo::Empty,
+        };
+        result.map_err(|mut error| {
+            if error.through.len() < MOST_THROUGH {
+                error.through.push(format!("`{name}` of `{}`", self.tree.node(id).name));
+            }
+            if !error.origin.is_known() {
+                error.origin = attribute.raw.origin;
+            }
+            self.scrubbed(error)
+        })
+    }
+
+    fn evaluate_attribute(&self, id: NodeId, name: &str, attribute: &Attribute) -> Result<Val> {
+        let mode = Mode { attribute: true, ..Mode::default() };
+        let mut frame = Frame {
+            current: Val::node(id),
+            start: Val::node(id),
+            scope: None,
+            mode,
+            dir: self.tree.node(id).source_dir.clone(),
+        };
+        let ctx = Ctx { engine: self, frame: Rc::new(frame.clone()) };
+        let outer = self.reads.take();
+        let result = ctx.evaluate(&attribute.raw);
+        let reads = self.reads.replace(outer);
+        let mut value = result?;
+        if attribute.raw.origin.is_known() && !is_static(&attribute.raw, 0) {
+            value.origin = match value.as_str() {
+                // Text that knows its pieces keeps them.
+                Some(text) if value.origin.is_known() && value.origin != attribute.raw.origin => {
+                    self.session.origins.derived(
+                        step_of(&attribute.raw),
+                        self.session.origins.span(attribute.raw.origin, &self.session.sources),
+                        vec![piece(0, text.len(), value.origin)],
+                    )
+                }
+                _ => self.derived(&attribute.raw, reads),
+            };
+        }
+        if let Some(schema) = &attribute.schema {
+            if !schema.sensitive_parts.is_empty() {
+                value = crate::ensemble::validate::mark_parts(self.force(value)?, &schema.sensitive_parts);
+            }
+            if let Some(transform) = &schema.transform {
+                let scope = ctx.layer(vec![Variable::ready("value", value)]);
+                frame.scope = Some(scope);
+                let ctx = Ctx { engine: self, frame: Rc::new(frame.clone()) };
+                value = ctx.map_value(transform)?;
+            }
+            crate::ensemble::validate::value(self, &frame, id, name, schema, &value)?;
+        }
+        Ok(value.taint_if(attribute.sensitive))
+    }
+
+    /// Attributes that another instance or an expression supplies (`.interfaces`).
+    fn delegate(&self, id: NodeId, name: &str) -> Result<Option<Val>> {
+        let node = self.tree.node(id);
+        let Some(interfaces) = node.attributes.get(".interfaces") else {
+            return Ok(None);
+        };
+        if name == ".interfaces" || name == "default" || name == "inheritFrom" {
+            return Ok(None);
+        }
+        if interfaces.raw.get("inherit").is_some()
+            && let Some(Val { data: Data::Node(from), .. }) = self.attribute(id, "inheritFrom")?
+        {
+            return self.deeper(|| self.attribute(from, name));
+        }
+        if interfaces.raw.get("default").is_some()
+            && let Some(default) = node.attributes.get("default")
+        {
+            let key = Variable::ready("key", Val::str(name));
+            let ctx = self.context_with(id, vec![key], Mode::default());
+            return self.deeper(|| ctx.map_value(&default.raw)).map(Some);
+        }
+        Ok(None)
+    }
+}
+
+/// What computes a value as written.
+fn step_of(raw: &Val) -> &'static str {
+    if matches!(raw.data, Data::Str(_)) { "template" } else { "eval" }
+}
