@@ -154,7 +154,8 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     if let Some(ensemble) = &ensemble {
         let _ = check::check(&session, ensemble);
     }
-    let problems: Vec<Diagnostic> = session.sink.take().into_iter().filter(fatal).collect();
+    let problems: Vec<Diagnostic> =
+        session.sink.take().into_iter().filter(|problem| fatal(&session, problem)).collect();
     let message = || problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ");
     match ensemble {
         Some(ensemble) if problems.is_empty() => {
@@ -165,10 +166,19 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     }
 }
 
-/// Problems of single expressions show in the values they belong to.
-fn fatal(problem: &Diagnostic) -> bool {
+/// Problems of single expressions show in the values they belong to; what is wrong as it is written is refused.
+fn fatal(session: &Session, problem: &Diagnostic) -> bool {
     let own = ["unfurl-unknown", "unfurl-wrong-type", "unfurl-invalid-property"].contains(&problem.rule.name);
-    problem.is_error() && (!own || problem.message.contains("property") && !problem.message.contains("must be of type"))
+    let of_template = problem.message.contains("property") && !problem.message.contains("must be of type");
+    let plain = problem.rule.name == "unfurl-invalid-property" && is_plain(session, problem);
+    let input = problem.message.starts_with("there is no input");
+    problem.is_error() && (!own || of_template || plain || input)
+}
+
+/// Whether a problem is about a scalar that is neither an expression nor a template.
+fn is_plain(session: &Session, problem: &Diagnostic) -> bool {
+    let text = problem.span.and_then(|span| Some(session.sources.get(span.file)?.slice(span).to_owned()));
+    text.is_some_and(|text| !text.contains('{') && !text.contains(':'))
 }
 
 fn replaced(json: Json, base: &str) -> Json {

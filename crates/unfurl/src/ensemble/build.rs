@@ -43,6 +43,10 @@ struct Builder<'a> {
     secrets: &'a [Secret],
     tree: Tree,
     ids: Vec<Option<NodeId>>,
+    /// Instances of templates beside the first of each.
+    further: Vec<(usize, NodeId)>,
+    /// Names of the instances that the manifest stores of a template.
+    instances: HashMap<EcoString, Vec<EcoString>>,
     types: HashMap<DeclId, Rc<Vec<EcoString>>>,
     schemas: HashMap<*const Entity, Rc<Schema>>,
     defaults: HashMap<DeclId, Val>,
@@ -65,6 +69,8 @@ pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>) -> T
         secrets: &manifest.settings.vault,
         tree,
         ids: vec![None; count],
+        further: Vec::new(),
+        instances: stored_names(&manifest.document),
         types: HashMap::new(),
         schemas: HashMap::new(),
         defaults: HashMap::new(),
@@ -73,7 +79,12 @@ pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>) -> T
         builder.add_with_targets(index);
     }
     for index in 0..count {
-        builder.relationships(index);
+        if let Some(owner) = builder.ids.get(index).copied().flatten() {
+            builder.relationships(index, owner);
+        }
+    }
+    for (index, owner) in std::mem::take(&mut builder.further) {
+        builder.relationships(index, owner);
     }
     builder.values();
     let mappings = ["spec", "service_template", "topology_template", "substitution_mappings", "node"];
@@ -108,11 +119,21 @@ impl Builder<'_> {
         }
     }
 
+    /// Adds what a template stands for: the instances that are stored of it, or else one of its own name.
     fn add(&mut self, index: usize) {
         let service = Rc::clone(self.service);
-        let Some((name, source)) = service.topology.nodes.get_index(index) else { return };
+        let Some((template, _)) = service.topology.nodes.get_index(index) else { return };
+        let names = self.instances.remove(template).unwrap_or_else(|| vec![template.clone()]);
+        for name in names {
+            self.add_instance(index, &name);
+        }
+    }
+
+    fn add_instance(&mut self, index: usize, name: &EcoString) {
+        let service = Rc::clone(self.service);
+        let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
         let mut node = Node::new(name.clone(), NodeKind::Node);
-        node.template = name.clone();
+        node.template = template.clone();
         node.types = self.lineage(source.node_type);
         node.source_dir = self.folder_of(&source.template);
         node.has_operations = has_operations(source);
@@ -126,8 +147,9 @@ impl Builder<'_> {
         let id = self.tree.add(node);
         self.capabilities(id, source);
         self.artifacts(id, source);
-        if let Some(slot) = self.ids.get_mut(index) {
-            *slot = Some(id);
+        match self.ids.get_mut(index) {
+            Some(slot @ None) => *slot = Some(id),
+            _ => self.further.push((index, id)),
         }
     }
 
@@ -253,36 +275,59 @@ impl Builder<'_> {
         }
     }
 
+    /// Artifacts that the type declares, then those the template adds.
     fn artifacts(&mut self, owner: NodeId, source: &topology::Node) {
-        for (name, artifact) in &source.artifacts {
-            let mut node = Node::new(name.clone(), NodeKind::Artifact);
-            node.parent = Some(owner);
-            node.template = name.clone();
-            node.local_status = Some(Status::Ok);
-            node.types = artifact.artifact_type.map_or_else(Default::default, |id| self.lineage(id));
-            node.source_dir = self.folder_of(&artifact.entity);
-            let file = artifact.entity.text("file").map_or_else(Val::null, |file| Val::str(file.text.clone()));
-            for field in ARTIFACT_FIELDS {
-                let value = artifact.entity.text(field).map_or_else(Val::null, |text| Val::str(text.text.clone()));
-                node.attributes.insert((*field).into(), Attribute::new(value.clone()));
-                node.fields.push((field, value));
+        let service = Rc::clone(self.service);
+        let declared = service.model.complete(source.node_type);
+        for (name, entity) in declared.iter().flat_map(|declared| declared.entries("artifacts")) {
+            match source.artifacts.get(name) {
+                Some(artifact) => self.artifact(owner, name, artifact),
+                None => {
+                    let artifact_type = service.model.type_of(entity, "type", Kind::ArtifactType);
+                    let artifact =
+                        topology::Artifact { entity: entity.clone(), artifact_type, properties: Props::default() };
+                    self.artifact(owner, name, &artifact);
+                }
             }
-            node.attributes.insert("file".into(), Attribute::new(file.clone()));
-            node.attributes.insert("file_extensions".into(), Attribute::new(Val::list(Vec::new())));
-            node.fields.push(("file", file));
-            node.fields.push(("base", Val::str(node.source_dir.clone())));
-            self.props(&mut node, &artifact.properties, false);
-            let id = self.tree.add(node);
-            if let Some(owner) = self.tree.node_mut(owner) {
-                owner.artifacts.push(id);
-            }
+        }
+        let is_declared = |name: &str| declared.is_some_and(|declared| declared.named("artifacts", name).is_some());
+        for (name, artifact) in source.artifacts.iter().filter(|(name, _)| !is_declared(name)) {
+            self.artifact(owner, name, artifact);
         }
     }
 
-    fn relationships(&mut self, index: usize) {
+    fn artifact(&mut self, owner: NodeId, name: &EcoString, artifact: &topology::Artifact) {
+        let mut node = Node::new(name.clone(), NodeKind::Artifact);
+        node.parent = Some(owner);
+        node.template = name.clone();
+        node.local_status = Some(Status::Ok);
+        node.types = artifact.artifact_type.map_or_else(Default::default, |id| self.lineage(id));
+        node.source_dir = self.folder_of(&artifact.entity);
+        let said = artifact.artifact_type.and_then(|id| self.service.model.complete(id));
+        let text = |entity: &Entity, key: &str| entity.text(key).map(|text| Val::str(text.text.clone()));
+        for field in ARTIFACT_FIELDS {
+            let of_type = said.filter(|_| *field == "mime_type").and_then(|said| text(said, field));
+            let value = text(&artifact.entity, field).or(of_type).unwrap_or_else(Val::null);
+            node.attributes.insert((*field).into(), Attribute::new(value.clone()));
+            node.fields.push((field, value));
+        }
+        let extensions =
+            said.into_iter().flat_map(|said| said.texts("file_ext")).map(|text| Val::str(text.text.clone()));
+        let file = text(&artifact.entity, "file").unwrap_or_else(Val::null);
+        node.attributes.insert("file".into(), Attribute::new(file.clone()));
+        node.attributes.insert("file_extensions".into(), Attribute::new(Val::list(extensions.collect())));
+        node.fields.push(("file", file));
+        node.fields.push(("base", Val::str(node.source_dir.clone())));
+        self.props(&mut node, &artifact.properties, false);
+        let id = self.tree.add(node);
+        if let Some(owner) = self.tree.node_mut(owner) {
+            owner.artifacts.push(id);
+        }
+    }
+
+    fn relationships(&mut self, index: usize, owner: NodeId) {
         let service = Rc::clone(self.service);
         let Some((_, source)) = service.topology.nodes.get_index(index) else { return };
-        let Some(owner) = self.ids.get(index).copied().flatten() else { return };
         for edge in service.resolution.edges.get(index).into_iter().flatten() {
             let Some(requirement) = source.requirements.get(edge.requirement) else { continue };
             let Some(capability) = self.capability_of(edge.target, edge.capability) else { continue };
@@ -361,6 +406,9 @@ impl Builder<'_> {
                 }
             };
             self.describe(id, said);
+            if let Some(node) = self.tree.node_mut(id).filter(|_| depth > 0) {
+                node.parent = Some(parent);
+            }
             if let Some(inner) = said.get("instances").filter(|_| saved) {
                 self.stored_below(inner, id, saved, depth + 1);
             }
@@ -400,6 +448,29 @@ impl Builder<'_> {
             }
         }
     }
+}
+
+/// The instances a manifest stores, by the template they were made from.
+fn stored_names(document: &Val) -> HashMap<EcoString, Vec<EcoString>> {
+    let mut out: HashMap<EcoString, Vec<EcoString>> = HashMap::new();
+    let section = |name: &str| document.get(name).and_then(|section| section.get("instances"));
+    let mut pending: Vec<(&Val, usize)> =
+        [section("status"), section("spec")].into_iter().flatten().map(|all| (all, 0)).collect();
+    pending.reverse();
+    while let Some((instances, depth)) = pending.pop() {
+        for (name, said) in instances.as_map().into_iter().flatten() {
+            let Some(name) = name.as_str() else { continue };
+            let template = said.get("template").and_then(Val::as_str).unwrap_or(name);
+            let names = out.entry(template.into()).or_default();
+            if !names.iter().any(|known| known == name) {
+                names.push(name.into());
+            }
+            if let Some(inner) = said.get("instances").filter(|_| depth < crate::limits::MAX_DEPTH) {
+                pending.push((inner, depth + 1));
+            }
+        }
+    }
+    out
 }
 
 /// Whether a template has an operation that something implements.

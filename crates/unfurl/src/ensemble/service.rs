@@ -82,30 +82,34 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
         let mut unresolved = Problems::new();
         resolution = resolve::resolve(&model, &topology, &mut unresolved);
     }
-    let broken = report(session, &problems, &open_names(&model, &topology)) || model.files.edition.is_none();
+    let broken = report(session, &problems, &Names::of(&model, &topology)) || model.files.edition.is_none();
     Some(Service { model, topology, resolution, broken })
 }
 
 /// Hands TOSCA's problems on, as far as they are problems here; whether one of them is an error.
-fn report(session: &Session, problems: &Problems, open: &HashSet<Span>) -> bool {
+fn report(session: &Session, problems: &Problems, names: &Names) -> bool {
     let mut broken = false;
     for problem in problems.list() {
         let mut diagnostic = problem.diagnostic.clone();
         let rule = diagnostic.rule.name;
-        if rule == tosca_rules::UNKNOWN_KEY.name && OWN_KEYS.iter().any(|key| names(&diagnostic, key)) {
-            continue;
-        }
-        // A requirement may say what it needs by the type of node alone.
-        if rule == tosca_rules::MISSING_KEY.name && names(&diagnostic, "capability") {
+        let within = |spans: &HashSet<Span>| diagnostic.span.is_some_and(|span| spans.contains(&span));
+        let tolerated = match rule {
+            name if name == tosca_rules::UNKNOWN_KEY.name => is_own_key(session, diagnostic.span),
+            // A requirement may say what it needs by the type of node alone, an artifact by its file.
+            name if name == tosca_rules::MISSING_KEY.name => {
+                problem.beyond == ".capability" || problem.beyond == ".type" && within(&names.artifacts)
+            }
+            name if name == tosca_rules::UNDECLARED.name => within(&names.open),
+            _ => false,
+        };
+        if tolerated {
             continue;
         }
         if rule == tosca_rules::INCOMPATIBLE.name || rule == tosca_rules::COUNT.name {
             diagnostic.severity = Severity::Warning;
         }
-        if rule == tosca_rules::UNDECLARED.name && diagnostic.span.is_some_and(|span| open.contains(&span)) {
-            continue;
-        }
-        if rule == tosca_rules::UNDECLARED.name && diagnostic.message.contains("property") {
+        // Properties nobody declared are dropped; other things nobody declared are mistakes.
+        if rule == tosca_rules::UNDECLARED.name && !within(&names.assigned) {
             diagnostic = Diagnostic { rule: &rules::UNDECLARED, severity: Severity::Warning, ..diagnostic };
         }
         broken |= diagnostic.is_error();
@@ -114,21 +118,45 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>) -> bool 
     broken
 }
 
+/// Whether a key is one that only Unfurl knows.
+fn is_own_key(session: &Session, span: Option<Span>) -> bool {
+    let Some((span, source)) = span.and_then(|span| Some((span, session.sources.get(span.file)?))) else {
+        return false;
+    };
+    OWN_KEYS.contains(&source.slice(span).trim_matches(['"', '\'']))
+}
+
+/// Places in a service template that decide what a problem there means.
+struct Names {
+    /// Names of properties of open types; they need no declaration.
+    open: HashSet<Span>,
+    /// Requirements, capabilities and interfaces that templates assign.
+    assigned: HashSet<Span>,
+    /// Artifacts of templates.
+    artifacts: HashSet<Span>,
+}
+
+impl Names {
+    fn of(model: &Model, topology: &Topology) -> Names {
+        let mut names = Names { open: HashSet::new(), assigned: HashSet::new(), artifacts: HashSet::new() };
+        for node in topology.nodes.values() {
+            if is_open(model, node.node_type) {
+                names.open.extend(node.template.values("properties").iter().map(|(name, _)| name.span));
+            }
+            for section in ["requirements", "capabilities", "interfaces"] {
+                names.assigned.extend(node.template.entries(section).map(|(_, entity)| entity.at));
+            }
+            names.artifacts.extend(node.template.entries("artifacts").map(|(_, entity)| entity.at));
+        }
+        names
+    }
+}
+
 /// Whether a type allows properties it does not declare.
 pub fn is_open(model: &Model, id: DeclId) -> bool {
     let metadata = model.complete(id).and_then(|complete| complete.value("metadata"));
     let flag = metadata.and_then(|metadata| metadata.get("additionalProperties"));
     flag.is_some_and(|flag| matches!(flag.data, tosca::Data::Bool(true)) || flag.as_str() == Some("true"))
-}
-
-/// Where properties of open types are named; they need no declaration.
-fn open_names(model: &Model, topology: &Topology) -> HashSet<Span> {
-    let nodes = topology.nodes.values().filter(|node| is_open(model, node.node_type));
-    nodes.flat_map(|node| node.template.values("properties").iter().map(|(name, _)| name.span)).collect()
-}
-
-fn names(diagnostic: &Diagnostic, key: &str) -> bool {
-    diagnostic.message.contains(&format!("`{key}`"))
 }
 
 /// A value of the service template as one of ours, as written. Vault data is opened.
