@@ -10,6 +10,7 @@ mod generate;
 mod measure;
 mod reader;
 mod skaffold;
+mod unfurl;
 
 use measure::Row;
 
@@ -37,6 +38,8 @@ const BENCHES: &[Bench] = &[
     Bench { name: "garden", summary: "Garden projects resolved completely", run: garden::run },
     Bench { name: "reader", summary: "YAML to tree, beside the bare event stream", run: reader::run },
     Bench { name: "skaffold", summary: "chains, stars and diamonds of Skaffold modules", run: skaffold::run },
+    Bench { name: "unfurl", summary: "expressions, and ensembles with all attributes", run: unfurl::run },
+    Bench { name: "unfurl-load", summary: "one ensemble, for counting instructions", run: unfurl::load_once },
     Bench { name: "survey", summary: "1,000 files of 2 KB read and parsed", run: reader::survey },
 ];
 

@@ -1,11 +1,11 @@
 //! The tree of instances, from a rendered service and the status that is stored in the manifest.
 
 use super::manifest::Manifest;
+use super::places::Reading;
 use super::service::{Service, from_tosca, is_open};
 use super::validate;
 use crate::tree::{Attribute, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
 use crate::val::{MapKey, Val};
-use crate::vault::Secret;
 use ecow::EcoString;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::names::DeclId;
@@ -40,7 +40,7 @@ const ARTIFACT_FIELDS: &[&str] = &[
 struct Builder<'a> {
     session: &'a Session,
     service: &'a Rc<Service>,
-    secrets: &'a [Secret],
+    reading: Reading<'a>,
     tree: Tree,
     ids: Vec<Option<NodeId>>,
     /// Instances of templates beside the first of each.
@@ -66,7 +66,7 @@ pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>) -> T
     let mut builder = Builder {
         session,
         service,
-        secrets: &manifest.settings.vault,
+        reading: Reading { secrets: &manifest.settings.vault, places: &service.places },
         tree,
         ids: vec![None; count],
         further: Vec::new(),
@@ -179,7 +179,7 @@ impl Builder<'_> {
         let complete = self.service.model.complete(id);
         let definitions = complete.into_iter().flat_map(|complete| complete.entries("properties"));
         let entries = definitions.filter_map(|(name, definition)| {
-            Some((MapKey::Str(name.clone()), from_tosca(definition.value("default")?, self.secrets)))
+            Some((MapKey::Str(name.clone()), from_tosca(definition.value("default")?, self.reading)))
         });
         let value = Val::map(entries.collect());
         self.defaults.insert(id, value.clone());
@@ -199,7 +199,7 @@ impl Builder<'_> {
             if attributes && (BUILT_IN.contains(&name.as_str()) || node.attributes.contains_key(name)) {
                 continue;
             }
-            let raw = if nothing { Val::null() } else { from_tosca(&prop.value, self.secrets) };
+            let raw = if nothing { Val::null() } else { from_tosca(&prop.value, self.reading) };
             let schema = self.schema(prop, attributes);
             let sensitive = schema.as_ref().is_some_and(|schema| schema.sensitive);
             let mut attribute = Attribute::new(raw);
@@ -216,7 +216,7 @@ impl Builder<'_> {
         }
         for (name, value) in source.template.values("properties") {
             if !node.attributes.contains_key(&name.text) {
-                node.attributes.insert(name.text.clone(), Attribute::new(from_tosca(value, self.secrets)));
+                node.attributes.insert(name.text.clone(), Attribute::new(from_tosca(value, self.reading)));
             }
         }
     }
@@ -228,7 +228,7 @@ impl Builder<'_> {
             return Some(Rc::clone(known));
         }
         let metadata = definition.value("metadata");
-        let read = |name: &str| metadata.and_then(|all| all.get(name)).map(|value| from_tosca(value, self.secrets));
+        let read = |name: &str| metadata.and_then(|all| all.get(name)).map(|value| from_tosca(value, self.reading));
         let sensitive = read("sensitive").is_some_and(|flag| crate::python::truthy(&flag));
         let schema = Schema {
             type_name: definition.text("type").map(|name| name.text.clone()).unwrap_or_default(),
@@ -251,7 +251,7 @@ impl Builder<'_> {
         let parts = complete.into_iter().flat_map(|complete| complete.entries("properties"));
         let secret = parts.filter(|(_, part)| {
             let flag = part.value("metadata").and_then(|metadata| metadata.get("sensitive"));
-            flag.is_some_and(|flag| crate::python::truthy(&from_tosca(flag, &[])))
+            flag.is_some_and(|flag| crate::python::truthy(&from_tosca(flag, self.reading)))
         });
         secret.map(|(name, _)| name.clone()).collect()
     }
@@ -368,10 +368,10 @@ impl Builder<'_> {
         let service = Rc::clone(self.service);
         for (outputs, props) in [(false, &service.topology.inputs), (true, &service.topology.outputs)] {
             for (name, prop) in props {
-                let mut attribute = Attribute::new(from_tosca(&prop.value, self.secrets));
+                let mut attribute = Attribute::new(from_tosca(&prop.value, self.reading));
                 let metadata = prop.definition.as_ref().and_then(|definition| definition.value("metadata"));
                 let flag = metadata.and_then(|metadata| metadata.get("sensitive"));
-                attribute.sensitive = flag.is_some_and(|flag| crate::python::truthy(&from_tosca(flag, &[])));
+                attribute.sensitive = flag.is_some_and(|flag| crate::python::truthy(&from_tosca(flag, self.reading)));
                 let table = if outputs { &mut self.tree.outputs } else { &mut self.tree.inputs };
                 table.insert(name.clone(), attribute);
             }

@@ -28,6 +28,8 @@ pub struct Manifest {
     pub document: Val,
     /// The service template as TOSCA text: path and text.
     pub service: Option<(String, Arc<str>)>,
+    /// The service template as merge directives put it together; none if there are none.
+    pub merged_service: Option<Val>,
     /// Where the service template is written.
     pub service_span: Option<Span>,
     /// The environment that applies: the project's and the ensemble's own.
@@ -120,13 +122,15 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     }
     let document = expanded(session, &folder, &opened);
     let environment = environment(project_value.as_ref(), &document, &environment_name);
-    let (service, service_span) = service_text(session, file, &folder, &tree, &plain);
+    let ServiceText { text: service, span: service_span, merged: merged_service } =
+        service_text(session, file, &folder, &tree, &plain);
     let settings = settings(session, &folder, project.as_deref(), &environment, found);
     Some(Manifest {
         path: file.to_owned(),
         folder,
         document,
         service,
+        merged_service,
         service_span,
         environment,
         environment_name,
@@ -163,34 +167,36 @@ fn expand(session: &Session, folder: &str, document: &Val, part: &Val) -> (Val, 
     (expanded, directives.used)
 }
 
+/// The service template as TOSCA reads it.
+#[derive(Default)]
+struct ServiceText {
+    text: Option<(String, Arc<str>)>,
+    span: Option<Span>,
+    merged: Option<Val>,
+}
+
 /// The service template as a TOSCA file of its own. Without directives it keeps its places in the ensemble's file:
 /// everything around it becomes blanks.
-fn service_text(
-    session: &Session,
-    file: &str,
-    folder: &str,
-    tree: &Tree,
-    plain: &Val,
-) -> (Option<(String, Arc<str>)>, Option<Span>) {
+fn service_text(session: &Session, file: &str, folder: &str, tree: &Tree, plain: &Val) -> ServiceText {
     let Some(node) = tree.root().and_then(|root| root.get("spec")).and_then(|spec| spec.get("service_template")) else {
-        return (None, None);
+        return ServiceText::default();
     };
     let span = node.span();
+    let found = ServiceText { span: Some(span), ..ServiceText::default() };
     let Some(raw) = plain.get("spec").and_then(|spec| spec.get("service_template")) else {
-        return (None, Some(span));
+        return found;
     };
     let (value, used) = expand(session, folder, plain, raw);
-    let text: Arc<str> = if used {
-        let nobody = crate::tree::Tree::new(crate::tree::Node::new("", crate::tree::NodeKind::Root));
-        let value = crate::convert::to_value(&value, &nobody);
-        match purlin_value::emit::to_yaml(&value, purlin_value::Secrets::Reveal) {
-            Ok(text) => text.into(),
-            Err(_) => return (None, Some(span)),
-        }
-    } else {
-        blanked(tree.source().text(), span).into()
-    };
-    (Some((file.to_owned(), text)), Some(span))
+    if !used {
+        let text = blanked(tree.source().text(), span).into();
+        return ServiceText { text: Some((file.to_owned(), text)), ..found };
+    }
+    let nobody = crate::tree::Tree::new(crate::tree::Node::new("", crate::tree::NodeKind::Root));
+    let shown = crate::convert::to_value(&value, &nobody);
+    match purlin_value::emit::to_yaml(&shown, purlin_value::Secrets::Reveal) {
+        Ok(text) => ServiceText { text: Some((file.to_owned(), text.into())), merged: Some(value), ..found },
+        Err(_) => found,
+    }
 }
 
 /// A text with everything but a span turned into blanks; line breaks stay.

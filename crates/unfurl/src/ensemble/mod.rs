@@ -3,6 +3,7 @@
 pub mod build;
 pub mod directives;
 pub mod manifest;
+pub mod places;
 pub mod read;
 pub mod report;
 pub mod service;

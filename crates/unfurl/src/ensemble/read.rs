@@ -87,7 +87,7 @@ impl Reader<'_> {
 }
 
 /// What vault data holds, by its tag.
-fn opened(tag: &str, plain: &[u8]) -> Val {
+pub fn opened(tag: &str, plain: &[u8]) -> Val {
     match tag {
         "!vault-binary" => Data::Bytes(plain.into()).into(),
         "!vault-json" => {

@@ -1,12 +1,14 @@
 //! The ensemble's service template, read by the TOSCA dialect as far as rendering and resolution go.
 
 use super::manifest::Manifest;
+use super::places::{Places, Reading};
+use super::read;
 use crate::eval::form::EVAL_KEYS;
 use crate::functions;
 use crate::jinja;
 use crate::rules;
 use crate::val::{Data, MapKey, Val, ValMap};
-use crate::vault::{self, Secret};
+use crate::vault;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Severity, Span};
@@ -28,7 +30,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What counts as ours in the values of a service template.
-static HOST: Host = Host { is_call, is_template: jinja::is_template };
+static HOST: Host = Host { is_call, is_template: is_computed };
 
 /// Version keywords that mean TOSCA 1.3 with our expressions in it.
 const VERSIONS: &[&str] =
@@ -48,6 +50,11 @@ fn is_call(key: &str, keys: usize) -> bool {
     }
 }
 
+/// Text whose value and type are known only later: a template, or vault data.
+fn is_computed(text: &str) -> bool {
+    jinja::is_template(text) || vault::is_vault(text.as_bytes())
+}
+
 /// A rendered service.
 pub struct Service {
     /// Types and names.
@@ -56,6 +63,8 @@ pub struct Service {
     pub topology: Topology,
     /// Which capability meets which requirement.
     pub resolution: Resolution,
+    /// Where its parts were written.
+    pub places: Places,
     /// Whether the template is too broken to go on.
     pub broken: bool,
 }
@@ -82,12 +91,27 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
         let mut unresolved = Problems::new();
         resolution = resolve::resolve(&model, &topology, &mut unresolved);
     }
-    let broken = report(session, &problems, &Names::of(&model, &topology)) || model.files.edition.is_none();
-    Some(Service { model, topology, resolution, broken })
+    let places = places(session, manifest, &model);
+    let names = Names::of(&model, &topology);
+    let broken = report(session, &problems, &names, &places) || model.files.edition.is_none();
+    Some(Service { model, topology, resolution, places, broken })
+}
+
+/// Where the parts of the service template were written, and what of it is vault data.
+fn places(session: &Session, manifest: &Manifest, model: &Model) -> Places {
+    let mut places = Places::default();
+    let own = model.files.list.iter().find(|file| file.path == manifest.path);
+    if let (Some(own), Some(merged)) = (own, &manifest.merged_service) {
+        places.merged(session, &own.tree, merged);
+    }
+    for tree in manifest.trees.iter().chain(model.files.list.iter().map(|file| &file.tree)) {
+        places.tagged(tree);
+    }
+    places
 }
 
 /// Hands TOSCA's problems on, as far as they are problems here; whether one of them is an error.
-fn report(session: &Session, problems: &Problems, names: &Names) -> bool {
+fn report(session: &Session, problems: &Problems, names: &Names, places: &Places) -> bool {
     let mut broken = false;
     for problem in problems.list() {
         let mut diagnostic = problem.diagnostic.clone();
@@ -112,6 +136,7 @@ fn report(session: &Session, problems: &Problems, names: &Names) -> bool {
         if rule == tosca_rules::UNDECLARED.name && !within(&names.assigned) {
             diagnostic = Diagnostic { rule: &rules::UNDECLARED, severity: Severity::Warning, ..diagnostic };
         }
+        diagnostic.span = diagnostic.span.map(|span| places.span(span));
         broken |= diagnostic.is_error();
         session.sink.push(diagnostic);
     }
@@ -160,7 +185,7 @@ pub fn is_open(model: &Model, id: DeclId) -> bool {
 }
 
 /// A value of the service template as one of ours, as written. Vault data is opened.
-pub fn from_tosca(value: &tosca::Val, secrets: &[Secret]) -> Val {
+pub fn from_tosca(value: &tosca::Val, reading: Reading<'_>) -> Val {
     let data = match &value.data {
         tosca::Data::Null | tosca::Data::Poison | tosca::Data::Pending(_) => Data::Null,
         tosca::Data::Bool(b) => Data::Bool(*b),
@@ -168,44 +193,47 @@ pub fn from_tosca(value: &tosca::Val, secrets: &[Secret]) -> Val {
         tosca::Data::Float(x) => Data::Float(*x),
         tosca::Data::Timestamp(text) => Data::Str(text.clone()),
         tosca::Data::Str(text) if vault::is_vault(text.as_bytes()) => {
-            return match vault::decrypt(text, secrets) {
-                Ok(plain) => Val::bytes(&plain).taint().from_origin(value.origin),
-                Err(_) => Val::null().from_origin(value.origin),
+            let opened = match vault::decrypt(text, reading.secrets) {
+                Ok(plain) => read::opened(reading.places.tag(value.origin).unwrap_or("!vault"), &plain).taint(),
+                Err(_) => Val::null(),
             };
+            return opened.from_origin(reading.places.origin(value.origin));
         }
         tosca::Data::Str(text) => Data::Str(text.clone()),
-        tosca::Data::List(items) => Data::List(Rc::new(items.iter().map(|item| from_tosca(item, secrets)).collect())),
-        tosca::Data::Map(entries) => Data::Map(Rc::new(map_from(entries, secrets))),
-        tosca::Data::Call(call) => return from_call(call, value, secrets),
+        tosca::Data::List(items) => Data::List(Rc::new(items.iter().map(|item| from_tosca(item, reading)).collect())),
+        tosca::Data::Map(entries) => Data::Map(Rc::new(map_from(entries, reading))),
+        tosca::Data::Call(call) => return from_call(call, value, reading),
     };
-    Val { data, tainted: false, origin: value.origin }
+    Val { data, tainted: false, origin: reading.places.origin(value.origin) }
 }
 
-fn map_from(entries: &[(tosca::Val, tosca::Val)], secrets: &[Secret]) -> ValMap {
+fn map_from(entries: &[(tosca::Val, tosca::Val)], reading: Reading<'_>) -> ValMap {
     let pair = |(key, item): &(tosca::Val, tosca::Val)| {
-        let key = from_tosca(key, &[]).to_key().unwrap_or(MapKey::Null);
-        (key, from_tosca(item, secrets))
+        let key = from_tosca(key, reading).to_key().unwrap_or(MapKey::Null);
+        (key, from_tosca(item, reading))
     };
     entries.iter().map(pair).collect()
 }
 
 /// A call goes back to the map or text it was written as.
-fn from_call(call: &tosca::Call, value: &tosca::Val, secrets: &[Secret]) -> Val {
+fn from_call(call: &tosca::Call, value: &tosca::Val, reading: Reading<'_>) -> Val {
     let whole = call.args.first();
     if call.name == TEMPLATE {
-        return whole.map_or_else(Val::null, |text| from_tosca(text, secrets));
+        return whole.map_or_else(Val::null, |text| from_tosca(text, reading));
     }
     let is_ours = !call.listed
         && whole.is_some_and(|whole| whole.get(&call.name).is_some() && matches!(whole.data, tosca::Data::Map(_)));
     if is_ours {
-        return whole.map_or_else(Val::null, |map| from_tosca(map, secrets)).from_origin(value.origin);
+        return whole
+            .map_or_else(Val::null, |map| from_tosca(map, reading))
+            .from_origin(reading.places.origin(value.origin));
     }
-    let args: Vec<Val> = call.args.iter().map(|arg| from_tosca(arg, secrets)).collect();
+    let args: Vec<Val> = call.args.iter().map(|arg| from_tosca(arg, reading)).collect();
     let argument = match (call.listed, args.as_slice()) {
         (false, [only]) => only.clone(),
-        _ => Val::list(args).from_origin(value.origin),
+        _ => Val::list(args).from_origin(reading.places.origin(value.origin)),
     };
-    Val::record([(call.name.as_str(), argument)]).from_origin(value.origin)
+    Val::record([(call.name.as_str(), argument)]).from_origin(reading.places.origin(value.origin))
 }
 
 /// One of our values as a value of TOSCA, for checks.

@@ -257,7 +257,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
                 } else {
                     match no {
                         Some(no) => self.printed(no),
-                        None => Ok((undefined("", false, ""), false)),
+                        None => Ok((absent(), false)),
                     }
                 }
             }

@@ -1,0 +1,93 @@
+//! Where a service template was written, if merge directives put it together, and which of its scalars are vault data.
+//!
+//! With directives, TOSCA reads a text that nobody wrote. Its nodes are walked beside the merged value, whose parts know
+//! the files they come from, so that problems and origins can name those.
+
+use super::read::VAULT_TAGS;
+use crate::limits::MAX_DEPTH;
+use crate::val::Val;
+use crate::vault::Secret;
+use ecow::EcoString;
+use purlin_syntax::{Kind, Node, Span, Tree};
+use purlin_value::{Origin, Session};
+use std::collections::HashMap;
+
+/// Places of a service template's parts.
+#[derive(Default)]
+pub struct Places {
+    origins: HashMap<Origin, Origin>,
+    spans: HashMap<Span, Span>,
+    tags: HashMap<Origin, EcoString>,
+}
+
+/// What is needed to read a value of the service template.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// Passwords of vaults.
+    pub secrets: &'a [Secret],
+    /// Where things were written.
+    pub places: &'a Places,
+}
+
+impl Places {
+    /// Notes where the parts of a merged value were written, beside the text that was made of it.
+    pub fn merged(&mut self, session: &Session, text: &Tree, value: &Val) {
+        if let Some(root) = text.root() {
+            self.walk(session, root, value, 0);
+        }
+    }
+
+    /// Notes the vault data of a file.
+    pub fn tagged(&mut self, tree: &Tree) {
+        if !VAULT_TAGS.iter().any(|tag| tree.source().text().contains(tag)) {
+            return;
+        }
+        let mut pending: Vec<Node<'_>> = tree.root().into_iter().collect();
+        while let Some(node) = pending.pop() {
+            match node.kind() {
+                Kind::List => pending.extend(node.items()),
+                Kind::Map => pending.extend(node.entries().map(|entry| entry.value)),
+                _ => {}
+            }
+            if let Some(tag) = node.tag().filter(|tag| VAULT_TAGS.contains(tag)) {
+                self.tags.insert(Origin::node(node), tag.into());
+            }
+        }
+    }
+
+    fn walk(&mut self, session: &Session, node: Node<'_>, value: &Val, depth: usize) {
+        if depth > 4 * MAX_DEPTH {
+            return;
+        }
+        let written = session.origins.span(value.origin, &session.sources);
+        if let Some(written) = written {
+            self.origins.insert(Origin::node(node), value.origin);
+            self.spans.insert(node.span(), written);
+        }
+        for (item, value) in node.items().zip(value.as_list().unwrap_or(&[])) {
+            self.walk(session, item, value, depth + 1);
+        }
+        for entry in node.entries() {
+            let Some(value) = value.get(entry.key.text()) else { continue };
+            if let Some(written) = session.origins.span(value.origin, &session.sources) {
+                self.spans.insert(entry.key.span(), written);
+            }
+            self.walk(session, entry.value, value, depth + 1);
+        }
+    }
+
+    /// Where something was written.
+    pub fn span(&self, span: Span) -> Span {
+        self.spans.get(&span).copied().unwrap_or(span)
+    }
+
+    /// Where a value was written.
+    pub fn origin(&self, origin: Origin) -> Origin {
+        self.origins.get(&origin).copied().unwrap_or(origin)
+    }
+
+    /// The tag of vault data.
+    pub fn tag(&self, origin: Origin) -> Option<&str> {
+        self.tags.get(&self.origin(origin)).or_else(|| self.tags.get(&origin)).map(EcoString::as_str)
+    }
+}
