@@ -103,7 +103,7 @@ fn may_hold_template(node: Node<'_>) -> bool {
 
 /// The diagnostic for a string that cannot be read.
 pub fn syntax_problem(problem: &Problem, place: &Place) -> Diagnostic {
-    let rule = if problem.is_limit { &purlin_syntax::rules::LIMIT_DEPTH } else { &rules::TEMPLATE_SYNTAX };
+    let rule = problem.limit.unwrap_or(&rules::TEMPLATE_SYNTAX);
     let mut diagnostic = Diagnostic::nowhere(rule, problem.message.clone());
     diagnostic.span = place.part(problem.at);
     diagnostic.maybe_hint(problem.hint.map(str::to_owned))

@@ -1,6 +1,8 @@
 //! Splits a template's text into tokens as Go's `text/template` does: text, delimiters with trim markers,
 //! comments, words, strings, numbers. An error is a token too and ends the list.
 
+use purlin_syntax::limits::EXPRESSION_BYTES;
+
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
@@ -242,7 +244,12 @@ impl Lexer<'_> {
 
     /// Reads the inside of an action up to its right delimiter; false when the list ended.
     fn action(&mut self) -> bool {
+        let start = self.pos;
         loop {
+            if self.pos - start > EXPRESSION_BYTES {
+                self.fail(format!("action is longer than {EXPRESSION_BYTES} bytes"));
+                return false;
+            }
             if let Some(trims) = self.right_delim() {
                 if self.paren == 0 {
                     if trims {

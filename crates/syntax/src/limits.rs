@@ -14,6 +14,14 @@ pub struct Limit {
     pub summary: &'static str,
 }
 
+/// The longest expression of any dialect, in bytes: one `${…}`, one `{{…}}`, one query. Its parsers hold it in memory
+/// as a whole; a template around expressions may be as long as a file.
+pub const EXPRESSION_BYTES: usize = 256 * 1024;
+
+/// Limits that no flag changes.
+pub const FIXED: &[Limit] =
+    &[Limit { name: "expression-size", default: EXPRESSION_BYTES as u64, summary: "bytes of one expression (fixed)" }];
+
 /// The limits of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -155,5 +163,6 @@ mod tests {
             assert_eq!(changed, 1, "{}", limit.name);
         }
         assert!(!Limits::default().set("no-such-limit", 1));
+        assert!(FIXED.iter().all(|limit| !Limits::default().set(limit.name, 1)));
     }
 }

@@ -16,6 +16,8 @@ pub const JSON_SYNTAX: Rule = Rule::error("json-syntax", "The JSON cannot be rea
 pub const LIMIT_DEPTH: Rule = Rule::limit("limit-depth", "Collections or expressions are nested too deep.");
 /// Aliases that multiply.
 pub const LIMIT_ALIAS: Rule = Rule::limit("limit-alias-nodes", "Aliases expand a document beyond reason.");
+/// An expression that is too long.
+pub const LIMIT_EXPRESSION: Rule = Rule::limit("limit-expression-size", "An expression is longer than allowed.");
 /// A file that is too large.
 pub const LIMIT_FILE: Rule = Rule::limit("limit-file-size", "A file is larger than allowed.");
 /// Files that are too large together.
@@ -30,6 +32,7 @@ pub const RULES: &[&Rule] = &[
     &JSON_SYNTAX,
     &LIMIT_DEPTH,
     &LIMIT_ALIAS,
+    &LIMIT_EXPRESSION,
     &LIMIT_FILE,
     &LIMIT_TOTAL,
 ];

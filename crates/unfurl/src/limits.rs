@@ -1,7 +1,7 @@
 //! What evaluation may cost. Each limit has a rule that names it when it is hit.
 
 /// Longest expression or template, in bytes.
-pub const MAX_EXPRESSION: usize = 256 * 1024;
+pub const MAX_EXPRESSION: usize = purlin_syntax::limits::EXPRESSION_BYTES;
 /// Deepest nesting of what is written: filters, templates, values.
 pub const MAX_DEPTH: usize = 100;
 /// Deepest nesting of evaluation: attributes that need attributes, functions in functions.

@@ -157,7 +157,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
 
 fn limits(cx: &mut Context<'_, '_>) -> Exit {
     let mut text = String::new();
-    for limit in purlin_syntax::Limits::default().list() {
+    for limit in purlin_syntax::Limits::default().list().iter().chain(purlin_syntax::limits::FIXED) {
         text.push_str(&format!("{:<20} {:>12}  {}\n", limit.name, limit.default, limit.summary));
     }
     cx.print(&text, None)

@@ -6,6 +6,7 @@
 use super::ast::{BinaryOp, Call, Expr, Key, Node, Part, UnaryOp};
 use super::scan::{Cursor, Problem};
 use super::template::parse_literal;
+use purlin_syntax::rules::LIMIT_DEPTH;
 
 /// How deeply expressions may nest; more is a mistake or an attack.
 pub const MAX_DEPTH: usize = 100;
@@ -29,7 +30,7 @@ const RESERVED: &[&str] = &["null", "true", "false", "typeof"];
 pub(super) fn expression(cursor: &mut Cursor<'_>, depth: usize) -> Parsed<Node> {
     if depth > MAX_DEPTH {
         let message = format!("this expression nests deeper than {MAX_DEPTH} levels");
-        return Err(Problem { is_limit: true, ..cursor.problem(cursor.pos, cursor.pos + 1, message) });
+        return Err(Problem { limit: Some(&LIMIT_DEPTH), ..cursor.problem(cursor.pos, cursor.pos + 1, message) });
     }
     let mut arms = Vec::new();
     loop {

@@ -4,6 +4,7 @@
 
 use super::ast::At;
 use ecow::EcoString;
+use purlin_syntax::Rule;
 
 /// What is wrong with a template string, and where.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -14,8 +15,8 @@ pub struct Problem {
     pub message: String,
     /// What to do about it.
     pub hint: Option<&'static str>,
-    /// Whether a limit was hit; otherwise it is a mistake.
-    pub is_limit: bool,
+    /// The limit that was hit; without one it is a mistake.
+    pub limit: Option<&'static Rule>,
 }
 
 /// The text of a string literal, and how its offsets relate to the text it is written in.
@@ -81,7 +82,7 @@ impl<'a> Cursor<'a> {
     }
 
     pub fn problem(&self, start: usize, end: usize, message: impl Into<String>) -> Problem {
-        Problem { at: self.at(start, end), message: message.into(), hint: None, is_limit: false }
+        Problem { at: self.at(start, end), message: message.into(), hint: None, limit: None }
     }
 
     /// Says what was expected here and what stands here instead.

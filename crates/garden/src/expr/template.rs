@@ -4,6 +4,8 @@ use super::ast::{At, Branch, Expr, Node, Segment, Template};
 use super::parse::{MAX_DEPTH, expression};
 use super::scan::{Cursor, Offsets, Problem};
 use ecow::EcoString;
+use purlin_syntax::limits::EXPRESSION_BYTES;
+use purlin_syntax::rules::{LIMIT_DEPTH, LIMIT_EXPRESSION};
 
 /// Whether a string can contain a template at all.
 pub fn is_template(text: &str) -> bool {
@@ -153,6 +155,10 @@ fn format(cursor: &mut Cursor<'_>, builder: &mut Builder, depth: usize) -> Resul
         }
         read => read?,
     };
+    if cursor.pos - start > EXPRESSION_BYTES {
+        let message = format!("the expression is longer than {EXPRESSION_BYTES} bytes");
+        return Err(Problem { limit: Some(&LIMIT_EXPRESSION), ..cursor.problem(start, start + 2, message) });
+    }
     if joined {
         builder.otherwise(at)?;
     }
@@ -162,7 +168,7 @@ fn format(cursor: &mut Cursor<'_>, builder: &mut Builder, depth: usize) -> Resul
     }
     if builder.open.len() >= MAX_DEPTH {
         let message = format!("if-blocks nest deeper than {MAX_DEPTH} levels");
-        return Err(Problem { is_limit: true, ..cursor.problem(start, cursor.pos, message) });
+        return Err(Problem { limit: Some(&LIMIT_DEPTH), ..cursor.problem(start, cursor.pos, message) });
     }
     let open = Open { condition: node, then: None, at, joined };
     builder.open.push((open, std::mem::take(&mut builder.current)));
@@ -245,7 +251,7 @@ impl Builder {
 }
 
 fn block_problem(at: At, message: &str) -> Problem {
-    Problem { at, message: message.into(), hint: None, is_limit: false }
+    Problem { at, message: message.into(), hint: None, limit: None }
 }
 
 fn finish(mut builder: Builder) -> Result<Template, Problem> {
