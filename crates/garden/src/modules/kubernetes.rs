@@ -7,7 +7,7 @@ use crate::config::ActionKind;
 use crate::draft::Draft;
 use crate::render::Config;
 use ecow::EcoString;
-use purlin_value::{Origins, Strategy, Value, merge};
+use purlin_value::{Origins, Strategy, Value, merge, path};
 
 /// Keys of a kubernetes module that its Deploy takes over.
 const KUBERNETES_KEYS: &[(&str, &str)] = &[
@@ -64,6 +64,15 @@ fn copying_build(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
 
 fn taken(module: &Module, keys: &[(&'static str, &'static str)]) -> Vec<(&'static str, Draft)> {
     keys.iter().filter_map(|(from, to)| Some((*to, module.field(from)?))).collect()
+}
+
+/// The files of a chart that lies in the module; none of one that is fetched.
+pub(super) fn chart_files(module: &Module) -> Vec<String> {
+    if module.field("chart").is_some() && module.field("chartPath").is_none() {
+        return Vec::new();
+    }
+    let folder = module.text("chartPath").unwrap_or_else(|| ".".into());
+    ["*", "charts/**/*", "templates/**/*"].iter().map(|files| path::join(&folder, files)).collect()
 }
 
 /// Where the chart is: in the module, in another folder of it, in a repository.

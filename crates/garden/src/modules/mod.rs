@@ -314,6 +314,16 @@ fn dependency(ground: &Ground<'_>, item: &Draft) -> Option<BuildDependency> {
     Some(BuildDependency { name, copy: copy.collect(), span, listed: true })
 }
 
+/// The files that belong to a module which does not say it, where its type does.
+fn implied_files(ground: &Ground<'_>, module: &Module) -> Option<Vec<String>> {
+    match module.config.type_name.as_str() {
+        "container" => container::dockerfile_includes(ground, module),
+        "kubernetes" => Some(module.field("files").map(|files| texts(&files.written())).unwrap_or_default()),
+        "helm" => Some(kubernetes::chart_files(module)),
+        _ => None,
+    }
+}
+
 /// The module that a chart is based on: its files are copied.
 fn base_dependency(ground: &Ground<'_>, base: &Draft) -> Option<BuildDependency> {
     let name = base.as_value()?.as_str()?;
@@ -377,8 +387,8 @@ fn resolve_one(
         let forced = purlin_value::Eval::new(ground.session).force_deep(&inputs);
         rendered.schema.check(ground, &forced, rendered.span);
     }
-    if module.config.type_name == "container" && module.files.0.is_none() && module.files.1.is_empty() {
-        module.files.0 = container::dockerfile_includes(ground, &module);
+    if module.files.0.is_none() && module.files.1.is_empty() {
+        module.files.0 = implied_files(ground, &module);
     }
     module.version = version::module_version(ground, files, &module, done);
     generate::generate_files(ground, &env, &module);
