@@ -2,7 +2,7 @@
 
 use crate::{Context, Report, Suite, Verdict};
 use purlin_charts::json;
-use purlin_charts::strvals::{Typing, parse_into, parse_literal_into};
+use purlin_charts::strvals::{Typing, parse_into};
 use purlin_value::{Data, Map, Origin, Value};
 use serde_json::Value as Json;
 
@@ -28,7 +28,7 @@ fn answer(case: &Json) -> Result<Map, String> {
             "set-string" | "string" => parse_into(text, &mut map, &Typing::Text, Origin::NONE)?,
             "set-json" | "json" => parse_into(text, &mut map, &Typing::Json, Origin::NONE)?,
             "set-file" | "file" => parse_into(text, &mut map, &Typing::File(&no_file), Origin::NONE)?,
-            "set-literal" | "literal" => parse_literal_into(text, &mut map, Origin::NONE)?,
+            "set-literal" | "literal" => parse_into(text, &mut map, &Typing::Literal, Origin::NONE)?,
             _ => parse_into(text, &mut map, &Typing::Typed, Origin::NONE)?,
         }
     }

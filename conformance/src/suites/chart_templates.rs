@@ -56,6 +56,7 @@ fn rendered(case: &Json) -> Result<Vec<u8>, RenderError> {
     let chart = Chart {
         metadata,
         values: Value::null(),
+        written: Vec::new(),
         schema: None,
         templates,
         files: files(&case["files"], ""),

@@ -14,6 +14,8 @@ pub struct Chart {
     pub values: Value,
     /// `values.schema.json`
     pub schema: Option<Arc<[u8]>>,
+    /// `Chart.yaml` and `values.yaml` as they are written.
+    pub written: Vec<ChartFile>,
     /// Files under `templates/`, in the order they were loaded.
     pub templates: Vec<ChartFile>,
     /// All other files, which `.Files` shows.

@@ -3,21 +3,22 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_gotmpl::{ExecError, Limit, Val};
+use purlin_gotmpl::Val;
 use purlin_model::{Answer, Dialect, Manifest, Node, Question, Recognised, Request, Resolved};
-use purlin_syntax::{Diagnostic, Rule, Source, Span, Tree};
+use purlin_syntax::{Diagnostic, Span, Tree};
 use purlin_value::world::FileKind;
 use purlin_value::{Data, EcoString, Pending, Session, Value, path};
 
 use crate::chart::Chart;
 use crate::checks;
-use crate::context::{Contexts, import, origin_of};
+use crate::context::{Contexts, import};
 use crate::engine::{self, RenderError};
 use crate::manifest::{self, Document};
 use crate::metachart::pipeline;
+use crate::report::report;
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
-use crate::trace::{Tracer, node_id, span_in, template_path};
+use crate::trace::{Tracer, Woven, node_id, template_path};
 
 /// The dialect of charts.
 pub const DIALECT: Dialect = Dialect {
@@ -28,9 +29,6 @@ pub const DIALECT: Dialect = Dialect {
     eval,
     rules: RULES,
 };
-
-/// Most levels of a chain of templates that a message shows.
-const MAX_TRACE: usize = 20;
 
 /// The folder or archive of the chart a request names.
 fn chart_path(session: &Session, request: &Request) -> Option<String> {
@@ -82,10 +80,10 @@ fn pending_flag(text: &str) -> (String, String) {
 /// A document on its way to a node.
 struct Piece {
     document: Document,
-    pieces: Arc<[purlin_gotmpl::Piece]>,
+    text: Arc<Woven>,
     offset: usize,
-    /// Whether what was rendered before it may have been left out.
-    is_unsure: bool,
+    /// What decides whether something it may see was changed, where that is not known yet.
+    unsure: Option<Pending>,
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
@@ -144,14 +142,15 @@ fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Resul
         .collect();
     let files = texts.iter().map(|(path, text)| (path.as_str(), text.as_str()));
     let manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(TemplateError::rendering)?;
-    // Documents of one file share its pieces.
-    let ropes: HashMap<String, Arc<[purlin_gotmpl::Piece]>> =
-        rendered.files.into_iter().map(|(path, rope)| (path, rope.pieces.into())).collect();
+    // Documents of one file share its text.
+    let woven = |rope: purlin_gotmpl::Rope| Arc::new(Woven { bytes: rope.bytes, pieces: rope.pieces });
+    let files: HashMap<String, Arc<Woven>> =
+        rendered.files.into_iter().map(|(path, rope)| (path, woven(rope))).collect();
     let mut pieces = Vec::new();
     for document in manifests.resources.into_iter().chain(manifests.hooks) {
-        let is_unsure = rendered.unsure.contains(&document.path);
-        let rope = ropes.get(&document.path).cloned().unwrap_or_default();
-        pieces.push(Piece { offset: document.start, document, pieces: rope, is_unsure });
+        let unsure = rendered.unsure.get(&document.path).cloned();
+        let text = files.get(&document.path).cloned().unwrap_or_default();
+        pieces.push(Piece { offset: document.start, document, text, unsure });
     }
     Ok((Tracer::new(session, &prepared.chart, rendered.sources, rendered.calls, rendered.holes), pieces))
 }
@@ -176,10 +175,10 @@ fn render_metachart<'s>(
         let path = format!("{}/templates/resources.yaml", prepared.chart.name());
         let sorted = manifest::sort([(path.as_str(), resource.text.as_str())], &made.holes, &session.limits)
             .map_err(TemplateError::rendering)?;
-        let rope: Arc<[purlin_gotmpl::Piece]> = resource.pieces.into();
+        let text = Arc::new(Woven { bytes: resource.text.into_bytes(), pieces: resource.pieces });
         for document in sorted.resources.into_iter().chain(sorted.hooks) {
-            let (offset, is_unsure) = (document.start, made.is_unsure);
-            pieces.push(Piece { offset, document, pieces: rope.clone(), is_unsure });
+            let (offset, unsure) = (document.start, made.unsure.clone());
+            pieces.push(Piece { offset, document, text: text.clone(), unsure });
         }
     }
     pieces.sort_by_cached_key(|piece| manifest::place(&piece.document));
@@ -190,7 +189,7 @@ fn render_metachart<'s>(
 fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) -> (Option<Node>, Manifest) {
     let document = &piece.document;
     let tree: Tree = purlin_gotmpl::yaml::parse(&document.text, &session.limits);
-    let value = tree.root().map(|root| tracer.value(root, &piece.pieces, piece.offset)).unwrap_or_default();
+    let value = tree.root().map(|root| tracer.value(root, &piece.text, piece.offset)).unwrap_or_default();
     let open = still_open(tracer, tree.root(), piece);
     let text = Some(EcoString::from(document.text.trim_end()));
     let manifest = Manifest { source: EcoString::from(document.path.as_str()), text, value: value.clone() };
@@ -218,11 +217,7 @@ fn still_open(tracer: &Tracer<'_>, root: Option<purlin_syntax::Node<'_>>, piece:
     if holes.is_empty() {
         return None;
     }
-    if piece.is_unsure {
-        let what = "what a template left open changes".into();
-        return Some(holes.within(piece.document.text.as_bytes()).unwrap_or(Pending { tasks: Vec::new(), what }));
-    }
-    let deciding = holes.deciding(piece.document.text.as_bytes());
+    let deciding = piece.unsure.clone().or_else(|| holes.deciding(piece.document.text.as_bytes()));
     deciding.or_else(|| {
         let mut stack: Vec<_> = root.into_iter().collect();
         while let Some(node) = stack.pop() {
@@ -291,145 +286,4 @@ fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Res
         let rope = machine.execute_tree(&tree, root).map_err(RenderError::Exec)?;
         Ok(String::from_utf8_lossy(&rope.bytes).replace("<no value>", ""))
     })
-}
-
-/// Reports why a chart cannot be rendered.
-fn report(session: &Session, chart: Option<&Chart>, error: &TemplateError) {
-    for (name, problem) in &error.problems {
-        let field = problem.at.trim_start_matches('/').replace('/', ".");
-        let place = if field.is_empty() { format!("the values of `{name}`") } else { format!("`{field}` of `{name}`") };
-        let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {}", problem.message));
-        diagnostic.span = session.origins.span(problem.origin, &session.sources);
-        for cause in &problem.causes {
-            diagnostic.message.push_str(&format!("; {}", cause.message));
-        }
-        session.sink.push(diagnostic);
-    }
-    if !error.problems.is_empty() {
-        return;
-    }
-    match (&error.render, chart) {
-        (Some(RenderError::Exec(failed)), Some(chart)) => report_exec(session, chart, failed),
-        (Some(RenderError::Parse(problem)), Some(chart)) => {
-            let text = template_text(chart, &problem.file);
-            let offset = text.split_inclusive('\n').take(problem.line.saturating_sub(1) as usize).map(str::len).sum();
-            let span = span_in(session, chart, &problem.file, &text, offset);
-            session.sink.push(Diagnostic::at(&rules::SYNTAX, span, problem.message.clone()));
-        }
-        _ => {
-            let rule = rule_of(&error.message);
-            session.sink.push(Diagnostic::nowhere(rule, error.message.clone()));
-        }
-    }
-}
-
-/// The rule a plain message falls under.
-fn rule_of(message: &str) -> &'static Rule {
-    if message.contains("aliases expand this document") {
-        return &purlin_syntax::rules::LIMIT_ALIAS;
-    }
-    const STARTS: &[(&str, &Rule)] = &[
-        ("values don't meet", &rules::SCHEMA),
-        ("validation:", &rules::METADATA),
-        ("library charts", &rules::METADATA),
-        ("an error occurred while checking for chart dependencies", &rules::DEPENDENCY),
-        ("chart dependencies processing failed", &rules::DEPENDENCY),
-        ("failed pars", &rules::VALUES),
-        ("failed to parse", &rules::VALUES),
-        ("YAML parse error", &rules::MANIFEST),
-        ("chart requires kubeVersion", &rules::METADATA),
-    ];
-    STARTS.iter().find(|(start, _)| message.starts_with(start)).map_or(&rules::LOAD, |(_, rule)| rule)
-}
-
-fn template_text(chart: &Chart, name: &str) -> String {
-    fn find<'c>(chart: &'c Chart, path: &str, name: &str) -> Option<&'c [u8]> {
-        let inner = name.strip_prefix(path)?.strip_prefix('/')?;
-        if let Some(file) = chart.templates.iter().find(|file| file.name == inner) {
-            return Some(&file.bytes);
-        }
-        chart.dependencies.iter().find_map(|child| find(child, &format!("{path}/charts/{}", child.name()), name))
-    }
-    find(chart, chart.name(), name).map(|bytes| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
-}
-
-/// Spans of levels of a chain, each file registered once.
-struct Levels<'s> {
-    session: &'s Session,
-    chart: &'s Chart,
-    files: HashMap<String, Option<Arc<Source>>>,
-}
-
-impl Levels<'_> {
-    fn span(&mut self, level: &ExecError) -> Option<Span> {
-        let (session, chart) = (self.session, self.chart);
-        let known = self.files.entry(level.file.clone()).or_insert_with(|| {
-            let text = template_text(chart, &level.file);
-            (!text.is_empty()).then(|| session.sources.insert(&template_path(chart, &level.file), text))
-        });
-        let source = known.as_ref()?;
-        let offset = level.offset as usize;
-        let end = source
-            .text()
-            .get(offset..)
-            .and_then(|rest| rest.find('\n'))
-            .map_or(source.text().len(), |len| offset + len);
-        Some(source.span(offset, end.min(offset + 200)))
-    }
-}
-
-fn report_exec(session: &Session, chart: &Chart, error: &ExecError) {
-    let levels = error.chain();
-    let last = error.innermost();
-    let rule = match (error.limit(), error.stop_message()) {
-        (Some(limit), _) => limit_rule(limit),
-        (None, Some(_)) => &rules::FAILED,
-        (None, None) if last.fault.go_text().starts_with("rendering template has a nested reference name") => {
-            &purlin_syntax::rules::LIMIT_DEPTH
-        }
-        (None, None) => &rules::TEMPLATE,
-    };
-    let calling = last
-        .function
-        .as_ref()
-        .filter(|_| error.stop_message().is_none())
-        .map(|name| format!("`{name}`: "))
-        .unwrap_or_default();
-    let mut diagnostic = Diagnostic::nowhere(rule, format!("{calling}{}", last.fault.go_text()));
-    // The innermost level that lies in a file; texts of `tpl` do not.
-    let mut places = Levels { session, chart, files: HashMap::new() };
-    diagnostic.span = levels.iter().rev().find_map(|level| places.span(level));
-    if last.line == 0 {
-        diagnostic.message = format!("{}: {}", last.file, diagnostic.message);
-    }
-    let placed =
-        levels.iter().rev().filter(|level| level.line > 0).filter_map(|level| Some((level, places.span(level)?)));
-    for (level, span) in placed.take(MAX_TRACE) {
-        diagnostic = diagnostic.through(span, format!("in `{}` at `{}`", level.template, level.node));
-    }
-    let value = levels.iter().rev().map(|level| level.origin).find(|origin| *origin != 0);
-    if let Some(span) = value.and_then(|origin| session.origins.span(origin_of(origin), &session.sources)) {
-        diagnostic = diagnostic.label(span, "this value");
-    }
-    session.sink.push(diagnostic);
-}
-
-fn limit_rule(limit: Limit) -> &'static Rule {
-    match limit {
-        Limit::Fuel | Limit::Heap => &purlin_value::rules::LIMIT_FUEL,
-        Limit::Depth => &purlin_syntax::rules::LIMIT_DEPTH,
-        Limit::Output | Limit::Text => &purlin_value::rules::LIMIT_STRING,
-        Limit::Items => &purlin_value::rules::LIMIT_LIST,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn plain_messages_have_rules() {
-        assert_eq!(rule_of("validation: chart.metadata.name is required").name, "chart-metadata");
-        assert_eq!(rule_of("no such file").name, "chart-load");
-    }
 }

@@ -1,14 +1,14 @@
 //! Renders the templates of a chart and of all charts inside it: one namespace, one heap, Helm's order.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::value::{MapType, Str};
 use purlin_gotmpl::{ExecError, Limits, Machine, Outside, ParseError, Rope, STACK_BYTES, Set, Val};
-use purlin_value::Value;
 use purlin_value::stack::with_stack;
+use purlin_value::{Pending, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::Chart;
@@ -83,8 +83,8 @@ pub struct Rendered {
     pub calls: Vec<Call>,
     /// Texts that stand for values not known yet.
     pub holes: Holes,
-    /// Files rendered after a collection may have been changed where what decides is not known yet.
-    pub unsure: BTreeSet<String>,
+    /// Files rendered after a collection may have been changed, with what decides on that and is not known yet.
+    pub unsure: BTreeMap<String, Pending>,
 }
 
 /// A template file found in a chart or in one inside it.
@@ -150,8 +150,8 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
         set_template(&mut machine, context, name, chart);
         let rope = machine.execute(name, context.clone()).map_err(RenderError::Exec)?;
         let rope = purlin_gotmpl::funcs::templates::without_no_value(rope);
-        if machine.is_unsure {
-            rendered.unsure.insert(name.text().into_owned());
+        if let Some(pending) = &machine.unsure {
+            rendered.unsure.insert(name.text().into_owned(), pending.clone());
         }
         rendered.files.push((name.text().into_owned(), rope));
     }

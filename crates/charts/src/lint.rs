@@ -4,7 +4,8 @@ use purlin_gotmpl::semver::Version;
 use purlin_value::Session;
 
 use crate::chart::Chart;
-use crate::template::{Options, template_chart, user_values};
+use crate::given::user_values;
+use crate::template::{Options, template_chart};
 use crate::{load, metadata};
 
 /// One finding.
@@ -66,9 +67,10 @@ pub fn lint(session: &Session, path: &str, options: &Options) -> Vec<Finding> {
 }
 
 /// What `helm show` prints; `None` if there is no such part.
-pub fn show(session: &Session, path: &str, chart: &Chart, what: &str) -> Option<String> {
-    let read = |name: &str| {
-        session.world.read(&format!("{path}/{name}")).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+pub fn show(chart: &Chart, what: &str) -> Option<String> {
+    let written = |name: &str| {
+        let file = chart.written.iter().find(|file| file.name == name);
+        file.map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).unwrap_or_default()
     };
     let in_files = |name: &str| {
         let file = chart.files.iter().find(|file| file.name.eq_ignore_ascii_case(name));
@@ -82,14 +84,14 @@ pub fn show(session: &Session, path: &str, chart: &Chart, what: &str) -> Option<
         texts.concat()
     };
     match what {
-        "chart" => read("Chart.yaml").ok(),
-        "values" => Some(read("values.yaml").unwrap_or_default()),
+        "chart" => Some(written("Chart.yaml")),
+        "values" => Some(written("values.yaml")),
         "readme" => Some(readme()),
         "crds" => Some(definitions()),
         "all" => Some(format!(
             "{}\n---\n{}\n---\n{}{}",
-            read("Chart.yaml").unwrap_or_default(),
-            read("values.yaml").unwrap_or_default(),
+            written("Chart.yaml"),
+            written("values.yaml"),
             readme(),
             definitions()
         )),

@@ -128,6 +128,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
         return Err(LoadError("cannot load Chart.yaml: it is no mapping".to_owned()));
     };
     let mut values = Value::null();
+    let mut written = Vec::new();
     let mut schema = None;
     let mut templates = Vec::new();
     let mut others = Vec::new();
@@ -135,8 +136,12 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
     let v1 = metadata.api_version == "v1";
     for file in files {
         match file.name.as_str() {
-            "Chart.yaml" | "Chart.lock" => {}
-            "values.yaml" => values = default_values(session, folder, &file)?,
+            "Chart.lock" => {}
+            "Chart.yaml" => written.push(file),
+            "values.yaml" => {
+                values = default_values(session, folder, &file)?;
+                written.push(file);
+            }
             "values.schema.json" => schema = Some(file.bytes),
             "requirements.yaml" => {
                 if v1 {
@@ -183,7 +188,8 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
             LoadError(format!("error unpacking subchart {name} in {}: {}", metadata.name, error.0))
         })?);
     }
-    Ok(Chart { metadata, values, schema, templates, files: others, dependencies, folder: folder.to_owned() })
+    let folder = folder.to_owned();
+    Ok(Chart { metadata, values, schema, written, templates, files: others, dependencies, folder })
 }
 
 fn default_values(session: &Session, folder: &str, file: &ChartFile) -> Result<Value, LoadError> {

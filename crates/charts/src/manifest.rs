@@ -131,7 +131,7 @@ fn field(node: Node<'_>, key: &str, place: &str) -> Result<String, String> {
     if value.is_null() {
         return Ok(String::new());
     }
-    Ok(purlin_gotmpl::yaml::key_text(value)?.text().into_owned())
+    Ok(purlin_gotmpl::yaml_tree::key_text(value)?.into_owned())
 }
 
 fn unmarshal(kind: &str, into: &str) -> String {

@@ -11,7 +11,7 @@ fn scalar_text(node: Node<'_>) -> String {
     if !node.is_scalar() || node.is_null() {
         return String::new();
     }
-    purlin_gotmpl::yaml::key_text(node).map(|text| text.text().into_owned()).unwrap_or_default()
+    purlin_gotmpl::yaml_tree::key_text(node).map(std::borrow::Cow::into_owned).unwrap_or_default()
 }
 
 fn text(node: Node<'_>, key: &str) -> String {

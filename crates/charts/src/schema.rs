@@ -85,7 +85,11 @@ impl Schema {
         let remote = ["http:", "https:", "file:", "/"].iter().any(|start| target.starts_with(start));
         let own = self.root.get("$id").or_else(|| self.root.get("id")).and_then(Value::as_str).unwrap_or_default();
         let inside = !own.is_empty() && target.starts_with(own.trim_end_matches('#'));
-        if remote && !inside && !target.starts_with("http://json-schema.org/") {
+        let is_elsewhere = match remote {
+            true => !inside && !target.starts_with("http://json-schema.org/"),
+            false => !target.starts_with('#') && self.resolve(target).is_none(),
+        };
+        if is_elsewhere {
             return Err(format!("the schema refers to `{target}`; schemas are not fetched or read from elsewhere"));
         }
         Ok(())
@@ -133,7 +137,7 @@ impl Schema {
         let Some(path) = pointer.strip_prefix('/') else { return find_anchor(start, pointer, 0) };
         let mut current = start;
         for part in path.split('/') {
-            let part = percent_decoded(part).replace("~1", "/").replace("~0", "~");
+            let part = purlin_gotmpl::funcs::paths::unescape(part).replace("~1", "/").replace("~0", "~");
             current = match &current.data {
                 Data::Map(map) => map.get(part.as_str())?,
                 Data::List(items) => items.get(part.parse::<usize>().ok()?)?,
@@ -142,28 +146,6 @@ impl Schema {
         }
         Some(current)
     }
-}
-
-fn percent_decoded(text: &str) -> String {
-    let mut out = Vec::new();
-    let mut rest = text.as_bytes();
-    while let Some((byte, after)) = rest.split_first() {
-        let code = after
-            .get(..2)
-            .and_then(|hex| std::str::from_utf8(hex).ok())
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        match (byte, code) {
-            (b'%', Some(code)) => {
-                out.push(code);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            _ => {
-                out.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn children(node: &Value) -> Box<dyn Iterator<Item = &Value> + '_> {

@@ -23,28 +23,23 @@ pub enum Typing<'f> {
     Text,
     /// `--set-json`: JSON values.
     Json,
+    /// `--set-literal`: everything behind the first `=` as it is; a backslash is one.
+    Literal,
     /// `--set-file`: the text of the file named.
     File(&'f dyn Fn(&str) -> Result<String, String>),
 }
 
 /// Applies a flag's text to a map.
 pub fn parse_into(text: &str, map: &mut Map, typing: &Typing<'_>, origin: Origin) -> Result<(), String> {
-    let mut parser = Parser { text: text.chars().collect(), at: 0, typing, origin };
+    let is_literal = matches!(typing, Typing::Literal);
+    let mut parser = Parser { text: text.chars().collect(), at: 0, typing, is_literal, origin };
     loop {
         match parser.key(map, 0) {
+            Ok(()) if is_literal => return Ok(()),
             Ok(()) => {}
             Err(Stop::End) => return Ok(()),
             Err(Stop::Error(message)) => return Err(message),
         }
-    }
-}
-
-/// Applies a `--set-literal` text: everything behind the first `=` as it is.
-pub fn parse_literal_into(text: &str, map: &mut Map, origin: Origin) -> Result<(), String> {
-    let mut parser = Literal { text: text.chars().collect(), at: 0, origin };
-    match parser.key(map, 0) {
-        Ok(()) | Err(Stop::End) => Ok(()),
-        Err(Stop::Error(message)) => Err(message),
     }
 }
 
@@ -124,6 +119,7 @@ struct Parser<'p, 'f> {
     text: Vec<char>,
     at: usize,
     typing: &'p Typing<'f>,
+    is_literal: bool,
     origin: Origin,
 }
 
@@ -136,7 +132,7 @@ impl Parser<'_, '_> {
             if marks.contains(&ch) {
                 return (out, Some(ch));
             }
-            if ch == '\\' {
+            if ch == '\\' && !self.is_literal {
                 match self.text.get(self.at) {
                     Some(next) => out.push(*next),
                     None => return (out, None),
@@ -150,7 +146,7 @@ impl Parser<'_, '_> {
     }
 
     fn key(&mut self, map: &mut Map, level: u32) -> Result<(), Stop> {
-        let (key, mark) = self.until(&['=', '[', ',', '.']);
+        let (key, mark) = self.until(if self.is_literal { &['=', '[', '.'] } else { &['=', '[', ',', '.'] });
         match mark {
             None if key.is_empty() => Err(Stop::End),
             None => error(format!("key {} has no value", quoted(&key))),
@@ -198,6 +194,11 @@ impl Parser<'_, '_> {
     fn value(&mut self, found: &mut Option<Value>) -> Result<(), Stop> {
         if let Typing::Json = self.typing {
             *found = Some(self.json()?);
+            return Ok(());
+        }
+        if self.is_literal {
+            let (text, _) = self.until(&[]);
+            *found = Some(Value::str(text).with_origin(self.origin));
             return Ok(());
         }
         match self.text.get(self.at) {
@@ -314,6 +315,7 @@ impl Parser<'_, '_> {
                 let mut inner = match known.map(|value| value.data) {
                     None | Some(Data::Null) => Vec::new(),
                     Some(Data::List(items)) => items.to_vec(),
+                    Some(_) if self.is_literal => Vec::new(),
                     Some(data) => return conversion(&Value::new(data), "[]interface {}"),
                 };
                 self.list_item(&mut inner, next, level, lists + 1)?;
@@ -346,111 +348,5 @@ fn typed(text: &str) -> Value {
     match number.parse::<i64>() {
         Ok(number) if text == "0" || !text.starts_with('0') => Value::new(Data::Int(number)),
         _ => Value::str(text),
-    }
-}
-
-struct Literal {
-    text: Vec<char>,
-    at: usize,
-    origin: Origin,
-}
-
-impl Literal {
-    fn until(&mut self, marks: &[char]) -> (String, Option<char>) {
-        let rest = self.text.get(self.at..).unwrap_or_default();
-        let len = rest.iter().position(|ch| marks.contains(ch));
-        let text = rest.get(..len.unwrap_or(rest.len())).unwrap_or_default().iter().collect();
-        let mark = len.and_then(|len| rest.get(len)).copied();
-        self.at += len.map_or(rest.len(), |len| len + 1);
-        (text, mark)
-    }
-
-    fn rest(&mut self) -> Value {
-        let (text, _) = self.until(&[]);
-        Value::str(text).with_origin(self.origin)
-    }
-
-    fn key(&mut self, map: &mut Map, level: u32) -> Result<(), Stop> {
-        let (key, mark) = self.until(&['=', '[', '.']);
-        match mark {
-            None if key.is_empty() => Err(Stop::End),
-            None => error(format!("key {} has no value", quoted(&key))),
-            Some('=') => {
-                let value = self.rest();
-                set(map, &key, value);
-                Ok(())
-            }
-            Some('.') => {
-                let level = level + 1;
-                if level > MAX_NAME_LEVEL {
-                    let message = "value name nested level is greater than maximum supported nested level of";
-                    return error(format!("{message} {MAX_NAME_LEVEL}"));
-                }
-                let mut inner = take_map(map, &key)?;
-                let result = self.key(&mut inner, level);
-                if result.is_ok() && inner.is_empty() {
-                    return error(format!("key map {} has no value", quoted(&key)));
-                }
-                if !inner.is_empty() {
-                    set(map, &key, Value::map(inner).with_origin(self.origin));
-                }
-                result
-            }
-            Some(_) => {
-                let index = self.index()?;
-                let mut list = take_list(map, &key)?;
-                let result = self.list_item(&mut list, index, level, 0);
-                set(map, &key, list_value(list, self.origin));
-                result
-            }
-        }
-    }
-
-    fn index(&mut self) -> Result<i64, Stop> {
-        let (text, mark) = self.until(&[']']);
-        if mark.is_none() {
-            return Err(Stop::End);
-        }
-        text.parse().map_err(|_| {
-            Stop::Error(format!("error parsing index: strconv.Atoi: parsing {}: invalid syntax", quoted(&text)))
-        })
-    }
-
-    fn list_item(&mut self, list: &mut Vec<Value>, index: i64, level: u32, lists: u32) -> Result<(), Stop> {
-        if index < 0 {
-            return error(format!("negative {index} index not allowed"));
-        }
-        if lists > MAX_LIST_LEVEL {
-            return error("lists are nested too deeply");
-        }
-        let (extra, mark) = self.until(&['=', '[', '.']);
-        if !extra.is_empty() {
-            return error(format!("unexpected data at end of array index: {}", quoted(&extra)));
-        }
-        let known = usize::try_from(index).ok().and_then(|index| list.get(index)).cloned();
-        match mark {
-            None => Err(Stop::End),
-            Some('=') => {
-                let value = self.rest();
-                set_index(list, index, value)
-            }
-            Some('.') => {
-                let mut inner = match known.map(|value| value.data) {
-                    Some(Data::Map(map)) => map.as_ref().clone(),
-                    _ => Map::new(),
-                };
-                self.key(&mut inner, level)?;
-                set_index(list, index, Value::map(inner).with_origin(self.origin))
-            }
-            Some(_) => {
-                let next = self.index()?;
-                let mut inner = match known.map(|value| value.data) {
-                    Some(Data::List(items)) => items.to_vec(),
-                    _ => Vec::new(),
-                };
-                self.list_item(&mut inner, next, level, lists + 1)?;
-                set_index(list, index, list_value(inner, self.origin))
-            }
-        }
     }
 }

@@ -4,19 +4,17 @@ use std::fmt::Write;
 use std::sync::Arc;
 
 use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
-use purlin_model::{SetFlag, SetKind};
-use purlin_syntax::Flavor;
-use purlin_value::{Data, Map, Pending, Session, Value};
+use purlin_model::SetFlag;
+use purlin_value::{Session, Value};
 
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::Chart;
 use crate::context::Release;
 use crate::engine::{self, Inputs, RenderError, Rendered};
+use crate::given::user_values;
 use crate::manifest::{self, Document, Manifests};
 use crate::schema::{Problem, Schema};
-use crate::strvals::{Typing, parse_into, parse_literal_into};
-use crate::values::{Coalescer, merge_maps, put};
-use crate::yaml::value_of_tree;
+use crate::values::Coalescer;
 use crate::{dependencies, load, metadata};
 
 /// What `helm template` is asked.
@@ -94,75 +92,6 @@ pub struct Output {
     pub crds: Vec<(String, String)>,
     /// What Helm would log.
     pub warnings: Vec<String>,
-}
-
-/// The user's values: files and flags.
-pub fn user_values(session: &Session, options: &Options) -> Result<Value, String> {
-    let origins = options.track.then_some(&session.origins);
-    let mut base = Value::map(Map::new());
-    for (path, name) in &options.values {
-        let source = session.read_text(path).map_err(|problem| problem.message)?;
-        let tree = session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits));
-        for document in 0..tree.roots().len().max(1) {
-            let value = value_of_tree(&tree, document).map_err(|message| {
-                format!(
-                    "failed to parse {name}: cannot unmarshal yaml document: error converting YAML to JSON: {message}"
-                )
-            })?;
-            if value.is_null() {
-                continue;
-            }
-            if value.as_map().is_none() {
-                return Err(format!("failed to parse {name}: it is no mapping"));
-            }
-            base = merge_maps(base, value, origins);
-        }
-    }
-    for kind in [SetKind::Json, SetKind::Typed, SetKind::Text, SetKind::File, SetKind::Literal] {
-        for flag in options.sets.iter().filter(|flag| flag.kind == kind) {
-            base = apply_flag(session, options, base, flag)?;
-        }
-    }
-    if options.given.as_map().is_some() {
-        base = merge_maps(base, options.given.clone(), origins);
-    }
-    for (path, what) in &options.pending {
-        let flag = session.origins.flag(format!("--pending {path}"));
-        let pending = Pending { tasks: Vec::new(), what: what.into() };
-        base = put(base, path, Value::new(Data::Pending(Arc::new(pending))).with_origin(flag));
-    }
-    Ok(base)
-}
-
-fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag) -> Result<Value, String> {
-    let name = match flag.kind {
-        SetKind::Typed => "--set",
-        SetKind::Text => "--set-string",
-        SetKind::Json => "--set-json",
-        SetKind::File => "--set-file",
-        SetKind::Literal => "--set-literal",
-    };
-    let origin = session.origins.flag(format!("{name} {}", flag.text));
-    let failed = |message: String| format!("failed parsing {name} data: {message}");
-    if flag.kind == SetKind::Json && flag.text.trim_start().starts_with('{') {
-        let value = crate::json::parse(flag.text.trim().as_bytes(), origin).map_err(failed)?;
-        return Ok(merge_maps(base, value, options.track.then_some(&session.origins)));
-    }
-    let mut map = base.as_map().cloned().unwrap_or_default();
-    let read = |path: &str| {
-        let path = purlin_value::path::join(&options.here, path);
-        let bytes = session.world.read(&path).map_err(|error| error.diagnostic(&path).message)?;
-        Ok(String::from_utf8_lossy(&bytes).into_owned())
-    };
-    let result = match flag.kind {
-        SetKind::Typed => parse_into(&flag.text, &mut map, &Typing::Typed, origin),
-        SetKind::Text => parse_into(&flag.text, &mut map, &Typing::Text, origin),
-        SetKind::Json => parse_into(&flag.text, &mut map, &Typing::Json, origin),
-        SetKind::File => parse_into(&flag.text, &mut map, &Typing::File(&read), origin),
-        SetKind::Literal => parse_literal_into(&flag.text, &mut map, origin),
-    };
-    result.map_err(failed)?;
-    Ok(Value::map(map).with_origin(base.origin))
 }
 
 /// Clock and seed of the run.

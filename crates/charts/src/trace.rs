@@ -1,5 +1,6 @@
 //! From places in rendered text back to template lines and values: origins for `why`, and spans for messages.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use purlin_gotmpl::hole::Holes;
@@ -15,6 +16,26 @@ use crate::context::origin_of;
 /// Longest chain of calls told.
 const MAX_CALLS: usize = 50;
 
+/// A rendered text and where its parts come from.
+#[derive(Debug, Default)]
+pub struct Woven {
+    /// The text.
+    pub bytes: Vec<u8>,
+    /// Its parts.
+    pub pieces: Vec<RopePiece>,
+}
+
+/// A place in rendered text and the one in a template that it was copied from.
+#[derive(Clone, Copy, Default)]
+struct Cursor {
+    /// Where the template's text starts.
+    site: u32,
+    /// The place in the rendered text.
+    rendered: usize,
+    /// The place in the template.
+    source: u32,
+}
+
 /// A render's sources, registered so that places in them have spans.
 pub struct Tracer<'s> {
     session: &'s Session,
@@ -22,6 +43,8 @@ pub struct Tracer<'s> {
     calls: Vec<Call>,
     /// Texts that stand for values not known yet.
     pub holes: Holes,
+    /// The last place that was asked for: documents are read from start to end.
+    cursor: Cell<Cursor>,
 }
 
 /// The path on disk of a template by its full name; the chart's name stands for its folder.
@@ -41,7 +64,7 @@ impl<'s> Tracer<'s> {
             });
             (source, known)
         };
-        Self { session, files: sources.into_iter().map(register).collect(), calls, holes }
+        Self { session, files: sources.into_iter().map(register).collect(), calls, holes, cursor: Cell::default() }
     }
 
     /// The span of a place, or the origin of the text it lies in.
@@ -58,10 +81,28 @@ impl<'s> Tracer<'s> {
         }
     }
 
-    /// The origin of one piece of rendered text.
-    fn piece_origin(&self, piece: &RopePiece) -> Origin {
+    /// The place in a template that a place in its own text was copied from. Functions that move lines about change
+    /// nothing but white space, so both are as many other characters behind the start of the text.
+    fn text_site(&self, text: &Woven, piece: &RopePiece, piece_start: usize, at: usize) -> u32 {
+        let index = self.files.partition_point(|(file, _)| file.file.base <= piece.site);
+        let Some((file, _)) = index.checked_sub(1).and_then(|index| self.files.get(index)) else { return piece.site };
+        let known = self.cursor.get();
+        let fits = known.site == piece.site && (piece_start..=at).contains(&known.rendered);
+        let start = if fits { known } else { Cursor { site: piece.site, rendered: piece_start, source: piece.site } };
+        let before = text.bytes.get(start.rendered..at).unwrap_or_default();
+        let count = before.iter().filter(|byte| !byte.is_ascii_whitespace()).count();
+        let base = file.file.base;
+        let first = (piece.site - base) as usize;
+        let source = base + forward(file.file.text.bytes(), first, (start.source - base) as usize, count) as u32;
+        self.cursor.set(Cursor { site: piece.site, rendered: at, source });
+        source
+    }
+
+    /// The origin of one piece of rendered text, which a value is `at`.
+    fn piece_origin(&self, text: &Woven, piece: &RopePiece, piece_start: usize, at: usize) -> Origin {
         let origins = &self.session.origins;
-        let (span, tpl_text) = self.place(piece.site);
+        let site = if piece.origin == 0 { self.text_site(text, piece, piece_start, at) } else { piece.site };
+        let (span, tpl_text) = self.place(site);
         let mut origin = match (piece.origin, span, tpl_text) {
             (0, Some(span), _) => origins.file(span),
             (0, None, Some(text)) => text,
@@ -69,7 +110,11 @@ impl<'s> Tracer<'s> {
             (value, span, text) => {
                 let inputs = [Some(origin_of(value)), text.filter(|text| *text != origin_of(value))];
                 let inputs = inputs.into_iter().flatten().map(|origin| Piece { start: 0, end: 0, origin });
-                let step = if text.is_some() { "rendered by `tpl`" } else { "printed by the template" };
+                // An action in a value: the value it stands in is the place that printed.
+                let (step, span) = match text {
+                    Some(text) => ("rendered by `tpl`", span.or(origins.span(text, &self.session.sources))),
+                    None => ("printed by the template", span),
+                };
                 origins.derived(step, span, inputs.take(1).collect())
             }
         };
@@ -86,11 +131,12 @@ impl<'s> Tracer<'s> {
     }
 
     /// The origin of a range of rendered text; `text_start` is where the value's own text starts in it, if its bytes are the value's.
-    fn range_origin(&self, pieces: &[RopePiece], from: usize, to: usize, text_start: Option<usize>) -> (Origin, bool) {
+    fn range_origin(&self, text: &Woven, from: usize, to: usize, text_start: Option<usize>) -> (Origin, bool) {
         let mut parts = Vec::new();
         let mut tainted = false;
-        let mut start = from;
-        for piece in pieces.get(first_behind(pieces, from)..).unwrap_or_default() {
+        let first = first_behind(&text.pieces, from);
+        let mut start = first.checked_sub(1).and_then(|at| text.pieces.get(at)).map_or(0, |before| before.end as usize);
+        for piece in text.pieces.get(first..).unwrap_or_default() {
             if start >= to.max(from + 1) {
                 break;
             }
@@ -101,7 +147,8 @@ impl<'s> Tracer<'s> {
                 None => (0, 0),
             };
             if text_start.is_none() || last > first {
-                parts.push(Piece { start: first as u32, end: last as u32, origin: self.piece_origin(piece) });
+                let origin = self.piece_origin(text, piece, start, start.max(from));
+                parts.push(Piece { start: first as u32, end: last as u32, origin });
             }
             start = end;
         }
@@ -121,34 +168,37 @@ impl<'s> Tracer<'s> {
         (origin, tainted)
     }
 
-    /// A rendered document as a value whose leaves know where they come from. The document starts at `offset` of the text the
-    /// pieces belong to.
-    pub fn value(&self, node: Node<'_>, pieces: &[RopePiece], offset: usize) -> Value {
+    /// A rendered document as a value whose leaves know where they come from. The document starts at `offset` of the
+    /// rendered text.
+    pub fn value(&self, node: Node<'_>, woven: &Woven, offset: usize) -> Value {
         let target = node.target();
         let span = target.span();
         let (from, to) = (offset + span.start as usize, offset + span.end as usize);
         match target.kind() {
             Kind::Map => {
+                let origin = self.range_origin(woven, from, from + 1, None).0;
                 let entry = |entry: purlin_syntax::tree::Entry<'_>| {
-                    (purlin_value::read::key_text(entry.key), self.value(entry.value, pieces, offset))
+                    (purlin_value::read::key_text(entry.key), self.value(entry.value, woven, offset))
                 };
                 let entries: Map = target.entries().map(entry).collect();
-                Value::map(entries).with_origin(self.range_origin(pieces, from, from + 1, None).0)
+                Value::map(entries).with_origin(origin)
             }
             Kind::List => {
-                let items = target.items().map(|item| self.value(item, pieces, offset)).collect();
-                Value::list(items).with_origin(self.range_origin(pieces, from, from + 1, None).0)
+                let origin = self.range_origin(woven, from, from + 1, None).0;
+                let items = target.items().map(|item| self.value(item, woven, offset)).collect();
+                Value::list(items).with_origin(origin)
             }
             Kind::Scalar => {
                 let text = target.text();
                 let quotes = usize::from(matches!(target.style(), Style::Single | Style::Double));
                 let plain = to.saturating_sub(from) == text.len() + 2 * quotes;
-                let (origin, tainted) = if plain && !text.is_empty() {
-                    self.range_origin(pieces, from + quotes, to - quotes, Some(from + quotes))
+                let pending = self.holes.within(text.as_bytes());
+                let (origin, tainted) = if plain && !text.is_empty() && pending.is_none() {
+                    self.range_origin(woven, from + quotes, to - quotes, Some(from + quotes))
                 } else {
-                    self.range_origin(pieces, from, to, None)
+                    self.range_origin(woven, from, to, None)
                 };
-                let data = match self.holes.within(text.as_bytes()) {
+                let data = match pending {
                     Some(pending) => Data::Pending(Arc::new(pending)),
                     None => scalar_data(target),
                 };
@@ -164,6 +214,32 @@ impl<'s> Tracer<'s> {
     }
 }
 
+/// The place behind so many characters that are no white space. The text ends at the next action; behind its end it is
+/// read again, as a loop prints it again.
+fn forward(source: &[u8], first: usize, from: usize, mut count: usize) -> usize {
+    let mut at = from;
+    let (mut since_start, mut is_again) = (0, from == first);
+    loop {
+        let byte = source.get(at).copied().filter(|byte| *byte != b'{' || source.get(at + 1) != Some(&b'{'));
+        match byte {
+            Some(byte) if byte.is_ascii_whitespace() => {}
+            Some(_) if count == 0 => return at,
+            Some(_) => {
+                count -= 1;
+                since_start += 1;
+            }
+            // A text without anything to count would be read for ever.
+            None if since_start == 0 && is_again => return first,
+            None => {
+                (since_start, is_again) = (0, true);
+                at = first;
+                continue;
+            }
+        }
+        at += 1;
+    }
+}
+
 /// A span in a template file by its full name.
 pub fn span_in(session: &Session, chart: &Chart, name: &str, text: &str, offset: usize) -> Span {
     let source = session.sources.insert(&template_path(chart, name), text.to_owned());
@@ -174,4 +250,20 @@ pub fn span_in(session: &Session, chart: &Chart, name: &str, text: &str, offset:
 /// A name for a node: `Kind/name`.
 pub fn node_id(kind: &str, name: &str) -> EcoString {
     EcoString::from(format!("{kind}/{name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_found_by_what_is_no_white_space() {
+        let text = b"a: 1\n  b: 2\n{{ end }}c";
+        assert_eq!(forward(text, 0, 0, 0), 0);
+        assert_eq!(forward(text, 0, 0, 3), 7);
+        assert_eq!(forward(text, 0, 7, 2), 10);
+        assert_eq!(forward(text, 0, 0, 6 + 3), 7, "printed again");
+        assert_eq!(forward(b"  {{ x }}", 0, 0, 5), 0);
+        assert_eq!(forward(b"", 0, 0, 5), 0);
+    }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use purlin_value::{EcoString, Pending};
 
-use crate::ast::{Command, Expr, Pipe, Stmt};
+use crate::ast::{Command, Expr, File, Pipe, Stmt};
 use crate::func::Func;
 use crate::value::{Data, Heap, Str, Table, Val};
 
@@ -41,6 +41,11 @@ impl Holes {
         let text = Str::from(format!("(pending:{what})"));
         self.known.entry(text.clone()).or_insert_with(|| Arc::new(pending.clone()));
         text
+    }
+
+    /// Adds the holes of another part of the same render.
+    pub fn extend(&mut self, other: Holes) {
+        self.known.extend(other.known);
     }
 
     /// The value a text stands for, if it is a hole and nothing else.
@@ -218,24 +223,34 @@ pub(crate) struct Effects {
     pub changes: bool,
     /// Templates they call by name.
     pub called: Vec<Str>,
+    /// Whether they print anything but white space.
+    pub prints: bool,
 }
 
 impl Effects {
-    /// Looks at statements and those inside them; nesting is bounded by the parser.
-    pub fn of(&mut self, stmts: &[Stmt]) {
+    /// Looks at statements of a file and those inside them; nesting is bounded by the parser.
+    pub fn of(&mut self, file: &File, stmts: &[Stmt]) {
         for stmt in stmts {
             match stmt {
-                Stmt::Action(pipe) => self.pipe(pipe),
+                Stmt::Action(pipe) => {
+                    self.prints |= pipe.decl.is_empty();
+                    self.pipe(pipe);
+                }
                 Stmt::If(branch) | Stmt::With(branch) | Stmt::Range(branch) => {
                     self.pipe(&branch.pipe);
-                    self.of(&branch.body);
-                    self.of(branch.otherwise.as_deref().unwrap_or_default());
+                    self.of(file, &branch.body);
+                    self.of(file, branch.otherwise.as_deref().unwrap_or_default());
                 }
                 Stmt::Template(invoke) => {
+                    self.prints = true;
                     self.called.push(invoke.name.clone());
                     invoke.pipe.iter().for_each(|pipe| self.pipe(pipe));
                 }
-                Stmt::Text(_) | Stmt::Break(_) | Stmt::Continue(_) => {}
+                Stmt::Text(text) => {
+                    let bytes = file.text.bytes().get(text.pos as usize..text.end as usize).unwrap_or_default();
+                    self.prints |= !bytes.trim_ascii().is_empty();
+                }
+                Stmt::Break(_) | Stmt::Continue(_) => {}
             }
         }
     }

@@ -36,6 +36,7 @@ pub mod toml;
 pub mod value;
 mod weave;
 pub mod yaml;
+pub mod yaml_tree;
 mod zone;
 
 pub use error::{ExecError, Fault, Limit, ParseError};

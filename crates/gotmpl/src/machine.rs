@@ -5,6 +5,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use purlin_value::Pending;
+
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
 use crate::func::{Form, Func};
@@ -104,8 +106,8 @@ pub struct Machine<'r> {
     pub natives: Option<Rc<dyn Natives>>,
     /// What random functions are further seeded with, so that parts of a render can be made in any order.
     pub salt: Vec<u8>,
-    /// Whether a collection may have been changed where nothing was run, since what decides is not known yet.
-    pub is_unsure: bool,
+    /// What decides whether a collection was changed, where nothing was run since it is not known yet.
+    pub unsure: Option<Pending>,
     next_base: u32,
     call: u32,
     out: Rope,
@@ -149,7 +151,7 @@ impl<'r> Machine<'r> {
             tpl_depth: 0,
             natives: None,
             salt: Vec::new(),
-            is_unsure: false,
+            unsure: None,
             next_base,
             call: 0,
             out: Rope::default(),
@@ -351,15 +353,20 @@ impl<'r> Machine<'r> {
     fn leave_open<'t>(&mut self, frame: &mut Frame<'t>, value: &Val, branch: &'t Branch) -> Exec<()> {
         let Some(hole) = value.as_str().cloned() else { return Ok(()) };
         let mut effects = Effects::default();
-        effects.of(&branch.body);
-        effects.of(branch.otherwise.as_deref().unwrap_or_default());
+        effects.of(&frame.tree.file, &branch.body);
+        effects.of(&frame.tree.file, branch.otherwise.as_deref().unwrap_or_default());
         for slot in effects.assigned {
             let vars = self.vars.get_mut(frame.base..).unwrap_or_default();
             if let Some((_, place)) = vars.iter_mut().rev().find(|(known, _)| *known == slot) {
                 *place = value.clone();
             }
         }
-        self.is_unsure |= effects.changes || self.any_changes(effects.called);
+        if self.unsure.is_none() && (effects.changes || self.any_changes(effects.called)) {
+            self.unsure = self.heap.holes.within(hole.bytes());
+        }
+        if !effects.prints {
+            return Ok(());
+        }
         let site = frame.tree.file.base + branch.pipe.pos;
         // A comment starts behind white space only.
         let space: &[u8] = if self.out.bytes.last().is_none_or(u8::is_ascii_whitespace) { b"" } else { b" " };
@@ -373,7 +380,7 @@ impl<'r> Machine<'r> {
         while let Some(name) = called.pop() {
             let Some(tree) = self.namespace.get(&name).filter(|_| seen.insert(name)) else { continue };
             let mut effects = Effects::default();
-            effects.of(&tree.root);
+            effects.of(&tree.file, &tree.root);
             if effects.changes {
                 return true;
             }
@@ -486,6 +493,10 @@ impl<'r> Machine<'r> {
             return self.fail(frame, message);
         };
         self.deeper(frame)?;
+        // The template's own list is one level deeper; said here, where the call stands.
+        if self.depth >= self.limits.depth {
+            return self.fail(frame, Fault::Limit(Limit::Depth));
+        }
         let data = match &invoke.pipe {
             Some(pipe) => self.eval_pipeline(frame, dot, pipe)?,
             None => Val::NIL,

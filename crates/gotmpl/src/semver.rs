@@ -255,7 +255,7 @@ impl Constraint {
                 if con_minor > 0 || self.patch_dirty {
                     return minor == con_minor;
                 }
-                minor <= con_minor && (patch == con_patch || self.dirty)
+                minor <= con_minor && patch == con_patch
             }
         }
     }

@@ -1,17 +1,19 @@
 //! Reads YAML into the heap as Helm does (through JSON: every number a float, every key a text), and writes it
 //! with the pieces of its leaves.
 
-use std::collections::{BTreeMap, HashMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_syntax::write::{GoStyle, GoYamlWriter};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Kind, Limits, Node, Scalar, Source, Tree};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Node, Source, Tree};
 
 use crate::emit::{KeyOrder, emit};
 use crate::error::{Fault, Limit};
 use crate::machine::Machine;
 use crate::rope::{Piece, Rope, first_behind};
 use crate::value::{Data, Heap, Str, Val};
+use crate::yaml_tree::{Build, Leaf, build};
 
 /// Reads a dictionary; the message is Go's in kind.
 pub fn read_map(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
@@ -54,8 +56,7 @@ fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
         return Err(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)));
     }
     let Some(root) = tree.root() else { return Ok(Val::NIL) };
-    let mut reader = Reader { heap: &mut m.heap, shared: HashMap::new(), origin, tainted, pieces };
-    reader.value(root)
+    build(root, &mut Reader { heap: &mut m.heap, origin, tainted, pieces })
 }
 
 /// Parses a text that is no file.
@@ -139,52 +140,52 @@ pub fn go_message(tree: &Tree, problem: &Diagnostic) -> String {
     if line == 0 { (*words).to_owned() } else { format!("line {line}: {words}") }
 }
 
+/// Builds values of the heap.
 struct Reader<'h> {
     heap: &'h mut Heap,
-    shared: HashMap<u32, Val>,
     origin: u32,
     tainted: bool,
     pieces: Option<Vec<Piece>>,
 }
 
-impl Reader<'_> {
-    fn value(&mut self, node: Node<'_>) -> Result<Val, String> {
-        if node.is_alias() {
-            let target = node.target();
-            if let Some(value) = self.shared.get(&target.index()) {
-                return Ok(value.clone());
-            }
-            let value = self.value(target)?;
-            self.shared.insert(target.index(), value.clone());
-            return Ok(value);
-        }
-        let value = match node.kind() {
-            Kind::Scalar => scalar(node)?,
-            Kind::List => {
-                let items = node.items().map(|item| self.value(item)).collect::<Result<Vec<_>, _>>()?;
-                self.heap.any_list(items)
-            }
-            Kind::Map => {
-                let mut entries = BTreeMap::new();
-                let mut merged = Vec::new();
-                for entry in node.entries() {
-                    if entry.key.is_merge_key() {
-                        merged.push(entry.value);
-                        continue;
-                    }
-                    let value = self.value(entry.value)?;
-                    entries.insert(key_text(entry.key)?, value);
-                }
-                for base in merged {
-                    self.merge(&mut entries, base)?;
-                }
-                self.heap.any_map(entries)
-            }
-            Kind::Alias | Kind::Error => Val::NIL,
+impl Build for Reader<'_> {
+    type Value = Val;
+    type Map = BTreeMap<Str, Val>;
+
+    fn leaf(&mut self, node: Node<'_>, leaf: Leaf<'_>) -> Val {
+        let value = match leaf {
+            Leaf::Null => Val::NIL,
+            Leaf::Bool(truth) => Val::bool(truth),
+            Leaf::Number(number) => Val::float(number),
+            Leaf::Text(text) => Val::str(text),
         };
-        Ok(self.place(node, value))
+        self.place(node, value)
     }
 
+    fn list(&mut self, node: Node<'_>, items: Vec<Val>) -> Val {
+        let value = self.heap.any_list(items);
+        self.place(node, value)
+    }
+
+    fn insert(map: &mut BTreeMap<Str, Val>, key: Cow<'_, str>, value: Val) {
+        map.insert(Str::from(key.as_ref()), value);
+    }
+
+    fn map(&mut self, node: Node<'_>, entries: BTreeMap<Str, Val>) -> Val {
+        let value = self.heap.any_map(entries);
+        self.place(node, value)
+    }
+
+    fn fill(&self, map: &mut BTreeMap<Str, Val>, value: &Val) -> bool {
+        let Some(base) = value.as_map() else { return false };
+        for (key, value) in &self.heap.get_map(base).entries {
+            map.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+        true
+    }
+}
+
+impl Reader<'_> {
     /// Gives a value the origin of the text it was read from.
     fn place(&self, node: Node<'_>, value: Val) -> Val {
         let Some(pieces) = &self.pieces else { return value.at(self.origin).taint(self.tainted) };
@@ -205,67 +206,17 @@ impl Reader<'_> {
         }
         value.at(origin).taint(tainted)
     }
-
-    fn merge(&mut self, entries: &mut BTreeMap<Str, Val>, base: Node<'_>) -> Result<(), String> {
-        if base.is_list() {
-            for item in base.items() {
-                self.merge(entries, item)?;
-            }
-            return Ok(());
-        }
-        let Val { data: Data::Map(map), .. } = self.value(base)? else {
-            return Err("yaml: map merge requires map or sequence of maps as the value".to_owned());
-        };
-        for (key, value) in &self.heap.get_map(map).entries {
-            entries.entry(key.clone()).or_insert_with(|| value.clone());
-        }
-        Ok(())
-    }
-}
-
-/// A scalar through JSON: numbers are floats.
-fn scalar(node: Node<'_>) -> Result<Val, String> {
-    Ok(match node.scalar() {
-        Scalar::Null => Val::NIL,
-        Scalar::Bool(truth) => Val::bool(truth),
-        Scalar::Int(number) => Val::float(number as f64),
-        Scalar::BigInt => Val::float(node.text().replace('_', "").parse().unwrap_or(0.0)),
-        Scalar::Float(number) if number.is_finite() => Val::float(number),
-        Scalar::Float(number) => {
-            return Err(format!(
-                "error converting YAML to JSON: json: unsupported value: {}",
-                crate::number::print_float(number)
-            ));
-        }
-        Scalar::Str | Scalar::Timestamp => Val::str(node.text()),
-    })
-}
-
-/// A key through JSON: always a text.
-pub fn key_text(key: Node<'_>) -> Result<Str, String> {
-    if !key.is_scalar() {
-        return Err("error converting YAML to JSON: a key is a collection".to_owned());
-    }
-    Ok(match key.scalar() {
-        Scalar::Bool(truth) => Str::from(if truth { "true" } else { "false" }),
-        Scalar::Int(number) => Str::from(number.to_string()),
-        Scalar::Float(number) => Str::from(crate::number::print_float(number)),
-        Scalar::Null if key.text().is_empty() || key.text() == "~" || key.text().eq_ignore_ascii_case("null") => {
-            Str::from("null")
-        }
-        _ => Str::from(key.text()),
-    })
 }
 
 /// Writes a value as YAML with a piece for each leaf.
 pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let mut writer =
         Tracked { inner: GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text), starts: Vec::new() };
-    let mut leaves: Vec<(u32, bool)> = Vec::new();
+    let mut leaves: Vec<(u32, bool, Option<Str>)> = Vec::new();
     let emitted = emit(&m.heap, value, KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |leaf, done| {
         if done {
             let tainted = leaf.is_tainted() || crate::print::holds_taint(&Heap::default(), leaf);
-            leaves.push((leaf_origin(leaf), tainted));
+            leaves.push((leaf_origin(leaf), tainted, leaf.as_str().filter(|text| text.pieces().is_some()).cloned()));
         }
     });
     emitted.map_err(|error| Fault::new(error.message()))?;
@@ -275,11 +226,23 @@ pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let own = Piece { end: 0, origin: value.origin, site: m.site, call: m.current_call(), tainted: false };
     let mut rope = Rope::default();
     let mut at = 0;
-    for ((start, end), (origin, tainted)) in ranges.into_iter().zip(leaves) {
+    for ((start, end), (origin, tainted, leaf)) in ranges.into_iter().zip(leaves) {
         let (start, end) = (start.min(text.len()), end.min(text.len()));
         rope.push(text.as_bytes().get(at..start).unwrap_or_default(), own);
         let origin = if origin == 0 { own.origin } else { origin };
-        rope.push(text.as_bytes().get(start..end).unwrap_or_default(), Piece { origin, tainted, ..own });
+        let written = text.as_bytes().get(start..end).unwrap_or_default();
+        let whole = Piece { origin, tainted, ..own };
+        match leaf.and_then(|leaf| Some((memchr::memmem::find(written, leaf.bytes())?, leaf))) {
+            // Written as it is, perhaps in quotes: its parts keep their places.
+            Some((from, leaf)) => {
+                let (before, rest) = written.split_at_checked(from).unwrap_or((written, b""));
+                let (inside, behind) = rest.split_at_checked(leaf.len()).unwrap_or((rest, b""));
+                rope.push(before, whole);
+                rope.push_pieces(inside, leaf.pieces().unwrap_or_default());
+                rope.push(behind, whole);
+            }
+            None => rope.push(written, whole),
+        }
         at = end;
     }
     rope.push(text.as_bytes().get(at..).unwrap_or_default(), own);

@@ -1,7 +1,7 @@
 //! Targets of the languages inside values: expressions, templates, flags.
 
 use super::{Target, about, kind_of, plain};
-use purlin_charts::strvals::{Typing, parse_into, parse_literal_into};
+use purlin_charts::strvals::{Typing, parse_into};
 use purlin_gotmpl::{Limits, Machine, Outside, Set, json};
 use purlin_syntax::Flavor;
 use purlin_syntax::write::JsonLayout;
@@ -555,7 +555,7 @@ pub(super) const STRVALS: Target = Target {
             sizes.push(about(text.len()));
         }
         let mut map = Map::new();
-        sizes.push(u32::from(parse_literal_into(&text, &mut map, Origin::from_bits(0)).is_ok()));
+        sizes.push(u32::from(parse_into(&text, &mut map, &Typing::Literal, Origin::from_bits(0)).is_ok()));
         kind_of(sizes)
     },
     seeds: &[

@@ -1,6 +1,6 @@
 //! Builds one resource: component, name, labels, annotations with checksums, defaults, preprocessor, deep render, YAML.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
@@ -64,6 +64,10 @@ pub struct Workshop {
     pub found: BTreeMap<String, BTreeMap<String, Found>>,
     /// What is built already.
     built: RefCell<HashMap<(String, String), Rc<Built>>>,
+    /// The steps each resource took, those of resources it needed not counted.
+    pub costs: RefCell<HashMap<(String, String), u64>>,
+    /// The sum of these.
+    counted: Cell<u64>,
     /// Digests of whole kinds.
     digests: RefCell<HashMap<String, String>>,
     /// What is being built, to find checksums that lead in a circle.
@@ -164,8 +168,8 @@ pub struct MetaRequest<'a> {
 impl Workshop {
     /// A workshop with nothing built yet.
     pub fn new(root: Val, kinds: BTreeMap<String, Kind>, found: BTreeMap<String, BTreeMap<String, Found>>) -> Self {
-        let (built, digests, open) = Default::default();
-        Self { root, kinds, found, built, digests, open }
+        let (built, costs, counted, digests, open) = Default::default();
+        Self { root, kinds, found, built, costs, counted, digests, open }
     }
 
     /// Labels: those of the chart, then global ones, then the kind's defaults, then the resource's own.
@@ -321,7 +325,11 @@ impl Workshop {
         self.open.borrow_mut().push(key.clone());
         let salt = std::mem::replace(&mut m.salt, format!("{kind}/{name}").into_bytes());
         let draws = std::mem::take(&mut m.draws);
+        let (before, others) = (m.spent(), self.counted.get());
         let built = self.make(m, found);
+        let cost = (m.spent() - before).saturating_sub(self.counted.get() - others);
+        self.counted.set(self.counted.get() + cost);
+        self.costs.borrow_mut().insert(key.clone(), cost);
         m.salt = salt;
         m.draws = draws;
         self.open.borrow_mut().pop();

@@ -1,14 +1,16 @@
 //! The native pipeline: kinds, resources, builds. Parallel over resources; the result does not depend on how many
 //! threads work, since each resource draws its own randomness and is a function of values and templates alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
+use std::sync::Arc;
 
+use purlin_gotmpl::ast::File;
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::rope::Piece;
-use purlin_gotmpl::{Data, Fault, Heap, Machine, Val};
-use purlin_value::Session;
+use purlin_gotmpl::{Data, Fault, Heap, Limit, Machine, Val};
+use purlin_value::{Pending, Session, Value};
 
 use super::build::{Built, Found, Kind, Workshop, at, get};
 use super::config;
@@ -41,8 +43,10 @@ pub struct Output {
     pub calls: Vec<Call>,
     /// Texts that stand for values not known yet.
     pub holes: Holes,
-    /// Whether a collection may have been changed where what decides is not known yet.
-    pub is_unsure: bool,
+    /// What decides whether a collection was changed, where that is not known yet.
+    pub unsure: Option<Pending>,
+    /// The steps each resource took, by kind and name.
+    pub costs: HashMap<(String, String), u64>,
 }
 
 /// The kinds of a Metachart chart; `None` if it is none. Read from its configuration where that is at hand, so that
@@ -93,10 +97,10 @@ pub fn kinds(session: &Session, chart: &Chart) -> Option<Vec<Kind>> {
 
 /// Renders all resources.
 pub fn render(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], threads: usize) -> Result<Output, RenderError> {
-    // Places in ropes refer to one machine's sources, so recording keeps to one.
-    let threads = if inputs.outside.track { 1 } else { threads.clamp(1, 16) };
+    let wanted = count(inputs.values, kinds) / MIN_SHARE;
+    let threads = threads.min(wanted).clamp(1, MAX_THREADS);
     if threads == 1 {
-        return on_deep_stack(|| render_share(compiled, inputs, kinds, 0, 1));
+        return within_fuel(on_deep_stack(|| render_share(compiled, inputs, kinds, 0, 1))?, inputs);
     }
     let shares: Vec<Result<Output, RenderError>> = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..threads)
@@ -104,12 +108,65 @@ pub fn render(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], threads: 
             .collect();
         workers.into_iter().map(|worker| worker.join().unwrap_or(Err(RenderError::Thread))).collect()
     });
-    let mut all = Output::default();
+    let mut all = Output { calls: vec![Call { site: 0, parent: 0 }], ..Output::default() };
+    let common = compiled.namespace().end_of_sources();
     for share in shares {
-        all.resources.extend(share?.resources);
+        all.join(share?, common);
     }
     all.resources.sort_by(|a, b| (&a.kind, &a.name).cmp(&(&b.kind, &b.name)));
-    Ok(all)
+    within_fuel(all, inputs)
+}
+
+/// Most threads that work at the same time.
+const MAX_THREADS: usize = 16;
+
+/// Fewer resources than this are not worth a thread, which has to copy the values first.
+const MIN_SHARE: usize = 200;
+
+/// How many resources the values hold, those that are related to others not counted.
+fn count(values: &Value, kinds: &[Kind]) -> usize {
+    kinds.iter().filter_map(|kind| values.get(&kind.key)?.as_map()).map(|resources| resources.len()).sum()
+}
+
+/// The output, unless its resources together took more steps than allowed. Each counts once, whoever built it, so that
+/// the answer does not depend on the number of threads.
+fn within_fuel(output: Output, inputs: Inputs<'_>) -> Result<Output, RenderError> {
+    if output.costs.values().sum::<u64>() > inputs.limits.fuel {
+        return Err(stopped("resources", Fault::Limit(Limit::Fuel), 0));
+    }
+    Ok(output)
+}
+
+impl Output {
+    /// Adds another share. Places behind the templates that all have in common are moved behind those already here.
+    fn join(&mut self, share: Output, common: u32) {
+        let end = |source: &SourceFile| source.file.base.saturating_add(source.file.text.len() as u32 + 1);
+        let moved = self.sources.last().map_or(0, |last| end(last).max(common) - common);
+        let earlier = self.calls.len() as u32 - 1;
+        let site = |site: u32| if site < common { site } else { site.saturating_add(moved) };
+        let call = |call: u32| if call == 0 { 0 } else { call + earlier };
+        let is_first = self.sources.is_empty();
+        for source in share.sources {
+            if source.file.base < common {
+                self.sources.extend(is_first.then_some(source));
+                continue;
+            }
+            let File { name, text, base } = source.file.as_ref();
+            let file = Arc::new(File { name: name.clone(), text: text.clone(), base: site(*base) });
+            self.sources.push(SourceFile { file, origin: source.origin });
+        }
+        let calls = share.calls.into_iter().skip(1);
+        self.calls.extend(calls.map(|made| Call { site: site(made.site), parent: call(made.parent) }));
+        for mut resource in share.resources {
+            for piece in &mut resource.pieces {
+                (piece.site, piece.call) = (site(piece.site), call(piece.call));
+            }
+            self.resources.push(resource);
+        }
+        self.holes.extend(share.holes);
+        self.unsure = self.unsure.take().or(share.unsure);
+        self.costs.extend(share.costs);
+    }
 }
 
 /// Builds every n-th resource.
@@ -127,7 +184,7 @@ fn render_share(
     let root = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
     let template = format!("{}/templates/resources.yaml", inputs.chart.name());
     set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name());
-    let found = discover(&machine.heap, &root, kinds).map_err(|fault| stopped(&template, fault))?;
+    let found = discover(&machine.heap, &root, kinds).map_err(|fault| stopped(&template, fault, 0))?;
     let order: Vec<(String, String)> =
         found.iter().flat_map(|(kind, resources)| resources.keys().map(|name| (kind.clone(), name.clone()))).collect();
     let kinds = kinds.iter().map(|kind| (kind.key.clone(), kind.clone())).collect();
@@ -135,8 +192,11 @@ fn render_share(
     machine.natives = Some(Rc::new(Helpers { workshop: workshop.clone() }));
     let mut resources = Vec::new();
     for (kind, name) in order.into_iter().skip(share).step_by(of) {
-        let built: Rc<Built> =
-            workshop.build(&mut machine, &kind, &name).map_err(|fault| stopped(&format!("{kind}/{name}"), fault))?;
+        let built: Rc<Built> = workshop.build(&mut machine, &kind, &name).map_err(|fault| {
+            let origin =
+                workshop.found.get(&kind).and_then(|all| all.get(&name)).map_or(0, |one| one.definition.origin);
+            stopped(&format!("{kind}/{name}"), fault, origin)
+        })?;
         let pieces = built.yaml.pieces().map(<[Piece]>::to_vec).unwrap_or_default();
         resources.push(Made { kind, name, text: built.yaml.text().into_owned(), pieces });
     }
@@ -144,11 +204,12 @@ fn render_share(
     machine.natives = None;
     let (sources, calls) = (std::mem::take(&mut machine.sources), std::mem::take(&mut machine.calls));
     let holes = std::mem::take(&mut machine.heap.holes);
-    Ok(Output { resources, sources, calls, holes, is_unsure: machine.is_unsure })
+    let costs = workshop.costs.take();
+    Ok(Output { resources, sources, calls, holes, unsure: machine.unsure, costs })
 }
 
 /// A fault of the pipeline itself, as an error of the resource it happened in.
-fn stopped(place: &str, fault: Fault) -> RenderError {
+fn stopped(place: &str, fault: Fault, origin: u32) -> RenderError {
     if let Fault::Inner(inner) = fault {
         return RenderError::Exec(inner);
     }
@@ -161,7 +222,7 @@ fn stopped(place: &str, fault: Fault) -> RenderError {
         node: String::new(),
         function: None,
         fault,
-        origin: 0,
+        origin,
     }))
 }
 

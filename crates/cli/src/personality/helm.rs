@@ -362,7 +362,7 @@ fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         Ok(chart) => chart,
         Err(error) => return fail(invocation, &error.0),
     };
-    match purlin_charts::lint::show(&session, &path, &chart, what) {
+    match purlin_charts::lint::show(&chart, what) {
         Some(text) => match invocation.stdout.write_all(text.as_bytes()) {
             Ok(()) => Exit::Ok,
             Err(_) => Exit::Io,

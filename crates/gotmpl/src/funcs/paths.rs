@@ -196,7 +196,8 @@ fn escape_user(user: &str) -> String {
     }
 }
 
-fn unescape(text: &str) -> String {
+/// A text with `%41` and the like read.
+pub fn unescape(text: &str) -> String {
     let mut out = Vec::new();
     let mut rest = text.as_bytes();
     while let Some((byte, after)) = rest.split_first() {

@@ -192,8 +192,8 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
     if let Some(known) = m.regexes.get(&pattern) {
         return Ok(known.clone());
     }
-    m.spend(100)?;
     let source = text(args, 0);
+    m.spend(weight(&source))?;
     check_repeats(&source).map_err(|reason| Fault::new(format!("error parsing regexp: {reason}")))?;
     let mut builder = RegexBuilder::new(&translate(&source));
     builder.size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED);
@@ -205,8 +205,27 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
         Fault::new(format!("error parsing regexp: {reason}: `{source}`"))
     })?;
     let regex = Rc::new(regex);
+    if m.regexes.len() >= MAX_KEPT {
+        m.regexes.clear();
+    }
     m.regexes.insert(pattern, regex.clone());
     Ok(regex)
+}
+
+/// Most compiled patterns that are kept.
+const MAX_KEPT: usize = 500;
+
+/// Most steps a pattern counts for.
+const MAX_WEIGHT: usize = 200_000;
+
+/// The steps that compiling a pattern counts for: its length, as often as its counts repeat it.
+fn weight(pattern: &str) -> usize {
+    let counts = pattern.split('{').skip(1).filter_map(|rest| {
+        let inside = rest.split('}').next()?;
+        inside.split(',').filter_map(|count| count.parse::<usize>().ok()).max()
+    });
+    let times = counts.fold(1usize, |all, count| all.saturating_mul(count.max(1)));
+    times.saturating_mul(pattern.len()).min(MAX_WEIGHT) + 100
 }
 
 /// Most repetitions Go allows.
