@@ -102,9 +102,13 @@ impl Ready {
     }
 }
 
+/// How often each measurement is repeated.
+const RUNS: usize = 100;
+
 fn rate(what: &str, rounds: usize, mut work: impl FnMut() -> usize) -> Row {
     let made = work();
-    let best = shortest(5, || {
+    // Short runs, many of them: on a busy machine some are left alone.
+    let best = shortest(RUNS, || {
         for _ in 0..rounds {
             work();
         }
@@ -116,7 +120,7 @@ fn rate(what: &str, rounds: usize, mut work: impl FnMut() -> usize) -> Row {
 /// Measures renders of one chart: the whole command, the libraries alone, and only what is not done once.
 pub(crate) fn run(options: &crate::Options) -> Vec<Row> {
     let Some(folder) = chart() else { return Vec::new() };
-    let rounds = 200 * options.size;
+    let rounds = 10 * options.size;
     let mut rows = vec![rate("chart: whole command", rounds, || command(&folder))];
     // One stack for the whole loop, as the program takes one for the whole run.
     let rest = with_stack(256 << 20, || {

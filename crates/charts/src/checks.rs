@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use purlin_model::Node;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Origin, OriginKind, Session, Value};
 
 use crate::chart::Chart;
@@ -11,7 +11,7 @@ use crate::metachart::config;
 use crate::rules;
 use crate::schema::{Problem, Schema};
 
-fn at(session: &Session, origin: Origin) -> Option<purlin_syntax::Span> {
+fn at(session: &Session, origin: Origin) -> Option<Span> {
     session.origins.span(origin, &session.sources)
 }
 
@@ -76,7 +76,7 @@ fn report_problem(session: &Session, node: &Node, problem: &Problem) {
 }
 
 /// Where the value that a template printed is written.
-fn value_span(session: &Session, origin: Origin) -> Option<purlin_syntax::Span> {
+fn value_span(session: &Session, origin: Origin) -> Option<Span> {
     let mut origin = origin;
     // A chain is as long as the templates that include each other; the bound only guards against a loop.
     for _ in 0..200 {
@@ -130,8 +130,18 @@ pub fn unknown_keys(session: &Session, chart: &Chart, values: &Value) {
             continue;
         }
         let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, format!("`{key}` is no kind of this chart"));
-        diagnostic.span = at(session, value.origin);
+        diagnostic.span = at(session, value.origin).map(|span| key_span(session, key, span).unwrap_or(span));
         let hint = purlin_syntax::suggest::did_you_mean(key, known.iter().copied());
         session.sink.push(diagnostic.maybe_hint(hint));
     }
+}
+
+/// Where the key of a value stands, which is right before it.
+fn key_span(session: &Session, key: &str, value: Span) -> Option<Span> {
+    let source = session.sources.get(value.file)?;
+    let before = source.text().get(..value.start as usize)?;
+    let start = before.rfind(key)?;
+    let end = start + key.len();
+    let is_key = before.get(end..)?.trim_start_matches(['"', '\'']).trim_start().starts_with(':');
+    is_key.then(|| source.span(start, end))
 }

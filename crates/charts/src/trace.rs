@@ -168,6 +168,23 @@ impl<'s> Tracer<'s> {
         (origin, tainted)
     }
 
+    /// The origin of the first hole in a range of rendered text: what is around it says nothing of the value to come.
+    fn hole_origin(&self, text: &Woven, from: usize, to: usize) -> (Origin, bool) {
+        let (whole, tainted) = self.range_origin(text, from, to, None);
+        let mut start = from;
+        for piece in text.pieces.get(first_behind(&text.pieces, from)..).unwrap_or_default() {
+            let end = (piece.end as usize).min(to);
+            if start >= end {
+                break;
+            }
+            if self.holes.within(text.bytes.get(start..end).unwrap_or_default()).is_some() {
+                return (self.piece_origin(text, piece, start, start), tainted);
+            }
+            start = end;
+        }
+        (whole, tainted)
+    }
+
     /// A rendered document as a value whose leaves know where they come from. The document starts at `offset` of the
     /// rendered text.
     pub fn value(&self, node: Node<'_>, woven: &Woven, offset: usize) -> Value {
@@ -193,7 +210,9 @@ impl<'s> Tracer<'s> {
                 let quotes = usize::from(matches!(target.style(), Style::Single | Style::Double));
                 let plain = to.saturating_sub(from) == text.len() + 2 * quotes;
                 let pending = self.holes.within(text.as_bytes());
-                let (origin, tainted) = if plain && !text.is_empty() && pending.is_none() {
+                let (origin, tainted) = if pending.is_some() {
+                    self.hole_origin(woven, from, to)
+                } else if plain && !text.is_empty() {
                     self.range_origin(woven, from + quotes, to - quotes, Some(from + quotes))
                 } else {
                     self.range_origin(woven, from, to, None)

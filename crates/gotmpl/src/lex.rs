@@ -137,6 +137,13 @@ impl Lexer<'_> {
         self.ignore();
     }
 
+    /// Emits a token that cannot hold a line break.
+    fn emit_word(&mut self, kind: Kind) {
+        let line = self.start_line;
+        self.tokens.list.push(Token { kind, start: self.start as u32, end: self.pos as u32, line });
+        self.start = self.pos;
+    }
+
     /// Counts the lines of what was read and starts the next token here.
     fn ignore(&mut self) {
         let read = self.text.get(self.start..self.pos).unwrap_or_default();
@@ -189,7 +196,7 @@ impl Lexer<'_> {
                 continue;
             }
             self.pos = delim + 2;
-            self.emit(Kind::LeftDelim);
+            self.emit_word(Kind::LeftDelim);
             self.pos = after;
             self.ignore();
             self.paren = 0;
@@ -257,7 +264,7 @@ impl Lexer<'_> {
                         self.ignore();
                     }
                     self.pos += 2;
-                    self.emit(Kind::RightDelim);
+                    self.emit_word(Kind::RightDelim);
                     if trims {
                         while self.peek_byte().is_some_and(is_space) {
                             self.pos += 1;
@@ -284,16 +291,16 @@ impl Lexer<'_> {
         self.pos += width;
         match ch {
             ' ' | '\t' | '\r' | '\n' => self.space(),
-            '=' => self.emit(Kind::Assign),
+            '=' => self.emit_word(Kind::Assign),
             ':' => {
                 if self.peek_byte() != Some(b'=') {
                     self.fail("expected :=");
                     return false;
                 }
                 self.pos += 1;
-                self.emit(Kind::Declare);
+                self.emit_word(Kind::Declare);
             }
-            '|' => self.emit(Kind::Pipe),
+            '|' => self.emit_word(Kind::Pipe),
             '"' => return self.quoted(),
             '`' => return self.raw_quoted(),
             '$' => return self.field_or_variable(Kind::Variable),
@@ -312,7 +319,7 @@ impl Lexer<'_> {
             }
             '(' => {
                 self.paren += 1;
-                self.emit(Kind::LeftParen);
+                self.emit_word(Kind::LeftParen);
             }
             ')' => {
                 if self.paren == 0 {
@@ -320,7 +327,7 @@ impl Lexer<'_> {
                     return false;
                 }
                 self.paren -= 1;
-                self.emit(Kind::RightParen);
+                self.emit_word(Kind::RightParen);
             }
             _ if is_alphanumeric(ch) => return self.word(),
             _ if ch.is_ascii() && !ch.is_ascii_control() => self.emit(Kind::Char),
@@ -357,7 +364,7 @@ impl Lexer<'_> {
             b"true" | b"false" => Kind::Bool,
             _ => KEYWORDS.iter().find(|(name, _)| name.as_bytes() == word).map_or(Kind::Identifier, |(_, kind)| *kind),
         };
-        self.emit(kind);
+        self.emit_word(kind);
         true
     }
 
@@ -382,14 +389,14 @@ impl Lexer<'_> {
     fn field_or_variable(&mut self, kind: Kind) -> bool {
         if self.at_terminator() {
             // Nothing interesting follows: "." or "$".
-            self.emit(if kind == Kind::Variable { Kind::Variable } else { Kind::Dot });
+            self.emit_word(if kind == Kind::Variable { Kind::Variable } else { Kind::Dot });
             return true;
         }
         self.skip_word();
         if !self.at_terminator() {
             return self.bad_character();
         }
-        self.emit(kind);
+        self.emit_word(kind);
         true
     }
 
@@ -462,7 +469,7 @@ impl Lexer<'_> {
             }
             self.emit(Kind::Complex);
         } else {
-            self.emit(Kind::Number);
+            self.emit_word(Kind::Number);
         }
         true
     }

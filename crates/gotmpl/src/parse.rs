@@ -420,7 +420,7 @@ impl Parser {
 
     fn pipeline(&mut self, context: &str, end: Kind) -> Result<Pipe> {
         let pos = self.peek_word().start;
-        let mut pipe = Pipe { pos, assigns: false, decl: Vec::new(), cmds: Vec::new() };
+        let mut pipe = Pipe { pos, assigns: false, decl: Vec::new(), cmds: Vec::with_capacity(1) };
         self.declarations(&mut pipe, context)?;
         loop {
             let token = self.take_word();
@@ -515,7 +515,7 @@ impl Parser {
 
     fn command(&mut self) -> Result<Command> {
         let pos = self.peek_word().start;
-        let mut args = Vec::new();
+        let mut args = Vec::with_capacity(2);
         loop {
             if let Some(operand) = self.operand()? {
                 args.push(operand);
@@ -541,34 +541,40 @@ impl Parser {
         if first.kind != Kind::Field {
             return Ok(Some(node));
         }
-        let mut fields = Vec::new();
-        while self.peek().kind == Kind::Field {
-            let token = self.take();
-            fields.push(self.field_name(&token));
-        }
         let pos = first.start;
         Ok(Some(match node {
             Expr::Field(mut known) => {
                 known.pos = pos;
-                known.names.extend(fields);
+                self.more_fields(&mut known.names);
                 Expr::Field(known)
             }
             Expr::Variable(mut known) => {
                 known.pos = pos;
-                known.fields.extend(fields);
+                self.more_fields(&mut known.fields);
                 Expr::Variable(known)
             }
             Expr::Bool(..) | Expr::Str(_) | Expr::Number(_) | Expr::Nil(_) | Expr::Dot(_) => {
                 return self.fail(format!("unexpected . after term {}", quote(node.to_string().as_bytes())));
             }
-            node => Expr::Chain(Box::new(Chain { pos, node, fields })),
+            node => {
+                let mut fields = Vec::new();
+                self.more_fields(&mut fields);
+                Expr::Chain(Box::new(Chain { pos, node, fields }))
+            }
         }))
+    }
+
+    /// Reads the fields that follow one another without a space.
+    fn more_fields(&mut self, fields: &mut Vec<Str>) {
+        while self.peek().kind == Kind::Field {
+            let token = self.take();
+            fields.push(self.field_name(&token));
+        }
     }
 
     /// A field's name; the same name is the same text throughout a file.
     fn field_name(&mut self, token: &Token) -> Str {
-        let file = self.file.clone();
-        let source = file.text.bytes().get(token.start as usize + 1..token.end as usize).unwrap_or_default();
+        let source = self.file.text.bytes().get(token.start as usize + 1..token.end as usize).unwrap_or_default();
         if let Some(known) = self.names.get(source) {
             return known.clone();
         }
@@ -591,7 +597,12 @@ impl Parser {
             Kind::Dot => Expr::Dot(pos),
             Kind::Nil => Expr::Nil(pos),
             Kind::Variable => self.use_variable(&token)?,
-            Kind::Field => Expr::Field(Box::new(Fields { pos, names: vec![self.field_name(&token)] })),
+            Kind::Field => {
+                // Most chains are two or three names long.
+                let mut names = Vec::with_capacity(3);
+                names.push(self.field_name(&token));
+                Expr::Field(Box::new(Fields { pos, names }))
+            }
             Kind::Bool => Expr::Bool(pos, self.source(&token) == b"true"),
             Kind::CharConstant => self.char_constant(&token)?,
             Kind::Complex | Kind::Number => {

@@ -235,7 +235,7 @@ impl Constraint {
                     || self.patch_dirty && (!v.pre.is_empty() || !con.pre.is_empty()) && v.pre != con.pre
             }
             Op::NotEqual => order != Ordering::Equal,
-            Op::Greater if !self.dirty => order == Ordering::Greater,
+            Op::Greater if !self.minor_dirty && !self.patch_dirty => order == Ordering::Greater,
             Op::Greater => major > con_major || major == con_major && self.patch_dirty && minor > con_minor,
             Op::Less => order == Ordering::Less,
             Op::GreaterEqual => order != Ordering::Less,
@@ -269,5 +269,30 @@ impl Constraint {
             return true;
         }
         v.number(0) == con.number(0) && (v.number(1) == con.number(1) || self.minor_dirty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn stars_behind_operators_are_read_as_the_original_does() {
+        const CASES: &[(&str, &[&str])] = &[
+            ("^*", &["0.0.0"]),
+            ("~*", &["0.0.0", "0.0.1", "0.1.0", "1.2.3"]),
+            (">*", &["0.0.1", "0.1.0", "1.2.3"]),
+            ("<*", &[]),
+            ("!=*", &["0.0.1", "0.1.0", "1.2.3"]),
+            ("^0", &["0.0.0", "0.0.1", "0.1.0"]),
+        ];
+        for (range, inside) in CASES {
+            for version in ["0.0.0", "0.0.1", "0.1.0", "1.2.3"] {
+                let constraint = Range::parse(range).unwrap();
+                let holds = constraint.contains(&Version::parse(version).unwrap());
+                assert_eq!(holds, inside.contains(&version), "{range} {version}");
+            }
+        }
     }
 }

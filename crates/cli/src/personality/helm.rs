@@ -17,6 +17,10 @@ pub const HELM: Personality =
 
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     let Some((command, rest)) = args.split_first() else { return help(invocation) };
+    let asks_for_help = |arg: &&String| *arg == "--help" || *arg == "-h";
+    if rest.iter().take_while(|arg| *arg != "--").find(asks_for_help).is_some() {
+        return help(invocation);
+    }
     match command.as_str() {
         "template" => run_template(invocation, rest),
         "lint" => run_lint(invocation, rest),
@@ -35,10 +39,46 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
 }
 
 fn help(invocation: &mut Invocation<'_>) -> Exit {
-    let text = "Usage: purlin helm template [NAME] CHART [flags]\n       purlin helm lint CHART… [flags]\n       purlin helm show chart|values|crds|readme|all CHART\n";
-    let _ = write!(invocation.stdout, "{text}");
+    let _ = invocation.stdout.write_all(HELP.as_bytes());
     Exit::Ok
 }
+
+const HELP: &str = "\
+Usage: purlin helm template [NAME] CHART [flags]
+       purlin helm lint CHART… [flags]
+       purlin helm show chart|values|crds|readme|all CHART
+
+Values:
+  -f, --values FILE          a values file, `-` for standard input; later ones win
+      --set K=V,…            values, typed
+      --set-string K=V,…     values, always text
+      --set-json K=JSON      values as JSON
+      --set-file K=FILE      values from files
+      --set-literal K=V      one value as it is
+
+Release and cluster:
+  -n, --namespace NAME
+      --name-template TEXT
+  -g, --generate-name
+      --is-upgrade
+      --kube-version VERSION
+  -a, --api-versions LIST
+
+Output:
+  -s, --show-only FILE       only these templates
+      --include-crds
+      --no-hooks
+      --skip-tests
+      --output-dir DIR       a file for each template
+      --seed N               draw the same random values again
+
+Checks:
+      --skip-schema-validation
+      --strict               lint: warnings fail
+      --quiet                lint: only warnings and errors
+
+Helm's other flags are taken and change nothing: no cluster is asked and nothing is fetched.
+";
 
 /// What the flags say, and what is no flag.
 #[derive(Default)]
@@ -49,6 +89,8 @@ struct Parsed {
     seed: Option<u64>,
     generate_name: bool,
     output_dir: Option<String>,
+    strict: bool,
+    quiet: bool,
 }
 
 /// Flags that take a value and are accepted without effect on rendering.
@@ -104,8 +146,6 @@ const IGNORED_SWITCHES: &[&str] = &[
     "wait-for-jobs",
     "skip-crds",
     "release-name",
-    "quiet",
-    "strict",
     "with-subcharts",
     "take-ownership",
     "rollback-on-failure",
@@ -130,11 +170,16 @@ fn parse(args: &[String]) -> Result<Parsed, String> {
             known?;
             continue;
         }
+        let unknown = || format!("unknown flag: {arg}");
+        // Asked without effect first: a flag that does not exist needs no value.
+        if valued(&mut Parsed::default(), name, String::new()).is_none() {
+            return Err(unknown());
+        }
         let value = match inline {
             Some(value) => value,
             None => args.next().cloned().ok_or_else(|| format!("flag needs an argument: {arg}"))?,
         };
-        valued(&mut parsed, name, value).ok_or_else(|| format!("unknown flag: {arg}"))??;
+        valued(&mut parsed, name, value).ok_or_else(unknown)??;
     }
     Ok(parsed)
 }
@@ -163,6 +208,8 @@ fn switch(parsed: &mut Parsed, name: &str, inline: Option<&str>) -> Option<Resul
         "is-upgrade" => parsed.options.is_upgrade = on,
         "skip-schema-validation" => parsed.options.skip_schema = on,
         "generate-name" | "g" => parsed.generate_name = on,
+        "strict" => parsed.strict = on,
+        "quiet" => parsed.quiet = on,
         _ if IGNORED_SWITCHES.contains(&name) => {}
         _ => return None,
     }
@@ -326,23 +373,36 @@ fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         Err(message) => return fail(invocation, &message),
     };
     let charts = if parsed.positional.is_empty() { vec![".".to_owned()] } else { parsed.positional.clone() };
-    let mut failed = 0;
+    let (mut failed, mut shown) = (0, 0);
     for chart in &charts {
         let (session, path) = match session(invocation, chart, &mut parsed) {
             Ok(opened) => opened,
             Err(exit) => return exit,
         };
+        let mut findings = purlin_charts::lint::lint(&session, &path, &parsed.options);
+        let is_failure = |level: &str| level == "ERROR" || parsed.strict && level == "WARNING";
+        failed += usize::from(findings.iter().any(|finding| is_failure(finding.level)));
+        if parsed.quiet {
+            findings.retain(|finding| finding.level != "INFO");
+            if findings.is_empty() {
+                continue;
+            }
+        }
+        shown += findings.len();
         let _ = writeln!(invocation.stdout, "==> Linting {chart}");
-        let findings = purlin_charts::lint::lint(&session, &path, &parsed.options);
-        let errors = findings.iter().any(|finding| finding.level == "ERROR");
-        failed += usize::from(errors);
         for finding in findings {
             let _ = writeln!(invocation.stdout, "[{}] {}: {}", finding.level, finding.path, finding.message);
         }
         let _ = writeln!(invocation.stdout);
     }
-    let _ = writeln!(invocation.stdout, "{} chart(s) linted, {failed} chart(s) failed", charts.len());
-    if failed > 0 { Exit::Invalid } else { Exit::Ok }
+    let summary = format!("{} chart(s) linted, {failed} chart(s) failed", charts.len());
+    if failed > 0 {
+        return fail(invocation, &summary);
+    }
+    if !parsed.quiet || shown > 0 {
+        let _ = writeln!(invocation.stdout, "{summary}");
+    }
+    Exit::Ok
 }
 
 fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
