@@ -28,9 +28,7 @@ pub struct LiveAction {
     pub env: Arc<Env>,
     /// All variables it sees.
     pub vars: VarScope,
-    /// Its spec, lazy, completed with defaults.
-    pub spec: Value,
-    /// The same, forced throughout; also lazy.
+    /// Its spec, lazy: completed with defaults, everything in it forced.
     pub whole: Value,
     /// Its outputs, lazy.
     pub outputs: Value,
@@ -136,25 +134,26 @@ fn bind_action(
     base: &Arc<Base>,
     action: &Action,
 ) -> (LiveAction, Value) {
-    let mut about = Map::from_iter([
+    let mut known = Map::from_iter([
         ("name".into(), Value::str(action.name.clone())),
         ("disabled".into(), Value::from(action.disabled)),
         ("buildPath".into(), Value::str(base.full(&base.build_folder(action)))),
         ("sourcePath".into(), Value::str(base.full(&action.source_folder))),
         ("mode".into(), Value::str("default")),
     ]);
-    let (env, vars) = action.environment(ground, project, phases, about.clone(), Stage::Full);
+    let (env, vars) = action.environment(ground, project, phases, known.clone(), Stage::Full);
     let bound = action.spec().bind(&mut Binder::new(&env));
     let defaults = ground.defaults().clone();
     let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
     let spec = Lazy::value(spec);
     let whole = Lazy::value(Whole { spec: spec.clone(), span: action.span() });
-    let ask = || About { base: base.clone(), key: action.key.clone(), spec: spec.clone(), whole: whole.clone() };
-    let outputs = Lazy::value(Outputs(ask()));
-    about.insert("var".into(), vars.merged());
-    about.insert("outputs".into(), outputs.clone());
-    about.insert("version".into(), Lazy::value(VersionText(ask())));
-    (LiveAction { env, vars, spec, whole, outputs }, Value::map(about))
+    let about = About { base: base.clone(), key: action.key.clone(), spec, whole: whole.clone() };
+    let about = Arc::new(about);
+    let outputs = Lazy::value(Outputs(about.clone()));
+    known.insert("var".into(), vars.merged());
+    known.insert("outputs".into(), outputs.clone());
+    known.insert("version".into(), Lazy::value(VersionText(about)));
+    (LiveAction { env, vars, whole, outputs }, Value::map(known))
 }
 
 /// A spec with the defaults of its type.
@@ -212,7 +211,7 @@ impl Thunk for Whole {
 }
 
 /// The outputs of an action.
-struct Outputs(About);
+struct Outputs(Arc<About>);
 
 impl Thunk for Outputs {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
@@ -239,7 +238,7 @@ impl Thunk for Outputs {
 }
 
 /// The version of an action, resolved.
-struct VersionText(About);
+struct VersionText(Arc<About>);
 
 impl Thunk for VersionText {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {

@@ -83,10 +83,19 @@ impl Walker<'_, '_> {
         }
     }
 
+    /// Most strings name none of the heads, which is told without looking at their expressions. A name may also be
+    /// spelled with escapes.
+    fn may_mention(&self, text: &str) -> bool {
+        self.heads.iter().any(|head| text.contains(head)) || text.contains("\\u")
+    }
+
     /// Depth is bounded by the tree's own limit.
     fn node(&mut self, node: &NodeRef) {
         let Some(view) = node.get() else { return };
         if view.is_scalar() {
+            if !self.may_mention(view.text()) {
+                return;
+            }
             if let Ok(Some(template)) = self.env.templates.get(view) {
                 self.template(&template, &Place::Node(node.clone()));
             }
@@ -104,6 +113,10 @@ impl Walker<'_, '_> {
                 _ => "",
             }
         });
+        if view.entries().all(|entry| !entry.key.is_merge_key()) {
+            let kept = view.entries().filter(|entry| skipped != Some(entry.name()));
+            return kept.for_each(|entry| self.node(&node.other(entry.value)));
+        }
         for (key, item) in entries(view) {
             if skipped != Some(key.as_str()) {
                 self.node(&node.other(item));

@@ -52,10 +52,12 @@ impl<'t> At<'t> {
         }
     }
 
-    fn item(self, index: usize) -> Self {
+    /// The places of the items of a list, in order. Where items were dropped, they cannot be told apart.
+    fn items(self, count: usize) -> Box<dyn Iterator<Item = At<'t>> + 't> {
         match self {
-            At::Written(node) => node.items().nth(index).map_or(At::Computed(node.span()), At::of),
-            At::Computed(_) => self,
+            At::Written(node) if node.items().count() == count => Box::new(node.items().map(At::of)),
+            At::Written(node) => Box::new(std::iter::repeat(At::Computed(node.span()))),
+            At::Computed(_) => Box::new(std::iter::repeat(self)),
         }
     }
 
@@ -132,13 +134,13 @@ impl Checker<'_> {
         match (shape, &value.data) {
             (Shape::One(kind), Data::Map(map)) => self.entity(*kind, map, at, depth + 1),
             (Shape::List(kind), Data::List(list)) => {
-                for (index, value) in list.iter().enumerate() {
-                    self.value(item, &Shape::One(*kind), value, at.item(index), depth + 1);
+                for (value, at) in list.iter().zip(at.items(list.len())) {
+                    self.value(item, &Shape::One(*kind), value, at, depth + 1);
                 }
             }
             (Shape::ListOf(inner), Data::List(list)) if **inner != Shape::Any => {
-                for (index, value) in list.iter().enumerate() {
-                    self.value(item, inner, value, at.item(index), depth + 1);
+                for (value, at) in list.iter().zip(at.items(list.len())) {
+                    self.value(item, inner, value, at, depth + 1);
                 }
             }
             (Shape::MapOf(inner), Data::Map(map)) if **inner != Shape::Any => {

@@ -63,6 +63,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn blame_each<'n>(&mut self, nodes: impl Iterator<Item = &'n Node>) -> bool {
-        nodes.fold(false, |found, node| self.blame(node) || found)
+        // Every one is looked at, whatever the ones before it gave.
+        nodes.filter(|node| self.blame(node)).count() > 0
     }
 }
