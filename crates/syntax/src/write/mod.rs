@@ -101,7 +101,11 @@ impl Text {
     }
 
     fn push(&mut self, c: char) {
-        self.push_str(c.encode_utf8(&mut [0; 4]));
+        if self.written.len().saturating_add(c.len_utf8()) > self.limit {
+            self.too_long = true;
+        } else {
+            self.written.push(c);
+        }
     }
 
     fn spaces(&mut self, count: usize) {

@@ -137,8 +137,9 @@ enum Spelling {
 
 /// Chooses how to write a string.
 fn spell(text: &str) -> Spelling {
-    if is_word(text) {
-        return if LETTERS_WITH_MEANING.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+    if is_words(text) {
+        let short = text.len() <= LONGEST_MEANING;
+        return if short && LETTERS_WITH_MEANING.iter().any(|word| text.eq_ignore_ascii_case(word)) {
             Spelling::Double
         } else {
             Spelling::Plain
@@ -161,17 +162,58 @@ fn spell(text: &str) -> Spelling {
 /// Words of letters that some YAML version reads as a boolean or null.
 const LETTERS_WITH_MEANING: &[&str] = &["y", "n", "yes", "no", "on", "off", "true", "false", "null"];
 
-/// Whether the text is one word that starts with a letter. Most keys are such words, and all that could be
-/// misunderstood of them is [`LETTERS_WITH_MEANING`]: numbers, dates and marks do not start with a letter.
-fn is_word(text: &str) -> bool {
-    let word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b'/');
-    text.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) && text.as_bytes().iter().all(word)
+/// The length of the longest of them.
+const LONGEST_MEANING: usize = 5;
+
+const WORD: u8 = 1;
+const BLANK: u8 = 2;
+const COLON: u8 = 4;
+
+/// What each byte is in a text that needs no quotes; nothing for those that need a closer look.
+const CLASSES: [u8; 256] = classes();
+
+const fn classes() -> [u8; 256] {
+    let mut out = [0; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        let c = byte as u8;
+        out[byte] = match c {
+            b' ' => BLANK,
+            b':' => COLON,
+            b'_' | b'-' | b'.' | b'/' | b'$' => WORD,
+            _ if c.is_ascii_alphanumeric() => WORD,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    out
+}
+
+/// Whether the text is made of words, the first of which starts with a letter. Most keys and names are such, and all
+/// that could be misunderstood of them is [`LETTERS_WITH_MEANING`]: numbers, dates and marks do not start with a letter.
+fn is_words(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };
+    let class = |byte: u8| CLASSES[usize::from(byte)];
+    if !(first.is_ascii_alphabetic() || *first == b'$') || class(*last) != WORD {
+        return false;
+    }
+    let mut seen = 0;
+    for byte in bytes {
+        let class = class(*byte);
+        if class == 0 {
+            return false;
+        }
+        seen |= class;
+    }
+    seen & (BLANK | COLON) != BLANK | COLON
 }
 
 /// The text of a string that must stay on one line.
 fn one_line(text: &str, spelling: Spelling) -> Cow<'_, str> {
     match spelling {
         Spelling::Plain => Cow::Borrowed(text),
+        _ if text.is_empty() => Cow::Borrowed("\"\""),
         Spelling::Single => Cow::Owned(format!("'{}'", text.replace('\'', "''"))),
         Spelling::Double | Spelling::Literal => Cow::Owned(double_quoted(text)),
     }
@@ -359,6 +401,13 @@ mod tests {
             ("100Mi", "100Mi"),
             ("8080:80", "8080:80"),
             ("v1", "v1"),
+            ("a::b", "a::b"),
+            ("a b:c", "a b:c"),
+            ("a: b", "\"a: b\""),
+            ("a b:", "\"a b:\""),
+            ("a ", "\"a \""),
+            ("$meta", "$meta"),
+            ("no way", "no way"),
             ("-flag", "-flag"),
             ("http://x:80/y", "http://x:80/y"),
             ("a#b", "a#b"),
