@@ -53,9 +53,18 @@ fn check_relationship(evaluator: &mut Evaluator<'_>, relationship: &Relationship
 }
 
 fn owned(evaluator: &mut Evaluator<'_>, owner: Owner, properties: &Props, attributes: &Props) {
+    let scope = match owner {
+        Owner::Service => Scope::default(),
+        Owner::Node(node) | Owner::Capability(node, _) => Scope::node(node),
+        Owner::Relationship(source, requirement) => Scope::relationship(source, requirement),
+    };
     for (attribute, all) in [(false, properties), (true, attributes)] {
-        for name in all.keys() {
-            evaluator.force(Key { owner, attribute, name: name.clone() });
+        for (name, prop) in all {
+            if prop.value.has_call() {
+                evaluator.force(Key { owner, attribute, name: name.clone() });
+            } else {
+                evaluator.prop(prop, &scope); // cheaper to look at than to keep
+            }
         }
     }
 }

@@ -109,7 +109,9 @@ impl Linker<'_> {
             return;
         }
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
-        let message = format!("`{key}` names a {} `{}` that does not exist", labels.join(" or "), text.text);
+        let labels = labels.join(" or ");
+        let article = if labels.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+        let message = format!("`{key}` names {article} {labels} `{}` that does not exist", text.text);
         let known: Vec<&str> = kinds
             .iter()
             .flat_map(|kind| {

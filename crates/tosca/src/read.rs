@@ -706,6 +706,12 @@ impl Reader<'_> {
                 }
             }
             Kind::Import if self.edition.is_2() => self.check_import(entity),
+            Kind::Implementation => {
+                let needed = entity.value("dependencies");
+                if let Some(value) = needed.filter(|value| !matches!(value.data, Data::List(_)) && !value.is_call()) {
+                    self.wrong_key(entity.place("dependencies"), "dependencies", value.noun(), "a list");
+                }
+            }
             Kind::File
                 if self.edition.is_2()
                     && entity.slot("profile").is_some()

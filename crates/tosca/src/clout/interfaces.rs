@@ -18,16 +18,17 @@ impl Writer<'_> {
     ) -> Out {
         let mut out = Vec::with_capacity(interfaces.len());
         for (name, interface) in interfaces {
-            out.push((name.clone(), self.interface(interface, scope, &eco_format!("{path}[\"{name}\"]"))));
+            out.push((name.clone(), self.interface(name, interface, scope, path)));
         }
         Out::Map(out)
     }
 
-    pub(super) fn interface(&mut self, interface: &Arc<Interface>, scope: &Scope, path: &str) -> Out {
+    fn interface(&mut self, name: &str, interface: &Arc<Interface>, scope: &Scope, path: &str) -> Out {
         let identity = Arc::as_ptr(interface) as usize;
         if let Some(known) = self.interfaces.get(&identity) {
             return Out::Shared(known.clone());
         }
+        let path = eco_format!("{path}[\"{name}\"]");
         let inputs = self.props(&interface.inputs, scope, &eco_format!("{path}.inputs"));
         let operations = self.operations(&interface.operations, scope, &eco_format!("{path}.operations"));
         let notifications = self.notifications(&interface.notifications);

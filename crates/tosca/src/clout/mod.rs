@@ -243,8 +243,8 @@ impl<'a> Writer<'a> {
                 "directives",
                 Out::List(template.texts("directives").iter().map(|text| Out::Str(text.text.clone())).collect()),
             ),
-            ("properties", self.owned(Owner::Node(index), false, &node.properties, &eco_format!("{path}.properties"))),
-            ("attributes", self.owned(Owner::Node(index), true, &node.attributes, &eco_format!("{path}.attributes"))),
+            ("properties", self.owned(Owner::Node(index), false, &node.properties, &path)),
+            ("attributes", self.owned(Owner::Node(index), true, &node.attributes, &path)),
             ("requirements", Out::List(requirements)),
             ("capabilities", Out::Map(capabilities)),
             ("interfaces", self.interfaces(&node.interfaces, &scope, &eco_format!("{path}.interfaces"))),
@@ -254,10 +254,15 @@ impl<'a> Writer<'a> {
 
     /// Values that can be referred to; they are evaluated once.
     fn owned(&mut self, owner: Owner, attribute: bool, props: &Props, path: &str) -> Out {
+        let part = if attribute { "attributes" } else { "properties" };
         let mut out = Vec::with_capacity(props.len());
         for (name, prop) in props {
-            let path =
-                if self.options.form == Form::Raw { eco_format!("{path}[\"{name}\"]") } else { EcoString::new() };
+            // Most values say nothing of their path, and making one for each costs more than the values.
+            let path = if self.options.form == Form::Raw && self.shows_path(prop) {
+                eco_format!("{path}.{part}[\"{name}\"]")
+            } else {
+                EcoString::new()
+            };
             out.push((name.clone(), self.keyed(owner, attribute, name, prop, &path)));
         }
         Out::Map(out)
@@ -316,10 +321,8 @@ impl<'a> Writer<'a> {
             Some((properties, attributes)) => (Out::Shared(properties.clone()), Out::Shared(attributes.clone())),
             None => {
                 self.placed.set(false);
-                let properties =
-                    Arc::new(self.owned(owner, false, &capability.properties, &eco_format!("{path}.properties")));
-                let attributes =
-                    Arc::new(self.owned(owner, true, &capability.attributes, &eco_format!("{path}.attributes")));
+                let properties = Arc::new(self.owned(owner, false, &capability.properties, path));
+                let attributes = Arc::new(self.owned(owner, true, &capability.attributes, path));
                 let constant = capability
                     .properties
                     .values()
@@ -429,8 +432,8 @@ impl<'a> Writer<'a> {
             ("metadata", template.map_or(Out::Map(Vec::new()), metadata)),
             ("description", template.map_or(Out::str(""), description)),
             ("types", self.types(relationship.relationship_type)),
-            ("properties", self.owned(owner, false, &relationship.properties, &eco_format!("{path}.properties"))),
-            ("attributes", self.owned(owner, true, &relationship.attributes, &eco_format!("{path}.attributes"))),
+            ("properties", self.owned(owner, false, &relationship.properties, path)),
+            ("attributes", self.owned(owner, true, &relationship.attributes, path)),
             ("interfaces", self.interfaces(&relationship.interfaces, &scope, &eco_format!("{path}.interfaces"))),
         ])
     }
@@ -462,8 +465,8 @@ impl<'a> Writer<'a> {
                     let scope = Scope::relationship(index, resolved.requirement);
                     (
                         self.types(relationship.relationship_type),
-                        self.owned(owner, false, &relationship.properties, &eco_format!("{path}.properties")),
-                        self.owned(owner, true, &relationship.attributes, &eco_format!("{path}.attributes")),
+                        self.owned(owner, false, &relationship.properties, &path),
+                        self.owned(owner, true, &relationship.attributes, &path),
                         self.interfaces(&relationship.interfaces, &scope, &eco_format!("{path}.interfaces")),
                         relationship.template.as_deref().map_or(Out::str(""), description),
                     )

@@ -28,9 +28,16 @@ impl Writer<'_> {
         out
     }
 
+    /// Whether a value or its meta-information may hold a path.
+    pub(super) fn shows_path(&self, prop: &Prop) -> bool {
+        let plain = !matches!(prop.value.data, Data::Call(_) | Data::List(_) | Data::Map(_));
+        let known = |id| self.metas.contains_key(&meta_key(id, prop.definition.as_ref()));
+        !(plain && prop.data_type.is_none_or(known))
+    }
+
     /// What is known about a type; shared by all values of a definition unless it holds places.
     fn shared_meta(&mut self, id: DeclId, definition: Option<&Arc<Entity>>, path: &str, at: Span) -> Out {
-        let key = (id, definition.map_or(0, |definition| Arc::as_ptr(definition) as usize));
+        let key = meta_key(id, definition);
         if let Some(known) = self.metas.get(&key) {
             return Out::Shared(known.clone());
         }
@@ -253,4 +260,9 @@ impl Writer<'_> {
         }
         (Out::Map(by_node), Out::Map(by_capability))
     }
+}
+
+/// What identifies the meta-information of a definition.
+fn meta_key(id: DeclId, definition: Option<&Arc<Entity>>) -> (DeclId, usize) {
+    (id, definition.map_or(0, |definition| Arc::as_ptr(definition) as usize))
 }

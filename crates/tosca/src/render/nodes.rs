@@ -46,11 +46,11 @@ impl Renderer<'_> {
     }
 
     pub(super) fn template_props(&mut self, sort: Sort, complete: &Entity, template: &Entity) -> Props {
-        let owner = Self::owner(template);
         let path = if template.slot(sort.slot()).is_some() { "" } else { sort.slot() };
         let at = if path.is_empty() { template.place(sort.slot()) } else { template.at };
         let path = if path.is_empty() { EcoString::new() } else { eco_format!(".{path}") };
-        self.props(sort, complete, &Place { owner: &owner, at, path, assigned: template.values(sort.slot()) })
+        let assigned = template.values(sort.slot());
+        self.props(sort, complete, &Place { owner: &Called(template), at, path, assigned })
     }
 
     fn directives(&mut self, template: &Entity) {
@@ -124,7 +124,7 @@ impl Renderer<'_> {
         assignment: Option<&Arc<Entity>>,
         template: &Entity,
     ) -> Capability {
-        let owner = format!("the capability `{}` of `{}`", definition.name, template.name);
+        let owner = CapabilityOf { capability: &definition.name, node: &template.name };
         let capability_type = self.model.type_of(definition, "type", Kind::CapabilityType);
         let mut render = |sort: Sort| {
             let slot = assignment.and_then(|assignment| assignment.slot(sort.slot()));
@@ -342,7 +342,7 @@ impl Renderer<'_> {
         let mut render = |sort: Sort| match &declared {
             Some(declared) => {
                 let path = eco_format!(".relationship.{}", sort.slot());
-                self.props(sort, declared, &Place { owner: "the relationship", at, path, assigned: &[] })
+                self.props(sort, declared, &Place { owner: &"the relationship", at, path, assigned: &[] })
             }
             None => Props::new(),
         };
@@ -403,7 +403,7 @@ impl Renderer<'_> {
                     None if own.at != at => (own.at, eco_format!(".{}", sort.slot())),
                     None => (at, eco_format!(".relationship.{}", sort.slot())),
                 };
-                self.props(sort, declared, &Place { owner: "the relationship", at, path, assigned: values })
+                self.props(sort, declared, &Place { owner: &"the relationship", at, path, assigned: values })
             }
             None => Props::new(),
         };
@@ -497,6 +497,27 @@ impl Renderer<'_> {
             );
             self.problems.at(&rules::INCOMPATIBLE, entity.place("file"), message);
         }
+    }
+}
+
+/// What people call a template, made up only when something is said about it.
+struct Called<'a>(&'a Entity);
+
+impl std::fmt::Display for Called<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&Renderer::owner(self.0))
+    }
+}
+
+/// What people call a capability.
+struct CapabilityOf<'a> {
+    capability: &'a str,
+    node: &'a str,
+}
+
+impl std::fmt::Display for CapabilityOf<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the capability `{}` of `{}`", self.capability, self.node)
     }
 }
 

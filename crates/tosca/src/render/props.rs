@@ -44,7 +44,7 @@ impl Sort {
 /// Where values are assigned, and to what.
 pub(super) struct Place<'a> {
     /// What people call the owner.
-    pub owner: &'a str,
+    pub owner: &'a dyn std::fmt::Display,
     /// The owner's place, for what is missing.
     pub at: Span,
     /// The path from the owner's place to the values.
