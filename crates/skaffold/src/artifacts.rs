@@ -6,6 +6,7 @@ use crate::item::View;
 use crate::modules::{self, ModuleEntry};
 use crate::rules;
 use crate::walk::Config;
+use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use std::collections::HashMap;
 
@@ -72,7 +73,7 @@ pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink
         if let Some(needed) = artifact.requires.iter().find(unknown) {
             let message =
                 format!("artifact `{}` requires `{}`, which no artifact builds", artifact.image, needed.image);
-            let hint = crate::walk::did_you_mean(&needed.image, known.keys().copied())
+            let hint = did_you_mean(&needed.image, artifacts.iter().map(|artifact| artifact.image.as_str()))
                 .unwrap_or_else(|| "require or select the configuration that builds it".to_owned());
             let span = needed.span.unwrap_or(fallback);
             sink.push(Diagnostic::at(&rules::BUILD_DEPENDENCY, span, message).hint(hint));

@@ -7,6 +7,7 @@ use crate::editions::Edition;
 use crate::entities::{Entity, Field, Shape};
 use crate::item::{Form, Pair, View};
 use crate::rules;
+use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
 /// How strict a check is, and where its findings go.
@@ -55,13 +56,13 @@ impl Check<'_> {
             (None, Some(row)) if row.until <= self.edition => {
                 format!("`{key}` was removed in {}; `fix` upgrades older documents", row.until.name())
             }
-            _ => match nearest(key, entity, self.edition) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => String::new(),
-            },
+            _ => {
+                let known = entity.fields(self.edition).filter(|row| !row.founding).map(|row| row.key);
+                let hint = did_you_mean(key, known);
+                return self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, span, message).maybe_hint(hint));
+            }
         };
-        let hint = (!hint.is_empty()).then_some(hint);
-        self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, span, message).maybe_hint(hint));
+        self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, span, message).hint(hint));
     }
 
     fn value<'a, 'f: 'a>(&self, view: View<'a, 'f>, row: &'static Field) {
@@ -133,35 +134,4 @@ impl Check<'_> {
         let span = view.span().unwrap_or(self.fallback);
         self.sink.push(Diagnostic::at(&rules::WRONG_TYPE, span, format!("`{key}` must be {wanted}, not {found}")));
     }
-}
-
-/// The known key nearest to an unknown one.
-fn nearest(key: &str, entity: &'static Entity, edition: Edition) -> Option<&'static str> {
-    let known = entity.fields(edition).filter(|row| !row.founding).map(|row| row.key);
-    known.map(|name| (distance(key, name), name)).min().filter(|(d, _)| *d <= 2.max(key.len() / 4)).map(|(_, n)| n)
-}
-
-/// How many single edits lead from one word to the other, ignoring case.
-pub fn distance(from: &str, to: &str) -> usize {
-    let (from, to): (Vec<char>, Vec<char>) =
-        (from.to_lowercase().chars().collect(), to.to_lowercase().chars().collect());
-    if from.len().abs_diff(to.len()) > 8 || from.len() > 64 {
-        return usize::MAX;
-    }
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (i, a) in from.iter().enumerate() {
-        let mut diagonal = i;
-        if let Some(first) = row.first_mut() {
-            *first = i + 1;
-        }
-        for (j, b) in to.iter().enumerate() {
-            let (left, up) = (row.get(j).copied().unwrap_or(0), row.get(j + 1).copied().unwrap_or(0));
-            let best = (diagonal + usize::from(a != b)).min(left + 1).min(up + 1);
-            diagonal = up;
-            if let Some(cell) = row.get_mut(j + 1) {
-                *cell = best;
-            }
-        }
-    }
-    row.last().copied().unwrap_or(0)
 }

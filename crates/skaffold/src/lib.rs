@@ -32,6 +32,7 @@ pub mod unrendered;
 pub mod upgrade;
 pub mod validate;
 pub mod value;
+pub mod view;
 pub mod walk;
 
 pub use dialect::DIALECT;

@@ -10,6 +10,7 @@ use crate::item::{Data, Entry, Form, Item, View};
 use crate::modules::{self, ModuleEntry};
 use crate::{rules, upgrade};
 use ecow::EcoString;
+use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Source, Span, Tree, sources, yaml};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, WorldError, path};
@@ -364,11 +365,11 @@ impl<'f> Loader<'f> {
             let hint = format!("start with `apiVersion: {}`", LATEST.api_version());
             ("this document has no `apiVersion` (\"\")".to_owned(), hint)
         } else {
-            let near = Edition::all().map(Edition::api_version).min_by_key(|known| crate::check::distance(text, known));
-            let hint = match near {
-                Some(near) if crate::check::distance(text, &near) <= 3 => format!("did you mean `{near}`?"),
-                _ => format!("the newest one is `{}`", LATEST.api_version()),
-            };
+            // Of equally near ones the newest.
+            let mut versions: Vec<String> = Edition::all().map(Edition::api_version).collect();
+            versions.reverse();
+            let hint = did_you_mean(text, versions.iter().map(String::as_str))
+                .unwrap_or_else(|| format!("the newest one is `{}`", LATEST.api_version()));
             (format!("`{text}` is not a known `apiVersion` of Skaffold"), hint)
         };
         self.sink().push(Diagnostic::at(&rules::VERSION, span, message).hint(hint));

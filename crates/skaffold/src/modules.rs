@@ -3,7 +3,6 @@
 //! A module written in a document becomes a document of its own beside it, with the same table of profiles; one that
 //! is found elsewhere becomes a requirement. From there on the walk knows no difference. It must not know files.
 
-use crate::check::distance;
 use crate::entities::config::pipeline;
 use crate::item::{Entry, Form, Item, View};
 use crate::load::Document;
@@ -11,6 +10,7 @@ use crate::profile::Profiles;
 use crate::requires::{Choice, Edge, Place};
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use purlin_value::path;
 
@@ -193,8 +193,7 @@ pub fn check_mappings(document: &Document<'_>, folder: &str, sink: &Sink) {
             continue;
         }
         let shown = if module.name.is_empty() { &module.path } else { &module.name };
-        let near = document.modules.iter().map(|entry| (distance(shown, &entry.name), &entry.name)).min();
-        let hint = near.filter(|(d, _)| *d <= 2).map(|(_, name)| format!("did you mean `{name}`?"));
+        let hint = did_you_mean(shown, document.modules.iter().map(|entry| entry.name.as_str()));
         let message = format!("a profile speaks of the module `{shown}`, which this document does not have");
         let span = module.span.unwrap_or(document.span);
         sink.push(Diagnostic::at(&rules::UNKNOWN_MODULE, span, message).maybe_hint(hint));

@@ -9,7 +9,6 @@ mod names;
 mod report;
 
 pub use config::{Bases, Config, Wanted, as_written};
-pub use report::did_you_mean;
 
 use crate::defaults::{self, Surround};
 use crate::load::{File, Format, Loader, Picked, missing};

@@ -1,10 +1,11 @@
 //! Names of configurations and profiles: unique where they stand, known where they are asked for.
 
-use super::{Walk, did_you_mean};
+use super::Walk;
 use crate::item::View;
 use crate::load::File;
 use crate::{modules, rules};
 use ecow::EcoString;
+use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Span};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -63,25 +64,29 @@ impl<'f> Walk<'_, 'f> {
             } else {
                 format!("no configuration matches [{}]", modules.join(" "))
             };
-            let names = self.names.keys().map(EcoString::as_str);
-            let hint = modules.first().and_then(|name| did_you_mean(name, names));
+            let hint = modules.first().and_then(|name| did_you_mean(name, in_order(self.names.keys())));
             sink.push(Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message).maybe_hint(hint));
             return;
         }
         for name in modules.iter().filter(|name| !self.names.contains_key(name.as_str())) {
-            let names = self.names.keys().map(EcoString::as_str);
             let message = format!("no configuration is named `{name}`");
             let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
-            self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, names)));
+            self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, in_order(self.names.keys()))));
         }
         for written in &self.wanted.profiles {
             let name = written.strip_prefix('-').unwrap_or(written);
             if !self.profile_names.contains(name) {
-                let names = self.profile_names.iter().map(EcoString::as_str);
                 let message = format!("no configuration has a profile `{written}`");
                 let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
-                sink.push(diagnostic.maybe_hint(did_you_mean(name, names)));
+                sink.push(diagnostic.maybe_hint(did_you_mean(name, in_order(&self.profile_names))));
             }
         }
     }
+}
+
+/// Names in an order that is the same in every run.
+fn in_order<'n>(names: impl IntoIterator<Item = &'n EcoString>) -> Vec<&'n str> {
+    let mut names: Vec<&str> = names.into_iter().map(EcoString::as_str).collect();
+    names.sort_unstable();
+    names
 }

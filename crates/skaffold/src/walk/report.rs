@@ -7,6 +7,7 @@ use crate::profile::Profiles;
 use crate::requires::{Edge, Unsupported};
 use crate::rules;
 use ecow::EcoString;
+use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Severity, Span};
 use std::borrow::Cow;
 use std::rc::Rc;
@@ -159,12 +160,4 @@ fn label(file: &File<'_>, index: usize) -> String {
         Some(document) if !document.name.is_empty() => document.name.to_string(),
         _ => format!("index {index}"),
     }
-}
-
-/// A hint towards the nearest of the known names.
-pub fn did_you_mean<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<String> {
-    let nearest = known.map(|known| (crate::check::distance(name, known), known)).min();
-    nearest
-        .filter(|(d, n)| *d <= 2.max(name.len() / 4) && !n.is_empty())
-        .map(|(_, near)| format!("did you mean `{near}`?"))
 }

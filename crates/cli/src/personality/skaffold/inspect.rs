@@ -51,7 +51,7 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             ("executionModes", "list") => inspect::execution_modes(&configs),
             (_, "add" | "modify") => return change(invocation, flags, session, &configs),
             _ => {
-                let message = format!("`inspect {what} {verb}` is not known");
+                let message = format!("`{}` is not known", flags.words.join(" "));
                 return problem(invocation, "INSPECT_UNKNOWN_ERR", &message);
             }
         };
