@@ -430,8 +430,9 @@ pub fn missing(missing: &Missing, path: &str, span: Option<Span>, from: Option<&
             let message = format!("the folder `{path}` has no `skaffold.yaml` (looked for `{path}/skaffold.yaml`)");
             Diagnostic::nowhere(&rules::REQUIRES, message)
         }
-        (Missing::World(WorldError::Denied(hint)), _) => {
-            Diagnostic::nowhere(&rules::OUTSIDE, format!("`{path}` lies outside the project")).hint(hint.clone())
+        (Missing::World(WorldError::Denied(_)), _) => {
+            let message = format!("`{path}` lies outside the project");
+            Diagnostic::nowhere(&rules::OUTSIDE, message).hint("allow its folder with `--allow-path DIR`")
         }
         (Missing::World(error), _) => error.diagnostic(path),
     };

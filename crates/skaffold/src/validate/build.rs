@@ -183,17 +183,24 @@ pub fn unique_images(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sin
             first.insert(&artifact.image, at);
             continue;
         };
-        let file = |at: usize| {
-            let owner = artifacts.get(at).and_then(|artifact| configs.get(artifact.config));
-            owner.map(|config| config.file.path.to_string()).unwrap_or_default()
-        };
-        let (Some(span), Some(config)) = (artifact.span(), configs.get(artifact.config)) else { continue };
-        let check = Check { config, sink };
-        let message = format!("image `{}` is built in `{}` and in `{}`", artifact.image, file(other), file(at));
+        let owner = |at: usize| artifacts.get(at).and_then(|artifact| configs.get(artifact.config));
+        let (Some(span), Some(one), Some(two)) = (artifact.span(), owner(other), owner(at)) else { continue };
+        let message = built_twice(&artifact.image, one, two);
         let mut diagnostic = Diagnostic::at(&rules::DUPLICATE_IMAGE, span, message);
         if let Some(span) = artifacts.get(other).and_then(Artifact::span) {
             diagnostic = diagnostic.label(span, "the first one is here");
         }
-        check.push(diagnostic.hint("each image is built by one artifact of all configurations"));
+        sink.push(diagnostic.hint("each image is built by one artifact of all configurations"));
     }
+}
+
+fn built_twice(image: &str, one: &Config<'_>, two: &Config<'_>) -> String {
+    let (first, second) = (&one.file.path, &two.file.path);
+    if first != second {
+        return format!("image `{image}` is built in `{first}` and in `{second}`");
+    }
+    if one.index == two.index {
+        return format!("image `{image}` is built twice in `{first}`");
+    }
+    format!("image `{image}` is built by two modules of `{first}`: `{}` and `{}`", one.label(), two.label())
 }
