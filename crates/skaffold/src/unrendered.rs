@@ -28,8 +28,12 @@ pub fn report(config: &Config<'_>, sink: &Sink) {
 fn all(config: &Config<'_>) -> Vec<Unrendered> {
     let view = config.item.view();
     let items = |path: &[&str]| view.at(path).into_iter().flat_map(View::items);
-    let releases = items(&["manifests", "helm", "releases"]).chain(items(&["deploy", "helm", "releases"]));
-    let mut found: Vec<Unrendered> = releases.map(|item| release(config, item)).collect();
+    // Documents of older versions have their releases in both places once they are up to date.
+    let rendered: Vec<_> = items(&["manifests", "helm", "releases"]).collect();
+    let is_new = |item: &View<'_, '_>| rendered.iter().all(|known| known.text_of("name") != item.text_of("name"));
+    let deployed = items(&["deploy", "helm", "releases"]).filter(is_new);
+    let mut found: Vec<Unrendered> =
+        rendered.iter().copied().chain(deployed).map(|item| release(config, item)).collect();
     found.extend(items(&["manifests", "kustomize", "paths"]).map(|item| kustomization(item, &item.text())));
     if let Some(section) = view.at(&["manifests", "kustomize"]).filter(|section| section.get("paths").is_none()) {
         found.push(kustomization(section, "."));
@@ -38,8 +42,9 @@ fn all(config: &Config<'_>) -> Vec<Unrendered> {
         let hint = "run `kpt fn render` into a folder and name that under `rawYaml`";
         unrendered(item, format!("the kpt package `{}`", item.text()), hint)
     }));
-    found.extend(items(&["deploy", "kubectl", "remoteManifests"]).map(|item| {
-        unrendered(item, format!("`{}` in the cluster", item.text()), "keep a copy of it under `rawYaml`")
+    let named = items(&["manifests", "remoteManifests"]).filter_map(|item| item.get("manifest"));
+    found.extend(named.chain(items(&["deploy", "kubectl", "remoteManifests"])).map(|name| {
+        unrendered(name, format!("`{}` in the cluster", name.text()), "keep a copy of it under `rawYaml`")
     }));
     let addresses = items(&["manifests", "rawYaml"]).filter(|item| is_address(&item.text()));
     found.extend(addresses.map(|item| unrendered(item, format!("`{}`", item.text()), "download it and name the file")));
