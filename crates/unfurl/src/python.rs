@@ -16,12 +16,16 @@ pub fn parse_int(text: &str) -> Option<i64> {
         b'+' => (false, text.get(1..)?),
         _ => (false, text),
     };
-    let digits = strip_underscores(digits)?;
+    let number = if digits.contains('_') { whole(&strip_underscores(digits)?) } else { whole(digits) }?;
+    Some(if negative { -number } else { number })
+}
+
+/// Digits and nothing else, as a number.
+fn whole(digits: &str) -> Option<i64> {
     if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
-    let number: i64 = digits.parse().ok()?;
-    Some(if negative { -number } else { number })
+    digits.parse().ok()
 }
 
 /// Digits without the single underscores Python allows between them.

@@ -7,7 +7,7 @@ use super::special;
 use crate::error::{Error, Kind, Result};
 use crate::python;
 use crate::query::{Filter, Key, Operand, Query, Segment, Start, Test};
-use crate::val::{Data, MapKey, Val};
+use crate::val::{Data, MapKey, Val, ValMap};
 
 /// The matches of a query in a context.
 pub fn run(ctx: &Ctx<'_, '_>, query: &Query, text: &str) -> Result<Vec<Val>> {
@@ -158,6 +158,9 @@ impl Walk<'_, '_, '_, '_> {
     }
 
     fn passes(&self, value: &Val, filter: &Filter) -> Result<Verdict> {
+        if let Some(verdict) = self.passes_entry(value, filter)? {
+            return Ok(verdict);
+        }
         let mut found = Vec::new();
         let mut walk = Walk { ctx: self.ctx, text: self.text, done: Vec::new(), out: &mut found };
         self.ctx.engine.deeper(|| walk.step(value.clone(), &filter.segments))?;
@@ -165,6 +168,33 @@ impl Walk<'_, '_, '_, '_> {
         // What a filter read decides what is kept, so a secret in it makes the kept value one.
         let secret = found.iter().any(|value| value.tainted);
         Ok(if matched == filter.negated { Verdict::No } else { Verdict::Yes { secret } })
+    }
+
+    /// The verdict of a filter that looks at one entry of an evaluated map, which most do; none for any other.
+    fn passes_entry(&self, value: &Val, filter: &Filter) -> Result<Option<Verdict>> {
+        let ([segment], Data::Map(entries)) = (filter.segments.as_slice(), &value.data) else {
+            return Ok(None);
+        };
+        let Key::Name(name) = &segment.key else {
+            return Ok(None);
+        };
+        if !segment.filters.is_empty() || self.ctx.engine.trace.borrow().is_some() {
+            return Ok(None);
+        }
+        self.ctx.engine.spend(1)?;
+        let found = entry(entries, name);
+        let verdict = match (found, &segment.test) {
+            (None, _) => Verdict::No,
+            (Some(found), None) => Verdict::Yes { secret: found.tainted },
+            (Some(found), Some(test)) => self.check(found, test)?,
+        };
+        let matched = matches!(verdict, Verdict::Yes { .. });
+        Ok(Some(match verdict {
+            _ if matched == filter.negated => Verdict::No,
+            Verdict::Yes { secret } => Verdict::Yes { secret: secret || value.tainted },
+            // Kept because an entry is not what it must not be: that says something of the entry.
+            Verdict::No => Verdict::Yes { secret: found.is_some_and(|found| found.tainted) },
+        }))
     }
 
     fn check(&self, value: &Val, test: &Test) -> Result<Verdict> {
@@ -314,11 +344,22 @@ fn by_key(ctx: &Ctx<'_, '_>, value: &Val, key: &MapKey) -> Result<Option<Val>> {
     }
 }
 
+/// Maps of so few entries are searched faster than their keys are hashed.
+const FEW: usize = 8;
+
+/// The entry of a map under a name.
+fn entry<'m>(entries: &'m ValMap, name: &str) -> Option<&'m Val> {
+    if entries.len() <= FEW {
+        return entries.iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value);
+    }
+    entries.get(&MapKey::Str(name.into()))
+}
+
 /// The value under a name: an attribute, a map's entry, what a handle offers.
 pub fn by_name(ctx: &Ctx<'_, '_>, value: &Val, name: &str) -> Result<Option<Val>> {
     match &value.data {
         Data::Node(id) | Data::Attributes(id) => ctx.engine.attribute(*id, name),
-        Data::Map(entries) => Ok(entries.get(&MapKey::Str(name.into())).cloned()),
+        Data::Map(entries) => Ok(entry(entries, name).cloned()),
         Data::Lazy(_) => by_key(ctx, value, &MapKey::Str(name.into())),
         // A name that no instance has is a match of null, so that `::name` can be tested.
         Data::AllNodes => Ok(Some(ctx.engine.tree.by_name(name).map_or_else(Val::null, Val::node))),
