@@ -49,7 +49,7 @@ fn resolved() -> Resolved {
     resolved
 }
 
-fn field<'r>(resolved: &'r Resolved, path: &str) -> &'r Value {
+fn field(resolved: &Resolved, path: &str) -> Value {
     resolved.nodes[0].resolved.at(path).unwrap_or_else(|| panic!("no {path}"))
 }
 

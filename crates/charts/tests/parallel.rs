@@ -44,7 +44,7 @@ fn lines(threads: usize, limits: Limits) -> Result<Vec<String>, Vec<String>> {
         for path in ["metadata.name", "metadata.annotations.checksum-secrets", "data.a", "data.b"] {
             let Some(value) = node.resolved.at(path) else { continue };
             let text = value.as_str().unwrap_or_default();
-            let place = place(&session, value);
+            let place = place(&session, &value);
             lines.push(format!("{} {path} {text} {place}", node.id));
         }
     }
