@@ -110,7 +110,7 @@ pub(crate) fn run(options: &Options) -> Vec<Row> {
         ("diamond", diamond(27, 36 * size), "goal 100"),
         ("documents, one requiring the rest", documents(count, |at| 1..if at == 0 { count } else { 1 }), "goal 30"),
         ("documents, each requiring the next", documents(count, |at| at + 1..count.min(at + 2)), "goal 30"),
-        ("documents, each requiring the next 20", documents(count, |at| at + 1..count.min(at + 21)), ""),
+        ("documents, each requiring the next 20", documents(count, |at| at + 1..count.min(at + 21)), "no goal"),
         ("long chain", chain(10_000 * size), "goal 400"),
     ];
     let mut rows = Vec::new();
