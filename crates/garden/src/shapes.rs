@@ -3,6 +3,7 @@
 //! What is written in place was checked when it was read. A value that a template or an operator made is known only
 //! after evaluation; it is checked here, and the place is the expression that made it.
 
+use crate::bind::entry;
 use crate::entities::{SCHEMA, is_expression};
 use crate::expr::shown_type;
 use crate::place::NodeRef;
@@ -46,8 +47,8 @@ impl<'t> At<'t> {
 
     fn key(self, key: &str) -> Self {
         match self {
-            // A key that is not there came by way of `<<`.
-            At::Written(node) => node.get(key).map_or(At::Computed(node.span()), At::of),
+            // A key that is not there is a default.
+            At::Written(node) => entry(node, key).map_or(At::Computed(node.span()), At::of),
             At::Computed(_) => self,
         }
     }
@@ -173,19 +174,22 @@ impl Checker<'_> {
         true
     }
 
-    /// Points at the expression, and at the place its value is written if that is another.
-    fn report(&self, diagnostic: Diagnostic, value: &Value, expression: Span) {
+    /// Points at the expression, as closely as the value knows it, or also at the place that the value comes from.
+    fn report(&self, mut diagnostic: Diagnostic, value: &Value, expression: Span) {
         let own = self.session.origins.span(value.origin, &self.session.sources);
-        let elsewhere = own.filter(|own| own.file != expression.file || !overlaps(*own, expression));
-        self.session.sink.push(match elsewhere {
-            Some(span) => diagnostic.label(span, "the value comes from here"),
+        self.session.sink.push(match own {
+            Some(own) if is_inside(own, expression) => {
+                diagnostic.span = Some(own);
+                diagnostic
+            }
+            Some(own) => diagnostic.label(own, "the value comes from here"),
             None => diagnostic,
         });
     }
 }
 
-fn overlaps(one: Span, other: Span) -> bool {
-    one.start < other.end && other.start < one.end
+fn is_inside(part: Span, whole: Span) -> bool {
+    part.file == whole.file && part.start >= whole.start && part.end <= whole.end
 }
 
 /// What waits for an action, or is broken already, is not judged; null stands for nothing.

@@ -10,7 +10,7 @@ const VARIABLES: Shape = Shape::MapOf(&Shape::Any);
 pub(super) const IDENTITY: &[Field] = &[
     field("apiVersion", Shape::Text, "The version of the configuration format; only the project's matters."),
     field("kind", Shape::Text, "What this configuration is.").required(),
-    field("name", Shape::Text, "Its name.").required(),
+    field("name", Shape::Text, "What it is called: small letters, digits and dashes.").required(),
 ];
 
 pub(super) const PROJECT_ROW: Entity = entity(
