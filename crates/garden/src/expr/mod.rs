@@ -4,6 +4,7 @@ pub mod ast;
 mod blame;
 mod eval;
 mod find;
+mod layers;
 mod operate;
 mod parse;
 mod scan;
@@ -11,7 +12,8 @@ mod template;
 
 pub use ast::{At, Template};
 pub use eval::{Evaluator, Stop, pending_in};
-pub use find::{Own, OwnLayer, REST, merge_parts, overlay};
+pub use find::{Own, OwnLayer, REST};
+pub use layers::{merge_parts, overlay};
 pub use operate::{is_truthy, shown_type, text_of};
 pub use parse::MAX_DEPTH;
 pub use scan::Problem;

@@ -264,3 +264,38 @@ fn finish(mut builder: Builder) -> Result<Template, Problem> {
     }
     Err(block_problem(open.at, "missing `${endif}` after this `${if …}`"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PIECES: &[&str] = &[
+        "${", "}", "$", "$${", "{", "if ", "else", "endif", "var.x", ".", "[", "]", "(", ")", "'", "\"", " + ", "-",
+        "?", ":", "||", "1", "é", "\\", "\n", "/*", "//", "text", " ",
+    ];
+
+    /// Whatever is wrong with a string, reading it ends, and every problem is a place in it.
+    #[test]
+    fn reading_goes_on_after_every_problem() {
+        let mut state: u32 = 7;
+        for _ in 0..20_000 {
+            let mut text = String::new();
+            for _ in 0..12 {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                text.push_str(PIECES.get((state >> 8) as usize % PIECES.len()).copied().unwrap_or(""));
+            }
+            for problem in parse(&text).err().unwrap_or_default() {
+                let (start, end) = (problem.at.start as usize, problem.at.end as usize);
+                assert!(start <= end && end <= text.len() + 1, "{text:?}: {problem:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_expression_that_cannot_be_read_is_a_problem() {
+        let found = parse("${a.} ${b} ${1 +} ${if }x${else}y${endif} ${endif}").err().unwrap_or_default();
+        let starts: Vec<u32> = found.iter().map(|problem| problem.at.start).collect();
+        assert_eq!(starts, [4, 15, 23, 42]);
+        assert_eq!(parse(&"${".repeat(1_000)).err().map(|found| found.len()), Some(MOST_PROBLEMS));
+    }
+}
