@@ -3,7 +3,7 @@
 
 use crate::action::{Action, Origin, preprocess};
 use crate::augment::Augment;
-use crate::bind::{Binder, Env};
+use crate::bind::Env;
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::Draft;
 use crate::entities::spec_type;
@@ -240,12 +240,6 @@ impl Resolution<'_> {
     pub fn project_env(&self) -> Arc<Env> {
         let base = self.phases.action_base(Stage::Full);
         env_at(&self.ground, self.project.vars.over(base), Stage::Full)
-    }
-
-    /// Evaluates what a draft says in the project's own scope.
-    pub fn evaluate(&self, draft: &Draft, env: &Arc<Env>) -> Value {
-        let bound = draft.bind(&mut Binder::new(env));
-        Eval::new(self.ground.session).force_deep(&bound)
     }
 }
 
