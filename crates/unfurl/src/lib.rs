@@ -18,5 +18,6 @@ pub mod special;
 pub mod tree;
 pub mod val;
 pub mod vault;
+pub mod yaml_text;
 
 pub use dialect::DIALECT;

@@ -4,6 +4,7 @@ use crate::convert;
 use crate::limits::MAX_DEPTH;
 use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault::{self, Secret};
+use crate::yaml_text::{self, YamlStyle};
 use purlin_syntax::{Kind, Node, Scalar, Span};
 use purlin_value::Origin;
 use std::rc::Rc;
@@ -105,16 +106,16 @@ pub fn write(
     secrets: &[Secret],
     salt: [u8; 32],
 ) -> crate::error::Result<String> {
-    let style = convert::YamlStyle { indent: 2, flow_leaves: false, sorted: false };
+    let style = YamlStyle { indent: 2, flow_leaves: false, sorted: false };
     let clear = matches!(secrets, [only] if only.id == "cleartext");
     if clear {
-        return convert::to_yaml(value, tree, style);
+        return yaml_text::to_yaml(value, tree, style);
     }
     let mut out = String::new();
     for (key, item) in value.as_map().into_iter().flatten() {
         out.push_str(&convert::key_text(key));
         if !item.tainted {
-            let text = convert::to_yaml(&Val::map([(key.clone(), item.clone())].into_iter().collect()), tree, style)?;
+            let text = yaml_text::to_yaml(&Val::map([(key.clone(), item.clone())].into_iter().collect()), tree, style)?;
             out.truncate(out.len() - convert::key_text(key).len());
             out.push_str(&text);
             continue;

@@ -1,7 +1,7 @@
 //! Files: read within the project, written to the world's overlay, encrypted where they must be.
 
 use super::{Call, environment, random};
-use crate::convert::{self, JsonStyle, YamlStyle};
+use crate::convert::{self, JsonStyle};
 use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::eval::Ctx;
 use crate::external::{External, Kind as Handle};
@@ -9,6 +9,7 @@ use crate::jinja::shell_quote;
 use crate::limits::MAX_FILE;
 use crate::val::{Data, Val};
 use crate::vault;
+use crate::yaml_text::{self, YamlStyle};
 use ecow::EcoString;
 use purlin_syntax::Flavor;
 use purlin_value::world::FileKind;
@@ -222,7 +223,7 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
         ("json", _) => convert::to_json(contents, tree, pretty).map(String::into_bytes),
         ("yaml", _) => {
             let style = YamlStyle { indent: 2, flow_leaves: false, sorted: false };
-            convert::to_yaml(contents, tree, style).map(String::into_bytes)
+            yaml_text::to_yaml(contents, tree, style).map(String::into_bytes)
         }
         ("env", Data::Map(entries)) => {
             let mut lines = Vec::new();

@@ -1,11 +1,12 @@
 //! Filters that encode, decode, hash, encrypt.
 
 use super::{Renderer, Values, flag, int_arg, text_arg, text_of};
-use crate::convert::{self, JsonStyle, YamlStyle};
+use crate::convert::{self, JsonStyle};
 use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::functions::{files, random};
 use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault;
+use crate::yaml_text::{self, YamlStyle};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use purlin_syntax::Flavor;
@@ -110,7 +111,7 @@ fn yaml(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, mut style: Ya
         Some(Data::Bool(false)) => false,
         _ => style.flow_leaves,
     };
-    convert::to_yaml(input, render.ctx.engine.tree, style).map(Val::str)
+    yaml_text::to_yaml(input, render.ctx.engine.tree, style).map(Val::str)
 }
 
 pub fn md5(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
