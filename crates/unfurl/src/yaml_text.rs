@@ -164,17 +164,16 @@ fn scalar(value: &Val, tree: &Tree, flow: bool) -> String {
 }
 
 fn yaml_string(text: &str, flow: bool) -> String {
-    let plain = !text.is_empty()
-        && text.trim() == text
-        && !text.starts_with([
-            '-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '=',
-        ])
-        && !text.contains(['\n', '\t'])
-        && !(flow && text.contains([',', '[', ']', '{', '}', '?']))
-        && !text.contains(": ")
-        && !text.contains(" #")
-        && !text.ends_with(':')
-        && matches!(resolve_plain(text, Flavor::Python), Scalar::Str);
+    let indicator = text.starts_with([
+        '-', '?', ':', ',', '[', ']', '{', '}', '#', '&', '*', '!', '|', '>', '\'', '"', '%', '@', '`', '=',
+    ]);
+    let marks = text.contains(['\n', '\t'])
+        || text.contains(": ")
+        || text.contains(" #")
+        || text.ends_with(':')
+        || flow && text.contains([',', '[', ']', '{', '}', '?']);
+    let blank = text.is_empty() || text.trim() != text;
+    let plain = !(indicator || marks || blank) && matches!(resolve_plain(text, Flavor::Python), Scalar::Str);
     if plain {
         return text.to_owned();
     }

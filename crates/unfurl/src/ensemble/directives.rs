@@ -114,11 +114,8 @@ impl<'l> Directives<'l> {
 
 /// What a path of keys with slashes between them leads to.
 pub fn follow<'v>(value: &'v Val, path: &str) -> Option<&'v Val> {
-    let parts = path.split('/').filter(|part| !part.is_empty());
-    parts.fold(Some(value), |here, part| {
-        let here = here?;
-        here.get(part).or_else(|| here.as_list()?.get(part.parse::<usize>().ok()?))
-    })
+    let mut parts = path.split('/').filter(|part| !part.is_empty());
+    parts.try_fold(value, |here, part| here.get(part).or_else(|| here.as_list()?.get(part.parse::<usize>().ok()?)))
 }
 
 /// Maps that declare an anchor (`+&: name`).
