@@ -123,6 +123,8 @@ fn report(session: &Session, problems: &Problems, names: &Names, places: &Places
             name if name == tosca_rules::MISSING_KEY.name => {
                 problem.beyond == ".capability" || problem.beyond == ".type" && within(&names.artifacts)
             }
+            // Inputs of operations are read when a job runs, and a type may give their values instead of their types.
+            name if name == tosca_rules::UNASSIGNED.name => problem.beyond.contains(".inputs["),
             name if name == tosca_rules::UNDECLARED.name => within(&names.open),
             _ => false,
         };
