@@ -125,7 +125,7 @@ impl Options {
 
     /// The digest of what a label was made from, where something was cut or it is asked for.
     fn with_digest(&self, label: String, cut: bool, text: &str) -> String {
-        if text.is_empty() || (!cut && self.digest.as_deref().unwrap_or("").is_empty()) {
+        if text.is_empty() || (!cut && self.digest.is_none()) {
             return label;
         }
         let digest = self.digest_of(text);
