@@ -1,0 +1,72 @@
+//! Parsing ahead: the files that a file imports are parsed side by side when they are large.
+//!
+//! They are read and registered one after the other, so that results do not depend on threads. Small files are parsed
+//! when their turn comes: a thread costs more than it gives.
+
+use super::Loader;
+use purlin_syntax::{Flavor, Limits, Source, Tree, yaml};
+use std::sync::Arc;
+
+/// Files are parsed side by side if together they have at least so many bytes.
+const WORTH_THREADS: usize = 256 * 1024;
+/// On so many threads.
+const THREADS: usize = 4;
+
+impl Loader<'_> {
+    /// Reads the files that a file imports, and parses them if that is worth it.
+    pub(super) fn parse_ahead(&mut self, index: usize) {
+        let Some(from) = self.places.get(index).cloned() else { return };
+        let Some(file) = self.files.list.get(index) else { return };
+        let imports = file.entity.list("imports");
+        if imports.len() < 2 || from.archive.is_some() {
+            return;
+        }
+        let addresses = imports.iter().filter(|import| import.slot("repository").is_none());
+        let addresses: Vec<String> = addresses.map(|import| import.str("url").to_owned()).collect();
+        let mut waiting = Vec::new();
+        let mut bytes = 0;
+        for address in addresses.iter().filter(|address| !address.is_empty() && !address.contains(':')) {
+            let Some(place) = self.local(&from, address).filter(|place| !self.known.contains_key(&place.key())) else {
+                continue;
+            };
+            if self.ahead.contains_key(&place.key()) {
+                continue;
+            }
+            if let Ok(source) = self.source(&place) {
+                bytes += source.text().len();
+                self.ahead.insert(place.key(), (source.clone(), None));
+                waiting.push((place.key(), source));
+            }
+        }
+        if bytes < WORTH_THREADS || waiting.len() < 2 {
+            return;
+        }
+        let sources: Vec<Arc<Source>> = waiting.iter().map(|(_, source)| source.clone()).collect();
+        let trees = side_by_side(&sources, &self.session.limits);
+        for ((key, source), tree) in waiting.into_iter().zip(trees) {
+            self.ahead.insert(key, (source, tree));
+        }
+    }
+}
+
+/// The trees of several sources, in their order.
+fn side_by_side(sources: &[Arc<Source>], limits: &Limits) -> Vec<Option<Tree>> {
+    let each = sources.len().div_ceil(THREADS).max(1);
+    std::thread::scope(|scope| {
+        let parts: Vec<_> = sources
+            .chunks(each)
+            .map(|part| {
+                scope.spawn(move || {
+                    part.iter().map(|source| yaml::parse(source.clone(), Flavor::CoreGo, limits)).collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        let chunks = sources.chunks(each).zip(parts);
+        chunks
+            .flat_map(|(chunk, part)| match part.join() {
+                Ok(trees) => trees.into_iter().map(Some).collect(),
+                Err(_) => chunk.iter().map(|_| None).collect::<Vec<_>>(), // parsed again when its turn comes
+            })
+            .collect()
+    })
+}

@@ -1,0 +1,355 @@
+//! Phase 1, across files: the root and everything it imports, each file once.
+//!
+//! Files come from the world or from an archive in memory. Nothing is looked up yet; import rings are found on the
+//! finished import graph, without recursion.
+
+mod ahead;
+mod places;
+mod rings;
+mod root;
+
+use crate::archive::Archive;
+use crate::entity::Entity;
+use crate::problem::Problems;
+use crate::profile::{self, Embedded};
+use crate::quirks::{self, Quirks};
+use crate::read::{Reader, Role};
+use crate::rules;
+use crate::schema::Edition;
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_syntax::{Diagnostic, FileId, Flavor, Source, Span, Tree, yaml};
+use purlin_value::{Session, path};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a caller may ask of loading.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Departures from the strict reading.
+    pub quirks: Quirks,
+    /// Folders to look for imports in, after the importing file's own.
+    pub bases: Vec<String>,
+    /// Which template of an archive to take: empty for its entry, a number, or a path.
+    pub template: String,
+    /// Further version keywords that a host understands, read as this edition.
+    pub versions: Vec<(&'static str, Edition)>,
+    /// The edition of a file that does not say one, where a host knows it.
+    pub unversioned: Option<Edition>,
+    /// What a host adds to the notation of values.
+    pub host: Option<&'static crate::host::Host>,
+    /// Files whose text a host has already, by path: they are not read again.
+    pub texts: Vec<(String, Arc<str>)>,
+    /// Further files that every file imports without saying so, from a host.
+    pub profiles: &'static [Embedded],
+}
+
+/// One file of the run.
+#[derive(Debug)]
+pub struct File {
+    /// Its id, as spans have it.
+    pub id: FileId,
+    /// Where it lies.
+    pub path: EcoString,
+    /// What it is in this run.
+    pub role: Role,
+    /// The edition it is read in.
+    pub edition: Edition,
+    /// Its tree.
+    pub tree: Arc<Tree>,
+    /// What it says.
+    pub entity: Entity,
+    /// The files it imports.
+    pub imports: Vec<Import>,
+    /// Prefixes of imports that were not allowed to be fetched: what they declare is not known.
+    pub unfetched: Vec<EcoString>,
+}
+
+/// One import of one file.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The imported file's index.
+    pub file: usize,
+    /// Put before every name.
+    pub prefix: EcoString,
+    /// The import's place.
+    pub at: Span,
+}
+
+/// All files of a run.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// The files; the root comes first, those of the profile last.
+    pub list: Vec<File>,
+    /// The files of the profile that every file imports.
+    pub implicit: Vec<usize>,
+    /// The edition of the root file.
+    pub edition: Option<Edition>,
+    /// Where imported files lie that are templates of services, which may be substituted for nodes.
+    pub templates: Vec<String>,
+    by_id: HashMap<FileId, usize>,
+}
+
+impl Files {
+    /// The file a span lies in.
+    pub fn of(&self, id: FileId) -> Option<usize> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// The root file.
+    pub fn root(&self) -> Option<&File> {
+        self.list.first()
+    }
+}
+
+/// Where a file lies: in the world, or in an archive.
+#[derive(Clone)]
+struct Place {
+    archive: Option<Arc<Archive>>,
+    path: String,
+}
+
+impl Place {
+    fn folder(&self) -> String {
+        path::parent(&self.path).to_owned()
+    }
+
+    fn beside(&self, relative: &str) -> Place {
+        Place { archive: self.archive.clone(), path: path::join(&self.folder(), relative) }
+    }
+
+    fn key(&self) -> String {
+        let base = self.archive.as_ref().map(|archive| format!("{}!/", archive.path)).unwrap_or_default();
+        format!("{base}{}", path::normalize(&self.path))
+    }
+}
+
+struct Loader<'a> {
+    session: &'a Session,
+    options: &'a Options,
+    problems: &'a mut Problems,
+    files: Files,
+    known: HashMap<String, Option<usize>>,
+    places: Vec<Place>,
+    profiles: HashMap<String, IndexMap<String, String>>,
+    /// Files that were read before their turn, and their trees if they were parsed too.
+    ahead: HashMap<String, (Arc<Source>, Option<Tree>)>,
+    root: Place,
+}
+
+/// Loads a file or archive and everything it imports.
+pub fn load(session: &Session, path: &str, options: &Options, problems: &mut Problems) -> Files {
+    let root = Place { archive: None, path: path.to_owned() };
+    let mut loader = Loader {
+        session,
+        options,
+        problems,
+        files: Files::default(),
+        known: HashMap::new(),
+        places: Vec::new(),
+        profiles: HashMap::new(),
+        ahead: HashMap::new(),
+        root: root.clone(),
+    };
+    loader.run(root);
+    loader.files
+}
+
+impl Loader<'_> {
+    fn run(&mut self, place: Place) {
+        let Some(place) = self.enter_archive(place) else { return };
+        self.root = place.clone();
+        let Some((tree, version)) = self.root_file(&place) else { return };
+        let edition = version.edition;
+        self.files.edition = Some(edition);
+        self.add(place, tree, edition, Role::Root);
+        let mut next = 0;
+        while next < self.files.list.len() {
+            self.parse_ahead(next);
+            self.imports_of(next);
+            next += 1;
+        }
+        self.report_rings();
+        if !self.options.quirks.has(quirks::IMPLICIT_DISABLE) {
+            for embedded in version.profile {
+                if let Some(index) = self.embedded(*embedded) {
+                    self.files.implicit.push(index);
+                }
+            }
+        }
+        for embedded in self.options.profiles {
+            if let Some(index) = self.embedded(*embedded) {
+                self.files.implicit.push(index);
+            }
+        }
+    }
+
+    fn source(&self, place: &Place) -> Result<Arc<Source>, Diagnostic> {
+        if let Some((path, text)) = self.options.texts.iter().find(|(path, _)| *path == place.path) {
+            return Ok(self.session.sources.insert(path, text.clone()));
+        }
+        match &place.archive {
+            None => self.session.read_text(&place.path),
+            Some(archive) => {
+                let bytes = archive.bytes(&path::normalize(&place.path))?;
+                let (text, problem) = purlin_syntax::sources::decode(bytes);
+                let source = self.session.sources.insert(&place.key(), text);
+                if let Some((at, what)) = problem {
+                    self.session.sink.push(purlin_syntax::sources::encoding_problem(&source, at, what));
+                }
+                Ok(source)
+            }
+        }
+    }
+
+    /// Parses a file; one with syntax errors is not looked at further, since what is missing would be reported too.
+    fn parse(&mut self, source: Arc<Source>) -> Option<Arc<Tree>> {
+        let tree = yaml::parse(source, Flavor::CoreGo, &self.session.limits);
+        self.parsed(tree)
+    }
+
+    fn parsed(&mut self, tree: Tree) -> Option<Arc<Tree>> {
+        let tree = self.session.sources.add(tree);
+        let sound = tree.is_sound();
+        for diagnostic in tree.diagnostics() {
+            self.problems.push(diagnostic.clone());
+        }
+        sound.then_some(tree)
+    }
+
+    fn add(&mut self, place: Place, tree: Arc<Tree>, edition: Edition, role: Role) -> Option<usize> {
+        let root = tree.root()?;
+        let mut reader = Reader {
+            edition,
+            role,
+            substitutes: self.files.root().is_some_and(|root| substitutes(&root.entity)),
+            quirks: &self.options.quirks,
+            host: self.options.host,
+            problems: self.problems,
+        };
+        let entity = reader.file(root)?;
+        if role == Role::Imported && reader.substitutes && Reader::can_substitute(root) {
+            self.files.templates.push(place.key());
+        }
+        let index = self.files.list.len();
+        let id = tree.file();
+        let path = tree.source().path().into();
+        self.files.by_id.insert(id, index);
+        self.known.insert(place.key(), Some(index));
+        self.places.push(place);
+        self.files.list.push(File {
+            id,
+            path,
+            role,
+            edition,
+            tree,
+            entity,
+            imports: Vec::new(),
+            unfetched: Vec::new(),
+        });
+        Some(index)
+    }
+
+    fn embedded(&mut self, embedded: Embedded) -> Option<usize> {
+        if let Some(known) = self.known.get(embedded.path) {
+            return *known;
+        }
+        let source = self.session.sources.insert(embedded.path, embedded.text);
+        let tree = self.parse(source)?;
+        let keyword = tree.root()?.get("tosca_definitions_version")?.text().to_owned();
+        let edition = profile::version(&keyword)?.edition;
+        self.add(Place { archive: None, path: embedded.path.to_owned() }, tree, edition, Role::Profile)
+    }
+
+    fn imports_of(&mut self, index: usize) {
+        let Some(file) = self.files.list.get(index) else { return };
+        if file.role == Role::Profile {
+            return;
+        }
+        for import in file.entity.list("imports").to_vec() {
+            if let Some(target) = self.import(index, &import) {
+                let prefix = import.text("namespace").map(|text| text.text.clone()).unwrap_or_default();
+                if let Some(file) = self.files.list.get_mut(index) {
+                    file.imports.push(Import { file: target, prefix, at: import.at });
+                }
+            }
+        }
+    }
+
+    fn import(&mut self, importer: usize, import: &Entity) -> Option<usize> {
+        let from = self.places.get(importer)?.clone();
+        if let Some(name) = import.text("profile") {
+            if let Some((_, embedded)) = profile::NAMED.iter().find(|(known, _)| *known == name.text) {
+                return self.embedded(*embedded);
+            }
+            let Some(place) = self.find_profile(&from, &name.text) else {
+                let message = format!("no profile `{}` was found", name.text);
+                let hint = "a profile is looked for among the files beside this one, by their `profile` key";
+                self.problems.push(Diagnostic::at(&rules::IMPORT, import.at, message).hint(hint));
+                return None;
+            };
+            return self.file_at(place, import.at);
+        }
+        let url = import.text("url")?;
+        let place = match self.locate(importer, &from, import, &url.text) {
+            Ok(place) => place,
+            Err(diagnostic) => {
+                let unfetched = [&rules::IMPORT_DENIED, &rules::UNSUPPORTED, &purlin_value::rules::FETCH_FAILED];
+                if unfetched.contains(&diagnostic.rule)
+                    && let Some(file) = self.files.list.get_mut(importer)
+                {
+                    file.unfetched.push(import.text("namespace").map(|text| text.text.clone()).unwrap_or_default());
+                }
+                self.problems.push(*diagnostic);
+                return None;
+            }
+        };
+        self.file_at(place, import.at)
+    }
+
+    fn file_at(&mut self, place: Place, at: Span) -> Option<usize> {
+        if let Some(known) = self.known.get(&place.key()) {
+            return *known;
+        }
+        self.known.insert(place.key(), None); // a file that cannot be read is reported once
+        let source = match self.ahead.remove(&place.key()) {
+            Some(ahead) => Ok(ahead),
+            None => self.source(&place).map(|source| (source, None)),
+        };
+        let tree = match source {
+            Ok((_, Some(tree))) => self.parsed(tree)?,
+            Ok((source, None)) => self.parse(source)?,
+            Err(mut diagnostic) => {
+                diagnostic.span = Some(at);
+                self.problems.push(diagnostic);
+                return None;
+            }
+        };
+        let edition = self.files.edition?;
+        let root = tree.root()?;
+        if let Some(version) = root.get("tosca_definitions_version").filter(|node| node.is_scalar()) {
+            let found = self.find_version(version.text());
+            if found.is_some_and(|found| found.edition != edition)
+                && !self.options.quirks.has(quirks::VERSION_PERMISSIVE)
+            {
+                let path = tree.source().path();
+                let message = format!(
+                    "`{path}` is written in TOSCA {}, but it is imported into TOSCA {}",
+                    found.map_or("?", |f| f.edition.number()),
+                    edition.number()
+                );
+                self.problems
+                    .push(Diagnostic::at(&rules::IMPORT_EDITION, at, message).label(version.span(), "it says so here"));
+                return None;
+            }
+        }
+        self.add(place, tree, edition, Role::Imported)
+    }
+}
+
+/// Whether some node of a service is to be made by another service.
+fn substitutes(root: &Entity) -> bool {
+    let service = root.one("service_template");
+    service
+        .is_some_and(|service| service.entries("node_templates").any(|(_, node)| crate::substitute::asks_for_it(node)))
+}

@@ -1,0 +1,168 @@
+//! Where imported files lie: beside the importing one, in a search folder, a repository, an archive, or on the network.
+
+use super::{Loader, Place};
+use crate::entity::Entity;
+use crate::rules;
+use crate::schema::Edition;
+use indexmap::IndexMap;
+use purlin_syntax::{Diagnostic, Span};
+use purlin_value::world::{FileKind, Remote};
+use purlin_value::{Session, WorldError, path};
+
+impl Loader<'_> {
+    /// Where an import's file lies.
+    pub(super) fn locate(
+        &mut self,
+        importer: usize,
+        from: &Place,
+        import: &Entity,
+        url: &str,
+    ) -> Result<Place, Box<Diagnostic>> {
+        let repository = import.text("repository").and_then(|name| {
+            let file = self.files.list.get(importer)?;
+            Some(file.entity.named("repositories", &name.text)?.str("url").to_owned())
+        });
+        let address = match (&repository, import.slot("repository")) {
+            (Some(base), _) => format!("{}/{}", base.trim_end_matches('/'), url.trim_start_matches('/')),
+            (None, Some(_)) => {
+                return Err(Box::new(Diagnostic::at(
+                    &rules::IMPORT,
+                    import.at,
+                    "this import's repository is not declared in this file",
+                )));
+            }
+            (None, None) => url.to_owned(),
+        };
+        if address.ends_with(".py") {
+            let message = format!("`{url}` is written in Python, which is not run to see what it declares");
+            let hint = "write it as YAML (`unfurl export` does) and import that";
+            return Err(Box::new(Diagnostic::at(&rules::UNSUPPORTED, import.at, message).hint(hint)));
+        }
+        let fail = |message: String| Box::new(Diagnostic::at(&rules::IMPORT, import.at, message));
+        if let Some((scheme, rest)) = scheme(&address) {
+            return match scheme {
+                "file" => {
+                    let path = rest.strip_prefix("//").unwrap_or(rest);
+                    self.local(from, path).ok_or_else(|| self.missing(from, path, import.at))
+                }
+                "http" | "https" => self.remote(&address, import.at),
+                _ => Err(fail(format!("addresses that begin with `{scheme}:` cannot be imported"))),
+            };
+        }
+        self.local(from, &address).ok_or_else(|| self.missing(from, &address, import.at))
+    }
+
+    /// The first existing place for a relative or absolute path.
+    pub(super) fn local(&self, from: &Place, address: &str) -> Option<Place> {
+        let mut candidates = vec![from.beside(address)];
+        if let Some(rooted) = address.strip_prefix('/') {
+            // A leading slash means the root of what was given: the archive, or the root file's folder.
+            candidates = vec![Place { archive: None, path: address.to_owned() }, self.root.beside(rooted)];
+            if from.archive.is_some() {
+                candidates = vec![Place { archive: from.archive.clone(), path: rooted.to_owned() }];
+            }
+        }
+        if self.files.edition.is_some_and(Edition::is_2) {
+            // As in any relative address, going up beyond the root stays at the root.
+            let clamped = path::normalize(address);
+            candidates.push(self.root.beside(clamped.trim_start_matches("../")));
+        }
+        let bases = self.options.bases.iter().map(|base| Place { archive: None, path: path::join(base, address) });
+        candidates.into_iter().chain(bases).find(|place| self.is_file(place))
+    }
+
+    /// Why a local file cannot be imported: it may be there and not be allowed.
+    pub(super) fn missing(&self, from: &Place, address: &str, at: Span) -> Box<Diagnostic> {
+        let place = from.beside(address);
+        let denied = match self.session.world.stat(&place.path) {
+            Err(error @ WorldError::Denied(_)) if place.archive.is_none() => Some(error.diagnostic(address)),
+            _ => None,
+        };
+        let mut diagnostic =
+            denied.unwrap_or_else(|| Diagnostic::at(&rules::IMPORT, at, format!("`{address}` does not exist")));
+        diagnostic.span = Some(at);
+        Box::new(diagnostic)
+    }
+
+    pub(super) fn is_file(&self, place: &Place) -> bool {
+        match &place.archive {
+            Some(archive) => archive.contains(&path::normalize(&place.path)),
+            None => self.session.world.stat(&place.path).is_ok_and(|stat| stat.kind != FileKind::Folder),
+        }
+    }
+
+    pub(super) fn remote(&self, address: &str, at: Span) -> Result<Place, Box<Diagnostic>> {
+        match self.session.world.fetch(&Remote::File { address: address.to_owned() }) {
+            Ok(fetched) => Ok(Place { archive: None, path: fetched.path }),
+            Err(error) => {
+                let denied = matches!(error, WorldError::Denied(_));
+                let rule = if denied { &rules::IMPORT_DENIED } else { &purlin_value::rules::FETCH_FAILED };
+                let mut diagnostic = Diagnostic::at(rule, at, format!("`{address}` could not be fetched"));
+                diagnostic.hints = error.diagnostic(address).hints;
+                if !denied {
+                    diagnostic.hints.push(error.diagnostic(address).message);
+                }
+                Err(Box::new(diagnostic))
+            }
+        }
+    }
+
+    /// The file that defines a profile: beside the importing file, or in a search folder.
+    pub(super) fn find_profile(&mut self, from: &Place, name: &str) -> Option<Place> {
+        if from.archive.is_some() {
+            let archive = from.archive.clone()?;
+            let path =
+                archive.names().find(|path| archive.read(path).is_some_and(|bytes| defines(bytes, name)))?.to_owned();
+            return Some(Place { archive: Some(archive), path });
+        }
+        let folders: Vec<String> = std::iter::once(from.folder()).chain(self.options.bases.iter().cloned()).collect();
+        for folder in folders {
+            let session = self.session;
+            let bare = Place { archive: None, path: path::join(&folder, name.split(':').next().unwrap_or(name)) };
+            if self.is_file(&bare) {
+                return Some(bare);
+            }
+            let index = self.profiles.entry(folder.clone()).or_insert_with(|| profiles_in(session, &folder));
+            if let Some(path) = index.get(name) {
+                return Some(Place { archive: None, path: path.clone() });
+            }
+        }
+        None
+    }
+}
+
+/// The scheme of an address, if it has one.
+fn scheme(address: &str) -> Option<(&str, &str)> {
+    let (scheme, rest) = address.split_once(':')?;
+    let plausible = scheme.len() > 1 && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || b"+-.".contains(&b));
+    (plausible && (rest.starts_with("//") || scheme == "file")).then_some((scheme, rest))
+}
+
+/// Whether a file's text declares a profile of this name.
+fn defines(bytes: &[u8], name: &str) -> bool {
+    std::str::from_utf8(bytes).is_ok_and(|text| profile_of(text).is_some_and(|found| found == name))
+}
+
+fn profile_of(text: &str) -> Option<&str> {
+    let line = text.lines().find_map(|line| line.strip_prefix("profile:"))?;
+    Some(line.split(" #").next()?.trim().trim_matches(['"', '\'']))
+}
+
+/// The profiles that the files of a folder define.
+fn profiles_in(session: &Session, folder: &str) -> IndexMap<String, String> {
+    let mut found = IndexMap::new();
+    for entry in session.world.list(folder).unwrap_or_default() {
+        let yaml = entry.name.ends_with(".yaml") || entry.name.ends_with(".yml");
+        if !yaml || entry.kind == FileKind::Folder {
+            continue;
+        }
+        let path = path::join(folder, &entry.name);
+        if let Ok(bytes) = session.world.read(&path)
+            && let Ok(text) = std::str::from_utf8(&bytes)
+            && let Some(name) = profile_of(text)
+        {
+            found.entry(name.to_owned()).or_insert(path);
+        }
+    }
+    found
+}

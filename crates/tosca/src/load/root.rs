@@ -1,0 +1,123 @@
+//! The root of a run: the file that was asked for, or the entry of an archive, and its version keyword.
+
+use super::{Loader, Place};
+use crate::archive::Archive;
+use crate::profile::{self, Version};
+use crate::rules;
+use crate::val::{self, Data};
+use purlin_syntax::{Diagnostic, Node, Span, Tree};
+use std::sync::Arc;
+
+impl Loader<'_> {
+    pub(super) fn enter_archive(&mut self, mut place: Place) -> Option<Place> {
+        // A file inside an archive is named by both.
+        let inside = place.path.split_once("!/").map(|(archive, inside)| (archive.to_owned(), inside.to_owned()));
+        let inside = inside.map(|(archive, inside)| {
+            place.path = archive;
+            inside
+        });
+        if !Archive::is_archive(&place.path) {
+            return Some(place);
+        }
+        let bytes = match self.session.world.read(&place.path) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.problems.push(error.diagnostic(&place.path));
+                return None;
+            }
+        };
+        let archive = match Archive::open(&place.path, &bytes, &self.session.limits) {
+            Ok(archive) => Arc::new(archive),
+            Err(diagnostic) => {
+                self.problems.push(diagnostic);
+                return None;
+            }
+        };
+        if let Some(path) = inside {
+            return Some(Place { archive: Some(archive), path });
+        }
+        match archive.entry(&self.options.template) {
+            Ok(path) => Some(Place { archive: Some(archive), path }),
+            Err(diagnostic) => {
+                self.problems.push(diagnostic);
+                None
+            }
+        }
+    }
+
+    pub(super) fn root_file(&mut self, place: &Place) -> Option<(Arc<Tree>, Version)> {
+        let source = match self.source(place) {
+            Ok(source) => source,
+            Err(diagnostic) => {
+                self.problems.push(diagnostic);
+                return None;
+            }
+        };
+        let tree = self.parse(source)?;
+        let Some(root) = tree.root() else {
+            let start = Span::new(tree.file(), 0, 0);
+            self.problems.at(&rules::VERSION, start, "the file is empty");
+            return None;
+        };
+        if root.is_null() {
+            self.problems.at(&rules::VERSION, root.span(), "the file is empty");
+            return None;
+        }
+        if !root.is_map() {
+            let message = format!("a TOSCA file must be a map, but it is {}", crate::read::noun(root));
+            self.problems.at(&rules::WRONG_SHAPE, root.span(), message);
+            return None;
+        }
+        let version = self.version(root)?;
+        Some((tree, version))
+    }
+
+    /// The version of the root file.
+    pub(super) fn version(&mut self, root: Node<'_>) -> Option<Version> {
+        for (key, what) in [("heat_template_version", "OpenStack Heat templates (HOT)")] {
+            if let Some(entry) = root.entry(key) {
+                let message = format!("{what} are recognised, but not read yet");
+                self.problems.at(&rules::UNSUPPORTED, entry.key.span(), message);
+                return None;
+            }
+        }
+        let Some(entry) = root.entry("tosca_definitions_version") else {
+            if let Some(edition) = self.options.unversioned {
+                return profile::VERSIONS.iter().find(|version| version.edition == edition).copied();
+            }
+            let message = "the file does not say which edition of TOSCA it is written in";
+            let mut diagnostic =
+                Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message);
+            diagnostic = diagnostic.hint("begin it with `tosca_definitions_version: tosca_2_0`");
+            self.problems.push(diagnostic);
+            return None;
+        };
+        let at = entry.key.span();
+        let Data::Str(keyword) = val::scalar_data(entry.value) else {
+            let message =
+                format!("`tosca_definitions_version` must be a string, but it is {}", crate::read::noun(entry.value));
+            self.problems.at(&rules::VERSION, at, message);
+            return None;
+        };
+        if keyword.starts_with("cloudify_dsl_") {
+            self.problems.at(&rules::UNSUPPORTED, at, "Cloudify blueprints are recognised, but not read yet");
+            return None;
+        }
+        let found = self.find_version(&keyword);
+        if found.is_none() {
+            let near = crate::suggest::nearest(&keyword, profile::VERSIONS.iter().map(|version| version.keyword));
+            let diagnostic = Diagnostic::at(&rules::VERSION, at, format!("there is no version `{keyword}` of TOSCA"));
+            self.problems.push(diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+        }
+        found
+    }
+
+    pub(super) fn find_version(&self, keyword: &str) -> Option<Version> {
+        if let Some(version) = profile::version(keyword) {
+            return Some(*version);
+        }
+        let (keyword, edition) = self.options.versions.iter().find(|(known, _)| *known == keyword)?;
+        let standard = profile::VERSIONS.iter().find(|version| version.edition == *edition)?;
+        Some(Version { keyword, ..*standard })
+    }
+}

@@ -1,0 +1,128 @@
+//! Keys that are unknown, missing or where they cannot be, and how that is said.
+
+use super::{Reader, noun};
+use crate::entity::Entity;
+use crate::rules;
+use crate::schema::{Edition, Kind, Need, Row};
+use crate::val::{self, Data};
+use ecow::eco_format;
+use purlin_syntax::{Diagnostic, Node, Span};
+
+impl Reader<'_> {
+    /// The text of a key that must be a string.
+    pub(super) fn key<'t>(&mut self, node: Node<'t>) -> Option<&'t str> {
+        if node.is_scalar() && matches!(val::scalar_data(node), Data::Str(_)) {
+            return Some(node.text());
+        }
+        let message = format!("this key must be a string, but it is {}", noun(node));
+        self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).hint("put it in quotes"));
+        None
+    }
+
+    pub(super) fn unknown_key(&mut self, row: &'static Row, key: &str, at: Span) {
+        let label = row.label;
+        let mut diagnostic = Diagnostic::at(
+            &rules::UNKNOWN_KEY,
+            at,
+            format!("a {label} has no key `{key}` in TOSCA {}", self.edition.number()),
+        );
+        let other = Edition::ALL.iter().rev().find(|edition| row.by_key(key, **edition).is_some());
+        let renamed =
+            other.and_then(|edition| row.by_key(key, *edition)).and_then(|field| row.by_slot(field.slot, self.edition));
+        diagnostic = match (renamed, other) {
+            (Some(field), _) => diagnostic.hint(format!("in this edition it is called `{}`", field.key)),
+            (None, Some(edition)) => diagnostic.hint(format!("TOSCA {} has it", edition.number())),
+            (None, None) => {
+                let known = row.fields(self.edition).map(|field| field.key);
+                diagnostic.maybe_hint(crate::suggest::nearest(key, known).map(|near| format!("did you mean `{near}`?")))
+            }
+        };
+        self.problems.push(diagnostic);
+    }
+
+    pub(super) fn missing_keys(&mut self, row: &'static Row, entity: &Entity, present: &[&str]) {
+        if entity.slot("copy").is_some() {
+            return; // what is copied is not known yet
+        }
+        for field in row.fields(self.edition).filter(|field| field.need == Need::Written) {
+            // A key that is there but broken was reported already.
+            let written = entity.slot(field.slot).is_some() || present.contains(&field.slot);
+            if !written {
+                let what = if entity.name.is_empty() {
+                    eco_format!("this {}", row.label)
+                } else {
+                    eco_format!("`{}`", entity.name)
+                };
+                let beyond =
+                    if row.kind == Kind::File { eco_format!("{}", field.key) } else { eco_format!(".{}", field.key) };
+                self.problems.beyond(
+                    &rules::MISSING_KEY,
+                    entity.at,
+                    beyond,
+                    format!("{what} needs the key `{}`", field.key),
+                );
+            }
+        }
+    }
+
+    /// The few rules about one entity that no column can express.
+    pub(super) fn check(&mut self, entity: &Entity) {
+        match entity.kind {
+            Kind::NodeTemplate => {
+                let reserved: &[&str] = if self.edition.is_2() {
+                    &["SELF", "SOURCE", "TARGET"]
+                } else {
+                    &["SELF", "SOURCE", "TARGET", "HOST"]
+                };
+                if reserved.contains(&entity.name.as_str()) {
+                    let message =
+                        format!("a node template cannot be called `{}`; functions use that name", entity.name);
+                    self.problems.at(&rules::RESERVED, entity.at, message);
+                }
+            }
+            Kind::Import if self.edition.is_2() => self.check_import(entity),
+            Kind::Implementation => {
+                let needed = entity.value("dependencies");
+                if let Some(value) = needed.filter(|value| !matches!(value.data, Data::List(_)) && !value.is_call()) {
+                    self.wrong_key(entity.place("dependencies"), "dependencies", value.noun(), "a list");
+                }
+            }
+            Kind::File
+                if self.edition.is_2()
+                    && entity.slot("profile").is_some()
+                    && entity.slot("service_template").is_some() =>
+            {
+                let message = "a file that defines a profile cannot have a service template";
+                self.problems.at(&rules::UNKNOWN_KEY, entity.place("service_template"), message);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn check_import(&mut self, entity: &Entity) {
+        match (entity.slot("url").is_some(), entity.slot("profile").is_some()) {
+            (true, true) => {
+                self.problems.at(&rules::MALFORMED, entity.at, "an import has either `url` or `profile`, not both")
+            }
+            (false, false) => {
+                self.problems.beyond(&rules::MISSING_KEY, entity.at, ".url", "an import needs `url` or `profile`")
+            }
+            (false, true) if entity.slot("repository").is_some() => {
+                self.problems.at(
+                    &rules::MALFORMED,
+                    entity.place("repository"),
+                    "`repository` goes with `url`, not with `profile`",
+                );
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn wrong_key(&mut self, at: Span, key: &str, found: &str, wanted: &str) {
+        self.wrong(at, &eco_format!("`{key}`"), found, wanted);
+    }
+
+    pub(super) fn wrong(&mut self, at: Span, what: &str, found: &str, wanted: &str) {
+        self.problems.at(&rules::WRONG_SHAPE, at, format!("{what} must be {wanted}, but it is {found}"));
+    }
+}

@@ -1,0 +1,125 @@
+//! Scalars, lists of texts, metadata, ranges and multipliers.
+
+use super::{Reader, noun, parse_range};
+use crate::entity::{Content, Range};
+use crate::quirks;
+use crate::rules;
+use crate::schema::Edition;
+use crate::val::{self, Data, Text, merged_entries};
+use purlin_syntax::{Diagnostic, Node, Span};
+use std::sync::Arc;
+
+impl Reader<'_> {
+    pub(super) fn text(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Text> {
+        if node.is_scalar()
+            && let Data::Str(text) = val::scalar_data(node)
+        {
+            return Some(Text { text, span: node.span() });
+        }
+        self.wrong_key(at, key, noun(node), "a string");
+        None
+    }
+
+    pub(super) fn bool(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<bool> {
+        let found = node.as_bool();
+        if found.is_none() {
+            self.wrong_key(at, key, noun(node), "a boolean");
+        }
+        found
+    }
+
+    pub(super) fn int(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<i64> {
+        let found = node.as_int();
+        if found.is_none() {
+            self.wrong_key(at, key, noun(node), "an integer");
+        }
+        found
+    }
+
+    pub(super) fn texts(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
+        if !node.is_list() {
+            self.wrong_key(at, key, noun(node), "a list");
+            return None;
+        }
+        let texts = node.items().filter_map(|item| self.text(key, item.span(), item)).collect();
+        Some(Content::Texts(Arc::new(texts)))
+    }
+
+    pub(super) fn metadata(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
+        if !node.is_map() {
+            self.wrong_key(at, key, noun(node), "a map");
+            return None;
+        }
+        for entry in merged_entries(node) {
+            self.key(entry.key);
+            let plain = val::scalar_data(entry.value);
+            let is_text = entry.value.is_scalar() && matches!(plain, Data::Str(_));
+            let fits = match self.edition.is_2() {
+                // TOSCA 2.0 lets metadata be any value, but names and authors are texts where they are scalars.
+                true => {
+                    let named = matches!(entry.name(), "template_name" | "template_author");
+                    !entry.value.is_null() && (is_text || !named || !entry.value.is_scalar())
+                }
+                // A host may keep expressions there.
+                false => is_text || self.host.is_some() || self.quirks.has(quirks::STRING_PERMISSIVE),
+            };
+            if !fits {
+                self.wrong_key(entry.key.span(), entry.name(), noun(entry.value), "a string");
+            }
+        }
+        // Calls mean nothing in metadata, so it is read as TOSCA 1.0 would, where few names are functions.
+        Some(Content::Value(val::read(node, Edition::V1_0)))
+    }
+
+    pub(super) fn aliases(&mut self, key: &str, at: Span, node: Node<'_>) {
+        if !self.edition.is_2() {
+            return;
+        }
+        if !node.is_map() {
+            self.wrong_key(at, key, noun(node), "a map");
+        }
+        for entry in node.entries() {
+            if entry.value.is_scalar() && entry.value.anchor().is_none() {
+                let message =
+                    format!("`{}` in `dsl_definitions` can never be used, since it has no anchor", entry.name());
+                self.problems.push(
+                    Diagnostic::at(&rules::WRONG_SHAPE, entry.key.span(), message)
+                        .hint("give it an anchor, such as `&name`, and refer to it as `*name`"),
+                );
+            }
+        }
+    }
+
+    pub(super) fn range(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Range> {
+        let value = val::read(node, self.edition);
+        match parse_range(&value) {
+            Ok(range) => Some(range),
+            Err(reason) => {
+                self.problems.at(
+                    &rules::MALFORMED,
+                    at,
+                    format!("`{key}` must be a range such as `[1, 4]` or `[0, UNBOUNDED]`: {reason}"),
+                );
+                None
+            }
+        }
+    }
+
+    pub(super) fn multipliers(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
+        if !node.is_map() {
+            self.wrong_key(at, key, noun(node), "a map");
+            return None;
+        }
+        let mut out = Vec::new();
+        for entry in merged_entries(node) {
+            let name = Text { text: entry.key.eco_text(), span: entry.key.span() };
+            let value = val::read(entry.value, self.edition);
+            if matches!(value.data, Data::Int(_) | Data::Float(_)) {
+                out.push((name, value));
+            } else {
+                self.wrong_key(entry.key.span(), entry.name(), value.noun(), "a number");
+            }
+        }
+        Some(Content::Values(Arc::new(out)))
+    }
+}
