@@ -287,3 +287,50 @@ fn deep_and_odd_values_do_not_hurt() {
     );
     assert_eq!(check(&nested), Vec::<String>::new());
 }
+
+/// A template for nodes of type `T{level}` with two nodes of the next type, which ask for substitution again.
+fn doubling(level: usize) -> String {
+    format!(
+        "tosca_definitions_version: tosca_2_0\nimports: [types.yaml]\nservice_template:\n  substitution_mappings: {{node_type: T{level}}}\n  node_templates:\n    a: {{type: T{0}, directives: [substitute]}}\n    b: {{type: T{0}, directives: [substitute]}}\n",
+        level + 1
+    )
+}
+
+#[test]
+fn services_inside_services_do_not_multiply_without_end() {
+    let mut types = "tosca_definitions_version: tosca_2_0\nnode_types:\n".to_owned();
+    (0..=40).for_each(|level| writeln!(types, "  T{level}: {{}}").unwrap());
+    let mut world = MemoryWorld::new().file("types.yaml", &types);
+    for level in 1..40 {
+        world = world.file(&format!("t{level}.yaml"), &doubling(level));
+    }
+    let root = "tosca_definitions_version: tosca_2_0\nimports: [types.yaml]\nservice_template:\n  node_templates:\n    a: {type: T1, directives: [substitute]}\n";
+    assert_eq!(rules(&run(world.file("a.yaml", root), "a.yaml")), ["tosca-substitution"]);
+}
+
+#[test]
+fn templates_that_contain_each_other_are_refused() {
+    let types = "tosca_definitions_version: tosca_2_0\nnode_types: {A: {}, B: {}}\n";
+    let template = |outer: &str, inner: &str| {
+        format!(
+            "tosca_definitions_version: tosca_2_0\nimports: [types.yaml]\nservice_template:\n  substitution_mappings: {{node_type: {outer}}}\n  node_templates:\n    n: {{type: {inner}, directives: [substitute]}}\n"
+        )
+    };
+    let world = MemoryWorld::new()
+        .file("types.yaml", types)
+        .file("a.yaml", &template("A", "B"))
+        .file("b.yaml", &template("B", "A"));
+    assert_eq!(rules(&run(world, "a.yaml")), ["tosca-substitution"]);
+}
+
+#[test]
+fn counts_beyond_all_measure_are_refused() {
+    let service = |counts: &str| {
+        format!(
+            "tosca_definitions_version: tosca_2_0\nnode_types: {{A: {{}}}}\nservice_template:\n  node_templates:\n{counts}"
+        )
+    };
+    assert_eq!(check(&service("    a: {type: A, count: 9223372036854775807}\n")), ["tosca-requirement-count"]);
+    let many: String = (0..10).map(|at| format!("    a{at}: {{type: A, count: 50000}}\n")).collect();
+    assert_eq!(check(&service(&many)), ["tosca-requirement-count"]);
+}

@@ -4,11 +4,14 @@
 //! added. Values keep their function calls; `evaluate` comes later. What depends on the type alone is rendered once
 //! and shared.
 
+mod artifacts;
 mod filters;
 mod interfaces;
 mod nodes;
 mod others;
 mod props;
+mod relationships;
+mod requirements;
 mod substitution;
 mod workflows;
 

@@ -1,0 +1,83 @@
+//! Artifacts of nodes, completed from their types.
+
+use super::Renderer;
+use super::props::Sort;
+use crate::entity::Entity;
+use crate::rules;
+use crate::schema::Kind;
+use crate::topology::{Artifact, Props};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use std::sync::Arc;
+
+impl Renderer<'_> {
+    pub(super) fn artifacts(&mut self, template: &Arc<Entity>, complete: &Entity) -> IndexMap<EcoString, Artifact> {
+        let mut out = IndexMap::new();
+        for (name, own) in template.entries("artifacts") {
+            let entity = match complete.named("artifacts", name) {
+                Some(definition) => Arc::new(completed(own, definition)),
+                None => own.clone(),
+            };
+            let artifact = self.artifact(&entity, complete.named("artifacts", name).is_some());
+            out.insert(name.clone(), artifact);
+        }
+        out
+    }
+
+    pub(super) fn artifact(&mut self, entity: &Arc<Entity>, declared: bool) -> Artifact {
+        let artifact_type = self.model.type_of(entity, "type", Kind::ArtifactType);
+        if entity.slot("file").is_none() {
+            self.problems.beyond(
+                &rules::MISSING_KEY,
+                entity.at,
+                ".file",
+                format!("the artifact `{}` needs the key `file`", entity.name),
+            );
+        }
+        if entity.slot("type").is_none() && !self.model.edition().is_2() {
+            self.problems.beyond(
+                &rules::MISSING_KEY,
+                entity.at,
+                ".type",
+                format!("the artifact `{}` needs the key `type`", entity.name),
+            );
+        }
+        let mut properties = Props::new();
+        if let Some(complete) = artifact_type.and_then(|id| self.model.complete(id)).cloned() {
+            if !declared {
+                self.extension(entity, &complete);
+            }
+            properties = self.template_props(Sort::Property, &complete, entity);
+        }
+        Artifact { entity: entity.clone(), artifact_type, properties }
+    }
+
+    /// The file's extension must be one that the type knows.
+    pub(super) fn extension(&mut self, entity: &Entity, complete: &Entity) {
+        let known = complete.texts("file_ext");
+        let file = entity.str("file").rsplit('/').next().unwrap_or("");
+        if known.is_empty() || entity.slot("file").is_none() {
+            return;
+        }
+        let extension = file.split_once('.').map_or("", |(_, extension)| extension);
+        if !known.iter().any(|known| known.text.trim_start_matches('.') == extension) {
+            let list: Vec<&str> = known.iter().map(|known| known.text.as_str()).collect();
+            let message = format!(
+                "`{file}` has the extension `{extension}`, but the artifact's type wants {}",
+                list.join(" or ")
+            );
+            self.problems.at(&rules::INCOMPATIBLE, entity.place("file"), message);
+        }
+    }
+}
+
+/// A template's artifact with what its definition adds.
+fn completed(own: &Entity, definition: &Entity) -> Entity {
+    let mut out = own.clone();
+    for slot in &definition.slots {
+        if own.slot(slot.name).is_none() {
+            out.slots.push(slot.clone());
+        }
+    }
+    out
+}

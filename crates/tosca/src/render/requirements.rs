@@ -1,0 +1,209 @@
+//! Requirements of nodes: what is assigned, and what follows from lower bounds.
+
+use super::Renderer;
+use crate::entity::{Entity, Range};
+use crate::names::DeclId;
+use crate::rules;
+use crate::schema::{Edition, Kind};
+use crate::suggest;
+use crate::topology::Requirement;
+use crate::val::{Data, Text};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_syntax::Diagnostic;
+use std::sync::Arc;
+
+/// Requirements that are added automatically never exceed this, whatever the lower bound says.
+const MAX_AUTOMATIC: u64 = 10_000;
+
+impl Renderer<'_> {
+    pub(super) fn requirements(&mut self, template: &Arc<Entity>, complete: &Entity) -> Vec<Requirement> {
+        let mut out = Vec::new();
+        let mut counts: IndexMap<&EcoString, u64> = IndexMap::new();
+        for (index, assignment) in template.list("requirements").iter().enumerate() {
+            let Some(definition) = complete.named("requirements", &assignment.name) else {
+                let near =
+                    suggest::nearest(&assignment.name, complete.entries("requirements").map(|(name, _)| name.as_str()));
+                let message =
+                    format!("the type of {} declares no requirement `{}`", Self::owner(template), assignment.name);
+                self.problems.push(
+                    Diagnostic::at(&rules::UNDECLARED, assignment.at, message)
+                        .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
+                );
+                continue;
+            };
+            let count = self.requirement_count(assignment);
+            *counts.entry(&assignment.name).or_default() += count;
+            if let Some(requirement) = self.requirement(assignment, definition, index) {
+                for _ in 0..count.min(MAX_AUTOMATIC) {
+                    out.push(requirement.clone());
+                }
+            }
+        }
+        let mut index = template.list("requirements").len();
+        let substituted = template.texts("directives").iter().any(|directive| directive.text == "substitute");
+        for (name, definition) in complete.entries("requirements") {
+            let assigned = counts.get(name).copied().unwrap_or(0);
+            let range = definition.range("count_range").unwrap_or(self.default_count());
+            let explicit = assigned > 0;
+            let mut total = assigned;
+            // TOSCA 2.0 leaves what is not assigned to the orchestrator, unless the template assigns some of it.
+            let automatic = !self.model.edition().is_2() || !explicit;
+            if automatic && !(self.model.edition().is_2() && substituted) {
+                while total < range.lower && total < MAX_AUTOMATIC {
+                    out.push(self.automatic(definition, template, index));
+                    index += 1;
+                    total += 1;
+                }
+            }
+            if !range.contains(total) {
+                let message = format!(
+                    "{} assigns the requirement `{name}` {assigned} times; its type allows {range}",
+                    Self::owner(template)
+                );
+                let at =
+                    if template.slot("requirements").is_some() { template.place("requirements") } else { template.at };
+                self.problems.push(Diagnostic::at(&rules::COUNT, at, message).label(definition.at, "declared here"));
+            }
+        }
+        out
+    }
+
+    pub(super) fn default_count(&self) -> Range {
+        if self.model.edition().is_2() { Range::ANY } else { Range::ONE }
+    }
+
+    pub(super) fn requirement_count(&mut self, assignment: &Entity) -> u64 {
+        if let Some(range) = assignment.range("occurrences") {
+            return range.lower;
+        }
+        match assignment.value("count").map(|value| &value.data) {
+            Some(Data::Int(count)) if *count >= 0 => u64::try_from(*count).unwrap_or(0),
+            Some(Data::Call(_) | Data::Poison) | None => 1,
+            Some(_) => {
+                self.problems.at(
+                    &rules::WRONG_TYPE,
+                    assignment.place("count"),
+                    "`count` must be a whole number that is not negative",
+                );
+                1
+            }
+        }
+    }
+
+    /// A requirement that nothing assigns: what its definition asks for is looked for.
+    pub(super) fn automatic(&mut self, definition: &Arc<Entity>, template: &Arc<Entity>, index: usize) -> Requirement {
+        let relationship =
+            definition.one("relationship").map(|relationship| self.default_relationship(relationship, template));
+        Requirement {
+            name: definition.name.clone(),
+            assignment: None,
+            definition: Some(definition.clone()),
+            index,
+            at: template.at,
+            capability_name: None,
+            capability_type: self.model.type_of(definition, "capability", Kind::CapabilityType),
+            node_template: None,
+            node_index: None,
+            node_type: self.model.type_of(definition, "node", Kind::NodeType),
+            relationship,
+            optional: false,
+        }
+    }
+
+    pub(super) fn requirement(
+        &mut self,
+        assignment: &Arc<Entity>,
+        definition: &Arc<Entity>,
+        index: usize,
+    ) -> Option<Requirement> {
+        let defined_capability = self.model.type_of(definition, "capability", Kind::CapabilityType);
+        let capability = assignment.text("capability");
+        let as_type = capability.and_then(|name| self.model.find(Kind::CapabilityType, name));
+        let (capability_name, capability_type) = match (capability, as_type) {
+            (_, Some(id)) => (None, Some(id)),
+            (Some(name), None) => (Some(name.clone()), defined_capability),
+            (None, None) => (None, defined_capability),
+        };
+        let (node_template, node_type) = self.requirement_node(assignment, definition);
+        let relationship = match (assignment.one("relationship"), definition.one("relationship")) {
+            (Some(own), base) => Some(self.relationship(own, base, assignment.at)),
+            (None, Some(base)) => Some(self.default_relationship(base, assignment)),
+            (None, None) => None,
+        };
+        self.requirement_directives(assignment);
+        let optional = matches!(assignment.value("optional").map(|value| &value.data), Some(Data::Bool(true)));
+        Some(Requirement {
+            name: assignment.name.clone(),
+            assignment: Some(assignment.clone()),
+            definition: Some(definition.clone()),
+            index,
+            at: assignment.at,
+            capability_name,
+            capability_type,
+            node_index: node_template.as_ref().and_then(|_| assignment.value("node")?.items().get(1).cloned()),
+            node_template,
+            node_type,
+            relationship,
+            optional,
+        })
+    }
+
+    pub(super) fn requirement_directives(&mut self, assignment: &Entity) {
+        for directive in assignment.texts("directives") {
+            if !matches!(directive.text.as_str(), "internal" | "external") {
+                let message = format!(
+                    "there is no directive `{}` for requirements; there are `internal` and `external`",
+                    directive.text
+                );
+                self.problems.at(&rules::MALFORMED, directive.span, message);
+            }
+        }
+    }
+
+    /// The node a requirement names: a template, or a type.
+    pub(super) fn requirement_node(
+        &mut self,
+        assignment: &Entity,
+        definition: &Entity,
+    ) -> (Option<Text>, Option<DeclId>) {
+        let defined = self.model.type_of(definition, "node", Kind::NodeType);
+        let named = match (assignment.text("node"), assignment.value("node").map(|value| (&value.data, value))) {
+            (Some(name), _) => name.clone(),
+            (None, Some((Data::Str(text), value))) => Text { text: text.clone(), span: value.span },
+            (None, Some((Data::List(items), value))) => match items.first().and_then(|item| item.as_str()) {
+                Some(name) => Text { text: name.into(), span: value.span },
+                None => {
+                    self.problems.at(
+                        &rules::MALFORMED,
+                        assignment.place("node"),
+                        "`node` must be a name or `[name, index]`",
+                    );
+                    return (None, defined);
+                }
+            },
+            (None, Some((Data::Call(_) | Data::Poison, _))) | (None, None) => return (None, defined),
+            (None, Some((_, value))) => {
+                let message = format!("`node` must be a string, but it is {}", value.noun());
+                self.problems.at(&rules::WRONG_SHAPE, assignment.place("node"), message);
+                return (None, defined);
+            }
+        };
+        let is_template =
+            self.model.service().is_some_and(|service| service.named("node_templates", &named.text).is_some());
+        if is_template {
+            return (Some(named), defined);
+        }
+        match self.model.find(Kind::NodeType, &named) {
+            Some(id) => (None, Some(id)),
+            None => {
+                if self.model.edition() == Edition::V2_0 {
+                    let message =
+                        format!("`node` names a node template or node type `{}` that does not exist", named.text);
+                    self.problems.at(&rules::UNKNOWN_NAME, assignment.place("node"), message);
+                }
+                (None, defined)
+            }
+        }
+    }
+}
