@@ -22,6 +22,7 @@ use crate::values::Checker;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::Origins;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -75,6 +76,9 @@ impl Scope {
     }
 }
 
+/// Per node and capability, the sources and requirements of what leads there.
+type Incoming = HashMap<(usize, usize), Vec<(usize, usize)>, foldhash::fast::RandomState>;
+
 #[derive(Clone, Debug)]
 enum State {
     Active,
@@ -97,6 +101,8 @@ pub struct Evaluator<'a> {
     pub(crate) resolution: Option<&'a Resolution>,
     /// A relationship that is only being considered.
     considered: Option<Edge>,
+    /// The relationships that lead to each capability; made when a path first goes against them.
+    incoming: OnceCell<Incoming>,
     memo: HashMap<Key, State, foldhash::fast::RandomState>,
     pub(crate) patterns: Patterns,
     problems: Problems,
@@ -112,6 +118,7 @@ impl<'a> Evaluator<'a> {
             topology,
             resolution: None,
             considered: None,
+            incoming: OnceCell::new(),
             memo: HashMap::default(),
             patterns: Patterns::default(),
             problems: Problems::new(),

@@ -126,16 +126,21 @@ impl Evaluator<'_> {
                     let name = args.get(used + 1).and_then(Val::as_str).unwrap_or("");
                     let capability = self.node_at(index).and_then(|node| node.capabilities.get_index_of(name));
                     let capability = capability.ok_or_else(|| format!("there is no capability `{name}`"))?;
+                    if args.get(used + 2).and_then(Val::as_str) == Some("RELATIONSHIP") {
+                        let position = index_in(args, used + 3);
+                        place = self
+                            .leading_to(index, capability, position.unwrap_or(0))
+                            .ok_or_else(|| format!("no such relationship leads to the capability `{name}`"))?;
+                        used += 3 + usize::from(position.is_some());
+                        continue;
+                    }
                     let property = args.get(used + 2).and_then(Val::as_str).unwrap_or("");
                     let owner = Owner::Capability(index, capability);
                     return self.existing(Key { owner, attribute, name: property.into() }, used + 3);
                 }
                 ("RELATIONSHIP", Place::Node(index)) => {
                     let name = args.get(used + 1).and_then(Val::as_str).unwrap_or("");
-                    let position = match args.get(used + 2).map(|arg| &arg.data) {
-                        Some(Data::Int(number)) => usize::try_from(*number).ok(),
-                        _ => None,
-                    };
+                    let position = index_in(args, used + 2);
                     place = self
                         .relationship(index, name, position.unwrap_or(0))
                         .ok_or_else(|| format!("there is no relationship for `{name}`"))?;
@@ -227,6 +232,20 @@ impl Evaluator<'_> {
             .or_else(|| self.resolution?.edge(source, requirement))
     }
 
+    /// The n-th relationship that leads to a capability, by the order of sources.
+    fn leading_to(&self, node: usize, capability: usize, position: usize) -> Option<Place> {
+        let resolution = self.resolution?;
+        let incoming = self.incoming.get_or_init(|| {
+            let mut out = super::Incoming::default();
+            for edge in resolution.edges.iter().flatten() {
+                out.entry((edge.target, edge.capability)).or_default().push((edge.source, edge.requirement));
+            }
+            out
+        });
+        let (source, requirement) = incoming.get(&(node, capability))?.get(position)?;
+        Some(Place::Relationship(*source, *requirement))
+    }
+
     /// Which of the relationships of one requirement this is.
     pub(super) fn relationship_index(&self, source: usize, requirement: usize) -> Option<usize> {
         let all = &self.node_at(source)?.requirements;
@@ -284,5 +303,13 @@ impl Evaluator<'_> {
             let notes = self.model.names.decl(id).and_then(|decl| decl.entity.value("metadata"));
             notes.and_then(|notes| notes.get("role")).and_then(Val::as_str) == Some("host")
         })
+    }
+}
+
+/// The index at a place in a path, if there is one.
+fn index_in(args: &[Val], at: usize) -> Option<usize> {
+    match args.get(at).map(|arg| &arg.data) {
+        Some(Data::Int(number)) => usize::try_from(*number).ok(),
+        _ => None,
     }
 }
