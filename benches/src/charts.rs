@@ -124,7 +124,10 @@ pub(crate) fn run(options: &crate::Options) -> Vec<Row> {
     let mut rows = vec![rate("chart: whole command", rounds, || command(&folder))];
     // One stack for the whole loop, as the program takes one for the whole run.
     let rest = with_stack(256 << 20, || {
-        let mut rows = vec![rate("chart: load, render, sort", rounds, || library(&folder))];
+        let mut rows = vec![
+            rate("chart: whole command, on one thread", rounds, || command(&folder)),
+            rate("chart: load, render, sort", rounds, || library(&folder)),
+        ];
         if let Some(ready) = Ready::new(&folder) {
             rows.push(rate("chart: render and sort, compiled once", rounds, || ready.render()));
         }
