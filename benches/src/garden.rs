@@ -36,7 +36,7 @@ fn write_file(path: &Path, text: &str) -> std::io::Result<()> {
 
 /// One action: variables of its own, seven templates, and a reference to the one before.
 fn action(out: &mut String, number: usize) {
-    let before = (number % 10 > 0).then(|| number - 1);
+    let before = (!number.is_multiple_of(10)).then(|| number - 1);
     let _ = write!(out, "---\nkind: Run\ntype: exec\nname: action-{number}\ninclude: []\n");
     if let Some(before) = before {
         let _ = writeln!(out, "dependencies: [run.action-{before}]");
