@@ -57,52 +57,63 @@ fn archive_files(packed: &[u8]) -> Result<Vec<ChartFile>, LoadError> {
 }
 
 fn folder_files(session: &Session, folder: &str) -> Result<Vec<ChartFile>, LoadError> {
-    let ignore = match session.world.read(&format!("{folder}/.helmignore")) {
-        Ok(bytes) => Ignore::parse(&String::from_utf8_lossy(&bytes))?,
-        Err(_) => Ignore::parse("")?,
-    };
-    let mut files = Vec::new();
-    walk(session, folder, "", &ignore, &mut files, 0)?;
-    Ok(files)
+    let written = session.world.read(&format!("{folder}/{IGNORE_FILE}")).ok();
+    let ignore = Ignore::parse(&String::from_utf8_lossy(written.as_deref().unwrap_or_default()))?;
+    let mut walk = Walk { session, folder, ignore, written, files: Vec::new() };
+    walk.enter("", 0)?;
+    Ok(walk.files)
 }
 
-fn walk(
-    session: &Session,
-    folder: &str,
-    prefix: &str,
-    ignore: &Ignore,
-    out: &mut Vec<ChartFile>,
-    depth: usize,
-) -> Result<(), LoadError> {
-    if depth > MAX_DEPTH {
-        return Err(LoadError(format!("folders are nested deeper than {MAX_DEPTH} in `{folder}`")));
+/// The file that says what is no part of a chart.
+const IGNORE_FILE: &str = ".helmignore";
+
+/// A walk over the folder of a chart.
+struct Walk<'s> {
+    session: &'s Session,
+    folder: &'s str,
+    ignore: Ignore,
+    /// What the ignore file says; it is part of the chart, too.
+    written: Option<Arc<[u8]>>,
+    files: Vec<ChartFile>,
+}
+
+impl Walk<'_> {
+    fn enter(&mut self, prefix: &str, depth: usize) -> Result<(), LoadError> {
+        let (world, folder) = (&self.session.world, self.folder);
+        if depth > MAX_DEPTH {
+            return Err(LoadError(format!("folders are nested deeper than {MAX_DEPTH} in `{folder}`")));
+        }
+        let here = if prefix.is_empty() { folder.to_owned() } else { format!("{folder}/{prefix}") };
+        let entries = world.list(&here).map_err(|error| LoadError(error.diagnostic(&here).message))?;
+        for entry in entries {
+            let name = if prefix.is_empty() { entry.name.clone() } else { format!("{prefix}/{}", entry.name) };
+            let full = format!("{folder}/{name}");
+            let is_folder = match entry.kind {
+                FileKind::Link => match world.stat(&full) {
+                    Ok(stat) => stat.kind == FileKind::Folder,
+                    Err(error) => return Err(LoadError(error.diagnostic(&full).message)),
+                },
+                kind => kind == FileKind::Folder,
+            };
+            if self.ignore.ignores(&name, is_folder) {
+                continue;
+            }
+            if is_folder {
+                self.enter(&name, depth + 1)?;
+                continue;
+            }
+            if self.files.len() >= MAX_FILES {
+                return Err(LoadError(format!("the chart has more than {MAX_FILES} files")));
+            }
+            let known = self.written.clone().filter(|_| name == IGNORE_FILE);
+            let bytes = match known {
+                Some(bytes) => bytes,
+                None => world.read(&full).map_err(|error| LoadError(error.diagnostic(&full).message))?,
+            };
+            self.files.push(ChartFile { name, bytes: without_mark(bytes) });
+        }
+        Ok(())
     }
-    let here = if prefix.is_empty() { folder.to_owned() } else { format!("{folder}/{prefix}") };
-    let entries = session.world.list(&here).map_err(|error| LoadError(error.diagnostic(&here).message))?;
-    for entry in entries {
-        let name = if prefix.is_empty() { entry.name.clone() } else { format!("{prefix}/{}", entry.name) };
-        let full = format!("{folder}/{name}");
-        let is_folder = match entry.kind {
-            FileKind::Link => match session.world.stat(&full) {
-                Ok(stat) => stat.kind == FileKind::Folder,
-                Err(error) => return Err(LoadError(error.diagnostic(&full).message)),
-            },
-            kind => kind == FileKind::Folder,
-        };
-        if ignore.ignores(&name, is_folder) {
-            continue;
-        }
-        if is_folder {
-            walk(session, folder, &name, ignore, out, depth + 1)?;
-            continue;
-        }
-        if out.len() >= MAX_FILES {
-            return Err(LoadError(format!("the chart has more than {MAX_FILES} files")));
-        }
-        let bytes = session.world.read(&full).map_err(|error| LoadError(error.diagnostic(&full).message))?;
-        out.push(ChartFile { name, bytes: without_mark(bytes) });
-    }
-    Ok(())
 }
 
 fn parse(session: &Session, folder: &str, file: &ChartFile) -> Arc<Tree> {

@@ -48,7 +48,7 @@ pub struct DiskWorld {
 
 /// What a world is made from.
 pub struct DiskSettings {
-    /// The folder that bounds the project.
+    /// The folder that bounds the project, without links in its path.
     pub root: PathBuf,
     /// Where the user stands.
     pub cwd: PathBuf,
@@ -67,8 +67,8 @@ pub struct DiskSettings {
 impl DiskWorld {
     /// A world.
     pub fn new(settings: DiskSettings) -> std::io::Result<Self> {
-        let root = settings.root.canonicalize()?;
-        let cwd = settings.cwd.canonicalize().unwrap_or(settings.cwd);
+        let root = settings.root;
+        let cwd = if settings.cwd == root { root.clone() } else { settings.cwd.canonicalize().unwrap_or(settings.cwd) };
         let root_text = root.to_string_lossy().into_owned();
         let here =
             cwd.strip_prefix(&root).map_or_else(|_| ".".to_owned(), |rest| path::normalize(&rest.to_string_lossy()));
@@ -76,6 +76,7 @@ impl DiskWorld {
         let mut permissions = settings.permissions;
         permissions.paths = permissions.paths.iter().map(allowed).collect();
         let fetcher = Fetcher::new(root.clone(), &settings.env, &permissions, settings.max_file);
+        let folders = RwLock::new(HashMap::from([(root.clone().into_os_string(), root.clone())]));
         Ok(DiskWorld {
             root,
             root_text,
@@ -87,7 +88,7 @@ impl DiskWorld {
             now: settings.now,
             seed: settings.seed,
             max_file: settings.max_file,
-            folders: RwLock::default(),
+            folders,
         })
     }
 

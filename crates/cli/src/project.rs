@@ -81,7 +81,10 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         }
     };
     let folder = if full.is_dir() { full.clone() } else { full.parent().unwrap_or(Path::new("/")).to_owned() };
-    let root = setup.root.clone().unwrap_or_else(|| repository_of(&folder));
+    let root = match &setup.root {
+        Some(root) => root.canonicalize().unwrap_or_else(|_| root.clone()),
+        None => repository_of(&folder),
+    };
     let settings = DiskSettings {
         root: root.clone(),
         cwd: invocation.cwd.clone(),
