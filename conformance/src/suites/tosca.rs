@@ -419,16 +419,16 @@ fn value_of(json: &Json, span: purlin_syntax::Span) -> purlin_tosca::val::Val {
 }
 
 fn session(root: &Path) -> Result<Session, String> {
+    let root = root.canonicalize().map_err(|error| error.to_string())?;
     let world = DiskWorld::new(DiskSettings {
-        root: root.to_owned(),
-        cwd: root.to_owned(),
+        cwd: root.clone(),
+        root,
         env: Default::default(),
         permissions: Permissions::default(),
         now: Moment(0),
         seed: 0,
         max_file: 1 << 26,
-    })
-    .map_err(|error| error.to_string())?;
+    });
     Ok(Session::new(Arc::new(world)))
 }
 

@@ -221,16 +221,17 @@ fn world_of(case: &Json, folder: Option<&Folder>) -> Option<Arc<dyn World>> {
         let world = environment.iter().fold(MemoryWorld::new(), |world, (name, value)| world.variable(name, value));
         return Some(Arc::new(world));
     };
+    let root = folder.0.canonicalize().ok()?;
     let settings = DiskSettings {
-        root: folder.0.clone(),
-        cwd: folder.0.clone(),
+        cwd: root.clone(),
+        root,
         env: environment.into_iter().collect(),
         permissions: Permissions { exec: true, ..Permissions::default() },
         now: Moment(1_700_000_000_000_000_000),
         seed: 0,
         max_file: 1 << 24,
     };
-    Some(Arc::new(DiskWorld::new(settings).ok()?))
+    Some(Arc::new(DiskWorld::new(settings)))
 }
 
 /// A JSON value as written, with the place of the case's folder filled in.

@@ -134,16 +134,17 @@ fn session_of(folder: &Path, settings: &Json) -> Option<Session> {
     for (name, value) in settings.get("env").and_then(Json::as_object).into_iter().flatten() {
         env.insert(name.clone(), value.as_str().unwrap_or("").to_owned());
     }
+    let root = folder.canonicalize().ok()?;
     let world = DiskWorld::new(DiskSettings {
-        root: folder.to_owned(),
-        cwd: folder.to_owned(),
+        cwd: root.clone(),
+        root,
         env,
         permissions: Permissions::default(),
         now: Moment(1_700_000_000_000_000_000),
         seed: 0,
         max_file: 1 << 24,
     });
-    Some(Session::new(Arc::new(world.ok()?)))
+    Some(Session::new(Arc::new(world)))
 }
 
 fn answer(folder: &Path, settings: &Json) -> Json {

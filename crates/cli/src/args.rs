@@ -142,7 +142,7 @@ pub struct Target {
     /// Release name of a chart.
     #[arg(long, value_name = "NAME")]
     pub release_name: Option<String>,
-    /// Read the project as it was at a git revision.
+    /// Read the project as it was at a git revision; files that other flags name are read as they are now.
     #[arg(long, value_name = "REVISION")]
     pub rev: Option<String>,
     /// A chart's value that is not known yet, and what it waits for.

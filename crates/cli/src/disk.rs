@@ -6,7 +6,7 @@
 use crate::fetch::Fetcher;
 use purlin_value::path;
 use purlin_value::world::{
-    Command, Entry, Fetched, FileKind, Moment, Output, Overlay, Remote, Stat, World, WorldError,
+    Command, Entry, Fetched, FileKind, Moment, Output, Overlay, Remote, Stat, USER_VARIABLES, World, WorldError,
 };
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
@@ -26,6 +26,8 @@ pub struct Permissions {
     pub write: bool,
     /// `--offline`: nothing is fetched, whatever else is allowed.
     pub offline: bool,
+    /// The project is a copy that stays as it is: what is fetched is not recorded in its lock file.
+    pub frozen: bool,
     /// `--update`: what `purlin.lock` recorded is looked up afresh, and recorded again.
     pub update: bool,
 }
@@ -66,7 +68,7 @@ pub struct DiskSettings {
 
 impl DiskWorld {
     /// A world.
-    pub fn new(settings: DiskSettings) -> std::io::Result<Self> {
+    pub fn new(settings: DiskSettings) -> Self {
         let root = settings.root;
         let cwd = if settings.cwd == root { root.clone() } else { settings.cwd.canonicalize().unwrap_or(settings.cwd) };
         let root_text = root.to_string_lossy().into_owned();
@@ -77,7 +79,7 @@ impl DiskWorld {
         permissions.paths = permissions.paths.iter().map(allowed).collect();
         let fetcher = Fetcher::new(root.clone(), &settings.env, &permissions, settings.max_file);
         let folders = RwLock::new(HashMap::from([(root.clone().into_os_string(), root.clone())]));
-        Ok(DiskWorld {
+        DiskWorld {
             root,
             root_text,
             here,
@@ -89,7 +91,7 @@ impl DiskWorld {
             seed: settings.seed,
             max_file: settings.max_file,
             folders,
-        })
+        }
     }
 
     /// The path on disk, judged by where it really leads.
@@ -308,7 +310,7 @@ impl World for DiskWorld {
     }
 
     fn user(&self) -> String {
-        let named = ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.env(name));
+        let named = USER_VARIABLES.iter().find_map(|name| self.env(name));
         // Containers and build machines often say nothing in the environment.
         named.or_else(account).unwrap_or_default()
     }
@@ -426,7 +428,7 @@ mod tests {
         std::fs::create_dir_all(folder.join("project/sub")).unwrap();
         std::fs::write(folder.join("project/a.yaml"), "a: 1\n").unwrap();
         std::fs::write(folder.join("outside.yaml"), "secret: 1\n").unwrap();
-        folder
+        folder.canonicalize().unwrap()
     }
 
     fn world(root: PathBuf, permissions: Permissions) -> DiskWorld {
@@ -439,7 +441,7 @@ mod tests {
             seed: 0,
             max_file: 1_000,
         };
-        DiskWorld::new(settings).unwrap()
+        DiskWorld::new(settings)
     }
 
     #[cfg(unix)]

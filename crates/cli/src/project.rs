@@ -63,6 +63,7 @@ impl Setup {
             exec: global.allow_exec,
             write: global.allow_write,
             offline: global.offline,
+            frozen: false,
             update: global.update,
         };
         let (path, root) = (path.to_owned(), None);
@@ -94,12 +95,12 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         seed: setup.seed,
         max_file: setup.limits.file_bytes,
     };
-    let world = DiskWorld::new(settings).map_err(|error| {
-        let _ = writeln!(invocation.stderr, "error: cannot open `{}`: {error}", root.display());
-        Exit::Io
-    })?;
+    let world = DiskWorld::new(settings);
     let threads = setup.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
-    let relative = full.strip_prefix(&root).unwrap_or(Path::new("."));
+    let Ok(relative) = full.strip_prefix(&root) else {
+        let _ = writeln!(invocation.stderr, "error: `{}` does not lie in `{}`", full.display(), root.display());
+        return Err(Exit::Io);
+    };
     let session = Session::with_limits(Arc::new(world), setup.limits.clone(), threads);
     Ok((session, path::normalize(&relative.to_string_lossy())))
 }

@@ -44,7 +44,6 @@ impl Place {
             seed: 0,
             max_file: 1_000,
         })
-        .unwrap()
     }
 
     fn world(&self) -> DiskWorld {

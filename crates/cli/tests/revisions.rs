@@ -127,3 +127,51 @@ fn what_is_not_there_is_said() {
         assert_eq!(text(&out.stdout), "");
     }
 }
+
+#[test]
+fn nothing_of_a_repository_is_run_to_read_it() {
+    if !has_git() {
+        return;
+    }
+    let repository = Repository::new("hostile");
+    repository.say("one");
+    std::fs::write(repository.path().join("shop/other.txt"), "missing").unwrap();
+    repository.commit();
+    // A partial clone that would ask its origin for a blob, by a command of its own.
+    let canary = repository.0.join("canary");
+    let command = format!("touch {}; git-upload-pack", canary.display());
+    for (key, value) in [
+        ("protocol.file.allow", "always"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.partialclonefilter", "blob:none"),
+        ("remote.origin.url", &format!("file://{}", repository.path().display())),
+        ("remote.origin.uploadpack", &command),
+    ] {
+        repository.git(&["config", key, value]);
+    }
+    let id = Command::new("git").args(["rev-parse", "HEAD:shop/other.txt"]).current_dir(repository.path()).output();
+    let id = text(&id.unwrap().stdout).trim().to_owned();
+    std::fs::remove_file(repository.path().join(".git/objects").join(&id[..2]).join(&id[2..])).unwrap();
+    let out = repository.purlin(&["resolve", "shop", "--rev", "HEAD"]);
+    assert!(!canary.exists(), "{}", text(&out.stderr));
+    assert_eq!(out.status.code(), Some(5), "{}", text(&out.stderr));
+}
+
+#[test]
+fn a_revision_in_the_cache_stays_as_it_is() {
+    if !has_git() {
+        return;
+    }
+    let repository = Repository::new("cache");
+    repository.say("one");
+    repository.commit();
+    // The cache's path has a link in it.
+    std::fs::create_dir_all(repository.0.join("elsewhere")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(repository.0.join("elsewhere"), repository.0.join("cache")).unwrap();
+    let out = repository.purlin(&["resolve", "shop", "--rev", "HEAD", "--allow-write"]);
+    assert!(text(&out.stdout).contains("- one"), "{}", text(&out.stderr));
+    let again = repository.purlin(&["resolve", "shop", "--rev", "HEAD"]);
+    assert_eq!(out.stdout, again.stdout);
+}

@@ -9,6 +9,9 @@ use purlin_syntax::Diagnostic;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// Where systems say who the user is, the first that is set.
+pub const USER_VARIABLES: &[&str] = &["USER", "LOGNAME", "USERNAME"];
+
 /// Why the world did not do something.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorldError {
@@ -182,7 +185,7 @@ pub trait World: Send + Sync {
 
     /// Who the user is, as the system calls them; empty if nobody knows.
     fn user(&self) -> String {
-        ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| self.env(name)).unwrap_or_default()
+        USER_VARIABLES.iter().find_map(|name| self.env(name)).unwrap_or_default()
     }
 
     /// All environment variables, sorted by name.

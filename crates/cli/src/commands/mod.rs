@@ -39,6 +39,11 @@ impl Context<'_, '_> {
         };
         self.check_file(&path, target)?;
         let mut setup = Setup::from_flags(&path, &self.global).map_err(|message| self.usage(&message))?;
+        if root.is_some() {
+            // The files of a revision lie in a cache that other runs read.
+            setup.permissions.write = false;
+            setup.permissions.frozen = true;
+        }
         setup.root = root;
         // A values file the user names may be read wherever it lies.
         setup.permissions.paths.extend(target.values.iter().map(std::path::PathBuf::from));

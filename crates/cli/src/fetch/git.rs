@@ -44,8 +44,14 @@ const SETTINGS: &[&str] = &[
     "core.fsmonitor=false",
     "core.askPass=",
     "credential.interactive=false",
+    // A repository's own settings may name each protocol, and the more special setting wins.
     "protocol.allow=never",
     "protocol.ext.allow=never",
+    "protocol.file.allow=never",
+    "protocol.git.allow=never",
+    "protocol.http.allow=never",
+    "protocol.https.allow=never",
+    "protocol.ssh.allow=never",
     "http.followRedirects=false",
     "http.lowSpeedLimit=1",
     "http.lowSpeedTime=30",
@@ -103,6 +109,8 @@ impl Git {
             ("GIT_CONFIG_NOSYSTEM", "1"),
             ("GIT_LFS_SKIP_SMUDGE", "1"),
             ("GIT_NO_REPLACE_OBJECTS", "1"),
+            // What a repository says it left elsewhere is not fetched behind our back.
+            ("GIT_NO_LAZY_FETCH", "1"),
             ("LC_ALL", "C"),
         ] {
             kept.push((name.to_owned(), value.to_owned()));

@@ -35,6 +35,7 @@ pub(crate) struct Fetcher {
     allowed: Allowed,
     web: Box<dyn Web + Send + Sync>,
     offline: bool,
+    frozen: bool,
     update: bool,
     max_file: u64,
     ledger: Ledger,
@@ -66,6 +67,7 @@ impl Fetcher {
             web: Box::new(Internet::new(allowed.clone())),
             allowed,
             offline: permissions.offline,
+            frozen: permissions.frozen,
             update: permissions.update,
             max_file,
             done: Mutex::default(),
@@ -178,7 +180,8 @@ impl Fetcher {
                 let place = locate(&path)?;
                 let bytes = read_limited(&place, self.max_file)?;
                 let found = Locked { commit: None, hash: unpack::hash_bytes(&bytes) };
-                compare(self.ledger.expected(address, "")?.as_ref(), &found)?;
+                let locked = self.ledger.expected(address, "")?.filter(|_| !self.update);
+                compare(locked.as_ref(), &found)?;
                 let keeping = if place.starts_with(&self.root) { Keeping::Check } else { Keeping::Record };
                 self.settle(address, "", found.clone(), keeping)?;
                 Ok(Fetched { path: place.to_string_lossy().into_owned(), revision: String::new(), hash: found.hash })
@@ -230,6 +233,7 @@ impl Fetcher {
     fn settle(&self, address: &str, revision: &str, found: Locked, keeping: Keeping) -> Result<(), WorldError> {
         match keeping {
             Keeping::Check => Ok(()),
+            Keeping::Record if self.frozen => Ok(()),
             Keeping::Record => self.ledger.record(address, revision, found),
         }
     }

@@ -83,6 +83,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
         exec: flags.switch("allow-exec", false),
         write: false,
         offline: flags.text("sync-remote-cache") == Some("never"),
+        frozen: false,
         update: false,
     };
     let (session, _) = open_session(invocation, &setup)?;
