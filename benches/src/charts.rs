@@ -50,6 +50,7 @@ fn invocation<'a>(folder: &Path, stdout: &'a mut Vec<u8>, stderr: &'a mut Vec<u8
         stdout,
         stderr,
         terminal: false,
+        last: false,
     }
 }
 

@@ -98,6 +98,7 @@ fn resolve(folder: &Path) -> usize {
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal: false,
+        last: false,
     });
     stdout.len()
 }

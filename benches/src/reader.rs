@@ -54,6 +54,7 @@ pub(crate) fn survey(options: &Options) -> Vec<Row> {
             stdout: &mut out,
             stderr: &mut errors,
             terminal: false,
+            last: false,
         })
     };
     let rows = ["1", "2"].map(|threads| {

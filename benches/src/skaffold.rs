@@ -92,6 +92,7 @@ fn run_in(folder: &Path, args: &[&str]) -> usize {
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal: false,
+        last: false,
     });
     stdout.len()
 }

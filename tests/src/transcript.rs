@@ -24,6 +24,7 @@ pub fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -> Ran {
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal: false,
+        last: false,
     });
     // Paths of the scratch folder change from run to run.
     let place = cwd.to_string_lossy().into_owned();

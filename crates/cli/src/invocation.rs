@@ -20,6 +20,8 @@ pub struct Invocation<'io> {
     pub stderr: &'io mut (dyn Write + Send),
     /// Whether the two are terminals.
     pub terminal: bool,
+    /// Whether the process ends with this run: what it made in memory need not be taken apart.
+    pub last: bool,
 }
 
 /// Exit codes; documented, never changed.

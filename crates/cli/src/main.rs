@@ -22,6 +22,7 @@ fn main() {
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal,
+        last: true,
     });
     // A reader that went away (`| head`) is no reason to complain.
     let _ = stdout.flush();

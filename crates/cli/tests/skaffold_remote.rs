@@ -61,6 +61,7 @@ impl Place {
             stdout: &mut out,
             stderr: &mut errors,
             terminal: false,
+            last: false,
         });
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Run { code, out: text(out), errors: text(errors) }

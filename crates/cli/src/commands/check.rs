@@ -18,7 +18,9 @@ pub(super) fn run(
     let (files, nodes) = match purlin_compiler::detect(&session, &request) {
         Some(dialect) => {
             let resolved = (dialect.resolve)(&session, &request);
-            (session.sources.len(), resolved.map_or(0, |resolved| resolved.nodes.len()))
+            let counts = (session.sources.len(), resolved.as_ref().map_or(0, |resolved| resolved.nodes.len()));
+            cx.let_go(resolved);
+            counts
         }
         None => {
             let survey = purlin_compiler::survey(&session, &request);

@@ -89,6 +89,13 @@ impl Context<'_, '_> {
         Err(Exit::Io)
     }
 
+    /// Lets go of what a run made; taking a large graph apart piece by piece is work nobody sees.
+    fn let_go<T>(&self, made: T) {
+        if self.invocation.last {
+            std::mem::forget(made);
+        }
+    }
+
     fn usage(&mut self, message: &str) -> Exit {
         let _ = writeln!(self.invocation.stderr, "error: {message}");
         Exit::Usage

@@ -23,7 +23,9 @@ pub(super) fn resolve(
     let (session, compiled) = compile_or_report(cx, path, nodes, target)?;
     let value = resolved_value(&session, &compiled.resolved);
     let text = data_text(&value, format, secrets(reveal)).map_err(|error| cx.too_long(error))?;
-    Ok(cx.print(&text, out))
+    let exit = cx.print(&text, out);
+    cx.let_go((session, compiled, value));
+    Ok(exit)
 }
 
 /// Resolves and prints all problems; nothing goes to stdout if there is an error.
