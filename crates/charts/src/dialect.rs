@@ -121,8 +121,8 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
             return Some(resolved);
         }
     };
-    for piece in pieces {
-        let (node, manifest) = finish(session, &chart, &tracer, &piece);
+    for piece in &pieces {
+        let (node, manifest) = finish(session, &chart, &tracer, piece);
         resolved.manifests.push(manifest);
         resolved.nodes.extend(node);
     }

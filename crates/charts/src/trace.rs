@@ -28,6 +28,8 @@ pub struct Woven {
 /// A place in rendered text and the one in a template that it was copied from.
 #[derive(Clone, Copy, Default)]
 struct Cursor {
+    /// Which rendered text: its address, since the same template may have been copied into several.
+    text: usize,
     /// Where the template's text starts.
     site: u32,
     /// The place in the rendered text.
@@ -87,14 +89,15 @@ impl<'s> Tracer<'s> {
         let index = self.files.partition_point(|(file, _)| file.file.base <= piece.site);
         let Some((file, _)) = index.checked_sub(1).and_then(|index| self.files.get(index)) else { return piece.site };
         let known = self.cursor.get();
-        let fits = known.site == piece.site && (piece_start..=at).contains(&known.rendered);
-        let start = if fits { known } else { Cursor { site: piece.site, rendered: piece_start, source: piece.site } };
+        let (here, site) = (std::ptr::from_ref(text).addr(), piece.site);
+        let fits = known.text == here && known.site == site && (piece_start..=at).contains(&known.rendered);
+        let start = if fits { known } else { Cursor { text: here, site, rendered: piece_start, source: site } };
         let before = text.bytes.get(start.rendered..at).unwrap_or_default();
         let count = before.iter().filter(|byte| !byte.is_ascii_whitespace()).count();
         let base = file.file.base;
         let first = (piece.site - base) as usize;
         let source = base + forward(file.file.text.bytes(), first, (start.source - base) as usize, count) as u32;
-        self.cursor.set(Cursor { site: piece.site, rendered: at, source });
+        self.cursor.set(Cursor { text: here, site, rendered: at, source });
         source
     }
 
@@ -186,7 +189,7 @@ impl<'s> Tracer<'s> {
     }
 
     /// A rendered document as a value whose leaves know where they come from. The document starts at `offset` of the
-    /// rendered text.
+    /// rendered text, which must stay where it is as long as others are asked about: it is known by its address.
     pub fn value(&self, node: Node<'_>, woven: &Woven, offset: usize) -> Value {
         let target = node.target();
         let span = target.span();
