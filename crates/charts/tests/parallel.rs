@@ -8,7 +8,7 @@ use std::sync::Arc;
 use purlin_charts::resolve_chart;
 use purlin_charts::template::Options;
 use purlin_syntax::Limits;
-use purlin_value::{MemoryWorld, Session, Value};
+use purlin_value::{Data, Map, MemoryWorld, Session, Value};
 
 const COUNT: usize = 900;
 
@@ -62,6 +62,56 @@ fn threads_change_nothing() {
     let four = lines(4, Limits::default()).unwrap();
     assert!(one.len() > 3 * COUNT);
     assert_eq!(one, four);
+}
+
+/// What is said of a chart whose resources are these, and what its last one waits for.
+fn said(threads: usize, values: &str, pending: &[&str]) -> (Vec<String>, Option<String>) {
+    let world = MemoryWorld::new()
+        .file("shop/Chart.yaml", "apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+        .file("shop/config/resources.yaml", "resources:\n  configmaps: {apiVersion: v1, kind: ConfigMap}\n")
+        .file("shop/values.yaml", values);
+    let session = Session::with_limits(Arc::new(world), Limits::default(), threads);
+    let context = pending.iter().map(|name| ((*name).into(), Value::pending("deploy.db", *name))).collect();
+    let given = Value::map(Map::from_iter([("context".into(), Value::map(context))]));
+    let options = Options { given, track: true, ..Options::default() };
+    let resolved = resolve_chart(&session, "shop", &options).expect("a chart");
+    let problems = session.sink.take().iter().map(|problem| problem.message.to_string()).collect();
+    let waits = resolved.nodes.last().and_then(|node| match &node.resolved.data {
+        Data::Pending(pending) => Some(pending.what.to_string()),
+        _ => None,
+    });
+    (problems, waits)
+}
+
+/// Values with many resources, two of which are different.
+fn many(first: (usize, &str), second: (usize, &str)) -> String {
+    let mut values = "configmaps:\n".to_owned();
+    for at in 0..COUNT {
+        let text = [first, second].iter().find(|(special, _)| *special == at).map_or("x", |(_, text)| text);
+        let _ = writeln!(values, "  c{at:03}: {{data: {{a: '{text}'}}}}");
+    }
+    values
+}
+
+#[test]
+fn the_first_error_is_told() {
+    let values = many((101, "{{ fail \"bad101\" }}"), (300, "{{ fail \"bad300\" }}"));
+    let (one, _) = said(1, &values, &[]);
+    assert!(one.len() == 1 && one[0].contains("bad101"), "{one:?}");
+    for threads in [2, 3, 4] {
+        assert_eq!(said(threads, &values, &[]).0, one, "{threads}");
+    }
+}
+
+#[test]
+fn the_first_change_that_is_not_known_is_told() {
+    let change =
+        |name: &str| format!("{{{{ if .Values.context.{name} }}}}{{{{ $_ := set .Values \"z\" 1 }}}}{{{{ end }}}}");
+    let values = many((101, &change("early")), (300, &change("late")));
+    for threads in [1, 2, 3, 4] {
+        let (problems, waits) = said(threads, &values, &["early", "late"]);
+        assert_eq!((problems, waits.as_deref()), (Vec::new(), Some("early")), "{threads}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! The native pipeline: kinds, resources, builds. Parallel over resources; the result does not depend on how many
-//! threads work, since each resource draws its own randomness and is a function of values and templates alone.
+//! threads work, since each resource draws its own randomness and is a function of values and templates alone. Of
+//! several errors the one of the first resource is told, in the order of kinds and names. Where steps run out they do
+//! so for all resources together, so the message then names a resource only if one thread alone used them up.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -45,6 +47,8 @@ pub struct Output {
     pub holes: Holes,
     /// What decides whether a collection was changed, where that is not known yet.
     pub unsure: Option<Pending>,
+    /// The number of the resource whose build made that unsure.
+    unsure_at: usize,
     /// The steps each resource took, by kind and name.
     pub costs: HashMap<(String, String), u64>,
 }
@@ -100,21 +104,40 @@ pub fn render(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], threads: 
     let wanted = count(inputs.values, kinds) / MIN_SHARE;
     let threads = threads.min(wanted).clamp(1, MAX_THREADS);
     if threads == 1 {
-        return within_fuel(on_deep_stack(|| render_share(compiled, inputs, kinds, 0, 1))?, inputs);
+        let whole = on_deep_stack(|| Ok(render_share(compiled, inputs, kinds, 0, 1)))?;
+        return within_fuel(whole.map_err(|failed| failed.error)?, inputs);
     }
-    let shares: Vec<Result<Output, RenderError>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads)
-            .map(|share| scope.spawn(move || on_deep_stack(|| render_share(compiled, inputs, kinds, share, threads))))
-            .collect();
-        workers.into_iter().map(|worker| worker.join().unwrap_or(Err(RenderError::Thread))).collect()
+    let shares: Vec<Result<Output, Failed>> = std::thread::scope(|scope| {
+        let render = |share: usize| {
+            on_deep_stack(|| Ok(render_share(compiled, inputs, kinds, share, threads)))
+                .unwrap_or_else(|error| Err(Failed { at: 0, error }))
+        };
+        let workers: Vec<_> = (0..threads).map(|share| scope.spawn(move || render(share))).collect();
+        let no_thread = |_| Err(Failed { at: 0, error: RenderError::Thread });
+        workers.into_iter().map(|worker| worker.join().unwrap_or_else(no_thread)).collect()
     });
     let mut all = Output { calls: vec![Call { site: 0, parent: 0 }], ..Output::default() };
     let common = compiled.namespace().end_of_sources();
+    let mut first: Option<Failed> = None;
     for share in shares {
-        all.join(share?, common);
+        match share {
+            Ok(share) => all.join(share, common),
+            Err(failed) if first.as_ref().is_none_or(|first| failed.at < first.at) => first = Some(failed),
+            Err(_) => {}
+        }
+    }
+    if let Some(failed) = first {
+        return Err(failed.error);
     }
     all.resources.sort_by(|a, b| (&a.kind, &a.name).cmp(&(&b.kind, &b.name)));
     within_fuel(all, inputs)
+}
+
+/// Why a share was not rendered to its end.
+struct Failed {
+    /// The number of the resource that failed, among all.
+    at: usize,
+    error: RenderError,
 }
 
 /// Most threads that work at the same time.
@@ -164,7 +187,9 @@ impl Output {
             self.resources.push(resource);
         }
         self.holes.extend(share.holes);
-        self.unsure = self.unsure.take().or(share.unsure);
+        if share.unsure.is_some() && (self.unsure.is_none() || share.unsure_at < self.unsure_at) {
+            (self.unsure, self.unsure_at) = (share.unsure, share.unsure_at);
+        }
         self.costs.extend(share.costs);
     }
 }
@@ -176,7 +201,7 @@ fn render_share(
     kinds: &[Kind],
     share: usize,
     of: usize,
-) -> Result<Output, RenderError> {
+) -> Result<Output, Failed> {
     let mut machine = Machine::new(compiled.namespace(), inputs.outside, inputs.limits);
     let values = import(&mut machine.heap, inputs.values);
     let mut contexts = Vec::new();
@@ -184,19 +209,25 @@ fn render_share(
     let root = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
     let template = format!("{}/templates/resources.yaml", inputs.chart.name());
     set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name());
-    let found = discover(&machine.heap, &root, kinds).map_err(|fault| stopped(&template, fault, 0))?;
+    let found =
+        discover(&machine.heap, &root, kinds).map_err(|fault| Failed { at: 0, error: stopped(&template, fault, 0) })?;
     let order: Vec<(String, String)> =
         found.iter().flat_map(|(kind, resources)| resources.keys().map(|name| (kind.clone(), name.clone()))).collect();
     let kinds = kinds.iter().map(|kind| (kind.key.clone(), kind.clone())).collect();
     let workshop = Rc::new(Workshop::new(root, kinds, found));
     machine.natives = Some(Rc::new(Helpers { workshop: workshop.clone() }));
     let mut resources = Vec::new();
-    for (kind, name) in order.into_iter().skip(share).step_by(of) {
+    let mut unsure_at = 0;
+    for (at, (kind, name)) in order.into_iter().enumerate().skip(share).step_by(of) {
+        let was_sure = machine.unsure.is_none();
         let built: Rc<Built> = workshop.build(&mut machine, &kind, &name).map_err(|fault| {
             let origin =
                 workshop.found.get(&kind).and_then(|all| all.get(&name)).map_or(0, |one| one.definition.origin);
-            stopped(&format!("{kind}/{name}"), fault, origin)
+            Failed { at, error: stopped(&format!("{kind}/{name}"), fault, origin) }
         })?;
+        if was_sure && machine.unsure.is_some() {
+            unsure_at = at;
+        }
         let pieces = built.yaml.pieces().map(<[Piece]>::to_vec).unwrap_or_default();
         resources.push(Made { kind, name, text: built.yaml.text().into_owned(), pieces });
     }
@@ -205,7 +236,7 @@ fn render_share(
     let (sources, calls) = (std::mem::take(&mut machine.sources), std::mem::take(&mut machine.calls));
     let holes = std::mem::take(&mut machine.heap.holes);
     let costs = workshop.costs.take();
-    Ok(Output { resources, sources, calls, holes, unsure: machine.unsure, costs })
+    Ok(Output { resources, sources, calls, holes, unsure: machine.unsure, unsure_at, costs })
 }
 
 /// A fault of the pipeline itself, as an error of the resource it happened in.
