@@ -1,9 +1,11 @@
 //! Holes: values that are not known yet, and what a template may do with them before they are.
 //!
 //! A hole is its text. A pending value stands in a render as `(pending:WHAT)`, which every function that copies text
-//! keeps and which comes through YAML and JSON as a scalar; the heap remembers which texts are holes. Functions that
-//! would look at the value itself are not run: their result is a hole too. A condition or a range on a hole leaves a
-//! mark behind, and the document with the mark is pending as a whole. Knows nothing of charts.
+//! keeps and which comes through YAML and JSON as a scalar, in flow collections too; the heap remembers which texts are
+//! holes. What cannot be written as it is has a digest behind it, so that different values have different texts, and the
+//! same one has the same text in every part of a render. Functions that would look at the value itself are not run:
+//! their result is a hole too. A condition or a range on a hole leaves a mark behind, and the document with the mark is
+//! pending as a whole. Knows nothing of charts.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -34,18 +36,38 @@ impl Holes {
         self.known.is_empty()
     }
 
-    /// The text that stands for a pending value.
+    /// The text that stands for a pending value. Values of one name with different tasks share a text and wait for the
+    /// tasks of all.
     pub fn add(&mut self, pending: &Pending) -> Str {
-        let plain = |ch: char| if ch.is_alphanumeric() || ".,_-/[]".contains(ch) { ch } else { '_' };
-        let what: String = pending.what.chars().take(MAX_WHAT).map(plain).collect();
-        let text = Str::from(format!("(pending:{what})"));
-        self.known.entry(text.clone()).or_insert_with(|| Arc::new(pending.clone()));
+        let name = name(&pending.what);
+        let mut text = Str::from(format!("(pending:{name})"));
+        let mut number = 1;
+        while self.known.get(text.bytes()).is_some_and(|known| known.what != pending.what) {
+            number += 1;
+            text = Str::from(format!("(pending:{name}-{number})"));
+        }
+        self.know(text.clone(), pending);
         text
     }
 
     /// Adds the holes of another part of the same render.
     pub fn extend(&mut self, other: Holes) {
-        self.known.extend(other.known);
+        if self.is_empty() {
+            self.known = other.known;
+            return;
+        }
+        for (text, pending) in other.known {
+            self.know(text, &pending);
+        }
+    }
+
+    fn know(&mut self, text: Str, pending: &Pending) {
+        let add_to = |known: &mut Arc<Pending>| {
+            if known.as_ref() != pending {
+                merge(Arc::make_mut(known), pending);
+            }
+        };
+        self.known.entry(text).and_modify(add_to).or_insert_with(|| Arc::new(pending.clone()));
     }
 
     /// The value a text stands for, if it is a hole and nothing else.
@@ -90,16 +112,31 @@ impl Holes {
     }
 }
 
+/// What a value waits for, in characters that mean nothing to YAML wherever they stand.
+fn name(what: &str) -> String {
+    let is_plain = |ch: char| ch.is_alphanumeric() || "._-/".contains(ch);
+    let plain: String = what.chars().take(MAX_WHAT).map(|ch| if is_plain(ch) { ch } else { '_' }).collect();
+    if plain == what { plain } else { format!("{plain}-{:08x}", digest(what.as_bytes())) }
+}
+
+/// A short number for a text (FNV-1a), the same wherever and whenever it is made.
+fn digest(text: &[u8]) -> u32 {
+    text.iter().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
 /// Adds what one value waits for to what others do.
 fn join(all: &mut Option<Pending>, more: &Pending) {
-    let Some(known) = all else {
-        *all = Some(more.clone());
-        return;
-    };
+    match all {
+        Some(known) => merge(known, more),
+        None => *all = Some(more.clone()),
+    }
+}
+
+fn merge(known: &mut Pending, more: &Pending) {
     let is_new = |task: &&EcoString| !known.tasks.contains(task);
     let tasks: Vec<EcoString> = more.tasks.iter().filter(is_new).cloned().collect();
     known.tasks.extend(tasks);
-    if !known.what.split(", ").any(|what| what == more.what) {
+    if known.what != more.what && !known.what.split(", ").any(|what| what == more.what) {
         known.what = format!("{}, {}", known.what, more.what).into();
     }
 }
@@ -289,7 +326,7 @@ mod tests {
     fn holes_are_found_in_text() {
         let mut holes = Holes::default();
         let (a, b) = (holes.add(&pending("a")), holes.add(&pending("b[\"c d\"]")));
-        assert_eq!(b.text(), "(pending:b[_c_d_])");
+        assert_eq!(b.text(), "(pending:b__c_d__-29b6dd68)");
         assert!(holes.exact(a.bytes()).is_some() && holes.exact(b"(pending:x)").is_none());
         let text = format!("http://{}:{}/ (pending:x) {}", a.text(), b.text(), a.text());
         let all = holes.within(text.as_bytes());
@@ -297,5 +334,39 @@ mod tests {
         assert_eq!(holes.within(b"(pending:"), None);
         assert_eq!(holes.deciding(text.as_bytes()), None);
         assert_eq!(holes.deciding(&mark(&a)).map(|all| all.what), Some("a".into()));
+    }
+
+    #[test]
+    fn different_values_have_different_texts() {
+        let mut holes = Holes::default();
+        let long = "a".repeat(MAX_WHAT);
+        let whats = ["x y", "x_y", "x[y", "x,y", &long, &format!("{long}b"), &format!("{long}c"), "x_y-caca3794"];
+        let texts: Vec<Str> = whats.iter().map(|what| holes.add(&pending(what))).collect();
+        for (what, text) in whats.iter().zip(&texts) {
+            assert!(!text.text().contains([',', '[', ']', '{', '}', '#', ' ']), "{}", text.text());
+            let known = holes.exact(text.bytes()).map(|known| (known.what.as_str(), known.tasks.len()));
+            assert_eq!(known, Some((*what, 1)));
+        }
+        // Another part of the render, which met them the other way round, has the same texts.
+        let mut other = Holes::default();
+        let again: Vec<Str> = whats.iter().take(7).rev().map(|what| other.add(&pending(what))).collect();
+        assert!(again.iter().rev().zip(&texts).all(|(again, text)| again.bytes() == text.bytes()));
+        other.extend(holes);
+        for (what, text) in whats.iter().zip(&texts).take(7) {
+            assert_eq!(other.exact(text.bytes()).map(|known| known.what.as_str()), Some(*what));
+        }
+    }
+
+    #[test]
+    fn no_task_is_lost() {
+        let of = |task: &str| Pending { tasks: vec![task.into()], what: "a, b".into() };
+        let mut holes = Holes::default();
+        let text = holes.add(&of("one"));
+        assert_eq!(holes.add(&of("two")).bytes(), text.bytes());
+        let mut other = Holes::default();
+        other.add(&of("three"));
+        holes.extend(other);
+        let all = Pending { tasks: vec!["one".into(), "two".into(), "three".into()], what: "a, b".into() };
+        assert_eq!(holes.exact(text.bytes()).map(AsRef::as_ref), Some(&all));
     }
 }
