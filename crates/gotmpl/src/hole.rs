@@ -103,8 +103,10 @@ impl Holes {
         }
         for start in memchr::memmem::find_iter(text, START) {
             let rest = text.get(start..).unwrap_or_default();
-            let Some(len) = memchr::memchr(b')', rest).map(|at| at + 1) else { return };
-            let (hole, behind) = rest.split_at_checked(len).unwrap_or((rest, b""));
+            let inside = rest.get(START.len()..).unwrap_or_default();
+            // No hole has a parenthesis inside. The search ends at the next start, so that no text is searched twice.
+            let Some(len) = memchr::memchr2(b'(', b')', inside) else { return };
+            let (hole, behind) = rest.split_at_checked(START.len() + len + 1).unwrap_or((rest, b""));
             if let Some(pending) = self.known.get(hole) {
                 found(pending, behind);
             }
@@ -355,6 +357,16 @@ mod tests {
         for (what, text) in whats.iter().zip(&texts).take(7) {
             assert_eq!(other.exact(text.bytes()).map(|known| known.what.as_str()), Some(*what));
         }
+    }
+
+    #[test]
+    fn many_starts_are_passed_over_once() {
+        let mut holes = Holes::default();
+        let hole = holes.add(&pending("a"));
+        // Looking for the end of each in all the text behind it would take minutes.
+        let text = [START.repeat(500_000).as_slice(), hole.bytes()].concat();
+        assert_eq!(holes.within(&text).map(|all| all.what), Some("a".into()));
+        assert_eq!(holes.within(&START.repeat(500_000)), None);
     }
 
     #[test]
