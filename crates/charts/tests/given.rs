@@ -28,6 +28,7 @@ data:
   digest: {{ toYaml .Values | sha256sum }}
   dsn: {{ include "dsn" . }}
   token: {{ .Values.token }}
+  mixed: {{- toYaml (list (include "dsn" .) (printf "%s-x" .Values.user)) | nindent 4 }}
 "#;
 
 fn resolved() -> Resolved {
@@ -72,10 +73,10 @@ fn pending_values_are_pending_with_their_tasks() {
 #[test]
 fn secrets_stay_secret() {
     let resolved = resolved();
-    for path in ["data.password", "data.shouted", "data.encoded", "data.dsn", "data.token"] {
+    for path in ["data.password", "data.shouted", "data.encoded", "data.dsn", "data.token", "data.mixed.0"] {
         assert!(field(&resolved, path).tainted, "{path}");
     }
-    for path in ["data.url", "data.user", "data.port"] {
+    for path in ["data.url", "data.user", "data.port", "data.mixed.1"] {
         assert!(!field(&resolved, path).tainted, "{path}");
     }
     let shown = to_yaml(&resolved.nodes[0].resolved, Secrets::Hide).unwrap();

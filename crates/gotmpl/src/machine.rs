@@ -534,7 +534,7 @@ impl<'r> Machine<'r> {
                     if self.out.bytes.len() + text.len() > self.limits.output {
                         return self.fail(frame, Fault::Limit(Limit::Output));
                     }
-                    self.out.push_pieces(text.bytes(), pieces);
+                    self.out.push_pieces(text.bytes(), pieces, value.is_tainted_as_whole());
                     Ok(())
                 }
                 _ => self.write(frame, text.bytes(), value.origin, site, value.is_tainted()),

@@ -40,13 +40,13 @@ impl Rope {
         }
     }
 
-    /// Appends a text with its own pieces; parts without origin take the given one.
-    pub fn push_pieces(&mut self, bytes: &[u8], pieces: &[Piece]) {
+    /// Appends a text with its own pieces, all of them secret if the value is as a whole.
+    pub fn push_pieces(&mut self, bytes: &[u8], pieces: &[Piece], tainted: bool) {
         let mut start = 0usize;
         for piece in pieces {
             let end = (piece.end as usize).min(bytes.len());
             if let Some(part) = bytes.get(start..end) {
-                self.push(part, *piece);
+                self.push(part, Piece { tainted: piece.tainted || tainted, ..*piece });
             }
             start = end;
         }

@@ -243,6 +243,12 @@ impl Val {
     pub fn is_tainted(&self) -> bool {
         self.flags & TAINTED != 0
     }
+    /// Whether the value is secret though no piece of its text is: then all of them are. Where some pieces are secret,
+    /// the others need not be.
+    pub fn is_tainted_as_whole(&self) -> bool {
+        let pieces = || self.as_str().and_then(Str::pieces).unwrap_or_default();
+        self.is_tainted() && !pieces().iter().any(|piece| piece.tainted)
+    }
     /// The same value seen through an interface, as map and list elements are.
     pub fn boxed(mut self) -> Self {
         self.flags |= INTERFACE;

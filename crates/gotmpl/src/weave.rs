@@ -10,6 +10,7 @@ pub struct Weave {
     rope: Rope,
     source: Str,
     piece: Piece,
+    tainted_as_whole: bool,
     track: bool,
 }
 
@@ -22,7 +23,8 @@ impl Weave {
         };
         let (origin, tainted) = (value.origin, value.is_tainted());
         let piece = Piece { end: 0, origin, site: m.site, call: m.current_call(), tainted };
-        Self { rope: Rope::default(), source, piece, track: m.outside.track }
+        let (track, tainted_as_whole) = (m.outside.track, value.is_tainted_as_whole());
+        Self { rope: Rope::default(), source, piece, tainted_as_whole, track }
     }
 
     /// The source text.
@@ -60,7 +62,7 @@ impl Weave {
         if !self.track {
             self.rope.bytes.extend_from_slice(bytes);
         } else if let Some(pieces) = source.pieces() {
-            self.rope.push_pieces(bytes, &slice(pieces, from, to));
+            self.rope.push_pieces(bytes, &slice(pieces, from, to), self.tainted_as_whole);
         } else {
             self.rope.push(bytes, self.piece);
         }

@@ -260,7 +260,7 @@ fn printf(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         let part = text.get(start..end).unwrap_or_default();
         match &value.data {
             Data::Str(known) if known.bytes() == part && known.pieces().is_some() => {
-                rope.push_pieces(part, known.pieces().unwrap_or_default());
+                rope.push_pieces(part, known.pieces().unwrap_or_default(), value.is_tainted_as_whole());
             }
             _ => {
                 let (origin, tainted) = m.join_origins(std::slice::from_ref(value));

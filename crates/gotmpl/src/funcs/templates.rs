@@ -142,7 +142,7 @@ pub fn without_no_value(rope: Rope) -> Rope {
         if rope.pieces.is_empty() {
             kept.bytes.extend_from_slice(part);
         } else {
-            kept.push_pieces(part, &crate::rope::slice(&rope.pieces, at, end));
+            kept.push_pieces(part, &crate::rope::slice(&rope.pieces, at, end), false);
         }
         at = end + MARK.len();
     }
