@@ -356,9 +356,12 @@ impl<'a> Evaluator<'a> {
     /// The part of a condition that does not hold if a requirement is met so; nothing if all of it holds, or may hold.
     pub(crate) fn condition_fails(&mut self, edge: Edge, clause: &Val) -> Option<Val> {
         let scope = Scope::relationship(edge.source, edge.requirement);
+        // What is evaluated now may depend on where the relationship would lead: it is forgotten afterwards.
+        let kept = std::mem::take(&mut self.memo);
         self.considered = Some(edge);
         let failing = self.failing_part(clause, &scope, 0);
         self.considered = None;
+        self.memo = kept;
         failing
     }
 
