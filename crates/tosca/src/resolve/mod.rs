@@ -14,7 +14,7 @@ use crate::problem::Problems;
 use crate::quirks;
 use crate::topology::{Capability, Node, Part, Requirement, Target, Topology};
 use ecow::EcoString;
-use index::{Index, Offer, Offers, Rank};
+use index::{Index, Offer, Offers, Place, Rank};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use suits::Lists;
@@ -44,7 +44,9 @@ pub struct Resolution {
 impl Resolution {
     /// The edge that meets a requirement.
     pub fn edge(&self, source: usize, requirement: usize) -> Option<&Edge> {
-        self.edges.get(source)?.iter().find(|edge| edge.requirement == requirement)
+        let edges = self.edges.get(source)?;
+        let at = edges.binary_search_by_key(&requirement, |edge| edge.requirement).ok()?;
+        edges.get(at)
     }
 }
 
@@ -70,6 +72,8 @@ struct Resolver<'a> {
     users: HashMap<Offer, Vec<User>, Fast>,
     /// Where the relationships of an assignment with a count lead: its node and place, and the other node.
     led: HashSet<(usize, usize, usize), Fast>,
+    /// For such an assignment and a list of offers, up to where none can suit any further relationship of it.
+    passed: HashMap<(usize, usize, usize), Place, Fast>,
     /// The types that a definition allows.
     lists: Lists,
     /// Definitions of requirements of which it was said that such lists are not kept; once is enough.
@@ -89,6 +93,7 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
         taken: HashMap::default(),
         users: HashMap::default(),
         led: HashSet::default(),
+        passed: HashMap::default(),
         lists: Lists::default(),
         warned: HashSet::default(),
         lenient: false,
@@ -224,6 +229,7 @@ impl<'a> Resolver<'a> {
         if let Some(requirement) = self.requirement(user) {
             self.led.remove(&(user.0, requirement.index, offer.node));
         }
+        self.passed.clear(); // what was out of the question may suit again, or stand further in front
     }
 
     /// The best free offer: one that still needs to be used comes first, then the one with the most room.
@@ -234,7 +240,37 @@ impl<'a> Resolver<'a> {
         offers: &Offers,
         refusals: &mut Refusals,
     ) -> Option<Offer> {
-        let mut cursor = None;
+        let assignment = self.lasting(user, requirement, offers);
+        let Some(start) = assignment.and_then(|assignment| self.passed.get(&assignment).copied()) else {
+            return self.look(user, requirement, offers, None, refusals);
+        };
+        let found = self.look(user, requirement, offers, Some(start), refusals);
+        if found.is_none() {
+            refusals.clear(); // those that were passed over belong to the reasons
+            self.look(user, requirement, offers, None, refusals);
+        }
+        found
+    }
+
+    /// Where it is kept which offers an assignment with a count need not look at again.
+    fn lasting(&self, user: User, requirement: &Requirement, offers: &Offers) -> Option<(usize, usize, usize)> {
+        let list = offers.list().filter(|_| requirement.is_counted() && !self.lenient)?;
+        Some((user.0, requirement.index, list))
+    }
+
+    /// The first free offer that suits, of those after a place.
+    fn look(
+        &mut self,
+        user: User,
+        requirement: &Requirement,
+        offers: &Offers,
+        start: Option<Place>,
+        refusals: &mut Refusals,
+    ) -> Option<Offer> {
+        // A filter may say something else for each relationship; all other reasons last.
+        let mut assignment = self.lasting(user, requirement, offers);
+        let filtered = assignment.is_some() && self.is_filtered(user, requirement);
+        let mut cursor = start;
         while let Some((offer, key)) = self.index.next(offers, cursor) {
             let rank = self.rank(offer);
             if self.index.moved(offers, key, rank) {
@@ -248,6 +284,10 @@ impl<'a> Resolver<'a> {
                 Ok(()) => return Some(offer),
                 Err(why) if refusals.len() < MAX_REFUSALS => refusals.push((offer, why)),
                 Err(_) => {}
+            }
+            assignment = assignment.filter(|_| !filtered || self.has_led(user, requirement, offer));
+            if let Some(assignment) = assignment {
+                self.passed.insert(assignment, key);
             }
         }
         None

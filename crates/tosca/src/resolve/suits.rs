@@ -74,7 +74,7 @@ impl Resolver<'_> {
         if offer.node == user.0 && requirement.node_template.is_none() {
             return Err("a node does not meet its own requirement, unless it names itself".to_owned());
         }
-        if self.led.contains(&(user.0, requirement.index, offer.node)) {
+        if self.has_led(user, requirement, offer) {
             return Err("another relationship of the same requirement leads to it already".to_owned());
         }
         if let Some(wanted) = requirement.node_type
@@ -97,6 +97,17 @@ impl Resolver<'_> {
             self.allowed(user, requirement, offer)?;
         }
         self.filters(user, requirement, offer)
+    }
+
+    /// Whether another relationship of the same assignment leads to the node already.
+    pub(super) fn has_led(&self, user: User, requirement: &Requirement, offer: Offer) -> bool {
+        self.led.contains(&(user.0, requirement.index, offer.node))
+    }
+
+    /// Whether a filter of the requirement, or of the template it belongs to, decides.
+    pub(super) fn is_filtered(&self, user: User, requirement: &Requirement) -> bool {
+        let template = self.topology.nodes.get_index(user.0).map(|(_, node)| &node.template);
+        requirement.has_filter() || template.is_some_and(|template| template.slot("node_filter").is_some())
     }
 
     /// Capabilities and relationships may list the types they go with.
