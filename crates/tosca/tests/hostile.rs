@@ -323,6 +323,48 @@ fn templates_that_contain_each_other_are_refused() {
     assert_eq!(rules(&run(world, "a.yaml")), ["tosca-substitution"]);
 }
 
+/// A service where one node asks for `hub`, and as many nodes as said can give it.
+fn ties(hub: &str, sites: &str) -> String {
+    format!(
+        "\
+tosca_definitions_version: tosca_2_0
+capability_types: {{Host: {{}}}}
+node_types:
+  Site: {{capabilities: {{host: Host}}}}
+  Hub: {{requirements: [{{site: {{capability: Host, count_range: [0, UNBOUNDED]}}}}]}}
+service_template:
+  inputs: {{many: {{type: integer, default: 60000}}}}
+  node_templates:
+    site: {{type: Site, count: {sites}}}
+{hub}"
+    )
+}
+
+fn hub(name: &str, count: &str) -> String {
+    format!("    {name}: {{type: Hub, requirements: [{{site: {{node: site, count: {count}}}}}]}}\n")
+}
+
+#[test]
+fn a_requirement_leads_to_as_many_nodes_as_its_count_says() {
+    let text = ties(&hub("hub", "10500"), "10500");
+    let compiled = run(MemoryWorld::new().file("a.yaml", &text), "a.yaml");
+    assert_eq!(rules(&compiled), Vec::<String>::new());
+    let place = compiled.topology.nodes.get_index_of("hub").unwrap();
+    let edges = &compiled.resolution.edges[place];
+    assert_eq!(edges.len(), 10_500);
+    for edge in edges {
+        assert_eq!(compiled.resolution.edge(place, edge.requirement), Some(edge));
+    }
+    let targets: std::collections::HashSet<usize> = edges.iter().map(|edge| edge.target).collect();
+    assert_eq!(targets.len(), 10_500, "each leads elsewhere");
+}
+
+#[test]
+fn counts_of_requirements_beyond_all_measure_are_refused() {
+    assert_eq!(check(&ties(&hub("hub", "100001"), "2")), ["tosca-requirement-count"]);
+    assert_eq!(check(&ties(&hub("hub", "9223372036854775807"), "2")), ["tosca-requirement-count"]);
+}
+
 #[test]
 fn counts_beyond_all_measure_are_refused() {
     let service = |counts: &str| {

@@ -2,6 +2,7 @@
 
 use super::Renderer;
 use crate::entity::{Entity, Range};
+use crate::multiply::MAX_COUNTED;
 use crate::names::DeclId;
 use crate::rules;
 use crate::schema::{Edition, Kind};
@@ -35,9 +36,7 @@ impl Renderer<'_> {
             let count = self.requirement_count(assignment);
             *counts.entry(&assignment.name).or_default() += count;
             if let Some(requirement) = self.requirement(assignment, definition, index) {
-                for _ in 0..count.min(MAX_AUTOMATIC) {
-                    out.push(requirement.clone());
-                }
+                out.extend((0..count).map(|_| requirement.clone()));
             }
         }
         let mut index = template.list("requirements").len();
@@ -73,12 +72,15 @@ impl Renderer<'_> {
         if self.model.edition().is_2() { Range::ANY } else { Range::ONE }
     }
 
-    pub(super) fn requirement_count(&mut self, assignment: &Entity) -> u64 {
+    /// How often a requirement is assigned at once, and that it is not too often.
+    fn requirement_count(&mut self, assignment: &Entity) -> u64 {
         if let Some(range) = assignment.range("occurrences") {
-            return range.lower;
+            return self.bounded("occurrences", range.lower, assignment);
         }
         match assignment.value("count").map(|value| &value.data) {
-            Some(Data::Int(count)) if *count >= 0 => u64::try_from(*count).unwrap_or(0),
+            Some(Data::Int(count)) if *count >= 0 => {
+                self.bounded("count", u64::try_from(*count).unwrap_or(0), assignment)
+            }
             Some(Data::Call(_) | Data::Poison) | None => 1,
             Some(_) => {
                 self.problems.at(
@@ -89,6 +91,15 @@ impl Renderer<'_> {
                 1
             }
         }
+    }
+
+    fn bounded(&mut self, key: &str, count: u64, assignment: &Entity) -> u64 {
+        if count <= MAX_COUNTED {
+            return count;
+        }
+        let message = format!("`{key}` is {count}, but at most {MAX_COUNTED} can be made");
+        self.problems.at(&rules::COUNT, assignment.place(key), message);
+        1
     }
 
     /// A requirement that nothing assigns: what its definition asks for is looked for.
