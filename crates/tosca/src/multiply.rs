@@ -16,6 +16,33 @@ use purlin_syntax::{Diagnostic, Span};
 /// A service may have so many nodes, and a node so many relationships, on account of counts.
 pub const MAX_COUNTED: u64 = 100_000;
 
+/// All nodes of a service together may have so many relationships on account of counts, beyond those that are written.
+pub const MAX_RELATIONSHIPS: u64 = 1_000_000;
+
+/// How many relationships counts have made so far.
+#[derive(Default)]
+pub(crate) struct Total(u64);
+
+impl Total {
+    /// Whether so many more can be made; the first time that they cannot is reported.
+    pub fn has_room(&mut self, more: u64, at: Span, problems: &mut Problems) -> bool {
+        let before = self.0;
+        self.0 = before.saturating_add(more);
+        if before <= MAX_RELATIONSHIPS && self.is_exceeded() {
+            let message = format!(
+                "the counts of the service make {} relationships up to here, but at most {MAX_RELATIONSHIPS} are allowed",
+                self.0
+            );
+            problems.at(&rules::COUNT, at, message);
+        }
+        !self.is_exceeded()
+    }
+
+    fn is_exceeded(&self) -> bool {
+        self.0 > MAX_RELATIONSHIPS
+    }
+}
+
 /// Makes as many nodes and requirements as counts ask for.
 pub fn multiply(model: &Model, topology: Topology, problems: &mut Problems) -> Topology {
     let counts: Vec<Option<u64>> = topology
@@ -23,13 +50,18 @@ pub fn multiply(model: &Model, topology: Topology, problems: &mut Problems) -> T
         .values()
         .map(|node| counted(model, &topology, node.template.value("count")?, node.template.place("count"), problems))
         .collect();
-    let mut topology = if counts.iter().any(Option::is_some) { copied(topology, &counts, problems) } else { topology };
+    let mut total = Total::default();
+    let mut topology =
+        if counts.iter().any(Option::is_some) { copied(topology, &counts, &mut total, problems) } else { topology };
     let requirements: Vec<Option<Vec<Requirement>>> = topology
         .nodes
         .values()
         .enumerate()
-        .map(|(place, node)| repeated(model, &topology, place, node, problems))
+        .map(|(place, node)| repeated(model, &topology, place, node, &mut total, problems))
         .collect();
+    if total.is_exceeded() {
+        return topology;
+    }
     for (node, requirements) in topology.nodes.values_mut().zip(requirements) {
         if let Some(requirements) = requirements {
             node.requirements = requirements;
@@ -68,7 +100,7 @@ fn whole(value: &Val, at: Span, problems: &mut Problems) -> Option<u64> {
     }
 }
 
-fn copied(topology: Topology, counts: &[Option<u64>], problems: &mut Problems) -> Topology {
+fn copied(topology: Topology, counts: &[Option<u64>], relationships: &mut Total, problems: &mut Problems) -> Topology {
     let total: u64 = counts.iter().map(|count| count.unwrap_or(1)).sum();
     if total > MAX_COUNTED {
         let at = topology.nodes.values().find(|node| node.template.slot("count").is_some());
@@ -77,6 +109,13 @@ fn copied(topology: Topology, counts: &[Option<u64>], problems: &mut Problems) -
                 format!("the counts of all templates make {total} nodes, but at most {MAX_COUNTED} are allowed");
             problems.push(Diagnostic::at(&rules::COUNT, node.template.place("count"), message));
         }
+        return topology;
+    }
+    let fits = topology.nodes.values().zip(counts).all(|(node, count)| {
+        let more = count.unwrap_or(1).saturating_sub(1).saturating_mul(node.requirements.len() as u64);
+        relationships.has_room(more, node.template.place("count"), problems)
+    });
+    if !fits {
         return topology;
     }
     let mut nodes: IndexMap<_, Node> = IndexMap::with_capacity(usize::try_from(total).unwrap_or(0));
@@ -104,6 +143,7 @@ fn repeated(
     topology: &Topology,
     place: usize,
     node: &Node,
+    total: &mut Total,
     problems: &mut Problems,
 ) -> Option<Vec<Requirement>> {
     let computed = |requirement: &Requirement| {
@@ -118,6 +158,9 @@ fn repeated(
     for (at, requirement) in node.requirements.iter().enumerate() {
         let value = computed(requirement).and_then(|count| evaluator.in_relationship(place, at, &count));
         let count = value.and_then(|value| whole(&value, requirement.at, problems)).unwrap_or(1);
+        if !total.has_room(count.saturating_sub(1), requirement.at, problems) {
+            return None;
+        }
         out.extend((0..count).map(|_| requirement.clone()));
     }
     check_ranges(node, &out, problems);

@@ -366,6 +366,15 @@ fn counts_of_requirements_beyond_all_measure_are_refused() {
 }
 
 #[test]
+fn counts_that_multiply_beyond_all_measure_are_refused() {
+    let hubs = |count: &str| (0..20).map(|at| hub(&format!("hub{at}"), count)).collect::<String>();
+    assert_eq!(check(&ties(&hubs("60000"), "0")).first().unwrap(), "tosca-requirement-count", "as they are written");
+    assert_eq!(check(&ties(&hubs("{$get_input: many}"), "0")).first().unwrap(), "tosca-requirement-count", "computed");
+    let copies = hub("hub", "100").replace("type: Hub", "type: Hub, count: 60000");
+    assert_eq!(check(&ties(&copies, "0")).first().unwrap(), "tosca-requirement-count", "of nodes and requirements");
+}
+
+#[test]
 fn counts_beyond_all_measure_are_refused() {
     let service = |counts: &str| {
         format!(

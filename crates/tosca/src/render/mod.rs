@@ -17,6 +17,7 @@ mod workflows;
 
 use crate::entity::Entity;
 use crate::model::Model;
+use crate::multiply::Total;
 use crate::problem::Problems;
 use crate::topology::{Capability, Interface, Topology};
 use crate::val::Val;
@@ -49,6 +50,7 @@ pub fn render(model: &Model, inputs: &Inputs, missing: MissingInputs, problems: 
         capabilities: HashMap::new(),
         interfaces: HashMap::new(),
         topology: Topology::default(),
+        counted: Total::default(),
         demanding: true,
     };
     if let Some(service) = model.service() {
@@ -68,6 +70,8 @@ struct Renderer<'a> {
     capabilities: HashMap<usize, Arc<Capability>>,
     interfaces: HashMap<usize, Arc<Interface>>,
     topology: Topology,
+    /// The relationships that counts have made.
+    counted: Total,
     /// Whether what is required must be there.
     demanding: bool,
 }

@@ -94,12 +94,13 @@ impl Renderer<'_> {
     }
 
     fn bounded(&mut self, key: &str, count: u64, assignment: &Entity) -> u64 {
-        if count <= MAX_COUNTED {
-            return count;
+        let at = assignment.place(key);
+        if count > MAX_COUNTED {
+            let message = format!("`{key}` is {count}, but at most {MAX_COUNTED} can be made");
+            self.problems.at(&rules::COUNT, at, message);
+            return 1;
         }
-        let message = format!("`{key}` is {count}, but at most {MAX_COUNTED} can be made");
-        self.problems.at(&rules::COUNT, assignment.place(key), message);
-        1
+        if self.counted.has_room(count.saturating_sub(1), at, self.problems) { count } else { 1 }
     }
 
     /// A requirement that nothing assigns: what its definition asks for is looked for.
