@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 /// Files are parsed side by side if together they have at least so many bytes.
 const WORTH_THREADS: usize = 256 * 1024;
-/// On so many threads.
+/// On so many threads, if the session allows them.
 const THREADS: usize = 4;
 
 impl Loader<'_> {
@@ -38,11 +38,12 @@ impl Loader<'_> {
                 waiting.push((place.key(), source));
             }
         }
-        if bytes < WORTH_THREADS || waiting.len() < 2 {
+        let threads = self.session.threads.min(THREADS);
+        if bytes < WORTH_THREADS || waiting.len() < 2 || threads < 2 {
             return;
         }
         let sources: Vec<Arc<Source>> = waiting.iter().map(|(_, source)| source.clone()).collect();
-        let trees = side_by_side(&sources, &self.session.limits);
+        let trees = side_by_side(&sources, threads, &self.session.limits);
         for ((key, source), tree) in waiting.into_iter().zip(trees) {
             self.ahead.insert(key, (source, tree));
         }
@@ -50,8 +51,8 @@ impl Loader<'_> {
 }
 
 /// The trees of several sources, in their order.
-fn side_by_side(sources: &[Arc<Source>], limits: &Limits) -> Vec<Option<Tree>> {
-    let each = sources.len().div_ceil(THREADS).max(1);
+fn side_by_side(sources: &[Arc<Source>], threads: usize, limits: &Limits) -> Vec<Option<Tree>> {
+    let each = sources.len().div_ceil(threads).max(1);
     std::thread::scope(|scope| {
         let parts: Vec<_> = sources
             .chunks(each)
