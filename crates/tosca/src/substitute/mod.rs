@@ -24,7 +24,7 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::Diagnostic;
 use purlin_value::Session;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 pub(crate) use catalogue::asks_for_it;
@@ -95,7 +95,8 @@ impl Service<'_> {
         while !candidates.is_empty() && !waiting.is_empty() {
             let ready = self.ready(&topology, &waiting, &candidates);
             let now: Vec<usize> = if ready.is_empty() { waiting.clone() } else { ready };
-            waiting.retain(|place| !now.contains(place));
+            let gone: HashSet<usize> = now.iter().copied().collect();
+            waiting.retain(|place| !gone.contains(place));
             for place in now {
                 match self.node(&topology, place, &candidates, nesting) {
                     Ok(Some(found)) => {
