@@ -39,6 +39,7 @@ pub mod entities;
 pub mod entity;
 pub mod evaluate;
 pub mod finish;
+mod folder;
 pub mod format;
 pub mod functions;
 pub mod hierarchy;

@@ -7,6 +7,7 @@ mod print;
 use crate::archive::Archive;
 use crate::compile::{Compiled, Settings, compile, is_invalid, unknown_quirk};
 use crate::evaluate::{Owner, Scope};
+use crate::folder;
 use crate::inputs;
 use crate::problem::Problems;
 use crate::profile;
@@ -39,8 +40,6 @@ const NAMES: &[&str] =
 /// How sure a named file with a known version is, and one with an unknown version.
 const SURE: u8 = 60;
 const UNSURE: u8 = 20;
-/// Folders with more files than this are not searched for templates.
-const MAX_SEARCHED: usize = 500;
 
 fn detect(session: &Session, request: &Request) -> Option<Recognised> {
     let start = if request.path.is_empty() { "." } else { request.path.as_str() };
@@ -57,10 +56,8 @@ fn detect(session: &Session, request: &Request) -> Option<Recognised> {
     if let Some(file) = usual {
         return Some(Recognised { file, strength: 45 });
     }
-    let entries = world.list(start).ok().filter(|entries| entries.len() <= MAX_SEARCHED)?;
-    let is_candidate = |name: &str| name.ends_with(".yaml") || name.ends_with(".yml") || Archive::is_archive(name);
-    let candidates = entries.iter().filter(|entry| entry.kind != FileKind::Folder && is_candidate(&entry.name));
-    let mut found = candidates.map(|entry| path::join(start, &entry.name)).filter(|full| has_service(session, full));
+    let candidates = folder::files(session, start, |name| folder::is_yaml(name) || Archive::is_archive(name));
+    let mut found = candidates.into_iter().filter(|full| has_service(session, full));
     let file = found.next()?;
     // With several templates in a folder, the user must say which is meant.
     found.next().is_none().then_some(Recognised { file, strength: 40 })

@@ -7,6 +7,7 @@ use super::{Nesting, mapped_type};
 use crate::archive::Archive;
 use crate::compile::is_invalid;
 use crate::entity::Entity;
+use crate::folder;
 use crate::load::Options;
 use crate::model::{self, Model};
 use crate::problem::Problems;
@@ -15,12 +16,8 @@ use crate::schema::Kind;
 use crate::topology::{Part, Target};
 use ecow::EcoString;
 use indexmap::IndexSet;
-use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
 use std::sync::Arc;
-
-/// Folders with more files than this are not searched.
-const MAX_SEARCHED: usize = 500;
 
 /// A template that can stand for a node.
 pub(super) struct Candidate {
@@ -75,25 +72,15 @@ fn may_substitute(bytes: &[u8]) -> bool {
         && text.lines().any(|line| line.trim_start().starts_with("substitution_mappings"))
 }
 
-fn is_yaml(name: &str) -> bool {
-    name.ends_with(".yaml") || name.ends_with(".yml")
-}
-
 fn beside(session: &Session, root: &str) -> Vec<String> {
-    let folder = path::parent(root);
-    let listed = if folder.is_empty() { "." } else { folder };
-    let Some(entries) = session.world.list(listed).ok().filter(|entries| entries.len() <= MAX_SEARCHED) else {
-        return Vec::new();
-    };
-    let files = entries.iter().filter(|entry| entry.kind != FileKind::Folder && is_yaml(&entry.name));
-    let paths = files.map(|entry| path::join(folder, &entry.name)).filter(|path| path != root);
+    let paths = folder::files(session, path::parent(root), folder::is_yaml).into_iter().filter(|path| path != root);
     paths.filter(|path| session.world.read(path).is_ok_and(|bytes| may_substitute(&bytes))).collect()
 }
 
 fn in_archive(session: &Session, archive: &str, inside: &str) -> Vec<String> {
     let Ok(bytes) = session.world.read(archive) else { return Vec::new() };
     let Ok(opened) = Archive::open(archive, &bytes, &session.limits) else { return Vec::new() };
-    let names = opened.names().filter(|name| is_yaml(name) && *name != inside);
+    let names = opened.names().filter(|name| folder::is_yaml(name) && *name != inside);
     let fitting = names.filter(|name| opened.read(name).is_some_and(may_substitute));
     fitting.map(|name| format!("{archive}!/{name}")).collect()
 }
