@@ -58,8 +58,8 @@ pub(super) fn candidates(
     let Some(root) = model.files.root() else { return Vec::new() };
     let mut paths: IndexSet<String> = model.files.templates.iter().cloned().collect();
     match root.path.split_once("!/") {
-        Some((archive, inside)) => paths.extend(in_archive(session, archive, inside)),
-        None => paths.extend(beside(session, &root.path)),
+        Some((archive, _)) => paths.extend(in_archive(session, archive, &root.path, nesting)),
+        None => paths.extend(beside(session, &root.path, nesting)),
     }
     let options = Options { template: String::new(), ..options.clone() };
     paths.into_iter().filter_map(|path| candidate(session, &options, path, nesting)).collect()
@@ -72,25 +72,52 @@ fn may_substitute(bytes: &[u8]) -> bool {
         && text.lines().any(|line| line.trim_start().starts_with("substitution_mappings"))
 }
 
-fn beside(session: &Session, root: &str) -> Vec<String> {
-    let paths = folder::files(session, path::parent(root), folder::is_yaml).into_iter().filter(|path| path != root);
-    paths.filter(|path| session.world.read(path).is_ok_and(|bytes| may_substitute(&bytes))).collect()
+/// Files in the same folder whose text looks right; the template's own is not even read.
+fn beside(session: &Session, root: &str, nesting: &mut Nesting) -> Vec<String> {
+    let folder = path::parent(root);
+    let files = nesting
+        .beside
+        .entry(folder.to_owned())
+        .or_insert_with(|| folder::files(session, folder, folder::is_yaml).into())
+        .clone();
+    let mut looks_right = |path: &String| {
+        if let Some(known) = nesting.looks.get(path) {
+            return *known;
+        }
+        let right = session.world.read(path).is_ok_and(|bytes| may_substitute(&bytes));
+        nesting.looks.insert(path.clone(), right);
+        right
+    };
+    files.iter().filter(|path| *path != root && looks_right(path)).cloned().collect()
 }
 
-fn in_archive(session: &Session, archive: &str, inside: &str) -> Vec<String> {
+/// Files in the same archive whose text looks right.
+fn in_archive(session: &Session, archive: &str, root: &str, nesting: &mut Nesting) -> Vec<String> {
+    let files = nesting.beside.entry(archive.to_owned()).or_insert_with(|| fitting_entries(session, archive).into());
+    files.iter().filter(|path| *path != root).cloned().collect()
+}
+
+fn fitting_entries(session: &Session, archive: &str) -> Vec<String> {
     let Ok(bytes) = session.world.read(archive) else { return Vec::new() };
     let Ok(opened) = Archive::open(archive, &bytes, &session.limits) else { return Vec::new() };
-    let names = opened.names().filter(|name| folder::is_yaml(name) && *name != inside);
+    let names = opened.names().filter(|name| folder::is_yaml(name));
     let fitting = names.filter(|name| opened.read(name).is_some_and(may_substitute));
     fitting.map(|name| format!("{archive}!/{name}")).collect()
 }
 
+/// The candidate that a file is, which is found out once.
 fn candidate(session: &Session, options: &Options, path: String, nesting: &mut Nesting) -> Option<Arc<Candidate>> {
     if let Some(known) = nesting.known.get(&path) {
-        return Some(known.clone());
+        return known.clone();
     }
+    let found = read(session, options, &path).map(Arc::new);
+    nesting.known.insert(path, found.clone());
+    found
+}
+
+fn read(session: &Session, options: &Options, path: &str) -> Option<Candidate> {
     let mut problems = Problems::new();
-    let model = Arc::new(model::build(session, &path, options, &mut problems));
+    let model = Arc::new(model::build(session, path, options, &mut problems));
     let entity = model.service()?.one("substitution_mappings")?.clone();
     let node_type = model.find(Kind::NodeType, mapped_type(&entity)?)?;
     let types = model.hierarchy.lineage(node_type).map(|id| model.canonical(id)).collect();
@@ -102,7 +129,5 @@ fn candidate(session: &Session, options: &Options, path: String, nesting: &mut N
         .collect();
     let first = problems.list().iter().find(|problem| problem.diagnostic.is_error());
     let unsound = first.filter(|_| is_invalid(&problems)).map(|problem| problem.diagnostic.message.clone());
-    let candidate = Arc::new(Candidate { path: path.clone(), model, entity, types, properties, unsound });
-    nesting.known.insert(path, candidate.clone());
-    Some(candidate)
+    Some(Candidate { path: path.to_owned(), model, entity, types, properties, unsound })
 }

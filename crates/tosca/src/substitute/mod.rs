@@ -56,14 +56,24 @@ pub(crate) struct Nesting {
     way: Vec<String>,
     /// How many services were made.
     made: usize,
-    /// Candidates by their path, each read once.
-    known: HashMap<String, Arc<Candidate>>,
+    /// Files by their path, each read once: the candidate, or that it is none.
+    known: HashMap<String, Option<Arc<Candidate>>>,
+    /// Files that may be candidates, by the folder or archive they lie in.
+    beside: HashMap<String, Arc<[String]>>,
+    /// Whether the text of a file that nobody imports looks like a candidate.
+    looks: HashMap<String, bool>,
 }
 
 impl Nesting {
     /// Before anything is substituted.
     pub fn new(path: &str) -> Self {
-        Nesting { way: vec![path.to_owned()], made: 0, known: HashMap::new() }
+        Nesting {
+            way: vec![path.to_owned()],
+            made: 0,
+            known: HashMap::new(),
+            beside: HashMap::new(),
+            looks: HashMap::new(),
+        }
     }
 }
 
