@@ -2,6 +2,7 @@
 //!
 //! Pure functions on evaluated values; lazy collections are forced before they come here.
 
+use crate::error::{Result, type_error};
 use crate::tree::{NodeKind, Tree};
 use crate::val::{Data, Val};
 use ecow::EcoString;
@@ -164,6 +165,59 @@ pub fn compare(left: &Val, right: &Val) -> Option<Ordering> {
         }
         _ => None,
     }
+}
+
+/// Items in the order of their keys; equal ones stay as they were. Keys of kinds that Python does not compare are
+/// refused. Not the sort of the standard library: the order of Python is not total (a fraction can equal two whole
+/// numbers that differ, and what is no number equals nothing), and that sort may panic on such an order.
+pub fn sorted<T>(items: Vec<(Val, T)>, reverse: bool) -> Result<Vec<T>> {
+    let mut runs: Vec<Vec<(Val, T)>> = items.into_iter().map(|item| vec![item]).collect();
+    while runs.len() > 1 {
+        let mut longer = Vec::with_capacity(runs.len().div_ceil(2));
+        let mut pairs = runs.into_iter();
+        while let Some(left) = pairs.next() {
+            longer.push(match pairs.next() {
+                Some(right) => merged(left, right, reverse)?,
+                None => left,
+            });
+        }
+        runs = longer;
+    }
+    Ok(runs.pop().into_iter().flatten().map(|(_, item)| item).collect())
+}
+
+/// Two sorted runs as one; of equal items, those on the left come first.
+fn merged<T>(left: Vec<(Val, T)>, right: Vec<(Val, T)>, reverse: bool) -> Result<Vec<(Val, T)>> {
+    let mut out = Vec::with_capacity(left.len() + right.len());
+    let (mut left, mut right) = (left.into_iter().peekable(), right.into_iter().peekable());
+    while let (Some((a, _)), Some((b, _))) = (left.peek(), right.peek()) {
+        let order = order(a, b)?;
+        let right_first = if reverse { order.is_lt() } else { order.is_gt() };
+        out.extend(if right_first { right.next() } else { left.next() });
+    }
+    out.extend(left);
+    out.extend(right);
+    Ok(out)
+}
+
+/// The order of two sort keys. What is no number is neither less nor greater, as in Python.
+fn order(left: &Val, right: &Val) -> Result<Ordering> {
+    if let Some(order) = compare(left, right) {
+        return Ok(order);
+    }
+    let (mut left, mut right) = (left, right);
+    while let (Data::List(a), Data::List(b)) = (&left.data, &right.data) {
+        match a.iter().zip(b.iter()).find(|(x, y)| compare(x, y).is_none()) {
+            Some((x, y)) => (left, right) = (x, y),
+            None => break,
+        }
+    }
+    if number(left).is_some() && number(right).is_some() {
+        return Ok(Ordering::Equal);
+    }
+    // It asks whether the later one is less.
+    let (later, earlier) = (type_name(right), type_name(left));
+    type_error(format!("'<' not supported between instances of '{later}' and '{earlier}'"))
 }
 
 /// The name Python gives a value's type, for messages people of that world know.

@@ -88,6 +88,50 @@ fn strings_and_lists_do_not_grow_without_end() {
     }
 }
 
+/// The value of a template as YAML.
+fn text_of(template: &str) -> String {
+    let session = session();
+    let tree = tree(&session, "{}");
+    let value = evaluate("{}", &format!("{{eval: {{template: \"{template}\"}}}}")).expect(template);
+    emit::to_yaml(&convert::to_value(&value, &tree), Secrets::Hide).unwrap().trim_end().to_owned()
+}
+
+#[test]
+fn what_python_does_not_compare_is_not_sorted() {
+    let mixed = "[9,4,'a','a',3,7,'a',9,'a',3,5,0,8,6,6,8,'a',8,5,'a',4,6]";
+    let nested = "[[9],[4],['a'],[3],[7],['a'],[9],['a'],[3],[5],[0],[8],[6],[6],['a'],[8],[5],['a'],[4],[6],[1],[2]]";
+    for list in [mixed, nested] {
+        for template in [
+            format!("{{{{ {list} | sort }}}}"),
+            format!("{{% set l = {list} %}}{{% do l.sort() %}}{{{{ l }}}}"),
+            format!(
+                "{{% set d = {{}} %}}{{% for v in {list} %}}{{% do d.update({{loop.index: v}}) %}}{{% endfor %}}{{{{ d | dictsort(by='value') }}}}"
+            ),
+        ] {
+            let error = evaluate("{}", &format!("{{eval: {{template: \"{template}\"}}}}")).expect_err(&template);
+            assert_eq!(error.kind, Kind::Type, "{template}: {}", error.message);
+            assert!(
+                error.message.contains("'str' and 'int'") || error.message.contains("'int' and 'str'"),
+                "{error:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_order_that_is_not_total_is_sorted_without_panic() {
+    // A fraction equals both whole numbers next to it, which differ; what is no number equals nothing.
+    for odd in ["9007199254740992.0", "('nan' | float)"] {
+        let triple = format!("[9007199254740993, {odd}, 9007199254740992]");
+        let template = format!("{{{{ ({triple} * 20 + {triple} | reverse | list * 3) | sort | length }}}}");
+        assert_eq!(text_of(&template), "69");
+    }
+    assert_eq!(
+        text_of("{{ [[2, 'b'], [1, 'x'], [2, 'a']] | sort(attribute='0', reverse=true) | map('last') | join }}"),
+        "bax"
+    );
+}
+
 #[test]
 fn long_and_deep_expressions_are_refused() {
     let long = format!("{{eval: '{}'}}", "a".repeat(300_000));

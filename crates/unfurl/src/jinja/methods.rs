@@ -130,7 +130,7 @@ fn change_list(
             }
         }
         "reverse" => items.reverse(),
-        "sort" => items.sort_by(|a, b| python::compare(a, b).unwrap_or(std::cmp::Ordering::Equal)),
+        "sort" => items = python::sorted(items.into_iter().map(|item| (item.clone(), item)).collect(), false)?,
         "clear" => items.clear(),
         _ => return Ok(None),
     }

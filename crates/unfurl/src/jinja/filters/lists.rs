@@ -205,18 +205,7 @@ fn sorted(render: &Renderer<'_, '_, '_>, all: Vec<Val>, order: Order<'_>) -> Res
         }
         keyed.push((Val::list(keys), item));
     }
-    let mut problem = None;
-    keyed.sort_by(|(a, _), (b, _)| {
-        let order = python::compare(a, b).unwrap_or_else(|| {
-            problem = Some(());
-            Ordering::Equal
-        });
-        if reverse { order.reverse() } else { order }
-    });
-    if problem.is_some() {
-        return type_error("'<' not supported between items of these kinds");
-    }
-    Ok(keyed.into_iter().map(|(_, item)| item).collect())
+    python::sorted(keyed, reverse)
 }
 
 pub fn sort(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {

@@ -68,18 +68,16 @@ pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> 
     let case = flag(args, 0, "case_sensitive", false);
     let reverse = flag(args, 2, "reverse", false);
     let by_value = args.get(1, "by").and_then(Val::as_str) == Some("value");
-    let mut pairs: Vec<(Val, Val)> =
-        entries_of(&input)?.iter().map(|(key, value)| (key.to_val(), value.clone())).collect();
     let fold = |value: &Val| match &value.data {
         Data::Str(text) if !case => Val::str(text.to_lowercase()),
         _ => value.clone(),
     };
-    pairs.sort_by(|a, b| {
-        let (a, b) = if by_value { (fold(&a.1), fold(&b.1)) } else { (fold(&a.0), fold(&b.0)) };
-        let order = python::compare(&a, &b).unwrap_or(std::cmp::Ordering::Equal);
-        if reverse { order.reverse() } else { order }
+    let keyed = entries_of(&input)?.iter().map(|(key, value)| {
+        let key = key.to_val();
+        let by = if by_value { fold(value) } else { fold(&key) };
+        (by, Val::tuple(vec![key, value.clone()]))
     });
-    Ok(Val::list(pairs.into_iter().map(|(key, value)| Val::tuple(vec![key, value])).collect()))
+    python::sorted(keyed.collect(), reverse).map(Val::list)
 }
 
 pub fn dict2items(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
