@@ -107,6 +107,12 @@ impl Items {
     pub fn with(&self, values: Vec<Val>) -> Self {
         Items { values, tuple: self.tuple }
     }
+
+    /// The items to be changed, which makes a list of them.
+    pub fn values_mut(&mut self) -> &mut Vec<Val> {
+        self.tuple = false;
+        &mut self.values
+    }
 }
 
 /// A missing variable or attribute of a template.

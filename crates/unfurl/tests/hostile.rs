@@ -133,6 +133,41 @@ fn an_order_that_is_not_total_is_sorted_without_panic() {
 }
 
 #[test]
+fn changing_a_list_costs_what_it_copies() {
+    // In place: each costs a step, however long the list is.
+    let grown = "{% set l = [] %}{% for i in range(20000) %}{% do l.append(i) %}{% endfor %}{{ l | length }}";
+    assert_eq!(text_of(grown), "20000");
+    // Held twice, or moved as a whole: each costs as many steps as there are items.
+    let many = "{% set l = range(2000) | list %}{% set d = {} %}{% for i in l %}{% do d.update({i: i}) %}{% endfor %}{% for i in range(2000) %}STEP{% endfor %}";
+    for step in [
+        "{% set held = l %}{% do l.append(i) %}",
+        "{% set held = d %}{% do d.update({'a': i}) %}",
+        "{% do l.insert(0, i) %}",
+        "{% do l.reverse() %}",
+        "{% do [].extend(l) %}",
+        "{% do {}.update(d) %}",
+    ] {
+        fails(&format!("{{eval: {{template: \"{}\"}}}}", many.replace("STEP", step)), Kind::Limit);
+    }
+}
+
+#[test]
+fn a_changed_list_is_no_other_list() {
+    assert_eq!(text_of("{% set a = [1] %}{% set b = a %}{% do a.append(2) %}x {{ a }} {{ b }}"), "x [1, 2] [1]");
+    assert_eq!(text_of("{% set a = [1] %}{% do a.append(a) %}x {{ a }}"), "x [1, [1]]");
+    assert_eq!(text_of("{% set a = [1, 2] %}{% do a.append(a.pop(0)) %}x {{ a }}"), "x [2, 1]");
+}
+
+#[test]
+fn what_is_called_is_evaluated_once() {
+    let start = "{% set l = [] %}{% macro m(x) %}m{% endmacro %}";
+    let by_entry = "{% set d = {'append': m} %}{{ d.append(l.append(1)) }} {{ l }}";
+    assert_eq!(text_of(&format!("{start}{by_entry}")), "m [1]");
+    let by_object = "{% set ns = namespace(pop=m) %}{{ (l.append(1) or ns).pop(2) }} {{ l }}";
+    assert_eq!(text_of(&format!("{start}{by_object}")), "m [1]");
+}
+
+#[test]
 fn long_and_deep_expressions_are_refused() {
     let long = format!("{{eval: '{}'}}", "a".repeat(300_000));
     fails(&long, Kind::Limit);

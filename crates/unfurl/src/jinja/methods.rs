@@ -1,7 +1,7 @@
 //! Methods of values that templates call: those of Python's strings, lists and maps.
 //!
-//! Values are never changed in place. A method that changes a list or map (`append`, `update`) gives the changed
-//! collection, which the renderer binds to the template's own variable it was called on; see [`change`].
+//! A method that changes a list or map (`append`, `update`) changes the one that the template's own variable it was
+//! called on holds. Nobody else sees that: what others hold too is copied first; see [`change`].
 
 use super::filters::text_split;
 use super::object::Object;
@@ -77,18 +77,51 @@ pub fn exists(base: &Val, name: &str) -> bool {
     }
 }
 
-/// Methods that change the list or map a template's own variable holds.
-pub const CHANGING: &[&str] =
-    &["append", "clear", "extend", "insert", "pop", "popitem", "remove", "reverse", "setdefault", "sort", "update"];
+const CHANGE_LIST: &[&str] = &["append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"];
+const CHANGE_MAP: &[&str] = &["clear", "pop", "popitem", "setdefault", "update"];
 
-/// The changed collection and what the method returns; none if the value has no such method.
-pub fn change(render: &Renderer<'_, '_, '_>, base: &Val, name: &str, args: &Values) -> Result<Option<(Val, Val)>> {
-    let base = render.whole(base.clone())?;
+/// Whether lists or maps have a method of this name that changes them.
+pub fn is_changing(name: &str) -> bool {
+    CHANGE_LIST.contains(&name) || CHANGE_MAP.contains(&name)
+}
+
+/// Whether an evaluated value has a method of this name that changes it.
+pub fn changes(base: &Val, name: &str) -> bool {
     match &base.data {
-        Data::List(items) => change_list(render, items.to_vec(), name, args),
-        Data::Map(entries) => change_map(render, (**entries).clone(), name, args),
-        _ => Ok(None),
+        Data::List(_) => CHANGE_LIST.contains(&name),
+        Data::Map(_) => CHANGE_MAP.contains(&name),
+        _ => false,
     }
+}
+
+/// Changes a list or map, and gives what the method returns. In place where nobody else holds the collection.
+pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: &Values) -> Result<Val> {
+    let spend = |shared: bool, len: usize| {
+        let is_local = match name {
+            "pop" => args.positional.is_empty(),
+            "insert" | "remove" | "reverse" | "sort" => false,
+            _ => true,
+        };
+        render.ctx.engine.spend(if shared || !is_local { len.max(1) } else { 1 })
+    };
+    let result = match &mut base.data {
+        Data::List(items) => {
+            spend(Rc::strong_count(items) > 1, items.len())?;
+            change_list(render, Rc::make_mut(items).values_mut(), name, args)
+        }
+        Data::Map(entries) => {
+            spend(Rc::strong_count(entries) > 1, entries.len())?;
+            change_map(render, Rc::make_mut(entries), name, args)
+        }
+        _ => no_method(name),
+    };
+    // What was written is not what it holds now.
+    base.origin = Val::null().origin;
+    result
+}
+
+fn no_method<T>(name: &str) -> Result<T> {
+    missing(format!("missing attribute or key: \"{name}\""))
 }
 
 fn first(args: &Values) -> Result<Val> {
@@ -98,12 +131,7 @@ fn first(args: &Values) -> Result<Val> {
     }
 }
 
-fn change_list(
-    render: &Renderer<'_, '_, '_>,
-    mut items: Vec<Val>,
-    name: &str,
-    args: &Values,
-) -> Result<Option<(Val, Val)>> {
+fn change_list(render: &Renderer<'_, '_, '_>, items: &mut Vec<Val>, name: &str, args: &Values) -> Result<Val> {
     let index = |at: Option<&Val>, default: i64| match at.map(|at| &at.data) {
         Some(Data::Int(n)) => *n,
         _ => default,
@@ -111,7 +139,11 @@ fn change_list(
     let mut result = Val::null();
     match name {
         "append" => items.push(first(args)?),
-        "extend" => items.extend(render.iterate(&first(args)?)?),
+        "extend" => {
+            let more = render.iterate(&first(args)?)?;
+            render.ctx.engine.spend(more.len())?;
+            items.extend(more);
+        }
         "insert" => {
             let at = index(args.positional.first(), 0);
             let at = if at < 0 { at.saturating_add(items.len() as i64) } else { at };
@@ -124,28 +156,36 @@ fn change_list(
         },
         "remove" => {
             let needle = first(args)?;
+            force_all(render, items)?;
             match items.iter().position(|item| python::equal(item, &needle)) {
                 Some(at) => drop(items.remove(at)),
                 None => return value_error("the value is not in the list"),
             }
         }
         "reverse" => items.reverse(),
-        "sort" => items = python::sorted(items.into_iter().map(|item| (item.clone(), item)).collect(), false)?,
+        "sort" => {
+            force_all(render, items)?;
+            let keyed = items.iter().map(|item| (item.clone(), item.clone())).collect();
+            *items = python::sorted(keyed, false)?;
+        }
         "clear" => items.clear(),
-        _ => return Ok(None),
+        _ => return no_method(name),
     }
     if items.len() > MAX_ITEMS {
         return limit(format!("a list has more than {MAX_ITEMS} items"));
     }
-    Ok(Some((Val::list(items), result)))
+    Ok(result)
 }
 
-fn change_map(
-    render: &Renderer<'_, '_, '_>,
-    mut entries: ValMap,
-    name: &str,
-    args: &Values,
-) -> Result<Option<(Val, Val)>> {
+/// Evaluates the items of a list, for what looks into them.
+fn force_all(render: &Renderer<'_, '_, '_>, items: &mut [Val]) -> Result<()> {
+    for item in items {
+        *item = render.ctx.engine.force(std::mem::take(item))?;
+    }
+    Ok(())
+}
+
+fn change_map(render: &Renderer<'_, '_, '_>, entries: &mut ValMap, name: &str, args: &Values) -> Result<Val> {
     let key = || -> Result<MapKey> {
         let key = first(args)?;
         key.to_key().map_or_else(|| type_error(format!("unhashable type: '{}'", python::type_name(&key))), Ok)
@@ -159,6 +199,7 @@ fn change_map(
                 let Some(other) = other.as_map() else {
                     return type_error(format!("`update` needs a map, not {}", other.kind()));
                 };
+                render.ctx.engine.spend(other.len())?;
                 entries.extend(other.iter().map(|(key, value)| (key.clone(), value.clone())));
             }
             entries.extend(args.named.iter().map(|(key, value)| (MapKey::Str(key.clone()), value.clone())));
@@ -173,9 +214,9 @@ fn change_map(
             None => return value_error("the map is empty"),
         },
         "clear" => entries.clear(),
-        _ => return Ok(None),
+        _ => return no_method(name),
     }
-    Ok(Some((Val::map(entries), result)))
+    Ok(result)
 }
 
 /// Whether an object of templates has a method.
@@ -215,7 +256,7 @@ pub fn call(render: &mut Renderer<'_, '_, '_>, base: &Val, name: &str, args: Val
             Ok(text) => Ok(Val::str(text)),
             Err(_) => value_error("the bytes are not text"),
         },
-        _ => missing(format!("missing attribute or key: \"{name}\"")),
+        _ => no_method(name),
     }
 }
 
@@ -248,7 +289,7 @@ fn object_method(object: &Rc<Object>, name: &str, args: &Values) -> Result<Val> 
         (Object::Moment(nanos), "timestamp") => Ok(Val::float(*nanos as f64 / 1e9)),
         (Object::Moment(nanos), "date") => Ok(Val::str(time::format(*nanos, "%Y-%m-%d"))),
         (Object::Moment(nanos), "time") => Ok(Val::str(time::format(*nanos, "%H:%M:%S"))),
-        _ => missing(format!("missing attribute or key: \"{name}\"")),
+        _ => no_method(name),
     }
 }
 

@@ -53,32 +53,45 @@ impl Renderer<'_, '_, '_> {
     }
 
     pub(super) fn call(&mut self, callee: &Expr, args: &Args) -> Result<Val> {
-        if let Expr::Attribute(base, method, _) = callee
-            && methods::CHANGING.contains(&method.as_str())
-            && let Some(result) = self.change(base, method, args)?
-        {
-            return Ok(result);
-        }
-        let callee_value = self.expr(callee)?;
+        let callee_value = match callee {
+            Expr::Attribute(base, method, at) if methods::is_changing(method) => {
+                let value = self.collection(base)?;
+                if methods::changes(&value, method) {
+                    return self.change(base, value, method, args);
+                }
+                self.attribute_or_undefined(&value, method, callee, *at)?
+            }
+            _ => self.expr(callee)?,
+        };
         let args = self.values(args)?;
         self.call_value(&callee_value, args)
     }
 
-    /// A method that changes a collection: the variable of this template that holds it holds the changed one then.
-    fn change(&mut self, base: &Expr, method: &str, args: &Args) -> Result<Option<Val>> {
+    /// What a method that changes collections is called on, evaluated so far that its kind is known.
+    fn collection(&mut self, base: &Expr) -> Result<Val> {
         let value = self.inner(base)?;
-        if matches!(value.data, Data::Object(_) | Data::Undefined(_)) {
-            return Ok(None);
+        let tainted = value.tainted;
+        match value.data {
+            Data::List(_) | Data::Map(_) | Data::Object(_) | Data::Undefined(_) => Ok(value),
+            _ => Ok(self.whole(value)?.taint_if(tainted)),
         }
-        let args = self.values(args)?;
-        let Some((changed, result)) = methods::change(self, &value, method, &args)? else {
-            return Ok(None);
+    }
+
+    /// A method that changes a collection: the variable of this template that holds it holds the changed one then.
+    fn change(&mut self, base: &Expr, mut value: Val, method: &str, args: &Args) -> Result<Val> {
+        let Expr::Name(name, _) = base else {
+            let args = self.values(args)?;
+            let tainted = value.tainted || args.tainted();
+            return methods::change(self, &mut value, method, &args).map(|result| result.taint_if(tainted));
         };
+        // The arguments may change it too. After that it is taken out of the variable, so that nobody else holds it.
+        self.rebind(name, value);
+        let args = self.values(args)?;
+        let mut value = self.slot(name).map(std::mem::take).unwrap_or_default();
         let tainted = value.tainted || args.tainted();
-        if let Expr::Name(name, _) = base {
-            self.rebind(name, changed.taint_if(tainted));
-        }
-        Ok(Some(result.taint_if(tainted)))
+        let result = methods::change(self, &mut value, method, &args);
+        self.rebind(name, value.taint_if(tainted));
+        result.map(|result| result.taint_if(tainted))
     }
 
     /// Calls a value with evaluated arguments.

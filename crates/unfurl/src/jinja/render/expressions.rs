@@ -9,7 +9,7 @@ use crate::jinja::object::{Loop, Object};
 use crate::jinja::{arithmetic, ast, methods, tests, time};
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
-use ast::{Comparison, Expr};
+use ast::{Comparison, Expr, Place};
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -43,8 +43,7 @@ impl Renderer<'_, '_, '_> {
             }
             Expr::Attribute(base, name, at) => {
                 let base = self.inner(base)?;
-                let found = self.attribute(&base, name).map_err(|error| error.at(at.0, at.1))?;
-                Ok(found.unwrap_or_else(|| self.not_there(&base, name, expr)).taint_if(base.tainted))
+                self.attribute_or_undefined(&base, name, expr, *at)
             }
             Expr::Item(base, key, at) => {
                 let base = self.inner(base)?;
@@ -84,6 +83,12 @@ impl Renderer<'_, '_, '_> {
             Expr::Const(value) => Ok(value.clone()),
             _ => self.ctx.engine.deeper(|| self.expr(expr)),
         }
+    }
+
+    /// An attribute of an evaluated value; `expr` asks for it.
+    pub(super) fn attribute_or_undefined(&self, base: &Val, name: &str, expr: &Expr, at: Place) -> Result<Val> {
+        let found = self.attribute(base, name).map_err(|error| error.at(at.0, at.1))?;
+        Ok(found.unwrap_or_else(|| self.not_there(base, name, expr)).taint_if(base.tainted))
     }
 
     pub(super) fn operation(&mut self, expr: &Expr) -> Result<Val> {

@@ -306,11 +306,16 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
 
     /// Gives a variable of this template another value, in the scope that has it.
     fn rebind(&mut self, name: &str, value: Val) {
-        let slot = self.scopes.iter_mut().rev().flatten().find(|(bound, _)| bound == name);
-        match slot {
-            Some((_, slot)) => *slot = value,
+        match self.slot(name) {
+            Some(slot) => *slot = value,
             None => self.bind(name, value),
         }
+    }
+
+    /// Where a variable of this template is held.
+    fn slot(&mut self, name: &str) -> Option<&mut Val> {
+        let mut all = self.scopes.iter_mut().rev().flatten();
+        all.find(|(bound, _)| bound == name).map(|(_, slot)| slot)
     }
 
     fn assign(&mut self, target: &Target, value: Val) -> Result<()> {
