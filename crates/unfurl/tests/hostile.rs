@@ -168,6 +168,12 @@ fn what_is_called_is_evaluated_once() {
 }
 
 #[test]
+fn a_very_long_word_is_wrapped() {
+    assert_eq!(text_of("{{ ('ab ' ~ 'x' * 7 ~ ' y') | wordwrap(3, wrapstring='/') }}"), "ab/xxx/xxx/x y");
+    assert_eq!(text_of("{{ ('x' * 1000000) | wordwrap(1) | length }}"), "1999999");
+}
+
+#[test]
 fn long_and_deep_expressions_are_refused() {
     let long = format!("{{eval: '{}'}}", "a".repeat(300_000));
     fails(&long, Kind::Limit);

@@ -259,7 +259,8 @@ fn wrapped(text: &str, width: usize, split_words: bool) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line: Vec<char> = Vec::new();
     for (at, word) in text.split(' ').enumerate() {
-        let mut word: Vec<char> = word.chars().collect();
+        let word: Vec<char> = word.chars().collect();
+        let mut word = word.as_slice();
         let blank = usize::from(at > 0 && !line.is_empty());
         let room = width.saturating_sub(line.len() + blank);
         if word.len() <= room {
@@ -269,13 +270,18 @@ fn wrapped(text: &str, width: usize, split_words: bool) -> Vec<String> {
         }
         if split_words && word.len() > width && room > 0 {
             line.extend(std::iter::repeat_n(' ', blank));
-            line.extend(word.drain(..room));
+            let (head, rest) = word.split_at(room);
+            line.extend(head);
+            word = rest;
         }
         lines.extend(finished(&mut line));
-        while split_words && word.len() > width {
-            lines.push(word.drain(..width).collect());
+        if split_words && word.len() > width {
+            let whole = (word.len() - 1) / width * width;
+            let (head, rest) = word.split_at(whole);
+            lines.extend(head.chunks(width).map(|chunk| chunk.iter().collect::<String>()));
+            word = rest;
         }
-        line = word;
+        line = word.to_vec();
     }
     lines.extend(finished(&mut line));
     lines
