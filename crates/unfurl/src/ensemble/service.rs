@@ -203,18 +203,24 @@ pub fn from_tosca(value: &tosca::Val, reading: Reading<'_>) -> Val {
         }
         tosca::Data::Str(text) => Data::Str(text.clone()),
         tosca::Data::List(items) => Data::List(Rc::new(items.iter().map(|item| from_tosca(item, reading)).collect())),
-        tosca::Data::Map(entries) => Data::Map(Rc::new(map_from(entries, reading))),
+        tosca::Data::Map(entries) => {
+            let (map, secret_key) = map_from(entries, reading);
+            return Val::map(map).taint_if(secret_key).from_origin(reading.places.origin(value.origin));
+        }
         tosca::Data::Call(call) => return from_call(call, value, reading),
     };
     Val { data, tainted: false, origin: reading.places.origin(value.origin) }
 }
 
-fn map_from(entries: &[(tosca::Val, tosca::Val)], reading: Reading<'_>) -> ValMap {
+/// The entries of a map, and whether one of its keys is a secret: a key has no mark of its own, so the map gets it.
+fn map_from(entries: &[(tosca::Val, tosca::Val)], reading: Reading<'_>) -> (ValMap, bool) {
+    let mut secret_key = false;
     let pair = |(key, item): &(tosca::Val, tosca::Val)| {
-        let key = from_tosca(key, reading).to_key().unwrap_or(MapKey::Null);
-        (key, from_tosca(item, reading))
+        let key = from_tosca(key, reading);
+        secret_key |= key.tainted_within();
+        (key.to_key().unwrap_or(MapKey::Null), from_tosca(item, reading))
     };
-    entries.iter().map(pair).collect()
+    (entries.iter().map(pair).collect(), secret_key)
 }
 
 /// A call goes back to the map or text it was written as.
