@@ -212,12 +212,12 @@ impl Reader<'_> {
 pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let mut writer =
         Tracked { inner: GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text), starts: Vec::new() };
-    let mut leaves: Vec<(u32, bool, Option<(Str, bool)>)> = Vec::new();
+    let mut leaves: Vec<(u32, bool, Option<Val>)> = Vec::new();
     let emitted = emit(&m.heap, value, KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |leaf, done| {
         if done {
             let tainted = leaf.is_tainted() || crate::print::holds_taint(&Heap::default(), leaf);
-            let pieced = leaf.as_str().filter(|text| text.pieces().is_some()).cloned();
-            leaves.push((leaf_origin(leaf), tainted, pieced.map(|text| (text, leaf.is_tainted_as_whole()))));
+            let is_pieced = leaf.as_str().is_some_and(|text| text.pieces().is_some());
+            leaves.push((leaf_origin(leaf), tainted, is_pieced.then(|| leaf.clone())));
         }
     });
     emitted.map_err(|error| Fault::new(error.message()))?;
@@ -233,13 +233,14 @@ pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
         let origin = if origin == 0 { own.origin } else { origin };
         let written = text.as_bytes().get(start..end).unwrap_or_default();
         let whole = Piece { origin, tainted, ..own };
-        match leaf.and_then(|leaf| Some((memchr::memmem::find(written, leaf.0.bytes())?, leaf))) {
+        let found = |leaf: &Val| memchr::memmem::find(written, leaf.as_str()?.bytes());
+        match leaf.as_ref().and_then(|leaf| Some((found(leaf)?, leaf, leaf.as_str()?))) {
             // Written as it is, perhaps in quotes: its parts keep their places.
-            Some((from, (leaf, as_whole))) => {
+            Some((from, leaf, own_text)) => {
                 let (before, rest) = written.split_at_checked(from).unwrap_or((written, b""));
-                let (inside, behind) = rest.split_at_checked(leaf.len()).unwrap_or((rest, b""));
+                let (inside, behind) = rest.split_at_checked(own_text.len()).unwrap_or((rest, b""));
                 rope.push(before, whole);
-                rope.push_pieces(inside, leaf.pieces().unwrap_or_default(), as_whole);
+                rope.push_pieces(inside, own_text.pieces().unwrap_or_default(), leaf.is_tainted_as_whole());
                 rope.push(behind, whole);
             }
             None => rope.push(written, whole),

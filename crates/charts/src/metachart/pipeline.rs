@@ -1,7 +1,8 @@
 //! The native pipeline: kinds, resources, builds. Parallel over resources; the result does not depend on how many
 //! threads work, since each resource draws its own randomness and is a function of values and templates alone. Of
-//! several errors the one of the first resource is told, in the order of kinds and names. Where steps run out they do
-//! so for all resources together, so the message then names a resource only if one thread alone used them up.
+//! several errors the one of the first resource is told, in the order of kinds and names. Running out of steps is the
+//! exception: whether it happens does not depend on the threads, but one thread alone may run out at a resource where
+//! several come further, so what is told then may differ.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
