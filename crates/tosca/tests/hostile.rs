@@ -360,6 +360,15 @@ fn a_requirement_leads_to_as_many_nodes_as_its_count_says() {
 }
 
 #[test]
+fn a_requirement_that_asks_for_more_nodes_than_there_are_says_so_once() {
+    let text = ties(&hub("hub", "16000"), "8000");
+    let compiled = run(MemoryWorld::new().file("a.yaml", &text), "a.yaml");
+    assert_eq!(rules(&compiled), ["tosca-unresolved"]);
+    let labels = format!("{:?}", compiled.problems.list()[0].diagnostic);
+    assert!(labels.contains("`site[0]` was considered, but another relationship of the same requirement"), "{labels}");
+}
+
+#[test]
 fn counts_of_requirements_beyond_all_measure_are_refused() {
     assert_eq!(check(&ties(&hub("hub", "100001"), "2")), ["tosca-requirement-count"]);
     assert_eq!(check(&ties(&hub("hub", "9223372036854775807"), "2")), ["tosca-requirement-count"]);

@@ -244,10 +244,12 @@ impl<'a> Resolver<'a> {
         let Some(start) = assignment.and_then(|assignment| self.passed.get(&assignment).copied()) else {
             return self.look(user, requirement, offers, None, refusals);
         };
-        let found = self.look(user, requirement, offers, Some(start), refusals);
+        let mut later = Vec::new();
+        let found = self.look(user, requirement, offers, Some(start), &mut later);
         if found.is_none() {
-            refusals.clear(); // those that were passed over belong to the reasons
-            self.look(user, requirement, offers, None, refusals);
+            self.passed_over(user, requirement, offers, start, refusals);
+            later.truncate(MAX_REFUSALS.saturating_sub(refusals.len()));
+            refusals.append(&mut later);
         }
         found
     }
@@ -256,6 +258,29 @@ impl<'a> Resolver<'a> {
     fn lasting(&self, user: User, requirement: &Requirement, offers: &Offers) -> Option<(usize, usize, usize)> {
         let list = offers.list().filter(|_| requirement.is_counted() && !self.lenient)?;
         Some((user.0, requirement.index, list))
+    }
+
+    /// Why the offers up to a place were passed over, as far as reasons are kept.
+    fn passed_over(
+        &mut self,
+        user: User,
+        requirement: &Requirement,
+        offers: &Offers,
+        end: Place,
+        refusals: &mut Refusals,
+    ) {
+        let mut cursor = None;
+        while refusals.len() < MAX_REFUSALS {
+            let Some((offer, key)) = self.index.next(offers, cursor).filter(|(_, key)| *key <= end) else { return };
+            let rank = self.rank(offer);
+            if self.index.moved(offers, key, rank) {
+                continue;
+            }
+            cursor = Some(key);
+            if let Err(why) = self.suits(user, requirement, offer) {
+                refusals.push((offer, why));
+            }
+        }
     }
 
     /// The first free offer that suits, of those after a place.
