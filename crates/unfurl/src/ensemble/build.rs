@@ -7,6 +7,7 @@ use super::validate;
 use crate::tree::{Attribute, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
 use crate::val::{MapKey, Val};
 use ecow::EcoString;
+use indexmap::IndexSet;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::names::DeclId;
 use purlin_tosca::schema::Kind;
@@ -46,7 +47,7 @@ struct Builder<'a> {
     /// Instances of templates beside the first of each.
     further: Vec<(usize, NodeId)>,
     /// Names of the instances that the manifest stores of a template.
-    instances: HashMap<EcoString, Vec<EcoString>>,
+    instances: HashMap<EcoString, IndexSet<EcoString>>,
     types: HashMap<DeclId, Rc<Vec<EcoString>>>,
     schemas: HashMap<*const Entity, Rc<Schema>>,
     defaults: HashMap<DeclId, Val>,
@@ -123,7 +124,7 @@ impl Builder<'_> {
     fn add(&mut self, index: usize) {
         let service = Rc::clone(self.service);
         let Some((template, _)) = service.topology.nodes.get_index(index) else { return };
-        let names = self.instances.remove(template).unwrap_or_else(|| vec![template.clone()]);
+        let names = self.instances.remove(template).unwrap_or_else(|| IndexSet::from([template.clone()]));
         for name in names {
             self.add_instance(index, &name);
         }
@@ -451,8 +452,8 @@ impl Builder<'_> {
 }
 
 /// The instances a manifest stores, by the template they were made from.
-fn stored_names(document: &Val) -> HashMap<EcoString, Vec<EcoString>> {
-    let mut out: HashMap<EcoString, Vec<EcoString>> = HashMap::new();
+fn stored_names(document: &Val) -> HashMap<EcoString, IndexSet<EcoString>> {
+    let mut out: HashMap<EcoString, IndexSet<EcoString>> = HashMap::new();
     let section = |name: &str| document.get(name).and_then(|section| section.get("instances"));
     let mut pending: Vec<(&Val, usize)> =
         [section("status"), section("spec")].into_iter().flatten().map(|all| (all, 0)).collect();
@@ -461,10 +462,7 @@ fn stored_names(document: &Val) -> HashMap<EcoString, Vec<EcoString>> {
         for (name, said) in instances.as_map().into_iter().flatten() {
             let Some(name) = name.as_str() else { continue };
             let template = said.get("template").and_then(Val::as_str).unwrap_or(name);
-            let names = out.entry(template.into()).or_default();
-            if !names.iter().any(|known| known == name) {
-                names.push(name.into());
-            }
+            out.entry(template.into()).or_default().insert(name.into());
             if let Some(inner) = said.get("instances").filter(|_| depth < crate::limits::MAX_DEPTH) {
                 pending.push((inner, depth + 1));
             }
