@@ -220,7 +220,8 @@ fn read_map(ground: &Ground<'_>, source: Arc<Source>, kind: &str) -> Option<VarS
 pub fn flag_map(ground: &Ground<'_>, known: &[EcoString]) -> Value {
     let mut map = Value::map(Map::new());
     for (name, text) in &ground.request.vars {
-        let origin = ground.session.origins.flag(ecow::eco_format!("--var {name}={text}"));
+        // Without the value, which may be secret.
+        let origin = ground.session.origins.flag(ecow::eco_format!("--var {name}"));
         let value = Value::str(text.as_str()).with_origin(origin);
         let steps = if known.iter().any(|key| key == name) { vec![name.as_str()] } else { path_steps(name) };
         map = set_path(&map, &steps, value);
