@@ -10,7 +10,7 @@ use crate::render::Config;
 use crate::resolve::Resolution;
 use crate::vars::VarSource;
 use ecow::EcoString;
-use purlin_value::{Eval, Map, MapLayer, Value};
+use purlin_value::{Data, Eval, Map, MapLayer, Value};
 use std::sync::Arc;
 
 /// The key of the steps, in a configuration and in templates.
@@ -40,14 +40,15 @@ fn evaluate(resolution: &Resolution<'_>, config: &Config, env: &Arc<Env>) {
             force(&draft, env);
         }
     }
-    let mut earlier = Map::new();
+    let mut earlier = Arc::new(Map::new());
     for (index, step) in config.body.get(STEPS).iter().flat_map(Draft::items).enumerate() {
-        let layer = Map::from_iter([(STEPS.into(), Value::map(earlier.clone()))]);
+        let layer = Map::from_iter([(STEPS.into(), Value::new(Data::Map(Arc::clone(&earlier))))]);
         force(&step, &env.with_scope(env.scope.push(MapLayer::new(STEPS, Value::map(layer)))));
         let name = step_name(&step, index);
         let what = |part: &str| Value::pending(name.clone(), ecow::eco_format!("steps.{name}.{part}"));
         let given = ["log", "outputs"].map(|part| (EcoString::from(part), what(part)));
-        earlier.insert(name.clone(), Value::map(Map::from_iter(given)));
+        // The layer is gone by now, so that this copies nothing.
+        Arc::make_mut(&mut earlier).insert(name.clone(), Value::map(Map::from_iter(given)));
     }
 }
 
