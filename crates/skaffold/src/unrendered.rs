@@ -8,6 +8,7 @@ use crate::render::from_file;
 use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::{Diagnostic, Sink, Span};
+use std::collections::HashSet;
 
 /// Something that is not rendered: where it is written, what it is, what helps.
 struct Unrendered {
@@ -30,7 +31,8 @@ fn all(config: &Config<'_>) -> Vec<Unrendered> {
     let items = |path: &[&str]| view.at(path).into_iter().flat_map(View::items);
     // Documents of older versions have their releases in both places once they are up to date.
     let rendered: Vec<_> = items(&["manifests", "helm", "releases"]).collect();
-    let is_new = |item: &View<'_, '_>| rendered.iter().all(|known| known.text_of("name") != item.text_of("name"));
+    let known: HashSet<_> = rendered.iter().map(|item| item.text_of("name")).collect();
+    let is_new = |item: &View<'_, '_>| !known.contains(&item.text_of("name"));
     let deployed = items(&["deploy", "helm", "releases"]).filter(is_new);
     let mut found: Vec<Unrendered> =
         rendered.iter().copied().chain(deployed).map(|item| release(config, item)).collect();
