@@ -98,7 +98,7 @@ impl Inspector<'_> {
             return;
         }
         let row = entities::row(own.kind);
-        for field in row.fields(own.edition).filter(|field| field.need == Need::Inherited) {
+        for field in row.fields(own.edition).filter(|field| field.is_needed(own.edition, Need::Inherited)) {
             let artifact_2 = own.kind == Kind::ArtifactDefinition && own.edition.is_2() && field.slot == "type";
             let broken = own.slot(field.slot).is_none() && self.reported_at(own);
             if complete.slot(field.slot).is_none() && !artifact_2 && !broken {
@@ -108,7 +108,7 @@ impl Inspector<'_> {
         }
         let only_value =
             own.kind == Kind::ParameterDefinition && own.slot("value").is_some_and(|slot| slot.at == own.at);
-        if only_value && complete.slot("type").is_none() {
+        if only_value && !own.edition.is_extended() && complete.slot("type").is_none() {
             let message = format!("`{}` gives a value to a parameter that is not defined", own.name);
             self.problems.beyond(&rules::MISSING_KEY, own.at, ".type", message);
         }
@@ -136,7 +136,7 @@ impl Inspector<'_> {
         if matches!(primitive, Some(Primitive::List | Primitive::Map)) {
             let has_schema = complete.slot("entry_schema").is_some()
                 || self.model.complete(data_type).is_some_and(|t| t.slot("entry_schema").is_some());
-            if !has_schema && !own.edition.is_2() {
+            if !has_schema && !own.edition.is_2() && !own.edition.is_extended() {
                 let what = if primitive == Some(Primitive::List) { "list" } else { "map" };
                 self.problems.at(
                     &rules::MISSING_KEY,
@@ -167,7 +167,11 @@ impl Inspector<'_> {
             own.kind,
             Kind::ArtifactType | Kind::CapabilityType | Kind::InterfaceType | Kind::NodeType | Kind::RelationshipType
         );
-        let Some(value) = own.value("version").filter(|_| rendered || own.edition.is_2()) else { return };
+        let Some(value) =
+            own.value("version").filter(|_| (rendered || own.edition.is_2()) && !own.edition.is_extended())
+        else {
+            return;
+        };
         let fits = match &value.data {
             Data::Str(text) => {
                 version::parse(text).is_some() || (own.edition.is_2() && !text.contains("..") && !text.is_empty())

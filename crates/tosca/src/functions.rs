@@ -101,7 +101,9 @@ pub const FUNCTIONS: &[Function] = &[
 
 /// The function of this name in an edition.
 pub fn find(name: &str, edition: Edition) -> Option<&'static Function> {
-    FUNCTIONS.iter().find(|function| function.name == name && function.since <= edition && edition <= function.until)
+    FUNCTIONS
+        .iter()
+        .find(|function| function.name == name && function.since <= edition && edition.standard() <= function.until)
 }
 
 /// Whether a one-key map with this key is a call (before TOSCA 2.0).

@@ -8,6 +8,7 @@ use crate::problem::Problems;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
+use std::collections::{HashMap, HashSet};
 
 /// The hierarchies of all kinds of types.
 #[derive(Debug, Default)]
@@ -15,6 +16,10 @@ pub struct Hierarchy {
     parents: Vec<Option<DeclId>>,
     spans: Vec<(u32, u32)>,
     broken: Vec<bool>,
+    /// Further parents, of the few types that have any.
+    mixins: HashMap<DeclId, Vec<DeclId>>,
+    /// Whether a type or one of its first parents has further parents.
+    mixed: Vec<bool>,
     /// Types so that parents come before their children.
     pub order: Vec<DeclId>,
 }
@@ -30,7 +35,31 @@ impl Hierarchy {
         let (Some(own), Some(outer)) = (self.spans.get(id.index()), self.spans.get(ancestor.index())) else {
             return false;
         };
-        id == ancestor || (outer.0 < own.0 && own.1 < outer.1)
+        id == ancestor || (outer.0 < own.0 && own.1 < outer.1) || self.is_mixed_in(id, ancestor)
+    }
+
+    /// Whether a type has another one among its further parents, or theirs.
+    fn is_mixed_in(&self, id: DeclId, ancestor: DeclId) -> bool {
+        if !self.mixed.get(id.index()).copied().unwrap_or(false) {
+            return false;
+        }
+        let mut seen = HashSet::new();
+        let mut next = vec![id];
+        while let Some(id) = next.pop() {
+            if id == ancestor {
+                return true;
+            }
+            if seen.insert(id) {
+                next.extend(self.parent(id));
+                next.extend_from_slice(self.mixins(id));
+            }
+        }
+        false
+    }
+
+    /// The parents of a type beside its first.
+    pub fn mixins(&self, id: DeclId) -> &[DeclId] {
+        self.mixins.get(&id).map_or(&[], |mixins| mixins.as_slice())
     }
 
     /// Whether a type cannot be completed because of a loop, or because its parent does not exist.
@@ -51,11 +80,19 @@ pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
         parents: vec![None; count],
         spans: vec![(0, 0); count],
         broken: vec![false; count],
+        mixins: HashMap::new(),
+        mixed: vec![false; count],
         order: Vec::with_capacity(count),
     };
     for (index, decl) in names.decls.iter().enumerate() {
         let Some(parent) = decl.entity.text("derived_from") else { continue };
         let found = names.find(parent.span.file, decl.kind, &parent.text);
+        let further = decl.entity.texts("mixins").iter();
+        let mixins: Vec<DeclId> =
+            further.filter_map(|name| names.find(name.span.file, decl.kind, &name.text)).collect();
+        if !mixins.is_empty() {
+            hierarchy.mixins.insert(DeclId(u32::try_from(index).unwrap_or(u32::MAX)), mixins);
+        }
         if let Some(slot) = hierarchy.parents.get_mut(index) {
             *slot = found;
         }
@@ -67,6 +104,13 @@ pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
     }
     cut_rings(names, &mut hierarchy, problems);
     label(&mut hierarchy);
+    for id in hierarchy.order.clone() {
+        let inherited = hierarchy.parent(id).and_then(|parent| hierarchy.mixed.get(parent.index()).copied());
+        let own = hierarchy.mixins.contains_key(&id);
+        if let Some(mixed) = hierarchy.mixed.get_mut(id.index()) {
+            *mixed = own || inherited.unwrap_or(false);
+        }
+    }
     hierarchy
 }
 

@@ -2,6 +2,9 @@
 //!
 //! The host's calls and template strings are kept as calls: this crate never looks into them, so that static checks
 //! skip what only the host can know. The host evaluates them and hands the results back to be checked.
+//! What a host's files may say beyond TOSCA 1.3 stands in the table, as the extended edition.
+
+use crate::profile::Embedded;
 
 /// The name under which template strings are kept as calls.
 pub const TEMPLATE: &str = "template string";
@@ -13,4 +16,30 @@ pub struct Host {
     pub is_call: fn(&str, usize) -> bool,
     /// Whether a text is a template.
     pub is_template: fn(&str) -> bool,
+    /// Interfaces that every type has without declaring them, with their types; without a type, any operation may be
+    /// written there.
+    pub interfaces: &'static [(&'static str, Option<&'static str>)],
+    /// Repositories that come with the host.
+    pub repositories: &'static [Repository],
+}
+
+/// A repository that is part of the program.
+#[derive(Debug)]
+pub struct Repository {
+    /// The name that imports use.
+    pub name: &'static str,
+    /// Its files, by their paths within it.
+    pub files: &'static [(&'static str, Embedded)],
+}
+
+impl Host {
+    /// The interface of this name that every type has, and its type.
+    pub fn interface(&self, name: &str) -> Option<Option<&'static str>> {
+        self.interfaces.iter().find(|(known, _)| *known == name).map(|(_, interface_type)| *interface_type)
+    }
+
+    /// A repository by name.
+    pub fn repository(&self, name: &str) -> Option<&'static Repository> {
+        self.repositories.iter().find(|repository| repository.name == name)
+    }
 }

@@ -7,6 +7,7 @@
 use crate::entities;
 use crate::entity::{Content, Defs, Entity, Slot};
 use crate::hierarchy::Hierarchy;
+use crate::host::Host;
 use crate::names::{DeclId, Names};
 use crate::problem::Problems;
 use crate::rules;
@@ -15,6 +16,7 @@ use crate::val::{Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Span};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Complete types, by declaration.
@@ -31,13 +33,13 @@ impl Types {
 }
 
 /// Completes all types.
-pub fn inherit(names: &Names, hierarchy: &Hierarchy, problems: &mut Problems) -> Types {
+pub fn inherit(names: &Names, hierarchy: &Hierarchy, host: Option<&'static Host>, problems: &mut Problems) -> Types {
     let types = Types { complete: vec![None; names.decls.len()] };
-    let mut engine = Engine { names, hierarchy, types, problems };
+    let mut engine = Engine { names, hierarchy, host, types, opened: HashSet::new(), problems };
     for kind in Kind::TYPES {
         for id in &hierarchy.order {
             if names.decl(*id).is_some_and(|decl| decl.kind == kind) {
-                engine.complete(*id);
+                engine.complete_after_parents(*id);
             }
         }
     }
@@ -54,7 +56,10 @@ struct Base<'a> {
 struct Engine<'a> {
     names: &'a Names,
     hierarchy: &'a Hierarchy,
+    host: Option<&'static Host>,
     types: Types,
+    /// Types whose completion has begun.
+    opened: HashSet<DeclId>,
     problems: &'a mut Problems,
 }
 
@@ -62,11 +67,36 @@ impl Engine<'_> {
     fn complete(&mut self, id: DeclId) {
         let Some(decl) = self.names.decl(id) else { return };
         let parent = self.hierarchy.parent(id).and_then(|parent| self.types.get(parent)).cloned();
+        let parent = self.with_mixins(id, parent);
         let base = parent.as_deref().map(|entity| Base { entity, own_type: false });
         let complete = self.merged(&decl.entity, base, 0);
         if let Some(slot) = self.types.complete.get_mut(id.index()) {
             *slot = Some(Arc::new(complete));
         }
+    }
+
+    /// Completes a type after everything it derives from: further parents may come later in the order than their
+    /// children. A ring among them ends at what is there.
+    fn complete_after_parents(&mut self, id: DeclId) {
+        let mut stack = vec![(id, false)];
+        while let Some((id, ready)) = stack.pop() {
+            if ready {
+                self.complete(id);
+            } else if self.types.get(id).is_none() && self.opened.insert(id) {
+                stack.push((id, true));
+                stack.extend(self.hierarchy.mixins(id).iter().map(|mixin| (*mixin, false)));
+                stack.extend(self.hierarchy.parent(id).map(|parent| (parent, false)));
+            }
+        }
+    }
+
+    /// A type's first parent, with what only its further parents have.
+    fn with_mixins(&self, id: DeclId, parent: Option<Arc<Entity>>) -> Option<Arc<Entity>> {
+        let further = self.hierarchy.mixins(id).iter().filter_map(|mixin| self.types.get(*mixin).cloned());
+        further.fold(parent, |parent, further| match parent {
+            Some(first) => Some(Arc::new(joined(&first, &further))),
+            None => Some(further),
+        })
     }
 
     /// An entity with everything it inherits, its parts completed too.
@@ -84,6 +114,7 @@ impl Engine<'_> {
             if field.merge == Merge::Tighten
                 && theirs.is_none()
                 && !own_type
+                && !own.edition.is_extended()
                 && let Some(base) = &base
             {
                 // A definition is required unless it says otherwise, so silence is a promise too.
@@ -121,8 +152,11 @@ impl Engine<'_> {
             Kind::RelationshipDefinition => Kind::RelationshipType,
             _ => return None,
         };
-        let name = definition.text("type")?;
-        self.names.find(name.span.file, kind, &name.text)
+        if let Some(name) = definition.text("type") {
+            return self.names.find(name.span.file, kind, &name.text);
+        }
+        let named = self.host?.interface(&definition.name).flatten().filter(|_| kind == Kind::InterfaceType)?;
+        self.names.find(definition.at.file, kind, named)
     }
 
     fn field(
@@ -196,6 +230,9 @@ impl Engine<'_> {
 
     /// Checks what the merge rule promises where both the parent and the child say something.
     fn contract(&mut self, own: &Entity, field: &'static Field, mine: &Slot, theirs: &Slot) {
+        if own.edition.is_extended() {
+            return; // a type may say something else than its parent
+        }
         match (field.merge, &mine.content, &theirs.content) {
             (Merge::Derived, Content::Text(mine), Content::Text(theirs)) => self.derived(own, field, mine, theirs),
             (Merge::Narrow, Content::Texts(names), Content::Texts(allowed)) => {
@@ -263,6 +300,23 @@ impl Engine<'_> {
 /// What a definition takes over from its own type: its parts, not its words.
 fn from_own_type(field: &Field) -> bool {
     matches!(field.merge, Merge::ByName | Merge::Append | Merge::Narrow) && !matches!(field.shape, Shape::Values)
+}
+
+/// A parent with the definitions that only another one has.
+fn joined(first: &Entity, further: &Entity) -> Entity {
+    let mut out = first.clone();
+    for slot in &further.slots {
+        match (out.slot(slot.name).map(|slot| slot.content.clone()), &slot.content) {
+            (None, _) => out.slots.push(slot.clone()),
+            (Some(Content::Map(known)), Content::Map(more)) => {
+                let more = more.flat().iter().filter(|(name, _)| known.get(name).is_none());
+                let own = more.map(|(name, entity)| (name.clone(), entity.clone())).collect();
+                out.set(slot.name, slot.at, Content::Map(Arc::new(Defs::over(own, known))));
+            }
+            _ => {}
+        }
+    }
+    out
 }
 
 fn bare(entity: &Entity) -> Entity {

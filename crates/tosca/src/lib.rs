@@ -38,6 +38,7 @@ pub mod dump;
 pub mod entities;
 pub mod entity;
 pub mod evaluate;
+mod extended;
 pub mod finish;
 mod folder;
 pub mod format;

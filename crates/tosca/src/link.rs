@@ -74,7 +74,7 @@ impl Linker<'_> {
         for slot in &entity.slots {
             let Some(field) = row.slots(entity.edition).find(|field| field.slot == slot.name) else { continue };
             match (&field.shape, &slot.content) {
-                (Shape::Name(kinds), Content::Text(text)) => {
+                (Shape::Name(kinds) | Shape::Parents(kinds), Content::Text(text)) => {
                     // A short notation has no key of its own to point at.
                     let beyond = if slot.at == entity.at { ecow::eco_format!(".{}", field.key) } else { "".into() };
                     self.reference(kinds, text, slot.at, field.key, beyond);
@@ -92,20 +92,12 @@ impl Linker<'_> {
         }
     }
 
-    /// Whether a name may come from an import that was not allowed to be fetched.
-    fn may_be_unfetched(&self, text: &Text) -> bool {
-        let file = self.files.of(text.span.file).and_then(|index| self.files.list.get(index));
-        file.is_some_and(|file| {
-            file.unfetched.iter().any(|prefix| prefix.is_empty() || text.text.starts_with(prefix.as_str()))
-        })
-    }
-
     fn reference(&mut self, kinds: &[Kind], text: &Text, at: Span, key: &str, beyond: EcoString) {
         let found = kinds.iter().any(|kind| {
             self.templates.find(*kind, &text.text).is_some()
                 || self.names.find(text.span.file, *kind, &text.text).is_some()
         });
-        if found || self.may_be_unfetched(text) {
+        if found || self.files.may_be_unread(text) {
             return;
         }
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();

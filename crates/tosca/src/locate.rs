@@ -80,6 +80,7 @@ fn walk_map(node: Node<'_>, at: At, edition: Edition, target: Span, path: &mut S
             let _ = write!(path, "[\"{name}\"]");
             match shape {
                 Shape::Map(kind) => At::Entity(kind),
+                Shape::Parameters => At::Entity(Kind::ParameterDefinition),
                 _ => At::Value,
             }
         }

@@ -4,6 +4,7 @@
 
 use crate::entity::Entity;
 use crate::hierarchy::{self, Hierarchy};
+use crate::host::Host;
 use crate::inherit::{self, Types};
 use crate::link;
 use crate::load::{self, Files, Options};
@@ -13,7 +14,7 @@ use crate::quirks::Quirks;
 use crate::read::Role;
 use crate::schema::{Edition, Kind};
 use crate::special::units::{self, Family};
-use crate::val::Text;
+use crate::val::{Data, Text};
 use ecow::EcoString;
 use purlin_value::Session;
 use std::sync::Arc;
@@ -90,6 +91,8 @@ pub struct Model {
     pub types: Types,
     /// Departures from the strict reading.
     pub quirks: Quirks,
+    /// What a host adds.
+    pub host: Option<&'static Host>,
     primitives: Vec<Option<Primitive>>,
 }
 
@@ -99,9 +102,9 @@ pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Pr
     let names = names::gather(&files, &options.quirks, problems);
     link::check(&files, &names, problems);
     let hierarchy = hierarchy::place(&names, problems);
-    let types = inherit::inherit(&names, &hierarchy, problems);
+    let types = inherit::inherit(&names, &hierarchy, options.host, problems);
     let primitives = primitives(&files, &names, &hierarchy);
-    Model { files, names, hierarchy, types, quirks: options.quirks.clone(), primitives }
+    Model { files, names, hierarchy, types, quirks: options.quirks.clone(), host: options.host, primitives }
 }
 
 fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option<Primitive>> {
@@ -146,6 +149,22 @@ impl Model {
         self.types.get(id)
     }
 
+    /// Whether a host lets a type have properties that it does not declare.
+    pub fn is_open(&self, id: DeclId) -> bool {
+        self.host.is_some()
+            && self.hierarchy.lineage(id).any(|id| self.complete(id).is_some_and(|complete| allows_any(complete)))
+    }
+
+    /// Whether a type derives from something in a file that could not be read, so that not all it has is known.
+    pub fn is_partial(&self, id: DeclId) -> bool {
+        let unread = self.files.list.iter().any(|file| !file.unread.is_empty());
+        unread
+            && self.hierarchy.lineage(id).any(|id| {
+                let parent = self.names.decl(id).and_then(|decl| decl.entity.text("derived_from"));
+                self.hierarchy.parent(id).is_none() && parent.is_some_and(|parent| self.files.may_be_unread(parent))
+            })
+    }
+
     /// The name that identifies a type everywhere.
     pub fn canonical(&self, id: DeclId) -> EcoString {
         self.names.decl(id).map(|decl| decl.canonical.clone()).unwrap_or_default()
@@ -183,4 +202,10 @@ impl Model {
     pub fn custom_function(&self, file: purlin_syntax::FileId, name: &str) -> Option<DeclId> {
         self.names.find(file, Kind::FunctionDefinition, name)
     }
+}
+
+/// Whether an entity says that it may have properties beside those that are declared.
+pub fn allows_any(entity: &Entity) -> bool {
+    let flag = entity.value("metadata").and_then(|metadata| metadata.get("additionalProperties"));
+    flag.is_some_and(|flag| matches!(flag.data, Data::Bool(true)) || flag.as_str() == Some("true"))
 }

@@ -45,7 +45,7 @@ pub struct Decl {
 }
 
 /// Sections of a file whose entries have names of their own.
-const SECTIONS: [(&str, Kind); 10] = [
+pub(crate) const SECTIONS: [(&str, Kind); 10] = [
     ("data_types", Kind::DataType),
     ("artifact_types", Kind::ArtifactType),
     ("interface_types", Kind::InterfaceType),
@@ -220,15 +220,21 @@ fn merge_file(
         let mut entries: Vec<(Kind, &EcoString, DeclId)> = imported.iter().collect();
         entries.sort_unstable_by_key(|(_, name, id)| (*id, *name));
         for (kind, name, id) in entries {
-            let name = if import.prefix.is_empty() { name.clone() } else { eco_format!("{}:{name}", import.prefix) };
-            insert(&mut table, names, kind, name, id, problems);
+            let between = if file.edition.is_extended() { '.' } else { ':' };
+            let name =
+                if import.prefix.is_empty() { name.clone() } else { eco_format!("{}{between}{name}", import.prefix) };
+            if file.edition.is_extended() {
+                table.insert(kind, name, id); // the later import stands in front of the earlier one
+            } else {
+                insert(&mut table, names, kind, name, id, problems);
+            }
         }
     }
     for (name, id) in own.get(index).into_iter().flatten() {
         let Some(decl) = names.decls.get(id.index()) else { continue };
-        let shadows = file.edition.is_2() && decl.kind.is_type();
+        let shadows = file.edition.is_extended() || (file.edition.is_2() && decl.kind.is_type());
         if is_profile || shadows {
-            // TOSCA 2.0 lets a file's own type stand in front of an imported one of the same name.
+            // TOSCA 2.0, and the extended edition, let a file's own type stand in front of an imported one.
             table.insert(decl.kind, name.clone(), *id);
         } else {
             insert(&mut table, names, decl.kind, name.clone(), *id, problems);

@@ -13,12 +13,14 @@ pub enum Edition {
     V1_2,
     /// TOSCA Simple Profile in YAML 1.3.
     V1_3,
+    /// TOSCA 1.3 with what a host such as `unfurl` adds to it.
+    Extended,
     /// TOSCA 2.0.
     V2_0,
 }
 
 impl Edition {
-    /// All editions, oldest first.
+    /// All editions of the standard, oldest first.
     pub const ALL: [Edition; 5] = [Edition::V1_0, Edition::V1_1, Edition::V1_2, Edition::V1_3, Edition::V2_0];
 
     /// The edition's number as people write it.
@@ -27,9 +29,22 @@ impl Edition {
             Edition::V1_0 => "1.0",
             Edition::V1_1 => "1.1",
             Edition::V1_2 => "1.2",
-            Edition::V1_3 => "1.3",
+            Edition::V1_3 | Edition::Extended => "1.3",
             Edition::V2_0 => "2.0",
         }
+    }
+
+    /// The edition of the standard that this one is, or extends.
+    pub const fn standard(self) -> Edition {
+        match self {
+            Edition::Extended => Edition::V1_3,
+            standard => standard,
+        }
+    }
+
+    /// Whether this is the edition that a host extends.
+    pub const fn is_extended(self) -> bool {
+        matches!(self, Edition::Extended)
     }
 
     /// Whether this is TOSCA 2.0, where functions carry a `$`.
@@ -152,6 +167,8 @@ pub enum Shape {
     Name(&'static [Kind]),
     /// A name that need not exist among these kinds, because it may also name something local.
     MaybeName(&'static [Kind]),
+    /// In the extended edition: the name of one entity of these kinds, or a list of names.
+    Parents(&'static [Kind]),
     /// Names of entities of these kinds.
     Names(&'static [Kind]),
     /// One entity.
@@ -164,6 +181,10 @@ pub enum Shape {
     Sequence(Kind),
     /// A list of one-key maps; names are unique.
     UniqueSequence(Kind),
+    /// In the extended edition: a map of parameter definitions, each of which may be written as its value.
+    Parameters,
+    /// In the extended edition: a map of types of any kind.
+    Types,
     /// A map of names to values, such as property assignments.
     Values,
     /// A map of names to values where each may also be written as `{description, value}`.
@@ -210,6 +231,17 @@ pub enum Need {
     Inherited,
 }
 
+/// Whether the extended edition has a field.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extension {
+    /// As TOSCA 1.3 does.
+    Same,
+    /// It does, whatever TOSCA 1.3 says.
+    Has,
+    /// It has another field with this key.
+    Replaces,
+}
+
 /// One key of one entity: a row of the table.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
@@ -227,6 +259,10 @@ pub struct Field {
     pub since: Edition,
     /// The last edition that has it.
     pub until: Edition,
+    /// Whether the extended edition has it.
+    pub extension: Extension,
+    /// Whether the extended edition lets it be absent.
+    pub lax: bool,
     /// One sentence for people.
     pub doc: &'static str,
 }
@@ -241,8 +277,15 @@ pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field 
         need: Need::Optional,
         since: Edition::V1_0,
         until: Edition::V2_0,
+        extension: Extension::Same,
+        lax: false,
         doc,
     }
+}
+
+/// A field that only the extended edition has.
+pub const fn extension(key: &'static str, shape: Shape, doc: &'static str) -> Field {
+    Field { since: Edition::V2_0, until: Edition::V1_0, extension: Extension::Has, ..field(key, shape, doc) }
 }
 
 impl Field {
@@ -276,9 +319,37 @@ impl Field {
         self.slot = slot;
         self
     }
+    /// The extended edition has it too.
+    pub const fn extended(mut self) -> Self {
+        self.extension = Extension::Has;
+        self
+    }
+    /// The extended edition has another field with this key.
+    pub const fn replaced(mut self) -> Self {
+        self.extension = Extension::Replaces;
+        self
+    }
+    /// The extended edition lets it be absent.
+    pub const fn lax(mut self) -> Self {
+        self.lax = true;
+        self
+    }
     /// Whether this edition has the field.
     pub fn in_edition(&self, edition: Edition) -> bool {
-        self.since <= edition && edition <= self.until
+        let standard = edition.standard();
+        match self.extension {
+            Extension::Has if edition.is_extended() => true,
+            Extension::Replaces if edition.is_extended() => false,
+            _ => self.since <= standard && standard <= self.until,
+        }
+    }
+    /// Whether the field must be there in this edition, in this way.
+    pub fn is_needed(&self, edition: Edition, need: Need) -> bool {
+        self.need == need && !(self.lax && edition.is_extended())
+    }
+    /// Whether no edition of the standard has the field.
+    pub fn is_extension(&self) -> bool {
+        self.since > self.until
     }
 }
 
@@ -313,6 +384,14 @@ pub struct Row {
 }
 
 impl Row {
+    /// Whether an edition reads past keys it does not know, with a word of warning.
+    pub fn skips_unknown(&self, edition: Edition) -> bool {
+        use Kind::{AttributeDefinition, CapabilityAssignment, DataType, Import, PropertyDefinition, SchemaDefinition};
+        const SKIPPING: &[Kind] =
+            &[AttributeDefinition, CapabilityAssignment, DataType, Import, PropertyDefinition, SchemaDefinition];
+        edition.is_extended() && SKIPPING.contains(&self.kind)
+    }
+
     /// The fields of this entity in one edition.
     pub fn fields(&self, edition: Edition) -> impl Iterator<Item = &'static Field> + use<> {
         self.groups.iter().flat_map(|group| group.iter()).filter(move |field| field.in_edition(edition))

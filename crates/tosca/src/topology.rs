@@ -91,6 +91,8 @@ pub struct Node {
     pub capabilities: IndexMap<EcoString, Arc<Capability>>,
     /// Its requirements, automatic ones last.
     pub requirements: Vec<Requirement>,
+    /// Whether not all of its type is known, because a file could not be read.
+    pub partial: bool,
     /// Its interfaces.
     pub interfaces: IndexMap<EcoString, Arc<Interface>>,
     /// Its artifacts.

@@ -14,7 +14,7 @@ use crate::special::{timestamp, units, version};
 use crate::suggest;
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Severity, Span};
 use std::sync::Arc;
 
 /// Values may nest this deep in their types.
@@ -97,6 +97,7 @@ impl<'a> Checker<'a> {
                 Ok(None)
             }
             (Primitive::String, Data::Str(text)) => self.formatted(text, id),
+            (Primitive::Float, Data::Int(_)) if self.model.edition().is_extended() => Ok(None),
             (Primitive::Float, Data::Int(number)) if self.model.edition().is_2() => {
                 Ok(Some(value.with(Data::Float(*number as f64))))
             }
@@ -264,6 +265,10 @@ impl<'a> Checker<'a> {
 
     fn complex(&mut self, value: &Val, id: DeclId, at: Span, depth: u32) -> Val {
         let Some(complete) = self.model.complete(id).cloned() else { return value.clone() };
+        let open = self.model.is_open(id);
+        if open && complete.map("properties").is_none() {
+            return value.clone(); // it may be anything
+        }
         let Data::Map(entries) = &value.data else {
             let message =
                 format!("this must be a `{}`, which is a map, but it is {}", self.model.name(id), value.noun());
@@ -281,6 +286,7 @@ impl<'a> Checker<'a> {
                     };
                     out.push((key.clone(), checked));
                 }
+                None if open => out.push((key.clone(), item.clone())),
                 None => self.undeclared_part(key, &complete, id),
             }
         }
@@ -317,10 +323,12 @@ impl<'a> Checker<'a> {
         let shown = key.as_str().map(EcoString::from).unwrap_or_else(|| plain_text(key));
         let near = suggest::nearest(&shown, complete.entries("properties").map(|(name, _)| name.as_str()));
         let message = format!("a `{}` has no property `{shown}`", self.model.name(id));
-        self.problems.push(
-            Diagnostic::at(&rules::UNDECLARED, key.span, message)
-                .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
-        );
+        let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, key.span, message)
+            .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
+        if self.model.edition().is_extended() {
+            diagnostic.severity = Severity::Warning; // a host leaves it out
+        }
+        self.problems.push(diagnostic);
     }
 }
 

@@ -4,7 +4,7 @@
 
 use purlin_tosca::entities::ENTITIES;
 use purlin_tosca::functions::FUNCTIONS;
-use purlin_tosca::schema::{Edition, Field, Merge, Need, Shape, Short};
+use purlin_tosca::schema::{Edition, Extension, Field, Merge, Need, Shape, Short};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -41,12 +41,15 @@ fn shape(shape: Shape) -> String {
         Shape::OutputMappings => "map of output mappings".into(),
         Shape::Mappings => "mappings".into(),
         Shape::Name(kinds) | Shape::MaybeName(kinds) => format!("name of a {}", labels(kinds)),
+        Shape::Parents(kinds) => format!("name or names of a {}", labels(kinds)),
         Shape::Names(kinds) => format!("names of {}s", labels(kinds)),
         Shape::One(kind) => format!("a {}", label(kind)),
         Shape::Map(kind) => format!("map of {}s", label(kind)),
         Shape::List(kind) => format!("list of {}s", label(kind)),
         Shape::Sequence(kind) => format!("list of named {}s", label(kind)),
         Shape::UniqueSequence(kind) => format!("list of uniquely named {}s", label(kind)),
+        Shape::Parameters => "map of parameter definitions or values".into(),
+        Shape::Types => "map of types of any kind".into(),
         Shape::Values | Shape::AttributeValues => "map of values".into(),
     }
 }
@@ -70,7 +73,7 @@ fn merge(field: &Field) -> &'static str {
 
 fn reference() -> String {
     let mut out =
-        "# Reference: TOSCA entities and functions\n\nGenerated from the tables; `!` marks keys that must be there.\n"
+        "# Reference: TOSCA entities and functions\n\nGenerated from the tables; `!` marks keys that must be there. Keys of `Unfurl` are those that ensembles have beside TOSCA 1.3.\n"
             .to_owned();
     for row in ENTITIES.iter().flat_map(|rows| rows.iter()) {
         let _ = write!(out, "\n## {}\n\n", row.label);
@@ -89,9 +92,13 @@ fn reference() -> String {
             let _ = write!(out, "Up to TOSCA 1.2 every other key is one of its `{slot}`.\n\n");
         }
         out.push_str("| key | is | editions | when inherited | |\n|---|---|---|---|---|\n");
-        for field in row.groups.iter().flat_map(|group| group.iter()) {
+        for field in row.groups.iter().flat_map(|group| group.iter()).filter(|field| !field.key.is_empty()) {
             let need = if field.need == Need::Optional { "" } else { " !" };
-            let editions = editions(field.since, field.until);
+            let editions = match field.extension {
+                _ if field.is_extension() => "Unfurl".to_owned(),
+                Extension::Has => format!("{}, Unfurl", editions(field.since, field.until)),
+                _ => editions(field.since, field.until),
+            };
             let _ = writeln!(
                 out,
                 "| `{}`{need} | {} | {editions} | {} | {} |",

@@ -149,6 +149,8 @@ pub struct Attribute {
     pub sensitive: bool,
     /// What the template's type says about it.
     pub schema: Option<Rc<Schema>>,
+    /// The folder of the file it is written in, where that is not the template's.
+    pub dir: Option<EcoString>,
     /// The evaluated value.
     pub memo: RefCell<Memo>,
 }
@@ -156,7 +158,7 @@ pub struct Attribute {
 impl Attribute {
     /// An attribute without a schema.
     pub fn new(raw: Val) -> Self {
-        Attribute { raw, sensitive: false, schema: None, memo: RefCell::new(Memo::Empty) }
+        Attribute { raw, sensitive: false, schema: None, dir: None, memo: RefCell::new(Memo::Empty) }
     }
 }
 

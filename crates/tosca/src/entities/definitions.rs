@@ -4,7 +4,7 @@ use super::{DESCRIPTION, METADATA};
 use crate::schema::Edition::{V1_0, V1_1, V1_2, V1_3, V2_0};
 use crate::schema::Kind::*;
 use crate::schema::Merge::{Both, ByName, Derived, Fallback, Fixed, Narrow, Refine, Tighten, Within};
-use crate::schema::{Field, Row, Shape, Short, field};
+use crate::schema::{Field, Row, Shape, Short, extension, field};
 
 const TYPE: Field = field("type", Shape::Name(&[DataType]), "The data type of the value.").merge(Derived);
 const DESCRIBED: Field = DESCRIPTION.merge(Fallback);
@@ -20,6 +20,8 @@ const DEFAULT: Field = field("default", Shape::Value, "The value when nothing is
 const REQUIRED: Field =
     field("required", Shape::Bool, "Whether there must be a value; it must unless told otherwise.").merge(Tighten);
 const STATUS: Field = field("status", Shape::Text, "How settled the definition is.").merge(Fallback);
+const TITLE: Field = extension("title", Shape::Aliases, "What people call it.");
+const SETTABLE: Field = extension("user_settable", Shape::Aliases, "Whether a user is asked for it.");
 const NOTES: Field = METADATA.since(V1_3);
 const PROPERTIES: Field =
     field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.").merge(ByName);
@@ -46,6 +48,8 @@ pub(super) const ROWS: &[Row] = &[
             KEY_SCHEMA,
             ENTRY_SCHEMA,
             NOTES,
+            TITLE,
+            SETTABLE,
         ]],
         short: Short::Value,
         open: None,
@@ -53,7 +57,18 @@ pub(super) const ROWS: &[Row] = &[
     Row {
         kind: AttributeDefinition,
         label: "attribute definition",
-        groups: &[&[TYPE.needed(), DESCRIBED, DEFAULT, STATUS, VALIDATION, KEY_SCHEMA, ENTRY_SCHEMA, NOTES]],
+        groups: &[&[
+            TYPE.needed(),
+            DESCRIBED,
+            DEFAULT,
+            STATUS,
+            VALIDATION,
+            KEY_SCHEMA,
+            ENTRY_SCHEMA,
+            NOTES,
+            TITLE,
+            extension("required", Shape::Aliases, "Whether it is there from the start."),
+        ]],
         short: Short::None,
         open: None,
     },
@@ -124,12 +139,17 @@ pub(super) const ROWS: &[Row] = &[
         kind: RequirementDefinition,
         label: "requirement definition",
         groups: &[&[
-            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0).extended(),
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0).extended(),
+            extension("title", Shape::Aliases, "What people call it."),
             field("capability", Shape::Name(&[CapabilityType]), "The capability that is needed.")
                 .merge(Derived)
-                .needed(),
-            field("node", Shape::Name(&[NodeType]), "The type of node that is needed.").merge(Derived),
+                .needed()
+                .lax(),
+            field("node", Shape::Name(&[NodeType]), "The type of node that is needed.").merge(Derived).replaced(),
+            extension("node", Shape::Name(&[NodeType, NodeTemplate]), "The type of node that is needed, or the node.")
+                .merge(Derived),
+            extension("node_filter", Shape::Aliases, "What the other node must satisfy, or is given."),
             field("relationship", Shape::One(RelationshipDefinition), "How the two are tied together.").merge(Refine),
             field("node_filter", Shape::Condition, "What the other node must satisfy.").merge(Both).since(V2_0),
             field("occurrences", Shape::Range, "How often it may be assigned.")
@@ -163,10 +183,14 @@ pub(super) const ROWS: &[Row] = &[
         kind: InterfaceDefinition,
         label: "interface definition",
         groups: &[&[
-            field("type", Shape::Name(&[InterfaceType]), "What kind of interface.").merge(Derived).needed(),
-            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            field("inputs", Shape::Map(ParameterDefinition), "Inputs of all its operations.").merge(ByName),
+            field("type", Shape::Name(&[InterfaceType]), "What kind of interface.").merge(Derived).needed().lax(),
+            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0).extended(),
+            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0).extended(),
+            field("inputs", Shape::Map(ParameterDefinition), "Inputs of all its operations.").merge(ByName).replaced(),
+            extension("inputs", Shape::Parameters, "Inputs of all its operations, or values for them.").merge(ByName),
+            extension("outputs", Shape::Aliases, "Outputs of all its operations."),
+            extension("implementation", Shape::Aliases, "What carries out its operations."),
+            extension("requirements", Shape::Aliases, "What must be there for its operations to run."),
             field("operations", Shape::Map(OperationDefinition), "What can be done.").merge(ByName).since(V1_3),
             field("notifications", Shape::Map(NotificationDefinition), "What it tells.").merge(ByName).since(V1_3),
         ]],
@@ -180,7 +204,10 @@ pub(super) const ROWS: &[Row] = &[
             DESCRIBED,
             field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
             IMPLEMENTATION,
-            field("inputs", Shape::Map(ParameterDefinition), "What it is given.").merge(ByName),
+            extension("entry_state", Shape::Aliases, "The state the node must be in."),
+            extension("invoke", Shape::Aliases, "Another operation that is called."),
+            field("inputs", Shape::Map(ParameterDefinition), "What it is given.").merge(ByName).replaced(),
+            extension("inputs", Shape::Parameters, "What it is given: definitions or values.").merge(ByName),
             field("outputs", Shape::OutputMappings, "Where its results go.").merge(Fallback).since(V1_3).until(V1_3),
             field("outputs", Shape::Map(ParameterDefinition), "What it gives.").merge(ByName).since(V2_0),
         ]],
@@ -209,6 +236,13 @@ pub(super) const ROWS: &[Row] = &[
             field("dependencies", Shape::Value, "Artifacts it needs beside it.").merge(Fallback),
             field("timeout", Shape::Int, "Seconds after which it has failed.").merge(Fallback).since(V1_2),
             field("operation_host", Shape::Text, "Where it runs.").merge(Fallback).since(V1_2),
+            extension("className", Shape::Aliases, "The configurator that carries it out."),
+            extension("environment", Shape::Aliases, "Environment variables it is given."),
+            extension("inputs", Shape::Aliases, "What the configurator is given."),
+            extension("inputSchema", Shape::Aliases, "What its inputs must look like."),
+            extension("outputs", Shape::Aliases, "What it gives."),
+            extension("preConditions", Shape::Aliases, "What must hold before."),
+            extension("postConditions", Shape::Aliases, "What must hold after."),
         ]],
         short: Short::Text("primary"),
         open: None,
@@ -267,11 +301,21 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Artifacts are written the same way in types and in templates.
 pub(super) const ARTIFACT: &[Field] = &[
-    field("type", Shape::Name(&[ArtifactType]), "What kind of file.").merge(Derived).needed(),
-    field("file", Shape::Text, "Where it lies.").merge(Fallback).needed(),
-    field("repository", Shape::Name(&[Repository]), "The repository it lies in.").merge(Fallback),
+    field("type", Shape::Name(&[ArtifactType]), "What kind of file.").merge(Derived).needed().lax(),
+    field("file", Shape::Text, "Where it lies.").merge(Fallback).needed().lax(),
+    field("repository", Shape::Name(&[Repository]), "The repository it lies in.").merge(Fallback).replaced(),
+    extension("repository", Shape::MaybeName(&[Repository]), "The repository it lies in.").merge(Fallback),
+    extension("name", Shape::Aliases, "Its name."),
+    extension("title", Shape::Aliases, "What people call it."),
+    extension("version", Shape::Value, "Its version.").merge(Fallback),
+    extension("permissions", Shape::Value, "Who may do what with the file.").merge(Fallback),
+    extension("intent", Shape::Value, "What it is meant for.").merge(Fallback),
+    extension("target", Shape::Value, "The platform it is for.").merge(Fallback),
+    extension("order", Shape::Value, "When it is installed, among others.").merge(Fallback),
+    extension("contents", Shape::Value, "The file itself.").merge(Fallback),
+    extension("required", Shape::Aliases, "Whether it must be there."),
     DESCRIBED,
-    field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+    field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0).extended(),
     field("deploy_path", Shape::Text, "Where it is put.").merge(Fallback).until(V1_3),
     field("artifact_version", Shape::Text, "Its version.").merge(Fallback).since(V1_3),
     field("checksum", Shape::Text, "Its checksum.").merge(Fallback).since(V1_3),

@@ -41,7 +41,7 @@ mod tests {
     #[test]
     fn keys_and_slots_are_unique_in_every_edition() {
         for row in ENTITIES.iter().flat_map(|rows| rows.iter()) {
-            for edition in Edition::ALL {
+            for edition in Edition::ALL.into_iter().chain([Edition::Extended]) {
                 for pick in [|f: &Field| f.key, |f: &Field| f.slot] {
                     let mut names: Vec<_> = row.fields(edition).map(pick).collect();
                     let count = names.len();
@@ -59,7 +59,7 @@ mod tests {
             for field in row.groups.iter().flat_map(|group| group.iter()) {
                 assert!(field.doc.ends_with('.'), "{}.{}", row.label, field.key);
                 let kinds: &[Kind] = match &field.shape {
-                    Shape::Name(kinds) | Shape::MaybeName(kinds) | Shape::Names(kinds) => kinds,
+                    Shape::Name(kinds) | Shape::MaybeName(kinds) | Shape::Names(kinds) | Shape::Parents(kinds) => kinds,
                     Shape::One(kind)
                     | Shape::Map(kind)
                     | Shape::List(kind)

@@ -4,7 +4,7 @@ use super::definitions::ARTIFACT;
 use super::{DESCRIPTION, METADATA};
 use crate::schema::Edition::{V1_0, V1_1, V1_2, V1_3, V2_0};
 use crate::schema::Kind::*;
-use crate::schema::{Field, Row, Shape, Short, field};
+use crate::schema::{Field, Row, Shape, Short, extension, field};
 
 const NOTES: Field = METADATA.since(V1_1);
 const PROPERTIES: Field = field("properties", Shape::Values, "Values of the type's properties.");
@@ -35,6 +35,7 @@ pub(super) const ROWS: &[Row] = &[
                 Shape::One(SubstitutionMappings),
                 "The node that the whole service can stand for.",
             ),
+            extension("root", Shape::Aliases, "The node that the whole service is about."),
         ]],
         short: Short::None,
         open: None,
@@ -58,6 +59,11 @@ pub(super) const ROWS: &[Row] = &[
             field("node_filter", Shape::One(NodeFilter), "What a selected node must satisfy.").until(V1_3),
             field("node_filter", Shape::Condition, "What a selected node must satisfy.").since(V2_0),
             field("copy", Shape::Name(&[NodeTemplate]), "The template this one starts from."),
+            extension("title", Shape::Aliases, "What people call it."),
+            extension("name", Shape::Aliases, "The name of its instance."),
+            extension("dependencies", Shape::Aliases, "How its needs are met, as tools write it down."),
+            extension("imported", Shape::Aliases, "The instance of another ensemble it stands for."),
+            extension("instance_keys", Shape::Aliases, "What tells its instances apart."),
         ]],
         short: Short::None,
         open: None,
@@ -73,6 +79,10 @@ pub(super) const ROWS: &[Row] = &[
             ATTRIBUTES_1,
             ATTRIBUTES_2,
             INTERFACES,
+            extension("default_for", Shape::Aliases, "The requirements it is used for without being named."),
+            extension("title", Shape::Aliases, "What people call it."),
+            extension("name", Shape::Aliases, "The name of its instance."),
+            extension("directives", Shape::Aliases, "What an orchestrator is to do with it."),
             field("copy", Shape::Name(&[RelationshipTemplate]), "The template this one starts from."),
         ]],
         short: Short::None,
@@ -87,6 +97,9 @@ pub(super) const ROWS: &[Row] = &[
             ATTRIBUTES_2,
             field("occurrences", Shape::Range, "How many relationships may lead to it.").since(V1_3).until(V1_3),
             field("directives", Shape::Texts, "Whether it serves this service, others, or both.").since(V2_0),
+            extension("type", Shape::Name(&[CapabilityType]), "What kind of capability."),
+            extension("metadata", Shape::Metadata, "Notes for tools."),
+            extension("title", Shape::Aliases, "What people call it."),
         ]],
         short: Short::None,
         open: None,
@@ -99,13 +112,17 @@ pub(super) const ROWS: &[Row] = &[
             field("node", Shape::Name(&[NodeTemplate, NodeType]), "The node, by name or by type.").until(V1_3),
             field("node", Shape::Value, "The node, by name or by type, or `[name, index]`.").since(V2_0),
             field("relationship", Shape::One(RelationshipAssignment), "How the two are tied together."),
-            field("node_filter", Shape::One(NodeFilter), "What the other node must satisfy.").until(V1_3),
+            field("node_filter", Shape::One(NodeFilter), "What the other node must satisfy.").until(V1_3).replaced(),
+            extension("node_filter", Shape::Aliases, "What the other node must satisfy, or is given."),
             field("node_filter", Shape::Condition, "What the other node must satisfy.").since(V2_0),
             field("occurrences", Shape::Range, "How often it is assigned.").since(V1_3).until(V1_3),
             field("count", Shape::Value, "How many such requirements there are.").since(V2_0),
             field("allocation", Shape::Values, "How much of the capability is taken.").since(V2_0),
             field("directives", Shape::Texts, "Where to look for the other node.").since(V2_0),
             field("optional", Shape::Value, "Whether it may stay unmet.").since(V2_0),
+            extension("description", Shape::Aliases, "What it is for, in words."),
+            extension("metadata", Shape::Metadata, "Notes for tools."),
+            extension("title", Shape::Aliases, "What people call it."),
         ]],
         short: Short::Text("node"),
         open: None,
@@ -134,6 +151,12 @@ pub(super) const ROWS: &[Row] = &[
             field("inputs", Shape::Values, "Inputs of all its operations."),
             field("operations", Shape::Map(OperationAssignment), "How each is carried out.").since(V1_3),
             field("notifications", Shape::Map(NotificationAssignment), "How each is told.").since(V1_3),
+            extension("type", Shape::Name(&[InterfaceType]), "What kind of interface."),
+            extension("description", Shape::Aliases, "What it is for, in words."),
+            extension("metadata", Shape::Metadata, "Notes for tools."),
+            extension("outputs", Shape::Aliases, "Outputs of all its operations."),
+            extension("implementation", Shape::Aliases, "What carries out its operations."),
+            extension("requirements", Shape::Aliases, "What must be there for its operations to run."),
         ]],
         short: Short::None,
         open: Some("operations"),
@@ -144,6 +167,8 @@ pub(super) const ROWS: &[Row] = &[
         groups: &[&[
             DESCRIPTION,
             IMPLEMENTATION,
+            extension("entry_state", Shape::Aliases, "The state the node must be in."),
+            extension("invoke", Shape::Aliases, "Another operation that is called."),
             field("inputs", Shape::Values, "What it is given."),
             field("outputs", Shape::OutputMappings, "Where its results go.").since(V1_3),
         ]],
@@ -172,8 +197,12 @@ pub(super) const ROWS: &[Row] = &[
             NOTES,
             PROPERTIES,
             ATTRIBUTES_2,
-            field("interfaces", Shape::Map(InterfaceAssignment), "How its operations are carried out.").until(V1_2),
-            field("members", Shape::Names(&[NodeTemplate]), "The nodes in it."),
+            field("interfaces", Shape::Map(InterfaceAssignment), "How its operations are carried out.")
+                .until(V1_2)
+                .extended(),
+            extension("title", Shape::Aliases, "What people call it."),
+            field("members", Shape::Names(&[NodeTemplate]), "The nodes in it.").replaced(),
+            extension("members", Shape::Names(&[NodeTemplate, Group]), "The nodes and groups in it."),
         ]],
         short: Short::None,
         open: None,
@@ -213,7 +242,10 @@ pub(super) const ROWS: &[Row] = &[
         kind: SubstitutionMappings,
         label: "substitution mappings",
         groups: &[&[
-            field("node_type", Shape::Name(&[NodeType]), "The type of node that the service can stand for.").written(),
+            field("node_type", Shape::Name(&[NodeType]), "The type of node that the service can stand for.")
+                .written()
+                .lax(),
+            extension("node", Shape::Name(&[NodeTemplate]), "The node that the service is about."),
             field("substitution_filter", Shape::One(NodeFilter), "When it can.").since(V1_3).until(V1_3),
             field("substitution_filter", Shape::Condition, "When it can.").since(V2_0),
             field("properties", Shape::Mappings, "Where that node's properties go.").since(V1_2),
@@ -246,7 +278,9 @@ pub(super) const ROWS: &[Row] = &[
         groups: &[&[
             field("target", Shape::Name(&[NodeTemplate, Group]), "The node or group that is looked at.")
                 .written()
-                .since(V1_1),
+                .since(V1_1)
+                .replaced(),
+            extension("target", Shape::MaybeName(&[NodeTemplate, Group, NodeType]), "What is looked at."),
             field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
             field("condition", Shape::Condition, "What must hold.").since(V1_1),
         ]],
@@ -259,7 +293,10 @@ pub(super) const ROWS: &[Row] = &[
         groups: &[&[
             field("target", Shape::Name(&[NodeTemplate, Group]), "The node or group it works on.")
                 .written()
-                .since(V1_1),
+                .since(V1_1)
+                .replaced(),
+            extension("target", Shape::MaybeName(&[NodeTemplate, Group, NodeType]), "What it works on, or what kind.")
+                .written(),
             field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
             field("operation_host", Shape::Text, "Where it runs.").since(V1_1).until(V1_3),
             field("filter", Shape::Condition, "What must hold.").since(V1_1),

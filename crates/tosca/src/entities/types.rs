@@ -4,10 +4,10 @@ use super::{DESCRIPTION, METADATA};
 use crate::schema::Edition::{V1_1, V1_2, V1_3, V2_0};
 use crate::schema::Kind::{self, *};
 use crate::schema::Merge::{Append, Both, ByName, Derived, Fallback, Narrow, Refine, Replace};
-use crate::schema::{Field, Row, Shape, Short, field};
+use crate::schema::{Field, Row, Shape, Short, extension, field};
 
 const FILE: &[Field] = &[
-    field("tosca_definitions_version", Shape::Text, "The edition of TOSCA the file is written in.").written(),
+    field("tosca_definitions_version", Shape::Text, "The edition of TOSCA the file is written in.").written().lax(),
     field("namespace", Shape::Text, "The namespace of everything the file declares.")
         .slot("profile")
         .since(V1_2)
@@ -29,6 +29,12 @@ const FILE: &[Field] = &[
     field("functions", Shape::Map(FunctionDefinition), "Functions of the author's own.").since(V2_0),
     field("topology_template", Shape::One(ServiceTemplate), "The service itself.").slot("service_template").until(V1_3),
     field("service_template", Shape::One(ServiceTemplate), "The service itself.").since(V2_0),
+    extension("types", Shape::Types, "Types of any kind; what each derives from tells which."),
+    extension("decorators", Shape::Value, "Properties that are given to templates, by their name or type."),
+    extension("deployment_blueprints", Shape::Aliases, "Ways to deploy the service."),
+    extension("template_name", Shape::Aliases, "The name of the template."),
+    extension("template_author", Shape::Aliases, "Who wrote the template."),
+    extension("template_version", Shape::Aliases, "The version of the template."),
 ];
 
 /// What every type begins with.
@@ -40,7 +46,16 @@ const TYPE: [Field; 4] = [
 ];
 
 const fn parent(kinds: &'static [Kind]) -> Field {
-    field("derived_from", Shape::Name(kinds), "The type this one extends.")
+    field("derived_from", Shape::Name(kinds), "The type this one extends.").replaced()
+}
+
+/// In the extended edition a type may have several parents; the further ones stand in a slot of their own.
+const fn parents(kinds: &'static [Kind]) -> Field {
+    extension("derived_from", Shape::Parents(kinds), "The type, or types, this one extends.")
+}
+
+const fn mixins(kinds: &'static [Kind]) -> Field {
+    extension("", Shape::Names(kinds), "Further types this one extends.").slot("mixins")
 }
 
 const PROPERTIES: Field =
@@ -59,12 +74,14 @@ pub(super) const ROWS: &[Row] = &[
             field("file", Shape::Text, "Where the file lies.").slot("url").written().until(V1_3),
             field("url", Shape::Text, "Where the file lies.").since(V2_0),
             field("profile", Shape::Text, "The profile to import, by name.").since(V2_0),
-            field("repository", Shape::Name(&[Repository]), "The repository the file lies in."),
+            field("repository", Shape::Name(&[Repository]), "The repository the file lies in.").replaced(),
+            extension("repository", Shape::MaybeName(&[Repository]), "The repository the file lies in."),
             field("namespace_prefix", Shape::Text, "Put before every imported name.").slot("namespace").until(V1_3),
             field("namespace", Shape::Text, "Put before every imported name.").since(V2_0),
             field("namespace_uri", Shape::Text, "The namespace of the imported file; has no effect.").until(V1_3),
             field("description", Shape::Text, "What it is for, in words.").since(V2_0),
             field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
+            extension("when", Shape::Aliases, "When the file is imported."),
         ]],
         short: Short::Text("url"),
         open: None,
@@ -76,6 +93,7 @@ pub(super) const ROWS: &[Row] = &[
             DESCRIPTION,
             field("url", Shape::Text, "Where it lies.").written(),
             field("credential", Shape::Value, "What is presented to get access."),
+            extension("revision", Shape::Aliases, "The branch, tag or commit to use."),
             field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
         ]],
         short: Short::Text("url"),
@@ -88,9 +106,14 @@ pub(super) const ROWS: &[Row] = &[
             HEADER,
             &[
                 parent(&[ArtifactType]),
+                parents(&[ArtifactType]),
+                mixins(&[ArtifactType]),
                 PROPERTIES,
                 field("mime_type", Shape::Text, "The media type of such files.").merge(Fallback),
                 field("file_ext", Shape::Texts, "The file name extensions of such files.").merge(Append),
+                extension("attributes", Shape::Map(AttributeDefinition), "Values known when the service runs.")
+                    .merge(ByName),
+                extension("interfaces", Shape::Aliases, "Operations that install the artifact or run it."),
             ],
         ],
         short: Short::None,
@@ -103,6 +126,8 @@ pub(super) const ROWS: &[Row] = &[
             HEADER,
             &[
                 parent(&[CapabilityType]),
+                parents(&[CapabilityType]),
+                mixins(&[CapabilityType]),
                 PROPERTIES,
                 ATTRIBUTES,
                 field("valid_source_types", Shape::Names(&[NodeType]), "Node types that may use it.")
@@ -131,6 +156,8 @@ pub(super) const ROWS: &[Row] = &[
             HEADER,
             &[
                 parent(&[DataType]),
+                parents(&[DataType]),
+                mixins(&[DataType]),
                 PROPERTIES,
                 field("constraints", Shape::Constraints, "What values must satisfy.")
                     .slot("validation")
@@ -161,6 +188,8 @@ pub(super) const ROWS: &[Row] = &[
             HEADER,
             &[
                 parent(&[GroupType]),
+                parents(&[GroupType]),
+                mixins(&[GroupType]),
                 PROPERTIES,
                 field("attributes", Shape::Map(AttributeDefinition), "Values known when the service runs.")
                     .merge(ByName)
@@ -187,6 +216,8 @@ pub(super) const ROWS: &[Row] = &[
             HEADER,
             &[
                 parent(&[InterfaceType]),
+                parents(&[InterfaceType]),
+                mixins(&[InterfaceType]),
                 field("inputs", Shape::Map(ParameterDefinition), "Inputs of all its operations.").merge(ByName),
                 field("operations", Shape::Map(OperationDefinition), "What can be done.").merge(ByName).since(V1_3),
                 field("notifications", Shape::Map(NotificationDefinition), "What it tells.").merge(ByName).since(V1_3),
@@ -202,6 +233,8 @@ pub(super) const ROWS: &[Row] = &[
             HEADER,
             &[
                 parent(&[NodeType]),
+                parents(&[NodeType]),
+                mixins(&[NodeType]),
                 PROPERTIES,
                 ATTRIBUTES,
                 field("capabilities", Shape::Map(CapabilityDefinition), "What the node offers.").merge(ByName),
@@ -221,6 +254,8 @@ pub(super) const ROWS: &[Row] = &[
             HEADER,
             &[
                 parent(&[PolicyType]),
+                parents(&[PolicyType]),
+                mixins(&[PolicyType]),
                 PROPERTIES,
                 field("targets", Shape::Names(&[NodeType, GroupType]), "Node and group types it may apply to.")
                     .merge(Narrow),
@@ -237,6 +272,8 @@ pub(super) const ROWS: &[Row] = &[
             HEADER,
             &[
                 parent(&[RelationshipType]),
+                parents(&[RelationshipType]),
+                mixins(&[RelationshipType]),
                 PROPERTIES,
                 ATTRIBUTES,
                 field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the relationship.")

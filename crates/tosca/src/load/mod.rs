@@ -16,9 +16,10 @@ use crate::quirks::{self, Quirks};
 use crate::read::{Reader, Role};
 use crate::rules;
 use crate::schema::Edition;
+use crate::val::Text;
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, FileId, Flavor, Source, Span, Tree, yaml};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Source, Span, Tree, yaml};
 use purlin_value::{Session, path};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -38,8 +39,12 @@ pub struct Options {
     pub unversioned: Option<Edition>,
     /// What a host adds to the notation of values.
     pub host: Option<&'static crate::host::Host>,
+    /// Repositories that a host knows, by name, with their folders: a file need not declare them.
+    pub repositories: Vec<(String, String)>,
     /// Files whose text a host has already, by path: they are not read again.
     pub texts: Vec<(String, Arc<str>)>,
+    /// Whether a part of the root file could not be read, so that what it declares is not known.
+    pub unread: bool,
     /// Further files that every file imports without saying so, from a host.
     pub profiles: &'static [Embedded],
 }
@@ -61,8 +66,9 @@ pub struct File {
     pub entity: Entity,
     /// The files it imports.
     pub imports: Vec<Import>,
-    /// Prefixes of imports that were not allowed to be fetched: what they declare is not known.
-    pub unfetched: Vec<EcoString>,
+    /// Prefixes of imports that could not be read, its own and those of what it imports: what they declare is not
+    /// known.
+    pub unread: Vec<EcoString>,
 }
 
 /// One import of one file.
@@ -94,6 +100,36 @@ impl Files {
     /// The file a span lies in.
     pub fn of(&self, id: FileId) -> Option<usize> {
         self.by_id.get(&id).copied()
+    }
+
+    /// Whether a name may come from an import that could not be read.
+    pub fn may_be_unread(&self, text: &Text) -> bool {
+        let file = self.of(text.span.file).and_then(|index| self.list.get(index));
+        let within = |prefix: &EcoString| {
+            text.text.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with(['.', ':']))
+        };
+        file.is_some_and(|file| file.unread.iter().any(|prefix| prefix.is_empty() || within(prefix)))
+    }
+
+    /// What an importer cannot know is not known to those that import it either.
+    fn spread_unread(&mut self) {
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for index in (0..self.list.len()).rev() {
+                let imports = self.list.get(index).map(|file| file.imports.clone()).unwrap_or_default();
+                let unread = |import: &Import| self.list.get(import.file).is_some_and(|file| !file.unread.is_empty());
+                let prefixes: Vec<EcoString> =
+                    imports.iter().filter(|import| unread(import)).map(|import| import.prefix.clone()).collect();
+                let Some(file) = self.list.get_mut(index) else { continue };
+                for prefix in prefixes {
+                    if !file.unread.contains(&prefix) {
+                        file.unread.push(prefix);
+                        changed = true;
+                    }
+                }
+            }
+        }
     }
 
     /// The root file.
@@ -162,7 +198,14 @@ impl Loader<'_> {
         let Some((tree, version)) = self.root_file(&place) else { return };
         let edition = version.edition;
         self.files.edition = Some(edition);
-        self.add(place, tree, edition, Role::Root);
+        if let Some(root) = tree.root() {
+            let key = place.key();
+            let index = self.add(place, &tree, root, edition, Role::Root);
+            self.known.insert(key, index);
+        }
+        if let Some(file) = self.files.list.first_mut().filter(|_| self.options.unread) {
+            file.unread.push(EcoString::new());
+        }
         let mut next = 0;
         while next < self.files.list.len() {
             self.parse_ahead(next);
@@ -170,6 +213,7 @@ impl Loader<'_> {
             next += 1;
         }
         self.report_rings();
+        self.files.spread_unread();
         if !self.options.quirks.has(quirks::IMPLICIT_DISABLE) {
             for embedded in version.profile {
                 if let Some(index) = self.embedded(*embedded) {
@@ -217,8 +261,7 @@ impl Loader<'_> {
         sound.then_some(tree)
     }
 
-    fn add(&mut self, place: Place, tree: Arc<Tree>, edition: Edition, role: Role) -> Option<usize> {
-        let root = tree.root()?;
+    fn add(&mut self, place: Place, tree: &Arc<Tree>, root: Node<'_>, edition: Edition, role: Role) -> Option<usize> {
         let mut reader = Reader {
             edition,
             role,
@@ -234,18 +277,17 @@ impl Loader<'_> {
         let index = self.files.list.len();
         let id = tree.file();
         let path = tree.source().path().into();
-        self.files.by_id.insert(id, index);
-        self.known.insert(place.key(), Some(index));
+        self.files.by_id.entry(id).or_insert(index);
         self.places.push(place);
         self.files.list.push(File {
             id,
             path,
             role,
             edition,
-            tree,
+            tree: tree.clone(),
             entity,
             imports: Vec::new(),
-            unfetched: Vec::new(),
+            unread: Vec::new(),
         });
         Some(index)
     }
@@ -257,21 +299,23 @@ impl Loader<'_> {
         let source = self.session.sources.insert(embedded.path, embedded.text);
         let tree = self.parse(source)?;
         let keyword = tree.root()?.get("tosca_definitions_version")?.text().to_owned();
-        let edition = profile::version(&keyword)?.edition;
-        self.add(Place { archive: None, path: embedded.path.to_owned() }, tree, edition, Role::Profile)
+        let edition = self.find_version(&keyword)?.edition;
+        let place = Place { archive: None, path: embedded.path.to_owned() };
+        let key = place.key();
+        let index = self.add(place, &tree, tree.root()?, edition, Role::Profile)?;
+        self.known.insert(key, Some(index));
+        Some(index)
     }
 
     fn imports_of(&mut self, index: usize) {
         let Some(file) = self.files.list.get(index) else { return };
-        if file.role == Role::Profile {
-            return;
-        }
         for import in file.entity.list("imports").to_vec() {
-            if let Some(target) = self.import(index, &import) {
-                let prefix = import.text("namespace").map(|text| text.text.clone()).unwrap_or_default();
-                if let Some(file) = self.files.list.get_mut(index) {
-                    file.imports.push(Import { file: target, prefix, at: import.at });
-                }
+            let prefix = import.text("namespace").map(|text| text.text.clone()).unwrap_or_default();
+            let target = self.import(index, &import);
+            let Some(file) = self.files.list.get_mut(index) else { return };
+            match target {
+                Some(target) => file.imports.push(Import { file: target, prefix, at: import.at }),
+                None => file.unread.push(prefix),
             }
         }
     }
@@ -288,30 +332,33 @@ impl Loader<'_> {
                 self.problems.push(Diagnostic::at(&rules::IMPORT, import.at, message).hint(hint));
                 return None;
             };
-            return self.file_at(place, import.at);
+            return self.file_at(place, "", import.at);
         }
         let url = import.text("url")?;
-        let place = match self.locate(importer, &from, import, &url.text) {
+        if let Some(found) = self.built_in(importer, import, &url.text) {
+            return found;
+        }
+        let (url, pointer) = match url.text.split_once('#') {
+            Some((url, pointer)) if self.files.edition.is_some_and(Edition::is_extended) => (url, pointer),
+            _ => (url.text.as_str(), ""),
+        };
+        let place = match self.locate(importer, &from, import, url) {
             Ok(place) => place,
             Err(diagnostic) => {
-                let unfetched = [&rules::IMPORT_DENIED, &rules::UNSUPPORTED, &purlin_value::rules::FETCH_FAILED];
-                if unfetched.contains(&diagnostic.rule)
-                    && let Some(file) = self.files.list.get_mut(importer)
-                {
-                    file.unfetched.push(import.text("namespace").map(|text| text.text.clone()).unwrap_or_default());
-                }
                 self.problems.push(*diagnostic);
                 return None;
             }
         };
-        self.file_at(place, import.at)
+        self.file_at(place, pointer, import.at)
     }
 
-    fn file_at(&mut self, place: Place, at: Span) -> Option<usize> {
-        if let Some(known) = self.known.get(&place.key()) {
+    /// A file, or the part of it that a pointer leads to.
+    fn file_at(&mut self, place: Place, pointer: &str, at: Span) -> Option<usize> {
+        let key = if pointer.is_empty() { place.key() } else { format!("{}#{pointer}", place.key()) };
+        if let Some(known) = self.known.get(&key) {
             return *known;
         }
-        self.known.insert(place.key(), None); // a file that cannot be read is reported once
+        self.known.insert(key.clone(), None); // a file that cannot be read is reported once
         let source = match self.ahead.remove(&place.key()) {
             Some(ahead) => Ok(ahead),
             None => self.source(&place).map(|source| (source, None)),
@@ -343,8 +390,24 @@ impl Loader<'_> {
                 return None;
             }
         }
-        self.add(place, tree, edition, Role::Imported)
+        let Some(part) = follow(root, pointer) else {
+            let message = format!("`{}` has nothing at `{pointer}`", tree.source().path());
+            self.problems.at(&rules::IMPORT, at, message);
+            return None;
+        };
+        let index = self.add(place, &tree, part, edition, Role::Imported)?;
+        self.known.insert(key, Some(index));
+        Some(index)
     }
+}
+
+/// What a pointer such as `/types/A` leads to in a file.
+fn follow<'t>(root: Node<'t>, pointer: &str) -> Option<Node<'t>> {
+    let mut parts = pointer.split('/').filter(|part| !part.is_empty());
+    parts.try_fold(root, |here, part| {
+        let name = part.replace("~1", "/").replace("~0", "~");
+        here.get(&name).or_else(|| here.items().nth(part.parse().ok()?))
+    })
 }
 
 /// Whether some node of a service is to be made by another service.

@@ -10,6 +10,23 @@ use purlin_value::world::{FileKind, Remote};
 use purlin_value::{Session, WorldError, path};
 
 impl Loader<'_> {
+    /// A file of a repository that comes with the host, unless this file declares one of that name.
+    pub(super) fn built_in(&mut self, importer: usize, import: &Entity, url: &str) -> Option<Option<usize>> {
+        let name = import.text("repository")?;
+        let declared = self.files.list.get(importer)?.entity.named("repositories", &name.text).is_some();
+        let repository = self.options.host?.repository(&name.text).filter(|_| !declared)?;
+        let path = path::normalize(url);
+        if let Some((_, embedded)) = repository.files.iter().find(|(known, _)| *known == path) {
+            return Some(self.embedded(*embedded));
+        }
+        let message =
+            format!("`{url}` of the repository `{}` is not known here, so its types are not either", name.text);
+        let near = crate::suggest::nearest(&path, repository.files.iter().map(|(known, _)| *known));
+        let hint = near.map_or("import a copy of it instead".to_owned(), |near| format!("did you mean `{near}`?"));
+        self.problems.push(Diagnostic::at(&rules::UNSUPPORTED, import.at, message).hint(hint));
+        Some(None)
+    }
+
     /// Where an import's file lies.
     pub(super) fn locate(
         &mut self,
@@ -20,7 +37,9 @@ impl Loader<'_> {
     ) -> Result<Place, Box<Diagnostic>> {
         let repository = import.text("repository").and_then(|name| {
             let file = self.files.list.get(importer)?;
-            Some(file.entity.named("repositories", &name.text)?.str("url").to_owned())
+            let declared = file.entity.named("repositories", &name.text).map(|found| found.str("url").to_owned());
+            let known = || self.options.repositories.iter().find(|(known, _)| *known == name.text);
+            declared.or_else(|| known().map(|(_, folder)| folder.clone()))
         });
         let address = match (&repository, import.slot("repository")) {
             (Some(base), _) => format!("{}/{}", base.trim_end_matches('/'), url.trim_start_matches('/')),

@@ -4,6 +4,7 @@ use super::{Loader, Place};
 use crate::archive::Archive;
 use crate::profile::{self, Version};
 use crate::rules;
+use crate::schema::Edition;
 use crate::val::{self, Data};
 use purlin_syntax::{Diagnostic, Node, Span, Tree};
 use std::sync::Arc;
@@ -83,7 +84,7 @@ impl Loader<'_> {
         }
         let Some(entry) = root.entry("tosca_definitions_version") else {
             if let Some(edition) = self.options.unversioned {
-                return profile::VERSIONS.iter().find(|version| version.edition == edition).copied();
+                return standard(edition);
             }
             let message = "the file does not say which edition of TOSCA it is written in";
             let mut diagnostic =
@@ -113,11 +114,19 @@ impl Loader<'_> {
     }
 
     pub(super) fn find_version(&self, keyword: &str) -> Option<Version> {
-        if let Some(version) = profile::version(keyword) {
-            return Some(*version);
-        }
-        let (keyword, edition) = self.options.versions.iter().find(|(known, _)| *known == keyword)?;
-        let standard = profile::VERSIONS.iter().find(|version| version.edition == *edition)?;
-        Some(Version { keyword, ..*standard })
+        let known = profile::version(keyword).copied();
+        let (keyword, edition) = match (known, self.options.unversioned) {
+            (Some(version), None) => return Some(version),
+            // A host reads all files alike, whatever they say.
+            (Some(version), Some(edition)) => (version.keyword, edition),
+            (None, _) => *self.options.versions.iter().find(|(known, _)| *known == keyword)?,
+        };
+        Some(Version { keyword, ..standard(edition)? })
     }
+}
+
+/// The version whose profile an edition is read with.
+fn standard(edition: Edition) -> Option<Version> {
+    let standard = profile::VERSIONS.iter().find(|version| version.edition == edition.standard())?;
+    Some(Version { edition, ..*standard })
 }

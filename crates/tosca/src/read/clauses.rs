@@ -92,7 +92,7 @@ impl Reader<'_> {
         for entry in merged_entries(node) {
             let Some(_) = self.key(entry.key) else { continue };
             let value = self.value(entry.value);
-            let fits = value.items().len() >= 2 || self.edition.is_2();
+            let fits = value.items().len() >= 2 || self.edition.is_2() || self.edition.is_extended();
             if !fits || (!self.edition.is_2() && !value.items().iter().all(|item| item.as_str().is_some())) {
                 let message = format!("`{}` must be mapped to a list such as `[SELF, attribute]`", entry.name());
                 self.problems.at(&rules::MALFORMED, entry.key.span(), message);
@@ -132,6 +132,9 @@ impl Reader<'_> {
     }
 
     pub(super) fn values(&mut self, key: &str, at: Span, node: Node<'_>, long_form: bool) -> Option<Content> {
+        if self.edition.is_extended() && node.is_list() {
+            return self.named_values(key, at, node);
+        }
         if !node.is_map() {
             self.wrong_key(at, key, noun(node), "a map");
             return None;

@@ -59,10 +59,11 @@ impl Reader<'_> {
         let mut out = Vec::new();
         for item in node.items() {
             let mut item = item;
-            if kind == Kind::Import && self.quirks.has(quirks::IMPORTS_SEQUENCED) {
+            let sequenced = self.quirks.has(quirks::IMPORTS_SEQUENCED) || self.edition.is_extended();
+            if kind == Kind::Import && sequenced {
                 let entries = merged_entries(item);
                 if let [entry] = entries.as_slice()
-                    && entry.value.is_map()
+                    && (entry.value.is_map() || (self.edition.is_extended() && entry.name() != "file"))
                 {
                     item = entry.value;
                 }

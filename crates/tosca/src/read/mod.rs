@@ -98,7 +98,9 @@ impl Reader<'_> {
                 present.push(field.slot);
                 self.slot(&mut entity, field, entry.key.span(), entry.value);
             } else if row.open.is_some()
-                && (self.edition <= Edition::V1_2 || self.quirks.has(quirks::OPERATIONS_PERMISSIVE))
+                && (self.edition <= Edition::V1_2
+                    || self.edition.is_extended()
+                    || self.quirks.has(quirks::OPERATIONS_PERMISSIVE))
             {
                 open.push((entry.key.eco_text(), entry.key.span(), entry.value));
             } else if !self.skipped(kind, key) {
@@ -109,6 +111,9 @@ impl Reader<'_> {
             && !open.is_empty()
         {
             self.open_slot(&mut entity, slot, open);
+        }
+        if let Some(types) = node.entry("types").filter(|_| kind == Kind::File && self.edition.is_extended()) {
+            self.types(&mut entity, types.key.span(), types.value);
         }
         self.missing_keys(row, &entity, &present);
         self.check(&entity);
@@ -129,11 +134,18 @@ impl Reader<'_> {
     pub(super) fn slot(&mut self, entity: &mut Entity, field: &'static Field, at: Span, value: Node<'_>) {
         if entity.kind == Kind::File && field.slot == "service_template" && self.role != Role::Root {
             let substitutes = self.substitutes && value.get("substitution_mappings").is_some();
-            if !self.quirks.has(quirks::TOPOLOGY_IGNORE) && !substitutes {
+            if !self.quirks.has(quirks::TOPOLOGY_IGNORE) && !substitutes && !self.edition.is_extended() {
                 let message =
                     format!("an imported file cannot have `{}`; only the file that is asked for can", field.key);
                 self.problems.at(&rules::UNKNOWN_KEY, at, message);
             }
+            return;
+        }
+        if matches!(field.shape, Shape::Parents(_)) && value.is_list() {
+            return self.parents(entity, at, value);
+        }
+        // Nothing written under a key says nothing.
+        if self.edition.is_extended() && value.is_null() && field.shape != Shape::Value {
             return;
         }
         if let Some(content) = self.content(field, at, value) {
@@ -175,6 +187,11 @@ impl Reader<'_> {
             }
             // An operation of which only the name is written.
             Short::Primary if node.is_null() && self.edition.is_2() => Some(entity),
+            // Anything of which only the name is written.
+            _ if node.is_null() && self.edition.is_extended() => {
+                self.missing_keys(row, &entity, &[]);
+                Some(entity)
+            }
             Short::Text("node") if node.is_list() && self.edition.is_2() => {
                 let content = Content::Value(self.value(node));
                 entity.slots.push(Slot { name: "node", at, content });
@@ -209,7 +226,9 @@ impl Reader<'_> {
     fn content(&mut self, field: &'static Field, at: Span, node: Node<'_>) -> Option<Content> {
         let key = field.key;
         match field.shape {
-            Shape::Text | Shape::Name(_) | Shape::MaybeName(_) => Some(Content::Text(self.text(key, at, node)?)),
+            Shape::Text | Shape::Name(_) | Shape::MaybeName(_) | Shape::Parents(_) => {
+                Some(Content::Text(self.text(key, at, node)?))
+            }
             Shape::Bool => self.bool(key, at, node).map(Content::Bool),
             Shape::Int => self.int(key, at, node).map(Content::Int),
             Shape::Texts | Shape::Names(_) => self.texts(key, at, node),
@@ -228,6 +247,8 @@ impl Reader<'_> {
             Shape::Activities => self.activities(key, at, node),
             Shape::OutputMappings => self.output_mappings(key, at, node),
             Shape::Mappings => self.mappings(key, at, node),
+            Shape::Parameters => self.parameters(key, at, node),
+            Shape::Types => None, // once the sections of single kinds are read
             Shape::Values => self.values(key, at, node, false),
             Shape::AttributeValues => self.values(key, at, node, true),
             Shape::One(kind) => self.entity(kind, "".into(), at, node).map(|entity| Content::One(Arc::new(entity))),

@@ -6,7 +6,7 @@ use crate::rules;
 use crate::schema::{Edition, Kind, Need, Row};
 use crate::val::{self, Data};
 use ecow::eco_format;
-use purlin_syntax::{Diagnostic, Node, Span};
+use purlin_syntax::{Diagnostic, Node, Severity, Span};
 
 impl Reader<'_> {
     /// The text of a key that must be a string.
@@ -21,6 +21,7 @@ impl Reader<'_> {
 
     pub(super) fn unknown_key(&mut self, row: &'static Row, key: &str, at: Span) {
         let label = row.label;
+        let skipped = row.skips_unknown(self.edition);
         let mut diagnostic = Diagnostic::at(
             &rules::UNKNOWN_KEY,
             at,
@@ -37,6 +38,9 @@ impl Reader<'_> {
                 diagnostic.maybe_hint(crate::suggest::nearest(key, known).map(|near| format!("did you mean `{near}`?")))
             }
         };
+        if skipped {
+            diagnostic.severity = Severity::Warning;
+        }
         self.problems.push(diagnostic);
     }
 
@@ -44,7 +48,7 @@ impl Reader<'_> {
         if entity.slot("copy").is_some() {
             return; // what is copied is not known yet
         }
-        for field in row.fields(self.edition).filter(|field| field.need == Need::Written) {
+        for field in row.fields(self.edition).filter(|field| field.is_needed(self.edition, Need::Written)) {
             // A key that is there but broken was reported already.
             let written = entity.slot(field.slot).is_some() || present.contains(&field.slot);
             if !written {
@@ -118,7 +122,7 @@ impl Reader<'_> {
         }
     }
 
-    pub(super) fn wrong_key(&mut self, at: Span, key: &str, found: &str, wanted: &str) {
+    pub(crate) fn wrong_key(&mut self, at: Span, key: &str, found: &str, wanted: &str) {
         self.wrong(at, &eco_format!("`{key}`"), found, wanted);
     }
 

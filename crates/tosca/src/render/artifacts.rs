@@ -26,7 +26,7 @@ impl Renderer<'_> {
 
     pub(super) fn artifact(&mut self, entity: &Arc<Entity>, declared: bool) -> Artifact {
         let artifact_type = self.model.type_of(entity, "type", Kind::ArtifactType);
-        if entity.slot("file").is_none() {
+        if entity.slot("file").is_none() && !entity.edition.is_extended() {
             self.problems.beyond(
                 &rules::MISSING_KEY,
                 entity.at,
@@ -34,7 +34,7 @@ impl Renderer<'_> {
                 format!("the artifact `{}` needs the key `file`", entity.name),
             );
         }
-        if entity.slot("type").is_none() && !self.model.edition().is_2() {
+        if entity.slot("type").is_none() && !self.model.edition().is_2() && !entity.edition.is_extended() {
             self.problems.beyond(
                 &rules::MISSING_KEY,
                 entity.at,

@@ -54,7 +54,17 @@ impl Renderer<'_> {
         }
         for (name, assignment) in own.into_iter().flat_map(|(own, _)| own.entries("interfaces")) {
             // TOSCA 2.0's own examples give relationships interfaces that their types do not have.
-            let tolerated = self.model.edition().is_2() && kind != Kind::NodeTemplate;
+            let tolerated = self.partial || (self.model.edition().is_2() && kind != Kind::NodeTemplate);
+            if declared.named("interfaces", name).is_none()
+                && let Some(common) = self.model.host.and_then(|host| host.interface(name))
+            {
+                let found =
+                    common.and_then(|name| self.model.names.find(assignment.at.file, Kind::InterfaceType, name));
+                if let Some(definition) = found.and_then(|id| self.model.complete(id)).cloned() {
+                    out.insert(name.clone(), Arc::new(self.interface(&definition, Some(assignment), owner)));
+                }
+                continue;
+            }
             if declared.named("interfaces", name).is_none() && !tolerated {
                 self.undeclared(assignment, "interface", declared.entries("interfaces").map(|(name, _)| name.as_str()));
             }
@@ -108,7 +118,9 @@ impl Renderer<'_> {
                 out.insert(name.clone(), operation);
             }
             for (name, own) in assignment.into_iter().flat_map(|assignment| assignment.entries(slot)) {
-                if definition.named(slot, name).is_none() {
+                let any =
+                    self.partial || self.model.host.is_some_and(|host| host.interface(&definition.name) == Some(None));
+                if definition.named(slot, name).is_none() && !any {
                     self.undeclared(own, noun, definition.entries(slot).map(|(name, _)| name.as_str()));
                 }
             }
@@ -172,7 +184,8 @@ impl Renderer<'_> {
             Kind::RelationshipTemplate | Kind::RelationshipAssignment => &["ORCHESTRATOR", "SOURCE", "TARGET"],
             _ => &["ORCHESTRATOR"],
         };
-        if !allowed.contains(&host.text.as_str()) {
+        // A host may have nodes to run on that only it knows.
+        if !allowed.contains(&host.text.as_str()) && !self.model.edition().is_extended() {
             let message =
                 format!("an operation cannot run on `{}` here; it can run on {}", host.text, allowed.join(", "));
             self.problems.at(&rules::MALFORMED, host.span, message);

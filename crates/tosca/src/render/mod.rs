@@ -5,6 +5,7 @@
 //! and shared.
 
 mod artifacts;
+mod decorate;
 mod filters;
 mod interfaces;
 mod nodes;
@@ -52,11 +53,12 @@ pub fn render(model: &Model, inputs: &Inputs, missing: MissingInputs, problems: 
         topology: Topology::default(),
         counted: Total::default(),
         demanding: true,
+        partial: false,
     };
     if let Some(service) = model.service() {
         renderer.service(&service.clone(), inputs, missing);
     } else {
-        for (name, value) in inputs {
+        for (name, value) in inputs.iter().filter(|_| !model.edition().is_extended()) {
             renderer.undeclared_input(name, value, None);
         }
     }
@@ -74,6 +76,8 @@ struct Renderer<'a> {
     counted: Total,
     /// Whether what is required must be there.
     demanding: bool,
+    /// Whether not all is known of the type, because a file could not be read.
+    partial: bool,
 }
 
 /// Identifies a shared definition while the model lives.

@@ -3,6 +3,7 @@
 use super::props::{Place, Sort};
 use super::{Renderer, identity};
 use crate::entity::{Entity, Range};
+use crate::names::DeclId;
 use crate::rules;
 use crate::schema::Kind;
 use crate::suggest;
@@ -15,8 +16,10 @@ use std::sync::Arc;
 
 impl Renderer<'_> {
     pub(super) fn node(&mut self, template: &Arc<Entity>) -> Option<Node> {
-        let node_type = self.model.type_of(template, "type", Kind::NodeType)?;
+        let (node_type, partial) = self.node_type(template)?;
+        let template = &self.decorated(template, node_type);
         let complete = self.model.complete(node_type)?.clone();
+        self.partial = partial;
         // A selected node exists elsewhere, with all its values.
         self.demanding = !template.texts("directives").iter().any(|directive| directive.text == "select");
         let properties = self.template_props(Sort::Property, &complete, template);
@@ -26,6 +29,7 @@ impl Renderer<'_> {
         let interfaces = self.interfaces(template, &complete, ".interfaces");
         let artifacts = self.artifacts(template, &complete);
         self.demanding = true;
+        self.partial = false;
         self.directives(template);
         self.count(template);
         Some(Node {
@@ -38,7 +42,19 @@ impl Renderer<'_> {
             requirements,
             interfaces,
             artifacts,
+            partial,
         })
+    }
+
+    /// The type of a node, and whether not all of it is known. Where a host reads on although a file could not be read,
+    /// the type of all nodes stands for one that may be in it.
+    fn node_type(&self, template: &Entity) -> Option<(DeclId, bool)> {
+        if let Some(id) = self.model.type_of(template, "type", Kind::NodeType) {
+            return Some((id, self.model.is_partial(id)));
+        }
+        let name = template.text("type").filter(|name| self.model.files.may_be_unread(name))?;
+        self.model.host?;
+        Some((self.model.names.find(name.span.file, Kind::NodeType, "tosca.nodes.Root")?, true))
     }
 
     pub(super) fn template_props(&mut self, sort: Sort, complete: &Entity, template: &Entity) -> Props {
@@ -89,7 +105,7 @@ impl Renderer<'_> {
             out.insert(name.clone(), capability);
         }
         for (name, assignment) in template.entries("capabilities") {
-            if complete.named("capabilities", name).is_none() {
+            if complete.named("capabilities", name).is_none() && !self.partial {
                 let near = suggest::nearest(name, complete.entries("capabilities").map(|(name, _)| name.as_str()));
                 let message = format!("the type of {} declares no capability `{name}`", Self::owner(template));
                 self.problems.push(
@@ -121,7 +137,10 @@ impl Renderer<'_> {
         template: &Entity,
     ) -> Capability {
         let owner = CapabilityOf { capability: &definition.name, node: &template.name };
-        let capability_type = self.model.type_of(definition, "type", Kind::CapabilityType);
+        // In the extended edition an assignment may name another type.
+        let own_type = assignment.and_then(|assignment| self.model.type_of(assignment, "type", Kind::CapabilityType));
+        let declared = own_type.and_then(|id| self.model.complete(id)).unwrap_or(definition).clone();
+        let capability_type = own_type.or(self.model.type_of(definition, "type", Kind::CapabilityType));
         let mut render = |sort: Sort| {
             let slot = assignment.and_then(|assignment| assignment.slot(sort.slot()));
             let (at, path) = match (slot, assignment) {
@@ -133,7 +152,7 @@ impl Renderer<'_> {
                 (None, None) => (template.at, eco_format!(".capabilities[\"{}\"].{}", definition.name, sort.slot())),
             };
             let assigned = assignment.map(|assignment| assignment.values(sort.slot())).unwrap_or(&[]);
-            self.props(sort, definition, &Place { owner: &owner, at, path, assigned })
+            self.props(sort, &declared, &Place { owner: &owner, at, path, assigned })
         };
         let (properties, attributes) = (render(Sort::Property), render(Sort::Attribute));
         let occurrences =

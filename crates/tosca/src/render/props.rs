@@ -11,7 +11,7 @@ use crate::val::{Data, Text, Val};
 use crate::values::Checker;
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Severity, Span};
 use std::sync::Arc;
 
 /// What kind of values are being rendered, which decides what is required and what is allowed.
@@ -82,12 +82,17 @@ impl Renderer<'_> {
                 out.insert(name.text.clone(), prop);
                 continue;
             }
+            if self.partial || (sort == Sort::Attribute && self.model.edition().is_extended()) {
+                continue;
+            }
             let near = suggest::nearest(&name.text, declared.entries(sort.slot()).map(|(name, _)| name.as_str()));
             let message = format!("{} declares no {} `{}`", place.owner, sort.noun(), name.text);
-            self.problems.push(
-                Diagnostic::at(&rules::UNDECLARED, name.span, message)
-                    .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
-            );
+            let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, name.span, message)
+                .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
+            if self.model.edition().is_extended() {
+                diagnostic.severity = Severity::Warning; // a host leaves it out
+            }
+            self.problems.push(diagnostic);
         }
         out
     }
@@ -138,7 +143,8 @@ impl Renderer<'_> {
         }
         if self.demanding
             && definition.bool("required").unwrap_or(true)
-            && !(sort == Sort::Input && self.model.edition().is_2())
+            && !(sort == Sort::Input && (self.model.edition().is_2() || self.model.edition().is_extended()))
+            && !self.partial
         {
             let message = format!("{} needs a value for the {} `{name}`", place.owner, sort.noun());
             let beyond = eco_format!("{}[\"{name}\"]", place.path);
@@ -156,7 +162,7 @@ impl Renderer<'_> {
         missing: MissingInputs,
     ) {
         for (name, value) in given {
-            if service.named("inputs", name).is_none() {
+            if service.named("inputs", name).is_none() && !self.model.edition().is_extended() {
                 self.undeclared_input(name, value, Some(service));
             }
         }

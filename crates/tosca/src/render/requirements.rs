@@ -22,7 +22,10 @@ impl Renderer<'_> {
         let mut out = Vec::new();
         let mut counts: IndexMap<&EcoString, u64> = IndexMap::new();
         for (index, assignment) in template.list("requirements").iter().enumerate() {
-            let Some(definition) = complete.named("requirements", &assignment.name) else {
+            let declared = complete.named("requirements", &assignment.name).cloned();
+            let free =
+                || (self.partial || assignment.edition.is_extended()).then(|| undeclared_requirement(assignment));
+            let Some(definition) = declared.or_else(free) else {
                 let near =
                     suggest::nearest(&assignment.name, complete.entries("requirements").map(|(name, _)| name.as_str()));
                 let message =
@@ -35,7 +38,7 @@ impl Renderer<'_> {
             };
             let count = self.requirement_count(assignment);
             *counts.entry(&assignment.name).or_default() += count;
-            if let Some(requirement) = self.requirement(assignment, definition, index) {
+            if let Some(requirement) = self.requirement(assignment, &definition, index) {
                 out.extend((0..count).map(|_| requirement.clone()));
             }
         }
@@ -218,4 +221,9 @@ impl Renderer<'_> {
             }
         }
     }
+}
+
+/// What stands for the definition of a requirement that the type does not declare: it asks for nothing.
+fn undeclared_requirement(assignment: &Entity) -> Arc<Entity> {
+    Arc::new(Entity { kind: Kind::RequirementDefinition, slots: Vec::new(), ..assignment.clone() })
 }

@@ -52,7 +52,9 @@ impl Renderer<'_> {
             let activity = match (name, text) {
                 ("set_state", Some(text)) => Some(Activity::SetState(text)),
                 ("delegate" | "inline", Some(text)) => {
-                    if service.named("workflows", &text.text).is_none() {
+                    // A host has workflows of its own.
+                    let known = service.named("workflows", &text.text).is_some() || self.model.host.is_some();
+                    if !known {
                         let near =
                             suggest::nearest(&text.text, service.entries("workflows").map(|(name, _)| name.as_str()));
                         let message = format!("`{name}` names a workflow `{}` that does not exist", text.text);

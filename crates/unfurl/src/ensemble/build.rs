@@ -2,7 +2,7 @@
 
 use super::manifest::Manifest;
 use super::places::Reading;
-use super::service::{Service, from_tosca, is_open};
+use super::service::{Service, from_tosca, is_open_node};
 use super::validate;
 use crate::tree::{Attribute, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
 use crate::val::{MapKey, Val};
@@ -10,6 +10,7 @@ use ecow::EcoString;
 use indexmap::IndexSet;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::names::DeclId;
+use purlin_tosca::read::Role;
 use purlin_tosca::schema::Kind;
 use purlin_tosca::topology::{self, Given, Prop, Props};
 use purlin_value::{Session, path};
@@ -206,13 +207,23 @@ impl Builder<'_> {
             let mut attribute = Attribute::new(raw);
             attribute.sensitive = sensitive;
             attribute.schema = schema;
+            attribute.dir = self.default_dir(prop, node);
             node.attributes.insert(name.clone(), attribute);
         }
     }
 
+    /// Where a type's default is written, if that is not where the node is.
+    fn default_dir(&self, prop: &Prop, node: &Node) -> Option<EcoString> {
+        let definition = prop.definition.as_ref().filter(|_| prop.given == Given::Default && prop.value.is_call())?;
+        let file = self.service.model.files.of(definition.at.file)?;
+        let imported = self.service.model.files.list.get(file).is_some_and(|file| file.role == Role::Imported);
+        let folder = imported.then(|| self.folder_of(definition))?;
+        (folder != node.source_dir).then_some(folder)
+    }
+
     /// Properties of a type that allows any.
     fn open_properties(&mut self, node: &mut Node, source: &topology::Node) {
-        if !is_open(&self.service.model, source.node_type) {
+        if !is_open_node(&self.service.model, source) {
             return;
         }
         for (name, value) in source.template.values("properties") {
@@ -283,6 +294,8 @@ impl Builder<'_> {
         for (name, entity) in declared.iter().flat_map(|declared| declared.entries("artifacts")) {
             match source.artifacts.get(name) {
                 Some(artifact) => self.artifact(owner, name, artifact),
+                // Without a file a type only asks for an artifact.
+                None if entity.text("file").is_none() => {}
                 None => {
                     let artifact_type = service.model.type_of(entity, "type", Kind::ArtifactType);
                     let artifact =

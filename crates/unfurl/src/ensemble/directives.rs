@@ -10,6 +10,8 @@ use std::collections::HashMap;
 pub enum Problem {
     /// A file that is not there.
     NoFile(String),
+    /// A file that is written in Python.
+    Python(String),
     /// An anchor or path that is not there.
     NoTarget(String),
     /// Directives that lead into each other without an end.
@@ -87,6 +89,10 @@ impl<'l> Directives<'l> {
         let name = directive.trim_start_matches('?');
         let found = if name.starts_with("include") {
             let file = argument.as_str().or_else(|| argument.get("file").and_then(Val::as_str)).unwrap_or("");
+            if file.ends_with(".py") {
+                self.problems.push((Problem::Python(file.to_owned()), argument.origin));
+                return None;
+            }
             let loaded = (self.load)(file);
             if loaded.is_none() && !optional {
                 self.problems.push((Problem::NoFile(file.to_owned()), argument.origin));

@@ -30,6 +30,8 @@ pub struct Manifest {
     pub service: Option<(String, Arc<str>)>,
     /// The service template as merge directives put it together; none if there are none.
     pub merged_service: Option<Val>,
+    /// Whether a part of the service template could not be read, so that what it declares is not known.
+    pub unread: bool,
     /// Where the service template is written.
     pub service_span: Option<Span>,
     /// The environment that applies: the project's and the ensemble's own.
@@ -120,7 +122,8 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     for (span, problem) in reader.problems {
         session.sink.push(Diagnostic::at(&rules::VAULT, span, problem.message()));
     }
-    let document = expanded(session, &folder, &opened);
+    let (document, directives) = expand(session, &folder, &opened, &opened);
+    report(session, &directives);
     let environment = environment(project_value.as_ref(), &document, &environment_name);
     let ServiceText { text: service, span: service_span, merged: merged_service } =
         service_text(session, file, &folder, &tree, &plain);
@@ -131,6 +134,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
         document,
         service,
         merged_service,
+        unread: directives.iter().any(|(problem, _)| matches!(problem, directives::Problem::Python(_))),
         service_span,
         environment,
         environment_name,
@@ -139,13 +143,17 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     })
 }
 
-/// Carries out the directives of a value; problems go to the sink.
-fn expanded(session: &Session, folder: &str, value: &Val) -> Val {
-    expand(session, folder, value, value).0
+/// What went wrong with directives, and where.
+type Problems = Vec<(directives::Problem, purlin_value::Origin)>;
+
+/// A part of a document with its directives carried out, if there were any; what they name is looked for in the whole
+/// document.
+fn expand(session: &Session, folder: &str, document: &Val, part: &Val) -> (Val, Problems) {
+    let (expanded, problems, _) = expand_part(session, folder, document, part);
+    (expanded, problems)
 }
 
-/// A part of a document with its directives carried out; what they name is looked for in the whole document.
-fn expand(session: &Session, folder: &str, document: &Val, part: &Val) -> (Val, bool) {
+fn expand_part(session: &Session, folder: &str, document: &Val, part: &Val) -> (Val, Problems, bool) {
     let load = |name: &str| -> Option<Val> {
         let (file, pointer) = name.split_once('#').unwrap_or((name, ""));
         let tree = session.read_yaml(&path::join(folder, file), Flavor::Core).ok()?;
@@ -154,17 +162,26 @@ fn expand(session: &Session, folder: &str, document: &Val, part: &Val) -> (Val, 
     };
     let mut directives = Directives::new(document, &load);
     let expanded = directives.expand(part);
-    for (problem, origin) in &directives.problems {
+    (expanded, std::mem::take(&mut directives.problems), directives.used)
+}
+
+fn report(session: &Session, problems: &Problems) {
+    for (problem, origin) in problems {
         let message = match problem {
             directives::Problem::NoFile(name) => format!("`+include` names `{name}`, which does not exist"),
+            directives::Problem::Python(name) => {
+                format!("`{name}` is written in Python, which is not run to see what it declares")
+            }
             directives::Problem::NoTarget(name) => format!("there is nothing to merge under `{name}`"),
             directives::Problem::TooDeep => "merge directives lead into each other".to_owned(),
         };
         let mut diagnostic = Diagnostic::nowhere(&rules::DIRECTIVE, message);
         diagnostic.span = session.origins.span(*origin, &session.sources);
+        if matches!(problem, directives::Problem::Python(_)) {
+            diagnostic = diagnostic.hint("write it as YAML (`unfurl export` does) and include that");
+        }
         session.sink.push(diagnostic);
     }
-    (expanded, directives.used)
 }
 
 /// The service template as TOSCA reads it.
@@ -186,7 +203,7 @@ fn service_text(session: &Session, file: &str, folder: &str, tree: &Tree, plain:
     let Some(raw) = plain.get("spec").and_then(|spec| spec.get("service_template")) else {
         return found;
     };
-    let (value, used) = expand(session, folder, plain, raw);
+    let (value, _, used) = expand_part(session, folder, plain, raw);
     if !used {
         let text = blanked(tree.source().text(), span).into();
         return ServiceText { text: Some((file.to_owned(), text)), ..found };
@@ -201,7 +218,13 @@ fn service_text(session: &Session, file: &str, folder: &str, tree: &Tree, plain:
 
 /// A text with everything but a span turned into blanks; line breaks stay.
 fn blanked(text: &str, span: Span) -> String {
-    let (start, end) = (span.start as usize, span.end as usize);
+    let (start, mut end) = (span.start as usize, span.end as usize);
+    // A key at the very end that has nothing written under it keeps its colon.
+    let rest = text.get(end..).unwrap_or("");
+    let blanks = rest.len() - rest.trim_start_matches(' ').len();
+    if rest.get(blanks..).is_some_and(|rest| rest.starts_with(':')) {
+        end += blanks + 1;
+    }
     // The first line of a block is indented like the others only if what stands before it is kept as blanks.
     let blank = |part: &str| -> String {
         part.chars().flat_map(|c| if c == '\n' { vec!['\n'] } else { vec![' '; c.len_utf8()] }).collect()

@@ -2,6 +2,7 @@
 
 pub mod build;
 pub mod directives;
+mod library;
 pub mod manifest;
 pub mod places;
 pub mod read;

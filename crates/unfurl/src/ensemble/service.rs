@@ -1,5 +1,6 @@
 //! The ensemble's service template, read by the TOSCA dialect as far as rendering and resolution go.
 
+use super::library;
 use super::manifest::Manifest;
 use super::places::{Places, Reading};
 use super::read;
@@ -15,14 +16,13 @@ use purlin_syntax::{Diagnostic, Severity, Span};
 use purlin_tosca::host::{Host, TEMPLATE};
 use purlin_tosca::load::Options;
 use purlin_tosca::model::{self, Model};
-use purlin_tosca::names::DeclId;
 use purlin_tosca::problem::Problems;
 use purlin_tosca::profile::Embedded;
 use purlin_tosca::render::{self, MissingInputs};
 use purlin_tosca::resolve::{self, Resolution};
 use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::schema::Edition;
-use purlin_tosca::topology::Topology;
+use purlin_tosca::topology::{self, Topology};
 use purlin_tosca::val as tosca;
 use purlin_value::Session;
 use std::collections::HashSet;
@@ -30,7 +30,17 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 /// What counts as ours in the values of a service template.
-static HOST: Host = Host { is_call, is_template: is_computed };
+static HOST: Host =
+    Host { is_call, is_template: is_computed, interfaces: INTERFACES, repositories: &[library::UNFURL] };
+
+/// Interfaces of every node. `defaults` holds what the others share, `Mock` replaces operations in a dry run.
+const INTERFACES: &[(&str, Option<&str>)] = &[
+    ("Install", Some("unfurl.interfaces.Install")),
+    ("Standard", Some("tosca.interfaces.node.lifecycle.Standard")),
+    ("Configure", Some("tosca.interfaces.relationship.Configure")),
+    ("defaults", None),
+    ("Mock", None),
+];
 
 /// Version keywords that mean TOSCA 1.3 with our expressions in it.
 const VERSIONS: &[&str] =
@@ -38,9 +48,6 @@ const VERSIONS: &[&str] =
 
 const PROFILES: &[Embedded] =
     &[Embedded { path: "purlin:/unfurl/unfurl.yaml", text: include_str!("../../profiles/unfurl.yaml") }];
-
-/// Keys of a service template that only Unfurl knows and that mean nothing for evaluation.
-const OWN_KEYS: &[&str] = &["decorators", "deployment_blueprints"];
 
 /// A map with one of these keys is an expression, if nothing else in it says otherwise.
 fn is_call(key: &str, keys: usize) -> bool {
@@ -73,11 +80,18 @@ pub struct Service {
 pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoString, Val>) -> Option<Service> {
     let (path, text) = manifest.service.clone()?;
     let options = Options {
-        versions: VERSIONS.iter().map(|keyword| (*keyword, Edition::V1_3)).collect(),
-        unversioned: Some(Edition::V1_3),
+        versions: VERSIONS.iter().map(|keyword| (*keyword, Edition::Extended)).collect(),
+        unversioned: Some(Edition::Extended),
         host: Some(&HOST),
+        repositories: manifest
+            .settings
+            .repositories
+            .iter()
+            .map(|(name, folder)| (name.to_string(), folder.to_string()))
+            .collect(),
         texts: vec![(path.clone(), text)],
         profiles: PROFILES,
+        unread: manifest.unread,
         ..Options::default()
     };
     let mut problems = Problems::new();
@@ -92,8 +106,8 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
         resolution = resolve::resolve(&model, &topology, &mut unresolved);
     }
     let places = places(session, manifest, &model);
-    let names = Names::of(&model, &topology);
-    let broken = report(session, &problems, &names, &places) || model.files.edition.is_none();
+    let open = open_names(&model, &topology);
+    let broken = report(session, &problems, &open, &places) || model.files.edition.is_none();
     Some(Service { model, topology, resolution, places, broken })
 }
 
@@ -111,21 +125,16 @@ fn places(session: &Session, manifest: &Manifest, model: &Model) -> Places {
 }
 
 /// Hands TOSCA's problems on, as far as they are problems here; whether one of them is an error.
-fn report(session: &Session, problems: &Problems, names: &Names, places: &Places) -> bool {
+fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: &Places) -> bool {
     let mut broken = false;
     for problem in problems.list() {
         let mut diagnostic = problem.diagnostic.clone();
         let rule = diagnostic.rule.name;
         let within = |spans: &HashSet<Span>| diagnostic.span.is_some_and(|span| spans.contains(&span));
         let tolerated = match rule {
-            name if name == tosca_rules::UNKNOWN_KEY.name => is_own_key(session, diagnostic.span),
-            // A requirement may say what it needs by the type of node alone, an artifact by its file.
-            name if name == tosca_rules::MISSING_KEY.name => {
-                problem.beyond == ".capability" || problem.beyond == ".type" && within(&names.artifacts)
-            }
             // Inputs of operations are read when a job runs, and a type may give their values instead of their types.
             name if name == tosca_rules::UNASSIGNED.name => problem.beyond.contains(".inputs["),
-            name if name == tosca_rules::UNDECLARED.name => within(&names.open),
+            name if name == tosca_rules::UNDECLARED.name => within(open),
             _ => false,
         };
         if tolerated {
@@ -135,8 +144,8 @@ fn report(session: &Session, problems: &Problems, names: &Names, places: &Places
             diagnostic.severity = Severity::Warning;
         }
         // Properties nobody declared are dropped; other things nobody declared are mistakes.
-        if rule == tosca_rules::UNDECLARED.name && !within(&names.assigned) {
-            diagnostic = Diagnostic { rule: &rules::UNDECLARED, severity: Severity::Warning, ..diagnostic };
+        if rule == tosca_rules::UNDECLARED.name && !diagnostic.is_error() {
+            diagnostic = Diagnostic { rule: &rules::UNDECLARED, ..diagnostic };
         }
         diagnostic.span = diagnostic.span.map(|span| places.span(span));
         broken |= diagnostic.is_error();
@@ -145,45 +154,15 @@ fn report(session: &Session, problems: &Problems, names: &Names, places: &Places
     broken
 }
 
-/// Whether a key is one that only Unfurl knows.
-fn is_own_key(session: &Session, span: Option<Span>) -> bool {
-    let Some((span, source)) = span.and_then(|span| Some((span, session.sources.get(span.file)?))) else {
-        return false;
-    };
-    OWN_KEYS.contains(&source.slice(span).trim_matches(['"', '\'']))
+/// Whether a node allows properties its type does not declare: its type does, it does itself, or the type is not known.
+pub fn is_open_node(model: &Model, node: &topology::Node) -> bool {
+    node.partial || model::allows_any(&node.template) || model.is_open(node.node_type)
 }
 
-/// Places in a service template that decide what a problem there means.
-struct Names {
-    /// Names of properties of open types; they need no declaration.
-    open: HashSet<Span>,
-    /// Requirements, capabilities and interfaces that templates assign.
-    assigned: HashSet<Span>,
-    /// Artifacts of templates.
-    artifacts: HashSet<Span>,
-}
-
-impl Names {
-    fn of(model: &Model, topology: &Topology) -> Names {
-        let mut names = Names { open: HashSet::new(), assigned: HashSet::new(), artifacts: HashSet::new() };
-        for node in topology.nodes.values() {
-            if is_open(model, node.node_type) {
-                names.open.extend(node.template.values("properties").iter().map(|(name, _)| name.span));
-            }
-            for section in ["requirements", "capabilities", "interfaces"] {
-                names.assigned.extend(node.template.entries(section).map(|(_, entity)| entity.at));
-            }
-            names.artifacts.extend(node.template.entries("artifacts").map(|(_, entity)| entity.at));
-        }
-        names
-    }
-}
-
-/// Whether a type allows properties it does not declare.
-pub fn is_open(model: &Model, id: DeclId) -> bool {
-    let metadata = model.complete(id).and_then(|complete| complete.value("metadata"));
-    let flag = metadata.and_then(|metadata| metadata.get("additionalProperties"));
-    flag.is_some_and(|flag| matches!(flag.data, tosca::Data::Bool(true)) || flag.as_str() == Some("true"))
+/// Where properties of open types are named; they need no declaration.
+fn open_names(model: &Model, topology: &Topology) -> HashSet<Span> {
+    let nodes = topology.nodes.values().filter(|node| is_open_node(model, node));
+    nodes.flat_map(|node| node.template.values("properties").iter().map(|(name, _)| name.span)).collect()
 }
 
 /// A value of the service template as one of ours, as written. Vault data is opened.

@@ -104,7 +104,7 @@ impl Engine<'_> {
             start: Val::node(id),
             scope: None,
             mode,
-            dir: self.tree.node(id).source_dir.clone(),
+            dir: attribute.dir.as_ref().unwrap_or(&self.tree.node(id).source_dir).clone(),
         };
         let ctx = Ctx { engine: self, frame: Rc::new(frame.clone()) };
         let outer = self.reads.take();

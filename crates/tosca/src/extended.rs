@@ -1,0 +1,177 @@
+//! Phase 1, the extended edition: notations that only a host's files use.
+//!
+//! Several parents, a section of types of any kind, inputs that are values rather than definitions. What may stand where
+//! is still the table's business; this file only reads the shapes that no edition of the standard has.
+
+use crate::entities;
+use crate::entity::{Content, Defs, Entity, Slot};
+use crate::names::SECTIONS;
+use crate::read::Reader;
+use crate::schema::Kind;
+use crate::val::{Text, merged_entries};
+use ecow::EcoString;
+use indexmap::IndexMap;
+use purlin_syntax::tree::Entry;
+use purlin_syntax::{Node, Span};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// The part of a type's name that tells its kind.
+const FAMILIES: &[(&str, Kind)] = &[
+    ("nodes", Kind::NodeType),
+    ("relationships", Kind::RelationshipType),
+    ("capabilities", Kind::CapabilityType),
+    ("datatypes", Kind::DataType),
+    ("artifacts", Kind::ArtifactType),
+    ("artifact", Kind::ArtifactType),
+    ("interfaces", Kind::InterfaceType),
+    ("groups", Kind::GroupType),
+    ("policies", Kind::PolicyType),
+];
+
+/// Built-in data types that a type of one's own may derive from.
+const VALUES: &[&str] =
+    &["string", "integer", "float", "number", "boolean", "timestamp", "range", "version", "list", "map"];
+
+impl Reader<'_> {
+    /// One parent or several; the first stands where TOSCA has its only one, the others in a slot of their own.
+    pub(crate) fn parents(&mut self, entity: &mut Entity, at: Span, node: Node<'_>) {
+        let named = |node: Node<'_>| Some(Text { text: node.as_str()?.into(), span: node.span() });
+        let mut texts = Vec::new();
+        for item in node.items() {
+            match named(item) {
+                Some(text) => texts.push(text),
+                None => self.wrong_key(at, "derived_from", crate::read::noun(item), "a string"),
+            }
+        }
+        if texts.is_empty() {
+            return;
+        }
+        let first = texts.remove(0);
+        entity.slots.push(Slot { name: "derived_from", at, content: Content::Text(first) });
+        if !texts.is_empty() {
+            entity.slots.push(Slot { name: "mixins", at, content: Content::Texts(Arc::new(texts)) });
+        }
+    }
+
+    /// Types of any kind, put into the sections of their kinds.
+    pub(crate) fn types(&mut self, entity: &mut Entity, at: Span, node: Node<'_>) {
+        if !node.is_map() {
+            self.wrong_key(at, "types", crate::read::noun(node), "a map");
+            return;
+        }
+        let mut found: Vec<(Kind, EcoString, Arc<Entity>)> = Vec::new();
+        let entries = merged_entries(node);
+        let kinds = families(entity, &entries);
+        for entry in entries {
+            let name = entry.key.eco_text();
+            let kind = kinds.get(&name).copied().unwrap_or(Kind::NodeType);
+            if let Some(read) = self.entity(kind, name.clone(), entry.key.span(), entry.value) {
+                found.push((kind, name, Arc::new(read)));
+            }
+        }
+        for (section, kind) in SECTIONS {
+            let mut own: IndexMap<EcoString, Arc<Entity>> =
+                entity.map(section).map(|defs| defs.own().clone()).unwrap_or_default();
+            let before = own.len();
+            own.extend(found.iter().filter(|(k, _, _)| *k == kind).map(|(_, name, read)| (name.clone(), read.clone())));
+            if own.len() != before {
+                entity.set(section, at, Content::Map(Arc::new(Defs::new(own))));
+            }
+        }
+    }
+
+    /// Values as tools write them down: a list of names and values.
+    pub(crate) fn named_values(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
+        let mut out = Vec::new();
+        for item in node.items() {
+            let Some(name) = item.get("name").filter(|name| name.as_str().is_some()) else {
+                self.wrong_key(at, key, "a list", "a map, or a list of maps with `name` and `value`");
+                return None;
+            };
+            if let Some(value) = item.get("value") {
+                out.push((Text { text: name.eco_text(), span: name.span() }, self.value(value)));
+            }
+        }
+        Some(Content::Values(Arc::new(out)))
+    }
+
+    /// Inputs of interfaces and operations: each a definition, or the value itself.
+    pub(crate) fn parameters(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
+        if !node.is_map() {
+            self.wrong_key(at, key, crate::read::noun(node), "a map");
+            return None;
+        }
+        let row = entities::row(Kind::ParameterDefinition);
+        let mut own = IndexMap::new();
+        for entry in merged_entries(node) {
+            let (name, at) = (entry.key.eco_text(), entry.key.span());
+            let parts = merged_entries(entry.value);
+            let defines = !parts.is_empty()
+                && parts.iter().all(|part| part.key.is_scalar() && row.by_key(part.name(), self.edition).is_some());
+            let read = if defines {
+                self.entity(Kind::ParameterDefinition, name.clone(), at, entry.value)
+            } else {
+                let value = Slot { name: "value", at, content: Content::Value(self.value(entry.value)) };
+                Some(Entity {
+                    kind: Kind::ParameterDefinition,
+                    edition: self.edition,
+                    name: name.clone(),
+                    at,
+                    span: entry.value.span(),
+                    slots: vec![value],
+                })
+            };
+            if let Some(read) = read {
+                own.insert(name, Arc::new(read));
+            }
+        }
+        Some(Content::Map(Arc::new(Defs::new(own))))
+    }
+}
+
+/// The kinds of the types in the section of all kinds: those of what they derive from, as far as this file tells.
+fn families(file: &Entity, types: &[Entry<'_>]) -> HashMap<EcoString, Kind> {
+    let parent = |node: Node<'_>| -> Option<EcoString> {
+        let parent = node.get("derived_from")?;
+        let first = if parent.is_list() { parent.items().next()? } else { parent };
+        first.as_str().map(EcoString::from)
+    };
+    let parents: HashMap<EcoString, Option<EcoString>> =
+        types.iter().map(|entry| (entry.key.eco_text(), parent(entry.value))).collect();
+    let mut known: HashMap<EcoString, Kind> = HashMap::new();
+    for start in parents.keys() {
+        let mut path = Vec::new();
+        let mut next = Some(start.clone());
+        let mut kind = Kind::NodeType;
+        while let Some(name) = next {
+            if let Some(found) = known.get(&name) {
+                kind = *found;
+                break;
+            }
+            let Some(parent) = parents.get(&name).cloned().flatten() else {
+                path.push(name);
+                break;
+            };
+            known.insert(name.clone(), Kind::NodeType); // a ring ends here
+            path.push(name);
+            if let Some(found) = family(file, &parent) {
+                kind = found;
+                break;
+            }
+            next = Some(parent).filter(|parent| parents.contains_key(parent));
+        }
+        known.extend(path.into_iter().map(|name| (name, kind)));
+    }
+    known
+}
+
+/// The kind that the name of a parent tells.
+fn family(file: &Entity, name: &str) -> Option<Kind> {
+    let named = name.split(['.', ':']).find_map(|part| FAMILIES.iter().find(|(word, _)| *word == part));
+    let written = || SECTIONS.iter().find(|(section, _)| file.named(section, name).is_some());
+    match named.or_else(written) {
+        Some((_, kind)) => Some(*kind),
+        None => VALUES.contains(&name).then_some(Kind::DataType),
+    }
+}
