@@ -9,7 +9,7 @@ use purlin_value::Session;
 use purlin_value::path;
 use purlin_value::world::Moment;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How a session is opened; personalities fill it in their own way.
 #[derive(Clone, Debug)]
@@ -96,13 +96,19 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         max_file: setup.limits.file_bytes,
     };
     let world = DiskWorld::new(settings);
-    let threads = setup.threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
+    let threads = setup.threads.unwrap_or_else(threads_of_machine);
     let Ok(relative) = full.strip_prefix(&root) else {
         let _ = writeln!(invocation.stderr, "error: `{}` does not lie in `{}`", full.display(), root.display());
         return Err(Exit::Io);
     };
     let session = Session::with_limits(Arc::new(world), setup.limits.clone(), threads);
     Ok((session, path::normalize(&relative.to_string_lossy())))
+}
+
+/// As many threads as this process may use. The system reads files to find out, so it is asked once.
+fn threads_of_machine() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// The one clock reading of the run; `SOURCE_DATE_EPOCH` makes it repeatable.
