@@ -90,13 +90,15 @@ impl Text {
         }
     }
 
-    /// A text that is large already grows by a lot at once: doubling would touch fresh memory for every step.
+    /// A text that turns out large gets all the room it may need at once: what is not written to costs nothing, while
+    /// every step of growing would copy the text into fresh memory.
     fn make_room(&mut self, more: usize) {
         const LARGE: usize = 32 << 10;
-        const STEP: usize = 1 << 20;
+        const ROOM: usize = 64 << 20;
         let short = self.written.len() + more > self.written.capacity();
         if short && self.written.capacity() >= LARGE {
-            self.written.reserve(more.max(STEP).max(self.written.len()));
+            let room = self.limit.min(ROOM).saturating_sub(self.written.len());
+            self.written.reserve(more.max(room));
         }
     }
 
