@@ -41,7 +41,7 @@ pub struct Prop {
 }
 
 /// Values by name.
-pub type Props = IndexMap<EcoString, Prop>;
+pub type Props = IndexMap<EcoString, Prop, foldhash::fast::RandomState>;
 
 /// A rendered service.
 #[derive(Debug, Default)]

@@ -133,7 +133,7 @@ impl<'a> Checker<'a> {
             (Primitive::Scalar, _) => self.scalar(value, id).map(|()| None),
             (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
                 let family = primitive.family().unwrap_or(&units::SIZE);
-                match units::parse(text, family) {
+                match units::measure(text, family) {
                     Some(_) => Ok(None),
                     None => Err(self.bad_quantity(text, family)),
                 }

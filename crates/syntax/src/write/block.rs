@@ -127,6 +127,12 @@ impl Block {
         self.frames.is_empty()
     }
 
+    /// The indentation of the map whose `key:` was just written, if the next value stands under one.
+    pub(super) fn under_key(&self) -> Option<usize> {
+        let frame = self.frames.last()?;
+        (frame.kind == Kind::Map && frame.key == KeyForm::Simple).then_some(frame.indent)
+    }
+
     fn begin_node(&mut self) -> Place {
         match self.frames.last().map(|frame| (frame.kind, frame.key)) {
             None => Place::Root,

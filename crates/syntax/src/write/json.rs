@@ -3,6 +3,7 @@
 //! Part of the emit phase; it knows nothing of values.
 
 use super::go_yaml::go_json_float;
+use super::parts::Parts;
 use super::{Emit, Text, WriteError};
 
 /// Where spaces and line breaks go.
@@ -43,6 +44,7 @@ pub struct JsonWriter {
     layout: JsonLayout,
     flavor: JsonFlavor,
     after_key: bool,
+    parts: Parts,
 }
 
 impl JsonWriter {
@@ -53,7 +55,14 @@ impl JsonWriter {
 
     /// A writer that gives up when the text grows past `limit` bytes.
     pub fn with_limit(layout: JsonLayout, flavor: JsonFlavor, limit: usize) -> Self {
-        JsonWriter { text: Text::new(limit), frames: Vec::new(), layout, flavor, after_key: false }
+        JsonWriter {
+            text: Text::new(limit),
+            frames: Vec::new(),
+            layout,
+            flavor,
+            after_key: false,
+            parts: Parts::default(),
+        }
     }
 
     /// The text, without a line break at the end.
@@ -167,6 +176,20 @@ impl Emit for JsonWriter {
 
     fn end_map(&mut self) {
         self.end();
+    }
+
+    fn begin_part(&mut self, part: u64) -> bool {
+        if !self.after_key {
+            self.parts.pass();
+            return false;
+        }
+        let again = self.parts.begin(part, self.frames.len(), &mut self.text);
+        self.after_key &= !again;
+        again
+    }
+
+    fn end_part(&mut self) {
+        self.parts.end(&self.text);
     }
 
     fn stopped(&self) -> bool {

@@ -7,6 +7,7 @@ mod block;
 mod go_scalar;
 pub mod go_yaml;
 pub mod json;
+mod parts;
 #[cfg(test)]
 mod round_trip;
 pub mod yaml;
@@ -53,6 +54,16 @@ pub trait Emit {
     /// Ends the innermost map.
     fn end_map(&mut self);
 
+    /// Starts a value that comes several times, always the same under its number. True if the writer could write it
+    /// again by itself; otherwise the value is driven as any other, and [`Emit::end_part`] follows.
+    fn begin_part(&mut self, part: u64) -> bool {
+        let _ = part;
+        false
+    }
+
+    /// Ends the innermost part that was driven.
+    fn end_part(&mut self) {}
+
     /// Whether the outcome is already certain to be an error, so that driving on is a waste.
     fn stopped(&self) -> bool;
 }
@@ -87,6 +98,16 @@ impl Text {
         } else {
             self.make_room(text.len());
             self.written.push_str(text);
+        }
+    }
+
+    /// Writes again what stands at a place of the text.
+    fn repeat(&mut self, place: std::ops::Range<usize>) {
+        if self.written.len().saturating_add(place.len()) > self.limit {
+            self.too_long = true;
+        } else {
+            self.make_room(place.len());
+            self.written.extend_from_within(place);
         }
     }
 
@@ -198,7 +219,7 @@ pub(crate) mod sample {
     }
 
     /// Writes a sample; recursion is fine for the small trees of the tests.
-    pub(crate) fn drive(sample: &Sample, to: &mut impl Emit) {
+    pub(crate) fn drive(sample: &Sample, to: &mut (impl Emit + ?Sized)) {
         match sample {
             Sample::Null => to.null(),
             Sample::Bool(b) => to.bool(*b),

@@ -4,6 +4,7 @@
 //! something else than a string.
 
 use super::block::{Block, KeyForm, Kind, ListIndent};
+use super::parts::Parts;
 use super::{Emit, WriteError, is_yaml_text, push_yaml_escape};
 use std::borrow::Cow;
 
@@ -14,6 +15,7 @@ const LONGEST_SIMPLE_KEY: usize = 1_000;
 pub struct YamlWriter {
     block: Block,
     documents: usize,
+    parts: Parts,
 }
 
 impl YamlWriter {
@@ -24,7 +26,7 @@ impl YamlWriter {
 
     /// A writer that gives up when the text grows past `limit` bytes.
     pub fn with_limit(limit: usize) -> Self {
-        YamlWriter { block: Block::new(ListIndent::Inside, limit), documents: 0 }
+        YamlWriter { block: Block::new(ListIndent::Inside, limit), documents: 0, parts: Parts::default() }
     }
 
     /// The text of all documents written.
@@ -121,6 +123,20 @@ impl Emit for YamlWriter {
         self.block.end();
     }
 
+    fn begin_part(&mut self, part: u64) -> bool {
+        match self.block.under_key() {
+            Some(indent) => self.parts.begin(part, indent, &mut self.block.text),
+            None => {
+                self.parts.pass();
+                false
+            }
+        }
+    }
+
+    fn end_part(&mut self) {
+        self.parts.end(&self.block.text);
+    }
+
     fn stopped(&self) -> bool {
         self.block.text.too_long
     }
@@ -180,8 +196,8 @@ const fn classes() -> [u8; 256] {
         out[byte] = match c {
             b' ' => BLANK,
             b':' => COLON,
-            b'_' | b'-' | b'.' | b'/' | b'$' => WORD,
-            _ if c.is_ascii_alphanumeric() => WORD,
+            b'#' => 0,
+            _ if c.is_ascii_graphic() => WORD,
             _ => 0,
         };
         byte += 1;
@@ -190,7 +206,8 @@ const fn classes() -> [u8; 256] {
 }
 
 /// Whether the text is made of words, the first of which starts with a letter. Most keys and names are such, and all
-/// that could be misunderstood of them is [`LETTERS_WITH_MEANING`]: numbers, dates and marks do not start with a letter.
+/// that could be misunderstood of them is [`LETTERS_WITH_MEANING`]: numbers, dates and marks do not start with a letter,
+/// and brackets and quotes mean nothing after one.
 fn is_words(text: &str) -> bool {
     let bytes = text.as_bytes();
     let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else { return false };

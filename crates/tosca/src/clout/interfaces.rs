@@ -54,7 +54,7 @@ impl Writer<'_> {
         if !constant {
             return out;
         }
-        let shared = Arc::new(out);
+        let shared = self.share(out);
         self.interfaces.insert(identity, shared.clone());
         Out::Shared(shared)
     }

@@ -9,7 +9,7 @@ mod out;
 mod raw;
 mod relationships;
 
-pub use out::Out;
+pub use out::{Out, Shared};
 
 use crate::compile::Compiled;
 use crate::entity::Entity;
@@ -18,6 +18,7 @@ use crate::names::DeclId;
 use crate::topology::{Capability, Given, Node, Props, Target};
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
+use foldhash::fast::RandomState;
 use out::key_text;
 use purlin_syntax::Span;
 use purlin_syntax::write::Emit;
@@ -57,19 +58,26 @@ pub fn write(compiled: &Compiled, options: Options, emit: &mut dyn Emit) {
     emit.end_map();
 }
 
+/// Parts that were made before, by what they are made from.
+type Known<K> = HashMap<K, Arc<Shared>, RandomState>;
+
 struct Writer<'a> {
     compiled: &'a Compiled,
     evaluator: Evaluator<'a>,
     options: Options,
-    types: HashMap<DeclId, Arc<Out>>,
-    interfaces: HashMap<usize, Arc<Out>>,
+    types: Known<DeclId>,
+    interfaces: Known<usize>,
     /// Properties and attributes of capabilities that hold no calls, by capability.
-    capabilities: HashMap<usize, (Arc<Out>, Arc<Out>)>,
+    capabilities: HashMap<usize, (Arc<Shared>, Arc<Shared>), RandomState>,
     root: EcoString,
     /// The last place that was looked up; a node's parts share the node's.
     last: std::cell::Cell<(Span, (i64, i64))>,
     /// What is known about types without places, by data type and definition.
-    metas: HashMap<(DeclId, usize), Arc<Out>>,
+    metas: Known<raw::MetaKey>,
+    /// Values that templates leave out, by where the value stands and what it is of.
+    left_out: Known<(Span, raw::MetaKey)>,
+    /// How many parts are shared so far.
+    shared: u64,
     /// Whether something with a place of its own was written since this was last reset; such things cannot be shared.
     placed: std::cell::Cell<bool>,
 }
@@ -82,11 +90,13 @@ impl<'a> Writer<'a> {
             compiled,
             evaluator,
             options,
-            types: HashMap::new(),
-            interfaces: HashMap::new(),
-            capabilities: HashMap::new(),
+            types: HashMap::default(),
+            interfaces: HashMap::default(),
+            capabilities: HashMap::default(),
             root: root.into(),
-            metas: HashMap::new(),
+            metas: HashMap::default(),
+            left_out: HashMap::default(),
+            shared: 0,
             placed: std::cell::Cell::new(false),
             last: std::cell::Cell::new((Span::new(purlin_syntax::FileId(u32::MAX), 0, 0), (-1, -1))),
         }
@@ -220,9 +230,14 @@ impl<'a> Writer<'a> {
             }
             out.push((decl.canonical.clone(), Out::Map(entry)));
         }
-        let shared = Arc::new(Out::Map(out));
+        let shared = self.share(Out::Map(out));
         self.types.insert(id, shared.clone());
         Out::Shared(shared)
+    }
+
+    fn share(&mut self, out: Out) -> Arc<Shared> {
+        self.shared += 1;
+        out.shared(self.shared)
     }
 
     fn node(&mut self, index: usize, name: &EcoString, node: &Node) -> Out {
@@ -322,8 +337,8 @@ impl<'a> Writer<'a> {
             Some((properties, attributes)) => (Out::Shared(properties.clone()), Out::Shared(attributes.clone())),
             None => {
                 self.placed.set(false);
-                let properties = Arc::new(self.owned(owner, false, &capability.properties, path));
-                let attributes = Arc::new(self.owned(owner, true, &capability.attributes, path));
+                let properties = self.owned(owner, false, &capability.properties, path);
+                let attributes = self.owned(owner, true, &capability.attributes, path);
                 let constant = capability
                     .properties
                     .values()
@@ -331,9 +346,12 @@ impl<'a> Writer<'a> {
                     .all(|prop| !prop.value.has_call());
                 // What the template says nothing about is the same for every node, unless it holds calls or paths.
                 if capability.at.is_none() && constant && !self.placed.get() {
+                    let (properties, attributes) = (self.share(properties), self.share(attributes));
                     self.capabilities.insert(identity, (properties.clone(), attributes.clone()));
+                    (Out::Shared(properties), Out::Shared(attributes))
+                } else {
+                    (properties, attributes)
                 }
-                (Out::Shared(properties), Out::Shared(attributes))
             }
         };
         let range = capability.occurrences;

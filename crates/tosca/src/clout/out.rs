@@ -26,7 +26,15 @@ pub enum Out {
     /// Several by key.
     Map(Vec<(EcoString, Out)>),
     /// Something that others say too.
-    Shared(Arc<Out>),
+    Shared(Arc<Shared>),
+}
+
+/// Output data that is said in several places.
+#[derive(Debug)]
+pub struct Shared {
+    /// What it is known by to writers; no other part of the same output has it.
+    number: u64,
+    out: Out,
 }
 
 impl Out {
@@ -38,6 +46,11 @@ impl Out {
     /// A map with fixed keys.
     pub fn map<const N: usize>(entries: [(&'static str, Out); N]) -> Out {
         Out::Map(entries.into_iter().map(|(key, value)| (shared_key(key), value)).collect())
+    }
+
+    /// A part that several places say, under a number of its own.
+    pub fn shared(self, number: u64) -> Arc<Shared> {
+        Arc::new(Shared { number, out: self })
     }
 
     /// Writes it down.
@@ -63,7 +76,12 @@ impl Out {
                 }
                 emit.end_map();
             }
-            Out::Shared(inner) => inner.emit(emit),
+            Out::Shared(shared) => {
+                if !emit.begin_part(shared.number) {
+                    shared.out.emit(emit);
+                    emit.end_part();
+                }
+            }
         }
     }
 }

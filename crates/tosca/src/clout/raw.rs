@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::model::Primitive;
 use crate::names::DeclId;
 use crate::schema::Kind;
-use crate::topology::{Node, Prop, Requirement};
+use crate::topology::{Given, Node, Prop, Requirement};
 use crate::val::{Call, Data, Val};
 use ecow::{EcoString, eco_format};
 use purlin_syntax::Span;
@@ -15,9 +15,30 @@ use std::sync::Arc;
 
 const MAX_DEPTH: u32 = 100;
 
+/// A data type and a definition that has it.
+pub(super) type MetaKey = (Option<DeclId>, usize);
+
 impl Writer<'_> {
-    /// A value with its meta-information.
+    /// A value with its meta-information. What no template says is the same for all that leave it out, unless it holds
+    /// places.
     pub(super) fn raw(&mut self, prop: &Prop, path: &str) -> Out {
+        if !is_left_out(prop) {
+            return self.raw_alone(prop, path);
+        }
+        let key = (prop.value.span, meta_key(prop.data_type, prop.definition.as_ref()));
+        if let Some(known) = self.left_out.get(&key) {
+            return Out::Shared(known.clone());
+        }
+        let (out, placed) = self.watched(|writer| writer.raw_alone(prop, path));
+        if placed {
+            return out;
+        }
+        let shared = self.share(out);
+        self.left_out.insert(key, shared.clone());
+        Out::Shared(shared)
+    }
+
+    fn raw_alone(&mut self, prop: &Prop, path: &str) -> Out {
         let mut out = self.value(&prop.value, prop.data_type, prop.definition.as_deref(), path, prop.at, 0);
         if let Some(id) = prop.data_type {
             let meta = self.shared_meta(id, prop.definition.as_ref(), path, prop.at);
@@ -28,26 +49,34 @@ impl Writer<'_> {
         out
     }
 
+    /// Makes something, and says whether it holds a place of its own.
+    fn watched(&mut self, make: impl FnOnce(&mut Self) -> Out) -> (Out, bool) {
+        let before = self.placed.replace(false);
+        let out = make(self);
+        let placed = self.placed.replace(before || self.placed.get());
+        (out, placed)
+    }
+
     /// Whether a value or its meta-information may hold a path.
     pub(super) fn shows_path(&self, prop: &Prop) -> bool {
         let plain = !matches!(prop.value.data, Data::Call(_) | Data::List(_) | Data::Map(_));
-        let known = |id| self.metas.contains_key(&meta_key(id, prop.definition.as_ref()));
+        let known = |id| self.metas.contains_key(&meta_key(Some(id), prop.definition.as_ref()));
         !(plain && prop.data_type.is_none_or(known))
     }
 
     /// What is known about a type; shared by all values of a definition unless it holds places.
     fn shared_meta(&mut self, id: DeclId, definition: Option<&Arc<Entity>>, path: &str, at: Span) -> Out {
-        let key = meta_key(id, definition);
+        let key = meta_key(Some(id), definition);
         if let Some(known) = self.metas.get(&key) {
             return Out::Shared(known.clone());
         }
-        let before = self.placed.replace(false);
-        let meta = Arc::new(self.meta(id, definition.map(Arc::as_ref), path, at, 0));
-        if !self.placed.get() {
-            self.metas.insert(key, meta.clone());
+        let (meta, placed) = self.watched(|writer| writer.meta(id, definition.map(Arc::as_ref), path, at, 0));
+        if placed {
+            return meta;
         }
-        self.placed.set(before || self.placed.get());
-        Out::Shared(meta)
+        let shared = self.share(meta);
+        self.metas.insert(key, shared.clone());
+        Out::Shared(shared)
     }
 
     /// A value of a type, without a definition of its own.
@@ -262,7 +291,12 @@ impl Writer<'_> {
     }
 }
 
+/// Whether a value is not the template's, so that others which leave it out have the same.
+fn is_left_out(prop: &Prop) -> bool {
+    matches!(prop.given, Given::Default | Given::Nothing)
+}
+
 /// What identifies the meta-information of a definition.
-fn meta_key(id: DeclId, definition: Option<&Arc<Entity>>) -> (DeclId, usize) {
+fn meta_key(id: Option<DeclId>, definition: Option<&Arc<Entity>>) -> MetaKey {
     (id, definition.map_or(0, |definition| Arc::as_ptr(definition) as usize))
 }

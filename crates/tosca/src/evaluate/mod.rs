@@ -10,7 +10,7 @@ pub(crate) use call::{length as length_of, text as text_of};
 
 use crate::coerce;
 use crate::entity::Entity;
-use crate::model::Model;
+use crate::model::{Model, Primitive};
 use crate::names::DeclId;
 use crate::problem::{Problem, Problems};
 use crate::resolve::{Edge, Resolution};
@@ -234,6 +234,23 @@ impl<'a> Evaluator<'a> {
             self.validate(&coerced, id, definition, prop.at, scope);
         }
         coerced
+    }
+
+    /// Checks a value without calls, for the problems that come up. Most have no clause to meet; nothing is made of
+    /// those.
+    pub fn check(&mut self, prop: &Prop, scope: &Scope) {
+        if !self.is_free(prop) {
+            self.prop(prop, scope);
+        }
+    }
+
+    /// Whether no clause can be put on a value.
+    fn is_free(&self, prop: &Prop) -> bool {
+        let (Some(id), Some(definition)) = (prop.data_type, &prop.definition) else { return true };
+        let primitive = self.model.primitive(id);
+        let simple = !matches!(primitive, None | Some(Primitive::List | Primitive::Map | Primitive::Scalar));
+        let of_type = self.model.complete(id).map_or(&[][..], |complete| complete.clauses("validation"));
+        simple && of_type.is_empty() && definition.clauses("validation").is_empty()
     }
 
     /// The result of a value's calls, checked against its type.

@@ -42,7 +42,7 @@ impl Renderer<'_> {
                 format!("the artifact `{}` needs the key `type`", entity.name),
             );
         }
-        let mut properties = Props::new();
+        let mut properties = Props::default();
         if let Some(complete) = artifact_type.and_then(|id| self.model.complete(id)).cloned() {
             if !declared {
                 self.extension(entity, &complete);

@@ -60,7 +60,7 @@ impl Renderer<'_> {
 
     /// Values of an owner whose type declares them.
     pub(super) fn props(&mut self, sort: Sort, declared: &Entity, place: &Place<'_>) -> Props {
-        let mut out = Props::new();
+        let mut out = Props::default();
         for (name, definition) in declared.entries(sort.slot()) {
             let assigned = place.assigned.iter().find(|(key, _)| key.text == *name);
             if let Some(prop) = self.prop(sort, name, definition, assigned, place) {

@@ -24,7 +24,7 @@ impl Renderer<'_> {
                 let path = eco_format!(".relationship.{}", sort.slot());
                 self.props(sort, declared, &Place { owner: &"the relationship", at, path, assigned: &[] })
             }
-            None => Props::new(),
+            None => Props::default(),
         };
         let (properties, attributes) = (render(Sort::Property), render(Sort::Attribute));
         let interfaces = self.interfaces_of(None, definition, at, ".relationship.interfaces");
@@ -90,7 +90,7 @@ impl Renderer<'_> {
                 };
                 self.props(sort, declared, &Place { owner: &"the relationship", at, path, assigned: values })
             }
-            None => Props::new(),
+            None => Props::default(),
         };
         let (properties, attributes) =
             (render(Sort::Property, &given_properties), render(Sort::Attribute, &given_attributes));

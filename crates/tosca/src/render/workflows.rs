@@ -151,7 +151,7 @@ impl Renderer<'_> {
         workflow: &Entity,
         key: Span,
     ) -> Props {
-        let mut out = Props::new();
+        let mut out = Props::default();
         let declared =
             |name: &str| operation.named("inputs", name).or_else(|| interface.definition.named("inputs", name));
         for (name, value) in assigned {

@@ -128,14 +128,20 @@ pub fn split(text: &str, signed: bool) -> Option<(f64, &str)> {
     Some((text.get(..at)?.parse().ok()?, text.get(at..)?))
 }
 
-/// Reads a quantity of a family.
-pub fn parse(text: &str, family: &Family) -> Option<Quantity> {
+/// The number and the unit of a text, if it is a quantity of a family.
+pub fn measure(text: &str, family: &Family) -> Option<(f64, &'static (&'static str, f64))> {
     let (scalar, rest) = split(text, false)?;
     let unit = rest.trim_start();
-    let (unit, factor) = family
+    let known = family
         .units
         .iter()
         .find(|(known, _)| if family.ignore_case { known.eq_ignore_ascii_case(unit) } else { *known == unit })?;
+    Some((scalar, known))
+}
+
+/// Reads a quantity of a family.
+pub fn parse(text: &str, family: &Family) -> Option<Quantity> {
+    let (scalar, (unit, factor)) = measure(text, family)?;
     let exact = scalar * factor;
     let number = if family.whole { exact.round() } else { exact };
     let canonical = family.units.first().map_or("", |(unit, _)| unit);
