@@ -109,5 +109,5 @@ fn service(compiled: &Compiled) -> Out {
         ]);
         (name.clone(), out)
     });
-    Out::map([("node_templates", Out::Map(nodes.collect()))])
+    Out::Map(vec![("node_templates".into(), Out::Map(nodes.collect()))])
 }

@@ -75,11 +75,12 @@ impl Writer<'_> {
         let Some((source, requirement)) = scope.relationship else { return };
         let nodes = &self.compiled.topology.nodes;
         let target = self.compiled.resolution.edge(source, requirement).and_then(|edge| nodes.get_index(edge.target));
-        let Out::Map(entries) = operation else { return };
-        let outputs = entries.iter_mut().filter(|(key, _)| key == "outputs").filter_map(|(_, outputs)| match outputs {
-            Out::Map(outputs) => Some(outputs),
-            _ => None,
-        });
+        let Out::Fields(entries) = operation else { return };
+        let outputs =
+            entries.iter_mut().filter(|(key, _)| *key == "outputs").filter_map(|(_, outputs)| match outputs {
+                Out::Map(outputs) => Some(outputs),
+                _ => None,
+            });
         for (_, mapping) in outputs.flatten() {
             let Out::List(path) = mapping else { continue };
             let Some(Out::Str(first)) = path.first_mut() else { continue };
@@ -167,22 +168,19 @@ fn operation_out(operation: &Operation, inputs: Option<Out>) -> Out {
         |values: &[Val]| Out::List(values.iter().map(|value| Out::Str(crate::render::artifact_text(value))).collect());
     let outputs = operation.outputs.iter().map(|(name, value)| (name.text.clone(), mapping(value))).collect();
     let mut out = vec![
-        ("description".into(), Out::Str(operation.description.clone())),
-        (
-            "implementation".into(),
-            Out::Str(operation.primary.as_ref().map(crate::render::artifact_text).unwrap_or_default()),
-        ),
-        ("dependencies".into(), texts(&operation.dependencies)),
-        ("timeout".into(), Out::Int(operation.timeout.unwrap_or(if inputs.is_some() { -1 } else { 0 }))),
-        ("outputs".into(), Out::Map(outputs)),
+        ("description", Out::Str(operation.description.clone())),
+        ("implementation", Out::Str(operation.primary.as_ref().map(crate::render::artifact_text).unwrap_or_default())),
+        ("dependencies", texts(&operation.dependencies)),
+        ("timeout", Out::Int(operation.timeout.unwrap_or(if inputs.is_some() { -1 } else { 0 }))),
+        ("outputs", Out::Map(outputs)),
     ];
     if !operation.host.is_empty() {
-        out.push(("host".into(), Out::Str(operation.host.clone())));
+        out.push(("host", Out::Str(operation.host.clone())));
     }
     if let Some(inputs) = inputs {
-        out.push(("inputs".into(), inputs));
+        out.push(("inputs", inputs));
     }
-    Out::Map(out)
+    Out::Fields(out)
 }
 
 /// Where an output goes.

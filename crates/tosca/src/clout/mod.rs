@@ -220,15 +220,15 @@ impl<'a> Writer<'a> {
             let Some(decl) = model.names.decl(id) else { continue };
             let mut entry = Vec::new();
             if let Some(description) = decl.entity.text("description") {
-                entry.push(("description".into(), Out::Str(description.text.clone())));
+                entry.push(("description", Out::Str(description.text.clone())));
             }
             if let Some(metadata) = decl.entity.value("metadata") {
-                entry.push(("metadata".into(), Out::from(metadata)));
+                entry.push(("metadata", Out::from(metadata)));
             }
             if let Some(parent) = model.hierarchy.parent(id) {
-                entry.push(("parent".into(), Out::Str(model.canonical(parent))));
+                entry.push(("parent", Out::Str(model.canonical(parent))));
             }
-            out.push((decl.canonical.clone(), Out::Map(entry)));
+            out.push((decl.canonical.clone(), Out::Fields(entry)));
         }
         let shared = self.share(Out::Map(out));
         self.types.insert(id, shared.clone());

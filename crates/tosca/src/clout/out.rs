@@ -6,7 +6,7 @@ use crate::evaluate::text_of;
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::write::Emit;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 /// Output data.
 #[derive(Clone, Debug)]
@@ -23,8 +23,10 @@ pub enum Out {
     Str(EcoString),
     /// Several in order.
     List(Vec<Out>),
-    /// Several by key.
+    /// Several by names that the service gives.
     Map(Vec<(EcoString, Out)>),
+    /// Several by names that the format gives.
+    Fields(Vec<(&'static str, Out)>),
     /// Something that others say too.
     Shared(Arc<Shared>),
 }
@@ -43,9 +45,9 @@ impl Out {
         Out::Str(text.into())
     }
 
-    /// A map with fixed keys.
+    /// A map with the names of the format.
     pub fn map<const N: usize>(entries: [(&'static str, Out); N]) -> Out {
-        Out::Map(entries.into_iter().map(|(key, value)| (shared_key(key), value)).collect())
+        Out::Fields(entries.into())
     }
 
     /// A part that several places say, under a number of its own.
@@ -68,14 +70,8 @@ impl Out {
                 items.iter().for_each(|item| item.emit(emit));
                 emit.end_list();
             }
-            Out::Map(entries) => {
-                emit.begin_map(entries.len());
-                for (key, value) in entries {
-                    emit.key(key);
-                    value.emit(emit);
-                }
-                emit.end_map();
-            }
+            Out::Map(entries) => emit_map(entries.iter().map(|(key, value)| (key.as_str(), value)), emit),
+            Out::Fields(entries) => emit_map(entries.iter().map(|(key, value)| (*key, value)), emit),
             Out::Shared(shared) => {
                 if !emit.begin_part(shared.number) {
                     shared.out.emit(emit);
@@ -103,25 +99,13 @@ impl From<&Val> for Out {
     }
 }
 
-/// Keys too long to be kept inside a text; each is made once.
-static LONG_KEYS: LazyLock<Vec<EcoString>> = LazyLock::new(|| {
-    [
-        "nodeTemplatePropertyValidators",
-        "capabilityPropertyValidators",
-        "capabilityTypeName",
-        "nodeTemplateName",
-        "minRelationshipCount",
-        "maxRelationshipCount",
-    ]
-    .map(EcoString::from)
-    .to_vec()
-});
-
-fn shared_key(key: &'static str) -> EcoString {
-    if key.len() <= EcoString::INLINE_LIMIT {
-        return EcoString::inline(key);
+fn emit_map<'a>(entries: impl ExactSizeIterator<Item = (&'a str, &'a Out)>, emit: &mut dyn Emit) {
+    emit.begin_map(entries.len());
+    for (key, value) in entries {
+        emit.key(key);
+        value.emit(emit);
     }
-    LONG_KEYS.iter().find(|known| *known == key).cloned().unwrap_or_else(|| key.into())
+    emit.end_map();
 }
 
 /// A key as text, since output formats know no other keys.

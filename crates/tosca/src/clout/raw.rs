@@ -42,8 +42,8 @@ impl Writer<'_> {
         let mut out = self.value(&prop.value, prop.data_type, prop.definition.as_deref(), path, prop.at, 0);
         if let Some(id) = prop.data_type {
             let meta = self.shared_meta(id, prop.definition.as_ref(), path, prop.at);
-            if let Out::Map(entries) = &mut out {
-                entries.push(("$meta".into(), meta));
+            if let Out::Fields(entries) = &mut out {
+                entries.push(("$meta", meta));
             }
         }
         out
@@ -89,9 +89,9 @@ impl Writer<'_> {
     ) -> Out {
         let mut out = self.value(value, id, definition, path, value.span, 0);
         if let Some(id) = id
-            && let Out::Map(entries) = &mut out
+            && let Out::Fields(entries) = &mut out
         {
-            entries.push(("$meta".into(), self.meta(id, definition, path, value.span, 0)));
+            entries.push(("$meta", self.meta(id, definition, path, value.span, 0)));
         }
         out
     }
@@ -142,8 +142,8 @@ impl Writer<'_> {
                     };
                     let mut made = self.value(item, item_id, schema.as_deref(), &path, key.span, depth + 1);
                     let key = self.value(key, None, None, &path, key.span, depth + 1);
-                    if let Out::Map(fields) = &mut made {
-                        fields.push(("$key".into(), key));
+                    if let Out::Fields(fields) = &mut made {
+                        fields.push(("$key", key));
                     }
                     out.push(made);
                 }
@@ -191,21 +191,21 @@ impl Writer<'_> {
 
     fn meta(&mut self, id: DeclId, definition: Option<&Entity>, path: &str, at: Span, depth: u32) -> Out {
         let model = &self.compiled.model;
-        let mut out: Vec<(EcoString, Out)> = vec![("type".into(), Out::Str(model.canonical(id)))];
+        let mut out = vec![("type", Out::Str(model.canonical(id)))];
         if depth > MAX_DEPTH {
-            return Out::Map(out);
+            return Out::Fields(out);
         }
         let decl = model.names.decl(id);
         if let Some(text) = decl.and_then(|decl| decl.entity.text("description")) {
-            out.push(("typeDescription".into(), Out::Str(text.text.clone())));
+            out.push(("typeDescription", Out::Str(text.text.clone())));
         }
         if let Some(text) = definition.and_then(|definition| definition.text("description")) {
-            out.push(("description".into(), Out::Str(text.text.clone())));
+            out.push(("description", Out::Str(text.text.clone())));
         }
         match model.primitive(id) {
             Some(Primitive::List) => {
                 if let Some((entry, schema)) = self.schema(Some(id), definition, "entry_schema") {
-                    out.push(("element".into(), self.meta(entry, Some(&schema), path, at, depth + 1)));
+                    out.push(("element", self.meta(entry, Some(&schema), path, at, depth + 1)));
                 }
             }
             Some(Primitive::Map) => {
@@ -213,18 +213,18 @@ impl Writer<'_> {
                     Some((key, schema)) => self.meta(key, Some(&schema), path, at, depth + 1),
                     None => Out::map([("type", Out::str("string"))]),
                 };
-                out.push(("key".into(), key));
+                out.push(("key", key));
                 if let Some((entry, schema)) = self.schema(Some(id), definition, "entry_schema") {
-                    out.push(("value".into(), self.meta(entry, Some(&schema), path, at, depth + 1)));
+                    out.push(("value", self.meta(entry, Some(&schema), path, at, depth + 1)));
                 }
             }
             _ => {}
         }
         let validators = self.validators(id, definition, path, at);
         if !validators.is_empty() {
-            out.push(("validators".into(), Out::List(validators)));
+            out.push(("validators", Out::List(validators)));
         }
-        Out::Map(out)
+        Out::Fields(out)
     }
 
     fn validators(&mut self, id: DeclId, definition: Option<&Entity>, path: &str, at: Span) -> Vec<Out> {
