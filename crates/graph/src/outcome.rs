@@ -65,28 +65,32 @@ impl<K, R, E> State<K, R, E> {
 pub(crate) struct Ended<K, R, E> {
     pub(crate) key: K,
     pub(crate) state: State<K, R, E>,
-    pub(crate) needs: Vec<K>,
+    /// The places of what it asked for, in the order of discovery.
+    pub(crate) needs: Vec<usize>,
 }
 
 /// The ends of all tasks.
 #[derive(Debug)]
 pub struct Outcome<K, R, E> {
-    /// Sorted by key.
+    /// In the order of discovery, which depends on timing and is shown to nobody.
     ended: Vec<Ended<K, R, E>>,
+    /// The places of the tasks, sorted by key.
+    sorted: Vec<usize>,
     cycles: Vec<Arc<Cycle<K>>>,
     exhausted: bool,
 }
 
 impl<K: Ord, R, E> Outcome<K, R, E> {
-    pub(crate) fn new(mut ended: Vec<Ended<K, R, E>>, mut cycles: Vec<Arc<Cycle<K>>>, exhausted: bool) -> Self {
-        ended.sort_by(|a, b| a.key.cmp(&b.key));
+    pub(crate) fn new(ended: Vec<Ended<K, R, E>>, mut cycles: Vec<Arc<Cycle<K>>>, exhausted: bool) -> Self {
+        let mut sorted: Vec<usize> = (0..ended.len()).collect();
+        sorted.sort_unstable_by(|&a, &b| ended[a].key.cmp(&ended[b].key));
         cycles.sort_by(|a, b| a.path.cmp(&b.path));
-        Outcome { ended, cycles, exhausted }
+        Outcome { ended, sorted, cycles, exhausted }
     }
 
     fn find(&self, key: &K) -> Option<&Ended<K, R, E>> {
-        let at = self.ended.binary_search_by(|ended| ended.key.cmp(key)).ok()?;
-        self.ended.get(at)
+        let at = self.sorted.binary_search_by(|&at| self.ended[at].key.cmp(key)).ok()?;
+        Some(&self.ended[self.sorted[at]])
     }
 
     /// How a task ended; `None` if nothing ever asked for it.
@@ -103,13 +107,14 @@ impl<K: Ord, R, E> Outcome<K, R, E> {
     }
 
     /// What a task asked for, in the order in which it asked.
-    pub fn needs(&self, key: &K) -> &[K] {
-        self.find(key).map_or(&[], |ended| &ended.needs)
+    pub fn needs(&self, key: &K) -> impl ExactSizeIterator<Item = &K> {
+        let needs = self.find(key).map_or(&[][..], |ended| &ended.needs);
+        needs.iter().map(|&at| &self.ended[at].key)
     }
 
     /// All tasks with their ends, sorted by key.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&K, &State<K, R, E>)> {
-        self.ended.iter().map(|ended| (&ended.key, &ended.state))
+        self.sorted.iter().map(|&at| (&self.ended[at].key, &self.ended[at].state))
     }
 
     /// The results of all tasks that are done, sorted by key.
@@ -151,10 +156,5 @@ impl<K: Ord, R, E> Outcome<K, R, E> {
     /// Whether there were no tasks.
     pub fn is_empty(&self) -> bool {
         self.ended.is_empty()
-    }
-
-    /// All tasks with their ends, sorted by key, to keep.
-    pub fn into_states(self) -> impl ExactSizeIterator<Item = (K, State<K, R, E>)> {
-        self.ended.into_iter().map(|ended| (ended.key, ended.state))
     }
 }

@@ -6,7 +6,7 @@
 use crate::digraph::Digraph;
 use crate::outcome::{Cycle, Ended, NAMED_ROOTS, Outcome, State};
 use crate::task::{Deps, Step};
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 use std::sync::Arc;
 
@@ -27,6 +27,8 @@ struct Slot<K, R, E> {
     deps: Option<Deps<K, R>>,
     /// Tasks that wait for this one.
     waiters: Vec<TaskId>,
+    /// The wait in which it was asked for last, so that asking twice counts once.
+    asked: u64,
     state: Option<State<K, R, E>>,
 }
 
@@ -39,7 +41,7 @@ struct Group {
 /// All tasks and where they are.
 pub(crate) struct Schedule<K, R, E> {
     slots: Vec<Slot<K, R, E>>,
-    index: HashMap<K, TaskId>,
+    index: HashMap<K, TaskId, foldhash::fast::RandomState>,
     ready: VecDeque<TaskId>,
     running: usize,
     groups: Vec<Group>,
@@ -48,6 +50,8 @@ pub(crate) struct Schedule<K, R, E> {
     stopped: bool,
     abandoned: bool,
     cycles: Vec<Arc<Cycle<K>>>,
+    /// How many waits there were.
+    waits: u64,
 }
 
 impl<K, R, E> Schedule<K, R, E> {
@@ -81,7 +85,7 @@ where
         let group = |limit: &usize| Group { limit: (*limit).max(1), running: 0, parked: VecDeque::new() };
         Schedule {
             slots: Vec::new(),
-            index: HashMap::new(),
+            index: HashMap::default(),
             ready: VecDeque::new(),
             running: 0,
             groups: limits.iter().map(group).collect(),
@@ -90,7 +94,16 @@ where
             stopped: false,
             abandoned: false,
             cycles: Vec::new(),
+            waits: 0,
         }
+    }
+
+    /// Makes room for so many more tasks.
+    pub(crate) fn reserve(&mut self, tasks: usize) {
+        let tasks = tasks.min(self.task_limit);
+        self.slots.reserve(tasks);
+        self.index.reserve(tasks);
+        self.ready.reserve(tasks);
     }
 
     /// The task of a key; a new one is ready to start. `None` if there may be no more of them.
@@ -114,6 +127,7 @@ where
             missing: 0,
             deps: Some(Deps::new()),
             waiters: Vec::new(),
+            asked: 0,
             state: None,
         });
         self.ready.push_back(id);
@@ -164,13 +178,13 @@ where
     /// Makes a task wait for `keys`.
     fn suspend(&mut self, id: TaskId, deps: Deps<K, R>, keys: Vec<K>, group_of: impl Fn(&K) -> Option<usize>) {
         let fresh = self.slots[id].needs.len();
-        let mut seen = HashSet::new();
+        self.waits += 1;
         for key in keys {
             if deps.has(&key) {
                 continue;
             }
             let Some(need) = self.intern(key, &group_of) else { continue };
-            if !seen.insert(need) {
+            if std::mem::replace(&mut self.slots[need].asked, self.waits) == self.waits {
                 continue;
             }
             self.slots[id].needs.push(need);
@@ -216,18 +230,23 @@ where
     fn resume(&mut self, id: TaskId) -> Option<State<K, R, E>> {
         let mut deps = self.slots[id].deps.take().unwrap_or_else(Deps::new);
         let slot = &self.slots[id];
+        let mut results = Vec::with_capacity(slot.needs.len() - slot.fresh);
         let mut broken = Vec::new();
-        for &need in &slot.needs[slot.fresh..] {
-            match &self.slots[need].state {
-                Some(State::Done(result)) => deps.add(self.slots[need].key.clone(), Arc::clone(result)),
-                _ => broken.push(need),
+        for need in slot.needs[slot.fresh..].iter().map(|&need| (need, &self.slots[need])) {
+            match need {
+                (_, Slot { key, state: Some(State::Done(result)), .. }) => {
+                    results.push((key.clone(), Arc::clone(result)));
+                }
+                (need, _) => broken.push(need),
             }
         }
         if !broken.is_empty() {
             return Some(State::Aborted { roots: self.roots(&broken) });
         }
+        deps.add(results);
         self.slots[id].deps = Some(deps);
-        self.ready.push_back(id);
+        // To the front: what waits for it finds it done.
+        self.ready.push_front(id);
         None
     }
 
@@ -301,13 +320,11 @@ where
 
     /// The ends of all tasks.
     pub(crate) fn into_outcome(self) -> Outcome<K, R, E> {
-        let keys: Vec<K> = self.slots.iter().map(|slot| slot.key.clone()).collect();
-        let named = |needs: Vec<TaskId>| needs.into_iter().map(|need| keys[need].clone()).collect();
         let ended = self.slots.into_iter().map(|slot| Ended {
             key: slot.key,
             // Nothing is without an end after `close`; were it otherwise, it would at least not be lost.
             state: slot.state.unwrap_or(State::Cancelled),
-            needs: named(slot.needs),
+            needs: slot.needs,
         });
         Outcome::new(ended.collect(), self.cycles, self.exhausted)
     }

@@ -88,6 +88,8 @@ where
         E: Send,
     {
         let mut schedule = Schedule::new(&self.limits, self.task_limit);
+        let roots = roots.into_iter();
+        schedule.reserve(roots.size_hint().0);
         for root in roots {
             schedule.intern(root, |key| self.group(key));
         }

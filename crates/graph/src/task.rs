@@ -3,8 +3,6 @@
 //! A task is a function of its key and of the results it has asked for. It never waits: when something is missing it
 //! returns [`Step::Needs`] and is entered again, from the start, once all of it is there.
 
-use std::collections::HashMap;
-use std::hash::Hash;
 use std::sync::Arc;
 
 /// What a task answers when it has been entered.
@@ -26,35 +24,52 @@ pub enum Step<K, R, E> {
 /// depend on which thread was faster.
 #[derive(Debug)]
 pub struct Deps<K, R> {
-    ready: HashMap<K, Arc<R>>,
+    /// Sorted by key: most tasks ask for a handful, which is found by comparing.
+    ready: Vec<(K, Arc<R>)>,
 }
 
-impl<K: Eq + Hash, R> Deps<K, R> {
+impl<K: Ord, R> Deps<K, R> {
     pub(crate) fn new() -> Self {
-        Deps { ready: HashMap::new() }
+        Deps { ready: Vec::new() }
+    }
+
+    /// Whether this task has not asked for anything yet.
+    pub fn is_empty(&self) -> bool {
+        self.ready.is_empty()
     }
 
     /// The result of `key`, if this task has asked for it before.
     pub fn get(&self, key: &K) -> Option<&R> {
-        self.ready.get(key).map(Arc::as_ref)
+        self.find(key).map(Arc::as_ref)
     }
 
     /// The result of `key` to keep, if this task has asked for it before.
     pub fn share(&self, key: &K) -> Option<Arc<R>> {
-        self.ready.get(key).map(Arc::clone)
+        self.find(key).map(Arc::clone)
     }
 
     /// Those of `keys` that have not been asked for yet, for a [`Step::Needs`]; `None` if nothing is missing.
     pub fn missing(&self, keys: impl IntoIterator<Item = K>) -> Option<Vec<K>> {
-        let missing: Vec<K> = keys.into_iter().filter(|key| !self.ready.contains_key(key)).collect();
+        let missing: Vec<K> = keys.into_iter().filter(|key| !self.has(key)).collect();
         (!missing.is_empty()).then_some(missing)
     }
 
     pub(crate) fn has(&self, key: &K) -> bool {
-        self.ready.contains_key(key)
+        self.find(key).is_some()
     }
 
-    pub(crate) fn add(&mut self, key: K, result: Arc<R>) {
-        self.ready.insert(key, result);
+    /// Adds results that are not there yet.
+    pub(crate) fn add(&mut self, results: Vec<(K, Arc<R>)>) {
+        if self.ready.is_empty() {
+            self.ready = results;
+        } else {
+            self.ready.extend(results);
+        }
+        self.ready.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+    }
+
+    fn find(&self, key: &K) -> Option<&Arc<R>> {
+        let at = self.ready.binary_search_by(|(known, _)| known.cmp(key)).ok()?;
+        self.ready.get(at).map(|(_, result)| result)
     }
 }
