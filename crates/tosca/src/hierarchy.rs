@@ -7,6 +7,7 @@ use crate::names::{DeclId, Names};
 use crate::problem::Problems;
 use crate::rules;
 use ecow::EcoString;
+use purlin_graph::Digraph;
 use purlin_syntax::Diagnostic;
 use std::collections::{HashMap, HashSet};
 
@@ -18,6 +19,8 @@ pub struct Hierarchy {
     broken: Vec<bool>,
     /// Further parents, of the few types that have any.
     mixins: HashMap<DeclId, Vec<DeclId>>,
+    /// Where types come in an order in which parents of all sorts come first; empty unless some have further parents.
+    places: HashMap<DeclId, usize>,
     /// Whether a type or one of its first parents has further parents.
     mixed: Vec<bool>,
     /// Types so that parents come before their children.
@@ -67,6 +70,21 @@ impl Hierarchy {
         self.broken.get(id.index()).copied().unwrap_or(true)
     }
 
+    /// The parents beside its first that a type takes over from. Further parents may go round in a ring, which is cut
+    /// where it is met first.
+    pub fn sources(&self, id: DeclId) -> impl Iterator<Item = DeclId> {
+        let place = |id: DeclId| self.places.get(&id).copied();
+        self.mixins(id).iter().copied().filter(move |mixin| place(*mixin) < place(id))
+    }
+
+    /// Takes a type's parent away, because it goes round in a ring.
+    fn cut(&mut self, id: DeclId) {
+        if let (Some(parent), Some(broken)) = (self.parents.get_mut(id.index()), self.broken.get_mut(id.index())) {
+            *parent = None;
+            *broken = true;
+        }
+    }
+
     /// A type and everything it derives from, nearest first.
     pub fn lineage(&self, id: DeclId) -> impl Iterator<Item = DeclId> {
         std::iter::successors(Some(id), |id| self.parent(*id))
@@ -81,6 +99,7 @@ pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
         spans: vec![(0, 0); count],
         broken: vec![false; count],
         mixins: HashMap::new(),
+        places: HashMap::new(),
         mixed: vec![false; count],
         order: Vec::with_capacity(count),
     };
@@ -102,8 +121,13 @@ pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
             *broken = true; // the unknown name is reported with all others
         }
     }
-    cut_rings(names, &mut hierarchy, problems);
     label(&mut hierarchy);
+    if hierarchy.order.len() < count {
+        cut_rings(names, &mut hierarchy, problems);
+    }
+    if !hierarchy.mixins.is_empty() {
+        hierarchy.places = places(&hierarchy);
+    }
     for id in hierarchy.order.clone() {
         let inherited = hierarchy.parent(id).and_then(|parent| hierarchy.mixed.get(parent.index()).copied());
         let own = hierarchy.mixins.contains_key(&id);
@@ -116,39 +140,34 @@ pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
 
 /// Reports every ring with its full path and takes its members' parents away.
 fn cut_rings(names: &Names, hierarchy: &mut Hierarchy, problems: &mut Problems) {
-    const NEW: u32 = 0;
-    let mut marks = vec![NEW; names.decls.len()];
-    for start in 0..names.decls.len() {
-        let mark = u32::try_from(start).unwrap_or(u32::MAX).saturating_add(1);
-        let mut path = Vec::new();
-        let mut next = Some(DeclId(mark - 1));
-        while let Some(id) = next {
-            let Some(slot) = marks.get_mut(id.index()) else { break };
-            if *slot == mark {
-                let from = path.iter().position(|member| *member == id).unwrap_or(0);
-                report_ring(names, hierarchy, path.get(from..).unwrap_or(&[]), problems);
-                break;
-            }
-            if *slot != NEW {
-                break;
-            }
-            *slot = mark;
-            path.push(id);
-            next = hierarchy.parent(id);
-        }
+    let mut graph = Digraph::new();
+    for (child, parent) in hierarchy.parents.iter().enumerate() {
+        let child = DeclId(u32::try_from(child).unwrap_or(u32::MAX));
+        parent.iter().for_each(|parent| graph.connect(child, *parent));
     }
+    for cycle in graph.cycles() {
+        report_ring(names, &cycle.path, problems);
+        cycle.members.iter().for_each(|id| hierarchy.cut(*id));
+    }
+    label(hierarchy);
 }
 
-fn report_ring(names: &Names, hierarchy: &mut Hierarchy, ring: &[DeclId], problems: &mut Problems) {
-    let members: Vec<_> = ring.iter().filter_map(|id| names.decl(*id)).collect();
-    for id in ring {
-        if let (Some(parent), Some(broken)) =
-            (hierarchy.parents.get_mut(id.index()), hierarchy.broken.get_mut(id.index()))
-        {
-            *parent = None;
-            *broken = true;
+/// The places of types in an order in which all their parents come first, as far as there is one.
+fn places(hierarchy: &Hierarchy) -> HashMap<DeclId, usize> {
+    let mut graph = Digraph::new();
+    for id in &hierarchy.order {
+        graph.add(*id);
+        for parent in hierarchy.parent(*id).into_iter().chain(hierarchy.mixins(*id).iter().rev().copied()) {
+            graph.connect(*id, parent);
         }
     }
+    let order = graph.depth_first(&hierarchy.order);
+    order.into_iter().enumerate().map(|(place, id)| (*id, place)).collect()
+}
+
+/// Reports types that derive from each other.
+pub(crate) fn report_ring(names: &Names, ring: &[DeclId], problems: &mut Problems) {
+    let members: Vec<_> = ring.iter().filter_map(|id| names.decl(*id)).collect();
     let Some(first) = members.iter().position(|decl| members.iter().all(|other| decl.entity.at <= other.entity.at))
     else {
         return;
@@ -178,6 +197,7 @@ fn label(hierarchy: &mut Hierarchy) {
         }
     }
     let mut clock = 0;
+    hierarchy.order.clear();
     for root in roots {
         let mut stack = vec![(root, false)];
         while let Some((at, leaving)) = stack.pop() {

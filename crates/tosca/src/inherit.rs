@@ -1,12 +1,12 @@
 //! Phase 4, inheritance: every type becomes complete in itself.
 //!
-//! Kinds are completed in an order in which a later kind is made of earlier ones only, and parents before their
-//! children, so that one pass suffices. What a child does not touch is shared with its parent. The contract (a child
+//! The solver orders the work: a type needs what it derives from and the types that its definitions name. What a child
+//! does not touch is shared with its parent. The contract (a child
 //! may not break what its parent promises) is checked field by field as the table's merge rules say.
 
 use crate::entities;
 use crate::entity::{Content, Defs, Entity, Slot};
-use crate::hierarchy::Hierarchy;
+use crate::hierarchy::{self, Hierarchy};
 use crate::host::Host;
 use crate::names::{DeclId, Names};
 use crate::problem::Problems;
@@ -15,9 +15,9 @@ use crate::schema::{Field, Kind, Merge, Shape};
 use crate::val::{Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_graph::{Deps, Solver, Step};
 use purlin_syntax::{Diagnostic, Span};
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Complete types, by declaration.
 #[derive(Debug, Default)]
@@ -34,17 +34,38 @@ impl Types {
 
 /// Completes all types.
 pub fn inherit(names: &Names, hierarchy: &Hierarchy, host: Option<&'static Host>, problems: &mut Problems) -> Types {
-    let types = Types { complete: vec![None; names.decls.len()] };
-    let mut engine = Engine { names, hierarchy, host, types, opened: HashSet::new(), problems };
-    for kind in Kind::TYPES {
-        for id in &hierarchy.order {
-            if names.decl(*id).is_some_and(|decl| decl.kind == kind) {
-                engine.complete_after_parents(*id);
-            }
+    let broken = Mutex::new(Vec::new());
+    let engine = Engine { names, hierarchy, host };
+    let task = |id: &DeclId, done: &Done| {
+        let needs = if done.is_empty() { engine.needs(*id) } else { Vec::new() };
+        if !needs.is_empty() {
+            return Step::Needs(needs);
+        }
+        let mut run = Run { engine: &engine, done, broken: Vec::new() };
+        let Some(complete) = run.complete(*id) else { return Step::Fail(()) };
+        if !run.broken.is_empty() {
+            broken.lock().unwrap_or_else(PoisonError::into_inner).push((*id, run.broken));
+        }
+        Step::Done(complete)
+    };
+    let outcome = Solver::new(task).task_limit(usize::MAX).solve(engine.types());
+    for cycle in outcome.cycles() {
+        hierarchy::report_ring(names, &cycle.path, problems);
+    }
+    let mut broken = broken.into_inner().unwrap_or_else(PoisonError::into_inner);
+    broken.sort_by_key(|(id, _)| *id);
+    broken.into_iter().flat_map(|(_, found)| found).for_each(|diagnostic| problems.push(diagnostic));
+    let mut types = Types { complete: vec![None; names.decls.len()] };
+    for (id, complete) in outcome.results() {
+        if let Some(slot) = types.complete.get_mut(id.index()) {
+            *slot = Some(complete.clone());
         }
     }
-    engine.types
+    types
 }
+
+/// The complete types that a type has asked for.
+type Done = Deps<DeclId, Entity>;
 
 /// What a definition inherits from.
 struct Base<'a> {
@@ -53,46 +74,94 @@ struct Base<'a> {
     own_type: bool,
 }
 
+/// What inheritance looks at.
 struct Engine<'a> {
     names: &'a Names,
     hierarchy: &'a Hierarchy,
     host: Option<&'static Host>,
-    types: Types,
-    /// Types whose completion has begun.
-    opened: HashSet<DeclId>,
-    problems: &'a mut Problems,
 }
 
 impl Engine<'_> {
-    fn complete(&mut self, id: DeclId) {
-        let Some(decl) = self.names.decl(id) else { return };
-        let parent = self.hierarchy.parent(id).and_then(|parent| self.types.get(parent)).cloned();
-        let parent = self.with_mixins(id, parent);
-        let base = parent.as_deref().map(|entity| Base { entity, own_type: false });
-        let complete = self.merged(&decl.entity, base, 0);
-        if let Some(slot) = self.types.complete.get_mut(id.index()) {
-            *slot = Some(Arc::new(complete));
-        }
+    /// Everything that others may derive from.
+    fn types(&self) -> Vec<DeclId> {
+        let ids = (0..).map(DeclId).zip(&self.names.decls);
+        ids.filter(|(_, decl)| decl.kind.is_type()).map(|(id, _)| id).collect()
     }
 
-    /// Completes a type after everything it derives from: further parents may come later in the order than their
-    /// children. A ring among them ends at what is there.
-    fn complete_after_parents(&mut self, id: DeclId) {
-        let mut stack = vec![(id, false)];
-        while let Some((id, ready)) = stack.pop() {
-            if ready {
-                self.complete(id);
-            } else if self.types.get(id).is_none() && self.opened.insert(id) {
-                stack.push((id, true));
-                stack.extend(self.hierarchy.mixins(id).iter().map(|mixin| (*mixin, false)));
-                stack.extend(self.hierarchy.parent(id).map(|parent| (parent, false)));
+    /// What must be complete before a type can be: what it derives from, and the types that its definitions name.
+    fn needs(&self, id: DeclId) -> Vec<DeclId> {
+        let mut needs: Vec<DeclId> = self.hierarchy.parent(id).into_iter().collect();
+        needs.extend(self.hierarchy.sources(id));
+        if let Some(decl) = self.names.decl(id) {
+            self.named_types(&decl.entity, &mut needs);
+        }
+        needs
+    }
+
+    /// The types that the definitions in an entity name. They are nested as deep as the table says, which is not deep.
+    fn named_types(&self, entity: &Entity, into: &mut Vec<DeclId>) {
+        for slot in &entity.slots {
+            match &slot.content {
+                Content::One(part) => self.named_by(part, into),
+                Content::Map(parts) => parts.own().values().for_each(|part| self.named_by(part, into)),
+                _ => {}
             }
         }
     }
 
+    fn named_by(&self, part: &Entity, into: &mut Vec<DeclId>) {
+        if names_types(part.kind) {
+            into.extend(self.type_of(part));
+            self.named_types(part, into);
+        }
+    }
+
+    /// The capability, interface or relationship type of a definition.
+    fn type_of(&self, definition: &Entity) -> Option<DeclId> {
+        let kind = own_type(definition.kind)?;
+        if let Some(name) = definition.text("type") {
+            return self.names.find(name.span.file, kind, &name.text);
+        }
+        let named = self.host?.interface(&definition.name).flatten().filter(|_| kind == Kind::InterfaceType)?;
+        self.names.find(definition.at.file, kind, named)
+    }
+}
+
+/// The kind of type that a definition completes itself from.
+fn own_type(definition: Kind) -> Option<Kind> {
+    match definition {
+        Kind::CapabilityDefinition => Some(Kind::CapabilityType),
+        Kind::InterfaceDefinition => Some(Kind::InterfaceType),
+        Kind::RelationshipDefinition => Some(Kind::RelationshipType),
+        _ => None,
+    }
+}
+
+/// Whether a definition, or one inside it, completes itself from a type.
+fn names_types(definition: Kind) -> bool {
+    definition == Kind::RequirementDefinition || own_type(definition).is_some()
+}
+
+/// Completes one type.
+struct Run<'a> {
+    engine: &'a Engine<'a>,
+    done: &'a Done,
+    /// What breaks a promise.
+    broken: Vec<Diagnostic>,
+}
+
+impl Run<'_> {
+    fn complete(&mut self, id: DeclId) -> Option<Entity> {
+        let decl = self.engine.names.decl(id)?;
+        let parent = self.engine.hierarchy.parent(id).and_then(|parent| self.done.share(&parent));
+        let parent = self.with_mixins(id, parent);
+        let base = parent.as_deref().map(|entity| Base { entity, own_type: false });
+        Some(self.merged(&decl.entity, base, 0))
+    }
+
     /// A type's first parent, with what only its further parents have.
     fn with_mixins(&self, id: DeclId, parent: Option<Arc<Entity>>) -> Option<Arc<Entity>> {
-        let further = self.hierarchy.mixins(id).iter().filter_map(|mixin| self.types.get(*mixin).cloned());
+        let further = self.engine.hierarchy.sources(id).filter_map(|mixin| self.done.share(&mixin));
         further.fold(parent, |parent, further| match parent {
             Some(first) => Some(Arc::new(joined(&first, &further))),
             None => Some(further),
@@ -135,28 +204,13 @@ impl Engine<'_> {
             return own.clone(); // schemas may nest, but nobody means this
         }
         let refined = self.merged(own, base.map(|entity| Base { entity, own_type: false }), depth + 1);
-        let Some(type_id) = self.type_of(&refined) else { return Arc::new(refined) };
-        let same = base.and_then(|base| self.type_of(base)) == Some(type_id);
-        let Some(type_entity) = self.types.get(type_id).cloned() else { return Arc::new(refined) };
+        let Some(type_id) = self.engine.type_of(&refined) else { return Arc::new(refined) };
+        let same = base.and_then(|base| self.engine.type_of(base)) == Some(type_id);
+        let Some(entity) = self.done.get(&type_id) else { return Arc::new(refined) };
         if same {
             return Arc::new(refined); // the parent's definition has it all already
         }
-        Arc::new(self.merged(&refined, Some(Base { entity: &type_entity, own_type: true }), depth + 1))
-    }
-
-    /// The capability, interface or relationship type of a definition.
-    fn type_of(&self, definition: &Entity) -> Option<DeclId> {
-        let kind = match definition.kind {
-            Kind::CapabilityDefinition => Kind::CapabilityType,
-            Kind::InterfaceDefinition => Kind::InterfaceType,
-            Kind::RelationshipDefinition => Kind::RelationshipType,
-            _ => return None,
-        };
-        if let Some(name) = definition.text("type") {
-            return self.names.find(name.span.file, kind, &name.text);
-        }
-        let named = self.host?.interface(&definition.name).flatten().filter(|_| kind == Kind::InterfaceType)?;
-        self.names.find(definition.at.file, kind, named)
+        Arc::new(self.merged(&refined, Some(Base { entity, own_type: true }), depth + 1))
     }
 
     fn field(
@@ -256,9 +310,10 @@ impl Engine<'_> {
 
     fn derived(&mut self, own: &Entity, field: &'static Field, mine: &Text, theirs: &Text) {
         let Shape::Name(kinds) = field.shape else { return };
-        let find = |text: &Text| kinds.iter().find_map(|kind| self.names.find(text.span.file, *kind, &text.text));
+        let find =
+            |text: &Text| kinds.iter().find_map(|kind| self.engine.names.find(text.span.file, *kind, &text.text));
         let (Some(child), Some(parent)) = (find(mine), find(theirs)) else { return };
-        if self.hierarchy.is_a(child, parent) || self.hierarchy.is_broken(child) {
+        if self.engine.hierarchy.is_a(child, parent) || self.engine.hierarchy.is_broken(child) {
             return;
         }
         let message = format!(
@@ -273,17 +328,18 @@ impl Engine<'_> {
     fn narrowed(&mut self, field: &'static Field, mine: &Slot, names: &[Text], theirs: &Slot, allowed: &[Text]) {
         let Shape::Names(kinds) = field.shape else { return };
         let (at, parent) = (mine.at, theirs.at);
-        let find = |text: &Text| kinds.iter().find_map(|kind| self.names.find(text.span.file, *kind, &text.text));
+        let find =
+            |text: &Text| kinds.iter().find_map(|kind| self.engine.names.find(text.span.file, *kind, &text.text));
         let allowed: Vec<DeclId> = allowed.iter().filter_map(find).collect();
         for name in names {
             let Some(id) = find(name) else { continue };
-            if !allowed.iter().any(|outer| self.hierarchy.is_a(id, *outer)) {
+            if !allowed.iter().any(|outer| self.engine.hierarchy.is_a(id, *outer)) {
                 let message = format!(
                     "`{}` in `{}` is none of the types the parent allows, nor derived from one",
                     name.text, field.key
                 );
                 let diagnostic = Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one");
-                self.problems.push(diagnostic.label(parent, "the parent's list"));
+                self.broken.push(diagnostic.label(parent, "the parent's list"));
             }
         }
     }
@@ -293,7 +349,7 @@ impl Engine<'_> {
     }
 
     fn broken(&mut self, at: Span, message: String, parent: Span) {
-        self.problems.push(Diagnostic::at(&rules::CONTRACT, at, message).label(parent, "the parent says so here"));
+        self.broken.push(Diagnostic::at(&rules::CONTRACT, at, message).label(parent, "the parent says so here"));
     }
 }
 
