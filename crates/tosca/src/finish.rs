@@ -36,7 +36,7 @@ pub fn check_all(evaluator: &mut Evaluator<'_>, topology: &Topology) {
     for step in topology.workflows.values().flat_map(|workflow| workflow.steps.values()) {
         for activity in &step.activities {
             if let Activity::Call { inputs, .. } = activity {
-                props(evaluator, inputs, &Scope::default());
+                props(evaluator, inputs, &Scope { in_workflow: true, ..Scope::default() });
             }
         }
     }

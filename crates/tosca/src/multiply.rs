@@ -168,15 +168,21 @@ fn repeated(
 }
 
 fn check_ranges(node: &Node, requirements: &[Requirement], problems: &mut Problems) {
-    let mut totals: IndexMap<_, (u64, &Requirement)> = IndexMap::new();
-    for requirement in requirements {
-        totals.entry(&requirement.name).or_insert((0, requirement)).0 += 1;
+    let mut totals: IndexMap<_, (u64, u64, &Requirement)> = IndexMap::new();
+    for requirement in &node.requirements {
+        totals.insert(&requirement.name, (0, 0, requirement)); // a count may make none of it
     }
-    for (name, (total, requirement)) in totals {
+    for requirement in requirements {
+        let (total, firm, _) = totals.entry(&requirement.name).or_insert((0, 0, requirement));
+        *total += 1;
+        *firm += u64::from(!requirement.optional);
+    }
+    for (name, (total, firm, requirement)) in totals {
         let range = requirement.definition.as_ref().and_then(|definition| definition.range("count_range"));
-        if let Some(range) = range.filter(|range| !range.contains(total)) {
+        if let Some(range) = range.filter(|range| !range.contains(total) || firm < range.lower) {
+            let but = if range.contains(total) { format!(", {firm} of them not optional") } else { String::new() };
             let message = format!(
-                "the counts of the requirement `{name}` of `{}` make {total}; its type allows {range}",
+                "the counts of the requirement `{name}` of `{}` make {total}{but}; its type allows {range}",
                 node.template.name
             );
             problems.at(&rules::COUNT, requirement.at, message);

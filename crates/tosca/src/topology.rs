@@ -295,13 +295,43 @@ pub enum Part {
     Interface,
 }
 
+/// What a mapped property or attribute belongs to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Of {
+    /// The node itself.
+    Node,
+    /// One of its capabilities.
+    Capability(EcoString),
+    /// A relationship that one of its requirements makes.
+    Relationship(EcoString, Which),
+}
+
+/// Which of several relationships of a requirement is meant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Which {
+    /// The one with this index.
+    At(usize),
+    /// All of them, as a list.
+    All,
+}
+
+impl Which {
+    /// Those of a list that are meant.
+    pub fn of<T>(self, all: &[T]) -> &[T] {
+        match self {
+            Which::All => all,
+            Which::At(at) => all.get(at..at.saturating_add(1)).unwrap_or(&[]),
+        }
+    }
+}
+
 /// One mapping.
 #[derive(Clone, Debug)]
 pub struct Mapping {
     /// What is mapped.
     pub part: Part,
-    /// The capability it belongs to; nothing if it belongs to the node itself.
-    pub capability: Option<EcoString>,
+    /// What it belongs to.
+    pub of: Of,
     /// Its name in the substituted node.
     pub name: EcoString,
     /// Which entry of the section it comes from; an entry may lead to several places.

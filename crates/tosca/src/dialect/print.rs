@@ -7,7 +7,7 @@ use crate::compile::Compiled;
 use crate::evaluate::{Evaluator, Key, Owner, Scope, text_of};
 use crate::resolve::Edge;
 use crate::substitute::Substituted;
-use crate::topology::{Given, Node, Prop, Props};
+use crate::topology::{Given, Node, Prop, Props, Requirement};
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
 use purlin_model::{Dependency, Node as GraphNode, Resolved};
@@ -134,6 +134,9 @@ impl<'a> Printer<'a> {
                 entry.insert("node".into(), Value::str(met.clone()).with_origin(origin));
                 dependencies.push(dependency(met.clone(), Some(requirement.at), false));
             }
+            if !requirement.allocation().is_empty() {
+                entry.insert("allocation".into(), self.allocation(index, at, requirement));
+            }
             if let Some(relationship) = &requirement.relationship {
                 let owner = Owner::Relationship(index, at);
                 let mut parts = Map::new();
@@ -147,6 +150,25 @@ impl<'a> Printer<'a> {
             out.push(Value::map(Map::from_iter([(requirement.name.clone(), Value::map(entry))])));
         }
         out
+    }
+
+    /// What a relationship takes of the capability it leads to.
+    fn allocation(&mut self, source: usize, at: usize, requirement: &Requirement) -> Value {
+        let recorded = self.compiled.resolution.allocations.get(&(source, at));
+        let mut out = Map::new();
+        for (name, value) in requirement.allocation() {
+            // It was computed when the relationship was made; here it is computed again for where it comes from.
+            let mut computed =
+                self.evaluator.in_relationship(source, at, value).unwrap_or_else(|| value.with(Data::Null));
+            let taken = recorded.and_then(|all| all.iter().find(|(known, _)| *known == name.text));
+            if let Some((_, taken)) = taken {
+                computed.data = taken.data.clone();
+            }
+            let mut shown = self.value(&computed);
+            shown.origin = computed.origin;
+            out.insert(name.text.clone(), shown);
+        }
+        Value::map(out)
     }
 
     /// The nodes inside that stand for a capability.

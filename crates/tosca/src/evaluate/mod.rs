@@ -3,10 +3,17 @@
 //! A value that others refer to is evaluated once. What it refers to is evaluated before it with an explicit stack, so
 //! that a long chain of references costs memory and not machine stack; a ring is reported with all its members.
 
+mod allocation;
 mod call;
+mod compute;
+mod filter;
 mod path;
+mod typed;
+mod walk;
 
-pub(crate) use call::{length as length_of, text as text_of};
+pub use allocation::Taken;
+pub(crate) use allocation::{Share, amount_of};
+pub(crate) use compute::{length as length_of, text as text_of};
 
 use crate::coerce;
 use crate::entity::Entity;
@@ -22,11 +29,11 @@ use crate::values::Checker;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::Origins;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Calls may nest this deep.
+/// Calls may nest this deep, and so may references whose arguments must be computed first.
 const MAX_DEPTH: u32 = 200;
 
 /// Who owns a value.
@@ -62,6 +69,10 @@ pub struct Scope {
     pub relationship: Option<(usize, usize)>,
     /// The value under test in a validation clause, with its type.
     pub value: Option<(Val, Option<DeclId>)>,
+    /// The type that the value is to have, if it is known.
+    pub expected: Option<DeclId>,
+    /// Whether it stands in a workflow, which may have inputs of its own.
+    pub in_workflow: bool,
 }
 
 impl Scope {
@@ -72,17 +83,30 @@ impl Scope {
 
     /// In the relationship of a requirement.
     pub fn relationship(source: usize, requirement: usize) -> Self {
-        Scope { node: None, relationship: Some((source, requirement)), value: None }
+        Scope { relationship: Some((source, requirement)), ..Scope::default() }
     }
 }
 
 /// Per node and capability, the sources and requirements of what leads there.
 type Incoming = HashMap<(usize, usize), Vec<(usize, usize)>, foldhash::fast::RandomState>;
 
+/// Per relationship template, the sources and requirements that use it.
+type ByTemplate = HashMap<EcoString, Vec<(usize, usize)>, foldhash::fast::RandomState>;
+
 #[derive(Clone, Debug)]
 enum State {
     Active,
     Done(Val),
+    /// Done, but only for the moment, or for the relationship that is being considered.
+    Tentative(Val),
+}
+
+/// A value that is being evaluated, and what must be known before it.
+struct Frame {
+    key: Key,
+    prop: Prop,
+    scope: Scope,
+    waiting: Vec<Key>,
 }
 
 /// Why a call could not be evaluated.
@@ -92,6 +116,8 @@ pub struct Failure {
     pub message: String,
     /// The call.
     pub span: Span,
+    /// Whether it refers to something that is not there.
+    pub astray: bool,
 }
 
 /// Evaluates values of a rendered service.
@@ -103,9 +129,23 @@ pub struct Evaluator<'a> {
     considered: Option<Edge>,
     /// The relationships that lead to each capability; made when a path first goes against them.
     incoming: OnceCell<Incoming>,
+    /// The relationships of each relationship template; made when a path first begins with one.
+    by_template: OnceCell<ByTemplate>,
     memo: HashMap<Key, State, foldhash::fast::RandomState>,
+    /// Values that hold only for the moment, or for the relationship that is being considered.
+    passing: Vec<Key>,
+    /// Whether what was evaluated last depends on that relationship, or on what is free at the moment.
+    tentative: Cell<bool>,
+    /// How deep values are evaluated within values.
+    nested: u32,
+    /// The values that are being evaluated, each for the sake of the one before.
+    active: Vec<Key>,
+    /// What relationships have taken while they are being made.
+    pub(crate) taken: Taken,
     pub(crate) patterns: Patterns,
     problems: Problems,
+    /// Conditions that refer to something that is not there, whoever is considered, and what that is.
+    pub(crate) idle: Vec<Failure>,
     /// Where computed values are noted, if somebody will ask.
     pub origins: Option<&'a Origins>,
 }
@@ -119,9 +159,16 @@ impl<'a> Evaluator<'a> {
             resolution: None,
             considered: None,
             incoming: OnceCell::new(),
+            by_template: OnceCell::new(),
             memo: HashMap::default(),
+            passing: Vec::new(),
+            tentative: Cell::new(false),
+            nested: 0,
+            active: Vec::new(),
+            taken: Taken::default(),
             patterns: Patterns::default(),
             problems: Problems::new(),
+            idle: Vec::new(),
             origins: None,
         }
     }
@@ -138,59 +185,113 @@ impl<'a> Evaluator<'a> {
 
     /// The value of something that can be referred to.
     pub fn force(&mut self, key: Key) -> Val {
-        let mut stack = vec![key.clone()];
-        while let Some(top) = stack.last().cloned() {
-            if matches!(self.memo.get(&top), Some(State::Done(_))) {
-                stack.pop();
-                continue;
-            }
-            let Some((prop, scope)) = self.find(&top) else {
-                self.memo.insert(top, State::Done(Val::new(Data::Poison, self.nowhere())));
-                continue;
-            };
-            self.memo.insert(top.clone(), State::Active);
-            let waiting = if prop.value.has_call() { self.first_unknown(&prop.value, &scope) } else { None };
-            match waiting {
-                Some(next) if matches!(self.memo.get(&next), Some(State::Active)) => self.report_ring(&stack, &next),
-                Some(next) => stack.push(next),
+        if let Some(value) = self.known(&key) {
+            return value;
+        }
+        // Only a reference whose arguments are computed can lead back to what is being evaluated, or go down so deep:
+        // all others are evaluated in order below.
+        if matches!(self.memo.get(&key), Some(State::Active)) {
+            self.report_ring(&key);
+            return Val::new(Data::Poison, self.nowhere());
+        }
+        if self.nested > MAX_DEPTH {
+            let at = self.find(&key).map_or(self.nowhere(), |(prop, _)| prop.at);
+            self.problems.at(&rules::FUNCTION, at, "references are nested too deep");
+            return Val::new(Data::Poison, self.nowhere());
+        }
+        self.nested += 1;
+        let mut stack: Vec<Frame> = self.frame(key.clone()).into_iter().collect();
+        while let Some(top) = stack.last_mut() {
+            let next = top.waiting.pop();
+            match next {
+                Some(next) if matches!(self.memo.get(&next), Some(State::Active)) => self.report_ring(&next),
+                Some(next) if self.memo.contains_key(&next) => {}
+                Some(next) => stack.extend(self.frame(next)),
                 None => {
-                    let value = self.prop(&prop, &scope);
-                    self.memo.insert(top, State::Done(value));
+                    if let Some(frame) = stack.pop() {
+                        self.evaluate(frame);
+                    }
                 }
             }
         }
-        match self.memo.get(&key) {
-            Some(State::Done(value)) => value.clone(),
-            _ => Val::new(Data::Poison, self.nowhere()),
+        self.nested -= 1;
+        self.known(&key).unwrap_or_else(|| Val::new(Data::Poison, self.nowhere()))
+    }
+
+    /// A value that is evaluated already.
+    fn known(&self, key: &Key) -> Option<Val> {
+        match self.memo.get(key)? {
+            State::Active => None,
+            State::Done(value) => Some(value.clone()),
+            State::Tentative(value) => {
+                self.tentative.set(true);
+                Some(value.clone())
+            }
         }
+    }
+
+    /// Begins to evaluate a value; nothing if there is none.
+    fn frame(&mut self, key: Key) -> Option<Frame> {
+        let Some((prop, scope)) = self.find(&key) else {
+            self.memo.insert(key, State::Done(Val::new(Data::Poison, self.nowhere())));
+            return None;
+        };
+        let mut waiting = Vec::new();
+        if prop.value.has_call() {
+            self.unknown(&prop.value, &scope, &mut waiting);
+            waiting.reverse();
+        }
+        self.memo.insert(key.clone(), State::Active);
+        self.active.push(key.clone());
+        Some(Frame { key, prop, scope, waiting })
+    }
+
+    /// Evaluates a value whose references are all known; it is the one that was begun last.
+    fn evaluate(&mut self, frame: Frame) {
+        if !matches!(self.memo.get(&frame.key), Some(State::Active)) {
+            self.active.pop();
+            return; // it is part of a ring
+        }
+        let before = self.tentative.replace(false);
+        let value = self.prop(&frame.prop, &frame.scope);
+        self.active.pop();
+        let tentative = self.tentative.get();
+        self.tentative.set(before || tentative);
+        if !matches!(self.memo.get(&frame.key), Some(State::Active)) {
+            return;
+        }
+        if tentative {
+            self.passing.push(frame.key.clone());
+        }
+        self.memo.insert(frame.key, if tentative { State::Tentative(value) } else { State::Done(value) });
     }
 
     fn nowhere(&self) -> Span {
         Span::new(purlin_syntax::FileId(u32::MAX), 0, 0)
     }
 
-    /// The first reference in a value that is not evaluated yet.
-    fn first_unknown(&self, value: &Val, scope: &Scope) -> Option<Key> {
+    /// The references in a value that are not evaluated yet, in order.
+    fn unknown(&self, value: &Val, scope: &Scope, out: &mut Vec<Key>) {
         match &value.data {
             Data::Call(call) => {
-                if let Some((key, _)) = self.reference(call, scope).and_then(Result::ok)
-                    && !matches!(self.memo.get(&key), Some(State::Done(_)))
-                {
-                    return Some(key);
+                if let Some(Ok(reference)) = self.reference(call, scope) {
+                    let unknown = |key: &Key| !matches!(self.memo.get(key), Some(State::Done(_) | State::Tentative(_)));
+                    out.extend(reference.keys.into_iter().filter(unknown));
                 }
-                call.args.iter().find_map(|arg| self.first_unknown(arg, scope))
+                call.args.iter().for_each(|arg| self.unknown(arg, scope, out));
             }
-            Data::List(items) => items.iter().find_map(|item| self.first_unknown(item, scope)),
-            Data::Map(entries) => entries
-                .iter()
-                .find_map(|(key, value)| self.first_unknown(key, scope).or_else(|| self.first_unknown(value, scope))),
-            _ => None,
+            Data::List(items) => items.iter().for_each(|item| self.unknown(item, scope, out)),
+            Data::Map(entries) => entries.iter().for_each(|(key, value)| {
+                self.unknown(key, scope, out);
+                self.unknown(value, scope, out);
+            }),
+            _ => {}
         }
     }
 
-    fn report_ring(&mut self, stack: &[Key], again: &Key) {
-        let start = stack.iter().position(|key| key == again).unwrap_or(0);
-        let ring: Vec<Key> = stack.get(start..).unwrap_or(&[]).to_vec();
+    fn report_ring(&mut self, again: &Key) {
+        let start = self.active.iter().position(|key| key == again).unwrap_or(0);
+        let ring: Vec<Key> = self.active.get(start..).unwrap_or(&[]).to_vec();
         for key in &ring {
             self.memo.insert(key.clone(), State::Done(Val::new(Data::Poison, self.nowhere())));
         }
@@ -211,8 +312,12 @@ impl<'a> Evaluator<'a> {
 
     /// The value of something that nothing can refer to; what it refers to is evaluated first.
     pub fn settle(&mut self, prop: &Prop, scope: &Scope) -> Val {
-        while let Some(key) = if prop.value.has_call() { self.first_unknown(&prop.value, scope) } else { None } {
-            self.force(key);
+        if prop.value.has_call() {
+            let mut waiting = Vec::new();
+            self.unknown(&prop.value, scope, &mut waiting);
+            for key in waiting {
+                self.force(key);
+            }
         }
         self.prop(prop, scope)
     }
@@ -255,7 +360,8 @@ impl<'a> Evaluator<'a> {
 
     /// The result of a value's calls, checked against its type.
     fn computed(&mut self, prop: &Prop, scope: &Scope) -> Val {
-        match self.eval(&prop.value, scope, 0) {
+        let expecting = Scope { expected: prop.data_type, ..scope.clone() };
+        match self.eval(&prop.value, &expecting, 0) {
             Ok(value) if value.is_opaque() => value,
             Ok(value) => match (&prop.definition, prop.data_type) {
                 (Some(definition), Some(_)) if !has_opaque(&value) => {
@@ -282,10 +388,15 @@ impl<'a> Evaluator<'a> {
     /// Evaluates all calls in a value.
     pub fn eval(&mut self, value: &Val, scope: &Scope, depth: u32) -> Result<Val, Failure> {
         if depth > MAX_DEPTH {
-            return Err(Failure { message: "functions are nested too deep".to_owned(), span: value.span });
+            let message = "functions are nested too deep".to_owned();
+            return Err(Failure { message, span: value.span, astray: false });
         }
         match &value.data {
             Data::Call(call) => self.call(value, call, scope, depth),
+            // What a list or map is made of has types of its own.
+            Data::List(_) | Data::Map(_) if scope.expected.is_some() && value.has_call() => {
+                self.eval(value, &Scope { expected: None, ..scope.clone() }, depth)
+            }
             Data::List(items) if value.has_call() => {
                 let items =
                     items.iter().map(|item| self.eval(item, scope, depth + 1)).collect::<Result<Vec<_>, _>>()?;
@@ -325,78 +436,6 @@ impl<'a> Evaluator<'a> {
     /// Reports a problem found while evaluating.
     pub(crate) fn report(&mut self, problem: Problem) {
         self.problems.add(problem);
-    }
-
-    /// Whether a node's property satisfies the clauses of a filter; a property that is not there does not.
-    pub fn node_property_holds(&mut self, node: usize, name: &str, clauses: &[Val]) -> bool {
-        self.holds(Key { owner: Owner::Node(node), attribute: false, name: name.into() }, clauses)
-    }
-
-    /// The same for a property of a capability, which is named or given by its type.
-    pub fn capability_property_holds(&mut self, node: usize, capability: &str, name: &str, clauses: &[Val]) -> bool {
-        let Some((_, rendered)) = self.topology.nodes.get_index(node) else { return false };
-        let by_name = rendered.capabilities.get_index_of(capability);
-        let by_type = || {
-            rendered.capabilities.values().position(|found| {
-                found.capability_type.is_some_and(|id| {
-                    self.model.hierarchy.lineage(id).any(|id| {
-                        self.model.names.decl(id).is_some_and(|decl| {
-                            decl.name == capability || decl.canonical.ends_with(&format!("::{capability}"))
-                        })
-                    })
-                })
-            })
-        };
-        match by_name.or_else(by_type) {
-            Some(index) => {
-                self.holds(Key { owner: Owner::Capability(node, index), attribute: false, name: name.into() }, clauses)
-            }
-            None => false,
-        }
-    }
-
-    fn holds(&mut self, key: Key, clauses: &[Val]) -> bool {
-        let Some((prop, scope)) = self.find(&key) else { return false };
-        let value = self.force(key);
-        if value.is_opaque() {
-            return matches!(value.data, Data::Pending(_));
-        }
-        clauses.iter().all(|clause| self.clause_holds(clause, &value, prop.data_type, &scope).unwrap_or(false))
-    }
-
-    /// A value that stands in a requirement, evaluated; nothing if that fails.
-    pub(crate) fn in_relationship(&mut self, source: usize, requirement: usize, value: &Val) -> Option<Val> {
-        let scope = Scope { node: Some(source), relationship: Some((source, requirement)), value: None };
-        self.eval(value, &scope, 0).ok()
-    }
-
-    /// The part of a condition that does not hold if a requirement is met so; nothing if all of it holds, or may hold.
-    pub(crate) fn condition_fails(&mut self, edge: Edge, clause: &Val) -> Option<Val> {
-        let scope = Scope::relationship(edge.source, edge.requirement);
-        // What is evaluated now may depend on where the relationship would lead: it is forgotten afterwards.
-        let kept = std::mem::take(&mut self.memo);
-        self.considered = Some(edge);
-        let failing = self.failing_part(clause, &scope, 0);
-        self.considered = None;
-        self.memo = kept;
-        failing
-    }
-
-    /// The part of a condition on a node that does not hold.
-    pub(crate) fn node_condition_fails(&mut self, node: usize, clause: &Val) -> Option<Val> {
-        self.failing_part(clause, &Scope::node(node), 0)
-    }
-
-    fn failing_part(&mut self, clause: &Val, scope: &Scope, depth: u32) -> Option<Val> {
-        match &clause.data {
-            Data::Call(call) if call.name == "and" && depth < MAX_DEPTH => {
-                call.args.iter().find_map(|part| self.failing_part(part, scope, depth + 1))
-            }
-            _ => match self.eval(clause, scope, depth) {
-                Ok(Val { data: Data::Bool(false), .. }) | Err(_) => Some(clause.clone()),
-                Ok(_) => None,
-            },
-        }
     }
 
     /// Checks the clauses that a definition and its type put on a value, at every level of it.

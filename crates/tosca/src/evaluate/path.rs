@@ -1,20 +1,30 @@
-//! What references mean: from `[SELF, requirement, property]` to the value that is meant.
+//! What references mean: from `[SELF, requirement, property]` to the values that are meant.
 
+use super::walk::{Astray, Place};
 use super::{Evaluator, Key, Owner, Scope};
 use crate::resolve::Edge;
 use crate::topology::{Node, Prop, Props};
 use crate::val::{Call, Data, Val};
 use ecow::EcoString;
 
-/// What a path has led to so far.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Place {
-    Node(usize),
-    Relationship(usize, usize),
+/// Where a reference leads.
+#[derive(Debug)]
+pub(super) struct Reference {
+    /// The values that are meant: one, unless it is a list.
+    pub keys: Vec<Key>,
+    /// Whether it is a list, however many there are.
+    pub listed: bool,
+    /// How many arguments it took to name them.
+    pub used: usize,
 }
 
-/// Where a reference leads: a value, and how many arguments it took to name it.
-pub(super) type Found = Result<(Key, usize), String>;
+pub(super) type Found = Result<Reference, Astray>;
+
+impl Reference {
+    fn one(key: Key, used: usize) -> Self {
+        Reference { keys: vec![key], listed: false, used }
+    }
+}
 
 impl Evaluator<'_> {
     /// A value that can be referred to, and its scope.
@@ -47,7 +57,7 @@ impl Evaluator<'_> {
         self.find(key).is_some()
     }
 
-    fn node_at(&self, index: usize) -> Option<&Node> {
+    pub(super) fn node_at(&self, index: usize) -> Option<&Node> {
         self.topology.nodes.get_index(index).map(|(_, node)| node)
     }
 
@@ -90,102 +100,94 @@ impl Evaluator<'_> {
     }
 
     fn input(&self, args: &[Val]) -> Found {
-        let name = args.first().and_then(Val::as_str).ok_or("`get_input` needs the name of an input")?;
-        Ok((Key { owner: Owner::Service, attribute: false, name: name.into() }, 1))
+        let name = args.first().and_then(Val::as_str);
+        let name = name.ok_or_else(|| Astray::Never("`get_input` needs the name of an input".to_owned()))?;
+        Ok(Reference::one(Key { owner: Owner::Service, attribute: false, name: name.into() }, 1))
     }
 
     fn path(&self, args: &[Val], attribute: bool, scope: &Scope) -> Found {
         let noun = if attribute { "attribute" } else { "property" };
         let function = if attribute { "get_attribute" } else { "get_property" };
-        let [entity, rest @ ..] = args else { return Err(format!("`{function}` needs at least two arguments")) };
+        let [entity, _, ..] = args else {
+            return Err(Astray::Never(format!("`{function}` needs at least two arguments")));
+        };
         let Some(name) = entity.as_str() else {
-            return Err(format!("the first argument of `{function}` must be a name"));
+            return Err(Astray::Never(format!("the first argument of `{function}` must be a name")));
         };
-        if rest.is_empty() {
-            return Err(format!("`{function}` needs at least two arguments"));
+        let needs_name = || Astray::Never(format!("`{function}` needs the name of a {noun}"));
+        if !self.model.edition().is_2() {
+            let first = args.get(1).and_then(Val::as_str).ok_or_else(needs_name)?;
+            let place = self.entity(name, scope)?;
+            return self.in_place(place, args, 1, attribute, first);
         }
-        let mut place = self.entity(name, scope)?;
-        let mut used = 1;
-        if let (Place::Node(first), Some(Data::Int(index)), true) =
-            (place, args.get(1).map(|arg| &arg.data), self.model.edition().is_2())
-        {
-            let places = self.topology.places(name);
-            place = usize::try_from(*index)
-                .ok()
-                .filter(|index| *index < places.len())
-                .map(|index| Place::Node(first + index))
-                .ok_or_else(|| {
-                    format!("{} nodes are made from `{name}`, so none has the index {index}", places.len())
-                })?;
-            used = 2;
+        let walk = self.walk(args, scope)?;
+        let first = args.get(walk.used).and_then(Val::as_str).ok_or_else(needs_name)?;
+        if let ([place], false) = (walk.places.as_slice(), walk.listed) {
+            return self.in_place(*place, args, walk.used, attribute, first);
         }
-        // TOSCA 2.0 spells out the way: through capabilities, and along or against relationships.
-        while let Some(step) = args.get(used).and_then(Val::as_str).filter(|_| self.model.edition().is_2()) {
-            match (step, place) {
-                ("CAPABILITY", Place::Node(index)) => {
-                    let name = args.get(used + 1).and_then(Val::as_str).unwrap_or("");
-                    let capability = self.node_at(index).and_then(|node| node.capabilities.get_index_of(name));
-                    let capability = capability.ok_or_else(|| format!("there is no capability `{name}`"))?;
-                    if args.get(used + 2).and_then(Val::as_str) == Some("RELATIONSHIP") {
-                        let position = index_in(args, used + 3);
-                        place = self
-                            .leading_to(index, capability, position.unwrap_or(0))
-                            .ok_or_else(|| format!("no such relationship leads to the capability `{name}`"))?;
-                        used += 3 + usize::from(position.is_some());
-                        continue;
-                    }
-                    let property = args.get(used + 2).and_then(Val::as_str).unwrap_or("");
-                    let owner = Owner::Capability(index, capability);
-                    return self.existing(Key { owner, attribute, name: property.into() }, used + 3);
-                }
-                ("RELATIONSHIP", Place::Node(index)) => {
-                    let name = args.get(used + 1).and_then(Val::as_str).unwrap_or("");
-                    let position = index_in(args, used + 2);
-                    place = self
-                        .relationship(index, name, position.unwrap_or(0))
-                        .ok_or_else(|| format!("there is no relationship for `{name}`"))?;
-                    used += 2 + usize::from(position.is_some());
-                }
-                ("CAPABILITY", Place::Relationship(source, requirement)) => {
-                    let edge = self.edge(source, requirement).ok_or("the relationship has no target")?;
-                    let property = args.get(used + 1).and_then(Val::as_str).unwrap_or("");
-                    let owner = Owner::Capability(edge.target, edge.capability);
-                    return self.existing(Key { owner, attribute, name: property.into() }, used + 2);
-                }
-                ("TARGET", Place::Relationship(source, requirement)) => {
-                    place = self.target(source, requirement).ok_or("the relationship has no target")?;
-                    used += 1;
-                }
-                ("SOURCE", Place::Relationship(source, _)) => {
-                    place = Place::Node(source);
-                    used += 1;
-                }
-                _ => break,
-            }
+        let mut keys = Vec::with_capacity(walk.places.len());
+        let mut used = walk.used + 1;
+        for place in &walk.places {
+            let found = self.in_place(*place, args, walk.used, attribute, first)?;
+            used = found.used;
+            keys.extend(found.keys);
         }
-        let Some(first) = args.get(used).and_then(Val::as_str) else {
-            return Err(format!("`{function}` needs the name of a {noun}"));
-        };
-        let found = match place {
-            Place::Relationship(source, requirement) => {
-                (Key { owner: Owner::Relationship(source, requirement), attribute, name: first.into() }, used + 1)
-            }
-            Place::Node(index) => self
-                .in_node(index, args, used, attribute)
-                .unwrap_or((Key { owner: Owner::Node(index), attribute, name: first.into() }, used + 1)),
-        };
-        self.existing(found.0, found.1)
+        Ok(Reference { keys, listed: true, used })
     }
 
-    /// A value that is there.
+    /// A value of what a path has led to.
+    fn in_place(&self, place: Place, args: &[Val], used: usize, attribute: bool, name: &str) -> Found {
+        let own = |owner: Owner| (Key { owner, attribute, name: name.into() }, used + 1);
+        let (key, used) = match place {
+            Place::Relationship(source, requirement) => own(Owner::Relationship(source, requirement)),
+            Place::Capability(node, capability) => own(Owner::Capability(node, capability)),
+            Place::Node(index) => self.in_node(index, args, used, attribute).unwrap_or_else(|| own(Owner::Node(index))),
+        };
+        self.existing(key, used)
+    }
+
+    /// A value that is there. In TOSCA 2.0 a property can be had as an attribute too.
     fn existing(&self, key: Key, used: usize) -> Found {
         if self.find(&key).is_some() {
-            return Ok((key, used));
+            return Ok(Reference::one(key, used));
+        }
+        if key.attribute && self.model.edition().is_2() {
+            let reflected = Key { attribute: false, ..key.clone() };
+            if self.find(&reflected).is_some() {
+                return Ok(Reference::one(reflected, used));
+            }
         }
         let noun = if key.attribute { "attribute" } else { "property" };
         let title = self.title(&key);
         let owner = title.rsplit_once('.').map_or("", |(owner, _)| owner);
-        Err(format!("there is no {noun} `{}` in `{owner}`", key.name))
+        let message = format!("there is no {noun} `{}` in `{owner}`", key.name);
+        // What is declared may still get a value.
+        Err(if self.is_declared(&key) { Astray::NotYet(message) } else { Astray::Never(message) })
+    }
+
+    /// Whether the type of its owner declares a value, or is not known well enough to tell.
+    fn is_declared(&self, key: &Key) -> bool {
+        let node = |index: usize| self.node_at(index);
+        let declares = |id: Option<crate::names::DeclId>| {
+            let complete = id.and_then(|id| self.model.complete(id));
+            complete.is_none_or(|complete| {
+                ["properties", "attributes"].iter().any(|slot| complete.named(slot, &key.name).is_some())
+            })
+        };
+        match key.owner {
+            Owner::Service => false,
+            Owner::Node(index) => node(index).is_none_or(|node| node.partial || declares(Some(node.node_type))),
+            Owner::Capability(index, capability) => {
+                let found = node(index).and_then(|node| node.capabilities.get_index(capability));
+                found.is_none_or(|(_, capability)| declares(capability.capability_type))
+            }
+            Owner::Relationship(source, requirement) => {
+                let found = node(source).and_then(|node| node.requirements.get(requirement));
+                found
+                    .and_then(|requirement| requirement.relationship.as_ref())
+                    .is_none_or(|relationship| declares(relationship.relationship_type))
+            }
+        }
     }
 
     /// A value in a capability, or in the relationship of a requirement.
@@ -202,22 +204,17 @@ impl Evaluator<'_> {
             _ => (0, used + 1),
         };
         let name = args.get(after)?.as_str()?;
-        match self.relationship(index, first, position)? {
-            Place::Relationship(source, requirement) => {
-                Some((Key { owner: Owner::Relationship(source, requirement), attribute, name: name.into() }, after + 1))
-            }
-            Place::Node(_) => None,
-        }
+        let requirement = self.relationship(index, first, position)?;
+        Some((Key { owner: Owner::Relationship(index, requirement), attribute, name: name.into() }, after + 1))
     }
 
     /// The n-th resolved relationship of a requirement.
-    fn relationship(&self, index: usize, name: &str, position: usize) -> Option<Place> {
+    fn relationship(&self, index: usize, name: &str, position: usize) -> Option<usize> {
         let node = self.node_at(index)?;
         let edges = self.resolution?.edges.get(index)?;
         let mut named =
             edges.iter().filter(|edge| node.requirements.get(edge.requirement).is_some_and(|r| r.name == name));
-        let edge = named.nth(position)?;
-        Some(Place::Relationship(index, edge.requirement))
+        named.nth(position).map(|edge| edge.requirement)
     }
 
     fn target(&self, source: usize, requirement: usize) -> Option<Place> {
@@ -225,25 +222,13 @@ impl Evaluator<'_> {
     }
 
     /// The edge that meets a requirement, or would.
-    fn edge(&self, source: usize, requirement: usize) -> Option<&Edge> {
+    pub(super) fn edge(&self, source: usize, requirement: usize) -> Option<&Edge> {
         let considered = self.considered.as_ref();
-        considered
-            .filter(|edge| edge.source == source && edge.requirement == requirement)
-            .or_else(|| self.resolution?.edge(source, requirement))
-    }
-
-    /// The n-th relationship that leads to a capability, by the order of sources.
-    fn leading_to(&self, node: usize, capability: usize, position: usize) -> Option<Place> {
-        let resolution = self.resolution?;
-        let incoming = self.incoming.get_or_init(|| {
-            let mut out = super::Incoming::default();
-            for edge in resolution.edges.iter().flatten() {
-                out.entry((edge.target, edge.capability)).or_default().push((edge.source, edge.requirement));
-            }
-            out
-        });
-        let (source, requirement) = incoming.get(&(node, capability))?.get(position)?;
-        Some(Place::Relationship(*source, *requirement))
+        if let Some(edge) = considered.filter(|edge| edge.source == source && edge.requirement == requirement) {
+            self.tentative.set(true);
+            return Some(edge);
+        }
+        self.resolution?.edge(source, requirement)
     }
 
     /// Which of the relationships of one requirement this is.
@@ -254,31 +239,36 @@ impl Evaluator<'_> {
     }
 
     /// What the first argument of a reference names.
-    pub(super) fn entity(&self, name: &str, scope: &Scope) -> Result<Place, String> {
+    pub(super) fn entity(&self, name: &str, scope: &Scope) -> Result<Place, Astray> {
         match (name, scope.node, scope.relationship) {
             ("SELF", _, Some((source, requirement))) => Ok(Place::Relationship(source, requirement)),
             ("SELF", Some(node), None) => Ok(Place::Node(node)),
             ("SOURCE", _, Some((source, _))) => Ok(Place::Node(source)),
             ("TARGET", _, Some((source, requirement))) => {
-                self.target(source, requirement).ok_or_else(|| "the relationship has no target yet".to_owned())
+                self.target(source, requirement).ok_or_else(|| self.no_target(source, requirement))
             }
             ("HOST", Some(node), _) => {
-                self.host(node).map(Place::Node).ok_or_else(|| format!("`{}` has no host", self.node_name(node)))
+                let none = || Astray::NotYet(format!("`{}` has no host", self.node_name(node)));
+                self.host(node).map(Place::Node).ok_or_else(none)
             }
-            ("SELF" | "SOURCE" | "TARGET" | "HOST", ..) => Err(format!("`{name}` means nothing here")),
-            _ => {
-                let node = self.topology.places(name).next();
-                node.map(Place::Node).ok_or_else(|| {
-                    let near = crate::suggest::nearest(name, self.topology.nodes.keys().map(|name| name.as_str()));
-                    let hint = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
-                    format!("there is no node template `{name}`{hint}")
-                })
-            }
+            ("SELF" | "SOURCE" | "TARGET" | "HOST", ..) => Err(Astray::NotYet(format!("`{name}` means nothing here"))),
+            _ => self.topology.places(name).next().map(Place::Node).ok_or_else(|| self.no_such_node(name)),
         }
     }
 
-    fn node_name(&self, index: usize) -> EcoString {
+    pub(super) fn no_such_node(&self, name: &str) -> Astray {
+        let hint = hint(name, self.topology.nodes.keys().map(|name| name.as_str()));
+        Astray::Never(format!("there is no node template `{name}`{hint}"))
+    }
+
+    pub(super) fn node_name(&self, index: usize) -> EcoString {
         self.topology.nodes.get_index(index).map(|(name, _)| name.clone()).unwrap_or_default()
+    }
+
+    /// What people call a capability of a node.
+    pub(super) fn capability_name(&self, node: usize, capability: usize) -> String {
+        let name = self.node_at(node).and_then(|node| node.capabilities.get_index(capability)).map(|(name, _)| name);
+        format!("{}.{}", self.node_name(node), name.map_or("?", |name| name.as_str()))
     }
 
     /// The node that a node lives on.
@@ -306,10 +296,7 @@ impl Evaluator<'_> {
     }
 }
 
-/// The index at a place in a path, if there is one.
-fn index_in(args: &[Val], at: usize) -> Option<usize> {
-    match args.get(at).map(|arg| &arg.data) {
-        Some(Data::Int(number)) => usize::try_from(*number).ok(),
-        _ => None,
-    }
+/// What may have been meant by a name.
+pub(super) fn hint<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> String {
+    crate::suggest::nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }

@@ -29,7 +29,7 @@ impl Loader<'_> {
             let Some(place) = self.local(&from, address).filter(|place| !self.known.contains_key(&place.key())) else {
                 continue;
             };
-            if self.ahead.contains_key(&place.key()) {
+            if self.ahead.contains_key(&place.key()) || self.options.trees.contains_key(&place.key()) {
                 continue;
             }
             if let Ok(source) = self.source(&place) {

@@ -43,11 +43,16 @@ pub struct Options {
     pub repositories: Vec<(String, String)>,
     /// Files whose text a host has already, by path: they are not read again.
     pub texts: Vec<(String, Arc<str>)>,
+    /// Files that were parsed already, for another service of the same run.
+    pub trees: Trees,
     /// Whether a part of the root file could not be read, so that what it declares is not known.
     pub unread: bool,
     /// Further files that every file imports without saying so, from a host.
     pub profiles: &'static [Embedded],
 }
+
+/// Files that were parsed, by where they lie.
+pub type Trees = Arc<HashMap<String, Arc<Tree>>>;
 
 /// One file of the run.
 #[derive(Debug)]
@@ -100,6 +105,13 @@ impl Files {
     /// The file a span lies in.
     pub fn of(&self, id: FileId) -> Option<usize> {
         self.by_id.get(&id).copied()
+    }
+
+    /// Adds the trees of all files to others.
+    pub fn trees(&self, trees: &mut HashMap<String, Arc<Tree>>) {
+        for file in &self.list {
+            trees.entry(path::normalize(&file.path)).or_insert_with(|| file.tree.clone());
+        }
     }
 
     /// Whether a name may come from an import that could not be read.
@@ -228,6 +240,11 @@ impl Loader<'_> {
         }
     }
 
+    /// The tree of a file that was parsed already; such a file is sound, and what is to be said of it was said.
+    fn known_tree(&self, place: &Place) -> Option<Arc<Tree>> {
+        self.options.trees.get(&place.key()).cloned()
+    }
+
     fn source(&self, place: &Place) -> Result<Arc<Source>, Diagnostic> {
         if let Some((path, text)) = self.options.texts.iter().find(|(path, _)| *path == place.path) {
             return Ok(self.session.sources.insert(path, text.clone()));
@@ -296,8 +313,11 @@ impl Loader<'_> {
         if let Some(known) = self.known.get(embedded.path) {
             return *known;
         }
-        let source = self.session.sources.insert(embedded.path, embedded.text);
-        let tree = self.parse(source)?;
+        let known = self.options.trees.get(embedded.path).cloned();
+        let tree = match known {
+            Some(tree) => tree,
+            None => self.parse(self.session.sources.insert(embedded.path, embedded.text))?,
+        };
         let keyword = tree.root()?.get("tosca_definitions_version")?.text().to_owned();
         let edition = self.find_version(&keyword)?.edition;
         let place = Place { archive: None, path: embedded.path.to_owned() };
@@ -352,6 +372,23 @@ impl Loader<'_> {
         self.file_at(place, pointer, import.at)
     }
 
+    /// Reads and parses a file, unless that was done before its turn.
+    fn new_tree(&mut self, place: &Place, at: Span) -> Option<Arc<Tree>> {
+        let source = match self.ahead.remove(&place.key()) {
+            Some(ahead) => Ok(ahead),
+            None => self.source(place).map(|source| (source, None)),
+        };
+        match source {
+            Ok((_, Some(tree))) => self.parsed(tree),
+            Ok((source, None)) => self.parse(source),
+            Err(mut diagnostic) => {
+                diagnostic.span = Some(at);
+                self.problems.push(diagnostic);
+                None
+            }
+        }
+    }
+
     /// A file, or the part of it that a pointer leads to.
     fn file_at(&mut self, place: Place, pointer: &str, at: Span) -> Option<usize> {
         let key = if pointer.is_empty() { place.key() } else { format!("{}#{pointer}", place.key()) };
@@ -359,18 +396,9 @@ impl Loader<'_> {
             return *known;
         }
         self.known.insert(key.clone(), None); // a file that cannot be read is reported once
-        let source = match self.ahead.remove(&place.key()) {
-            Some(ahead) => Ok(ahead),
-            None => self.source(&place).map(|source| (source, None)),
-        };
-        let tree = match source {
-            Ok((_, Some(tree))) => self.parsed(tree)?,
-            Ok((source, None)) => self.parse(source)?,
-            Err(mut diagnostic) => {
-                diagnostic.span = Some(at);
-                self.problems.push(diagnostic);
-                return None;
-            }
+        let tree = match self.known_tree(&place) {
+            Some(tree) => tree,
+            None => self.new_tree(&place, at)?,
         };
         let edition = self.files.edition?;
         let root = tree.root()?;

@@ -47,14 +47,16 @@ impl Loader<'_> {
     }
 
     pub(super) fn root_file(&mut self, place: &Place) -> Option<(Arc<Tree>, Version)> {
-        let source = match self.source(place) {
-            Ok(source) => source,
-            Err(diagnostic) => {
-                self.problems.push(diagnostic);
-                return None;
-            }
+        let tree = match self.known_tree(place) {
+            Some(tree) => tree,
+            None => match self.source(place) {
+                Ok(source) => self.parse(source)?,
+                Err(diagnostic) => {
+                    self.problems.push(diagnostic);
+                    return None;
+                }
+            },
         };
-        let tree = self.parse(source)?;
         let Some(root) = tree.root() else {
             let start = Span::new(tree.file(), 0, 0);
             self.problems.at(&rules::VERSION, start, "the file is empty");

@@ -1,7 +1,10 @@
 //! Requirements of nodes: what is assigned, and what follows from lower bounds.
 
 use super::Renderer;
+use crate::coerce;
 use crate::entity::{Entity, Range};
+use crate::evaluate::amount_of;
+use crate::model::Primitive;
 use crate::multiply::MAX_COUNTED;
 use crate::names::DeclId;
 use crate::rules;
@@ -9,9 +12,10 @@ use crate::schema::{Edition, Kind};
 use crate::suggest;
 use crate::topology::Requirement;
 use crate::val::{Data, Text};
+use crate::values::Checker;
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, Severity};
 use std::sync::Arc;
 
 /// Requirements that are added automatically never exceed this, whatever the lower bound says.
@@ -20,7 +24,7 @@ const MAX_AUTOMATIC: u64 = 10_000;
 impl Renderer<'_> {
     pub(super) fn requirements(&mut self, template: &Arc<Entity>, complete: &Entity) -> Vec<Requirement> {
         let mut out = Vec::new();
-        let mut counts: IndexMap<&EcoString, u64> = IndexMap::new();
+        let mut counts: IndexMap<&EcoString, (u64, u64)> = IndexMap::new();
         for (index, assignment) in template.list("requirements").iter().enumerate() {
             let declared = complete.named("requirements", &assignment.name).cloned();
             let free =
@@ -37,15 +41,17 @@ impl Renderer<'_> {
                 continue;
             };
             let count = self.requirement_count(assignment);
-            *counts.entry(&assignment.name).or_default() += count;
+            let (all, firm) = counts.entry(&assignment.name).or_default();
+            *all += count;
             if let Some(requirement) = self.requirement(assignment, &definition, index) {
+                *firm += if requirement.optional { 0 } else { count };
                 out.extend((0..count).map(|_| requirement.clone()));
             }
         }
         let mut index = template.list("requirements").len();
         let substituted = template.texts("directives").iter().any(|directive| directive.text == "substitute");
         for (name, definition) in complete.entries("requirements") {
-            let assigned = counts.get(name).copied().unwrap_or(0);
+            let (assigned, firm) = counts.get(name).copied().unwrap_or_default();
             let range = definition.range("count_range").unwrap_or(self.default_count());
             let explicit = assigned > 0;
             let mut total = assigned;
@@ -58,9 +64,15 @@ impl Renderer<'_> {
                     total += 1;
                 }
             }
-            if !range.contains(total) {
+            let too_few_firm = explicit && firm < range.lower;
+            if !range.contains(total) || too_few_firm {
+                let but = if range.contains(total) {
+                    format!(", but only {firm} of them are not optional")
+                } else {
+                    String::new()
+                };
                 let message = format!(
-                    "{} assigns the requirement `{name}` {assigned} times; its type allows {range}",
+                    "{} assigns the requirement `{name}` {assigned} times{but}; its type allows {range}",
                     Self::owner(template)
                 );
                 let at =
@@ -147,6 +159,9 @@ impl Renderer<'_> {
             (None, None) => None,
         };
         self.requirement_directives(assignment);
+        if let Some(capability_type) = capability_type {
+            self.allocation(assignment, capability_type);
+        }
         let optional = matches!(assignment.value("optional").map(|value| &value.data), Some(Data::Bool(true)));
         Some(Requirement {
             name: assignment.name.clone(),
@@ -162,6 +177,52 @@ impl Renderer<'_> {
             relationship,
             optional,
         })
+    }
+
+    /// What is taken of a capability must be a property of it that can be counted.
+    fn allocation(&mut self, assignment: &Entity, capability_type: DeclId) {
+        for (name, value) in assignment.values("allocation") {
+            let declared = |id: DeclId| self.model.complete(id)?.named("properties", &name.text).cloned();
+            let Some(definition) = declared(capability_type) else {
+                // A capability of a type derived from it may have the property.
+                let hierarchy = &self.model.hierarchy;
+                let mut derived = hierarchy.order.iter().filter(|id| hierarchy.is_a(**id, capability_type));
+                if !derived.any(|id| declared(*id).is_some()) {
+                    self.nothing_to_take(name, capability_type);
+                }
+                continue;
+            };
+            let data_type = self.model.type_of(&definition, "type", Kind::DataType);
+            let counted = data_type.and_then(|id| self.model.primitive(id)).is_some_and(is_counted);
+            if let Some(id) = data_type.filter(|_| !counted) {
+                let message = format!(
+                    "`{}` is a `{}`; only of numbers and quantities can something be taken",
+                    name.text,
+                    self.model.name(id)
+                );
+                self.problems.at(&rules::WRONG_TYPE, name.span, message);
+                continue;
+            }
+            let before = self.problems.len();
+            let checked = Checker::new(self.model, self.problems).value(value, &definition, value.span);
+            let native = coerce::coerce(self.model, &checked, data_type, Some(&definition));
+            if self.problems.len() == before && amount_of(&native).is_some_and(|amount| amount < 0.0) {
+                let message = format!("what is taken of `{}` cannot be less than nothing", name.text);
+                self.problems.at(&rules::WRONG_TYPE, value.span, message);
+            }
+        }
+    }
+
+    fn nothing_to_take(&mut self, name: &Text, capability_type: DeclId) {
+        let complete = self.model.complete(capability_type);
+        let known = complete.iter().flat_map(|complete| complete.entries("properties")).map(|(name, _)| name.as_str());
+        let near = suggest::nearest(&name.text, known).map(|near| format!("did you mean `{near}`?"));
+        let capability = self.model.name(capability_type);
+        let message =
+            format!("nothing is taken of `{}`: a capability of type `{capability}` has no such property", name.text);
+        let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, name.span, message).maybe_hint(near);
+        diagnostic.severity = Severity::Warning; // people take of nodes what only capabilities can give
+        self.problems.push(diagnostic);
     }
 
     pub(super) fn requirement_directives(&mut self, assignment: &Entity) {
@@ -221,6 +282,11 @@ impl Renderer<'_> {
             }
         }
     }
+}
+
+/// Whether parts of a value of such a type can be taken.
+fn is_counted(primitive: Primitive) -> bool {
+    matches!(primitive, Primitive::Integer | Primitive::Float | Primitive::Scalar) || primitive.family().is_some()
 }
 
 /// What stands for the definition of a requirement that the type does not declare: it asks for nothing.

@@ -6,7 +6,7 @@ use crate::quirks;
 use crate::rules;
 use crate::schema::Kind;
 use crate::suggest;
-use crate::topology::{Mapping, Part, Substitution, Target};
+use crate::topology::{Mapping, Of, Part, Substitution, Target, Which};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
@@ -29,25 +29,21 @@ impl Renderer<'_> {
         let mut mappings = Vec::new();
         for (part, slot, noun) in PARTS {
             for (entry, (key, value)) in entity.value(slot).map(Val::entries).unwrap_or(&[]).iter().enumerate() {
-                let Some((capability, name, repeat)) = mapped_name(key) else {
+                let Some((of, name, repeat)) = mapped_name(key) else {
                     if !self.model.edition().is_2() {
                         self.problems.at(&rules::WRONG_SHAPE, key.span, "the name of a mapping must be a string");
                     }
                     continue;
                 };
-                if capability.is_none() && complete.named(slot, &name).is_none() {
-                    let near = suggest::nearest(&name, complete.entries(slot).map(|(name, _)| name.as_str()));
-                    let message = format!("the node type `{}` has no {noun} `{name}`", self.model.name(node_type));
-                    self.problems.push(
-                        Diagnostic::at(&rules::UNKNOWN_NAME, key.span, message)
-                            .maybe_hint(near.map(|n| format!("did you mean `{n}`?"))),
-                    );
+                if let Err((message, near)) = self.mapped(&of, slot, noun, &name, &complete) {
+                    let near = near.map(|near| format!("did you mean `{near}`?"));
+                    self.problems.push(Diagnostic::at(&rules::UNKNOWN_NAME, key.span, message).maybe_hint(near));
                     continue;
                 }
                 for (target, at) in self.targets(part, value, key.span, service) {
                     self.compatible(part, &name, &target, at, &complete);
-                    let (capability, name) = (capability.clone(), name.clone());
-                    mappings.push(Mapping { part, capability, name, entry, repeat, target, at });
+                    let (of, name) = (of.clone(), name.clone());
+                    mappings.push(Mapping { part, of, name, entry, repeat, target, at });
                 }
             }
         }
@@ -60,6 +56,44 @@ impl Renderer<'_> {
             .collect();
         self.topology.substitution = Some(Substitution { entity, node_type, mappings });
         inputs
+    }
+
+    /// Whether the node type has what is mapped; otherwise what is lacking, and what may have been meant.
+    fn mapped(
+        &self,
+        of: &Of,
+        slot: &str,
+        noun: &str,
+        name: &str,
+        complete: &Entity,
+    ) -> Result<(), (String, Option<String>)> {
+        let near = |entity: &Entity, slot: &str, name: &str| {
+            suggest::nearest(name, entity.entries(slot).map(|(name, _)| name.as_str())).map(str::to_owned)
+        };
+        let (within, kind, key, owner) = match of {
+            Of::Node if complete.named(slot, name).is_some() => return Ok(()),
+            Of::Node => {
+                let message = format!("the node type `{}` has no {noun} `{name}`", complete.name);
+                return Err((message, near(complete, slot, name)));
+            }
+            Of::Capability(owner) => ("capabilities", Kind::CapabilityType, "type", owner),
+            Of::Relationship(owner, _) => ("requirements", Kind::RelationshipType, "type", owner),
+        };
+        let what = if within == "capabilities" { "capability" } else { "requirement" };
+        let Some(definition) = complete.named(within, owner) else {
+            let message = format!("the node type `{}` has no {what} `{owner}`", complete.name);
+            return Err((message, near(complete, within, owner)));
+        };
+        let declaring = if within == "capabilities" { Some(definition) } else { definition.one("relationship") };
+        let Some(declaring) = declaring else { return Ok(()) };
+        let of_type = self.model.type_of(declaring, key, kind).and_then(|id| self.model.complete(id));
+        let declared =
+            declaring.named(slot, name).is_some() || of_type.is_none_or(|of_type| of_type.named(slot, name).is_some());
+        if declared {
+            return Ok(());
+        }
+        let message = format!("the {what} `{owner}` of the node type `{}` has no {noun} `{name}`", complete.name);
+        Err((message, of_type.and_then(|of_type| near(of_type, slot, name))))
     }
 
     /// Where a mapping leads; in TOSCA 2.0 it may lead to several places.
@@ -218,21 +252,37 @@ impl Renderer<'_> {
     }
 }
 
-/// The name in a mapping's key, the capability it belongs to, and how many requirements in a row the mapping takes: a
-/// text, `[name, count]` or `[CAPABILITY, capability, name]`.
-fn mapped_name(key: &Val) -> Option<(Option<EcoString>, EcoString, Option<u64>)> {
+/// The name in a mapping's key, what it belongs to, and how many requirements in a row the mapping takes: a text,
+/// `[name, count]`, `[CAPABILITY, capability, name]` or `[RELATIONSHIP, requirement, index, name]`.
+fn mapped_name(key: &Val) -> Option<(Of, EcoString, Option<u64>)> {
     match &key.data {
-        Data::Str(text) => Some((None, text.clone(), None)),
+        Data::Str(text) => Some((Of::Node, text.clone(), None)),
         Data::List(items) => match items.as_slice() {
             [name, Val { data: Data::Int(count), .. }] => {
-                Some((None, name.as_str()?.into(), Some(u64::try_from(*count).unwrap_or(0))))
+                Some((Of::Node, name.as_str()?.into(), Some(u64::try_from(*count).unwrap_or(0))))
             }
-            [name, count] if count.as_str() == Some("UNBOUNDED") => Some((None, name.as_str()?.into(), Some(u64::MAX))),
-            [word, capability, name] if word.as_str() == Some("CAPABILITY") => {
-                Some((Some(capability.as_str()?.into()), name.as_str()?.into(), None))
+            [name, count] if count.as_str() == Some("UNBOUNDED") => {
+                Some((Of::Node, name.as_str()?.into(), Some(u64::MAX)))
+            }
+            [word, owner, rest @ ..] => {
+                let (of, name) = match (word.as_str()?, rest) {
+                    ("CAPABILITY", [name]) => (Of::Capability(owner.as_str()?.into()), name),
+                    ("RELATIONSHIP", [name]) => (Of::Relationship(owner.as_str()?.into(), Which::At(0)), name),
+                    ("RELATIONSHIP", [index, name]) => (Of::Relationship(owner.as_str()?.into(), which(index)?), name),
+                    _ => return None,
+                };
+                Some((of, name.as_str()?.into(), None))
             }
             _ => None,
         },
+        _ => None,
+    }
+}
+
+fn which(index: &Val) -> Option<Which> {
+    match &index.data {
+        Data::Int(at) => usize::try_from(*at).ok().map(Which::At),
+        Data::Str(text) if text == "ALL" => Some(Which::All),
         _ => None,
     }
 }

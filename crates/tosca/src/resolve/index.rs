@@ -35,6 +35,8 @@ pub(super) struct Wanted {
     pub node_type: Option<DeclId>,
     pub capability_type: Option<DeclId>,
     pub capability_name: Option<EcoString>,
+    /// What is taken, where it is the same whoever is chosen.
+    pub allocation: Option<EcoString>,
 }
 
 /// Offers to choose from.
@@ -60,6 +62,10 @@ struct List {
     offers: Vec<Offer>,
     order: BTreeSet<Place>,
     hopeless: bool,
+    /// Whether only those stand in order that have enough left.
+    takes: bool,
+    /// Whether something was given back since, so that others may have enough by now.
+    stale: bool,
 }
 
 #[derive(Default)]
@@ -103,7 +109,7 @@ impl Index {
         topology: &Topology,
         hierarchy: &Hierarchy,
         wanted: Wanted,
-        rank: impl Fn(Offer) -> Option<Rank>,
+        rank: impl FnMut(Offer) -> Option<Rank>,
     ) -> Offers {
         if let Some((first, end)) = wanted.nodes
             && end - first == 1
@@ -111,12 +117,15 @@ impl Index {
             return Offers::Of(first);
         }
         if let Some(known) = self.known.get(&wanted) {
+            if let Some(list) = self.lists.get_mut(*known).filter(|list| list.stale) {
+                list.order = ordered(&list.offers, rank);
+                list.stale = false;
+            }
             return Offers::List(*known);
         }
         let offers = self.matching(topology, hierarchy, &wanted);
-        let places = offers.iter().enumerate().filter_map(|(at, offer)| Some((Reverse(rank(*offer)?), at)));
-        let order = places.collect();
-        self.lists.push(List { offers, order, hopeless: false });
+        let order = ordered(&offers, rank);
+        self.lists.push(List { offers, order, hopeless: false, takes: wanted.allocation.is_some(), stale: false });
         let list = self.lists.len() - 1;
         self.known.insert(wanted, list);
         Offers::List(list)
@@ -205,6 +214,16 @@ impl Index {
         true
     }
 
+    /// Whether only those of a list stand in order that have enough left for all who choose from it.
+    pub fn takes(&self, offers: &Offers) -> bool {
+        offers.list().and_then(|list| self.lists.get(list)).is_some_and(|list| list.takes)
+    }
+
+    /// Something was given back: lists of those that have enough left are made anew when they are next needed.
+    pub fn given_back(&mut self) {
+        self.lists.iter_mut().filter(|list| list.takes).for_each(|list| list.stale = true);
+    }
+
     /// Whether moving others was tried in vain before.
     pub fn is_hopeless(&self, offers: &Offers) -> bool {
         offers.list().and_then(|list| self.lists.get(list)).is_some_and(|list| list.hopeless)
@@ -216,4 +235,8 @@ impl Index {
             list.hopeless |= for_all;
         }
     }
+}
+
+fn ordered(offers: &[Offer], mut rank: impl FnMut(Offer) -> Option<Rank>) -> BTreeSet<Place> {
+    offers.iter().enumerate().filter_map(|(at, offer)| Some((Reverse(rank(*offer)?), at))).collect()
 }

@@ -4,15 +4,17 @@
 //! requirement does not look at every node. Where taking the best candidate first leads nowhere although a solution
 //! exists, earlier choices are moved. A failure says which candidates there were and why each was refused.
 
+mod capacity;
 mod index;
 mod report;
 mod suits;
 
-use crate::evaluate::Evaluator;
+use crate::evaluate::{Evaluator, Share, Taken};
 use crate::model::Model;
 use crate::problem::Problems;
 use crate::quirks;
 use crate::topology::{Capability, Node, Part, Requirement, Target, Topology};
+use crate::val::Val;
 use ecow::EcoString;
 use index::{Index, Offer, Offers, Place, Rank};
 use std::collections::{HashMap, HashSet};
@@ -39,6 +41,10 @@ pub struct Edge {
 pub struct Resolution {
     /// Per node, its edges in the order of its requirements.
     pub edges: Vec<Vec<Edge>>,
+    /// What is taken of the capabilities' properties.
+    pub taken: Taken,
+    /// What each relationship takes, by its source and requirement: properties of the capability it leads to.
+    pub allocations: HashMap<User, Vec<(EcoString, Val)>, Fast>,
 }
 
 impl Resolution {
@@ -61,7 +67,7 @@ const MAX_MOVES: u32 = 100;
 const FULL: &str = "as many relationships as allowed lead to it already";
 
 /// A requirement, by its node and its place there.
-type User = (usize, usize);
+pub type User = (usize, usize);
 
 struct Resolver<'a> {
     model: &'a Model,
@@ -81,7 +87,11 @@ struct Resolver<'a> {
     /// Whether the types that definitions list are only a preference.
     lenient: bool,
     evaluator: Evaluator<'a>,
+    /// The filter of one requirement, with what is the same for all candidates replaced by its result.
+    folded: Folded,
     chosen: HashMap<User, Offer, Fast>,
+    /// What those take that have chosen, if they take something.
+    shares_of: HashMap<User, Vec<Share>, Fast>,
 }
 
 /// Matches requirements with capabilities.
@@ -98,22 +108,31 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
         warned: HashSet::default(),
         lenient: false,
         evaluator: Evaluator::new(model, topology),
+        folded: Folded::default(),
         chosen: HashMap::default(),
+        shares_of: HashMap::default(),
     };
     let mapped = mapped_requirements(topology);
-    for source in resolver.index.by_name.clone() {
-        let Some((_, node)) = topology.nodes.get_index(source) else { continue };
-        let name = &node.template.name;
-        for (at, requirement) in node.requirements.iter().enumerate() {
-            if !mapped.is_empty() && mapped.contains(&(name.as_str(), requirement.name.as_str())) {
-                continue;
-            }
-            if let Err(refusals) = resolver.satisfy((source, at), requirement) {
-                resolver.compromise((source, at), node, requirement, refusals, problems);
+    let by_name = resolver.index.by_name.clone();
+    let any_optional = topology.nodes.values().flat_map(|node| &node.requirements).any(|found| found.optional);
+    // What may stay unmet must not take anything from what may not.
+    for optional in [false, true].iter().take(1 + usize::from(any_optional)) {
+        for source in &by_name {
+            let Some((_, node)) = topology.nodes.get_index(*source) else { continue };
+            let name = &node.template.name;
+            for (at, requirement) in node.requirements.iter().enumerate() {
+                let is_mapped = !mapped.is_empty() && mapped.contains(&(name.as_str(), requirement.name.as_str()));
+                if is_mapped || requirement.optional != *optional {
+                    continue;
+                }
+                if let Err(refusals) = resolver.satisfy((*source, at), requirement) {
+                    resolver.compromise((*source, at), node, requirement, refusals, problems);
+                }
             }
         }
     }
     resolver.check_minimums(problems);
+    resolver.warn_of_idle_filters(problems);
     resolver.finish()
 }
 
@@ -127,6 +146,15 @@ fn mapped_requirements(topology: &Topology) -> HashSet<(&str, &str)> {
             _ => None,
         })
         .collect()
+}
+
+/// The filter of the requirement that was looked at last: how many candidates it was asked about, and its clauses with
+/// everything replaced that is the same for all of them.
+#[derive(Default)]
+struct Folded {
+    user: Option<User>,
+    asked: usize,
+    clauses: Arc<[Val]>,
 }
 
 /// A search for somebody who can move.
@@ -165,10 +193,11 @@ impl<'a> Resolver<'a> {
             self.take(user, offer);
             return Ok(());
         }
-        self.index.give_up(&offers, !requirement.has_filter());
+        let for_all = !requirement.has_filter() && (requirement.allocation().is_empty() || self.index.takes(&offers));
+        self.index.give_up(&offers, for_all);
         for at in 0..self.index.len(&offers) {
             let Some(offer) = self.index.get(&offers, at).filter(|_| refusals.len() < MAX_REFUSALS) else { break };
-            if self.rank(offer).is_none() {
+            if self.rank_for(user, requirement, &offers, offer).is_none() {
                 let why = self.suits(user, requirement, offer).err();
                 refusals.push((offer, why.unwrap_or_else(|| FULL.to_owned())));
             }
@@ -214,7 +243,13 @@ impl<'a> Resolver<'a> {
             self.led.insert((user.0, requirement.index, offer.node));
         }
         let limited = self.capability(offer).is_some_and(|(_, capability)| capability.occurrences.upper.is_some());
-        if limited {
+        let takes = self.requirement(user).filter(|requirement| !requirement.allocation().is_empty());
+        if let Some(requirement) = takes {
+            let shares = self.shares(user, requirement, offer).unwrap_or_default();
+            self.evaluator.taken.add(offer.node, offer.capability, &shares);
+            self.shares_of.insert(user, shares);
+        }
+        if limited || takes.is_some() {
             self.users.entry(offer).or_default().push(user);
         }
     }
@@ -225,6 +260,10 @@ impl<'a> Resolver<'a> {
         }
         if let Some(users) = self.users.get_mut(&offer) {
             users.retain(|other| *other != user);
+        }
+        if let Some(shares) = self.shares_of.remove(&user) {
+            self.evaluator.taken.remove(offer.node, offer.capability, &shares);
+            self.index.given_back();
         }
         if let Some(requirement) = self.requirement(user) {
             self.led.remove(&(user.0, requirement.index, offer.node));
@@ -272,7 +311,7 @@ impl<'a> Resolver<'a> {
         let mut cursor = None;
         while refusals.len() < MAX_REFUSALS {
             let Some((offer, key)) = self.index.next(offers, cursor).filter(|(_, key)| *key <= end) else { return };
-            let rank = self.rank(offer);
+            let rank = self.rank_for(user, requirement, offers, offer);
             if self.index.moved(offers, key, rank) {
                 continue;
             }
@@ -297,7 +336,7 @@ impl<'a> Resolver<'a> {
         let filtered = assignment.is_some() && self.is_filtered(user, requirement);
         let mut cursor = start;
         while let Some((offer, key)) = self.index.next(offers, cursor) {
-            let rank = self.rank(offer);
+            let rank = self.rank_for(user, requirement, offers, offer);
             if self.index.moved(offers, key, rank) {
                 continue; // it comes up again where it belongs, or not at all if it is full
             }
@@ -316,6 +355,13 @@ impl<'a> Resolver<'a> {
             }
         }
         None
+    }
+
+    /// The same for one who takes something; nothing if too little is left. In a list of those that have enough left,
+    /// one that has not is not looked at again.
+    fn rank_for(&mut self, user: User, requirement: &Requirement, offers: &Offers, offer: Offer) -> Option<Rank> {
+        let rank = self.rank(offer)?;
+        (!self.index.takes(offers) || self.fits(user, requirement, offer).is_ok()).then_some(rank)
     }
 
     /// How much an offer is to be preferred; nothing if it is full.
@@ -351,8 +397,12 @@ impl<'a> Resolver<'a> {
         let mut all_seen = true;
         for at in start..self.index.len(offers) {
             let Some(offer) = self.index.get(offers, at) else { break };
-            let tried = search.seen.contains(&offer) || self.rank(offer).is_some();
-            if !tried && self.suits(user, requirement, offer).is_ok() && self.make_room(offer, search, depth) {
+            let is_free = self.rank(offer).is_some() && self.fits(user, requirement, offer).is_ok();
+            let tried = search.seen.contains(&offer) || is_free;
+            if !tried
+                && self.would_suit(user, requirement, offer).is_ok()
+                && self.make_room(user, requirement, offer, search, depth)
+            {
                 return Some(offer);
             }
             all_seen &= search.seen.contains(&offer);
@@ -364,7 +414,14 @@ impl<'a> Resolver<'a> {
     }
 
     /// Moves one of an offer's users to another offer, moving further users if need be.
-    fn make_room(&mut self, offer: Offer, search: &mut Search, depth: u32) -> bool {
+    fn make_room(
+        &mut self,
+        wanting: User,
+        wanted: &Requirement,
+        offer: Offer,
+        search: &mut Search,
+        depth: u32,
+    ) -> bool {
         if depth > MAX_MOVES || !search.seen.insert(offer) {
             return false;
         }
@@ -372,6 +429,9 @@ impl<'a> Resolver<'a> {
         users.sort_unstable();
         for user in users {
             let Some(requirement) = self.requirement(user) else { continue };
+            if !wanted.allocation().is_empty() && !self.fits_without(wanting, wanted, offer, user) {
+                continue;
+            }
             let Ok(offers) = self.offers(user, requirement) else { continue };
             let other = match self.best(user, requirement, &offers, &mut Vec::new()) {
                 Some(other) => Some(other),
@@ -380,7 +440,7 @@ impl<'a> Resolver<'a> {
             if let Some(other) = other {
                 self.leave(user, offer);
                 self.take(user, other);
-                return true;
+                return self.rank(offer).is_some() && self.fits(wanting, wanted, offer).is_ok();
             }
         }
         false
@@ -395,6 +455,8 @@ impl<'a> Resolver<'a> {
                 list.push(Edge { source, requirement, target: offer.node, capability: offer.capability });
             }
         }
-        Resolution { edges }
+        let values = |shares: Vec<Share>| shares.into_iter().map(|share| (share.name, share.value)).collect();
+        let allocations = self.shares_of.into_iter().map(|(user, shares)| (user, values(shares))).collect();
+        Resolution { edges, taken: self.evaluator.taken, allocations }
     }
 }

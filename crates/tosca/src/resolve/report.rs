@@ -63,6 +63,17 @@ impl Resolver<'_> {
         problems.push(diagnostic.hint("TOSCA 2.0 refuses this"));
     }
 
+    /// A filter that refers to something that is not there decides nothing.
+    pub(super) fn warn_of_idle_filters(&self, problems: &mut Problems) {
+        for failure in &self.evaluator.idle {
+            let message = format!("the node filter decides nothing: {}", failure.message);
+            let mut diagnostic = Diagnostic::at(&rules::FUNCTION, failure.span, message);
+            diagnostic.severity = Severity::Warning;
+            problems
+                .push(diagnostic.hint("in a filter, `SELF` is the relationship, and `SELF, TARGET` the other node"));
+        }
+    }
+
     /// What would have to be there.
     fn needed(&self, requirement: &Requirement) -> Option<String> {
         if let Some(named) = &requirement.node_template {

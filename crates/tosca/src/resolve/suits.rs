@@ -34,6 +34,7 @@ impl Resolver<'_> {
             node_type: requirement.node_type,
             capability_type: requirement.capability_type,
             capability_name: requirement.capability_name.as_ref().map(|name| name.text.clone()),
+            allocation: None,
         };
         if let Some(named) = &requirement.node_template {
             let nodes = self.topology.places(&named.text);
@@ -49,8 +50,13 @@ impl Resolver<'_> {
         {
             return Ok(Offers::Of(first)); // the usual case needs no list
         }
+        wanted.allocation = self.constant_allocation(user, requirement);
+        let takes = wanted.allocation.is_some();
         let mut index = std::mem::take(&mut self.index);
-        let offers = index.find(self.topology, &self.model.hierarchy, wanted, |offer| self.rank(offer));
+        let offers = index.find(self.topology, &self.model.hierarchy, wanted, |offer| {
+            let rank = self.rank(offer)?;
+            (!takes || self.fits(user, requirement, offer).is_ok()).then_some(rank)
+        });
         self.index = index;
         Ok(offers)
     }
@@ -67,6 +73,12 @@ impl Resolver<'_> {
 
     /// Whether an offer suits; otherwise why not.
     pub(super) fn suits(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
+        self.would_suit(user, requirement, offer)?;
+        self.fits(user, requirement, offer)
+    }
+
+    /// Whether an offer would suit if nobody else took anything of it.
+    pub(super) fn would_suit(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
         let (Some((_, node)), Some((name, capability))) = (self.node(offer), self.capability(offer)) else {
             return Err(String::new());
         };
@@ -168,11 +180,25 @@ impl Resolver<'_> {
         for filter in old.into_iter().chain(of_template) {
             self.filter(filter, offer)?;
         }
-        let clauses = |entity: Option<&Arc<Entity>>| {
-            entity.map(|entity| entity.clauses("node_filter").to_vec()).unwrap_or_default()
-        };
-        for clause in clauses(requirement.definition.as_ref()).iter().chain(&clauses(own)) {
-            self.condition(user, offer, clause)?;
+        let in_definition = requirement.definition.as_ref().map(|found| found.clauses("node_filter")).unwrap_or(&[]);
+        let in_assignment = own.map(|assignment| assignment.clauses("node_filter")).unwrap_or(&[]);
+        if in_definition.is_empty() && in_assignment.is_empty() {
+            return Ok(());
+        }
+        let edge =
+            super::Edge { source: user.0, requirement: user.1, target: offer.node, capability: offer.capability };
+        if self.folded.user != Some(user) {
+            let clauses = in_definition.iter().chain(in_assignment).cloned().collect();
+            self.folded = super::Folded { user: Some(user), asked: 0, clauses };
+        }
+        // The first candidate may be the only one.
+        self.folded.asked += 1;
+        if self.folded.asked == 2 {
+            let clauses = self.folded.clauses.clone();
+            self.folded.clauses = clauses.iter().map(|clause| self.evaluator.folded(edge.clone(), clause)).collect();
+        }
+        for clause in self.folded.clauses.clone().iter() {
+            self.condition(edge.clone(), clause)?;
         }
         Ok(())
     }
@@ -198,9 +224,7 @@ impl Resolver<'_> {
     }
 
     /// A filter of TOSCA 2.0: a condition on the relationship as it would be.
-    fn condition(&mut self, user: User, offer: Offer, clause: &Val) -> Result<(), String> {
-        let edge =
-            super::Edge { source: user.0, requirement: user.1, target: offer.node, capability: offer.capability };
+    fn condition(&mut self, edge: super::Edge, clause: &Val) -> Result<(), String> {
         match self.evaluator.condition_fails(edge, clause) {
             Some(part) => Err(format!("it does not pass `{}` of the node filter", self.model.excerpt(part.span))),
             None => Ok(()),

@@ -13,7 +13,7 @@ use crate::model::{self, Model};
 use crate::problem::Problems;
 use crate::render::{self, Inputs, MissingInputs};
 use crate::schema::Kind;
-use crate::topology::{Part, Target};
+use crate::topology::{Of, Part, Target};
 use ecow::EcoString;
 use indexmap::IndexSet;
 use purlin_value::{Session, path};
@@ -27,8 +27,8 @@ pub(super) struct Candidate {
     pub entity: Arc<Entity>,
     /// The type it stands for, then the types that one derives from.
     pub types: Vec<EcoString>,
-    /// Properties that it takes from the node: of which capability, which one, and where it goes.
-    pub properties: Vec<(Option<EcoString>, EcoString, Target)>,
+    /// Properties that it takes from the node: what it belongs to, which one, and where it goes.
+    pub properties: Vec<(Of, EcoString, Target)>,
     /// Why it cannot be used at all.
     pub unsound: Option<String>,
 }
@@ -61,8 +61,8 @@ pub(super) fn candidates(
         Some((archive, _)) => paths.extend(in_archive(session, archive, &root.path, nesting)),
         None => paths.extend(beside(session, &root.path, nesting)),
     }
-    let options = Options { template: String::new(), ..options.clone() };
-    paths.into_iter().filter_map(|path| candidate(session, &options, path, nesting)).collect()
+    model.files.trees(Arc::make_mut(&mut nesting.trees));
+    paths.into_iter().filter_map(|path| candidate(session, options, path, nesting)).collect()
 }
 
 /// Whether a file's text may be a template that stands for something; the reader decides.
@@ -110,7 +110,12 @@ fn candidate(session: &Session, options: &Options, path: String, nesting: &mut N
     if let Some(known) = nesting.known.get(&path) {
         return known.clone();
     }
-    let found = read(session, options, &path).map(Arc::new);
+    let options = Options { template: String::new(), trees: nesting.trees.clone(), ..options.clone() };
+    let found = read(session, &options, &path).map(Arc::new);
+    drop(options);
+    if let Some(found) = &found {
+        found.model.files.trees(Arc::make_mut(&mut nesting.trees));
+    }
     nesting.known.insert(path, found.clone());
     found
 }
@@ -125,7 +130,7 @@ fn read(session: &Session, options: &Options, path: &str) -> Option<Candidate> {
     let mappings = topology.substitution.iter().flat_map(|substitution| &substitution.mappings);
     let properties = mappings
         .filter(|mapping| mapping.part == Part::Property)
-        .map(|mapping| (mapping.capability.clone(), mapping.name.clone(), mapping.target.clone()))
+        .map(|mapping| (mapping.of.clone(), mapping.name.clone(), mapping.target.clone()))
         .collect();
     let first = problems.list().iter().find(|problem| problem.diagnostic.is_error());
     let unsound = first.filter(|_| is_invalid(&problems)).map(|problem| problem.diagnostic.message.clone());

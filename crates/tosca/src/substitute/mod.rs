@@ -12,16 +12,16 @@ use crate::coerce;
 use crate::compile::{self, Compiled, Settings};
 use crate::entity::Entity;
 use crate::evaluate::{Evaluator, Key, Owner};
+use crate::load::Trees;
 use crate::model::Model;
 use crate::problem::Problems;
 use crate::render::{Inputs, MissingInputs};
 use crate::resolve::Resolution;
 use crate::rules;
-use crate::topology::{Given, Part, Prop, Target, Topology};
-use crate::val::{Text, Val};
+use crate::topology::{Given, Of, Prop, Target, Topology, Which};
+use crate::val::{Data, Text, Val};
 use catalogue::Candidate;
 use ecow::EcoString;
-use indexmap::IndexMap;
 use purlin_syntax::Diagnostic;
 use purlin_value::Session;
 use std::collections::{HashMap, HashSet};
@@ -62,6 +62,8 @@ pub(crate) struct Nesting {
     beside: HashMap<String, Arc<[String]>>,
     /// Whether the text of a file that nobody imports looks like a candidate.
     looks: HashMap<String, bool>,
+    /// All files that were parsed so far.
+    trees: Trees,
 }
 
 impl Nesting {
@@ -73,6 +75,7 @@ impl Nesting {
             known: HashMap::new(),
             beside: HashMap::new(),
             looks: HashMap::new(),
+            trees: Trees::default(),
         }
     }
 }
@@ -110,7 +113,7 @@ impl Service<'_> {
             for place in now {
                 match self.node(&topology, place, &candidates, nesting) {
                     Ok(Some(found)) => {
-                        wires::attributes(&mut topology, &found);
+                        wires::attributes(&mut topology, &found, self.resolution);
                         done.push(found);
                     }
                     Ok(None) => {}
@@ -192,7 +195,7 @@ impl Service<'_> {
         }
         let mut evaluator = Evaluator::with_resolution(self.model, topology, self.resolution);
         self.passes(&mut evaluator, place, candidate)?;
-        let given = given(&mut evaluator, topology, place, candidate);
+        let given = given(&mut evaluator, topology, place, candidate, self.resolution);
         nesting.made += 1;
         nesting.way.push(candidate.path.clone());
         let service = self.inside(candidate, given, nesting);
@@ -271,19 +274,35 @@ pub(crate) fn assign(model: &Model, topology: &mut Topology, assigned: &[Assigne
 }
 
 /// What the node gives to the service inside.
-fn given(evaluator: &mut Evaluator<'_>, topology: &Topology, place: usize, candidate: &Candidate) -> Values {
+fn given(
+    evaluator: &mut Evaluator<'_>,
+    topology: &Topology,
+    place: usize,
+    candidate: &Candidate,
+    resolution: &Resolution,
+) -> Values {
     let mut out = Values::default();
     let Some((_, node)) = topology.nodes.get_index(place) else { return out };
-    for (owner, name, target) in &candidate.properties {
-        let owner = match owner {
-            None => Owner::Node(place),
-            Some(capability) => match node.capabilities.get_index_of(capability) {
-                Some(at) => Owner::Capability(place, at),
-                None => continue,
-            },
+    for (of, name, target) in &candidate.properties {
+        let key = |owner: Owner| Key { owner, attribute: false, name: name.clone() };
+        let value = match of {
+            Of::Node => evaluator.value_of(key(Owner::Node(place))),
+            Of::Capability(capability) => {
+                let at = node.capabilities.get_index_of(capability);
+                at.and_then(|at| evaluator.value_of(key(Owner::Capability(place, at))))
+            }
+            Of::Relationship(requirement, which) => {
+                let met = wires::met(node, place, resolution).remove(requirement).unwrap_or_default();
+                let values = which.of(&met).iter();
+                let mut values: Vec<Val> =
+                    values.filter_map(|at| evaluator.value_of(key(Owner::Relationship(place, *at)))).collect();
+                match which {
+                    Which::All => Some(Val::new(Data::List(Arc::new(values)), node.template.at)),
+                    Which::At(_) => values.pop(),
+                }
+            }
         };
-        let key = Key { owner, attribute: false, name: name.clone() };
-        let Some(value) = evaluator.value_of(key) else { continue };
+        let Some(value) = value else { continue };
         match target {
             Target::Input(input) => {
                 out.inputs.insert(input.clone(), value);
@@ -307,15 +326,4 @@ impl Evaluator<'_> {
 /// A name of a template that says what it can stand for.
 fn mapped_type(entity: &Entity) -> Option<&Text> {
     entity.text("node_type")
-}
-
-/// Mapped values of one part, by the name on the outside.
-fn of_part(topology: &Topology, part: Part) -> IndexMap<EcoString, Vec<Target>> {
-    let mut out: IndexMap<EcoString, Vec<Target>> = IndexMap::new();
-    for mapping in topology.substitution.iter().flat_map(|substitution| &substitution.mappings) {
-        if mapping.part == part {
-            out.entry(mapping.name.clone()).or_default().push(mapping.target.clone());
-        }
-    }
-    out
 }

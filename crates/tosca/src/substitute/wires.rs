@@ -1,13 +1,14 @@
 //! What connects a node with the service that stands for it.
 
-use super::{Substituted, of_part};
+use super::Substituted;
 use crate::compile::Compiled;
 use crate::evaluate::{Evaluator, Key, Owner, Scope};
 use crate::resolve::Resolution;
-use crate::topology::{Given, Mapping, Part, Prop, Target, Topology};
+use crate::topology::{Given, Mapping, Of, Part, Prop, Props, Target, Topology, Which};
 use crate::val::Val;
 use ecow::EcoString;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A requirement inside that one of the node's own requirements meets.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,14 +42,12 @@ pub(super) fn connect(
     let Some((_, node)) = outer.nodes.get_index(place) else { return (Vec::new(), Vec::new()) };
     let inner = &service.topology;
     let mut inward = Vec::new();
-    for (name, targets) in of_part(inner, Part::Capability) {
-        let Some(capability) = node.capabilities.get_index_of(&name) else { continue };
-        for target in targets {
-            let Target::Node(inside, member) = target else { continue };
-            for at in inner.places(&inside) {
-                let found = inner.nodes.get_index(at).and_then(|(_, node)| node.capabilities.get_index_of(&member));
-                inward.extend(found.map(|target| Inward { capability, node: at, target }));
-            }
+    for mapping in of_part(inner, Part::Capability) {
+        let Some(capability) = node.capabilities.get_index_of(&mapping.name) else { continue };
+        let Target::Node(inside, member) = &mapping.target else { continue };
+        for at in inner.places(inside) {
+            let found = inner.nodes.get_index(at).and_then(|(_, node)| node.capabilities.get_index_of(member));
+            inward.extend(found.map(|target| Inward { capability, node: at, target }));
         }
     }
     let mut outward = Vec::new();
@@ -74,7 +73,11 @@ pub(super) fn connect(
 }
 
 /// The node's requirements that are met, by name.
-fn met(node: &crate::topology::Node, place: usize, resolution: &Resolution) -> HashMap<EcoString, Vec<usize>> {
+pub(super) fn met(
+    node: &crate::topology::Node,
+    place: usize,
+    resolution: &Resolution,
+) -> HashMap<EcoString, Vec<usize>> {
     let mut out: HashMap<EcoString, Vec<usize>> = HashMap::new();
     for edge in resolution.edges.get(place).map(Vec::as_slice).unwrap_or(&[]) {
         if let Some(requirement) = node.requirements.get(edge.requirement) {
@@ -86,12 +89,7 @@ fn met(node: &crate::topology::Node, place: usize, resolution: &Resolution) -> H
 
 /// Which mapping takes which requirement: one mapping of a name takes all of them, several take them in turn.
 fn assigned<'t>(inner: &'t Topology, met: &HashMap<EcoString, Vec<usize>>) -> Vec<(&'t Mapping, usize)> {
-    let mappings: Vec<&Mapping> = inner
-        .substitution
-        .iter()
-        .flat_map(|substitution| &substitution.mappings)
-        .filter(|mapping| mapping.part == Part::Requirement)
-        .collect();
+    let mappings: Vec<&Mapping> = of_part(inner, Part::Requirement).collect();
     let mut out = Vec::new();
     let mut next: HashMap<&str, usize> = HashMap::new();
     let mut at = 0;
@@ -128,19 +126,49 @@ fn nth_requirement(inner: &Topology, node: &str, member: &str, nth: usize) -> Op
     all.nth(nth).or_else(|| inner.places(node).next().map(|place| (place, None)))
 }
 
-/// Puts the attributes that come from inside into the node.
-pub(super) fn attributes(outer: &mut Topology, substituted: &Substituted) {
+/// The mappings of one part.
+fn of_part(inner: &Topology, part: Part) -> impl Iterator<Item = &Mapping> {
+    let mappings = inner.substitution.iter().flat_map(|substitution| &substitution.mappings);
+    mappings.filter(move |mapping| mapping.part == part)
+}
+
+/// Puts the attributes that come from inside into the node, its capabilities and its relationships.
+pub(super) fn attributes(outer: &mut Topology, substituted: &Substituted, resolution: &Resolution) {
     let service = &substituted.service;
     let mut evaluator = Evaluator::with_resolution(&service.model, &service.topology, &service.resolution);
     let Some((_, node)) = outer.nodes.get_index_mut(substituted.node) else { return };
-    for (name, targets) in of_part(&service.topology, Part::Attribute) {
-        let Some(attribute) = node.attributes.get_mut(&name) else { continue };
-        for target in targets {
-            if let Some(value) = inside(&mut evaluator, &service.topology, &target) {
-                attribute.value = crate::coerce::written(&value);
-                attribute.given = Given::Assigned;
+    for mapping in of_part(&service.topology, Part::Attribute) {
+        let Some(value) = inside(&mut evaluator, &service.topology, &mapping.target) else { continue };
+        let value = crate::coerce::written(&value);
+        match &mapping.of {
+            Of::Node => put(&mut node.attributes, &mapping.name, value),
+            Of::Capability(name) => {
+                if let Some(capability) = node.capabilities.get_mut(name) {
+                    put(&mut Arc::make_mut(capability).attributes, &mapping.name, value);
+                }
+            }
+            Of::Relationship(name, which) => {
+                let met = met(node, substituted.node, resolution).remove(name).unwrap_or_default();
+                for (nth, at) in which.of(&met).iter().enumerate() {
+                    // For all relationships, a list gives each its own.
+                    let own = match which {
+                        Which::All => value.items().get(nth).cloned(),
+                        Which::At(_) => Some(value.clone()),
+                    };
+                    let relationship = node.requirements.get_mut(*at).and_then(|found| found.relationship.as_mut());
+                    if let (Some(own), Some(relationship)) = (own, relationship) {
+                        put(&mut Arc::make_mut(relationship).attributes, &mapping.name, own);
+                    }
+                }
             }
         }
+    }
+}
+
+fn put(attributes: &mut Props, name: &EcoString, value: Val) {
+    if let Some(attribute) = attributes.get_mut(name) {
+        attribute.value = value;
+        attribute.given = Given::Assigned;
     }
 }
 

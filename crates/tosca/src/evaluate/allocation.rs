@@ -1,0 +1,198 @@
+//! What relationships take of the capabilities they lead to, and what is left.
+//!
+//! Resolution writes down what each relationship takes when it is made; `$available_allocation` reads it, then and
+//! afterwards.
+
+use super::call::{Answer, failure};
+use super::walk::{Astray, Kind, Place};
+use super::{Evaluator, Failure, Key, Owner, Scope};
+use crate::coerce::NUMBER;
+use crate::val::{Data, Val};
+use ecow::{EcoString, eco_format};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What a relationship takes of one property.
+#[derive(Clone, Debug)]
+pub struct Share {
+    /// The property.
+    pub name: EcoString,
+    /// What is taken, in the form of the property's type.
+    pub value: Val,
+    /// The same as a number; nothing if it is not known yet.
+    pub amount: Option<f64>,
+}
+
+/// What is taken of one property by all relationships together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sum {
+    amount: f64,
+    /// How many relationships take something that is not known yet.
+    unknown: usize,
+}
+
+/// What is taken of the properties of capabilities, by node and capability.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    sums: HashMap<(usize, usize), Vec<(EcoString, Sum)>, foldhash::fast::RandomState>,
+}
+
+impl Taken {
+    /// A relationship to a capability was made.
+    pub(crate) fn add(&mut self, node: usize, capability: usize, shares: &[Share]) {
+        for share in shares {
+            self.change(node, capability, &share.name, |sum| match share.amount {
+                Some(amount) => sum.amount = tidy(sum.amount + amount),
+                None => sum.unknown += 1,
+            });
+        }
+    }
+
+    /// A relationship to a capability was moved elsewhere.
+    pub(crate) fn remove(&mut self, node: usize, capability: usize, shares: &[Share]) {
+        for share in shares {
+            self.change(node, capability, &share.name, |sum| match share.amount {
+                Some(amount) => sum.amount = tidy(sum.amount - amount),
+                None => sum.unknown = sum.unknown.saturating_sub(1),
+            });
+        }
+    }
+
+    /// How much of a property is taken, as far as it is known.
+    pub(crate) fn amount(&self, node: usize, capability: usize, name: &str) -> f64 {
+        self.sum(node, capability, name).amount
+    }
+
+    fn sum(&self, node: usize, capability: usize, name: &str) -> Sum {
+        let sums = self.sums.get(&(node, capability)).map(Vec::as_slice).unwrap_or(&[]);
+        sums.iter().find(|(known, _)| known == name).map(|(_, sum)| *sum).unwrap_or_default()
+    }
+
+    fn change(&mut self, node: usize, capability: usize, name: &EcoString, change: impl FnOnce(&mut Sum)) {
+        let sums = self.sums.entry((node, capability)).or_default();
+        match sums.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => change(sum),
+            None => {
+                let mut sum = Sum::default();
+                change(&mut sum);
+                sums.push((name.clone(), sum));
+            }
+        }
+    }
+}
+
+/// A sum without what adding fractions in binary leaves behind.
+fn tidy(number: f64) -> f64 {
+    if number.fract() == 0.0 { number } else { format!("{number:.14e}").parse().unwrap_or(number) }
+}
+
+/// The number of an integer, a float or a quantity.
+pub(crate) fn amount_of(value: &Val) -> Option<f64> {
+    match &value.data {
+        Data::Int(number) => Some(*number as f64),
+        Data::Float(number) => Some(*number),
+        Data::Map(_) => value.get("unit").and(value.get(NUMBER)).and_then(amount_of),
+        _ => None,
+    }
+}
+
+impl Evaluator<'_> {
+    /// A value in a requirement, if it is the same whoever meets it and whatever is taken meanwhile.
+    pub(crate) fn lasting(&mut self, source: usize, requirement: usize, value: &Val) -> Option<Val> {
+        self.tentative.set(false);
+        let found = self.in_relationship(source, requirement, value)?;
+        (!self.tentative.get() && !super::has_opaque(&found)).then_some(found)
+    }
+
+    /// So much of the same kind as another value.
+    pub(crate) fn amount_like(&self, like: &Val, amount: f64) -> Val {
+        let amount = tidy(amount);
+        like.with(match like.data {
+            Data::Int(_) => Data::Int(amount as i64),
+            Data::Float(_) => Data::Float(amount),
+            _ => super::typed::quantity(like, amount),
+        })
+    }
+
+    /// What is left of a property of a capability.
+    pub(super) fn available(&mut self, value: &Val, args: &[Val], scope: &Scope) -> Answer {
+        let fail = |message: String| failure("available_allocation", value, message);
+        let walk = match self.walk(args, scope) {
+            Ok(walk) => walk,
+            Err(Astray::Never(message)) => return Err(Failure { astray: true, ..fail(message) }),
+            Err(Astray::NotYet(message)) => return Ok(value.with(Data::Pending(message.into()))),
+        };
+        let Some(name) = args.get(walk.used).and_then(Val::as_str).filter(|_| walk.kind == Kind::Capability) else {
+            return Err(fail("its path must lead to a capability, with the name of a property after it".to_owned()));
+        };
+        if args.len() > walk.used + 1 {
+            return Err(fail(format!("nothing can follow the name of the property `{name}`")));
+        }
+        let mut left = Vec::with_capacity(walk.places.len());
+        for place in &walk.places {
+            if let Place::Capability(node, capability) = place {
+                left.push(self.left(value, *node, *capability, name).map_err(fail)?);
+            }
+        }
+        match (walk.listed, left.pop()) {
+            (false, Some(left)) => Ok(left),
+            (_, last) => {
+                left.extend(last);
+                Ok(value.with(Data::List(Arc::new(left))))
+            }
+        }
+    }
+
+    fn left(&mut self, value: &Val, node: usize, capability: usize, name: &str) -> Result<Val, String> {
+        let key = Key { owner: Owner::Capability(node, capability), attribute: false, name: name.into() };
+        if !self.exists(&key) {
+            return Err(format!("there is no property `{name}` in `{}`", self.capability_name(node, capability)));
+        }
+        let whole = self.force(key);
+        if whole.is_opaque() {
+            return Ok(Val { span: value.span, ..whole });
+        }
+        let Some(amount) = amount_of(&whole) else {
+            return Err(format!("`{name}` is {}, of which nothing can be taken", whole.noun()));
+        };
+        let sum = match self.resolution {
+            Some(resolution) => resolution.taken.sum(node, capability, name),
+            None => {
+                self.tentative.set(true);
+                self.taken.sum(node, capability, name)
+            }
+        };
+        if sum.unknown > 0 {
+            let what = eco_format!("what is taken of `{name}` in `{}`", self.capability_name(node, capability));
+            return Ok(value.with(Data::Pending(what)));
+        }
+        let left = self.amount_like(&whole, amount - sum.amount);
+        Ok(Val { span: value.span, ..left })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use purlin_syntax::{FileId, Span};
+
+    fn share(amount: Option<f64>) -> Share {
+        Share { name: "cpus".into(), value: Val::new(Data::Null, Span::new(FileId(0), 0, 0)), amount }
+    }
+
+    #[test]
+    fn what_is_taken_adds_up_and_is_given_back() {
+        let mut taken = Taken::default();
+        taken.add(1, 0, &[share(Some(0.1))]);
+        taken.add(1, 0, &[share(Some(0.2))]);
+        assert_eq!(taken.amount(1, 0, "cpus"), 0.3);
+        assert_eq!(taken.amount(0, 0, "cpus"), 0.0);
+        taken.remove(1, 0, &[share(Some(0.1))]);
+        assert_eq!(taken.amount(1, 0, "cpus"), 0.2);
+        taken.add(1, 0, &[share(None)]);
+        assert_eq!(taken.sum(1, 0, "cpus").unknown, 1);
+        taken.remove(1, 0, &[share(None)]);
+        assert_eq!(taken.sum(1, 0, "cpus").unknown, 0);
+    }
+}

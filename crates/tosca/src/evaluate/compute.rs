@@ -1,0 +1,396 @@
+//! What the functions compute from arguments that are known.
+//!
+//! Which arguments there are, and how many of them, was checked before. Nothing here looks at nodes.
+
+use super::Evaluator;
+use super::typed::{Declared, arithmetic, rounded};
+use crate::coerce::{NUMBER, STRING};
+use crate::model::Primitive;
+use crate::special::{go_g, timestamp};
+use crate::val::{Data, Val};
+use crate::validate;
+use ecow::{EcoString, eco_format};
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A value as text; quantities and the like in their canonical notation.
+pub(crate) fn text(value: &Val) -> Option<EcoString> {
+    match &value.data {
+        Data::Str(text) | Data::Timestamp(text) => Some(text.clone()),
+        Data::Bool(value) => Some(eco_format!("{value}")),
+        Data::Int(value) => Some(eco_format!("{value}")),
+        Data::Float(value) if value.fract() == 0.0 && value.abs() < 1e21 => Some(eco_format!("{value:.0}")),
+        Data::Float(value) => Some(go_g(*value).into()),
+        Data::Map(_) => value.get(STRING).and_then(text),
+        _ => None,
+    }
+}
+
+/// How long something is; texts are counted as JavaScript does, which recorded answers of TOSCA 1.x use.
+pub(crate) fn length(value: &Val) -> Option<i64> {
+    let count = match &value.data {
+        Data::Str(text) => text.encode_utf16().count(),
+        Data::List(items) => items.len(),
+        Data::Map(entries) => entries.len(),
+        _ => return None,
+    };
+    i64::try_from(count).ok()
+}
+
+pub(super) fn concat(value: &Val, args: &[Val]) -> Result<Val, String> {
+    let lists = args.iter().filter(|arg| matches!(arg.data, Data::List(_))).count();
+    if lists == args.len() && lists > 0 {
+        let items = args.iter().flat_map(|arg| arg.items().iter().cloned()).collect();
+        return Ok(value.with(Data::List(Arc::new(items))));
+    }
+    let mut out = EcoString::new();
+    for arg in args {
+        out.push_str(&text(arg).ok_or_else(|| format!("one of its arguments is {}", arg.noun()))?);
+    }
+    Ok(value.with(Data::Str(out)))
+}
+
+pub(super) fn join(value: &Val, args: &[Val]) -> Result<Val, String> {
+    let Some(Data::List(items)) = args.first().map(|arg| &arg.data) else {
+        return Err("its first argument must be a list".to_owned());
+    };
+    let separator = match args.get(1) {
+        None => EcoString::new(),
+        Some(separator) => text(separator).ok_or_else(|| format!("its delimiter is {}", separator.noun()))?,
+    };
+    let texts = items
+        .iter()
+        .map(|item| text(item).ok_or_else(|| format!("one of its texts is {}", item.noun())))
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(value.with(Data::Str(texts.join(&separator).into())))
+}
+
+pub(super) fn token(value: &Val, args: &[Val]) -> Result<Val, String> {
+    let [whole, separators, index] = args else { return Err(format!("it takes 3 arguments, not {}", args.len())) };
+    let whole = text(whole).ok_or_else(|| format!("its text is {}", whole.noun()))?;
+    let separators = text(separators).ok_or("its separators must be a text")?;
+    let Data::Int(index) = index.data else { return Err("its index must be an integer".to_owned()) };
+    let pieces: Vec<&str> = whole.split(|c| separators.contains(c)).collect();
+    let piece = usize::try_from(index).ok().and_then(|index| pieces.get(index));
+    piece
+        .map(|piece| value.with(Data::Str((*piece).into())))
+        .ok_or_else(|| format!("there is no piece {index}; there are {}", pieces.len()))
+}
+
+/// A part of a list or map.
+pub(super) fn nested(value: &Val, step: &Val) -> Result<Val, String> {
+    let found = match (&value.data, &step.data) {
+        (Data::Map(entries), _) => entries.iter().find(|(key, _)| key == step).map(|(_, value)| value),
+        (Data::List(items), Data::Int(index)) => usize::try_from(*index).ok().and_then(|index| items.get(index)),
+        _ => None,
+    };
+    found.cloned().ok_or_else(|| {
+        let count = if let Data::List(items) = &value.data { format!(" of {}", items.len()) } else { String::new() };
+        format!("there is no `{}` in {}{count}", text(step).unwrap_or_default(), value.noun())
+    })
+}
+
+/// Whether `true` can be said of a list or map of which not everything is known yet.
+pub(super) fn is_lasting(name: &str) -> bool {
+    matches!(name, "valid_values" | "has_entry" | "has_any_entry" | "has_any_key" | "has_key")
+}
+
+/// Whether a function looks only at how many things there are, or only moves them.
+pub(super) fn takes_unknown(name: &str) -> bool {
+    matches!(name, "length" | "concat" | "get_input" | "get_property" | "get_attribute")
+}
+
+impl Evaluator<'_> {
+    /// The functions of TOSCA 2.0; nothing for those that only an orchestrator can compute.
+    pub(super) fn compute(
+        &mut self,
+        name: &str,
+        args: &[Val],
+        declared: Option<Declared>,
+    ) -> Option<Result<Data, String>> {
+        let yes = |answer: Result<bool, String>| Some(answer.map(Data::Bool));
+        let two = || match args {
+            [a, b] => Ok((a, b)),
+            _ => Err(format!("it takes 2 arguments, not {}", args.len())),
+        };
+        let of = declared.as_ref();
+        match name {
+            "not" => yes(args.first().map_or(Ok(false), truth).map(|value| !value)),
+            "xor" => yes(two().and_then(|(a, b)| Ok(truth(a)? != truth(b)?))),
+            "equal" => yes(two().and_then(|(a, b)| self.equal(a, b, of))),
+            "greater_than" => yes(two().and_then(|(a, b)| self.order(a, b, of)).map(Ordering::is_gt)),
+            "greater_or_equal" => yes(two().and_then(|(a, b)| self.order(a, b, of)).map(Ordering::is_ge)),
+            "less_than" => yes(two().and_then(|(a, b)| self.order(a, b, of)).map(Ordering::is_lt)),
+            "less_or_equal" => yes(two().and_then(|(a, b)| self.order(a, b, of)).map(Ordering::is_le)),
+            "valid_values" => yes(two().and_then(|(a, list)| {
+                let allowed = self.prints(listed(list, "its second argument")?, of);
+                Ok(allowed.contains(&self.print(a, of)))
+            })),
+            "matches" => yes(two().and_then(|(a, pattern)| {
+                let subject = text(a).ok_or_else(|| format!("it matches a string, not {}", a.noun()))?;
+                let pattern = pattern.as_str().ok_or_else(|| format!("its pattern is {}", pattern.noun()))?;
+                self.patterns.found(pattern, &subject)
+            })),
+            "has_suffix" => yes(two().and_then(|(a, b)| edges(a, b, false))),
+            "has_prefix" => yes(two().and_then(|(a, b)| edges(a, b, true))),
+            "contains" => yes(two().and_then(|(a, b)| contains(a, b))),
+            "has_entry" | "has_all_entries" | "has_any_entry" | "has_key" | "has_all_keys" | "has_any_key" => {
+                yes(two().and_then(|(all, wanted)| self.has(name, all, wanted, of)))
+            }
+            "length" => Some(args.first().map_or(Ok(Data::Int(0)), characters)),
+            "union" | "intersection" => Some(self.sets(args, name == "union", of)),
+            "sum" | "difference" | "product" | "quotient" | "remainder" => {
+                let args: Vec<Val> = args.iter().map(|arg| self.literal(arg, of)).collect();
+                Some(arithmetic(name, &args))
+            }
+            "round" | "floor" | "ceil" => Some(rounded(name, args)),
+            _ => None,
+        }
+    }
+
+    /// A text or date as a value of the type of what it stands beside.
+    fn literal(&self, value: &Val, declared: Option<&Declared>) -> Val {
+        let Some(declared) = declared else { return value.clone() };
+        match &value.data {
+            Data::List(_) if self.model.primitive(declared.id) != Some(Primitive::Range) => value.clone(),
+            Data::Map(_) => value.clone(),
+            _ => self.native(value, declared),
+        }
+    }
+
+    /// Two values, literals read as what they are compared with if that makes them alike.
+    fn alike(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> (Val, Val) {
+        let (read_a, read_b) = (self.literal(a, declared), self.literal(b, declared));
+        if sort(&read_a) == sort(&read_b) { (read_a, read_b) } else { (a.clone(), b.clone()) }
+    }
+
+    /// Whether two values are the same; values of different kinds are not compared.
+    fn equal(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> Result<bool, String> {
+        let (a, b) = self.alike(a, b, declared);
+        let null = |value: &Val| matches!(value.data, Data::Null);
+        if sort(&a) != sort(&b) && !null(&a) && !null(&b) {
+            return Err(differ(&a, &b));
+        }
+        Ok(self.print(&a, None) == self.print(&b, None))
+    }
+
+    /// How two values that have an order compare.
+    fn order(&self, a: &Val, b: &Val, declared: Option<&Declared>) -> Result<Ordering, String> {
+        let (a, b) = self.alike(a, b, declared);
+        for value in [&a, &b] {
+            if matches!(sort(value), Sort::Bool | Sort::List | Sort::Map | Sort::Null) {
+                return Err(format!("{} has no order", value.noun()));
+            }
+        }
+        if let (Data::Timestamp(a), Data::Timestamp(b)) = (&a.data, &b.data)
+            && let (Some(a), Some(b)) = (timestamp::parse(a), timestamp::parse(b))
+        {
+            return Ok(a.nanoseconds().cmp(&b.nanoseconds()));
+        }
+        let order = if sort(&a) == sort(&b) { validate::compare(self.model, &a, &b, None) } else { None };
+        order.ok_or_else(|| differ(&a, &b))
+    }
+
+    fn has(&self, name: &str, all: &Val, wanted: &Val, declared: Option<&Declared>) -> Result<bool, String> {
+        let entry = declared.and_then(|declared| self.entry(declared).or_else(|| self.single(declared)));
+        let keys = name.ends_with("key") || name.ends_with("keys");
+        let (known, entry) = match &all.data {
+            Data::Map(entries) if keys => (entries.iter().map(|(key, _)| self.print(key, None)).collect(), None),
+            Data::Map(entries) => (entries.iter().map(|(_, value)| self.print(value, entry.as_ref())).collect(), entry),
+            Data::List(items) if !keys => (self.prints(items, entry.as_ref()), entry),
+            _ => {
+                let wanted = if keys { "a map" } else { "a list or a map" };
+                return Err(format!("its first argument must be {wanted}, but it is {}", all.noun()));
+            }
+        };
+        let known: HashSet<EcoString> = known;
+        let found = |item: &Val| known.contains(&self.print(item, entry.as_ref()));
+        match name {
+            "has_entry" | "has_key" => Ok(found(wanted)),
+            "has_all_entries" | "has_all_keys" => Ok(listed(wanted, "its second argument")?.iter().all(found)),
+            _ => Ok(listed(wanted, "its second argument")?.iter().any(found)),
+        }
+    }
+
+    /// A type that is none of lists or maps, so that it must be that of an entry.
+    fn single(&self, declared: &Declared) -> Option<Declared> {
+        let collection = matches!(self.model.primitive(declared.id), Some(Primitive::List | Primitive::Map));
+        (!collection).then(|| declared.clone())
+    }
+
+    fn sets(&self, args: &[Val], union: bool, declared: Option<&Declared>) -> Result<Data, String> {
+        let entry = declared.and_then(|declared| self.entry(declared));
+        if let Some(other) = args.iter().find(|arg| !matches!(arg.data, Data::List(_))) {
+            return Err(format!("each of its arguments must be a list, but one is {}", other.noun()));
+        }
+        let lists: Vec<&[Val]> = args.iter().map(Val::items).collect();
+        let others: Vec<HashSet<EcoString>> = if union {
+            Vec::new()
+        } else {
+            lists.iter().skip(1).map(|list| self.prints(list, entry.as_ref())).collect()
+        };
+        let searched = if union { lists.as_slice() } else { lists.get(..1).unwrap_or(&[]) };
+        let mut seen = HashSet::new();
+        let mut out = Vec::new();
+        for item in searched.iter().flat_map(|list| list.iter()) {
+            let print = self.print(item, entry.as_ref());
+            if others.iter().all(|other| other.contains(&print)) && seen.insert(print) {
+                out.push(item.clone());
+            }
+        }
+        Ok(Data::List(Arc::new(out)))
+    }
+
+    fn prints(&self, items: &[Val], declared: Option<&Declared>) -> HashSet<EcoString> {
+        items.iter().map(|item| self.print(item, declared)).collect()
+    }
+
+    /// A text that two values share if and only if they are the same.
+    fn print(&self, value: &Val, declared: Option<&Declared>) -> EcoString {
+        let mut out = EcoString::new();
+        print(&self.literal(value, declared), &mut out);
+        out
+    }
+}
+
+/// Kinds of values that are not compared with each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Null,
+    Bool,
+    Number,
+    Text,
+    Timestamp,
+    Version,
+    Quantity,
+    List,
+    Map,
+}
+
+fn sort(value: &Val) -> Sort {
+    match &value.data {
+        Data::Bool(_) => Sort::Bool,
+        Data::Int(_) | Data::Float(_) => Sort::Number,
+        Data::Str(_) => Sort::Text,
+        Data::Timestamp(_) => Sort::Timestamp,
+        Data::List(_) => Sort::List,
+        Data::Map(_) if value.get("$comparer").is_some() => Sort::Version,
+        Data::Map(_) if value.get(NUMBER).is_some() && value.get("unit").is_some() => Sort::Quantity,
+        Data::Map(_) if value.get(NUMBER).is_some() && value.get("tzSign").is_some() => Sort::Timestamp,
+        Data::Map(_) => Sort::Map,
+        _ => Sort::Null,
+    }
+}
+
+fn differ(a: &Val, b: &Val) -> String {
+    let noun = |value: &Val| match sort(value) {
+        Sort::Version => "a version",
+        Sort::Quantity => "a quantity",
+        Sort::Timestamp => "a timestamp",
+        _ => value.noun(),
+    };
+    format!("{} is {}, and {} is {}", validate::shown(a), noun(a), validate::shown(b), noun(b))
+}
+
+pub(super) fn truth(value: &Val) -> Result<bool, String> {
+    match value.data {
+        Data::Bool(value) => Ok(value),
+        _ => Err(format!("{} is not true or false", value.noun())),
+    }
+}
+
+fn listed<'v>(value: &'v Val, what: &str) -> Result<&'v [Val], String> {
+    match &value.data {
+        Data::List(items) => Ok(items),
+        _ => Err(format!("{what} must be a list, but it is {}", value.noun())),
+    }
+}
+
+fn characters(value: &Val) -> Result<Data, String> {
+    let count = match &value.data {
+        Data::Str(text) => i64::try_from(text.chars().count()).ok(),
+        _ if sort(value) == Sort::List || sort(value) == Sort::Map => length(value),
+        _ => None,
+    };
+    count.map(Data::Int).ok_or_else(|| format!("it takes a string, a list or a map, not {}", value.noun()))
+}
+
+fn edges(a: &Val, b: &Val, front: bool) -> Result<bool, String> {
+    if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
+        let part = if front { a.get(..b.len()) } else { a.len().checked_sub(b.len()).and_then(|start| a.get(start..)) };
+        return Ok(part == Some(b.as_slice()));
+    }
+    let (a, b) = texts(a, b)?;
+    Ok(if front { a.starts_with(b.as_str()) } else { a.ends_with(b.as_str()) })
+}
+
+fn contains(a: &Val, b: &Val) -> Result<bool, String> {
+    if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
+        return Ok(b.is_empty() || a.windows(b.len()).any(|window| window == b.as_slice()));
+    }
+    let (a, b) = texts(a, b)?;
+    Ok(a.contains(b.as_str()))
+}
+
+fn texts(a: &Val, b: &Val) -> Result<(EcoString, EcoString), String> {
+    let both = || format!("it takes two strings or two lists, not {} and {}", a.noun(), b.noun());
+    Ok((text(a).ok_or_else(both)?, text(b).ok_or_else(both)?))
+}
+
+/// Writes a value so that the same values have the same text: a number is one whether it is an integer or not, the
+/// order of a map's entries does not count, and quantities, versions and dates count by what they mean.
+fn print(value: &Val, out: &mut EcoString) {
+    match &value.data {
+        Data::Int(number) => out.push_str(&eco_format!("n{number}")),
+        Data::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
+            out.push_str(&eco_format!("n{number:.0}"));
+        }
+        Data::Float(number) => out.push_str(&eco_format!("n{number:e}")),
+        Data::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+        Data::Str(text) => out.push_str(&eco_format!("{text:?}")),
+        Data::Timestamp(text) => match timestamp::parse(text) {
+            Some(stamp) => out.push_str(&eco_format!("@{}", stamp.nanoseconds())),
+            None => out.push_str(&eco_format!("@{text:?}")),
+        },
+        Data::List(items) => {
+            out.push('[');
+            for item in items.iter() {
+                print(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        Data::Map(entries) => match (sort(value), value.get(NUMBER), value.get(STRING)) {
+            (Sort::Timestamp, Some(Val { data: Data::Int(number), .. }), _) => out.push_str(&eco_format!("@{number}")),
+            (Sort::Quantity, Some(number), _) => {
+                out.push('q');
+                print(number, out);
+            }
+            (Sort::Version, _, Some(text)) => {
+                out.push('v');
+                print(text, out);
+            }
+            _ => {
+                let mut parts: Vec<EcoString> = entries
+                    .iter()
+                    .map(|(key, item)| {
+                        let mut part = EcoString::new();
+                        print(key, &mut part);
+                        part.push(':');
+                        print(item, &mut part);
+                        part
+                    })
+                    .collect();
+                parts.sort_unstable();
+                out.push('{');
+                parts.iter().for_each(|part| {
+                    out.push_str(part);
+                    out.push(',');
+                });
+                out.push('}');
+            }
+        },
+        Data::Null | Data::Call(_) | Data::Pending(_) | Data::Poison => out.push_str("null"),
+    }
+}

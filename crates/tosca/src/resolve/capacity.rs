@@ -1,0 +1,124 @@
+//! Capacity: what a relationship would take of a capability, and whether so much is left of it.
+//!
+//! A requirement says in `allocation` what it takes of the other capability's properties. All relationships together
+//! cannot take more than there is.
+
+use super::index::Offer;
+use super::{Edge, Resolver, User};
+use crate::evaluate::{Key, Owner, Scope, Share, amount_of};
+use crate::model::Primitive;
+use crate::topology::Requirement;
+use crate::val::{Data, Text, Val};
+use crate::validate::shown;
+use ecow::{EcoString, eco_format};
+
+impl Requirement {
+    /// What it takes of the other capability, as it is written.
+    pub fn allocation(&self) -> &[(Text, Val)] {
+        self.assignment.as_ref().map(|assignment| assignment.values("allocation")).unwrap_or(&[])
+    }
+}
+
+impl Resolver<'_> {
+    /// What a requirement takes, whoever meets it, in one text; nothing if it takes nothing, or if it depends on the
+    /// other node. Requirements with the same text can share a list of those that have so much left.
+    pub(super) fn constant_allocation(&mut self, user: User, requirement: &Requirement) -> Option<EcoString> {
+        if requirement.allocation().is_empty() {
+            return None;
+        }
+        let mut out = EcoString::new();
+        for (name, value) in requirement.allocation() {
+            let known = if value.has_call() { self.evaluator.lasting(user.0, user.1, value)? } else { value.clone() };
+            out.push_str(&eco_format!("{}={} ", name.text, shown(&known)));
+        }
+        Some(out)
+    }
+
+    /// Whether so much is left as a relationship would take; otherwise what is lacking.
+    pub(super) fn fits(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
+        if requirement.allocation().is_empty() {
+            return Ok(());
+        }
+        for share in self.shares(user, requirement, offer)? {
+            self.has_left(&share, offer, 0.0)?;
+        }
+        Ok(())
+    }
+
+    /// The same if another one were gone.
+    pub(super) fn fits_without(&mut self, user: User, requirement: &Requirement, offer: Offer, other: User) -> bool {
+        let Ok(shares) = self.shares(user, requirement, offer) else { return false };
+        let gone = self.shares_of.get(&other).cloned().unwrap_or_default();
+        shares.iter().all(|share| {
+            let given_back = gone.iter().find(|gone| gone.name == share.name).and_then(|gone| gone.amount);
+            self.has_left(share, offer, given_back.unwrap_or(0.0)).is_ok()
+        })
+    }
+
+    fn has_left(&mut self, share: &Share, offer: Offer, given_back: f64) -> Result<(), String> {
+        let owner = Owner::Capability(offer.node, offer.capability);
+        let whole = self.evaluator.force(Key { owner, attribute: false, name: share.name.clone() });
+        // What is not known may suffice.
+        let (Some(capacity), Some(amount)) = (amount_of(&whole), share.amount) else { return Ok(()) };
+        let taken = self.evaluator.taken.amount(offer.node, offer.capability, &share.name) - given_back;
+        if taken + amount <= capacity * (1.0 + f64::EPSILON) {
+            return Ok(());
+        }
+        let name = self.capability(offer).map_or("", |(name, _)| name.as_str());
+        let left = self.evaluator.amount_like(&whole, capacity - taken);
+        Err(format!(
+            "of `{}` of its capability `{name}`, {} of {} is left, but {} is needed",
+            share.name,
+            shown(&left),
+            shown(&whole),
+            shown(&share.value)
+        ))
+    }
+
+    /// What a relationship would take, or why it cannot take that.
+    pub(super) fn shares(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<Vec<Share>, String> {
+        let all = requirement.allocation().iter();
+        all.filter_map(|(name, value)| self.share(user, offer, name, value).transpose()).collect()
+    }
+
+    /// What it would take of one property; nothing if there is no such property, of which the author was told.
+    fn share(&mut self, user: User, offer: Offer, name: &Text, value: &Val) -> Result<Option<Share>, String> {
+        let (Some((_, node)), Some((capability_name, capability))) = (self.node(offer), self.capability(offer)) else {
+            return Err(String::new());
+        };
+        let name = name.text.clone();
+        let Some(prop) = capability.properties.get(&name) else {
+            let complete = capability.capability_type.and_then(|id| self.model.complete(id));
+            if complete.is_none_or(|complete| complete.named("properties", &name).is_none()) {
+                return Ok(None);
+            }
+            // Of a node that exists elsewhere, not all values are known.
+            if node.template.texts("directives").iter().any(|directive| directive.text == "select") {
+                return Ok(Some(Share { name, value: value.clone(), amount: None }));
+            }
+            return Err(format!("its capability `{capability_name}` has no value for `{name}`"));
+        };
+        let value = if value.has_call() {
+            let edge = Edge { source: user.0, requirement: user.1, target: offer.node, capability: offer.capability };
+            self.evaluator.considering(edge, |evaluator, scope| {
+                let scope = Scope { expected: prop.data_type, ..scope.clone() };
+                evaluator.eval(value, &scope, 0).map_err(|failure| failure.message)
+            })?
+        } else {
+            value.clone()
+        };
+        if matches!(value.data, Data::Pending(_)) {
+            return Ok(Some(Share { name, value, amount: None }));
+        }
+        let value = crate::coerce::coerce(self.model, &value, prop.data_type, prop.definition.as_deref());
+        let whole = prop.data_type.and_then(|id| self.model.primitive(id)) == Some(Primitive::Integer);
+        match amount_of(&value) {
+            Some(amount) if amount < 0.0 => Err(format!("{} of `{name}` is less than nothing", shown(&value))),
+            Some(amount) if whole && amount.fract() != 0.0 => {
+                Err(format!("`{name}` is counted in whole numbers, and {} is none", shown(&value)))
+            }
+            Some(amount) => Ok(Some(Share { name, value, amount: Some(amount) })),
+            None => Err(format!("{} is no amount of `{name}`", shown(&value))),
+        }
+    }
+}
