@@ -7,6 +7,7 @@ mod meta;
 mod tar;
 mod zip;
 
+use crate::folder::is_yaml;
 use crate::rules;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Limits};
@@ -151,8 +152,7 @@ impl Archive {
 
     /// The single template in the archive's root.
     fn only_template(&self) -> Result<String, String> {
-        let mut found =
-            self.names().filter(|name| !name.contains('/') && (name.ends_with(".yaml") || name.ends_with(".yml")));
+        let mut found = self.names().filter(|name| !name.contains('/') && is_yaml(name));
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(only.to_owned()),
             (None, _) => Err("it has no template in its root and no metadata that names one".to_owned()),

@@ -2,6 +2,7 @@
 
 use super::{Loader, Place};
 use crate::entity::Entity;
+use crate::folder::is_yaml;
 use crate::rules;
 use crate::schema::Edition;
 use indexmap::IndexMap;
@@ -171,8 +172,7 @@ fn profile_of(text: &str) -> Option<&str> {
 fn profiles_in(session: &Session, folder: &str) -> IndexMap<String, String> {
     let mut found = IndexMap::new();
     for entry in session.world.list(folder).unwrap_or_default() {
-        let yaml = entry.name.ends_with(".yaml") || entry.name.ends_with(".yml");
-        if !yaml || entry.kind == FileKind::Folder {
+        if !is_yaml(&entry.name) || entry.kind == FileKind::Folder {
             continue;
         }
         let path = path::join(folder, &entry.name);

@@ -1,6 +1,7 @@
 //! Timestamps: a date, or a date and a time with an optional zone. Days that do not exist are refused.
 
 use ecow::{EcoString, eco_format};
+use purlin_value::calendar::{Date, month_length};
 
 /// A timestamp that was read.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,7 +54,7 @@ pub fn parse(text: &str) -> Option<Timestamp> {
         zone_minute: 0,
         original: text.into(),
     };
-    if !(1..=12).contains(&month) || day == 0 || day > days_in(year, month) {
+    if !(1..=12).contains(&month) || day == 0 || day > month_length(i64::from(year), month) {
         return None;
     }
     if rest.is_empty() {
@@ -122,25 +123,10 @@ fn take(rest: &mut &str, wanted: char) -> Option<()> {
     Some(())
 }
 
-fn days_in(year: u32, month: u32) -> u32 {
-    match month {
-        2 if (year.is_multiple_of(4) && !year.is_multiple_of(100)) || year.is_multiple_of(400) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
 impl Timestamp {
     /// Nanoseconds since 1970 in UTC.
     pub fn nanoseconds(&self) -> i128 {
-        // Days since 1970 by the civil calendar, counting from March so that leap days come last.
-        let (year, month) = (i128::from(self.year), i128::from(self.month));
-        let shifted = if month <= 2 { year - 1 } else { year };
-        let era = shifted.div_euclid(400);
-        let year_of_era = shifted.rem_euclid(400);
-        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + i128::from(self.day) - 1;
-        let days = era * 146_097 + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year - 719_468;
+        let days = i128::from(Date::new(i64::from(self.year), self.month, self.day).days());
         let zone = i128::from(self.zone_hour) * 3600 + i128::from(self.zone_minute) * 60;
         let local =
             days * 86_400 + i128::from(self.hour) * 3600 + i128::from(self.minute) * 60 + i128::from(self.second);
