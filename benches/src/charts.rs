@@ -2,11 +2,11 @@
 //!
 //! `PURLIN_CHART` names a chart; without it a small one is written to a temporary folder.
 
-use crate::measure::{Row, ms, shortest};
+use crate::measure::{Row, ms, run_in, shortest, typed};
 use purlin_charts::engine::{self, Compiled};
 use purlin_charts::manifest;
 use purlin_charts::template::{Options, Prepared, engine_limits, outside, prepare, template};
-use purlin_cli::{Invocation, Setup};
+use purlin_cli::Setup;
 use purlin_value::Session;
 use purlin_value::stack::with_stack;
 use std::path::{Path, PathBuf};
@@ -41,30 +41,13 @@ fn chart() -> Option<PathBuf> {
     Some(folder)
 }
 
-fn invocation<'a>(folder: &Path, stdout: &'a mut Vec<u8>, stderr: &'a mut Vec<u8>) -> Invocation<'a> {
-    Invocation {
-        args: ["helm", "template", "r", "."].map(str::to_owned).to_vec(),
-        cwd: folder.to_owned(),
-        env: std::collections::BTreeMap::new(),
-        stdin: None,
-        stdout,
-        stderr,
-        terminal: false,
-        last: false,
-    }
-}
-
 /// The whole command, as if typed: arguments, folders, loading, rendering, sorting, printing.
-fn command(folder: &Path) -> usize {
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    purlin_cli::run(invocation(folder, &mut stdout, &mut stderr));
-    stdout.len()
-}
+const COMMAND: &[&str] = &["helm", "template", "r", "."];
 
 /// A fresh session on the chart's folder, as every run of the program has one.
 fn session(folder: &Path) -> Option<(Session, String)> {
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    purlin_cli::open_session(&mut invocation(folder, &mut stdout, &mut stderr), &Setup::of(".")).ok()
+    purlin_cli::open_session(&mut typed(folder, COMMAND, &mut stdout, &mut stderr), &Setup::of(".")).ok()
 }
 
 /// Loads the chart from disk, renders and sorts: what was measured of Helm's own libraries in a loop.
@@ -122,11 +105,11 @@ fn rate(what: &str, rounds: usize, mut work: impl FnMut() -> usize) -> Row {
 pub(crate) fn run(options: &crate::Options) -> Vec<Row> {
     let Some(folder) = chart() else { return Vec::new() };
     let rounds = 10 * options.size;
-    let mut rows = vec![rate("chart: whole command", rounds, || command(&folder))];
+    let mut rows = vec![rate("chart: whole command", rounds, || run_in(&folder, COMMAND))];
     // One stack for the whole loop, as the program takes one for the whole run.
     let rest = with_stack(256 << 20, || {
         let mut rows = vec![
-            rate("chart: whole command, on one thread", rounds, || command(&folder)),
+            rate("chart: whole command, on one thread", rounds, || run_in(&folder, COMMAND)),
             rate("chart: load, render, sort", rounds, || library(&folder)),
         ];
         if let Some(ready) = Ready::new(&folder) {

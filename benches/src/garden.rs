@@ -3,7 +3,7 @@
 //! `PURLIN_GARDEN` names a folder to keep the generated projects in, for measuring the program itself on them.
 
 use crate::Options;
-use crate::measure::{Row, ms, shortest};
+use crate::measure::{Row, ms, run_in, shortest};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -88,25 +88,10 @@ fn strings(folder: &Path, count: usize) -> std::io::Result<()> {
     write_file(&folder.join("strings/garden.yml"), &text)
 }
 
-fn resolve(folder: &Path) -> usize {
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    purlin_cli::run(purlin_cli::Invocation {
-        args: vec!["resolve".to_owned()],
-        cwd: folder.to_owned(),
-        env: std::collections::BTreeMap::new(),
-        stdin: None,
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        terminal: false,
-        last: false,
-    });
-    stdout.len()
-}
-
 fn measured(what: String, folder: &Path) -> Row {
-    let bytes = resolve(folder);
+    let bytes = run_in(folder, &["resolve"]);
     let best = shortest(5, || {
-        resolve(folder);
+        run_in(folder, &["resolve"]);
     });
     Row::new(what, ms(best), "ms").remark(format!("{bytes} bytes of output"))
 }

@@ -1,5 +1,7 @@
 //! Clocks, counters and rows of the table.
 
+use purlin_cli::Invocation;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// One row of the table.
@@ -52,4 +54,30 @@ pub(crate) fn median(rounds: usize, mut work: impl FnMut()) -> Duration {
 
 pub(crate) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
+}
+
+/// The program as if typed in a folder, without environment and input.
+pub(crate) fn typed<'a>(
+    folder: &Path,
+    args: &[&str],
+    stdout: &'a mut Vec<u8>,
+    stderr: &'a mut Vec<u8>,
+) -> Invocation<'a> {
+    Invocation {
+        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+        cwd: folder.to_owned(),
+        env: std::collections::BTreeMap::new(),
+        stdin: None,
+        stdout,
+        stderr,
+        terminal: false,
+        last: false,
+    }
+}
+
+/// Runs the program and says how much it printed.
+pub(crate) fn run_in(folder: &Path, args: &[&str]) -> usize {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    purlin_cli::run(typed(folder, args, &mut stdout, &mut stderr));
+    stdout.len()
 }

@@ -2,7 +2,7 @@
 
 use crate::Options;
 use crate::generate::manifests;
-use crate::measure::{Row, median, ms, shortest};
+use crate::measure::{Row, median, ms, run_in, shortest};
 use purlin_syntax::{FileId, Flavor, Limits, Source, yaml};
 use std::hint::black_box;
 use std::sync::Arc;
@@ -44,22 +44,9 @@ pub(crate) fn survey(options: &Options) -> Vec<Row> {
         let _ = std::fs::create_dir_all(&place);
         let _ = std::fs::write(place.join(format!("{at}.yaml")), manifests(2_000, options.seed + at as u64));
     }
-    let check = |threads: &str| {
-        let (mut out, mut errors) = (Vec::new(), Vec::new());
-        purlin_cli::run(purlin_cli::Invocation {
-            args: ["check", "--threads", threads].map(str::to_owned).to_vec(),
-            cwd: folder.clone(),
-            env: Default::default(),
-            stdin: None,
-            stdout: &mut out,
-            stderr: &mut errors,
-            terminal: false,
-            last: false,
-        })
-    };
     let rows = ["1", "2"].map(|threads| {
         let time = median(9, || {
-            black_box(check(threads));
+            black_box(run_in(&folder, &["check", "--threads", threads]));
         });
         Row::new(format!("survey: {count} files of 2 KB, {threads} threads"), ms(time), "ms")
             .remark("goal 50 on 2 cores")

@@ -5,7 +5,7 @@
 //! projects are kept, so that another program can be run on them.
 
 use crate::Options;
-use crate::measure::{Row, ms, shortest};
+use crate::measure::{Row, ms, run_in, shortest};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -82,21 +82,6 @@ fn write(folder: &Path, files: &Files) -> std::io::Result<()> {
     Ok(())
 }
 
-fn run_in(folder: &Path, args: &[&str]) -> usize {
-    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
-    purlin_cli::run(purlin_cli::Invocation {
-        args: args.iter().map(|arg| (*arg).to_owned()).collect(),
-        cwd: folder.join("m0"),
-        env: std::collections::BTreeMap::new(),
-        stdin: None,
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        terminal: false,
-        last: false,
-    });
-    stdout.len()
-}
-
 /// Measures all shapes.
 pub(crate) fn run(options: &Options) -> Vec<Row> {
     let kept = std::env::var("PURLIN_TREES").ok().map(PathBuf::from);
@@ -120,12 +105,13 @@ pub(crate) fn run(options: &Options) -> Vec<Row> {
         if write(&place, &files).is_err() {
             continue;
         }
-        let bytes = run_in(&place, &["skaffold", "diagnose", "--yaml-only"]);
+        let first = place.join("m0");
+        let bytes = run_in(&first, &["skaffold", "diagnose", "--yaml-only"]);
         let best = shortest(7, || {
-            run_in(&place, &["skaffold", "diagnose", "--yaml-only"]);
+            run_in(&first, &["skaffold", "diagnose", "--yaml-only"]);
         });
         let check = shortest(5, || {
-            run_in(&place, &["check"]);
+            run_in(&first, &["check"]);
         });
         rows.push(
             Row::new(format!("skaffold: {name}"), ms(best), "ms").remark(format!("{goal}; writes {bytes} bytes")),
