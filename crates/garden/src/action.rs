@@ -84,29 +84,22 @@ impl Action {
         self.config.rendered.as_ref()
     }
 
-    /// The environment of its templates at a stage, and its variables.
-    pub fn environment(
-        &self,
-        ground: &Ground<'_>,
-        project: &Project,
-        phases: &Phases,
-        this: Map,
-        stage: Stage,
-    ) -> (Arc<Env>, VarScope) {
-        let own = OwnScope { config: &self.config, module: self.module.as_deref(), varfiles: &self.varfiles };
-        own.environment(ground, project, phases, this, stage)
+    /// What it adds to the scope of its templates.
+    pub fn own_scope(&self) -> OwnScope<'_> {
+        OwnScope { config: &self.config, module: self.module.as_deref(), varfiles: &self.varfiles }
     }
 }
 
 /// What an action adds to the scope of its templates.
-struct OwnScope<'a> {
+pub struct OwnScope<'a> {
     config: &'a Config,
     module: Option<&'a Origin>,
     varfiles: &'a [VarSource],
 }
 
 impl OwnScope<'_> {
-    fn environment(
+    /// The environment of its templates at a stage, and its variables.
+    pub fn environment(
         &self,
         ground: &Ground<'_>,
         project: &Project,

@@ -141,7 +141,7 @@ fn bind_action(
         ("sourcePath".into(), Value::str(base.full(&action.source_folder))),
         ("mode".into(), Value::str("default")),
     ]);
-    let (env, vars) = action.environment(ground, project, phases, known.clone(), Stage::Full);
+    let (env, vars) = action.own_scope().environment(ground, project, phases, known.clone(), Stage::Full);
     let bound = action.spec().bind(&mut Binder::new(&env));
     let defaults = ground.defaults().clone();
     let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
