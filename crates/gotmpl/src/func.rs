@@ -23,6 +23,32 @@ pub struct Func {
     pub run: Run,
     /// How it is evaluated.
     pub form: Form,
+    /// Which arguments it looks at, so that it has to wait for what is not known yet.
+    pub looks: Looks,
+    /// Whether it changes the collections it is given.
+    pub changes: bool,
+}
+
+impl Func {
+    /// A function that copies text, or puts values together, without a look at them.
+    pub(crate) const fn unseen(self) -> Func {
+        Func { looks: Looks::Nowhere, ..self }
+    }
+
+    /// A function that looks at its arguments from one number up to another, but not into collections.
+    pub(crate) const fn looks(self, from: usize, to: usize) -> Func {
+        Func { looks: Looks::At(from, to), ..self }
+    }
+
+    /// A function that looks at all its arguments, but not into collections.
+    pub(crate) const fn shallow(self) -> Func {
+        self.looks(0, usize::MAX)
+    }
+
+    /// A function that changes the collections it is given.
+    pub(crate) const fn changes(self) -> Func {
+        Func { changes: true, ..self }
+    }
 }
 
 impl fmt::Debug for Func {
@@ -42,6 +68,17 @@ pub enum Form {
     And,
     /// `or`: stops at the first true argument.
     Or,
+}
+
+/// Which arguments a function looks at; into the others it puts or passes them on unseen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Looks {
+    /// At none: it copies text, or puts values together.
+    Nowhere,
+    /// At those from the first number up to the second, but not into collections.
+    At(usize, usize),
+    /// At everything, as deep as it goes.
+    Everywhere,
 }
 
 /// A Go parameter type.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use purlin_value::{EcoString, Pending};
 
 use crate::ast::{Command, Expr, File, Pipe, Stmt};
-use crate::func::Func;
+use crate::func::{Func, Looks};
 use crate::value::{Data, Heap, Str, Table, Val};
 
 const START: &[u8] = b"(pending:";
@@ -143,45 +143,6 @@ fn merge(known: &mut Pending, more: &Pending) {
     }
 }
 
-/// Which arguments a function looks at; into the others it puts or passes them on unseen.
-#[derive(Clone, Copy)]
-enum Looks {
-    /// At none: it copies text, or puts values together.
-    Nowhere,
-    /// At those from the first number up to the second, but not into collections.
-    At(usize, usize),
-    /// At everything, as deep as it goes.
-    Everywhere,
-}
-
-const ALL: usize = usize::MAX;
-
-/// Functions that do not look everywhere.
-const LOOKS: &[(&[&str], Looks)] = &[
-    (&["quote", "squote", "cat", "print", "println", "printf", "trim", "join"], Looks::Nowhere),
-    (&["toString", "toStrings", "toYaml", "mustToYaml", "toYamlPretty", "toJson", "mustToJson"], Looks::Nowhere),
-    (&["toPrettyJson", "mustToPrettyJson", "toRawJson", "mustToRawJson", "toToml", "mustToToml"], Looks::Nowhere),
-    (&["fromYaml", "fromYamlArray", "fromJson", "fromJsonArray", "mustFromJson", "fromToml"], Looks::Nowhere),
-    (&["list", "tuple", "dict", "tpl", "required", "fail"], Looks::Nowhere),
-    (&["indent", "nindent", "include", "append", "mustAppend", "push", "mustPush"], Looks::At(0, 1)),
-    (&["prepend", "mustPrepend"], Looks::At(0, 1)),
-    (&["set"], Looks::At(0, 2)),
-    (&["default"], Looks::At(1, 2)),
-    (&["ternary"], Looks::At(2, 3)),
-    (&["get", "unset", "hasKey", "pluck", "keys", "values", "pick", "omit", "dig", "index", "len"], Looks::At(0, ALL)),
-    (&["merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"], Looks::At(0, ALL)),
-    (&["deepCopy", "mustDeepCopy", "concat", "first", "mustFirst", "last", "mustLast"], Looks::At(0, ALL)),
-    (&["rest", "mustRest", "initial", "mustInitial", "slice", "mustSlice", "reverse"], Looks::At(0, ALL)),
-    (&["mustReverse", "chunk", "mustChunk", "AsMap", "Table", "PathValue", "Get", "Glob"], Looks::At(0, ALL)),
-];
-
-/// Functions that change what they are given.
-const CHANGES: &[&str] = &["set", "unset", "merge", "mustMerge", "mergeOverwrite", "mustMergeOverwrite"];
-
-fn looks(func: &Func) -> Looks {
-    LOOKS.iter().find(|(names, _)| names.contains(&func.name)).map_or(Looks::Everywhere, |(_, looks)| *looks)
-}
-
 impl Heap {
     /// The value that stands for a pending one.
     pub fn pending(&mut self, pending: &Pending) -> Val {
@@ -203,7 +164,7 @@ impl Heap {
     /// The result of a function that cannot be run yet; `None` if it can.
     pub(crate) fn pending_result(&mut self, func: &Func, args: &[Val]) -> Option<Val> {
         let mut all = None;
-        match looks(func) {
+        match func.looks {
             Looks::Nowhere if func.name.starts_with("from") => {
                 // What is left out of a text cannot be read from it.
                 let text = args.first().and_then(Val::as_str)?;
@@ -303,7 +264,7 @@ impl Effects {
 
     fn command(&mut self, command: &Command) {
         if let [Expr::Func(_, func), rest @ ..] = command.args.as_slice() {
-            self.changes |= CHANGES.contains(&func.name);
+            self.changes |= func.changes;
             if let ("include", Some(Expr::Str(name))) = (func.name, rest.first()) {
                 self.called.push(name.text.clone());
             }

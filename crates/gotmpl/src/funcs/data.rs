@@ -17,15 +17,18 @@ const A: Ty = Ty::Any;
 pub static FUNCS: &[Func] = &[
     pieces(row("toYaml", &[A], "`toYaml A`: the value as YAML, without the last line break.", |m, args| {
         or_empty(to_yaml(m, arg(args, 0)))
-    })),
+    }))
+    .unseen(),
     pieces(row("mustToYaml", &[A], "`mustToYaml A`: the value as YAML, without the last line break.", |m, args| {
         to_yaml(m, arg(args, 0))
-    })),
+    }))
+    .unseen(),
     row("toYamlPretty", &[A], "`toYamlPretty A`: the value as YAML with lists moved inside.", |m, args| {
         let mut writer = GoYamlWriter::with_limit(GoStyle::Pretty, m.limits.text);
         let emitted = emit(&m.heap, arg(args, 0), KeyOrder::Natural(GoStyle::Pretty), &mut writer, &mut |_, _| {});
         or_empty(finish(emitted, writer.finish()).map(|text| Val::str(text.strip_suffix('\n').unwrap_or(&text))))
-    }),
+    })
+    .unseen(),
     row(
         "fromYaml",
         &[Ty::Str],
@@ -34,7 +37,8 @@ pub static FUNCS: &[Func] = &[
             Ok(value) => Ok(value),
             Err(message) => Ok(error_map(m, message)),
         },
-    ),
+    )
+    .unseen(),
     row(
         "fromYamlArray",
         &[Ty::Str],
@@ -43,49 +47,61 @@ pub static FUNCS: &[Func] = &[
             Ok(value) => Ok(value),
             Err(message) => Ok(m.heap.any_list(vec![Val::str(message)])),
         },
-    ),
+    )
+    .unseen(),
     row("toJson", &[A], "`toJson A`: the value as JSON.", |m, args| {
         or_empty(to_json(m, args, JsonLayout::Compact, JsonFlavor::Go))
-    }),
+    })
+    .unseen(),
     row("mustToJson", &[A], "`mustToJson A`: the value as JSON.", |m, args| {
         to_json(m, args, JsonLayout::Compact, JsonFlavor::Go)
-    }),
+    })
+    .unseen(),
     row("toPrettyJson", &[A], "`toPrettyJson A`: the value as JSON over several lines.", |m, args| {
         or_empty(to_json(m, args, JsonLayout::Pretty, JsonFlavor::Go))
-    }),
+    })
+    .unseen(),
     row("mustToPrettyJson", &[A], "`mustToPrettyJson A`: the value as JSON over several lines.", |m, args| {
         to_json(m, args, JsonLayout::Pretty, JsonFlavor::Go)
-    }),
+    })
+    .unseen(),
     row("toRawJson", &[A], "`toRawJson A`: the value as JSON with `<`, `>` and `&` as they are.", |m, args| {
         or_empty(to_json(m, args, JsonLayout::Compact, JsonFlavor::GoRaw))
-    }),
+    })
+    .unseen(),
     row("mustToRawJson", &[A], "`mustToRawJson A`: the value as JSON with `<`, `>` and `&` as they are.", |m, args| {
         to_json(m, args, JsonLayout::Compact, JsonFlavor::GoRaw)
-    }),
+    })
+    .unseen(),
     row(
         "fromJson",
         &[Ty::Str],
         "`fromJson TEXT`: a dictionary read from JSON; a problem is under the key `Error`.",
         from_json,
-    ),
+    )
+    .unseen(),
     row(
         "fromJsonArray",
         &[Ty::Str],
         "`fromJsonArray TEXT`: a list read from JSON; a problem is its only element.",
         from_json_array,
-    ),
+    )
+    .unseen(),
     row("mustFromJson", &[Ty::Str], "`mustFromJson TEXT`: any value read from JSON.", |m, args| {
         json::parse(&mut m.heap, bytes(args, 0)).map_err(Fault::new)
-    }),
+    })
+    .unseen(),
     row("toToml", &[A], "`toToml A`: the dictionary as TOML.", |m, args| {
         if arg(args, 0).is_nil() {
             return Err(Fault::new("reflect: call of reflect.Value.Type on zero Value"));
         }
         Ok(Val::str(crate::toml::write(&m.heap, arg(args, 0)).unwrap_or_else(|message| message)))
-    }),
+    })
+    .unseen(),
     row("mustToToml", &[A], "`mustToToml A`: the dictionary as TOML.", |m, args| {
         crate::toml::write(&m.heap, arg(args, 0)).map(Val::str).map_err(Fault::new)
-    }),
+    })
+    .unseen(),
     row(
         "fromToml",
         &[Ty::Str],
@@ -94,7 +110,8 @@ pub static FUNCS: &[Func] = &[
             Ok(value) => Ok(value),
             Err(message) => Ok(error_map(m, message)),
         },
-    ),
+    )
+    .unseen(),
 ];
 
 fn error_map(m: &mut Machine<'_>, message: String) -> Val {

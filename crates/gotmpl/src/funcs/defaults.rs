@@ -12,7 +12,8 @@ pub static FUNCS: &[Func] = &[
     pieces(many("default", &[A], A, "`default A B`: B, or A if B is empty.", |m, args| {
         let given = args.get(1).filter(|value| m.heap.truth(value));
         Ok(given.unwrap_or_else(|| arg(args, 0)).clone())
-    })),
+    }))
+    .looks(1, 2),
     row("empty", &[A], "`empty A`: whether A is empty: nil, false, 0, or without elements.", |m, args| {
         Ok(Val::bool(!m.heap.truth(arg(args, 0))))
     }),
@@ -28,7 +29,8 @@ pub static FUNCS: &[Func] = &[
     pieces(row("ternary", &[A, A, Ty::Bool], "`ternary A B TRUTH`: A if true, else B.", |_, args| {
         let truth = matches!(arg(args, 2).data, Data::Bool(true));
         Ok(arg(args, if truth { 0 } else { 1 }).clone())
-    })),
+    }))
+    .looks(2, 3),
     row("typeOf", &[A], "`typeOf A`: the name of the Go type.", |m, args| {
         Ok(Val::str(m.heap.type_name(arg(args, 0)).as_ref()))
     }),

@@ -15,11 +15,12 @@ const MAX_DEPTH: u32 = 500;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
-    many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict),
+    many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict).unseen(),
     pieces(row("get", &[M, Ty::Str], "`get DICT KEY`: the value under the key, or an empty text.", |m, args| {
         let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
         Ok(found.unwrap_or_else(|| Val::str("")).unboxed())
-    })),
+    }))
+    .shallow(),
     pieces(row("set", &[M, Ty::Str, Ty::Any], "`set DICT KEY VALUE`: puts the value under the key.", |m, args| {
         let Some(map) = arg(args, 0).as_map() else {
             return Err(Fault::new("assignment to entry in nil map"));
@@ -27,16 +28,21 @@ pub static FUNCS: &[Func] = &[
         m.spend(1)?;
         m.heap.set(map, Str::from(bytes(args, 1)), arg(args, 2).clone());
         Ok(arg(args, 0).clone())
-    })),
+    }))
+    .looks(0, 2)
+    .changes(),
     pieces(row("unset", &[M, Ty::Str], "`unset DICT KEY`: removes the key.", |m, args| {
         let Some(map) = arg(args, 0).as_map() else { return Ok(m.heap.any_map(BTreeMap::new())) };
         m.heap.get_map_mut(map).entries.remove(bytes(args, 1));
         Ok(arg(args, 0).clone())
-    })),
+    }))
+    .shallow()
+    .changes(),
     row("hasKey", &[M, Ty::Str], "`hasKey DICT KEY`: whether the key is there.", |m, args| {
         let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
         Ok(Val::bool(found.is_some()))
-    }),
+    })
+    .shallow(),
     many(
         "pluck",
         &[Ty::Str],
@@ -51,7 +57,8 @@ pub static FUNCS: &[Func] = &[
                 .collect();
             Ok(m.heap.any_list(found))
         },
-    ),
+    )
+    .shallow(),
     many("keys", &[], M, "`keys DICT…`: the keys, sorted within each dictionary.", |m, args| {
         let mut found = Vec::new();
         for map in args.iter().filter_map(Val::as_map) {
@@ -59,7 +66,8 @@ pub static FUNCS: &[Func] = &[
         }
         m.limited_items(found.len())?;
         Ok(m.heap.strings(found))
-    }),
+    })
+    .shallow(),
     row("values", &[M], "`values DICT`: the values in the order of their keys.", |m, args| {
         let found: Vec<Val> = arg(args, 0)
             .as_map()
@@ -67,7 +75,8 @@ pub static FUNCS: &[Func] = &[
             .unwrap_or_default();
         m.limited_items(found.len())?;
         Ok(m.heap.any_list(found))
-    }),
+    })
+    .shallow(),
     many("pick", &[M], Ty::Str, "`pick DICT KEY…`: a dictionary of only these keys.", |m, args| {
         let wanted = args.get(1..).unwrap_or_default();
         let mut entries = BTreeMap::new();
@@ -79,7 +88,8 @@ pub static FUNCS: &[Func] = &[
             }
         }
         Ok(m.heap.any_map(entries))
-    }),
+    })
+    .shallow(),
     many("omit", &[M], Ty::Str, "`omit DICT KEY…`: a dictionary without these keys.", |m, args| {
         let mut entries = arg(args, 0).as_map().map(|map| m.heap.get_map(map).entries.clone()).unwrap_or_default();
         m.spend(entries.len() / 4)?;
@@ -87,44 +97,54 @@ pub static FUNCS: &[Func] = &[
             entries.remove(key);
         }
         Ok(m.heap.any_map(entries))
-    }),
+    })
+    .shallow(),
     many(
         "merge",
         &[M],
         M,
         "`merge DICT OTHER…`: fills what is missing or empty in DICT from the others.",
         |m, args| merge(m, args, false),
-    ),
+    )
+    .shallow()
+    .changes(),
     many(
         "mustMerge",
         &[M],
         M,
         "`mustMerge DICT OTHER…`: fills what is missing or empty in DICT from the others.",
         |m, args| merge(m, args, false),
-    ),
+    )
+    .shallow()
+    .changes(),
     many(
         "mergeOverwrite",
         &[M],
         M,
         "`mergeOverwrite DICT OTHER…`: the others overwrite what is in DICT.",
         |m, args| merge(m, args, true),
-    ),
+    )
+    .shallow()
+    .changes(),
     many(
         "mustMergeOverwrite",
         &[M],
         M,
         "`mustMergeOverwrite DICT OTHER…`: the others overwrite what is in DICT.",
         |m, args| merge(m, args, true),
-    ),
+    )
+    .shallow()
+    .changes(),
     pieces(many(
         "dig",
         &[],
         Ty::Any,
         "`dig KEY… DEFAULT DICT`: the value under the path of keys, or the default.",
         dig,
-    )),
-    row("deepCopy", &[Ty::Any], "`deepCopy A`: a copy that shares nothing.", copy),
-    row("mustDeepCopy", &[Ty::Any], "`mustDeepCopy A`: a copy that shares nothing.", copy),
+    ))
+    .shallow(),
+    row("deepCopy", &[Ty::Any], "`deepCopy A`: a copy that shares nothing.", copy).shallow(),
+    row("mustDeepCopy", &[Ty::Any], "`mustDeepCopy A`: a copy that shares nothing.", copy).shallow(),
 ];
 
 fn dict(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {

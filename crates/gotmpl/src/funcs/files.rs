@@ -14,7 +14,8 @@ use crate::value::{Data, MapType, Str, Val};
 pub static METHODS: &[Func] = &[
     row("Get", &[Ty::Str], "`.Get PATH`: the file's text, empty if there is none.", |m, args| {
         Ok(Val::new(Data::Str(file(m, args, bytes(args, 1)).unwrap_or_else(|| Str::from("")))))
-    }),
+    })
+    .shallow(),
     row("GetBytes", &[Ty::Str], "`.GetBytes PATH`: the file's bytes.", |m, args| {
         Ok(Val::new(Data::Bytes(file(m, args, bytes(args, 1)).unwrap_or_else(|| Str::from("")))))
     }),
@@ -31,7 +32,8 @@ pub static METHODS: &[Func] = &[
         }
         m.spend(entries.len())?;
         Ok(m.heap.map(MapType::Files, entries))
-    }),
+    })
+    .shallow(),
     row("Lines", &[Ty::Str], "`.Lines PATH`: the file's lines.", |m, args| {
         let Some(text) = file(m, args, bytes(args, 1)).filter(|text| !text.is_empty()) else {
             return Ok(m.heap.strings([]));

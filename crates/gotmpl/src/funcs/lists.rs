@@ -11,31 +11,33 @@ const A: Ty = Ty::Any;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
-    many("list", &[], A, "`list A…`: a list of the arguments.", list),
-    many("tuple", &[], A, "`tuple A…`: the same as `list`.", list),
-    pieces(row("first", &[A], "`first LIST`: the first element, or nil.", first)),
-    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first)),
+    many("list", &[], A, "`list A…`: a list of the arguments.", list).unseen(),
+    many("tuple", &[], A, "`tuple A…`: the same as `list`.", list).unseen(),
+    pieces(row("first", &[A], "`first LIST`: the first element, or nil.", first)).shallow(),
+    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first)).shallow(),
     pieces(row("last", &[A], "`last LIST`: the last element, or nil.", |m, args| {
         let items = items(m, arg(args, 0), "last")?;
         Ok(items.last().cloned().unwrap_or(Val::NIL))
-    })),
+    }))
+    .shallow(),
     pieces(row("mustLast", &[A], "`mustLast LIST`: the last element, or nil.", |m, args| {
         let items = items(m, arg(args, 0), "last")?;
         Ok(items.last().cloned().unwrap_or(Val::NIL))
-    })),
-    row("rest", &[A], "`rest LIST`: all but the first element.", rest),
-    row("mustRest", &[A], "`mustRest LIST`: all but the first element.", rest),
-    row("initial", &[A], "`initial LIST`: all but the last element.", initial),
-    row("mustInitial", &[A], "`mustInitial LIST`: all but the last element.", initial),
-    row("append", &[A, A], "`append LIST A`: the list with A at its end.", append),
-    row("mustAppend", &[A, A], "`mustAppend LIST A`: the list with A at its end.", append),
-    row("push", &[A, A], "`push LIST A`: the same as `append`.", append),
-    row("mustPush", &[A, A], "`mustPush LIST A`: the same as `append`.", append),
-    row("prepend", &[A, A], "`prepend LIST A`: the list with A at its start.", prepend),
-    row("mustPrepend", &[A, A], "`mustPrepend LIST A`: the list with A at its start.", prepend),
-    many("concat", &[], A, "`concat LIST…`: the lists as one.", concat),
-    row("reverse", &[A], "`reverse LIST`: the list backwards.", reverse),
-    row("mustReverse", &[A], "`mustReverse LIST`: the list backwards.", reverse),
+    }))
+    .shallow(),
+    row("rest", &[A], "`rest LIST`: all but the first element.", rest).shallow(),
+    row("mustRest", &[A], "`mustRest LIST`: all but the first element.", rest).shallow(),
+    row("initial", &[A], "`initial LIST`: all but the last element.", initial).shallow(),
+    row("mustInitial", &[A], "`mustInitial LIST`: all but the last element.", initial).shallow(),
+    row("append", &[A, A], "`append LIST A`: the list with A at its end.", append).looks(0, 1),
+    row("mustAppend", &[A, A], "`mustAppend LIST A`: the list with A at its end.", append).looks(0, 1),
+    row("push", &[A, A], "`push LIST A`: the same as `append`.", append).looks(0, 1),
+    row("mustPush", &[A, A], "`mustPush LIST A`: the same as `append`.", append).looks(0, 1),
+    row("prepend", &[A, A], "`prepend LIST A`: the list with A at its start.", prepend).looks(0, 1),
+    row("mustPrepend", &[A, A], "`mustPrepend LIST A`: the list with A at its start.", prepend).looks(0, 1),
+    many("concat", &[], A, "`concat LIST…`: the lists as one.", concat).shallow(),
+    row("reverse", &[A], "`reverse LIST`: the list backwards.", reverse).shallow(),
+    row("mustReverse", &[A], "`mustReverse LIST`: the list backwards.", reverse).shallow(),
     row("uniq", &[A], "`uniq LIST`: each element once.", uniq),
     row("mustUniq", &[A], "`mustUniq LIST`: each element once.", uniq),
     row("compact", &[A], "`compact LIST`: without empty elements.", compact),
@@ -44,10 +46,10 @@ pub static FUNCS: &[Func] = &[
     many("mustWithout", &[A], A, "`mustWithout LIST A…`: without these elements.", without),
     row("has", &[A, A], "`has A LIST`: whether the list contains A.", has),
     row("mustHas", &[A, A], "`mustHas A LIST`: whether the list contains A.", has),
-    many("slice", &[A], A, "`slice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice),
-    many("mustSlice", &[A], A, "`mustSlice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice),
-    row("chunk", &[Ty::Int, A], "`chunk N LIST`: lists of N elements each.", chunk),
-    row("mustChunk", &[Ty::Int, A], "`mustChunk N LIST`: lists of N elements each.", chunk),
+    many("slice", &[A], A, "`slice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice).shallow(),
+    many("mustSlice", &[A], A, "`mustSlice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice).shallow(),
+    row("chunk", &[Ty::Int, A], "`chunk N LIST`: lists of N elements each.", chunk).shallow(),
+    row("mustChunk", &[Ty::Int, A], "`mustChunk N LIST`: lists of N elements each.", chunk).shallow(),
 ];
 
 fn list(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {

@@ -11,20 +11,16 @@ use crate::value::{Data, Heap, Str, Val};
 /// The rows.
 pub static FUNCS: &[Func] = &[
     Func {
-        name: "and",
-        params: &[Ty::Value],
-        rest: Some(Ty::Value),
-        about: "`and A B…`: the first false argument, or the last.",
-        run: |_, args| Ok(arg(args, 0).clone()),
         form: Form::And,
+        ..many("and", &[Ty::Value], Ty::Value, "`and A B…`: the first false argument, or the last.", |_, args| {
+            Ok(arg(args, 0).clone())
+        })
     },
     Func {
-        name: "or",
-        params: &[Ty::Value],
-        rest: Some(Ty::Value),
-        about: "`or A B…`: the first true argument, or the last.",
-        run: |_, args| Ok(arg(args, 0).clone()),
         form: Form::Or,
+        ..many("or", &[Ty::Value], Ty::Value, "`or A B…`: the first true argument, or the last.", |_, args| {
+            Ok(arg(args, 0).clone())
+        })
     },
     row("not", &[Ty::Value], "`not A`: whether A is false or empty.", |m, args| {
         Ok(Val::bool(!m.heap.truth(arg(args, 0))))
@@ -47,8 +43,9 @@ pub static FUNCS: &[Func] = &[
     row("ge", &[Ty::Value, Ty::Value], "`ge A B`: whether A is at least B.", |m, args| {
         less(&m.heap, args).map(|less| Val::bool(!less))
     }),
-    pieces(many("index", &[Ty::Value], Ty::Value, "`index COLLECTION KEY…`: the element under the keys.", index)),
-    row("len", &[Ty::Value], "`len A`: the number of elements, or of bytes of a text.", len),
+    pieces(many("index", &[Ty::Value], Ty::Value, "`index COLLECTION KEY…`: the element under the keys.", index))
+        .shallow(),
+    row("len", &[Ty::Value], "`len A`: the number of elements, or of bytes of a text.", len).shallow(),
     many("call", &[Ty::Value], Ty::Value, "`call F ARG…`: calls a function value.", |m, args| {
         if arg(args, 0).is_nil() {
             return Err(Fault::new("call of nil"));
@@ -63,11 +60,13 @@ pub static FUNCS: &[Func] = &[
         let text = sprint_all(&m.heap, args);
         let joined = m.join_origins(args);
         Ok(Val::str(text).at(joined.0).taint(joined.1))
-    })),
+    }))
+    .unseen(),
     many("println", &[], Ty::Any, "`println A…`: the arguments as text, and a line break.", |m, args| {
         Ok(Val::str(sprintln(&m.heap, args)))
-    }),
-    pieces(many("printf", &[Ty::Str], Ty::Any, "`printf FORMAT A…`: formats the arguments.", printf)),
+    })
+    .unseen(),
+    pieces(many("printf", &[Ty::Str], Ty::Any, "`printf FORMAT A…`: formats the arguments.", printf)).unseen(),
     many("html", &[], Ty::Any, "`html A…`: the text escaped for HTML.", |m, args| {
         Ok(Val::str(escape_html(&eval_args(m, args))))
     }),

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use crate::func::{Form, Func, Run, Ty};
+use crate::func::{Form, Func, Looks, Run, Ty};
 use crate::value::{Data, Table, Val};
 
 pub mod capabilities;
@@ -58,12 +58,12 @@ pub fn find(name: &str) -> Option<&'static Func> {
 
 /// A row with a fixed number of parameters.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
-    Func { name, params, rest: None, about, run, form: Form::Opaque }
+    Func { name, params, rest: None, about, run, form: Form::Opaque, looks: Looks::Everywhere, changes: false }
 }
 
 /// A row whose last parameter may be repeated.
 const fn many(name: &'static str, params: &'static [Ty], rest: Ty, about: &'static str, run: Run) -> Func {
-    Func { name, params, rest: Some(rest), about, run, form: Form::Opaque }
+    Func { rest: Some(rest), ..row(name, params, about, run) }
 }
 
 /// The row of a function that sees to the pieces of its result itself.

@@ -14,7 +14,8 @@ pub static FUNCS: &[Func] = &[
     pieces(row("trim", &[Ty::Str], "`trim TEXT`: without white space at both ends.", |m, args| {
         let (from, to) = trimmed(bytes(args, 0), &|ch: char| ch.is_whitespace() || ch == '\u{85}');
         part(m, arg(args, 0), from, to)
-    })),
+    }))
+    .unseen(),
     pieces(row(
         "trimAll",
         &[Ty::Str, Ty::Str],
@@ -58,23 +59,28 @@ pub static FUNCS: &[Func] = &[
     }),
     pieces(many("quote", &[], Ty::Any, "`quote A…`: each argument in double quotes.", |m, args| {
         quoted(m, args, Mark::Double)
-    })),
+    }))
+    .unseen(),
     pieces(many("squote", &[], Ty::Any, "`squote A…`: each argument in single quotes.", |m, args| {
         quoted(m, args, Mark::Single)
-    })),
+    }))
+    .unseen(),
     many("cat", &[], Ty::Any, "`cat A…`: the arguments that are not nil, with spaces between.", |m, args| {
         let shown: Vec<Vec<u8>> = args.iter().filter(|v| !v.is_nil()).map(|v| sprint(&m.heap, v)).collect();
         Ok(Val::str(shown.join(&b' ')))
-    }),
+    })
+    .unseen(),
     pieces(row("indent", &[Ty::Int, Ty::Str], "`indent N TEXT`: every line moved right by N spaces.", |m, args| {
         indent(m, args, false)
-    })),
+    }))
+    .looks(0, 1),
     pieces(row(
         "nindent",
         &[Ty::Int, Ty::Str],
         "`nindent N TEXT`: a line break, and every line moved right by N spaces.",
         |m, args| indent(m, args, true),
-    )),
+    ))
+    .looks(0, 1),
     pieces(row(
         "replace",
         &[Ty::Str, Ty::Str, Ty::Str],
@@ -86,17 +92,20 @@ pub static FUNCS: &[Func] = &[
             return Ok(arg(args, 0).clone());
         }
         Ok(Val::str(super::casts::to_string(&m.heap, arg(args, 0))))
-    }),
+    })
+    .unseen(),
     row("toStrings", &[Ty::Any], "`toStrings LIST`: every element as text.", |m, args| {
         let items = string_items(m, arg(args, 0));
         Ok(m.heap.strings(items))
-    }),
+    })
+    .unseen(),
     row("join", &[Ty::Str, Ty::Any], "`join SEPARATOR LIST`: the elements as one text.", |m, args| {
         let items: Vec<Vec<u8>> = string_items(m, arg(args, 1)).iter().map(|item| item.bytes().to_vec()).collect();
         let size: usize = items.iter().map(Vec::len).sum::<usize>() + items.len() * bytes(args, 0).len();
         m.spend(size / 64)?;
         m.limited(items.join(bytes(args, 0)))
-    }),
+    })
+    .unseen(),
     row(
         "split",
         &[Ty::Str, Ty::Str],

@@ -20,8 +20,9 @@ const MAX_TPL_BYTES: usize = 256 << 10;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
-    pieces(row("include", &[Ty::Str, Ty::Any], "`include NAME DATA`: the template's output as text.", include)),
-    pieces(row("tpl", &[Ty::Str, Ty::Any], "`tpl TEXT DATA`: the text, rendered as a template.", tpl)),
+    pieces(row("include", &[Ty::Str, Ty::Any], "`include NAME DATA`: the template's output as text.", include))
+        .looks(0, 1),
+    pieces(row("tpl", &[Ty::Str, Ty::Any], "`tpl TEXT DATA`: the text, rendered as a template.", tpl)).unseen(),
     pieces(row(
         "required",
         &[Ty::Str, Ty::Any],
@@ -35,10 +36,12 @@ pub static FUNCS: &[Func] = &[
             };
             if missing { Err(Fault::Stop(text(args, 0).into_owned())) } else { Ok(value.clone()) }
         },
-    )),
+    ))
+    .unseen(),
     row("fail", &[Ty::Str], "`fail MESSAGE`: stops with the message.", |_, args| {
         Err(Fault::Stop(text(args, 0).into_owned()))
-    }),
+    })
+    .unseen(),
     row(
         "lookup",
         &[Ty::Str, Ty::Str, Ty::Str, Ty::Str],

@@ -14,7 +14,8 @@ pub static METHODS: &[Func] = &[
         let value = arg(args, 0);
         let Data::Map(map) = value.data else { return Ok(value.clone()) };
         Ok(Val::new(Data::Map(map.seen_as(MapType::Any))).at(value.origin))
-    })),
+    }))
+    .shallow(),
     row("YAML", &[], "`.YAML`: the values as YAML.", |m, args| {
         let mut writer = GoYamlWriter::with_limit(GoStyle::Kubernetes, m.limits.text);
         emit(&m.heap, arg(args, 0), KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |_, _| {})
@@ -31,7 +32,8 @@ pub static METHODS: &[Func] = &[
             }
         }
         Ok(current)
-    })),
+    }))
+    .shallow(),
     pieces(row("PathValue", &[Ty::Str], "`.PathValue PATH`: the value under a dotted path.", |m, args| {
         let mut current = arg(args, 0).clone();
         for name in text(args, 1).split('.') {
@@ -42,5 +44,6 @@ pub static METHODS: &[Func] = &[
             }
         }
         Ok(current)
-    })),
+    }))
+    .shallow(),
 ];
