@@ -31,6 +31,7 @@ mod random;
 pub mod rope;
 pub mod semver;
 pub mod set;
+mod taint;
 pub mod time;
 pub mod toml;
 pub mod value;

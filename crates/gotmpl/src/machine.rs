@@ -9,10 +9,10 @@ use purlin_value::Pending;
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
-use crate::func::{Form, Func};
 use crate::hole::Effects;
 use crate::rope::{Piece, Rope};
 use crate::set::Namespace;
+use crate::taint::holds_taint;
 use crate::value::{Data, Heap, Str, Table, Val};
 
 /// What bounds a render.
@@ -542,7 +542,8 @@ impl<'r> Machine<'r> {
             Data::Nil => self.write(frame, b"<no value>", 0, site, false),
             _ => {
                 let text = crate::print::sprint(&self.heap, value);
-                let tainted = value.is_tainted() || self.outside.track && crate::print::holds_taint(&self.heap, value);
+                let tainted =
+                    value.is_tainted() || self.outside.track && holds_taint(&self.heap, std::slice::from_ref(value));
                 self.write(frame, &text, value.origin, site, tainted)
             }
         }
@@ -588,15 +589,6 @@ impl<'r> Machine<'r> {
         }
     }
 
-    /// Gives a function's result the origin and taint of what went in.
-    pub(crate) fn derive(&self, func: &Func, args: &[Val], result: Val) -> Val {
-        if !self.outside.track || func.form == Form::Pieces || result.origin != 0 {
-            return result;
-        }
-        let (origin, tainted) = self.join_origins(args);
-        result.at(origin).taint(tainted)
-    }
-
     /// Whether an operand is a constant, whose type adapts to the parameter.
     pub(crate) fn is_constant(expr: &Expr) -> bool {
         matches!(expr, Expr::Bool(..) | Expr::Number(_) | Expr::Str(_) | Expr::Nil(_))
@@ -607,27 +599,6 @@ impl Machine<'_> {
     /// The call being executed.
     pub fn current_call(&self) -> u32 {
         self.call
-    }
-
-    /// One origin and taint for several values.
-    pub fn join_origins(&self, values: &[Val]) -> (u32, bool) {
-        let mut origin = 0;
-        let mut tainted = false;
-        for value in values {
-            tainted |= value.is_tainted();
-            if origin == 0 {
-                origin = value.origin;
-            }
-            if let Data::Str(text) = &value.data
-                && let Some(pieces) = text.pieces()
-            {
-                tainted |= pieces.iter().any(|piece| piece.tainted);
-                if origin == 0 {
-                    origin = pieces.iter().map(|piece| piece.origin).find(|o| *o != 0).unwrap_or(0);
-                }
-            }
-        }
-        (origin, tainted)
     }
 
     /// A text, unless it is longer than allowed.

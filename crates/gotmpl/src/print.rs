@@ -76,22 +76,6 @@ pub fn sprintf_parts(heap: &Heap, format: &[u8], args: &[Val], seen: &mut dyn Fn
     run.printer.out
 }
 
-/// Whether a value, or anything in it, is a secret.
-pub fn holds_taint(heap: &Heap, value: &Val) -> bool {
-    fn visit(heap: &Heap, value: &Val, depth: u32) -> bool {
-        if value.is_tainted() || depth > MAX_PRINT_DEPTH {
-            return value.is_tainted();
-        }
-        match &value.data {
-            Data::List(list) => heap.items(*list).iter().any(|item| visit(heap, item, depth + 1)),
-            Data::Map(map) => heap.get_map(*map).entries.values().any(|item| visit(heap, item, depth + 1)),
-            Data::Str(text) => text.pieces().is_some_and(|pieces| pieces.iter().any(|piece| piece.tainted)),
-            _ => false,
-        }
-    }
-    visit(heap, value, 0)
-}
-
 struct Printer<'h> {
     heap: &'h Heap,
     out: Vec<u8>,
@@ -527,7 +511,9 @@ impl Format<'_, '_> {
                 let name = self.printer.heap.type_name(arg).into_owned();
                 self.printer.push(&name);
                 self.printer.push("=");
+                let start = self.printer.out.len();
                 self.printer.value(arg, 'v');
+                (self.seen)(self.next + index, start, self.printer.out.len());
             }
         }
         self.printer.push(")");

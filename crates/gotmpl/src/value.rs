@@ -239,6 +239,10 @@ impl Val {
         }
         self
     }
+    /// Marks the value as a secret.
+    pub(crate) fn mark_secret(&mut self) {
+        self.flags |= TAINTED;
+    }
     /// Whether the value is, or was made from, a secret.
     pub fn is_tainted(&self) -> bool {
         self.flags & TAINTED != 0
@@ -364,7 +368,7 @@ impl MapType {
     }
 }
 
-/// A slice on the heap; never changed once made.
+/// A slice on the heap; never changed once the function that made it is done.
 #[derive(Debug)]
 pub struct List {
     /// Its Go type.
@@ -436,6 +440,11 @@ impl Heap {
     pub fn get_list(&self, list: ListRef) -> &List {
         // Handles are made by this heap alone and nothing is ever removed from it.
         &self.lists[list.0 as usize]
+    }
+    /// The items of a list that nobody else holds yet.
+    #[allow(clippy::indexing_slicing)]
+    pub(crate) fn items_mut(&mut self, list: ListRef) -> &mut [Val] {
+        &mut self.lists[list.0 as usize].items
     }
     /// The map behind a handle.
     #[allow(clippy::indexing_slicing)]

@@ -3,6 +3,7 @@
 use crate::error::Fault;
 use crate::machine::Machine;
 use crate::rope::{Piece, Rope, slice};
+use crate::taint::holds_taint;
 use crate::value::{Data, Str, Val};
 
 /// A text being made from parts of a source text and of own bytes.
@@ -21,8 +22,8 @@ impl Weave {
             Data::Str(text) | Data::Bytes(text) => text.clone(),
             _ => Str::new(crate::print::sprint(&m.heap, value)),
         };
-        let (origin, tainted) = (value.origin, value.is_tainted());
-        let piece = Piece { end: 0, origin, site: m.site, call: m.current_call(), tainted };
+        let tainted = value.is_tainted() || m.outside.track && holds_taint(&m.heap, std::slice::from_ref(value));
+        let piece = Piece { end: 0, origin: value.origin, site: m.site, call: m.current_call(), tainted };
         let (track, tainted_as_whole) = (m.outside.track, value.is_tainted_as_whole());
         Self { rope: Rope::default(), source, piece, tainted_as_whole, track }
     }
@@ -39,6 +40,18 @@ impl Weave {
             self.rope.push(bytes, piece);
         } else {
             self.rope.bytes.extend_from_slice(bytes);
+        }
+    }
+
+    /// Appends the text of another value; one that the template itself holds is the function's own.
+    pub fn other(&mut self, value: &Val) {
+        let text = value.as_str().map(Str::bytes).unwrap_or_default();
+        match value.as_str().and_then(Str::pieces).filter(|_| self.track) {
+            Some(pieces) => self.rope.push_pieces(text, pieces, value.is_tainted_as_whole()),
+            None if self.track && (value.origin != 0 || value.is_tainted()) => {
+                self.rope.push(text, Piece { origin: value.origin, tainted: value.is_tainted(), ..self.piece });
+            }
+            None => self.own(text),
         }
     }
 

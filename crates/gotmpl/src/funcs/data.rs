@@ -156,7 +156,7 @@ fn to_json(m: &mut Machine<'_>, args: &[Val], layout: JsonLayout, flavor: JsonFl
     let emitted = emit(&m.heap, arg(args, 0), KeyOrder::Bytes, &mut writer, &mut |_, _| {});
     let text = finish(emitted, writer.finish())?;
     m.spend(text.len() / 64)?;
-    let tainted = m.outside.track && crate::print::holds_taint(&m.heap, arg(args, 0));
+    let tainted = m.outside.track && crate::taint::holds_taint(&m.heap, args);
     Ok(Val::str(text).taint(tainted))
 }
 

@@ -16,7 +16,8 @@ pub static FUNCS: &[Func] = &[
     .looks(1, 2),
     row("empty", &[A], "`empty A`: whether A is empty: nil, false, 0, or without elements.", |m, args| {
         Ok(Val::bool(!m.heap.truth(arg(args, 0))))
-    }),
+    })
+    .shallow(),
     pieces(many("coalesce", &[], A, "`coalesce A…`: the first argument that is not empty.", |m, args| {
         Ok(args.iter().find(|value| m.heap.truth(value)).cloned().unwrap_or(Val::NIL))
     })),
@@ -33,10 +34,12 @@ pub static FUNCS: &[Func] = &[
     .looks(2, 3),
     row("typeOf", &[A], "`typeOf A`: the name of the Go type.", |m, args| {
         Ok(Val::str(m.heap.type_name(arg(args, 0)).as_ref()))
-    }),
+    })
+    .shallow(),
     row("typeIs", &[Ty::Str, A], "`typeIs NAME A`: whether the Go type has this name.", |m, args| {
         Ok(Val::bool(m.heap.type_name(arg(args, 1)).as_bytes() == bytes(args, 0)))
-    }),
+    })
+    .shallow(),
     row(
         "typeIsLike",
         &[Ty::Str, A],
@@ -46,13 +49,16 @@ pub static FUNCS: &[Func] = &[
             let plain = name.strip_prefix('*').unwrap_or(&name);
             Ok(Val::bool(name.as_bytes() == bytes(args, 0) || plain.as_bytes() == bytes(args, 0)))
         },
-    ),
+    )
+    .shallow(),
     row("kindOf", &[A], "`kindOf A`: the Go kind: `map`, `slice`, `string`, `float64` and so on.", |m, args| {
         Ok(Val::str(m.heap.kind_name(arg(args, 0))))
-    }),
+    })
+    .shallow(),
     row("kindIs", &[Ty::Str, A], "`kindIs NAME A`: whether that is the Go kind.", |m, args| {
         Ok(Val::bool(m.heap.kind_name(arg(args, 1)).as_bytes() == bytes(args, 0)))
-    }),
+    })
+    .shallow(),
     row("deepEqual", &[A, A], "`deepEqual A B`: whether both have the same type and content.", |m, args| {
         Ok(Val::bool(deep_equal(&m.heap, arg(args, 0), arg(args, 1))))
     }),

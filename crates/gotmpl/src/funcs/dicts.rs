@@ -26,7 +26,9 @@ pub static FUNCS: &[Func] = &[
             return Err(Fault::new("assignment to entry in nil map"));
         };
         m.spend(1)?;
-        m.heap.set(map, Str::from(bytes(args, 1)), arg(args, 2).clone());
+        // A key has no mark of its own: what stands under a secret one is secret.
+        let value = arg(args, 2).clone().taint(arg(args, 1).is_tainted());
+        m.heap.set(map, Str::from(bytes(args, 1)), value);
         Ok(arg(args, 0).clone())
     }))
     .looks(0, 2)
@@ -151,8 +153,9 @@ fn dict(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let mut entries = BTreeMap::new();
     for pair in args.chunks(2) {
         let key = super::casts::to_string(&m.heap, arg(pair, 0));
+        let secret = m.join_contents(pair.get(..1).unwrap_or_default()).1;
         let value = pair.get(1).cloned().unwrap_or_else(|| Val::str(""));
-        entries.insert(key, value);
+        entries.insert(key, value.taint(secret));
     }
     m.spend(args.len())?;
     Ok(m.heap.any_map(entries))

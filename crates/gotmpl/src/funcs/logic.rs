@@ -24,7 +24,8 @@ pub static FUNCS: &[Func] = &[
     },
     row("not", &[Ty::Value], "`not A`: whether A is false or empty.", |m, args| {
         Ok(Val::bool(!m.heap.truth(arg(args, 0))))
-    }),
+    })
+    .shallow(),
     many("eq", &[Ty::Value], Ty::Value, "`eq A B…`: whether A equals one of the others.", |m, args| {
         equal(&m.heap, args).map(Val::bool)
     }),
@@ -58,7 +59,7 @@ pub static FUNCS: &[Func] = &[
             return Ok(arg(args, 0).clone());
         }
         let text = sprint_all(&m.heap, args);
-        let joined = m.join_origins(args);
+        let joined = m.join_contents(args);
         Ok(Val::str(text).at(joined.0).taint(joined.1))
     }))
     .unseen(),
@@ -250,7 +251,8 @@ fn printf(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     }
     let mut ranges: Vec<(usize, usize, usize)> = Vec::new();
     let text = sprintf_parts(&m.heap, bytes(args, 0), rest, &mut |index, start, end| ranges.push((index, start, end)));
-    let own = Piece { end: 0, origin: arg(args, 0).origin, site: m.site, call: m.current_call(), tainted: false };
+    let (origin, tainted) = m.join_origins(args.get(..1).unwrap_or_default());
+    let own = Piece { end: 0, origin, site: m.site, call: m.current_call(), tainted };
     let mut rope = Rope::default();
     let mut at = 0;
     for (index, start, end) in ranges {
@@ -262,7 +264,7 @@ fn printf(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
                 rope.push_pieces(part, known.pieces().unwrap_or_default(), value.is_tainted_as_whole());
             }
             _ => {
-                let (origin, tainted) = m.join_origins(std::slice::from_ref(value));
+                let (origin, tainted) = m.join_contents(std::slice::from_ref(value));
                 rope.push(part, Piece { origin, tainted, ..own });
             }
         }

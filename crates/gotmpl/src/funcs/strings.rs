@@ -262,7 +262,7 @@ fn quoted(m: &mut Machine<'_>, args: &[Val], mark: Mark) -> Result<Val, Fault> {
             out.extend_from_slice(text.bytes());
         }
     }
-    let (origin, tainted) = m.join_origins(args);
+    let (origin, tainted) = m.join_contents(args);
     Ok(m.limited(out)?.at(origin).taint(tainted))
 }
 
@@ -323,14 +323,15 @@ fn replace(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
             out.extend_from_slice(ch.encode_utf8(&mut [0; 4]).as_bytes());
         }
         out.extend_from_slice(new);
-        return m.limited(out);
+        let (origin, tainted) = m.join_origins(args);
+        return Ok(m.limited(out)?.at(origin).taint(tainted));
     }
     let mut weave = Weave::new(m, arg(args, 2));
     let mut at = 0;
     let mut size = 0usize;
     for found in memchr::memmem::find_iter(whole, old) {
         weave.part(at, found);
-        weave.own(new);
+        weave.other(arg(args, 1));
         size += new.len();
         if size > m.limits.text {
             return Err(Fault::Limit(Limit::Text));

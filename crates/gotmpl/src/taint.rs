@@ -1,0 +1,120 @@
+//! How origins and secrets pass from a function's arguments to its result.
+//!
+//! Functions that keep pieces see to it themselves; all others come through `derive`. A text is secret if anything in
+//! the arguments it was made from is. A collection that only holds its arguments needs no mark: its elements have theirs.
+
+use std::collections::HashSet;
+
+use crate::func::{Form, Func, Looks, Ty};
+use crate::machine::Machine;
+use crate::value::{Data, Heap, ListType, MapType, Val};
+
+/// What a result is made of.
+enum Made {
+    /// A text or number of its own.
+    Scalar,
+    /// A collection of new elements, made from texts.
+    Parts,
+    /// A collection that holds what the arguments are or hold.
+    Holder,
+}
+
+impl Machine<'_> {
+    /// Gives a function's result the origin and taint of what went in.
+    pub(crate) fn derive(&mut self, func: &Func, args: &[Val], result: Val) -> Val {
+        if !self.outside.track || func.form == Form::Pieces || result.origin != 0 {
+            return result;
+        }
+        let looks_inside = !matches!(func.looks, Looks::At(..));
+        let (origin, tainted) = match made(&self.heap, func, &result) {
+            Made::Scalar if looks_inside => self.join_contents(args),
+            Made::Parts if looks_inside => {
+                let (origin, tainted) = self.join_contents(args);
+                if tainted {
+                    self.heap.taint_within(&result);
+                }
+                (origin, tainted)
+            }
+            Made::Holder if func.looks == Looks::Nowhere => (self.join_origins(args).0, false),
+            _ => self.join_origins(args),
+        };
+        result.at(origin).taint(tainted)
+    }
+
+    /// One origin and taint for several values.
+    pub fn join_origins(&self, values: &[Val]) -> (u32, bool) {
+        let mut origin = 0;
+        let mut tainted = false;
+        for value in values {
+            tainted |= value.is_tainted();
+            if origin == 0 {
+                origin = value.origin;
+            }
+            if let Data::Str(text) = &value.data
+                && let Some(pieces) = text.pieces()
+            {
+                tainted |= pieces.iter().any(|piece| piece.tainted);
+                if origin == 0 {
+                    origin = pieces.iter().map(|piece| piece.origin).find(|o| *o != 0).unwrap_or(0);
+                }
+            }
+        }
+        (origin, tainted)
+    }
+
+    /// One origin and taint for a text made from several values and what is in them.
+    pub fn join_contents(&self, values: &[Val]) -> (u32, bool) {
+        let (origin, tainted) = self.join_origins(values);
+        (origin, tainted || self.outside.track && holds_taint(&self.heap, values))
+    }
+}
+
+fn made(heap: &Heap, func: &Func, result: &Val) -> Made {
+    let is_strings = match &result.data {
+        Data::Map(map) => map.kind == MapType::Strings,
+        Data::List(list) => heap.get_list(*list).kind == ListType::Strings,
+        _ => return Made::Scalar,
+    };
+    // Whoever takes only texts and numbers has no element of theirs to hold.
+    let takes_collections = |ty: Ty| matches!(ty, Ty::Any | Ty::Value | Ty::List | Ty::Map);
+    let may_hold = func.params.iter().copied().chain(func.rest).any(takes_collections);
+    if is_strings || !may_hold { Made::Parts } else { Made::Holder }
+}
+
+/// Whether one of several values, or anything in them, is a secret. Looks into each collection once.
+pub(crate) fn holds_taint(heap: &Heap, values: &[Val]) -> bool {
+    let (mut lists, mut maps) = (HashSet::new(), HashSet::new());
+    let mut stack: Vec<&Val> = values.iter().collect();
+    while let Some(value) = stack.pop() {
+        if value.is_tainted() {
+            return true;
+        }
+        match &value.data {
+            Data::List(list) if lists.insert(list.index()) => stack.extend(heap.items(*list)),
+            Data::Map(map) if maps.insert(map.index()) => stack.extend(heap.get_map(*map).entries.values()),
+            Data::Str(text) if text.pieces().is_some_and(|pieces| pieces.iter().any(|piece| piece.tainted)) => {
+                return true;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+impl Heap {
+    /// Marks everything in a collection that nobody else holds as secret.
+    fn taint_within(&mut self, collection: &Val) {
+        let mut stack = vec![collection.data.clone()];
+        while let Some(data) = stack.pop() {
+            let mark = |element: &mut Val| {
+                element.mark_secret();
+                stack.push(element.data.clone());
+            };
+            match data {
+                Data::List(list) => self.items_mut(list).iter_mut().for_each(mark),
+                Data::Map(map) => self.get_map_mut(map).entries.values_mut().for_each(mark),
+                _ => {}
+            }
+        }
+    }
+}
