@@ -107,8 +107,25 @@ fn url(text: &str, scheme: &str, rest: &str) -> Result<Address, WorldError> {
         host,
         port: port.unwrap_or_else(|| transport.default_port()),
         full: text.to_owned(),
-        shown: format!("{scheme}://{user}{place}{path}"),
+        shown: format!("{scheme}://{user}{place}{}", without_tokens(path)),
     }))
+}
+
+/// Parts of the names under which a query gives away who asks.
+const TELLING: &[&str] = &["token", "secret", "passw", "sig", "key", "auth", "cred", "session", "jwt"];
+
+/// A path and its query, with the values of parameters that look like credentials left out. The others stay: they say
+/// what is asked for.
+fn without_tokens(path: &str) -> String {
+    let Some((before, rest)) = path.split_once('?') else { return path.to_owned() };
+    let (query, fragment) = rest.find('#').map_or((rest, ""), |at| rest.split_at(at));
+    let tells = |name: &str| TELLING.iter().any(|part| name.to_ascii_lowercase().contains(part));
+    let parameter = |text: &str| match text.split_once('=') {
+        Some((name, _)) if tells(name) => format!("{name}=***"),
+        _ => text.to_owned(),
+    };
+    let parameters: Vec<String> = query.split('&').map(parameter).collect();
+    format!("{before}?{}{fragment}", parameters.join("&"))
 }
 
 /// Host and port; brackets are for addresses with colons in them.
@@ -258,6 +275,21 @@ mod tests {
         }
         for (text, path) in [("../x", "../x"), ("/a b/c", "/a b/c"), ("file:///a/b", "/a/b"), ("C:/x", "C:/x")] {
             assert_eq!(parse(text), Ok(Address::Local(path.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_shown_and_recorded_holds_no_credentials() {
+        for (text, shown) in [
+            ("https://ghp_abc@h.example/a.git", "https://h.example/a.git"),
+            ("https://ada:pw@h.example/a?ref=v1", "https://h.example/a?ref=v1"),
+            ("https://h.example/a?private_token=abc&ref=v1", "https://h.example/a?private_token=***&ref=v1"),
+            ("https://h.example/a?X-Amz-Signature=abc#top", "https://h.example/a?X-Amz-Signature=***#top"),
+            ("https://h.example?sig=a%3D&se=2030&accessKey=b", "https://h.example?sig=***&se=2030&accessKey=***"),
+            ("https://h.example/token=a/b?flag", "https://h.example/token=a/b?flag"),
+            ("ssh://git:pw@h.example/a", "ssh://git@h.example/a"),
+        ] {
+            assert_eq!((remote(text).shown.as_str(), remote(text).full.as_str()), (shown, text));
         }
     }
 
