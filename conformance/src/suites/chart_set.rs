@@ -25,11 +25,11 @@ fn answer(case: &Json) -> Result<Map, String> {
     let no_file = |path: &str| Err(format!("no file {path}"));
     for text in case["sets"].as_array().into_iter().flatten().filter_map(Json::as_str) {
         match case["mode"].as_str().unwrap_or_default() {
-            "set-string" | "string" => parse_into(text, &mut map, &Typing::Text, Origin::NONE)?,
-            "set-json" | "json" => parse_into(text, &mut map, &Typing::Json, Origin::NONE)?,
-            "set-file" | "file" => parse_into(text, &mut map, &Typing::File(&no_file), Origin::NONE)?,
-            "set-literal" | "literal" => parse_into(text, &mut map, &Typing::Literal, Origin::NONE)?,
-            _ => parse_into(text, &mut map, &Typing::Typed, Origin::NONE)?,
+            "set-string" | "string" => parse_into(text, &mut map, &Typing::Text, &|_| Origin::NONE)?,
+            "set-json" | "json" => parse_into(text, &mut map, &Typing::Json, &|_| Origin::NONE)?,
+            "set-file" | "file" => parse_into(text, &mut map, &Typing::File(&no_file), &|_| Origin::NONE)?,
+            "set-literal" | "literal" => parse_into(text, &mut map, &Typing::Literal, &|_| Origin::NONE)?,
+            _ => parse_into(text, &mut map, &Typing::Typed, &|_| Origin::NONE)?,
         }
     }
     Ok(map)

@@ -57,10 +57,9 @@ fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag)
         SetKind::File => "--set-file",
         SetKind::Literal => "--set-literal",
     };
-    let origin = session.origins.flag(format!("{name} {}", flag.text));
     let failed = |message: String| format!("failed parsing {name} data: {message}");
     if flag.kind == SetKind::Json && flag.text.trim_start().starts_with('{') {
-        let value = crate::json::parse(flag.text.trim().as_bytes(), origin).map_err(failed)?;
+        let value = crate::json::parse(flag.text.trim().as_bytes(), session.origins.flag(name)).map_err(failed)?;
         return Ok(merge_maps(base, value, options.track.then_some(&session.origins)));
     }
     let mut map = base.as_map().cloned().unwrap_or_default();
@@ -69,12 +68,13 @@ fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag)
         let bytes = session.world.read(&path).map_err(|error| error.diagnostic(&path).message)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
+    let origin = |key: &str| session.origins.flag(format!("{name} {}", key.trim()));
     let result = match flag.kind {
-        SetKind::Typed => parse_into(&flag.text, &mut map, &Typing::Typed, origin),
-        SetKind::Text => parse_into(&flag.text, &mut map, &Typing::Text, origin),
-        SetKind::Json => parse_into(&flag.text, &mut map, &Typing::Json, origin),
-        SetKind::File => parse_into(&flag.text, &mut map, &Typing::File(&read), origin),
-        SetKind::Literal => parse_into(&flag.text, &mut map, &Typing::Literal, origin),
+        SetKind::Typed => parse_into(&flag.text, &mut map, &Typing::Typed, &origin),
+        SetKind::Text => parse_into(&flag.text, &mut map, &Typing::Text, &origin),
+        SetKind::Json => parse_into(&flag.text, &mut map, &Typing::Json, &origin),
+        SetKind::File => parse_into(&flag.text, &mut map, &Typing::File(&read), &origin),
+        SetKind::Literal => parse_into(&flag.text, &mut map, &Typing::Literal, &origin),
     };
     result.map_err(failed)?;
     Ok(Value::map(map).with_origin(base.origin))

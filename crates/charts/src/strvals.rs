@@ -29,11 +29,18 @@ pub enum Typing<'f> {
     File(&'f dyn Fn(&str) -> Result<String, String>),
 }
 
-/// Applies a flag's text to a map.
-pub fn parse_into(text: &str, map: &mut Map, typing: &Typing<'_>, origin: Origin) -> Result<(), String> {
+/// Applies a flag's text to a map. `origin` gets each key as it is written: an origin names that and not the value,
+/// which may be secret.
+pub fn parse_into(
+    text: &str,
+    map: &mut Map,
+    typing: &Typing<'_>,
+    origin: &dyn Fn(&str) -> Origin,
+) -> Result<(), String> {
     let is_literal = matches!(typing, Typing::Literal);
-    let mut parser = Parser { text: text.chars().collect(), at: 0, typing, is_literal, origin };
+    let mut parser = Parser { text: text.chars().collect(), at: 0, typing, is_literal, origin: Origin::NONE };
     loop {
+        parser.origin = origin(&parser.written_key());
         match parser.key(map, 0) {
             Ok(()) if is_literal => return Ok(()),
             Ok(()) => {}
@@ -124,6 +131,18 @@ struct Parser<'p, 'f> {
 }
 
 impl Parser<'_, '_> {
+    /// What stands before the next `=`, as it is written.
+    fn written_key(&self) -> String {
+        let rest = self.text.get(self.at..).unwrap_or_default();
+        let mut escaped = false;
+        let is_key = |ch: &&char| {
+            let ends = **ch == '=' && !escaped;
+            escaped = **ch == '\\' && !escaped && !self.is_literal;
+            !ends
+        };
+        rest.iter().take_while(is_key).collect()
+    }
+
     /// Reads up to one of the marks; a backslash takes the next character as it is. `None` is the end.
     fn until(&mut self, marks: &[char]) -> (String, Option<char>) {
         let mut out = String::new();

@@ -165,7 +165,7 @@ fn labelled(session: &Session, value: Value, settings: &Settings) -> Value {
     let mut labels: Map = map.get("labels").and_then(Value::as_map).cloned().unwrap_or_default();
     for (name, text) in &settings.labels {
         if !labels.contains_key(name.as_str()) {
-            let origin = session.origins.flag(format!("--label {name}={text}"));
+            let origin = session.origins.flag(format!("--label {name}"));
             labels.insert(EcoString::from(name), Value::str(text.as_str()).with_origin(origin));
         }
     }

@@ -19,7 +19,8 @@ pub fn read(session: &Session, files: &[String], flags: &[(String, String)], pro
     }
     for (name, text) in flags {
         if let Some(mut value) = read_text(session, &format!("--input {name}"), text, problems) {
-            value.origin = session.origins.flag(EcoString::from(format!("--input {name}={text}")));
+            // Without the value, which may be secret.
+            value.origin = session.origins.flag(EcoString::from(format!("--input {name}")));
             inputs.insert(name.as_str().into(), value);
         }
     }

@@ -548,14 +548,14 @@ pub(super) const STRVALS: Target = Target {
             // Every line is a flag; later ones change what earlier ones made.
             let mut map = Map::new();
             for line in text.lines().take(20) {
-                let result = parse_into(line, &mut map, &typing, Origin::from_bits(0));
+                let result = parse_into(line, &mut map, &typing, &|_| Origin::from_bits(0));
                 sizes.push(result.map_or_else(|message| message.len() as u32, |()| 0));
             }
             let text = to_json(&Value::map(map), Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
             sizes.push(about(text.len()));
         }
         let mut map = Map::new();
-        sizes.push(u32::from(parse_into(&text, &mut map, &Typing::Literal, Origin::from_bits(0)).is_ok()));
+        sizes.push(u32::from(parse_into(&text, &mut map, &Typing::Literal, &|_| Origin::from_bits(0)).is_ok()));
         kind_of(sizes)
     },
     seeds: &[
