@@ -3,9 +3,12 @@
 /// Whether a path starts at a root (`/…`, `C:\…`, `\\…`).
 pub fn is_absolute(path: &str) -> bool {
     let bytes = path.as_bytes();
-    path.starts_with('/')
-        || path.starts_with('\\')
-        || (bytes.get(1) == Some(&b':') && bytes.first().is_some_and(u8::is_ascii_alphabetic))
+    path.starts_with('/') || path.starts_with('\\') || bytes.get(..2).is_some_and(is_drive)
+}
+
+/// Whether this is the root of a drive, `C:`.
+fn is_drive(bytes: &[u8]) -> bool {
+    matches!(bytes, [letter, b':'] if letter.is_ascii_alphabetic())
 }
 
 /// The path without `.`, `..` and doubled slashes, as far as that can be told from the text. A relative path that
@@ -54,6 +57,9 @@ fn walked(folder: &str, path: &str) -> String {
     path.split('/').for_each(|part| step(&mut out, part));
     if out.is_empty() {
         out.push('.');
+    } else if is_drive(out.as_bytes()) {
+        // Without the slash it would be the folder that somebody last stood in on that drive.
+        out.push('/');
     }
     out
 }
@@ -62,7 +68,7 @@ fn walked(folder: &str, path: &str) -> String {
 fn step(out: &mut String, part: &str) {
     match part {
         "" | "." => {}
-        ".." if out == "/" => {}
+        ".." if out == "/" || is_drive(out.as_bytes()) => {}
         ".." if !out.is_empty() && out != ".." && !out.ends_with("/..") => {
             let above = out.rfind('/').map_or(0, |at| at.max(usize::from(out.starts_with('/'))));
             out.truncate(above);
@@ -80,6 +86,7 @@ fn step(out: &mut String, part: &str) {
 pub fn parent(path: &str) -> &str {
     match path.rfind('/') {
         Some(0) => "/",
+        Some(2) if path.as_bytes().get(..2).is_some_and(is_drive) => path.get(..3).unwrap_or("/"),
         Some(at) => path.get(..at).unwrap_or("."),
         None => ".",
     }
@@ -136,6 +143,19 @@ mod tests {
         assert_eq!(relative("a", "a"), ".");
         assert!(escapes("a/../../b") && !escapes("a/../b"));
         assert_eq!((parent("a/b"), parent("a"), parent("/a")), ("a", ".", "/"));
+    }
+
+    #[test]
+    fn drives_are_roots() {
+        for (path, expected) in
+            [("C:/a/../../b", "C:/b"), ("C:/", "C:/"), ("C:/..", "C:/"), ("c:/a//b/.", "c:/a/b"), ("ab:/..", ".")]
+        {
+            assert_eq!(normalize(path), expected, "{path}");
+        }
+        assert_eq!(join("C:/work", "../../x"), "C:/x");
+        assert_eq!(join("C:/work", "D:/x"), "D:/x");
+        assert_eq!((parent("C:/a/b"), parent("C:/a"), parent("C:/")), ("C:/a", "C:/", "C:/"));
+        assert_eq!(relative("C:/a/b", "C:/a/c"), "../c");
     }
 
     /// The same by a list of parts, without any short cut.
