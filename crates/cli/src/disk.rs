@@ -4,6 +4,7 @@
 //! nothing else. Links are followed first and judged by where they lead.
 
 use crate::fetch::Fetcher;
+use crate::native::{self, HERE};
 use purlin_value::path;
 use purlin_value::world::{
     Command, Entry, Fetched, FileKind, Moment, Output, Overlay, Remote, Stat, USER_VARIABLES, World, WorldError,
@@ -70,11 +71,11 @@ impl DiskWorld {
     /// A world.
     pub fn new(settings: DiskSettings) -> Self {
         let root = settings.root;
-        let cwd = if settings.cwd == root { root.clone() } else { settings.cwd.canonicalize().unwrap_or(settings.cwd) };
-        let root_text = root.to_string_lossy().into_owned();
+        let cwd = if settings.cwd == root { root.clone() } else { native::canonical_or_same(settings.cwd) };
+        let root_text = native::world_text(&root);
         let here =
-            cwd.strip_prefix(&root).map_or_else(|_| ".".to_owned(), |rest| path::normalize(&rest.to_string_lossy()));
-        let allowed = |folder: &PathBuf| cwd.join(folder).canonicalize().unwrap_or_else(|_| cwd.join(folder));
+            cwd.strip_prefix(&root).map_or_else(|_| ".".to_owned(), |rest| path::normalize(&native::world_text(rest)));
+        let allowed = |folder: &PathBuf| native::canonical_or_same(cwd.join(folder));
         let mut permissions = settings.permissions;
         permissions.paths = permissions.paths.iter().map(allowed).collect();
         let fetcher = Fetcher::new(root.clone(), &settings.env, &permissions, settings.max_file);
@@ -94,6 +95,13 @@ impl DiskWorld {
         }
     }
 
+    /// The path on disk by its text alone, without `.` and `..`.
+    fn name_of(&self, path: &str) -> Result<PathBuf, WorldError> {
+        let path = HERE.to_native(path).map_err(|why| WorldError::Failed(why.to_owned()))?;
+        // The root holds no links and no `..`, so the joined text is its plain name.
+        Ok(PathBuf::from(path::join(&self.root_text, &path)))
+    }
+
     /// The path on disk, judged by where it really leads.
     fn locate(&self, path: &str) -> Result<PathBuf, WorldError> {
         Ok(self.look(path)?.0)
@@ -101,11 +109,7 @@ impl DiskWorld {
 
     /// The path on disk and, unless links had to be followed, what is there.
     fn look(&self, path: &str) -> Result<(PathBuf, Option<std::fs::Metadata>), WorldError> {
-        if path.contains('\0') {
-            return Err(WorldError::Failed("a path cannot hold a NUL character".to_owned()));
-        }
-        // The root holds no links and no `..`, so the joined text is its plain name.
-        let named = PathBuf::from(path::join(&self.root_text, path));
+        let named = self.name_of(path)?;
         // What does not lead to a place that is allowed even by its name is refused before the disk is asked, so
         // that nobody learns from the answer what is there.
         if !self.is_allowed(&named) {
@@ -133,7 +137,7 @@ impl DiskWorld {
             return Ok((full.to_owned(), Some(metadata)));
         };
         if metadata.file_type().is_symlink() {
-            return Ok((full.canonicalize().map_err(|error| failure(&error))?, None));
+            return Ok((native::canonical(full).map_err(|error| failure(&error))?, None));
         }
         let real = self.real_folder(folder)?;
         Ok((real.join(name), Some(metadata)))
@@ -158,7 +162,7 @@ impl DiskWorld {
             }
             let metadata = real.symlink_metadata().map_err(|error| failure(&error))?;
             if metadata.file_type().is_symlink() {
-                real = real.canonicalize().map_err(|error| failure(&error))?;
+                real = native::canonical(&real).map_err(|error| failure(&error))?;
             }
             let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
             folders.insert(below.as_os_str().to_owned(), real.clone());
@@ -167,7 +171,8 @@ impl DiskWorld {
     }
 
     fn overlay_key(&self, path: &str) -> String {
-        let normal = path::normalize(path);
+        // A path that the system may not be asked for is not in the overlay either.
+        let normal = path::normalize(&HERE.to_native(path).unwrap_or_default());
         match normal.strip_prefix(&self.root_text).map(|rest| rest.trim_start_matches('/')) {
             Some(rest) => path::normalize(rest),
             None => normal,
@@ -175,13 +180,8 @@ impl DiskWorld {
     }
 
     fn may_write(&self, path: &str) -> Result<PathBuf, WorldError> {
-        let full = if path::is_absolute(path) {
-            PathBuf::from(path::normalize(path))
-        } else {
-            self.root.join(path::normalize(path))
-        };
-        let folder = full.parent().unwrap_or(&self.root);
-        let real = folder.canonicalize().unwrap_or_else(|_| lexical(folder));
+        let full = self.name_of(path)?;
+        let real = native::canonical_or_same(full.parent().unwrap_or(&self.root).to_owned());
         if self.is_allowed(&real) { Ok(full) } else { Err(denied()) }
     }
 }
@@ -202,11 +202,6 @@ fn read_whole(full: &Path, size: u64, most: u64) -> std::io::Result<Vec<u8>> {
         file.take(left).read_to_end(&mut bytes)?;
     }
     Ok(bytes)
-}
-
-/// The path without `.` and `..`, by its text alone.
-fn lexical(full: &Path) -> PathBuf {
-    PathBuf::from(path::normalize(&full.to_string_lossy()))
 }
 
 fn denied() -> WorldError {
@@ -293,12 +288,12 @@ impl World for DiskWorld {
     }
 
     fn read_link(&self, path: &str) -> Result<String, WorldError> {
-        let full = if path::is_absolute(path) { PathBuf::from(path) } else { self.root.join(path::normalize(path)) };
-        if !self.is_allowed(&lexical(&full)) {
+        let full = self.name_of(path)?;
+        if !self.is_allowed(&full) {
             return Err(denied());
         }
         let target = full.read_link().map_err(|error| failure(&error))?;
-        Ok(target.to_string_lossy().into_owned())
+        Ok(native::world_text(&target))
     }
 
     fn env(&self, name: &str) -> Option<String> {
@@ -327,7 +322,7 @@ impl World for DiskWorld {
         if !self.permissions.exec {
             return Err(WorldError::Denied("running commands needs `--allow-exec`".to_owned()));
         }
-        run_command(command, &self.root.join(path::normalize(&command.folder)))
+        run_command(command, &self.name_of(&command.folder)?)
     }
 
     fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError> {

@@ -9,6 +9,7 @@ mod commands;
 pub mod disk;
 mod fetch;
 mod invocation;
+mod native;
 pub mod personality;
 mod project;
 mod report;

@@ -3,6 +3,7 @@
 use crate::args::{Global, Target};
 use crate::disk::{DiskSettings, DiskWorld, Permissions};
 use crate::invocation::{Exit, Invocation};
+use crate::native;
 use purlin_model::{Request, SetFlag, SetKind};
 use purlin_syntax::Limits;
 use purlin_value::Session;
@@ -74,7 +75,7 @@ impl Setup {
 /// Opens a session on a path. The second part is the path relative to the world's root.
 pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(Session, String), Exit> {
     let named = invocation.cwd.join(&setup.path);
-    let full = match named.canonicalize() {
+    let full = match native::canonical(&named) {
         Ok(full) => full,
         Err(error) => {
             let _ = writeln!(invocation.stderr, "error: cannot open `{}`: {error}", setup.path.display());
@@ -83,7 +84,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
     };
     let folder = if full.is_dir() { full.clone() } else { full.parent().unwrap_or(Path::new("/")).to_owned() };
     let root = match &setup.root {
-        Some(root) => root.canonicalize().unwrap_or_else(|_| root.clone()),
+        Some(root) => native::canonical_or_same(root.clone()),
         None => repository_of(&folder),
     };
     let settings = DiskSettings {
@@ -102,7 +103,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         return Err(Exit::Io);
     };
     let session = Session::with_limits(Arc::new(world), setup.limits.clone(), threads);
-    Ok((session, path::normalize(&relative.to_string_lossy())))
+    Ok((session, path::normalize(&native::world_text(relative))))
 }
 
 /// As many threads as this process may use. The system reads files to find out, so it is asked once.

@@ -11,6 +11,7 @@ mod why;
 use crate::args::{Cli, Command};
 use crate::fetch::lay_out;
 use crate::invocation::{Exit, Invocation};
+use crate::native;
 use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report};
 use clap::CommandFactory;
@@ -49,10 +50,10 @@ impl Context<'_, '_> {
         setup.permissions.paths.extend(target.values.iter().map(std::path::PathBuf::from));
         let (session, relative) = open_session(self.invocation, &setup)?;
         let mut request = project::request(relative, target, nodes).map_err(|message| self.usage(&message))?;
-        let cwd = self.invocation.cwd.canonicalize().unwrap_or_else(|_| self.invocation.cwd.clone());
+        let cwd = native::canonical_or_same(self.invocation.cwd.clone());
         if !cwd.starts_with(session.world.root()) {
             for file in &mut request.values {
-                *file = cwd.join(&file).to_string_lossy().into_owned();
+                *file = native::world_text(&cwd.join(&file));
             }
         }
         Ok((session, request))
@@ -60,8 +61,7 @@ impl Context<'_, '_> {
 
     /// Where a path of the user's repository lies as it was at a revision, and the folder of that revision.
     fn at_revision(&mut self, path: &Path, revision: &str) -> Result<(PathBuf, PathBuf), Exit> {
-        let full = self.invocation.cwd.join(path);
-        let full = full.canonicalize().unwrap_or(full);
+        let full = native::canonical_or_same(self.invocation.cwd.join(path));
         let repository = project::repository_of(&full);
         let laid_out = lay_out(&self.invocation.env, &repository, revision).map_err(|error| error.reason().to_owned());
         let found = laid_out.and_then(|root| {

@@ -55,7 +55,10 @@ impl Cache {
     /// The cache of the user whose environment this is.
     pub(super) fn of(env: &BTreeMap<String, String>) -> Result<Self, WorldError> {
         let folder = |name: &str| env.get(name).map(PathBuf::from).filter(|folder| folder.is_absolute());
-        let cache = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
+        let cache = folder("XDG_CACHE_HOME")
+            .or_else(|| folder("HOME").map(|home| home.join(".cache")))
+            // Where Windows keeps what can be had again.
+            .or_else(|| folder("LOCALAPPDATA"));
         let none = || WorldError::FetchFailed("there is no folder to keep it in: `HOME` is not set".to_owned());
         cache.map(|folder| Cache::new(folder.join("purlin"))).ok_or_else(none)
     }

@@ -12,6 +12,7 @@ mod revision;
 mod unpack;
 
 use crate::disk::Permissions;
+use crate::native;
 use address::{Address, Allowed, RemoteAddress, check_revision, parse};
 use cache::Cache;
 use git::{From, Git};
@@ -143,14 +144,14 @@ impl Fetcher {
             None => self.download(cache, wanted, known.as_deref())?,
         };
         let place = cache.commit(wanted.shown, &commit);
-        let place = place.canonicalize().map_err(|error| broken_cache(&error))?;
+        let place = native::canonical(&place).map_err(|error| broken_cache(&error))?;
         let hash = unpack::hash_folder(&place).map_err(|error| broken_cache(&error))?;
         let found = Locked { commit: Some(commit.clone()), hash: hash.clone() };
         let same_commit = locked.as_ref().filter(|locked| locked.commit.as_ref() == Some(&commit) || !refresh);
         compare(same_commit, &found)?;
         self.settle(wanted.shown, wanted.revision, found, keeping)?;
         self.allow(&place);
-        Ok(Fetched { path: place.to_string_lossy().into_owned(), revision: commit, hash })
+        Ok(Fetched { path: native::world_text(&place), revision: commit, hash })
     }
 
     /// Brings a commit into the cache.
@@ -184,7 +185,7 @@ impl Fetcher {
                 compare(locked.as_ref(), &found)?;
                 let keeping = if place.starts_with(&self.root) { Keeping::Check } else { Keeping::Record };
                 self.settle(address, "", found.clone(), keeping)?;
-                Ok(Fetched { path: place.to_string_lossy().into_owned(), revision: String::new(), hash: found.hash })
+                Ok(Fetched { path: native::world_text(&place), revision: String::new(), hash: found.hash })
             }
             Address::Remote(remote) => self.page(&remote),
         }
@@ -214,9 +215,9 @@ impl Fetcher {
         let found = Locked { commit: None, hash: hash.clone() };
         compare(locked.as_ref(), &found)?;
         self.settle(&remote.shown, "", found, Keeping::Record)?;
-        let place = place.canonicalize().map_err(|error| broken_cache(&error))?;
+        let place = native::canonical(&place).map_err(|error| broken_cache(&error))?;
         self.allow(&place);
-        Ok(Fetched { path: place.to_string_lossy().into_owned(), revision: String::new(), hash })
+        Ok(Fetched { path: native::world_text(&place), revision: String::new(), hash })
     }
 
     fn may_connect(&self, remote: &RemoteAddress) -> Result<(), WorldError> {

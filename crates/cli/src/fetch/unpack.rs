@@ -4,6 +4,7 @@
 //! what would be larger than allowed is not begun.
 
 use super::git::{Git, Object};
+use crate::native::HERE;
 use purlin_value::path;
 use purlin_value::world::WorldError;
 use sha2::{Digest, Sha256};
@@ -38,7 +39,11 @@ pub(super) fn unpack(git: &Git, repository: &Path, commit: &str, folder: &Path) 
 /// Whether a path stays inside, and means the same on every system.
 fn is_safe(path: &str) -> bool {
     let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.eq_ignore_ascii_case(".git");
-    path.len() < 4_096 && !path.contains(['\\', '\0']) && !path::is_absolute(path) && path.split('/').all(is_plain)
+    path.len() < 4_096
+        && !path.contains('\\')
+        && HERE.to_native(path).is_ok()
+        && !path::is_absolute(path)
+        && path.split('/').all(is_plain)
 }
 
 fn write_object(folder: &Path, object: &Object, bytes: &[u8]) -> std::io::Result<()> {

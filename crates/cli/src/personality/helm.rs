@@ -3,6 +3,7 @@
 use super::Personality;
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
+use crate::native;
 use crate::project::{Setup, open_session};
 use purlin_charts::load::load;
 use purlin_charts::template::{Options, TemplateError, template};
@@ -252,15 +253,14 @@ fn fail(invocation: &mut Invocation<'_>, message: &str) -> Exit {
 
 /// A session on the chart that may also read the files the user named.
 fn session(invocation: &mut Invocation<'_>, chart: &str, parsed: &mut Parsed) -> Result<(Session, String), Exit> {
-    let cwd = invocation.cwd.canonicalize().unwrap_or_else(|_| invocation.cwd.clone());
-    let full = |path: &str| -> PathBuf { purlin_value::path::normalize(&cwd.join(path).to_string_lossy()).into() };
-    let mut named: Vec<PathBuf> = parsed.files.iter().map(|file| full(file)).collect();
+    let cwd = native::canonical_or_same(invocation.cwd.clone());
+    let full = |path: &str| purlin_value::path::normalize(&native::world_text(&cwd.join(path)));
+    let mut named: Vec<PathBuf> = parsed.files.iter().map(|file| full(file).into()).collect();
     for flag in parsed.options.sets.iter().filter(|flag| flag.kind == SetKind::File) {
-        named.extend(flag.text.split(',').filter_map(|part| part.split_once('=')).map(|(_, path)| full(path)));
+        named.extend(flag.text.split(',').filter_map(|part| part.split_once('=')).map(|(_, path)| full(path).into()));
     }
-    parsed.options.values =
-        parsed.files.iter().map(|file| (full(file).to_string_lossy().into_owned(), file.clone())).collect();
-    parsed.options.here = cwd.to_string_lossy().into_owned();
+    parsed.options.values = parsed.files.iter().map(|file| (full(file), file.clone())).collect();
+    parsed.options.here = native::world_text(&cwd);
     let mut setup = Setup::of(chart);
     setup.permissions = Permissions { paths: named, ..Permissions::default() };
     setup.seed = parsed.seed.unwrap_or_else(random_seed);

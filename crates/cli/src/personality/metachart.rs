@@ -3,6 +3,7 @@
 use super::Personality;
 use crate::disk::write_atomically;
 use crate::invocation::{Exit, Invocation};
+use crate::native;
 use crate::project::{Setup, open_session};
 use purlin_charts::json;
 use purlin_charts::metachart::generate::{Inputs, generate};
@@ -86,7 +87,7 @@ fn run_generate(invocation: &mut Invocation<'_>, root: &str) -> Exit {
         Ok(opened) => opened,
         Err(_) => return FAILED,
     };
-    let cwd = invocation.cwd.canonicalize().unwrap_or_else(|_| invocation.cwd.clone());
+    let cwd = native::canonical_or_same(invocation.cwd.clone());
     let made = match make(&session, &chart, &cwd) {
         Ok(made) => made,
         Err(message) => return fail(invocation, &message),

@@ -4,6 +4,7 @@
 
 use super::flags::Flags;
 use crate::invocation::Invocation;
+use crate::native;
 use purlin_gotmpl::base64;
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::requires::Git;
@@ -63,7 +64,7 @@ impl Repositories {
     fn copy(&self, git: &Git, session: &Session) -> Result<String, WorldError> {
         let place = self.folder.join(name(&git.repo, &git.revision));
         let here = place.is_dir();
-        let shown = place.to_string_lossy().into_owned();
+        let shown = native::world_text(&place);
         if here && (self.sync != Sync::Always || git.sync == Some(false)) {
             return Ok(shown);
         }

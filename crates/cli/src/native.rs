@@ -1,0 +1,183 @@
+//! Paths of the system and paths of the world.
+//!
+//! The world writes paths with `/` and knows `.` and `..` by their text. Windows writes them in several other ways, and
+//! some names there lead elsewhere than they say. This is the border: what comes from the system becomes the world's
+//! notation here, and what the world names is judged here before the system sees it. The notation is an argument, so
+//! that both are tested everywhere; it asks no disk but to follow links.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+/// How a system writes paths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Notation {
+    /// `/a/b`; every character but `/` may stand in a name.
+    Unix,
+    /// `C:\a\b`, `C:/a/b`, `\\?\C:\a\b`.
+    Windows,
+}
+
+/// The notation of the system this runs on.
+pub(crate) const HERE: Notation = if cfg!(windows) { Notation::Windows } else { Notation::Unix };
+
+/// Names that Windows takes for devices in every folder, whatever ending they have.
+const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
+
+/// Names of devices that a digit follows.
+const NUMBERED: &[&str] = &["com", "lpt"];
+
+impl Notation {
+    /// A path of the system as the world writes it: `/` between the parts, drives as `C:/`, no `\\?\` in front.
+    pub(crate) fn to_world(self, native: &str) -> Cow<'_, str> {
+        if self == Notation::Unix {
+            return Cow::Borrowed(native);
+        }
+        let plain = plain(native).replace('\\', "/");
+        Cow::Owned(if is_drive(&plain) { format!("{plain}/") } else { plain })
+    }
+
+    /// A path of the world as the system may be asked for it, or why it may not.
+    pub(crate) fn to_native(self, path: &str) -> Result<Cow<'_, str>, &'static str> {
+        if path.contains('\0') {
+            return Err("a path cannot hold a NUL character");
+        }
+        if self == Notation::Unix {
+            return Ok(Cow::Borrowed(path));
+        }
+        let slashed = if path.contains('\\') { Cow::Owned(path.replace('\\', "/")) } else { Cow::Borrowed(path) };
+        if slashed.starts_with("//") {
+            return Err("a path cannot name a network share or a device");
+        }
+        let (drive, below) = slashed.split_once('/').unwrap_or((&slashed, ""));
+        if !is_drive(drive) {
+            check_part(drive)?;
+        }
+        below.split('/').try_for_each(check_part)?;
+        Ok(slashed)
+    }
+}
+
+/// A path without the prefix that tells Windows to take it literally.
+fn plain(native: &str) -> &str {
+    match native.strip_prefix(r"\\?\") {
+        Some(rest) if rest.get(..2).is_some_and(is_drive) => rest,
+        _ => native,
+    }
+}
+
+fn is_drive(text: &str) -> bool {
+    matches!(text.as_bytes(), [letter, b':'] if letter.is_ascii_alphabetic())
+}
+
+/// Whether a part of a path means on Windows what it says.
+fn check_part(part: &str) -> Result<(), &'static str> {
+    if matches!(part, "" | "." | "..") {
+        return Ok(());
+    }
+    if part.contains(':') {
+        return Err("a name cannot hold a colon on Windows");
+    }
+    if part.ends_with(['.', ' ']) {
+        return Err("a name cannot end with a dot or a space on Windows");
+    }
+    if is_device(part) {
+        return Err("the name stands for a device on Windows");
+    }
+    Ok(())
+}
+
+fn is_device(part: &str) -> bool {
+    let name = part.split('.').next().unwrap_or(part).trim_end().to_ascii_lowercase();
+    let is_numbered = |start: &str| {
+        let mut rest = name.strip_prefix(start).unwrap_or("").chars();
+        matches!((rest.next(), rest.next()), (Some('0'..='9' | '¹' | '²' | '³'), None))
+    };
+    DEVICES.contains(&name.as_str()) || NUMBERED.iter().any(|start| is_numbered(start))
+}
+
+/// Follows links, to a path in the plain notation of this system.
+pub(crate) fn canonical(path: &Path) -> std::io::Result<PathBuf> {
+    let real = path.canonicalize()?;
+    // On Unix the path is what it is, whether it is text or not.
+    Ok(if HERE == Notation::Unix { real } else { PathBuf::from(plain(&real.to_string_lossy())) })
+}
+
+/// Follows links as far as the path is there; as it is otherwise.
+pub(crate) fn canonical_or_same(path: PathBuf) -> PathBuf {
+    canonical(&path).unwrap_or(path)
+}
+
+/// A path of this system as the world writes it.
+pub(crate) fn world_text(path: &Path) -> String {
+    HERE.to_world(&path.to_string_lossy()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_the_system_are_written_as_the_world_does() {
+        for (native, expected) in [
+            (r"C:\work\shop", "C:/work/shop"),
+            (r"\\?\C:\work\shop", "C:/work/shop"),
+            (r"\\?\c:\", "c:/"),
+            (r"C:", "C:/"),
+            (r"sub\a.yaml", "sub/a.yaml"),
+            ("C:/work", "C:/work"),
+            (r"\\server\share\a", "//server/share/a"),
+        ] {
+            assert_eq!(Notation::Windows.to_world(native), expected, "{native}");
+        }
+        for native in [r"/data/a\b", "/", "a:b", r"\\?\C:\x"] {
+            assert_eq!(Notation::Unix.to_world(native), native);
+        }
+    }
+
+    #[test]
+    fn names_that_lead_elsewhere_are_refused() {
+        for (path, native) in [
+            ("a/b.yaml", "a/b.yaml"),
+            (r"a\..\b", "a/../b"),
+            ("C:/work/a", "C:/work/a"),
+            (r"C:\work", "C:/work"),
+            ("C:", "C:"),
+            ("/etc/passwd", "/etc/passwd"),
+            ("console/com/null.yaml", "console/com/null.yaml"),
+            (".hidden/..x", ".hidden/..x"),
+            ("é/名.yaml", "é/名.yaml"),
+            ("", ""),
+        ] {
+            assert_eq!(Notation::Windows.to_native(path).as_deref(), Ok(native), "{path}");
+        }
+        for path in [
+            r"\\server\share\x",
+            "//server/share/x",
+            r"\\?\C:\x",
+            r"\\.\pipe\x",
+            "C:x",
+            "a:stream",
+            "a/b:$DATA",
+            "CC:/x",
+            "nul",
+            "a/NUL.txt",
+            "con .yaml",
+            "LPT1",
+            "com9.log",
+            "com².x",
+            "sub/aux",
+            "a.",
+            "a /b",
+            "...",
+            "C:/x/y.",
+            "a\0b",
+            "C:/a/C:/b",
+        ] {
+            assert!(Notation::Windows.to_native(path).is_err(), "{path}");
+        }
+        for path in ["a:b", r"a\b", "nul", "a.", "//x"] {
+            assert_eq!(Notation::Unix.to_native(path).as_deref(), Ok(path));
+        }
+        assert!(Notation::Unix.to_native("a\0").is_err());
+    }
+}
