@@ -63,11 +63,22 @@ fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
     let (known, rest) = deepest.unwrap_or((value.clone(), field.split('.').next().unwrap_or("")));
     let open = Some(&known).filter(|known| !known.tainted).and_then(Value::as_map);
     let names: Vec<&str> = open.map(|map| map.keys().map(|key| key.as_str()).collect()).unwrap_or_default();
-    let hint = suggest::did_you_mean(rest, names.iter().copied()).or_else(|| {
+    let inside = further_in(value, field).map(|path| format!("did you mean `{path}`?"));
+    let hint = inside.or_else(|| suggest::did_you_mean(rest, names.iter().copied())).or_else(|| {
         let shown: Vec<String> = names.iter().take(12).map(|name| format!("`{name}`")).collect();
         (!shown.is_empty()).then(|| format!("there are {}", shown.join(", ")))
     });
     Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_FIELD, message).maybe_hint(hint)
+}
+
+/// The first path in a value that ends in a field, for those who leave out where it stands.
+fn further_in(value: &Value, field: &str) -> Option<String> {
+    let wanted = format!(".{field}");
+    value.leaves().find_map(|(path, _)| {
+        let end = path.find(&wanted)? + wanted.len();
+        let whole = path.get(end..).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']));
+        whole.then(|| path.get(..end).unwrap_or_default().to_owned())
+    })
 }
 
 /// Every scalar below a value with its place, a line each.
