@@ -183,9 +183,8 @@ impl Evaluator<'_> {
             }
             Owner::Relationship(source, requirement) => {
                 let found = node(source).and_then(|node| node.requirements.get(requirement));
-                found
-                    .and_then(|requirement| requirement.relationship.as_ref())
-                    .is_none_or(|relationship| declares(relationship.relationship_type))
+                let relationship = found.and_then(|requirement| requirement.relationship.as_ref());
+                relationship.is_some_and(|relationship| declares(relationship.relationship_type))
             }
         }
     }

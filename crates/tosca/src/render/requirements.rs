@@ -66,15 +66,17 @@ impl Renderer<'_> {
             }
             let too_few_firm = explicit && firm < range.lower;
             if !range.contains(total) || too_few_firm {
-                let but = if range.contains(total) {
-                    format!(", but only {firm} of them are not optional")
+                let allowed = if range.contains(total) {
+                    format!(
+                        ", {} of them optional; its type wants at least {} that are not",
+                        assigned - firm,
+                        range.lower
+                    )
                 } else {
-                    String::new()
+                    format!("; its type allows {range}")
                 };
-                let message = format!(
-                    "{} assigns the requirement `{name}` {assigned} times{but}; its type allows {range}",
-                    Self::owner(template)
-                );
+                let message =
+                    format!("{} assigns the requirement `{name}` {assigned} times{allowed}", Self::owner(template));
                 let at =
                     if template.slot("requirements").is_some() { template.place("requirements") } else { template.at };
                 self.problems.push(Diagnostic::at(&rules::COUNT, at, message).label(definition.at, "declared here"));

@@ -3,7 +3,7 @@
 //! A requirement says in `allocation` what it takes of the other capability's properties. All relationships together
 //! cannot take more than there is.
 
-use super::index::Offer;
+use super::index::{Offer, Takes};
 use super::{Edge, Resolver, User};
 use crate::evaluate::{Key, Owner, Scope, Share, amount_of};
 use crate::model::Primitive;
@@ -11,6 +11,7 @@ use crate::topology::Requirement;
 use crate::val::{Data, Text, Val};
 use crate::validate::shown;
 use ecow::{EcoString, eco_format};
+use std::sync::Arc;
 
 impl Requirement {
     /// What it takes of the other capability, as it is written.
@@ -20,18 +21,40 @@ impl Requirement {
 }
 
 impl Resolver<'_> {
-    /// What a requirement takes, whoever meets it, in one text; nothing if it takes nothing, or if it depends on the
-    /// other node. Requirements with the same text can share a list of those that have so much left.
-    pub(super) fn constant_allocation(&mut self, user: User, requirement: &Requirement) -> Option<EcoString> {
-        if requirement.allocation().is_empty() {
-            return None;
-        }
+    /// What a requirement takes: the same whoever meets it, or something that depends on the other node. Those that
+    /// take the same can share a list of who has so much left.
+    pub(super) fn takes(&mut self, user: User, requirement: &Requirement) -> Takes {
         let mut out = EcoString::new();
         for (name, value) in requirement.allocation() {
-            let known = if value.has_call() { self.evaluator.lasting(user.0, user.1, value)? } else { value.clone() };
+            let known =
+                if value.has_call() { self.evaluator.lasting(user.0, user.1, value) } else { Some(value.clone()) };
+            let Some(known) = known else {
+                let assignment = requirement.assignment.as_ref();
+                return Takes::Varying(assignment.map_or(0, |assignment| Arc::as_ptr(assignment) as usize));
+            };
             out.push_str(&eco_format!("{}={} ", name.text, shown(&known)));
         }
-        Some(out)
+        if out.is_empty() { Takes::Nothing } else { Takes::Same(out) }
+    }
+
+    /// Whether an offer need be looked at by those who choose from a list: it has enough left, or, where that differs,
+    /// anything at all.
+    pub(super) fn may_fit(&mut self, user: User, requirement: &Requirement, takes: &Takes, offer: Offer) -> bool {
+        match takes {
+            Takes::Nothing => true,
+            Takes::Same(_) => self.fits(user, requirement, offer).is_ok(),
+            Takes::Varying(_) => !self.is_exhausted(requirement, offer) || self.fits(user, requirement, offer).is_ok(),
+        }
+    }
+
+    /// Whether nothing is left of something that a requirement takes.
+    fn is_exhausted(&mut self, requirement: &Requirement, offer: Offer) -> bool {
+        requirement.allocation().iter().any(|(name, _)| {
+            let taken = self.evaluator.taken.amount(offer.node, offer.capability, &name.text);
+            let owner = Owner::Capability(offer.node, offer.capability);
+            let key = Key { owner, attribute: false, name: name.text.clone() };
+            taken > 0.0 && amount_of(&self.evaluator.force(key)).is_some_and(|whole| taken >= whole)
+        })
     }
 
     /// Whether so much is left as a relationship would take; otherwise what is lacking.

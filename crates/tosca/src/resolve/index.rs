@@ -35,8 +35,18 @@ pub(super) struct Wanted {
     pub node_type: Option<DeclId>,
     pub capability_type: Option<DeclId>,
     pub capability_name: Option<EcoString>,
-    /// What is taken, where it is the same whoever is chosen.
-    pub allocation: Option<EcoString>,
+    /// What is taken, and by which rule.
+    pub takes: Takes,
+}
+
+/// What those take who choose from a list.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Takes {
+    Nothing,
+    /// All the same, which is written here: one that has too little left for one has too little for all.
+    Same(EcoString),
+    /// What an assignment says, which may differ from one candidate to the next.
+    Varying(usize),
 }
 
 /// Offers to choose from.
@@ -62,8 +72,7 @@ struct List {
     offers: Vec<Offer>,
     order: BTreeSet<Place>,
     hopeless: bool,
-    /// Whether only those stand in order that have enough left.
-    takes: bool,
+    takes: Takes,
     /// Whether something was given back since, so that others may have enough by now.
     stale: bool,
 }
@@ -125,7 +134,7 @@ impl Index {
         }
         let offers = self.matching(topology, hierarchy, &wanted);
         let order = ordered(&offers, rank);
-        self.lists.push(List { offers, order, hopeless: false, takes: wanted.allocation.is_some(), stale: false });
+        self.lists.push(List { offers, order, hopeless: false, takes: wanted.takes.clone(), stale: false });
         let list = self.lists.len() - 1;
         self.known.insert(wanted, list);
         Offers::List(list)
@@ -214,14 +223,15 @@ impl Index {
         true
     }
 
-    /// Whether only those of a list stand in order that have enough left for all who choose from it.
-    pub fn takes(&self, offers: &Offers) -> bool {
-        offers.list().and_then(|list| self.lists.get(list)).is_some_and(|list| list.takes)
+    /// What those take who choose from a list.
+    pub fn takes(&self, offers: &Offers) -> Takes {
+        let list = offers.list().and_then(|list| self.lists.get(list));
+        list.map_or(Takes::Nothing, |list| list.takes.clone())
     }
 
-    /// Something was given back: lists of those that have enough left are made anew when they are next needed.
+    /// Something was given back: lists of those that have something left are made anew when they are next needed.
     pub fn given_back(&mut self) {
-        self.lists.iter_mut().filter(|list| list.takes).for_each(|list| list.stale = true);
+        self.lists.iter_mut().filter(|list| list.takes != Takes::Nothing).for_each(|list| list.stale = true);
     }
 
     /// Whether moving others was tried in vain before.

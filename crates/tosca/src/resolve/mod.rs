@@ -16,7 +16,7 @@ use crate::quirks;
 use crate::topology::{Capability, Node, Part, Requirement, Target, Topology};
 use crate::val::Val;
 use ecow::EcoString;
-use index::{Index, Offer, Offers, Place, Rank};
+use index::{Index, Offer, Offers, Place, Rank, Takes};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use suits::Lists;
@@ -90,6 +90,8 @@ struct Resolver<'a> {
     /// The filter of one requirement, with what is the same for all candidates replaced by its result.
     folded: Folded,
     chosen: HashMap<User, Offer, Fast>,
+    /// Offers that somebody is to be moved away from.
+    avoided: Vec<Offer>,
     /// What those take that have chosen, if they take something.
     shares_of: HashMap<User, Vec<Share>, Fast>,
 }
@@ -110,6 +112,7 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
         evaluator: Evaluator::new(model, topology),
         folded: Folded::default(),
         chosen: HashMap::default(),
+        avoided: Vec::new(),
         shares_of: HashMap::default(),
     };
     let mapped = mapped_requirements(topology);
@@ -193,8 +196,8 @@ impl<'a> Resolver<'a> {
             self.take(user, offer);
             return Ok(());
         }
-        let for_all = !requirement.has_filter() && (requirement.allocation().is_empty() || self.index.takes(&offers));
-        self.index.give_up(&offers, for_all);
+        let varying = matches!(self.index.takes(&offers), Takes::Varying(_));
+        self.index.give_up(&offers, !requirement.has_filter() && !varying);
         for at in 0..self.index.len(&offers) {
             let Some(offer) = self.index.get(&offers, at).filter(|_| refusals.len() < MAX_REFUSALS) else { break };
             if self.rank_for(user, requirement, &offers, offer).is_none() {
@@ -350,7 +353,7 @@ impl<'a> Resolver<'a> {
                 Err(_) => {}
             }
             assignment = assignment.filter(|_| !filtered || self.has_led(user, requirement, offer));
-            if let Some(assignment) = assignment {
+            if let Some(assignment) = assignment.filter(|_| self.avoided.is_empty()) {
                 self.passed.insert(assignment, key);
             }
         }
@@ -361,7 +364,8 @@ impl<'a> Resolver<'a> {
     /// one that has not is not looked at again.
     fn rank_for(&mut self, user: User, requirement: &Requirement, offers: &Offers, offer: Offer) -> Option<Rank> {
         let rank = self.rank(offer)?;
-        (!self.index.takes(offers) || self.fits(user, requirement, offer).is_ok()).then_some(rank)
+        let takes = self.index.takes(offers);
+        self.may_fit(user, requirement, &takes, offer).then_some(rank)
     }
 
     /// How much an offer is to be preferred; nothing if it is full.
@@ -433,10 +437,13 @@ impl<'a> Resolver<'a> {
                 continue;
             }
             let Ok(offers) = self.offers(user, requirement) else { continue };
+            // One that only gives something of what it has may have room for the same one again.
+            self.avoided.push(offer);
             let other = match self.best(user, requirement, &offers, &mut Vec::new()) {
                 Some(other) => Some(other),
                 None => self.vacated(user, requirement, &offers, search, depth + 1),
             };
+            self.avoided.pop();
             if let Some(other) = other {
                 self.leave(user, offer);
                 self.take(user, other);

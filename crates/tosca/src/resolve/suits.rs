@@ -1,6 +1,6 @@
 //! Whether an offer suits a requirement, apart from how often it is used already.
 
-use super::index::{Offer, Offers, Wanted};
+use super::index::{Offer, Offers, Takes, Wanted};
 use super::{Fast, Refusals, Resolver, User};
 use crate::entity::Entity;
 use crate::names::DeclId;
@@ -34,7 +34,7 @@ impl Resolver<'_> {
             node_type: requirement.node_type,
             capability_type: requirement.capability_type,
             capability_name: requirement.capability_name.as_ref().map(|name| name.text.clone()),
-            allocation: None,
+            takes: Takes::Nothing,
         };
         if let Some(named) = &requirement.node_template {
             let nodes = self.topology.places(&named.text);
@@ -50,12 +50,12 @@ impl Resolver<'_> {
         {
             return Ok(Offers::Of(first)); // the usual case needs no list
         }
-        wanted.allocation = self.constant_allocation(user, requirement);
-        let takes = wanted.allocation.is_some();
+        wanted.takes = self.takes(user, requirement);
+        let takes = wanted.takes.clone();
         let mut index = std::mem::take(&mut self.index);
         let offers = index.find(self.topology, &self.model.hierarchy, wanted, |offer| {
             let rank = self.rank(offer)?;
-            (!takes || self.fits(user, requirement, offer).is_ok()).then_some(rank)
+            self.may_fit(user, requirement, &takes, offer).then_some(rank)
         });
         self.index = index;
         Ok(offers)
@@ -83,6 +83,9 @@ impl Resolver<'_> {
             return Err(String::new());
         };
         let model = self.model;
+        if self.avoided.contains(&offer) {
+            return Err("it is to be left".to_owned());
+        }
         if offer.node == user.0 && requirement.node_template.is_none() {
             return Err("a node does not meet its own requirement, unless it names itself".to_owned());
         }
