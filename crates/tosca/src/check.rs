@@ -13,6 +13,7 @@ use crate::problem::{Problem, Problems};
 use crate::read::Role;
 use crate::rules;
 use crate::schema::{Edition, Kind, Need};
+use crate::signatures;
 use crate::special::version;
 use crate::suggest;
 use crate::val::{Data, Val};
@@ -20,6 +21,9 @@ use crate::values::Checker;
 use ecow::eco_format;
 use purlin_syntax::{Diagnostic, Severity};
 use std::sync::Arc;
+
+/// TOSCA 1.3 had it, and people look for it.
+const IN_RANGE: &str = "write `$and` of `$greater_or_equal` and `$less_or_equal`";
 
 /// Checks all declarations of all files that are not part of a profile.
 pub fn check(model: &Model, problems: &mut Problems) {
@@ -236,29 +240,31 @@ impl Inspector<'_> {
     }
 
     fn call(&mut self, value: &Val, call: &crate::val::Call, edition: Edition) {
-        if !edition.is_2() || self.model.custom_function(value.span.file, &call.name).is_some() {
+        if !edition.is_2() {
+            return;
+        }
+        let custom = self.model.custom_function(value.span.file, &call.name);
+        if let Some(decl) = custom.and_then(|id| self.model.names.decl(id)) {
+            if let Some(message) = signatures::check(self.model, &decl.entity, call) {
+                let diagnostic = Diagnostic::at(&rules::FUNCTION, value.span, message);
+                self.problems.push(diagnostic.label(decl.entity.at, "it is defined here"));
+            }
             return;
         }
         let Some(function) = functions::find(&call.name, edition) else {
             let known =
                 functions::FUNCTIONS.iter().filter(|function| function.until == edition).map(|function| function.name);
             let near = suggest::nearest(&call.name, known).map(|near| format!("did you mean `${near}`?"));
+            let near = if call.name == "in_range" { Some(IN_RANGE.to_owned()) } else { near };
             let message = format!("there is no function `${}`", call.name);
             self.problems.push(Diagnostic::at(&rules::FUNCTION, value.span, message).maybe_hint(near));
             return;
         };
         let count = call.args.len();
         if count < function.least || count > function.most {
-            let wanted = match (function.least, function.most) {
-                (least, most) if least == most => format!("{least}"),
-                (least, usize::MAX) => format!("at least {least}"),
-                (least, most) => format!("{least} to {most}"),
-            };
-            self.problems.at(
-                &rules::FUNCTION,
-                value.span,
-                format!("`${}` takes {wanted} arguments, not {count}", call.name),
-            );
+            let most = (function.most != usize::MAX).then_some(function.most);
+            let wanted = signatures::arguments(function.least, most);
+            self.problems.at(&rules::FUNCTION, value.span, format!("`${}` takes {wanted}, not {count}", call.name));
         }
     }
 }

@@ -62,6 +62,7 @@ pub mod resolve;
 pub mod rules;
 pub mod scalar;
 pub mod schema;
+pub mod signatures;
 pub mod special;
 pub mod substitute;
 pub mod topology;

@@ -10,6 +10,7 @@ use crate::quirks;
 use crate::read::parse_range;
 use crate::rules;
 use crate::schema::Kind;
+use crate::signatures;
 use crate::special::{timestamp, units, version};
 use crate::suggest;
 use crate::val::{Data, Val};
@@ -61,12 +62,11 @@ impl<'a> Checker<'a> {
 
     /// Checks a value against a declared type; gives it back completed.
     pub fn typed(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
-        if matches!(value.data, Data::Call(_))
-            || value.is_opaque()
-            || depth > MAX_DEPTH
-            || self.model.hierarchy.is_broken(declared.data_type)
-        {
+        if value.is_opaque() || depth > MAX_DEPTH || self.model.hierarchy.is_broken(declared.data_type) {
             return value.clone();
+        }
+        if value.is_call() {
+            return self.call(value, declared, at);
         }
         match self.model.primitive(declared.data_type) {
             Some(Primitive::List) => self.list(value, declared, at, depth),
@@ -74,6 +74,19 @@ impl<'a> Checker<'a> {
             Some(primitive) => self.primitive(value, primitive, declared.data_type, at),
             None => self.complex(value, declared.data_type, at, depth),
         }
+    }
+
+    /// What a call gives is known before it is computed, as far as its kind goes.
+    fn call(&mut self, value: &Val, declared: Declared<'_>, at: Span) -> Val {
+        if self.model.edition().is_2()
+            && let Err(found) = signatures::result(self.model, value, declared.data_type)
+        {
+            let wanted = self.model.name(declared.data_type);
+            let message = format!("this must be of type `{wanted}`, but the function gives {found}");
+            self.problems.at(&rules::WRONG_TYPE, at, message);
+            return value.with(Data::Poison);
+        }
+        value.clone()
     }
 
     fn primitive(&mut self, value: &Val, primitive: Primitive, id: DeclId, at: Span) -> Val {

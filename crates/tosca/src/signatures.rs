@@ -1,0 +1,125 @@
+//! Calls of functions that authors define (TOSCA 2.0, `functions`): whether some signature takes the arguments.
+//!
+//! Phase 4, afterwards. What such a function computes is an orchestrator's business; what it takes and gives is known.
+
+use crate::entity::Entity;
+use crate::functions::Gives;
+use crate::model::{Model, Primitive};
+use crate::names::DeclId;
+use crate::problem::Problems;
+use crate::schema::Kind;
+use crate::val::{Call, Data, Val};
+use crate::values::Checker;
+use std::sync::Arc;
+
+/// What is wrong with a call of such a function, if anything is.
+pub fn check(model: &Model, definition: &Entity, call: &Call) -> Option<String> {
+    let signatures = definition.list("signatures");
+    let fitting: Vec<&Arc<Entity>> = signatures.iter().filter(|found| takes(found, call.args.len())).collect();
+    if signatures.is_empty() {
+        return None;
+    }
+    if fitting.is_empty() {
+        let mut counts: Vec<String> = signatures.iter().map(|signature| counts(signature)).collect();
+        counts.dedup();
+        return Some(format!("`${}` takes {}, not {}", call.name, counts.join(" or "), call.args.len()));
+    }
+    let mut refusals = fitting.iter().map(|signature| refusal(model, signature, call));
+    if refusals.clone().any(|refusal| refusal.is_none()) {
+        return None;
+    }
+    let why = refusals.next().flatten().unwrap_or_default();
+    Some(match fitting.len() {
+        1 => format!("`${}` does not take these arguments: {why}", call.name),
+        several => format!("none of {several} signatures of `${}` takes these arguments: {why}", call.name),
+    })
+}
+
+/// The fewest and the most arguments of a signature; nothing for any number.
+fn range(signature: &Entity) -> (usize, Option<usize>) {
+    let (needed, optional) = (signature.list("arguments").len(), signature.list("optional_arguments").len());
+    let variadic = signature.bool("variadic").unwrap_or(false);
+    (needed, (!variadic).then_some(needed + optional))
+}
+
+fn takes(signature: &Entity, count: usize) -> bool {
+    let (least, most) = range(signature);
+    least <= count && most.is_none_or(|most| count <= most)
+}
+
+fn counts(signature: &Entity) -> String {
+    let (least, most) = range(signature);
+    arguments(least, most)
+}
+
+/// So many arguments, in words.
+pub fn arguments(least: usize, most: Option<usize>) -> String {
+    let noun = if most.unwrap_or(least) == 1 { "argument" } else { "arguments" };
+    match most {
+        None => format!("at least {least} {noun}"),
+        Some(most) if least == most => format!("{least} {noun}"),
+        Some(most) => format!("{least} to {most} {noun}"),
+    }
+}
+
+/// Why a signature does not take the arguments of a call; those that must be computed are not known yet.
+fn refusal(model: &Model, signature: &Entity, call: &Call) -> Option<String> {
+    let schemas: Vec<&Arc<Entity>> =
+        signature.list("arguments").iter().chain(signature.list("optional_arguments")).collect();
+    for (at, arg) in call.args.iter().enumerate() {
+        let Some(schema) = schemas.get(at).or(schemas.last()) else { return None };
+        let mut problems = Problems::new();
+        Checker::new(model, &mut problems).value(arg, schema, arg.span);
+        if let Some(problem) = problems.list().first() {
+            return Some(format!("for argument {}, {}", at + 1, problem.diagnostic.message));
+        }
+    }
+    None
+}
+
+/// Whether what a call gives can be a value of a type; a noun for what it gives if it cannot.
+pub fn result(model: &Model, value: &Val, declared: DeclId) -> Result<(), String> {
+    let Data::Call(call) = &value.data else { return Ok(()) };
+    if let Some(id) = model.custom_function(value.span.file, &call.name) {
+        return custom_result(model, id, declared);
+    }
+    let Some(function) = crate::functions::find(&call.name, model.edition()) else { return Ok(()) };
+    let Some(primitive) = model.primitive(declared) else { return Ok(()) };
+    let (fits, noun) = match function.gives {
+        Gives::Bool => (primitive == Primitive::Boolean, "a boolean"),
+        Gives::Int => (matches!(primitive, Primitive::Integer | Primitive::Float), "an integer"),
+        Gives::List => (matches!(primitive, Primitive::List | Primitive::Range), "a list"),
+        Gives::Text => (!is_other_than_text(primitive), "a string"),
+        Gives::Number => (is_amount(primitive), "a number"),
+        Gives::Any => return Ok(()),
+    };
+    if fits { Ok(()) } else { Err(noun.to_owned()) }
+}
+
+fn is_other_than_text(primitive: Primitive) -> bool {
+    use Primitive::{Boolean, Float, Integer, List, Map, Null, Range};
+    matches!(primitive, Boolean | Integer | Float | Null | List | Map | Range)
+}
+
+fn is_amount(primitive: Primitive) -> bool {
+    matches!(primitive, Primitive::Integer | Primitive::Float | Primitive::Scalar) || primitive.family().is_some()
+}
+
+/// Some signature must give the type, one that derives from it, or one that it derives from.
+fn custom_result(model: &Model, id: DeclId, declared: DeclId) -> Result<(), String> {
+    let Some(complete) = model.names.decl(id).map(|decl| &decl.entity) else { return Ok(()) };
+    let mut given = Vec::new();
+    for signature in complete.list("signatures") {
+        let Some(result) = signature.one("result") else { return Ok(()) };
+        let Some(found) = model.type_of(result, "type", Kind::DataType) else { return Ok(()) };
+        let whole = matches!(
+            (model.primitive(found), model.primitive(declared)),
+            (Some(Primitive::Integer), Some(Primitive::Float))
+        );
+        if whole || model.hierarchy.is_a(found, declared) || model.hierarchy.is_a(declared, found) {
+            return Ok(());
+        }
+        given.push(format!("`{}`", model.name(found)));
+    }
+    if given.is_empty() { Ok(()) } else { Err(given.join(" or ")) }
+}
