@@ -67,7 +67,7 @@ fn refusal(model: &Model, signature: &Entity, call: &Call) -> Option<String> {
     let schemas: Vec<&Arc<Entity>> =
         signature.list("arguments").iter().chain(signature.list("optional_arguments")).collect();
     for (at, arg) in call.args.iter().enumerate() {
-        let Some(schema) = schemas.get(at).or(schemas.last()) else { return None };
+        let schema = schemas.get(at).or(schemas.last())?;
         let mut problems = Problems::new();
         Checker::new(model, &mut problems).value(arg, schema, arg.span);
         if let Some(problem) = problems.list().first() {

@@ -205,6 +205,11 @@ impl Service<'_> {
             return Err(format!("with the values of this node it is not sound: {}", problem.diagnostic.message));
         }
         let (outward, inward) = wires::connect(topology, place, &service, self.resolution);
+        // Before TOSCA 2.0 nobody counted.
+        let lacking = wires::lacking(topology, place, &service.topology, &outward, self.resolution);
+        if let Some(lacking) = lacking.filter(|_| self.model.edition().is_2()) {
+            return Err(lacking);
+        }
         Ok(Substituted { node: place, path: candidate.path.clone(), service, outward, inward })
     }
 

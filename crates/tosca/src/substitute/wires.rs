@@ -7,7 +7,7 @@ use crate::resolve::Resolution;
 use crate::topology::{Given, Mapping, Of, Part, Prop, Props, Target, Topology, Which};
 use crate::val::Val;
 use ecow::EcoString;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A requirement inside that one of the node's own requirements meets.
@@ -56,6 +56,9 @@ pub(super) fn connect(
         match &mapping.target {
             Target::Node(inside, member) => {
                 let nth = used.entry((inside.clone(), member.clone())).or_default();
+                if *nth >= most(service, inside, member) {
+                    continue; // no more of them are wanted inside
+                }
                 outward.extend(nth_requirement(inner, inside, member, *nth).map(|(node, requirement)| Outward {
                     node,
                     requirement,
@@ -87,16 +90,19 @@ pub(super) fn met(
     out
 }
 
-/// Which mapping takes which requirement: one mapping of a name takes all of them, several take them in turn.
+/// Which mapping takes which requirement: one mapping of a name takes all of them, several take them in turn. Those that
+/// lead to what must be met inside come first.
 fn assigned<'t>(inner: &'t Topology, met: &HashMap<EcoString, Vec<usize>>) -> Vec<(&'t Mapping, usize)> {
     let mappings: Vec<&Mapping> = of_part(inner, Part::Requirement).collect();
+    let mut entries: Vec<&[&Mapping]> = mappings.chunk_by(|a, b| a.entry == b.entry).collect();
+    entries.sort_by_key(|entry| {
+        let unbounded = entry.iter().any(|mapping| mapping.repeat == Some(u64::MAX));
+        unbounded || !entry.iter().any(|mapping| is_firm(inner, &mapping.target))
+    });
     let mut out = Vec::new();
     let mut next: HashMap<&str, usize> = HashMap::new();
-    let mut at = 0;
-    while let Some(first) = mappings.get(at) {
-        let same = |mapping: &&&Mapping| mapping.entry == first.entry;
-        let entry: Vec<&Mapping> = mappings.iter().skip(at).take_while(same).copied().collect();
-        at += entry.len();
+    for entry in &entries {
+        let Some(first) = entry.first() else { continue };
         let all = met.get(&first.name).map(Vec::as_slice).unwrap_or(&[]);
         let alone = mappings.iter().all(|other| other.name != first.name || other.entry == first.entry);
         let from = next.entry(&first.name).or_default();
@@ -111,7 +117,57 @@ fn assigned<'t>(inner: &'t Topology, met: &HashMap<EcoString, Vec<usize>>) -> Ve
             out.extend(entry.iter().map(|mapping| (*mapping, by)));
         }
     }
+    out.sort_by_key(|(mapping, _)| mapping.entry);
     out
+}
+
+/// Whether a mapping leads to a requirement inside that must be met.
+fn is_firm(inner: &Topology, target: &Target) -> bool {
+    let Target::Node(inside, member) = target else { return false };
+    let nodes = inner.places(inside).filter_map(|place| inner.nodes.get_index(place));
+    nodes.flat_map(|(_, node)| &node.requirements).any(|found| found.name == *member && !found.optional)
+}
+
+/// How many relationships a requirement inside can have, on all nodes of its template together.
+fn most(service: &Compiled, inside: &str, member: &str) -> usize {
+    let places = service.topology.places(inside);
+    let node = places.clone().next().and_then(|place| service.topology.nodes.get_index(place));
+    let complete = node.and_then(|(_, node)| service.model.complete(node.node_type));
+    let range = complete.and_then(|complete| complete.named("requirements", member)?.range("count_range"));
+    let upper = range.and_then(|range| range.upper).and_then(|upper| usize::try_from(upper).ok());
+    upper.map_or(usize::MAX, |upper| upper.saturating_mul(places.len()))
+}
+
+/// A requirement inside that must be met, that only the node outside could meet, and that nothing there meets: the node
+/// has fewer such requirements than the service needs.
+pub(super) fn lacking(
+    outer: &Topology,
+    place: usize,
+    inner: &Topology,
+    outward: &[Outward],
+    resolution: &Resolution,
+) -> Option<String> {
+    let (_, node) = outer.nodes.get_index(place)?;
+    let met = met(node, place, resolution);
+    let reached: HashSet<(usize, Option<usize>)> = outward.iter().map(|out| (out.node, out.requirement)).collect();
+    for mapping in of_part(inner, Part::Requirement) {
+        let Target::Node(inside, member) = &mapping.target else { continue };
+        let own = node.requirements.iter().filter(|found| found.name == mapping.name).count();
+        if own > met.get(&mapping.name).map_or(0, Vec::len) {
+            continue; // what is open outside stays open inside
+        }
+        for at in inner.places(inside) {
+            let Some((name, found)) = inner.nodes.get_index(at) else { continue };
+            let firm = found.requirements.iter().enumerate().filter(|(_, r)| r.name == *member && !r.optional);
+            for (which, _) in firm {
+                if !reached.contains(&(at, Some(which))) {
+                    let title = &mapping.name;
+                    return Some(format!("its `{name}` needs `{member}`, and the node has only {own} of `{title}`"));
+                }
+            }
+        }
+    }
+    None
 }
 
 fn nth_requirement(inner: &Topology, node: &str, member: &str, nth: usize) -> Option<(usize, Option<usize>)> {
