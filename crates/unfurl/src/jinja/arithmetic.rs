@@ -8,6 +8,9 @@ use crate::val::{Data, Val};
 use ecow::EcoString;
 use std::rc::Rc;
 
+/// Why a whole number is refused that the original would have room for.
+pub const TOO_LARGE: &str = "a number is larger than 64 bits";
+
 /// Applies an operator to evaluated values.
 pub fn apply(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
     let tainted = left.tainted || right.tainted;
@@ -131,7 +134,7 @@ fn integers(operator: Operator, a: i64, b: i64) -> Result<Option<Val>> {
     };
     match result {
         Some(n) => Ok(Some(Val::int(n))),
-        None => limit("a number is larger than 64 bits"),
+        None => limit(TOO_LARGE),
     }
 }
 

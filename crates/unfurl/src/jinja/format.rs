@@ -2,6 +2,7 @@
 
 use crate::error::{Result, type_error, value_error};
 use crate::jinja::arithmetic::too_long;
+use crate::jinja::filters::cut_off;
 use crate::limits::MAX_STRING;
 use crate::python::{self, Number};
 use crate::val::{Data, Val};
@@ -190,7 +191,7 @@ fn laid_out(value: &Val, spec: &Spec) -> Result<String> {
     let number = python::number(value);
     let integer = || match number {
         Some(Number::Int(n)) => Ok(n),
-        Some(Number::Float(x)) => Ok(x as i64),
+        Some(Number::Float(x)) => cut_off(x),
         None => type_error(format!("%{} format: a number is required, not {}", spec.kind, python::type_name(value))),
     };
     let float = || match number {

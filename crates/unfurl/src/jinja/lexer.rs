@@ -1,5 +1,6 @@
 //! Template text to tokens.
 
+use super::arithmetic::TOO_LARGE;
 use crate::error::{Error, Kind, Result};
 use ecow::EcoString;
 
@@ -227,8 +228,20 @@ impl Lexer<'_> {
     }
 
     fn error(&self, start: usize, end: usize, message: impl Into<String>) -> Box<Error> {
+        self.place(Error::new(Kind::Syntax, message), start, end)
+    }
+
+    fn place(&self, error: Box<Error>, start: usize, end: usize) -> Box<Error> {
         let clamp = |n| u32::try_from(n).unwrap_or(u32::MAX);
-        Error::new(Kind::Syntax, message).at(clamp(start), clamp(end)).within(self.text)
+        error.at(clamp(start), clamp(end)).within(self.text)
+    }
+
+    /// Why digits are no number; larger ones than there is room for are not rounded in silence.
+    fn wrong_number(&self, start: usize, error: &std::num::ParseIntError) -> Box<Error> {
+        match error.kind() {
+            std::num::IntErrorKind::PosOverflow => self.place(Error::new(Kind::Limit, TOO_LARGE), start, self.at),
+            _ => self.error(start, self.at, "not a number"),
+        }
     }
 
     fn comment(&mut self, start: usize) -> Result<()> {
@@ -411,16 +424,18 @@ impl Lexer<'_> {
             let digits = body.get(..end).unwrap_or("").replace('_', "");
             self.at += 2 + end;
             let number = i64::from_str_radix(&digits, radix);
-            let number = number.map_err(|_| self.error(start, self.at, "not a number"))?;
+            let number = number.map_err(|error| self.wrong_number(start, &error))?;
             self.push(TokenKind::Int(number), start, self.at);
             return Ok(());
         }
         let (length, float) = number_length(rest);
         let digits = rest.get(..length).unwrap_or("").replace('_', "");
         self.at += length;
-        let kind = match digits.parse::<i64>() {
-            Ok(number) if !float => TokenKind::Int(number),
-            _ => TokenKind::Float(digits.parse().map_err(|_| self.error(start, self.at, "not a number"))?),
+        let kind = if float {
+            TokenKind::Float(digits.parse().map_err(|_| self.error(start, self.at, "not a number"))?)
+        } else {
+            let number = digits.parse::<i64>();
+            TokenKind::Int(number.map_err(|error| self.wrong_number(start, &error))?)
         };
         self.push(kind, start, self.at);
         Ok(())

@@ -166,7 +166,11 @@ fn change_list(render: &Renderer<'_, '_, '_>, items: &mut Vec<Val>, name: &str, 
         "sort" => {
             force_all(render, items)?;
             let keyed = items.iter().map(|item| (item.clone(), item.clone())).collect();
-            *items = python::sorted(keyed, false)?;
+            if !args.positional.is_empty() {
+                return type_error("`sort` takes no positional arguments");
+            }
+            let reverse = args.get(usize::MAX, "reverse").is_some_and(python::truthy);
+            *items = python::sorted(keyed, reverse)?;
         }
         "clear" => items.clear(),
         _ => return no_method(name),

@@ -10,6 +10,7 @@ mod paths;
 mod regexes;
 mod text;
 mod unfurl;
+mod urls;
 
 use super::render::{Renderer, Values};
 use crate::error::{Error, Kind, Result, type_error};
@@ -114,6 +115,7 @@ pub const FILTERS: &[Filter] = &[
     jinja("unique", lists::unique),
     jinja("upper", text::upper),
     jinja("urlencode", encode::urlencode),
+    jinja("urlize", urls::urlize),
     jinja("wordcount", text::wordcount),
     jinja_text("wordwrap", text::wordwrap),
     jinja("xmlattr", text::xmlattr),
@@ -276,5 +278,5 @@ pub fn regexes_matches(pattern: &str, text: &str, args: &Values, anchored: bool)
 }
 
 pub use encode::percent_encode;
-pub use numbers::round_to;
+pub use numbers::{cut_off, round_to};
 pub use text::{capitalized as text_capitalized, shell_quote, split_text as text_split};

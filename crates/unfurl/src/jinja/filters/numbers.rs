@@ -1,7 +1,8 @@
 //! Filters on numbers, sizes and times.
 
 use super::{Renderer, Values, int_arg, text_arg, text_of};
-use crate::error::{Result, type_error, value_error};
+use crate::error::{Result, limit, type_error, value_error};
+use crate::jinja::arithmetic::TOO_LARGE;
 use crate::jinja::object::Object;
 use crate::jinja::time;
 use crate::python::{self, Number};
@@ -24,19 +25,36 @@ pub fn abs(_: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
     })
 }
 
+/// A number without its fraction. Infinity has no whole number at all; others may be larger than there is room for.
+pub fn cut_off(x: f64) -> Result<i64> {
+    // The first of the two is a power of two, so it is exact; the second is the number behind the largest.
+    const LEAST: f64 = i64::MIN as f64;
+    const BEHIND: f64 = -LEAST;
+    let whole = x.trunc();
+    if (LEAST..BEHIND).contains(&whole) { Ok(whole as i64) } else { limit(TOO_LARGE) }
+}
+
 pub fn int(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let base = int_arg(args, 1, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
+    let cut = |x: f64| if x.is_nan() { Ok(None) } else { cut_off(x).map(Some) };
     let found = match &input.data {
         Data::Str(text) if base != 10 && (2..=36).contains(&base) => {
             let digits = text.trim().to_ascii_lowercase();
             let digits = ["0x", "0o", "0b"].iter().find_map(|prefix| digits.strip_prefix(prefix)).unwrap_or(&digits);
-            i64::from_str_radix(digits, base).ok().or_else(|| python::parse_float(text).map(|x| x as i64))
+            match i64::from_str_radix(digits, base) {
+                Ok(n) => Some(n),
+                Err(_) => python::parse_float(text).map_or(Ok(None), cut)?,
+            }
         }
-        Data::Str(text) => python::parse_int(text).or_else(|| python::parse_float(text).map(|x| x as i64)),
-        _ => python::number(&input).map(|number| match number {
-            Number::Int(n) => n,
-            Number::Float(x) => x as i64,
-        }),
+        Data::Str(text) => match python::parse_int(text) {
+            Some(n) => Some(n),
+            None => python::parse_float(text).map_or(Ok(None), cut)?,
+        },
+        _ => match python::number(&input) {
+            Some(Number::Int(n)) => Some(n),
+            Some(Number::Float(x)) => cut(x)?,
+            None => None,
+        },
     };
     match found {
         Some(n) => Ok(Val::int(n)),

@@ -1,7 +1,7 @@
 //! Calls in a template: filters, functions, macros, methods.
 
 use super::{Renderer, Values, undefined, undefined_error};
-use crate::error::{Result, limit, missing, type_error};
+use crate::error::{Result, limit, missing, type_error, value_error};
 use crate::functions::{self, Call};
 use crate::jinja::ast::{Args, Expr, FilterCall, Macro};
 use crate::jinja::object::Object;
@@ -159,13 +159,42 @@ impl Renderer<'_, '_, '_> {
         })
     }
 
+    /// A map, or pairs of keys and values, as a map.
+    fn pairs(&mut self, from: &Val) -> Result<ValMap> {
+        let from = self.whole(from.clone())?;
+        if let Some(map) = from.as_map() {
+            return Ok(map.clone());
+        }
+        let mut map = ValMap::default();
+        for (at, pair) in self.iterate(&from)?.into_iter().enumerate() {
+            let pair = self.whole(pair)?;
+            let parts = match pair.data {
+                Data::Str(_) | Data::List(_) | Data::Map(_) => self.iterate(&pair)?,
+                _ => return type_error(format!("`dict` needs pairs, and item {at} is none")),
+            };
+            let [key, value] = parts.as_slice() else {
+                let count = parts.len();
+                return value_error(format!("`dict` needs pairs, and item {at} has length {count}"));
+            };
+            let key = self.whole(key.clone())?;
+            let Some(name) = key.to_key() else {
+                return type_error(format!("unhashable type: '{}'", python::type_name(&key)));
+            };
+            map.insert(name, value.clone().taint_if(key.tainted || pair.tainted));
+        }
+        Ok(map)
+    }
+
     pub(super) fn call_global(&mut self, name: &str, args: Values) -> Result<Val> {
         match name {
             "range" => self.range(&args),
             "dict" => {
-                let mut map = match args.positional.first() {
-                    Some(first) => self.whole(first.clone())?.as_map().cloned().unwrap_or_default(),
-                    None => ValMap::default(),
+                let mut map = match args.positional.as_slice() {
+                    [] => ValMap::default(),
+                    [first] => self.pairs(first)?,
+                    more => {
+                        return type_error(format!("`dict` expected at most 1 argument, got {}", more.len()));
+                    }
                 };
                 map.extend(args.named.into_iter().map(|(name, value)| (MapKey::Str(name), value)));
                 Ok(Val::map(map))
