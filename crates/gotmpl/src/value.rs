@@ -193,6 +193,24 @@ pub enum Data {
 const INTERFACE: u8 = 1;
 const TAINTED: u8 = 2;
 
+impl Data {
+    /// The name of a type that is its own kind; empty for all others.
+    fn plain_name(&self) -> &'static str {
+        match self {
+            Data::Bool(_) => "bool",
+            Data::Int(_) => "int",
+            Data::Int64(_) => "int64",
+            Data::Int32(_) => "int32",
+            Data::Uint64(_) => "uint64",
+            Data::Uint8(_) => "uint8",
+            Data::Float(_) => "float64",
+            Data::Complex(_) => "complex128",
+            Data::Str(_) => "string",
+            Data::Nil | Data::Bytes(_) | Data::List(_) | Data::Map(_) | Data::Duration(_) | Data::Object(_) => "",
+        }
+    }
+}
+
 /// A value with its origin (a number of the host's choosing; 0 is none), taint and static type.
 #[derive(Clone, Debug)]
 pub struct Val {
@@ -485,20 +503,12 @@ impl Heap {
     pub fn type_name(&self, value: &Val) -> Cow<'static, str> {
         Cow::Borrowed(match &value.data {
             Data::Nil => "<nil>",
-            Data::Bool(_) => "bool",
-            Data::Int(_) => "int",
-            Data::Int64(_) => "int64",
-            Data::Int32(_) => "int32",
-            Data::Uint64(_) => "uint64",
-            Data::Uint8(_) => "uint8",
-            Data::Float(_) => "float64",
-            Data::Complex(_) => "complex128",
-            Data::Str(_) => "string",
             Data::Bytes(_) => "[]uint8",
             Data::List(list) => self.get_list(*list).kind.name(),
             Data::Map(map) => map.kind.name(),
             Data::Duration(_) => "time.Duration",
-            Data::Object(object) => return Cow::Borrowed(object.type_name()),
+            Data::Object(object) => object.type_name(),
+            plain => plain.plain_name(),
         })
     }
     /// The type name Go's evaluator prints: `interface {}` when seen through one.
@@ -514,15 +524,7 @@ impl Heap {
             Data::Duration(_) => "int64",
             Data::Object(object) if object.type_name().starts_with('*') => "ptr",
             Data::Object(_) => "struct",
-            Data::Bool(_) => "bool",
-            Data::Int(_) => "int",
-            Data::Int64(_) => "int64",
-            Data::Int32(_) => "int32",
-            Data::Uint64(_) => "uint64",
-            Data::Uint8(_) => "uint8",
-            Data::Float(_) => "float64",
-            Data::Complex(_) => "complex128",
-            Data::Str(_) => "string",
+            plain => plain.plain_name(),
         }
     }
     /// Go's truth of a value: whether it is not the zero of its type, nor empty.

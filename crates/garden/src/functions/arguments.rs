@@ -1,6 +1,7 @@
 //! The arguments of a helper function, with the checks that all functions share.
 
 use super::Helper;
+use crate::expr::shown_type;
 use crate::number;
 use purlin_value::function::{Count, Function};
 use purlin_value::{Data, EcoString, Session, Value};
@@ -40,7 +41,7 @@ impl Arguments<'_> {
     }
 
     fn wrong(&self, index: usize, wanted: &str) -> String {
-        let got = self.get(index).map_or("nothing", |value| kind(value));
+        let got = self.get(index).map_or("nothing", shown_type);
         self.bad(index, &format!("must be {wanted}, not {got}"))
     }
 
@@ -103,18 +104,5 @@ impl Arguments<'_> {
             return Ok(text);
         }
         Err(self.bad(index, &format!("must be one of {}", words.join(", "))))
-    }
-}
-
-/// What a value is, in a user's words with an article.
-fn kind(value: &Value) -> &'static str {
-    match value.data {
-        Data::Null => "null",
-        Data::Bool(_) => "a boolean",
-        Data::Int(_) | Data::BigInt(_) | Data::Float(_) => "a number",
-        Data::Str(_) => "a string",
-        Data::List(_) => "a list",
-        Data::Map(_) => "a map",
-        _ => "something else",
     }
 }
