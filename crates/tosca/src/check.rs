@@ -10,6 +10,7 @@ use crate::functions;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
 use crate::problem::{Problem, Problems};
+use crate::quirks;
 use crate::read::Role;
 use crate::rules;
 use crate::schema::{Edition, Kind, Need};
@@ -112,7 +113,10 @@ impl Inspector<'_> {
         }
         let only_value =
             own.kind == Kind::ParameterDefinition && own.slot("value").is_some_and(|slot| slot.at == own.at);
-        if only_value && !own.edition.is_extended() && complete.slot("type").is_none() {
+        let given = own.kind == Kind::ParameterDefinition
+            && own.slot("value").is_some()
+            && self.model.allows(quirks::PARAMETERS_PERMISSIVE);
+        if only_value && !given && !own.edition.is_extended() && complete.slot("type").is_none() {
             let message = format!("`{}` gives a value to a parameter that is not defined", own.name);
             self.problems.beyond(&rules::MISSING_KEY, own.at, ".type", message);
         }
@@ -140,7 +144,8 @@ impl Inspector<'_> {
         if matches!(primitive, Some(Primitive::List | Primitive::Map)) {
             let has_schema = complete.slot("entry_schema").is_some()
                 || self.model.complete(data_type).is_some_and(|t| t.slot("entry_schema").is_some());
-            if !has_schema && !own.edition.is_2() && !own.edition.is_extended() {
+            let optional = own.edition.is_2() || self.model.allows(quirks::ENTRY_OPTIONAL);
+            if !has_schema && !optional && !own.edition.is_extended() {
                 let what = if primitive == Some(Primitive::List) { "list" } else { "map" };
                 self.problems.at(
                     &rules::MISSING_KEY,
@@ -180,7 +185,7 @@ impl Inspector<'_> {
             Data::Str(text) => {
                 version::parse(text).is_some() || (own.edition.is_2() && !text.contains("..") && !text.is_empty())
             }
-            Data::Float(_) | Data::Int(_) => own.edition.is_2(),
+            Data::Float(_) | Data::Int(_) => own.edition.is_2() || self.model.allows(quirks::VERSIONS_PERMISSIVE),
             _ => false,
         };
         if !fits {

@@ -16,6 +16,15 @@ pub fn single(value: &Val) -> Option<(&str, &Val)> {
     }
 }
 
+/// Why something is no map with one key.
+fn keys_of(value: &Val) -> String {
+    match &value.data {
+        Data::Map(entries) if entries.is_empty() => "is empty".to_owned(),
+        Data::Map(entries) => format!("has {}", entries.len()),
+        _ => format!("is {}", value.noun()),
+    }
+}
+
 /// The operator and arguments of a constraint clause of TOSCA 1.x.
 pub fn constraint(value: &Val) -> Option<(&str, &[Val])> {
     // An operator that is also a function's name was read as a call.
@@ -29,7 +38,7 @@ pub fn constraint(value: &Val) -> Option<(&str, &[Val])> {
 /// Whether a constraint clause of TOSCA 1.x has the form it must have.
 pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), String> {
     let Some((operator, arguments)) = constraint(value) else {
-        return Err(format!("a constraint must be a map with one key, but it is {}", value.noun()));
+        return Err(format!("a constraint must be a map with one key, but it {}", keys_of(value)));
     };
     let known = CONSTRAINTS.iter().filter(|(_, since)| *since <= edition).map(|(name, _)| *name);
     if !known.clone().any(|name| name == operator) {
@@ -69,7 +78,7 @@ pub fn check_condition(value: &Val, edition: Edition) -> Result<(), (Option<Span
 
 fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<Span>, String)> {
     let Some((name, argument)) = single(value) else {
-        return Err((Some(value.span), format!("a condition must be a map with one key, but it is {}", value.noun())));
+        return Err((Some(value.span), format!("a condition must be a map with one key, but it {}", keys_of(value))));
     };
     let listed = matches!(argument.data, Data::List(_));
     match name {
@@ -90,7 +99,7 @@ fn check_condition_clause(value: &Val, edition: Edition) -> Result<(), (Option<S
 /// Whether a workflow activity has the form it must have.
 pub fn check_activity(value: &Val, edition: Edition) -> Result<(), String> {
     let Some((name, argument)) = single(value) else {
-        return Err(format!("an activity must be a map with one key, but it is {}", value.noun()));
+        return Err(format!("an activity must be a map with one key, but it {}", keys_of(value)));
     };
     const KNOWN: [&str; 4] = ["delegate", "inline", "set_state", "call_operation"];
     if !KNOWN.contains(&name) {

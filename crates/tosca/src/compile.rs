@@ -87,7 +87,7 @@ pub(crate) fn service(
     }
     // Requirements and values are looked at only in a service that is sound so far: what is missing or misspelt would
     // be reported a second time.
-    if !is_invalid(&problems) && settings.stop.is_none() {
+    if !is_invalid(&problems) && settings.stop.is_none() && is_whole(&model, &topology) {
         if model.edition().is_2() {
             topology = multiply::multiply(&model, topology, &mut problems);
         }
@@ -104,6 +104,16 @@ pub(crate) fn service(
         }
     }
     Compiled { model, topology, resolution, substituted, problems }
+}
+
+/// Whether all nodes are known. What comes from an import that was not read may have any capability and any value, so
+/// that nothing can be said of requirements and references.
+fn is_whole(model: &Model, topology: &Topology) -> bool {
+    let unread = model.files.list.iter().any(|file| !file.unread.is_empty());
+    let templates = model.service().map_or(0, |service| service.entries("node_templates").count());
+    model.host.is_some()
+        || !unread
+        || (topology.nodes.len() == templates && topology.nodes.values().all(|node| !node.partial))
 }
 
 /// Whether the configuration is invalid; that something was not allowed or could not be fetched says nothing about it.

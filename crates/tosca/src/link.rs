@@ -13,7 +13,8 @@ use crate::schema::{Kind, Shape};
 use crate::suggest;
 use crate::val::Text;
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, FileId, Severity, Span};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// Looks up what names in templates mean: the root file's service template.
@@ -55,7 +56,7 @@ fn section(kind: Kind) -> Option<&'static str> {
 /// Checks all references of all files that are not part of a profile.
 pub fn check(files: &Files, names: &Names, problems: &mut Problems) {
     let templates = Templates::of(files);
-    let mut linker = Linker { files, names, templates, problems };
+    let mut linker = Linker { files, names, templates, problems, borrowed: HashSet::new() };
     for file in files.list.iter().filter(|file| file.role != Role::Profile) {
         linker.entity(&file.entity);
     }
@@ -66,6 +67,8 @@ struct Linker<'a> {
     names: &'a Names,
     templates: Templates<'a>,
     problems: &'a mut Problems,
+    /// Which file uses names of which other one without importing it.
+    borrowed: HashSet<(FileId, usize)>,
 }
 
 impl Linker<'_> {
@@ -92,13 +95,30 @@ impl Linker<'_> {
         }
     }
 
+    /// Says once per pair of files that one uses names of the other without importing it.
+    fn not_imported(&mut self, kinds: &[Kind], text: &Text) {
+        let found = kinds.iter().find_map(|kind| self.names.find_elsewhere(text.span.file, *kind, &text.text));
+        let Some(decl) = found.and_then(|id| self.names.decl(id)) else { return };
+        if !self.borrowed.insert((text.span.file, decl.file)) {
+            return;
+        }
+        let Some(file) = self.files.list.get(decl.file) else { return };
+        let message = format!("`{}` is declared in `{}`, which this file does not import", text.text, file.path);
+        let mut diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, text.span, message);
+        diagnostic.severity = Severity::Warning;
+        self.problems.push(diagnostic.hint("import it here too, so that this file can be used by itself"));
+    }
+
     fn reference(&mut self, kinds: &[Kind], text: &Text, at: Span, key: &str, beyond: EcoString) {
         let found = kinds.iter().any(|kind| {
             self.templates.find(*kind, &text.text).is_some()
                 || self.names.find(text.span.file, *kind, &text.text).is_some()
         });
-        if found || self.files.may_be_unread(text) {
+        if self.files.may_be_unread(text) {
             return;
+        }
+        if found {
+            return self.not_imported(kinds, text);
         }
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
         let labels = labels.join(" or ");

@@ -149,6 +149,11 @@ impl Model {
         self.types.get(id)
     }
 
+    /// Whether a departure from the strict reading is in force.
+    pub fn allows(&self, quirk: &str) -> bool {
+        self.quirks.allow(quirk, self.edition())
+    }
+
     /// Whether a host lets a type have properties that it does not declare.
     pub fn is_open(&self, id: DeclId) -> bool {
         self.host.is_some()

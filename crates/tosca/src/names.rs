@@ -12,7 +12,7 @@ use crate::read::Role;
 use crate::rules;
 use crate::schema::Kind;
 use ecow::{EcoString, eco_format};
-use purlin_syntax::{Diagnostic, FileId};
+use purlin_syntax::{Diagnostic, FileId, Severity};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -89,6 +89,9 @@ pub struct Names {
     implicit: Table,
     by_file: HashMap<FileId, usize, foldhash::fast::RandomState>,
     prefixes: Vec<Vec<(EcoString, usize)>>,
+    profiles: Vec<usize>,
+    /// Whether a name that a file does not know is looked for in the root file.
+    flat: bool,
 }
 
 impl Names {
@@ -103,14 +106,31 @@ impl Names {
             return Some(found);
         }
         // A normative name may be reached through a prefix too.
-        let (prefix, rest) = name.split_once(':')?;
-        let known = self.prefixes.get(file)?.iter().any(|(known, _)| known == prefix);
-        if known { self.implicit.get(kind, rest) } else { None }
+        let normative = name.split_once(':').and_then(|(prefix, rest)| {
+            let known = self.prefixes.get(file)?.iter().any(|(known, _)| known == prefix);
+            if known { self.implicit.get(kind, rest) } else { None }
+        });
+        normative.or_else(|| self.tables.first().filter(|_| self.flat)?.get(kind, name))
+    }
+
+    /// What a name means in a file that does not import it, because the root file knows it.
+    pub fn find_elsewhere(&self, file: FileId, kind: Kind, name: &str) -> Option<DeclId> {
+        let file = *self.by_file.get(&file).filter(|_| self.flat)?;
+        let own = self.tables.get(file).and_then(|table| table.get(kind, name));
+        if own.or_else(|| self.implicit.get(kind, name)).is_some() {
+            return None;
+        }
+        self.tables.first()?.get(kind, name)
     }
 
     /// The declaration with an id.
     pub fn decl(&self, id: DeclId) -> Option<&Decl> {
         self.decls.get(id.index())
+    }
+
+    /// Whether a file is part of a normative profile.
+    pub fn is_of_profile(&self, file: FileId) -> bool {
+        self.by_file.get(&file).is_some_and(|index| self.profiles.contains(index))
     }
 
     /// All names of a kind that are visible in a file, for suggestions.
@@ -126,6 +146,7 @@ impl Names {
 /// Gathers all names and merges namespaces along the imports.
 pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names {
     let mut names = Names { tables: vec![Table::default(); files.list.len()], ..Names::default() };
+    names.flat = files.edition.is_some_and(|edition| quirks.allow(quirks::NAMESPACE_FLAT, edition));
     names.prefixes = files
         .list
         .iter()
@@ -133,6 +154,9 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
         .collect();
     for (index, file) in files.list.iter().enumerate() {
         names.by_file.insert(file.id, index);
+        if file.role == Role::Profile {
+            names.profiles.push(index);
+        }
     }
     let mut own: Vec<Vec<(EcoString, DeclId)>> = vec![Vec::new(); files.list.len()];
     let spaces = spaces(files);
@@ -158,6 +182,9 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
             }
         }
     }
+    if files.edition.is_some_and(|edition| quirks.allow(quirks::NORMATIVE_REPLACE, edition)) {
+        replace_normative(files, &names.decls, &mut own, problems);
+    }
     let implicit = files.implicit.iter().flat_map(|file| own.get(*file).into_iter().flatten());
     for (name, id) in implicit {
         let Some(decl) = names.decls.get(id.index()) else { continue };
@@ -167,6 +194,52 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
         merge_file(files, file, &own, &mut names, problems);
     }
     names
+}
+
+/// Lets types that are called like a normative one stand in its place, under all its names and in all files: those who
+/// bring their own copy of the standard's types mean it.
+fn replace_normative(files: &Files, decls: &[Decl], own: &mut [Vec<(EcoString, DeclId)>], problems: &mut Problems) {
+    let is_profile = |file: usize| files.list.get(file).is_some_and(|file| file.role == Role::Profile);
+    let id = |index: usize| DeclId(u32::try_from(index).unwrap_or(u32::MAX));
+    let types = || decls.iter().enumerate().filter(|(_, decl)| decl.kind.is_type());
+    let mut theirs: HashMap<(Kind, &str), usize> = HashMap::new();
+    for (index, decl) in types().filter(|(_, decl)| !is_profile(decl.file)) {
+        theirs.entry((decl.kind, decl.name.as_str())).or_insert(index);
+    }
+    let mut replaced: HashMap<DeclId, DeclId> = HashMap::new();
+    let mut by_file: Vec<(usize, Vec<&Decl>)> = Vec::new();
+    for (index, decl) in types().filter(|(_, decl)| is_profile(decl.file)) {
+        let Some(other) = theirs.get(&(decl.kind, decl.name.as_str())) else { continue };
+        if !decl.name.starts_with("tosca.") {
+            replaced.insert(id(*other), id(index)); // nobody can write down what a string is
+            continue;
+        }
+        replaced.insert(id(index), id(*other));
+        let Some(other) = decls.get(*other) else { continue };
+        match by_file.iter_mut().find(|(file, _)| *file == other.file) {
+            Some((_, list)) => list.push(other),
+            None => by_file.push((other.file, vec![other])),
+        }
+    }
+    for list in own.iter_mut() {
+        for (_, id) in list {
+            *id = replaced.get(id).copied().unwrap_or(*id);
+        }
+    }
+    for (_, mut list) in by_file {
+        list.sort_by_key(|decl| decl.entity.at.start);
+        let Some(first) = list.first() else { continue };
+        let others = match list.len() - 1 {
+            0 => String::new(),
+            1 => " and another type".to_owned(),
+            more => format!(" and {more} other types"),
+        };
+        let message = format!("`{}`{others} of the standard are declared here again and used instead", first.name);
+        let message = if list.len() == 1 { message.replace(" are declared", " is declared") } else { message };
+        let mut diagnostic = Diagnostic::at(&rules::AMBIGUOUS, first.entity.at, message);
+        diagnostic.severity = Severity::Warning;
+        problems.push(diagnostic.hint("types of the standard are there without being imported"));
+    }
 }
 
 /// The namespace of every file: that of the file that imports it, otherwise its own.

@@ -84,3 +84,54 @@ pub const NAMED: &[(&str, Embedded)] = &[
 pub fn version(keyword: &str) -> Option<&'static Version> {
     VERSIONS.iter().find(|version| version.keyword == keyword)
 }
+
+/// The version that is meant by another spelling: that of drafts, with a third number, or the address of the namespace
+/// that the keyword stands for.
+pub fn spelt_otherwise(keyword: &str) -> Option<&'static Version> {
+    if let Some(number) = keyword.strip_prefix("http://docs.oasis-open.org/tosca/ns/simple/yaml/") {
+        return version(&format!("tosca_simple_yaml_{}", number.replace('.', "_")));
+    }
+    version(keyword.strip_suffix("_0")?).filter(|version| version.edition != Edition::V2_0)
+}
+
+/// A language of some orchestrator that shares the version key with TOSCA.
+#[derive(Clone, Copy, Debug)]
+pub struct Foreign {
+    /// What its version keywords begin with.
+    prefix: &'static str,
+    /// What is said of it.
+    pub message: &'static str,
+    /// What can be done.
+    pub hint: Option<&'static str>,
+}
+
+/// Languages that are recognised and not read.
+const FOREIGN: &[Foreign] = &[
+    Foreign { prefix: "cloudify_dsl_", message: "Cloudify blueprints are recognised, but not read yet", hint: None },
+    Foreign {
+        prefix: "alien_dsl_",
+        message: "this is Alien4Cloud's own language, which is recognised, but not read: its imports name archives of \
+                  a catalogue",
+        hint: Some("to have it read, write it in TOSCA with `tosca_simple_yaml_1_3` and import files"),
+    },
+    Foreign {
+        prefix: "tosca_simple_yaml_1_0_0_wd",
+        message: "this working draft of TOSCA 1.0 is recognised, but not read: its notation changed before 1.0",
+        hint: Some("rewrite it for `tosca_simple_yaml_1_3`"),
+    },
+    Foreign {
+        prefix: "tosca_variability_",
+        message: "Variability4TOSCA is recognised, but not read: its variants must be chosen first",
+        hint: Some("resolve the variability with OpenTOSCA Vintner, and give what it writes"),
+    },
+    Foreign {
+        prefix: "yorc_tosca_",
+        message: "this is Yorc's own language, which is recognised, but not read",
+        hint: Some("to have it read, write it in TOSCA with `tosca_simple_yaml_1_3`"),
+    },
+];
+
+/// The language that a version keyword belongs to, if it is not TOSCA.
+pub fn foreign(keyword: &str) -> Option<&'static Foreign> {
+    FOREIGN.iter().find(|foreign| keyword.starts_with(foreign.prefix))
+}

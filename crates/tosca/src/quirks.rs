@@ -2,10 +2,13 @@
 //!
 //! Quirks are data: each is a switch that one rule looks at. Unknown names are refused.
 
+use crate::schema::Edition;
+
 /// The switches in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Quirks {
     on: Vec<&'static str>,
+    usual: bool,
 }
 
 /// Every quirk with what it does.
@@ -23,6 +26,19 @@ pub const QUIRKS: &[(&str, &str)] = &[
     (SUBSTITUTION_PERMISSIVE, "a mapped requirement need not be assigned"),
     (ANNOTATIONS_IGNORE, "annotations are skipped"),
     (OPERATIONS_PERMISSIVE, "operations may stand directly in an interface"),
+    (SPELLINGS_PERMISSIVE, "the version of TOSCA may be spelt as its drafts did, or by its address"),
+    (VERSIONS_PERMISSIVE, "versions may be written without quotes"),
+    (FLOAT_PERMISSIVE, "a float may be written as an integer"),
+    (METADATA_PERMISSIVE, "metadata may hold any value"),
+    (EMPTY_PERMISSIVE, "a key with nothing under it says nothing"),
+    (BOOLEAN_PERMISSIVE, "`yes` and `no` are booleans where a keyname wants one"),
+    (ENTRY_OPTIONAL, "lists and maps need not say what their entries are"),
+    (NORMATIVE_REPLACE, "a type that is called like a normative one stands in its place"),
+    (NAMESPACE_FLAT, "a file may use names of files that are imported elsewhere"),
+    (PARAMETERS_PERMISSIVE, "an input may be given a value where it should be defined"),
+    (INTERFACE_INPUTS_PERMISSIVE, "an input of an interface may be given to its operations instead"),
+    (REACH, "a reference through a requirement reaches what is at its other end"),
+    (FILTER_VALUES, "a filter may give the value that a property must be equal to"),
 ];
 
 /// Names for several quirks at once.
@@ -32,6 +48,28 @@ pub const COMBINATIONS: &[(&str, &[&str])] = &[
         &[TOPOLOGY_IGNORE, STRING_PERMISSIVE, OCCURRENCES_PERMISSIVE, SUBSTITUTION_LIST, SUBSTITUTION_PERMISSIVE],
     ),
     ("onap", &[ANNOTATIONS_IGNORE, IMPORTS_SEQUENCED, VERSION_PERMISSIVE]),
+];
+
+/// What the native commands read before TOSCA 2.0, because the standard's own examples, or nearly all templates, are
+/// written so and mean one thing only.
+const USUAL: &[&str] = &[
+    IMPORTS_SEQUENCED,
+    TOPOLOGY_IGNORE,
+    TIMESTAMP_PERMISSIVE,
+    SUBSTITUTION_LIST,
+    SPELLINGS_PERMISSIVE,
+    VERSIONS_PERMISSIVE,
+    FLOAT_PERMISSIVE,
+    METADATA_PERMISSIVE,
+    EMPTY_PERMISSIVE,
+    BOOLEAN_PERMISSIVE,
+    ENTRY_OPTIONAL,
+    NORMATIVE_REPLACE,
+    NAMESPACE_FLAT,
+    PARAMETERS_PERMISSIVE,
+    INTERFACE_INPUTS_PERMISSIVE,
+    REACH,
+    FILTER_VALUES,
 ];
 
 pub(crate) const IMPLICIT_DISABLE: &str = "imports.implicit.disable";
@@ -47,6 +85,19 @@ pub(crate) const SUBSTITUTION_LIST: &str = "substitution_mappings.requirements.l
 pub(crate) const SUBSTITUTION_PERMISSIVE: &str = "substitution_mappings.requirements.permissive";
 pub(crate) const ANNOTATIONS_IGNORE: &str = "annotations.ignore";
 pub(crate) const OPERATIONS_PERMISSIVE: &str = "interfaces.operations.permissive";
+pub(crate) const SPELLINGS_PERMISSIVE: &str = "tosca_definitions_version.permissive";
+pub(crate) const VERSIONS_PERMISSIVE: &str = "data_types.version.permissive";
+pub(crate) const FLOAT_PERMISSIVE: &str = "data_types.float.permissive";
+pub(crate) const METADATA_PERMISSIVE: &str = "metadata.permissive";
+pub(crate) const EMPTY_PERMISSIVE: &str = "keynames.empty.permissive";
+pub(crate) const BOOLEAN_PERMISSIVE: &str = "keynames.boolean.permissive";
+pub(crate) const ENTRY_OPTIONAL: &str = "data_types.entry_schema.optional";
+pub(crate) const NORMATIVE_REPLACE: &str = "namespace.normative.replace";
+pub(crate) const NAMESPACE_FLAT: &str = "namespace.flat";
+pub(crate) const PARAMETERS_PERMISSIVE: &str = "parameters.permissive";
+pub(crate) const INTERFACE_INPUTS_PERMISSIVE: &str = "interfaces.inputs.permissive";
+pub(crate) const REACH: &str = "functions.requirement.reach";
+pub(crate) const FILTER_VALUES: &str = "node_filter.values";
 
 impl Quirks {
     /// The quirks and combinations of these names; the names that do not exist are given back.
@@ -56,6 +107,8 @@ impl Quirks {
         for name in names {
             if let Some((known, _)) = QUIRKS.iter().find(|(known, _)| *known == name) {
                 quirks.on.push(known);
+            } else if name == "usual" {
+                quirks.usual = true;
             } else if let Some((_, several)) = COMBINATIONS.iter().find(|(known, _)| *known == name) {
                 quirks.on.extend_from_slice(several);
             } else {
@@ -65,7 +118,18 @@ impl Quirks {
         (quirks, unknown)
     }
 
-    /// Whether a quirk is in force.
+    /// These quirks and, before TOSCA 2.0, the usual ones.
+    pub fn and_usual(self) -> Self {
+        Quirks { usual: true, ..self }
+    }
+
+    /// Whether a quirk is in force for files of an edition, asked for or as one of the usual ones.
+    pub fn allow(&self, name: &str, edition: Edition) -> bool {
+        let old = !edition.is_2() && !edition.is_extended();
+        self.has(name) || (self.usual && old && USUAL.contains(&name))
+    }
+
+    /// Whether a quirk was asked for.
     pub fn has(&self, name: &str) -> bool {
         self.on.contains(&name)
     }

@@ -111,7 +111,9 @@ impl<'a> Checker<'a> {
             }
             (Primitive::String, Data::Str(text)) => self.formatted(text, id),
             (Primitive::Float, Data::Int(_)) if self.model.edition().is_extended() => Ok(None),
-            (Primitive::Float, Data::Int(number)) if self.model.edition().is_2() => {
+            (Primitive::Float, Data::Int(number))
+                if self.model.edition().is_2() || self.model.allows(quirks::FLOAT_PERMISSIVE) =>
+            {
                 Ok(Some(value.with(Data::Float(*number as f64))))
             }
             (Primitive::String, Data::Int(_) | Data::Float(_) | Data::Bool(_) | Data::Timestamp(_)) if permissive => {
@@ -119,6 +121,12 @@ impl<'a> Checker<'a> {
             }
             (Primitive::Version, Data::Int(number)) if permissive => {
                 Ok(Some(value.with(Data::Str(eco_format!("{number}.0")))))
+            }
+            (Primitive::Version, Data::Float(_) | Data::Int(_)) if self.model.allows(quirks::VERSIONS_PERMISSIVE) => {
+                match self.written_version(value) {
+                    Some(text) => Ok(Some(value.with(Data::Str(text)))),
+                    None => wrong("a version such as `1.0`"),
+                }
             }
             // A float has lost what was written (`1.10` is `1.1`), so the quirk stops at integers.
             (Primitive::Version, Data::Float(number)) if self.model.edition().is_2() => {
@@ -128,7 +136,7 @@ impl<'a> Checker<'a> {
                 Ok(Some(value.with(Data::Str(eco_format!("{number}.0")))))
             }
             (Primitive::Timestamp, Data::Timestamp(text))
-                if self.model.quirks.has(quirks::TIMESTAMP_PERMISSIVE) || self.model.edition().is_2() =>
+                if self.model.allows(quirks::TIMESTAMP_PERMISSIVE) || self.model.edition().is_2() =>
             {
                 self.stamp(text, value)
             }
@@ -160,6 +168,14 @@ impl<'a> Checker<'a> {
             (Primitive::Map, _) => wrong("a map"),
             _ => wrong("a string"),
         }
+    }
+
+    /// A version that was written without quotes, as it was written: `1.10` is not `1.1`.
+    fn written_version(&self, value: &Val) -> Option<EcoString> {
+        let file = self.model.files.of(value.span.file).and_then(|index| self.model.files.list.get(index))?;
+        let text = file.tree.source().slice(value.span);
+        let text = if text.contains('.') { EcoString::from(text) } else { eco_format!("{text}.0") };
+        version::parse(&text).map(|_| text)
     }
 
     /// TOSCA 2.0 knows `true` and `false`, not the other spellings of YAML.

@@ -63,10 +63,33 @@ fn detect(session: &Session, request: &Request) -> Option<Recognised> {
     found.next().is_none().then_some(Recognised { file, strength: 40 })
 }
 
+/// The keys of a file's root map with what is written beside them, as far as lines tell; all may be indented alike.
+fn root_lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let written = |line: &&str| {
+        let line = line.trim_start();
+        !line.is_empty() && !line.starts_with(['#', '%']) && !line.starts_with("---")
+    };
+    let indent = text.lines().find(written).map_or(0, |line| line.len() - line.trim_start().len());
+    text.lines().filter_map(move |line| {
+        let rest = line.get(indent..).filter(|rest| line.trim_start().len() == rest.len())?;
+        let (key, value) = rest.split_once(':')?;
+        let value = value.split(" #").next().unwrap_or(value).trim().trim_matches(['"', '\'']);
+        Some((key.trim().trim_matches(['"', '\'']), value))
+    })
+}
+
 /// The version keyword of a file's text.
 fn keyword(text: &str) -> Option<&str> {
-    let line = text.lines().find_map(|line| line.strip_prefix("tosca_definitions_version:"))?;
-    Some(line.split(" #").next()?.trim().trim_matches(['"', '\'']))
+    root_lines(text).find_map(|(key, value)| (key == "tosca_definitions_version").then_some(value))
+}
+
+/// Whether a file's text has one of these keys at its root.
+fn has_key(text: &str, keys: &[&str]) -> bool {
+    root_lines(text).any(|(key, _)| keys.contains(&key))
+}
+
+fn known_version(keyword: &str) -> bool {
+    profile::version(keyword).or_else(|| profile::spelt_otherwise(keyword)).is_some()
 }
 
 /// How surely a file is ours: by a version we know, or by one that nobody knows and somebody should complain about.
@@ -76,15 +99,20 @@ fn strength_of(session: &Session, full: &str) -> Option<u8> {
     }
     let bytes = session.world.read(full).ok()?;
     if Archive::is_archive(full) {
-        let archive = Archive::open(full, &bytes, &session.limits).ok()?;
-        return archive.entry("").is_ok().then_some(SURE);
+        let archive = Archive::open(full, &bytes, &session.limits);
+        if archive.is_ok_and(|archive| archive.entry("").is_ok()) {
+            return Some(SURE);
+        }
+        // A zip archive is nothing else that anybody reads; that it is no CSAR is worth saying.
+        return full.to_ascii_lowercase().ends_with(".zip").then_some(UNSURE);
     }
     let text = std::str::from_utf8(&bytes).ok()?;
     match keyword(text) {
-        Some(keyword) if profile::version(keyword).is_some() => Some(SURE),
+        Some(keyword) if known_version(keyword) => Some(SURE),
         Some(keyword) if keyword.contains("unfurl") => None,
         Some(_) => Some(UNSURE),
-        None => text.lines().any(|line| line.starts_with("heat_template_version:")).then_some(UNSURE),
+        // A file that looks like TOSCA should be told that it does not say which.
+        None => has_key(text, &["heat_template_version", "topology_template", "node_types"]).then_some(UNSURE),
     }
 }
 
@@ -94,8 +122,7 @@ fn has_service(session: &Session, full: &str) -> bool {
     }
     let Ok(bytes) = session.world.read(full) else { return false };
     let Ok(text) = std::str::from_utf8(&bytes) else { return false };
-    let service = |line: &str| line.starts_with("topology_template:") || line.starts_with("service_template:");
-    keyword(text).and_then(profile::version).is_some() && text.lines().any(service)
+    keyword(text).is_some_and(known_version) && has_key(text, &["topology_template", "service_template"])
 }
 
 /// What a request asks of the compiler.
@@ -105,7 +132,7 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
         request.extra.iter().filter(|(name, _)| name == "quirk").map(|(_, value)| value.as_str()).collect();
     let (quirks, unknown) = Quirks::parse(wanted);
     unknown.into_iter().for_each(|name| problems.push(unknown_quirk(name)));
-    settings.options.quirks = quirks;
+    settings.options.quirks = quirks.and_usual();
     settings.options.template = request.extra("template").unwrap_or("").to_owned();
     let given = !request.inputs.is_empty() || !request.input_files.is_empty();
     settings.inputs = inputs::read(session, &request.input_files, &request.inputs, problems);

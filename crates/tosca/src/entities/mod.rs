@@ -33,6 +33,12 @@ pub fn exists(kind: Kind, edition: Edition) -> bool {
     row(kind).fields(edition).next().is_some()
 }
 
+/// A name of a kind as it stands in a sentence.
+pub fn with_article(label: &str) -> String {
+    let article = if label.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
+    format!("{article} {label}")
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

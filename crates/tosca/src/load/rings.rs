@@ -35,8 +35,10 @@ impl Loader<'_> {
                 _ => {}
             }
         }
-        // A ring's closing import is dropped, so that later phases see no ring.
+        // A ring's closing import is dropped, so that later phases see no ring; what it would bring is not known.
         for (index, file) in self.files.list.iter_mut().enumerate() {
+            let dropped = file.imports.iter().filter(|import| import.file == usize::MAX);
+            file.unread.extend(dropped.map(|import| import.prefix.clone()));
             file.imports.retain(|import| import.file != index && import.file != usize::MAX);
         }
     }

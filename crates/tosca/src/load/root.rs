@@ -3,10 +3,11 @@
 use super::{Loader, Place};
 use crate::archive::Archive;
 use crate::profile::{self, Version};
+use crate::quirks;
 use crate::rules;
 use crate::schema::Edition;
 use crate::val::{self, Data};
-use purlin_syntax::{Diagnostic, Node, Span, Tree};
+use purlin_syntax::{Diagnostic, Node, Severity, Span, Tree};
 use std::sync::Arc;
 
 impl Loader<'_> {
@@ -102,11 +103,18 @@ impl Loader<'_> {
             self.problems.at(&rules::VERSION, at, message);
             return None;
         };
-        if keyword.starts_with("cloudify_dsl_") {
-            self.problems.at(&rules::UNSUPPORTED, at, "Cloudify blueprints are recognised, but not read yet");
+        if let Some(foreign) = profile::foreign(&keyword) {
+            let diagnostic = Diagnostic::at(&rules::UNSUPPORTED, at, foreign.message);
+            self.problems.push(diagnostic.maybe_hint(foreign.hint.map(str::to_owned)));
             return None;
         }
         let found = self.find_version(&keyword);
+        if let Some(standard) = profile::spelt_otherwise(&keyword).filter(|_| found.is_some()) {
+            let message = format!("`{keyword}` is another spelling of `{}`", standard.keyword);
+            let mut diagnostic = Diagnostic::at(&rules::VERSION, at, message);
+            diagnostic.severity = Severity::Warning;
+            self.problems.push(diagnostic.hint(format!("write `{}`", standard.keyword)));
+        }
         if found.is_none() {
             let near = crate::suggest::nearest(&keyword, profile::VERSIONS.iter().map(|version| version.keyword));
             let diagnostic = Diagnostic::at(&rules::VERSION, at, format!("there is no version `{keyword}` of TOSCA"));
@@ -116,7 +124,11 @@ impl Loader<'_> {
     }
 
     pub(super) fn find_version(&self, keyword: &str) -> Option<Version> {
-        let known = profile::version(keyword).copied();
+        let otherwise = || {
+            profile::spelt_otherwise(keyword)
+                .filter(|version| self.options.quirks.allow(quirks::SPELLINGS_PERMISSIVE, version.edition))
+        };
+        let known = profile::version(keyword).or_else(otherwise).copied();
         let (keyword, edition) = match (known, self.options.unversioned) {
             (Some(version), None) => return Some(version),
             // A host reads all files alike, whatever they say.

@@ -57,7 +57,11 @@ impl Reader<'_> {
     pub(super) fn property_filters(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
         let mut out = Vec::new();
         for (name, at, value) in self.one_key_maps(key, at, node)? {
-            let value = self.value(value);
+            let mut value = self.value(value);
+            if self.allows(quirks::FILTER_VALUES) && is_plain(&value) {
+                let equal = Val::str("equal", value.span);
+                value = value.with(Data::Map(Arc::new(vec![(equal, value.clone())])));
+            }
             let clauses: &[Val] =
                 if let Data::List(items) = &value.data { items } else { std::slice::from_ref(&value) };
             for clause in clauses {
@@ -105,11 +109,14 @@ impl Reader<'_> {
 
     /// Mappings of a substitution; keys may be lists in TOSCA 2.0, so they stay plain values.
     pub(super) fn mappings(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        let listed = key == "requirements" && (self.edition.is_2() || self.quirks.has(quirks::SUBSTITUTION_LIST));
+        let listed = key == "requirements" && (self.edition.is_2() || self.allows(quirks::SUBSTITUTION_LIST));
         let mut out = Vec::new();
         if node.is_map() {
             for entry in merged_entries(node) {
-                out.push((val::read(entry.key, Edition::V1_0), self.value(entry.value)));
+                let nothing = entry.value.is_list() && entry.value.items().next().is_none();
+                if !(nothing && self.allows(quirks::EMPTY_PERMISSIVE)) {
+                    out.push((val::read(entry.key, Edition::V1_0), self.value(entry.value)));
+                }
             }
         } else if node.is_list() && listed {
             for item in node.items() {
@@ -162,4 +169,9 @@ impl Reader<'_> {
             _ => value,
         }
     }
+}
+
+/// Whether a value stands for itself, rather than saying something about another one.
+fn is_plain(value: &Val) -> bool {
+    matches!(value.data, Data::Str(_) | Data::Int(_) | Data::Float(_) | Data::Bool(_))
 }

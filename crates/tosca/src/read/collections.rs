@@ -26,7 +26,11 @@ impl Reader<'_> {
             }
             let (name, at) = (entry.key.eco_text(), entry.key.span());
             if self.edition.is_2() && name.trim().is_empty() {
-                self.problems.at(&rules::MALFORMED, at, format!("a {} must have a name", entities::label(kind)));
+                self.problems.at(
+                    &rules::MALFORMED,
+                    at,
+                    format!("{} must have a name", entities::with_article(entities::label(kind))),
+                );
                 continue;
             }
             if let Some(entity) = self.entity(kind, name.clone(), at, entry.value) {
@@ -59,11 +63,15 @@ impl Reader<'_> {
         let mut out = Vec::new();
         for item in node.items() {
             let mut item = item;
-            let sequenced = self.quirks.has(quirks::IMPORTS_SEQUENCED) || self.edition.is_extended();
+            let sequenced = self.allows(quirks::IMPORTS_SEQUENCED) || self.edition.is_extended();
             if kind == Kind::Import && sequenced {
                 let entries = merged_entries(item);
+                let named = |entry: &purlin_syntax::tree::Entry<'_>| {
+                    let is_key = entities::row(kind).by_key(entry.name(), self.edition).is_some();
+                    entry.value.is_map() || (!self.edition.is_2() && !is_key)
+                };
                 if let [entry] = entries.as_slice()
-                    && (entry.value.is_map() || (self.edition.is_extended() && entry.name() != "file"))
+                    && named(entry)
                 {
                     item = entry.value;
                 }

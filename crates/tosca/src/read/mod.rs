@@ -17,7 +17,7 @@ use crate::rules;
 use crate::schema::{Edition, Field, Kind, Row, Shape, Short};
 use crate::val::{self, Data, Val, merged_entries};
 use ecow::{EcoString, eco_format};
-use purlin_syntax::{Diagnostic, Node, Span};
+use purlin_syntax::{Diagnostic, Node, Severity, Span};
 use std::sync::Arc;
 
 /// Where a file stands among the files of a run.
@@ -90,6 +90,13 @@ impl Reader<'_> {
             entity.slots.push(Slot { name: "primary", at, content: Content::Value(val::read(node, self.edition)) });
             return Some(entity);
         }
+        if kind == Kind::ParameterDefinition && self.allows(quirks::PARAMETERS_PERMISSIVE) {
+            let value = val::read(node, val::Notation { edition: self.edition, host: self.host });
+            if value.is_call() {
+                entity.slots.push(Slot { name: "value", at, content: Content::Value(value) });
+                return Some(entity);
+            }
+        }
         let mut open: Vec<(EcoString, Span, Node<'_>)> = Vec::new();
         let mut present: Vec<&str> = Vec::new();
         for entry in merged_entries(node) {
@@ -120,6 +127,10 @@ impl Reader<'_> {
         Some(entity)
     }
 
+    pub(super) fn allows(&self, quirk: &str) -> bool {
+        self.quirks.allow(quirk, self.edition)
+    }
+
     /// Keys that a quirk tells to skip.
     fn skipped(&self, kind: Kind, key: &str) -> bool {
         match (kind, key) {
@@ -134,7 +145,14 @@ impl Reader<'_> {
     pub(super) fn slot(&mut self, entity: &mut Entity, field: &'static Field, at: Span, value: Node<'_>) {
         if entity.kind == Kind::File && field.slot == "service_template" && self.role != Role::Root {
             let substitutes = self.substitutes && value.get("substitution_mappings").is_some();
-            if !self.quirks.has(quirks::TOPOLOGY_IGNORE) && !substitutes && !self.edition.is_extended() {
+            let ignored = self.allows(quirks::TOPOLOGY_IGNORE);
+            if ignored && value.get("substitution_mappings").is_none() {
+                let message = format!("`{}` of an imported file is ignored", field.key);
+                let mut diagnostic = Diagnostic::at(&rules::UNKNOWN_KEY, at, message);
+                diagnostic.severity = Severity::Warning;
+                self.problems.push(diagnostic.hint("only the file that is asked for makes a service"));
+            }
+            if !ignored && !substitutes && !self.edition.is_extended() {
                 let message =
                     format!("an imported file cannot have `{}`; only the file that is asked for can", field.key);
                 self.problems.at(&rules::UNKNOWN_KEY, at, message);
@@ -146,6 +164,12 @@ impl Reader<'_> {
         }
         // Nothing written under a key says nothing.
         if self.edition.is_extended() && value.is_null() && field.shape != Shape::Value {
+            return;
+        }
+        if value.is_null() && self.allows(quirks::EMPTY_PERMISSIVE) && may_be_empty(field) {
+            return;
+        }
+        if field.slot == "derived_from" && value.text() == ROOT_OF_ALL && self.allows(quirks::NORMATIVE_REPLACE) {
             return;
         }
         if let Some(content) = self.content(field, at, value) {
@@ -170,7 +194,8 @@ impl Reader<'_> {
     /// A scalar or list that stands for a whole entity.
     fn short(&mut self, row: &'static Row, mut entity: Entity, node: Node<'_>) -> Option<Entity> {
         let at = entity.at;
-        match row.short {
+        let short = row.short;
+        match short {
             Short::Text(slot) if node.as_str().is_some() && !matches!(val::scalar_data(node), Data::Timestamp(_)) => {
                 if let Some(field) = row.by_slot(slot, self.edition) {
                     self.slot(&mut entity, field, at, node);
@@ -188,7 +213,9 @@ impl Reader<'_> {
             // An operation of which only the name is written.
             Short::Primary if node.is_null() && self.edition.is_2() => Some(entity),
             // Anything of which only the name is written.
-            _ if node.is_null() && self.edition.is_extended() => {
+            _ if (node.is_null() && self.edition.is_extended())
+                || (is_nothing(node, short) && self.allows(quirks::EMPTY_PERMISSIVE)) =>
+            {
                 self.missing_keys(row, &entity, &[]);
                 Some(entity)
             }
@@ -197,7 +224,11 @@ impl Reader<'_> {
                 entity.slots.push(Slot { name: "node", at, content });
                 Some(entity)
             }
-            Short::Value | Short::List(_) if node.is_scalar() && !node.is_null() && self.edition.is_2() => {
+            Short::Value | Short::List(_)
+                if node.is_scalar()
+                    && !node.is_null()
+                    && (self.edition.is_2() || self.allows(quirks::PARAMETERS_PERMISSIVE)) =>
+            {
                 entity.slots.push(Slot { name: "value", at, content: Content::Value(self.value(node)) });
                 Some(entity)
             }
@@ -213,7 +244,7 @@ impl Reader<'_> {
                     _ => "a map",
                 };
                 let what = if entity.name.is_empty() {
-                    eco_format!("a {}", row.label)
+                    entities::with_article(row.label).into()
                 } else {
                     eco_format!("`{}`", entity.name)
                 };
@@ -287,6 +318,25 @@ impl Reader<'_> {
             }),
             _ => {}
         }
+    }
+}
+
+/// Whether nothing is written; some write a list of nothing for an operation that does nothing.
+fn is_nothing(node: Node<'_>, short: Short) -> bool {
+    node.is_null() || (short == Short::Primary && node.is_list() && node.items().next().is_none())
+}
+
+/// What the standard derives its own root types from; it has nothing to inherit.
+const ROOT_OF_ALL: &str = "tosca.entity.Root";
+
+/// Whether nothing under a key can only mean that there is nothing: sections, words, and a default that is none.
+fn may_be_empty(field: &Field) -> bool {
+    match field.shape {
+        Shape::Text => field.slot == "description",
+        Shape::Value => field.slot == "default",
+        Shape::Name(_) | Shape::MaybeName(_) | Shape::Parents(_) | Shape::Bool | Shape::Int => false,
+        Shape::Version | Shape::Range | Shape::Validation | Shape::Condition => false,
+        _ => true,
     }
 }
 

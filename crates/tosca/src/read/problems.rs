@@ -1,6 +1,7 @@
 //! Keys that are unknown, missing or where they cannot be, and how that is said.
 
 use super::{Reader, noun};
+use crate::entities;
 use crate::entity::Entity;
 use crate::rules;
 use crate::schema::{Edition, Kind, Need, Row};
@@ -20,12 +21,12 @@ impl Reader<'_> {
     }
 
     pub(super) fn unknown_key(&mut self, row: &'static Row, key: &str, at: Span) {
-        let label = row.label;
+        let label = entities::with_article(row.label);
         let skipped = row.skips_unknown(self.edition);
         let mut diagnostic = Diagnostic::at(
             &rules::UNKNOWN_KEY,
             at,
-            format!("a {label} has no key `{key}` in TOSCA {}", self.edition.number()),
+            format!("{label} has no key `{key}` in TOSCA {}", self.edition.number()),
         );
         let other = Edition::ALL.iter().rev().find(|edition| row.by_key(key, **edition).is_some());
         let renamed =
@@ -33,6 +34,9 @@ impl Reader<'_> {
         diagnostic = match (renamed, other) {
             (Some(field), _) => diagnostic.hint(format!("in this edition it is called `{}`", field.key)),
             (None, Some(edition)) => diagnostic.hint(format!("TOSCA {} has it", edition.number())),
+            (None, None) if row.open.is_some() => {
+                diagnostic.hint("operations stand under `operations` since TOSCA 1.3")
+            }
             (None, None) => {
                 let known = row.fields(self.edition).map(|field| field.key);
                 diagnostic.maybe_hint(crate::suggest::nearest(key, known).map(|near| format!("did you mean `{near}`?")))

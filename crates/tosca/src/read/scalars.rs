@@ -6,7 +6,7 @@ use crate::quirks;
 use crate::rules;
 use crate::schema::Edition;
 use crate::val::{self, Data, Text, merged_entries};
-use purlin_syntax::{Diagnostic, Node, Span};
+use purlin_syntax::{Diagnostic, Node, Severity, Span};
 use std::sync::Arc;
 
 impl Reader<'_> {
@@ -21,11 +21,25 @@ impl Reader<'_> {
     }
 
     pub(super) fn bool(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<bool> {
-        let found = node.as_bool();
-        if found.is_none() {
-            self.wrong_key(at, key, noun(node), "a boolean");
+        if let Some(found) = node.as_bool() {
+            return Some(found);
         }
-        found
+        let meant = old_boolean(node);
+        match meant.filter(|_| self.allows(quirks::BOOLEAN_PERMISSIVE)) {
+            Some(meant) => {
+                let message = format!("`{}` is a text in YAML 1.2; it is read as `{meant}`", node.text());
+                let mut diagnostic = Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message);
+                diagnostic.severity = Severity::Warning;
+                self.problems.push(diagnostic.hint(format!("write `{key}: {meant}`")));
+                Some(meant)
+            }
+            None => {
+                let message = format!("`{key}` must be a boolean, but it is {}", noun(node));
+                let hint = meant.map(|meant| format!("`{}` is a text in YAML 1.2; write `{meant}`", node.text()));
+                self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).maybe_hint(hint));
+                None
+            }
+        }
     }
 
     pub(super) fn int(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<i64> {
@@ -61,7 +75,10 @@ impl Reader<'_> {
                     !entry.value.is_null() && (is_text || !named || !entry.value.is_scalar())
                 }
                 // A host may keep expressions there.
-                false => is_text || self.host.is_some() || self.quirks.has(quirks::STRING_PERMISSIVE),
+                false => {
+                    let any = self.allows(quirks::METADATA_PERMISSIVE);
+                    is_text || any || self.host.is_some() || self.quirks.has(quirks::STRING_PERMISSIVE)
+                }
             };
             if !fits {
                 self.wrong_key(entry.key.span(), entry.name(), noun(entry.value), "a string");
@@ -121,5 +138,14 @@ impl Reader<'_> {
             }
         }
         Some(Content::Values(Arc::new(out)))
+    }
+}
+
+/// What YAML 1.1 meant by a word that YAML 1.2 reads as a text.
+fn old_boolean(node: Node<'_>) -> Option<bool> {
+    match node.as_str()?.to_ascii_lowercase().as_str() {
+        "yes" | "y" | "on" | "true" => Some(true),
+        "no" | "n" | "off" | "false" => Some(false),
+        _ => None,
     }
 }

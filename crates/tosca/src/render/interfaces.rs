@@ -3,6 +3,7 @@
 use super::props::{Place, Sort};
 use super::{Renderer, identity};
 use crate::entity::Entity;
+use crate::quirks;
 use crate::rules;
 use crate::schema::Kind;
 use crate::suggest;
@@ -98,6 +99,10 @@ impl Renderer<'_> {
             None => (owner.at, eco_format!("{}[\"{name}\"]", owner.path)),
         };
         let what = format!("the interface `{name}`");
+        let elsewhere = match assignment.filter(|_| self.model.allows(quirks::INTERFACE_INPUTS_PERMISSIVE)) {
+            Some(assignment) => given_to_operations(assignment),
+            None => Vec::new(),
+        };
         let inputs = self.props(
             Sort::Input,
             definition,
@@ -106,6 +111,7 @@ impl Renderer<'_> {
                 at: place.0,
                 path: eco_format!("{}.inputs", place.1),
                 assigned: assignment.map(|a| a.values("inputs")).unwrap_or(&[]),
+                elsewhere: &elsewhere,
             },
         );
         let mut parts = [IndexMap::new(), IndexMap::new()];
@@ -153,7 +159,13 @@ impl Renderer<'_> {
         let inputs = self.props(
             Sort::Input,
             definition,
-            &Place { owner: &what, at, path, assigned: own.map(|own| own.values("inputs")).unwrap_or(&[]) },
+            &Place {
+                owner: &what,
+                at,
+                path,
+                assigned: own.map(|own| own.values("inputs")).unwrap_or(&[]),
+                elsewhere: &[],
+            },
         );
         let outputs: Vec<(Text, Val)> = match own.map(|own| own.values("outputs")) {
             Some(outputs) if !outputs.is_empty() => outputs.to_vec(),
@@ -228,6 +240,12 @@ impl Renderer<'_> {
             );
         }
     }
+}
+
+/// The inputs that the operations of an interface are given.
+fn given_to_operations(assignment: &Entity) -> Vec<EcoString> {
+    let inputs = assignment.entries("operations").flat_map(|(_, operation)| operation.values("inputs"));
+    inputs.map(|(name, _)| name.text.clone()).collect()
 }
 
 /// The text of an artifact that implements something.

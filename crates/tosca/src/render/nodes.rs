@@ -62,7 +62,7 @@ impl Renderer<'_> {
         let at = if path.is_empty() { template.place(sort.slot()) } else { template.at };
         let path = if path.is_empty() { EcoString::new() } else { eco_format!(".{path}") };
         let assigned = template.values(sort.slot());
-        self.props(sort, complete, &Place { owner: &Called(template), at, path, assigned })
+        self.props(sort, complete, &Place { owner: &Called(template), at, path, assigned, elsewhere: &[] })
     }
 
     fn directives(&mut self, template: &Entity) {
@@ -152,7 +152,7 @@ impl Renderer<'_> {
                 (None, None) => (template.at, eco_format!(".capabilities[\"{}\"].{}", definition.name, sort.slot())),
             };
             let assigned = assignment.map(|assignment| assignment.values(sort.slot())).unwrap_or(&[]);
-            self.props(sort, &declared, &Place { owner: &owner, at, path, assigned })
+            self.props(sort, &declared, &Place { owner: &owner, at, path, assigned, elsewhere: &[] })
         };
         let (properties, attributes) = (render(Sort::Property), render(Sort::Attribute));
         let occurrences =

@@ -51,6 +51,8 @@ pub(super) struct Place<'a> {
     pub path: EcoString,
     /// What is assigned.
     pub assigned: &'a [(Text, Val)],
+    /// Names that are given a value elsewhere, so that they are not missing here.
+    pub elsewhere: &'a [EcoString],
 }
 
 impl Renderer<'_> {
@@ -145,6 +147,7 @@ impl Renderer<'_> {
             && definition.bool("required").unwrap_or(true)
             && !(sort == Sort::Input && (self.model.edition().is_2() || self.model.edition().is_extended()))
             && !self.partial
+            && !place.elsewhere.contains(name)
         {
             let message = format!("{} needs a value for the {} `{name}`", place.owner, sort.noun());
             let beyond = eco_format!("{}[\"{name}\"]", place.path);

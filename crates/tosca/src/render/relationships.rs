@@ -22,7 +22,11 @@ impl Renderer<'_> {
         let mut render = |sort: Sort| match &declared {
             Some(declared) => {
                 let path = eco_format!(".relationship.{}", sort.slot());
-                self.props(sort, declared, &Place { owner: &"the relationship", at, path, assigned: &[] })
+                self.props(
+                    sort,
+                    declared,
+                    &Place { owner: &"the relationship", at, path, assigned: &[], elsewhere: &[] },
+                )
             }
             None => Props::default(),
         };
@@ -88,7 +92,11 @@ impl Renderer<'_> {
                     None if own.at != at => (own.at, eco_format!(".{}", sort.slot())),
                     None => (at, eco_format!(".relationship.{}", sort.slot())),
                 };
-                self.props(sort, declared, &Place { owner: &"the relationship", at, path, assigned: values })
+                self.props(
+                    sort,
+                    declared,
+                    &Place { owner: &"the relationship", at, path, assigned: values, elsewhere: &[] },
+                )
             }
             None => Props::default(),
         };

@@ -129,7 +129,7 @@ impl Renderer<'_> {
             self.props(
                 Sort::Input,
                 &definition,
-                &Place { owner: &"the operation call", at: key, path, assigned: &assigned },
+                &Place { owner: &"the operation call", at: key, path, assigned: &assigned, elsewhere: &[] },
             )
         };
         Some(Activity::Call { interface: interface_name.into(), operation: operation_name.into(), inputs })
