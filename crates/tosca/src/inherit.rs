@@ -11,12 +11,12 @@ use crate::host::Host;
 use crate::names::{DeclId, Names};
 use crate::problem::Problems;
 use crate::rules;
-use crate::schema::{Field, Kind, Merge, Shape};
+use crate::schema::{Edition, Field, Kind, Merge, Shape};
 use crate::val::{Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_graph::{Deps, Solver, Step};
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Severity, Span};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Complete types, by declaration.
@@ -287,10 +287,13 @@ impl Run<'_> {
         if own.edition.is_extended() {
             return; // a type may say something else than its parent
         }
+        if self.engine.names.is_of_profile(own.at.file) {
+            return; // nobody can mend a normative type whose parent was replaced
+        }
         match (field.merge, &mine.content, &theirs.content) {
             (Merge::Derived, Content::Text(mine), Content::Text(theirs)) => self.derived(own, field, mine, theirs),
             (Merge::Narrow, Content::Texts(names), Content::Texts(allowed)) => {
-                self.narrowed(field, mine, names, theirs, allowed)
+                self.narrowed(own.edition, field, (mine, names), (theirs, allowed));
             }
             (Merge::Tighten, Content::Bool(false), Content::Bool(true)) => self.loosened(own, mine.at, theirs.at),
             (Merge::Within, Content::Range(range), Content::Range(outer)) if !outer.covers(range) => {
@@ -325,7 +328,13 @@ impl Run<'_> {
         self.broken(own.at, message, theirs.span);
     }
 
-    fn narrowed(&mut self, field: &'static Field, mine: &Slot, names: &[Text], theirs: &Slot, allowed: &[Text]) {
+    fn narrowed(
+        &mut self,
+        edition: Edition,
+        field: &'static Field,
+        (mine, names): (&Slot, &[Text]),
+        (theirs, allowed): (&Slot, &[Text]),
+    ) {
         let Shape::Names(kinds) = field.shape else { return };
         let (at, parent) = (mine.at, theirs.at);
         let find =
@@ -338,7 +347,11 @@ impl Run<'_> {
                     "`{}` in `{}` is none of the types the parent allows, nor derived from one",
                     name.text, field.key
                 );
-                let diagnostic = Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one");
+                let mut diagnostic = Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one");
+                if self.engine.names.is_of_profile(parent.file) && !edition.is_2() {
+                    diagnostic.severity = Severity::Warning;
+                    diagnostic = diagnostic.hint("nothing enforces the standard's own lists before TOSCA 2.0");
+                }
                 self.broken.push(diagnostic.label(parent, "the parent's list"));
             }
         }

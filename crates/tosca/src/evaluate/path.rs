@@ -2,6 +2,7 @@
 
 use super::walk::{Astray, Place};
 use super::{Evaluator, Key, Owner, Scope};
+use crate::quirks;
 use crate::resolve::Edge;
 use crate::topology::{Node, Prop, Props};
 use crate::val::{Call, Data, Val};
@@ -204,7 +205,15 @@ impl Evaluator<'_> {
         };
         let name = args.get(after)?.as_str()?;
         let requirement = self.relationship(index, first, position)?;
-        Some((Key { owner: Owner::Relationship(index, requirement), attribute, name: name.into() }, after + 1))
+        let key = |owner: Owner| Key { owner, attribute, name: name.into() };
+        let of_relationship = key(Owner::Relationship(index, requirement));
+        // What the relationship does not have may be the capability's at its other end, or the node's.
+        let beyond = self
+            .edge(index, requirement)
+            .filter(|_| self.model.allows(quirks::REACH))
+            .map(|edge| [key(Owner::Capability(edge.target, edge.capability)), key(Owner::Node(edge.target))]);
+        let mut all = std::iter::once(of_relationship.clone()).chain(beyond.into_iter().flatten());
+        Some((all.find(|key| self.exists(key)).unwrap_or(of_relationship), after + 1))
     }
 
     /// The n-th resolved relationship of a requirement.
@@ -251,7 +260,11 @@ impl Evaluator<'_> {
                 self.host(node).map(Place::Node).ok_or_else(none)
             }
             ("SELF" | "SOURCE" | "TARGET" | "HOST", ..) => Err(Astray::NotYet(format!("`{name}` means nothing here"))),
-            _ => self.topology.places(name).next().map(Place::Node).ok_or_else(|| self.no_such_node(name)),
+            _ => {
+                let node = self.topology.places(name).next().map(Place::Node);
+                let made = || self.made_from(name)?.first().map(|(source, at)| Place::Relationship(*source, *at));
+                node.or_else(made).ok_or_else(|| self.no_such_node(name))
+            }
         }
     }
 

@@ -134,7 +134,7 @@ impl Evaluator<'_> {
     }
 
     /// The relationships that a relationship template is used for, if there is such a template.
-    fn made_from(&self, name: &str) -> Option<&[(usize, usize)]> {
+    pub(super) fn made_from(&self, name: &str) -> Option<&[(usize, usize)]> {
         self.model.service()?.named("relationship_templates", name)?;
         let by_template = self.by_template.get_or_init(|| {
             let mut out = super::ByTemplate::default();
