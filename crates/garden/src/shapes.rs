@@ -110,7 +110,9 @@ impl Checker<'_> {
     }
 
     fn missing_keys(&self, entity: &Entity, map: &Map, span: Span) {
-        for field in entity.fields(Edition(0)).filter(|field| field.required && !map.contains_key(field.key)) {
+        for field in
+            entity.fields(Edition(0)).filter(|field| field.is_required(Edition(0)) && !map.contains_key(field.key))
+        {
             let message = format!("{} needs `{}`, and this has none", with_article(entity.label), field.key);
             self.session.sink.push(Diagnostic::at(&rules::MISSING_KEY, span, message));
         }
@@ -218,5 +220,6 @@ fn fits(shape: &Shape, value: &Value) -> bool {
             value.as_map().is_some() || (has_short && !value.is_collection())
         }
         Shape::Union(shapes) => shapes.iter().any(|shape| fits(shape, value)),
+        Shape::Special(special) => fits(&special.outline, value),
     }
 }

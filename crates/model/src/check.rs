@@ -6,7 +6,7 @@
 use crate::instance::{Instance, Slot};
 use crate::read::Place;
 use crate::rules;
-use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape, Window, Written};
+use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape, Written};
 use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Kind as NodeKind, Node, Scalar, Span};
 
@@ -39,17 +39,9 @@ impl Place<'_> {
     pub(crate) fn unknown_key(&self, key: Node<'_>) {
         let name = key.text();
         let message = format!("{} has no key `{name}`", self.subject());
-        let elsewhere = self.other_edition(name);
-        let near = || did_you_mean(name, self.entity.fields(self.edition).map(|field| field.key));
-        let available = || self.available_keys();
-        let hint = elsewhere.or_else(near).or_else(available);
+        let hint = known_elsewhere(self.schema, self.entity, self.edition, name);
+        let hint = hint.or_else(|| self.available_keys());
         self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, key.span(), message).maybe_hint(hint));
-    }
-
-    /// Where a key exists in other editions only, which ones.
-    fn other_edition(&self, key: &str) -> Option<String> {
-        let field = self.entity.all_fields().find(|field| field.key == key)?;
-        Some(window_hint(self.schema, key, field.window, self.edition))
     }
 
     /// All keys, where they are few enough to be read.
@@ -116,8 +108,8 @@ impl Place<'_> {
         let mut takes = vec!["a mapping".to_owned()];
         for notation in self.entity.short.iter().filter(|notation| notation.window.has(self.edition)) {
             takes.push(match notation.written {
-                Written::Scalar => format!("a `{}` alone", notation.key),
-                Written::List => format!("the list of its `{}`", notation.key),
+                Written::Scalar | Written::Text => format!("a `{}` alone", notation.slot),
+                Written::List => format!("the list of its `{}`", notation.slot),
             });
         }
         let message =
@@ -145,8 +137,8 @@ impl Place<'_> {
 
     /// Reports the required keys among `which` that are not there.
     pub(crate) fn check_required(&self, instance: &Instance, which: impl Fn(&Field) -> bool) {
-        let needed = self.entity.fields(self.edition).filter(|field| field.required && which(field));
-        for field in needed.filter(|field| !instance.has(field.key)) {
+        let needed = self.entity.fields(self.edition).filter(|field| field.is_required(self.edition) && which(field));
+        for field in needed.filter(|field| !instance.has(field.slot)) {
             let message = format!("{} needs `{}`", self.subject_of(instance), field.key);
             let span = instance.name_span();
             self.sink.push(Diagnostic::at(&rules::MISSING_KEY, span, message).hint(first_to_lower(field.doc)));
@@ -190,20 +182,17 @@ impl Place<'_> {
     }
 }
 
-/// Says from or until when a key exists.
-fn window_hint(schema: &Schema, key: &str, window: Window, edition: Edition) -> String {
-    let here = schema.edition_name(edition);
-    match window.until {
-        Some(until) if until <= edition => {
-            format!("`{key}` exists until {}; this is {here}", before(schema, until))
-        }
-        _ => format!("`{key}` exists from {} on; this is {here}", schema.edition_name(window.since)),
-    }
-}
-
-/// The name of the last edition before another.
-pub(crate) fn before(schema: &Schema, edition: Edition) -> &'static str {
-    schema.edition_name(Edition(edition.0.saturating_sub(1)))
+/// What helps with a key that an entity has not in an edition: what it is called there, the latest edition that has it,
+/// or a key that is nearly the same.
+pub fn known_elsewhere(schema: &Schema, entity: &Entity, edition: Edition, key: &str) -> Option<String> {
+    let mut others = schema.steps().rev();
+    let Some((other, field)) = others.find_map(|other| Some((other, entity.field(key, other)?))) else {
+        return did_you_mean(key, entity.fields(edition).map(|field| field.key));
+    };
+    Some(match entity.field_of(field.slot, edition) {
+        Some(here) => format!("in this edition it is called `{}`", here.key),
+        None => format!("{} has it", schema.full_name(other)),
+    })
 }
 
 /// A sentence as a hint: in the middle of a line, without its full stop.
@@ -267,6 +256,7 @@ pub fn describe_shape(schema: &Schema, shape: &Shape) -> String {
             let all: Vec<String> = shapes.iter().map(|shape| describe_shape(schema, shape)).collect();
             all.join(", or ")
         }
+        Shape::Special(special) => special.label.to_owned(),
     }
 }
 
@@ -287,18 +277,19 @@ pub fn looks_like(schema: &Schema, edition: Edition, shape: &Shape, node: Node<'
             node.is_map() || schema.entity(*kind).is_some_and(|entity| notation(entity, edition, node).is_some())
         }
         Shape::Union(shapes) => shapes.iter().any(|shape| looks_like(schema, edition, shape, node)),
+        Shape::Special(special) => looks_like(schema, edition, &special.outline, node),
     }
 }
 
-/// The key a node stands for in a short notation of an entity.
+/// The slot that a node fills in a short notation of an entity.
 pub(crate) fn notation(entity: &'static Entity, edition: Edition, node: Node<'_>) -> Option<&'static str> {
-    let written = match node.kind() {
-        NodeKind::Scalar if !node.is_null() => Written::Scalar,
-        NodeKind::List => Written::List,
-        _ => return None,
+    let fits = |written: Written| match written {
+        Written::Scalar => node.is_scalar() && !node.is_null(),
+        Written::Text => node.as_str().is_some(),
+        Written::List => node.is_list(),
     };
-    let mut fitting = entity.short.iter().filter(|short| short.window.has(edition) && short.written == written);
-    fitting.next().map(|short| short.key)
+    let mut fitting = entity.short.iter().filter(|short| short.window.has(edition) && fits(short.written));
+    fitting.next().map(|short| short.slot)
 }
 
 fn is_integer(node: Node<'_>) -> bool {

@@ -60,7 +60,7 @@ impl Values<'_> {
             return Some(self.slot(slot));
         }
         let entity = self.schema.entity(instance.kind).filter(|_| self.defaults == Defaults::Fill)?;
-        self.default_of(entity, entity.field(key, instance.edition)?)
+        self.default_of(entity, entity.field_of(key, instance.edition)?)
     }
 
     /// An entity as a mapping: what is written in its order, what is inherited, then defaults in the order of rows.
@@ -73,7 +73,7 @@ impl Values<'_> {
             entries.insert(EcoString::from(slot.field.key), self.slot(slot));
         }
         if let Some(entity) = self.schema.entity(instance.kind).filter(|_| self.defaults == Defaults::Fill) {
-            for field in entity.fields(instance.edition).filter(|field| !instance.has(field.key)) {
+            for field in entity.fields(instance.edition).filter(|field| !instance.has(field.slot)) {
                 if let Some(value) = self.default_of(entity, field) {
                     entries.insert(EcoString::from(field.key), value);
                 }

@@ -2,7 +2,7 @@
 //!
 //! Everything here is read off the tables; there is nothing to keep in step with them.
 
-use crate::check::{alternatives, before, describe_shape, with_article};
+use crate::check::{alternatives, describe_shape, with_article};
 use crate::schema::{Edition, Entity, Field, Kind, Literal, Merge, Schema, Shape, Window, Written};
 use std::fmt::Write;
 
@@ -30,7 +30,7 @@ pub fn keys(schema: &Schema, kind: Kind, edition: Edition) -> Vec<Completion> {
             text: field.key,
             detail: describe_shape(schema, &field.shape),
             doc: field.doc,
-            required: field.required,
+            required: field.is_required(edition),
             deprecated: field.deprecated.is_some(),
         })
         .collect();
@@ -62,7 +62,7 @@ pub fn hover(schema: &Schema, kind: Kind, edition: Edition, key: &str) -> Option
         format!("**{}** of {}: {}", field.key, with_article(entity.label), describe_shape(schema, &field.shape));
     let _ = write!(text, "\n\n{}", field.doc);
     let mut notes = notes(schema, field);
-    if field.required {
+    if field.is_required(edition) {
         notes.insert(0, "Required.".to_owned());
     }
     if !notes.is_empty() {
@@ -87,20 +87,40 @@ fn notes(schema: &Schema, field: &Field) -> Vec<String> {
         notes.push(format!("No longer to be used: {advice}."));
     }
     notes.extend(window_text(schema, field.window));
+    if let Some(edition) = field.required.and_then(|window| window.except) {
+        notes.push(format!("Not required in {}.", schema.edition_name(edition)));
+    }
+    if field.is_loose {
+        notes.push("It may also name something else.".to_owned());
+    }
     notes.extend(merge_text(field).map(str::to_owned));
     notes
 }
 
+/// Which editions have something, where not all do; those that only add to another one are named where they differ.
 fn window_text(schema: &Schema, window: Window) -> Option<String> {
-    let since = (window.since > Edition(0)).then(|| schema.edition_name(window.since));
-    let until = window.until.map(|until| before(schema, until));
-    match (since, until) {
-        (Some(since), Some(until)) if since == until => Some(format!("Only in {since}.")),
-        (Some(since), Some(until)) => Some(format!("From {since} until {until}.")),
-        (Some(since), None) => Some(format!("From {since} on.")),
-        (None, Some(until)) => Some(format!("Until {until}.")),
-        (None, None) => None,
+    let steps: Vec<Edition> = schema.steps().collect();
+    let having: Vec<Edition> = steps.iter().copied().filter(|edition| window.has(*edition)).collect();
+    let since = having.first().filter(|first| Some(*first) != steps.first()).map(|first| schema.edition_name(*first));
+    let until = having.last().filter(|last| Some(*last) != steps.last()).map(|last| schema.edition_name(*last));
+    let mut said: Vec<String> = match (since, until) {
+        (Some(since), Some(until)) if since == until => vec![format!("Only in {since}.")],
+        (Some(since), Some(until)) => vec![format!("From {since} until {until}.")],
+        (Some(since), None) => vec![format!("From {since} on.")],
+        (None, Some(until)) => vec![format!("Until {until}.")],
+        (None, None) => Vec::new(),
+    };
+    for variant in schema.variants {
+        let base = steps.iter().rev().find(|step| *step < variant).is_some_and(|base| window.has(*base));
+        let name = schema.edition_name(*variant);
+        match (base, window.has(*variant)) {
+            (false, true) if having.is_empty() => said.push(format!("Only in {name}.")),
+            (false, true) => said.push(format!("Also in {name}.")),
+            (true, false) => said.push(format!("Not in {name}.")),
+            _ => {}
+        }
     }
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 fn merge_text(field: &Field) -> Option<&'static str> {
@@ -109,6 +129,7 @@ fn merge_text(field: &Field) -> Option<&'static str> {
         Merge::Fallback => Some("Inherited unless written."),
         Merge::ByName if matches!(field.shape, Shape::One(_)) => Some("Merged with what is inherited."),
         Merge::ByName => Some("Merged by name with what is inherited."),
+        Merge::Replace => Some("Added by name to what is inherited; the same name replaces."),
         Merge::Append => Some("Added to what is inherited."),
         Merge::Narrow => Some("Inherited; may only be narrowed."),
         Merge::Fixed => Some("Inherited; cannot be changed."),
@@ -141,7 +162,13 @@ pub fn reference(schema: &Schema, title: &str) -> String {
     let mut page = format!("# {title}\n");
     if schema.editions.len() > 1 {
         let editions: Vec<String> = schema.editions.iter().map(|name| format!("`{name}`")).collect();
-        let _ = write!(page, "\nEditions, the oldest first: {}.\n", editions.join(", "));
+        let _ = write!(page, "\nEditions, the oldest first: {}.", editions.join(", "));
+        for variant in schema.variants {
+            let base = schema.steps().rev().find(|step| step < variant).map(|base| schema.edition_name(base));
+            let name = schema.edition_name(*variant);
+            let _ = write!(page, " `{name}` is `{}` with additions.", base.unwrap_or_default());
+        }
+        page.push('\n');
     }
     for entity in schema.entities {
         section(schema, entity, &mut page);
@@ -154,10 +181,14 @@ fn section(schema: &Schema, entity: &Entity, page: &mut String) {
     for short in entity.short {
         let written = match short.written {
             Written::Scalar => "A single value",
+            Written::Text => "Text",
             Written::List => "A list",
         };
+        let mut keys: Vec<&str> =
+            entity.all_fields().filter(|field| field.slot == short.slot).map(|field| field.key).collect();
+        keys.dedup();
         let window = window_text(schema, short.window).map(|text| format!(" {text}")).unwrap_or_default();
-        let _ = write!(page, "\n{written} stands for its `{}`.{window}\n", short.key);
+        let _ = write!(page, "\n{written} stands for its {}.{window}\n", alternatives(keys));
     }
     for group in entity.exactly_one {
         let members = entity.all_fields().filter(|field| field.one_of == Some(group)).map(|field| field.key);
@@ -173,7 +204,7 @@ fn section(schema: &Schema, entity: &Entity, page: &mut String) {
 }
 
 fn row(schema: &Schema, key: &str, field: &Field, page: &mut String) {
-    let required = if field.required { " (required)" } else { "" };
+    let required = if field.required.is_some() { " (required)" } else { "" };
     let mut meaning = vec![field.doc.to_owned()];
     meaning.extend(notes(schema, field));
     let takes = linked_shape(schema, &field.shape);

@@ -23,15 +23,11 @@ pub fn guard(schema: &Schema) -> Vec<String> {
         for field in entity.all_fields().chain(entity.rest.as_ref()) {
             guard_field(schema, entity, field, &mut wrong);
         }
-        for edition in editions(schema) {
+        for edition in schema.all_editions() {
             guard_edition(schema, entity, edition, &mut wrong);
         }
     }
     wrong
-}
-
-fn editions(schema: &Schema) -> impl Iterator<Item = Edition> + use<> {
-    (0..u16::try_from(schema.editions.len()).unwrap_or(u16::MAX)).map(Edition)
 }
 
 fn sentence(what: &str, doc: &str, wrong: &mut Vec<String>) {
@@ -48,7 +44,7 @@ fn guard_field(schema: &Schema, entity: &Entity, field: &Field, wrong: &mut Vec<
             wrong.push(format!("{what} mentions kind {}, which has no row", kind.0));
         }
     }
-    if !editions(schema).any(|edition| field.window.has(edition)) {
+    if !schema.all_editions().any(|edition| field.window.has(edition)) {
         wrong.push(format!("{what} exists in no edition"));
     }
     if !merge_fits(field) {
@@ -60,7 +56,7 @@ fn guard_field(schema: &Schema, entity: &Entity, field: &Field, wrong: &mut Vec<
     if field.is_base && !matches!(field.shape, Shape::Reference(_)) {
         wrong.push(format!("{what} is inherited from, but names nothing"));
     }
-    if field.required && field.default.is_some() {
+    if field.required.is_some() && field.default.is_some() {
         wrong.push(format!("{what} is required and has a default"));
     }
 }
@@ -69,7 +65,10 @@ fn guard_field(schema: &Schema, entity: &Entity, field: &Field, wrong: &mut Vec<
 fn merge_fits(field: &Field) -> bool {
     match field.merge {
         Merge::Own | Merge::Fallback | Merge::Append | Merge::Fixed | Merge::With(_) => true,
-        Merge::ByName => matches!(field.shape, Shape::Map(_) | Shape::Sequence(_) | Shape::One(_)),
+        Merge::ByName => {
+            matches!(field.shape, Shape::Map(_) | Shape::Sequence(_) | Shape::One(_) | Shape::Special(_))
+        }
+        Merge::Replace => matches!(field.shape, Shape::Map(_) | Shape::Sequence(_) | Shape::MapOf(_)),
         Merge::Narrow => matches!(
             field.shape,
             Shape::Names(_) | Shape::ListOf(_) | Shape::Reference(_) | Shape::Range | Shape::Bool | Shape::Union(_)
@@ -89,7 +88,11 @@ fn inner_is_simple(shape: &Shape) -> bool {
 fn guard_edition(schema: &Schema, entity: &Entity, edition: Edition, wrong: &mut Vec<String>) {
     let name = schema.edition_name(edition);
     let mut keys: HashSet<&str> = HashSet::new();
+    let mut slots: HashSet<&str> = HashSet::new();
     for field in entity.fields(edition) {
+        if !slots.insert(field.slot) {
+            wrong.push(format!("{}: slot `{}` is filled by two keys in {name}", entity.label, field.slot));
+        }
         for key in std::iter::once(&field.key).chain(field.aliases) {
             if !keys.insert(key) {
                 wrong.push(format!("{}.{key} is there twice in {name}", entity.label));
@@ -97,8 +100,8 @@ fn guard_edition(schema: &Schema, entity: &Entity, edition: Edition, wrong: &mut
         }
     }
     for short in entity.short.iter().filter(|short| short.window.has(edition)) {
-        if entity.field(short.key, edition).is_none() {
-            wrong.push(format!("{} has a short notation for `{}`, which {name} has not", entity.label, short.key));
+        if entity.field_of(short.slot, edition).is_none() {
+            wrong.push(format!("{} has a short notation for `{}`, which {name} has not", entity.label, short.slot));
         }
     }
     for group in entity.exactly_one {

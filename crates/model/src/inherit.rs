@@ -129,7 +129,7 @@ impl Inheritance<'_> {
             let place = Place { schema: self.schema, entity, edition: merged.edition, sink: self.sink };
             place.check_required(merged, |field| !matches!(field.merge, Merge::Own));
             for slot in &own.slots {
-                let Some(result) = merged.slot(slot.field.key) else { continue };
+                let Some(result) = merged.slot(slot.field.slot) else { continue };
                 match (&slot.content, &result.content) {
                     (Content::One(own), Content::One(merged)) => open.push((merged, own)),
                     (Content::Map(own), Content::Map(merged)) => {
@@ -169,20 +169,30 @@ fn broken(instance: &Arc<Instance>) -> Arc<Instance> {
 }
 
 /// The kinds that inherit from a type they name, or hold something that does.
-fn base_kinds(schema: &Schema) -> Vec<Kind> {
+pub fn base_kinds(schema: &Schema) -> Vec<Kind> {
     let mut found: Vec<Kind> = Vec::new();
     loop {
         let before = found.len();
         for entity in schema.entities.iter().filter(|entity| !found.contains(&entity.kind)).collect::<Vec<_>>() {
             let mut fields = entity.all_fields().chain(entity.rest.as_ref());
-            let holds = |field: &Field| crate::guard::held_kinds(&field.shape).iter().any(|kind| found.contains(kind));
-            if fields.any(|field| field.is_base || holds(field)) {
+            if fields.any(|field| field.is_base || holds(&field.shape, &found)) {
                 found.push(entity.kind);
             }
         }
         if found.len() == before {
             return found;
         }
+    }
+}
+
+/// Whether entities of one of these kinds stand under a shape.
+fn holds(shape: &Shape, kinds: &[Kind]) -> bool {
+    match shape {
+        Shape::One(kind) | Shape::List(kind) | Shape::Map(kind) | Shape::Sequence(kind) | Shape::Repeating(kind) => {
+            kinds.contains(kind)
+        }
+        Shape::Union(shapes) => shapes.iter().any(|shape| holds(shape, kinds)),
+        _ => false,
     }
 }
 
@@ -243,7 +253,7 @@ impl Merger<'_> {
         let mut changed = false;
         for slot in &mut instance.slots {
             let theirs = match slot.field.merge {
-                Merge::ByName => parent.and_then(|parent| parent.slot(slot.field.key)).map(|slot| &slot.content),
+                Merge::ByName => parent.and_then(|parent| parent.slot(slot.field.slot)).map(|slot| &slot.content),
                 _ => None,
             };
             if let Some(content) = self.complete_content(&slot.content, theirs) {
@@ -292,7 +302,7 @@ impl Merger<'_> {
             if matches!(field.merge, Merge::Own) {
                 continue;
             }
-            let Some(at) = own.slots.iter().position(|slot| slot.field.key == field.key) else {
+            let Some(at) = own.slots.iter().position(|slot| slot.field.slot == field.slot) else {
                 let inherited = Some(theirs.inherited.clone().unwrap_or_else(|| from.detail.clone()));
                 own.slots.push(Slot { field, inherited, ..theirs.clone() });
                 continue;
@@ -320,6 +330,7 @@ impl Merger<'_> {
         match field.merge {
             Merge::Own | Merge::Fallback => None,
             Merge::ByName => self.by_name(&mine.content, &theirs.content, from),
+            Merge::Replace => replaced(&mine.content, &theirs.content),
             Merge::Append => Some(Content::Chain(Arc::new(Chain::new(theirs.content.clone(), mine.content.clone())))),
             Merge::Narrow => {
                 self.contract.check_narrow(place, owner, field, mine, theirs, &from.detail);
@@ -360,9 +371,18 @@ impl Merger<'_> {
     }
 }
 
+/// What is inherited with one's own in the place of what has the same name.
+fn replaced(mine: &Content, theirs: &Content) -> Option<Content> {
+    if let (Content::Map(mine), Content::Map(theirs)) = (mine, theirs) {
+        return Some(Content::Map(NamedMap::over(mine.iter().cloned().collect(), theirs)));
+    }
+    let (mine, mut all) = (mine.entries(), theirs.entries());
+    all.retain(|(key, _)| !mine.iter().any(|(own, _)| own.text() == key.text()));
+    all.extend(mine);
+    Some(Content::Entries(all.into()))
+}
+
 /// The row of what is inherited, in the entity that inherits it: of the same key, or the one that takes all others.
 fn own_field(entity: &'static Entity, own: &Instance, theirs: &Slot) -> Option<&'static Field> {
-    let key = theirs.field.key;
-    let rest = || entity.rest_in(own.edition).filter(|field| field.key == key);
-    entity.field(key, own.edition).or_else(rest)
+    entity.all_slots(own.edition).find(|field| field.slot == theirs.field.slot)
 }

@@ -145,7 +145,7 @@ impl Instance {
 
     /// The slot of a key.
     pub fn slot(&self, key: &str) -> Option<&Slot> {
-        self.slots.iter().find(|slot| slot.field.key == key)
+        self.slots.iter().find(|slot| slot.field.slot == key)
     }
 
     /// Whether a key is filled, with something right or wrong.
@@ -188,11 +188,7 @@ impl Instance {
 
     /// The keys and values of the mapping of simple things under a key, merge keys applied.
     pub fn entries(&self, key: &str) -> Vec<(NodeRef, NodeRef)> {
-        match self.slot(key).map(|slot| &slot.content) {
-            Some(Content::Entries(entries)) => entries.to_vec(),
-            Some(Content::Value(map)) => map.entries(),
-            _ => Vec::new(),
-        }
+        self.slot(key).map_or_else(Vec::new, |slot| slot.content.entries())
     }
 
     /// The entity under a key.
@@ -262,6 +258,15 @@ impl Content {
             }
         }
         generations
+    }
+
+    /// The keys and values of a mapping of simple things.
+    pub fn entries(&self) -> Vec<(NodeRef, NodeRef)> {
+        match self {
+            Content::Entries(entries) => entries.to_vec(),
+            Content::Value(map) => map.entries(),
+            _ => Vec::new(),
+        }
     }
 
     /// The content itself, or what was added last to a chain.

@@ -5,7 +5,7 @@
 use crate::check::UNBOUNDED;
 use crate::defaults::literal_value;
 use crate::guard::held_kinds;
-use crate::schema::{Edition, Entity, Field, Kind, Merge, Nulls, Schema, Shape};
+use crate::schema::{Edition, Entity, Field, Kind, Merge, Nulls, Schema, Shape, Written};
 use purlin_value::{EcoString, Map, Origin, Value};
 
 /// The schema of the entities of a kind in one edition, with those they hold.
@@ -29,7 +29,7 @@ pub fn json_schema(schema: &Schema, kind: Kind, edition: Edition) -> Value {
     definitions.sort_keys();
     object([
         ("$schema", Value::str("https://json-schema.org/draft/2020-12/schema")),
-        ("title", Value::str(format!("{} {}", schema.name, schema.edition_name(edition)))),
+        ("title", Value::str(schema.full_name(edition))),
         ("$ref", export.reference_text(kind)),
         ("$defs", Value::map(definitions)),
     ])
@@ -60,6 +60,14 @@ fn any_of(alternatives: Vec<Value>) -> Value {
     object([("anyOf", Value::list(alternatives))])
 }
 
+/// What a shape looks like from outside.
+fn outline(shape: &Shape) -> &Shape {
+    match shape {
+        Shape::Special(special) => &special.outline,
+        shape => shape,
+    }
+}
+
 struct Export<'a> {
     schema: &'a Schema,
     edition: Edition,
@@ -85,7 +93,7 @@ impl Export<'_> {
                 properties.insert(EcoString::from(*alias), old);
             }
             // An older name would do as well, and what can be inherited need not be written.
-            if field.required && field.aliases.is_empty() && matches!(field.merge, Merge::Own) {
+            if field.is_required(self.edition) && field.aliases.is_empty() && matches!(field.merge, Merge::Own) {
                 required.push(field.key);
             }
         }
@@ -108,8 +116,14 @@ impl Export<'_> {
     fn with_notations(&self, entity: &'static Entity, written: Value) -> Value {
         let mut forms = vec![written];
         for short in entity.short.iter().filter(|short| short.window.has(self.edition)) {
-            if let Some(field) = entity.field(short.key, self.edition) {
-                forms.push(self.shape(&field.shape));
+            if let Some(field) = entity.field_of(short.slot, self.edition) {
+                let shape = match (short.written, outline(&field.shape)) {
+                    (Written::Scalar, Shape::Any) => &Shape::Scalar,
+                    (Written::Text, Shape::Any) => &Shape::Text,
+                    (Written::List, Shape::Any) => &Shape::ListOf(&Shape::Any),
+                    (_, shape) => shape,
+                };
+                forms.push(self.shape(shape));
             }
         }
         forms.extend(self.expression());
@@ -174,7 +188,7 @@ impl Export<'_> {
 
     /// A shape, an expression, or nothing where that counts as absent.
     fn value_or_nothing(&self, shape: &Shape) -> Value {
-        if *shape == Shape::Any {
+        if *outline(shape) == Shape::Any {
             return self.shape(shape);
         }
         let mut forms = vec![self.shape(shape)];
@@ -188,7 +202,7 @@ impl Export<'_> {
     /// A shape, or an expression.
     fn value(&self, shape: &Shape) -> Value {
         match self.expression() {
-            Some(expression) if *shape != Shape::Any => any_of(vec![self.shape(shape), expression]),
+            Some(expression) if *outline(shape) != Shape::Any => any_of(vec![self.shape(shape), expression]),
             _ => self.shape(shape),
         }
     }
@@ -220,6 +234,7 @@ impl Export<'_> {
             Shape::ListOf(inner) => object([("type", Value::str("array")), ("items", self.value(inner))]),
             Shape::MapOf(inner) => self.map_of(self.value(inner)),
             Shape::Union(shapes) => any_of(shapes.iter().map(|shape| self.shape(shape)).collect()),
+            Shape::Special(special) => self.shape(&special.outline),
         }
     }
 

@@ -240,10 +240,11 @@ fn is_name(schema: &Schema, node: &NodeRef) -> bool {
 }
 
 /// The kinds that a name under a shape may refer to; `own` is the entity's own kind, for its parent.
-pub(crate) fn referred_kinds<'k>(shape: &'k Shape, own: &'k [Kind]) -> Option<&'k [Kind]> {
+pub fn referred_kinds<'k>(shape: &'k Shape, own: &'k [Kind]) -> Option<&'k [Kind]> {
     match shape {
         Shape::Reference(kinds) | Shape::Names(kinds) if !kinds.is_empty() => Some(kinds),
         Shape::Parent => Some(own),
+        Shape::ListOf(inner) => referred_kinds(inner, own),
         Shape::Union(shapes) => shapes.iter().find_map(|shape| referred_kinds(shape, own)),
         _ => None,
     }

@@ -97,7 +97,7 @@ impl<'a> Reader<'a> {
         if node.is_null() && self.schema.nulls == Nulls::Absent {
             return Some(Vec::new());
         }
-        if let Some(field) = notation(entity, self.edition, node).and_then(|key| entity.field(key, self.edition)) {
+        if let Some(field) = notation(entity, self.edition, node).and_then(|slot| entity.field_of(slot, self.edition)) {
             let content = self.content(self.place(entity), field, &field.shape, node, depth);
             return Some(vec![Slot { field, key: None, content, inherited: None }]);
         }
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
                 }
                 continue;
             };
-            if let Some(first) = slots.iter().find(|slot| slot.field.key == field.key) {
+            if let Some(first) = slots.iter().find(|slot| slot.field.slot == field.slot) {
                 place.same_key_twice(entry.key, first);
                 continue;
             }
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         if let Some(field) = entity.rest_in(self.edition).filter(|_| !rest.is_empty()) {
             let content = self.rest(place, field, &rest, depth);
             // What is written under the key itself stands; the keys beside it are then not that key's.
-            match slots.iter().find(|slot| slot.field.key == field.key) {
+            match slots.iter().find(|slot| slot.field.slot == field.slot) {
                 Some(_) => rest.iter().for_each(|entry| place.unknown_key(entry.key)),
                 None => slots.push(Slot { field, key: None, content, inherited: None }),
             }
@@ -185,6 +185,7 @@ impl<'a> Reader<'a> {
             }
             Shape::Names(_) if node.is_list() => self.values(place, field, &Shape::Text, node, depth),
             Shape::ListOf(inner) if node.is_list() => self.values(place, field, inner, node, depth),
+            Shape::Special(special) => self.content(place, field, &special.outline, node, depth),
             Shape::Union(shapes) => {
                 let fitting = shapes.iter().find(|shape| looks_like(self.schema, self.edition, shape, node));
                 match fitting {
@@ -227,6 +228,7 @@ impl<'a> Reader<'a> {
             return false;
         }
         match shape {
+            Shape::Special(special) => self.simple(place, field, &special.outline, node, depth),
             Shape::Choice(words) if !words.contains(&node.text()) => {
                 place.unknown_choice(field.key, words, node);
                 false

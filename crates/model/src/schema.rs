@@ -39,6 +39,20 @@ pub struct Kind(pub u16);
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Edition(pub u16);
 
+/// Numbers kinds in the order in which they are named, which is that of their rows.
+#[macro_export]
+macro_rules! kinds {
+    ($($name:ident),* $(,)?) => {
+        $crate::kinds!(@ 0_u16, $($name,)*);
+    };
+    (@ $next:expr, $name:ident, $($rest:ident,)*) => {
+        #[doc = concat!("The row of `", stringify!($name), "`.")]
+        pub const $name: $crate::schema::Kind = $crate::schema::Kind($next);
+        $crate::kinds!(@ $next + 1, $($rest,)*);
+    };
+    (@ $next:expr,) => {};
+}
+
 /// The editions that have something.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Window {
@@ -46,15 +60,17 @@ pub struct Window {
     pub since: Edition,
     /// The first edition that no longer has it.
     pub until: Option<Edition>,
+    /// An edition in between that does without.
+    pub except: Option<Edition>,
 }
 
 impl Window {
     /// All editions.
-    pub const ALWAYS: Window = Window { since: Edition(0), until: None };
+    pub const ALWAYS: Window = Window { since: Edition(0), until: None, except: None };
 
     /// Whether an edition is one of them.
     pub fn has(self, edition: Edition) -> bool {
-        self.since <= edition && self.until.is_none_or(|until| edition < until)
+        self.since <= edition && self.until.is_none_or(|until| edition < until) && self.except != Some(edition)
     }
 }
 
@@ -99,6 +115,19 @@ pub enum Shape {
     MapOf(&'static Shape),
     /// The first of these that fits.
     Union(&'static [Shape]),
+    /// Something that the dialect reads in a way of its own.
+    Special(&'static Special),
+}
+
+/// A shape that only one dialect has.
+#[derive(PartialEq, Debug)]
+pub struct Special {
+    /// What the dialect knows it by.
+    pub number: u16,
+    /// What it takes, in a user's words (`a condition`).
+    pub label: &'static str,
+    /// What it looks like from outside, as far as the other shapes can say.
+    pub outline: Shape,
 }
 
 /// How a value meets the one inherited from the parent.
@@ -111,6 +140,9 @@ pub enum Merge {
     /// Entities of the same name are merged, row by row; the others are all there, the parent's first. A single
     /// entity is merged with the parent's.
     ByName,
+    /// What has the same name as something of the parent's stands in its place; the others are all there, the parent's
+    /// first.
+    Replace,
     /// The parent's comes first, then one's own.
     Append,
     /// As [`Merge::Fallback`], but one's own may only be narrower: fewer or derived names, a smaller range, a derived
@@ -147,12 +179,14 @@ pub enum Literal {
 pub struct Field {
     /// The key as it is written.
     pub key: &'static str,
+    /// The name it is stored under: the same for all keys that editions have given to one thing.
+    pub slot: &'static str,
     /// What may stand under it.
     pub shape: Shape,
     /// How it meets the inherited value.
     pub merge: Merge,
-    /// Whether it must be there; where it can be inherited, after inheriting.
-    pub required: bool,
+    /// The editions in which it must be there; where it can be inherited, after inheriting.
+    pub required: Option<Window>,
     /// What holds if it is not there.
     pub default: Option<Literal>,
     /// The editions that have it.
@@ -177,9 +211,10 @@ pub struct Field {
 pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field {
     Field {
         key,
+        slot: key,
         shape,
         merge: Merge::Own,
-        required: false,
+        required: None,
         default: None,
         window: Window::ALWAYS,
         aliases: &[],
@@ -195,8 +230,19 @@ pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field 
 impl Field {
     /// It must be there.
     pub const fn required(mut self) -> Self {
-        self.required = true;
+        self.required = Some(Window::ALWAYS);
         self
+    }
+
+    /// An edition in which a key that must be there otherwise may be absent.
+    pub const fn optional_in(mut self, edition: Edition) -> Self {
+        self.required = Some(Window { except: Some(edition), ..Window::ALWAYS });
+        self
+    }
+
+    /// Whether it must be there in an edition.
+    pub fn is_required(&self, edition: Edition) -> bool {
+        self.required.is_some_and(|window| window.has(edition))
     }
 
     /// How it meets the inherited value.
@@ -211,6 +257,12 @@ impl Field {
         self
     }
 
+    /// The name it is stored under, where another edition calls it so.
+    pub const fn slot(mut self, slot: &'static str) -> Self {
+        self.slot = slot;
+        self
+    }
+
     /// The first edition that has it.
     pub const fn since(mut self, edition: Edition) -> Self {
         self.window.since = edition;
@@ -220,6 +272,18 @@ impl Field {
     /// The first edition that no longer has it.
     pub const fn until(mut self, edition: Edition) -> Self {
         self.window.until = Some(edition);
+        self
+    }
+
+    /// An edition in between that does without.
+    pub const fn except(mut self, edition: Edition) -> Self {
+        self.window.except = Some(edition);
+        self
+    }
+
+    /// The only edition that has it.
+    pub const fn only(mut self, edition: Edition) -> Self {
+        self.window = Window { since: edition, until: Some(Edition(edition.0 + 1)), except: None };
         self
     }
 
@@ -265,6 +329,8 @@ impl Field {
 pub enum Written {
     /// A scalar.
     Scalar,
+    /// A scalar that is text.
+    Text,
     /// A list.
     List,
 }
@@ -274,20 +340,25 @@ pub enum Written {
 pub struct Notation {
     /// What is written.
     pub written: Written,
-    /// The key it stands under.
-    pub key: &'static str,
+    /// The slot it fills.
+    pub slot: &'static str,
     /// The editions that have it.
     pub window: Window,
 }
 
 /// A scalar stands for a mapping with this key.
-pub const fn scalar(key: &'static str) -> Notation {
-    Notation { written: Written::Scalar, key, window: Window::ALWAYS }
+pub const fn scalar(slot: &'static str) -> Notation {
+    Notation { written: Written::Scalar, slot, window: Window::ALWAYS }
+}
+
+/// Text stands for a mapping with this key.
+pub const fn text(slot: &'static str) -> Notation {
+    Notation { written: Written::Text, slot, window: Window::ALWAYS }
 }
 
 /// A list stands for a mapping with this key.
-pub const fn list(key: &'static str) -> Notation {
-    Notation { written: Written::List, key, window: Window::ALWAYS }
+pub const fn list(slot: &'static str) -> Notation {
+    Notation { written: Written::List, slot, window: Window::ALWAYS }
 }
 
 impl Notation {
@@ -367,7 +438,18 @@ impl Entity {
 
     /// The row of a key in an edition.
     pub fn field(&self, key: &str, edition: Edition) -> Option<&'static Field> {
-        self.fields(edition).find(|field| field.key == key)
+        self.all_fields().find(|field| field.key == key && field.window.has(edition))
+    }
+
+    /// The row that fills a slot in an edition.
+    pub fn field_of(&self, slot: &str, edition: Edition) -> Option<&'static Field> {
+        self.all_fields().find(|field| field.slot == slot && field.window.has(edition))
+    }
+
+    /// All rows that fill slots in an edition: those of its keys, and the one that takes the keys without a row.
+    pub fn all_slots(&'static self, edition: Edition) -> impl Iterator<Item = &'static Field> {
+        let beside = self.rest_in(edition).filter(|rest| self.field_of(rest.slot, edition).is_none());
+        self.fields(edition).chain(beside)
     }
 
     /// The row of a key in an edition, the key possibly being an older name of it.
@@ -398,6 +480,8 @@ pub struct Schema {
     pub name: &'static str,
     /// The names of its editions, the oldest first.
     pub editions: &'static [&'static str],
+    /// The editions that are the one before them with what somebody adds to it, rather than a step of their own.
+    pub variants: &'static [Edition],
     /// Its rows, the one of `Kind(n)` at place `n`.
     pub entities: &'static [Entity],
     /// What a key without a value means.
@@ -418,7 +502,14 @@ impl Schema {
     /// Tables for a dialect without expressions, where `<<` merges and a key without a value counts as absent.
     pub const fn new(name: &'static str, editions: &'static [&'static str], entities: &'static [Entity]) -> Self {
         let (nulls, merge_keys, is_expression) = (Nulls::Absent, MergeKeys::Apply, never as fn(Node<'_>) -> bool);
-        Schema { name, editions, entities, nulls, merge_keys, is_expression, expression_pattern: None }
+        let variants = &[];
+        Schema { name, editions, variants, entities, nulls, merge_keys, is_expression, expression_pattern: None }
+    }
+
+    /// The editions that are the one before them with additions.
+    pub const fn variants(mut self, editions: &'static [Edition]) -> Self {
+        self.variants = editions;
+        self
     }
 
     /// What a key without a value means.
@@ -456,9 +547,24 @@ impl Schema {
         self.entity(kind).map_or("entity", |entity| entity.label)
     }
 
+    /// The editions that are steps of their own, the oldest first.
+    pub fn steps(&self) -> impl DoubleEndedIterator<Item = Edition> {
+        self.all_editions().filter(|edition| !self.variants.contains(edition))
+    }
+
+    /// All editions, the oldest first.
+    pub fn all_editions(&self) -> impl DoubleEndedIterator<Item = Edition> + use<> {
+        (0..u16::try_from(self.editions.len()).unwrap_or(u16::MAX)).map(Edition)
+    }
+
     /// The name of an edition.
     pub fn edition_name(&self, edition: Edition) -> &'static str {
         self.editions.get(edition.0 as usize).copied().unwrap_or("a later edition")
+    }
+
+    /// The names of the dialect and of an edition of it.
+    pub fn full_name(&self, edition: Edition) -> String {
+        format!("{} {}", self.name, self.edition_name(edition))
     }
 
     /// The edition with a name.

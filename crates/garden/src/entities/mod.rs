@@ -12,24 +12,12 @@ mod workflow;
 
 use crate::expr::is_template;
 use crate::structure;
-use purlin_model::schema::{Entity, Kind, Schema};
+use purlin_model::schema::{Entity, Schema};
 use purlin_syntax::Node;
 
 pub use spec::{SpecType, spec_type};
 
-macro_rules! kinds {
-    ($($name:ident),* $(,)?) => {
-        kinds!(@ 0_u16, $($name,)*);
-    };
-    (@ $next:expr, $name:ident, $($rest:ident,)*) => {
-        #[doc = concat!("The row of `", stringify!($name), "`.")]
-        pub const $name: Kind = Kind($next);
-        kinds!(@ $next + 1, $($rest,)*);
-    };
-    (@ $next:expr,) => {};
-}
-
-kinds!(
+purlin_model::kinds!(
     PROJECT,
     ENVIRONMENT,
     PROVIDER,

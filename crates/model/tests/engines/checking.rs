@@ -26,12 +26,12 @@ fn keys_of_other_editions_say_so() {
     check(
         FIRST,
         "version: 1\ntool_types: {t: {fits: []}}\n",
-        &["2:18 unknown-key: a tool type has no key `fits` (`fits` exists from 2 on; this is 1)"],
+        &["2:18 unknown-key: a tool type has no key `fits` (workshop 2 has it)"],
     );
     check(
         SECOND,
         "version: 2\ntool_types: {t: {fitting: []}}\n",
-        &["2:18 unknown-key: a tool type has no key `fitting` (`fitting` exists until 1; this is 2)"],
+        &["2:18 unknown-key: a tool type has no key `fitting` (workshop 1 has it)"],
     );
 }
 

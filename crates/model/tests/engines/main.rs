@@ -7,6 +7,7 @@ mod checking;
 mod defaulting;
 mod describing;
 mod dialect;
+mod editions;
 mod inheriting;
 mod linking;
 mod reading;

@@ -1,0 +1,146 @@
+//! A dialect whose editions give one thing several names, one of them being another with additions.
+
+use purlin_model::describe::reference;
+use purlin_model::schema::{Merge, Shape, Special, text};
+use purlin_model::{Edition, Entity, Inheritance, Instance, Links, Namespace, Reader, Registry, Schema, entity, field};
+use purlin_syntax::{Flavor, Limits, Sink, Sources, yaml};
+use std::sync::Arc;
+
+purlin_model::kinds!(SHELF, BOOK);
+
+const FIRST: Edition = Edition(0);
+const SECOND: Edition = Edition(1);
+/// The second edition with what somebody adds to it.
+const HOME: Edition = Edition(2);
+const THIRD: Edition = Edition(3);
+
+const CODE: Shape = Shape::Special(&Special { number: 0, label: "a shelf mark", outline: Shape::Text });
+
+const ENTITIES: &[Entity] = &[
+    entity(
+        SHELF,
+        "shelf",
+        "A place for books.",
+        &[&[
+            field("above", Shape::Parent, "The shelf whose books stand here too."),
+            field("books", Shape::Map(BOOK), "What stands on it.").slot("volumes").merge(Merge::Replace).until(THIRD),
+            field("volumes", Shape::Map(BOOK), "What stands on it.").merge(Merge::Replace).since(THIRD),
+            field("labels", Shape::MapOf(&Shape::Text), "What is written on it.").merge(Merge::Replace).except(HOME),
+            field("owner", Shape::Text, "Whose it is.").only(HOME),
+            field("lent", Shape::Text, "Who has it.").since(HOME),
+        ]],
+    ),
+    entity(
+        BOOK,
+        "book",
+        "A book.",
+        &[&[
+            field("title", Shape::Text, "What it is called.").required().optional_in(HOME).until(THIRD),
+            field("name", Shape::Text, "What it is called.").slot("title").required().since(THIRD),
+            field("mark", CODE, "Where it stands."),
+        ]],
+    )
+    .short(&[text("title")]),
+];
+
+const LIBRARY: Schema = Schema::new("library", &["1", "2", "home", "3"], ENTITIES).variants(&[HOME]);
+
+fn read(edition: Edition, text: &str) -> (Arc<Instance>, Vec<String>) {
+    let sources = Sources::new();
+    let tree = sources.add(yaml::parse(sources.insert("t.yaml", text), Flavor::Core, &Limits::default()));
+    let sink = Sink::new();
+    let shelf = Reader { schema: &LIBRARY, edition, tree: &tree, sink: &sink }.read(tree.root().unwrap(), SHELF);
+    let line = |found: &purlin_syntax::Diagnostic| {
+        let hints: String = found.hints.iter().map(|hint| format!(" ({hint})")).collect();
+        format!("{}{hints}", found.message)
+    };
+    (shelf, sink.take().iter().map(line).collect())
+}
+
+#[test]
+fn the_table_is_sound() {
+    assert_eq!(purlin_model::guard(&LIBRARY), Vec::<String>::new());
+}
+
+#[test]
+fn one_thing_has_one_slot_whatever_an_edition_calls_it() {
+    for (edition, text) in [
+        (FIRST, "{books: {a: {title: A}, b: B}}"),
+        (HOME, "{books: {a: {title: A}, b: B}}"),
+        (THIRD, "{volumes: {a: {name: A}, b: B}}"),
+    ] {
+        let (shelf, problems) = read(edition, text);
+        assert_eq!(problems, Vec::<String>::new());
+        let titles: Vec<_> = shelf.map("volumes").map(|book| book.instance.text("title")).collect();
+        assert_eq!(titles, [Some("A"), Some("B")]);
+    }
+}
+
+#[test]
+fn a_key_of_another_edition_is_told_from_one_that_nobody_has() {
+    let problems = |edition, text| read(edition, text).1;
+    assert_eq!(problems(THIRD, "{books: {}}"), ["a shelf has no key `books` (in this edition it is called `volumes`)"]);
+    assert_eq!(problems(FIRST, "{lent: x}"), ["a shelf has no key `lent` (library 3 has it)"]);
+    assert_eq!(problems(HOME, "{labels: {}}"), ["a shelf has no key `labels` (library 3 has it)"]);
+    // What only the additions have is none of the others' business.
+    assert_eq!(problems(SECOND, "{owner: x}"), ["a shelf has no key `owner` (it takes `above`, `books` or `labels`)"]);
+    assert_eq!(problems(FIRST, "{book: {}}"), ["a shelf has no key `book` (did you mean `books`?)"]);
+}
+
+#[test]
+fn a_key_may_be_required_in_some_editions() {
+    let missing = ["book `a` needs `title` (what it is called)"];
+    assert_eq!(read(SECOND, "{books: {a: {mark: x}}}").1, missing);
+    assert_eq!(read(HOME, "{books: {a: {mark: x}}}").1, Vec::<String>::new());
+    assert_eq!(
+        read(HOME, "{books: {a: 5}}").1,
+        ["a book is written as a mapping or a `title` alone, not as a whole number"]
+    );
+}
+
+#[test]
+fn a_special_shape_is_called_by_its_name_and_looks_like_its_outline() {
+    assert_eq!(read(FIRST, "{books: {a: {title: A, mark: x}}}").1, Vec::<String>::new());
+    assert_eq!(read(FIRST, "{books: {a: {title: A, mark: [x]}}}").1, ["`mark` of a book takes text, not a list"]);
+    let page = reference(&LIBRARY, "Library");
+    assert!(page.contains("| `mark` | a shelf mark | Where it stands. |"));
+}
+
+#[test]
+fn the_page_tells_editions_and_their_additions() {
+    let page = reference(&LIBRARY, "Library");
+    for line in [
+        "Editions, the oldest first: `1`, `2`, `home`, `3`. `home` is `2` with additions.",
+        "Text stands for its `title` or `name`.",
+        "What stands on it. Until 2. Added by name to what is inherited; the same name replaces. |",
+        "What is written on it. Not in home. Added by name",
+        "Whose it is. Only in home. |",
+        "Who has it. From 3 on. Also in home. |",
+        "What it is called. Until 2. Not required in home. |",
+    ] {
+        assert!(page.contains(line), "{line}\n{page}");
+    }
+}
+
+#[test]
+fn the_same_name_replaces() {
+    let text = "{volumes: {a: {name: A, mark: x}, b: B}, labels: {l: 1st, m: 2nd}}";
+    let (below, _) = read(THIRD, text);
+    let (own, _) = read(THIRD, "{above: below, volumes: {a: C}, labels: {m: mine}}");
+    let (mut registry, mut namespace, mut links) = (Registry::new(), Namespace::new(), Links::new());
+    let id = registry.add(below.clone());
+    namespace.declare(SHELF, "below".into(), id, below.span());
+    let own = registry.add(own);
+    let sink = Sink::new();
+    for (_, instance) in registry.iter() {
+        links.link(&LIBRARY, instance, &namespace, &sink);
+    }
+    let inherited = Inheritance { schema: &LIBRARY, registry: &registry, links: &links, sink: &sink }.run(1);
+    let shelf = inherited.get(own).unwrap();
+    let books: Vec<_> =
+        shelf.map("volumes").map(|book| (book.instance.text("title"), book.instance.text("mark"))).collect();
+    assert_eq!(books, [(Some("C"), None), (Some("B"), None)]);
+    let labels: Vec<_> =
+        shelf.entries("labels").iter().map(|(key, value)| format!("{}={}", key.text(), value.text())).collect();
+    assert_eq!(labels, ["l=1st", "m=mine"]);
+}
