@@ -436,8 +436,8 @@ fn session(root: &Path) -> Result<Session, String> {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
     use super::Json;
-    use purlin_tosca::entities::ENTITIES;
-    use purlin_tosca::schema::Edition;
+    use purlin_tosca::edition;
+    use purlin_tosca::entities::SCHEMA;
 
     /// Every key that the original reads in an entity must be in our table, in the same edition.
     #[test]
@@ -460,18 +460,18 @@ mod tests {
             other => other.to_owned(),
         };
         let mut missing = Vec::new();
-        let versions = [("1.0", Edition::V1_0), ("1.1", Edition::V1_1), ("1.2", Edition::V1_2), ("1.3", Edition::V1_3)];
+        let versions = [("1.0", edition::V1_0), ("1.1", edition::V1_1), ("1.2", edition::V1_2), ("1.3", edition::V1_3)];
         for (version, edition) in versions {
             for entity in all["versions"][version].as_object().unwrap().values() {
                 let Some(keys) = entity.get("keys").and_then(Json::as_array) else { continue };
                 let label = label(entity["kind"].as_str().unwrap());
-                let row = ENTITIES.iter().flat_map(|rows| rows.iter()).find(|row| row.label == label);
+                let row = SCHEMA.entities.iter().find(|row| row.label == label);
                 for key in keys.iter().filter_map(|key| key["key"].as_str()) {
                     // Schemas keep what definitions lost, and unnamed keys are open ones.
                     if key.starts_with('<') || key == "*" {
                         continue;
                     }
-                    if row.is_none_or(|row| row.by_key(key, edition).is_none()) {
+                    if row.is_none_or(|row| row.field(key, edition).is_none()) {
                         missing.push(format!("{version} {label}.{key}"));
                     }
                 }

@@ -4,6 +4,7 @@
 //! function calls must name functions that exist. Types of imported files are looked at too, but what is wrong there
 //! and not used is only worth a warning.
 
+use crate::edition::{self, Edition, Standard};
 use crate::entities;
 use crate::entity::{Content, Entity};
 use crate::functions;
@@ -13,13 +14,13 @@ use crate::problem::{Problem, Problems};
 use crate::quirks;
 use crate::read::Role;
 use crate::rules;
-use crate::schema::{Edition, Kind, Need};
 use crate::signatures;
 use crate::special::version;
 use crate::suggest;
 use crate::val::{Data, Val};
 use crate::values::Checker;
 use ecow::eco_format;
+use purlin_model::schema::Merge;
 use purlin_syntax::{Diagnostic, Severity};
 use std::sync::Arc;
 
@@ -65,13 +66,13 @@ struct Inspector<'a> {
 impl Inspector<'_> {
     fn declaration(&mut self, id: DeclId, own: &Arc<Entity>) {
         let Some(complete) = self.model.complete(id).cloned() else { return };
-        if !own.kind.is_type() {
+        if !entities::is_type(own.kind) {
             return;
         }
         self.version(own);
         match own.kind {
-            Kind::DataType => self.data_type(id, own),
-            Kind::InterfaceType if own.edition.is_2() => self.interface_type(own),
+            entities::DATA_TYPE => self.data_type(id, own),
+            entities::INTERFACE_TYPE if own.edition.is_2() => self.interface_type(own),
             _ => {}
         }
         self.parts(own, &complete, 0);
@@ -103,8 +104,11 @@ impl Inspector<'_> {
             return;
         }
         let row = entities::row(own.kind);
-        for field in row.fields(own.edition).filter(|field| field.is_needed(own.edition, Need::Inherited)) {
-            let artifact_2 = own.kind == Kind::ArtifactDefinition && own.edition.is_2() && field.slot == "type";
+        let needed = row.all_fields().filter(|field| {
+            field.is_required(own.edition) && !matches!(field.merge, Merge::Own) && field.window.has(own.edition)
+        });
+        for field in needed {
+            let artifact_2 = own.kind == entities::ARTIFACT_DEFINITION && own.edition.is_2() && field.slot == "type";
             let broken = own.slot(field.slot).is_none() && self.reported_at(own);
             if complete.slot(field.slot).is_none() && !artifact_2 && !broken {
                 let message = format!("the {} `{}` needs the key `{}`", row.label, own.name, field.key);
@@ -112,8 +116,8 @@ impl Inspector<'_> {
             }
         }
         let only_value =
-            own.kind == Kind::ParameterDefinition && own.slot("value").is_some_and(|slot| slot.at == own.at);
-        let given = own.kind == Kind::ParameterDefinition
+            own.kind == entities::PARAMETER_DEFINITION && own.slot("value").is_some_and(|slot| slot.at == own.at);
+        let given = own.kind == entities::PARAMETER_DEFINITION
             && own.slot("value").is_some()
             && self.model.allows(quirks::PARAMETERS_PERMISSIVE);
         if only_value && !given && !own.edition.is_extended() && complete.slot("type").is_none() {
@@ -122,7 +126,10 @@ impl Inspector<'_> {
         }
         if matches!(
             own.kind,
-            Kind::PropertyDefinition | Kind::AttributeDefinition | Kind::ParameterDefinition | Kind::SchemaDefinition
+            entities::PROPERTY_DEFINITION
+                | entities::ATTRIBUTE_DEFINITION
+                | entities::PARAMETER_DEFINITION
+                | entities::SCHEMA_DEFINITION
         ) {
             self.value_definition(own, complete);
         }
@@ -139,7 +146,7 @@ impl Inspector<'_> {
     }
 
     fn value_definition(&mut self, own: &Entity, complete: &Arc<Entity>) {
-        let Some(data_type) = self.model.type_of(complete, "type", Kind::DataType) else { return };
+        let Some(data_type) = self.model.type_of(complete, "type", entities::DATA_TYPE) else { return };
         let primitive = self.model.primitive(data_type);
         if matches!(primitive, Some(Primitive::List | Primitive::Map)) {
             let has_schema = complete.slot("entry_schema").is_some()
@@ -174,7 +181,11 @@ impl Inspector<'_> {
     fn version(&mut self, own: &Entity) {
         let rendered = matches!(
             own.kind,
-            Kind::ArtifactType | Kind::CapabilityType | Kind::InterfaceType | Kind::NodeType | Kind::RelationshipType
+            entities::ARTIFACT_TYPE
+                | entities::CAPABILITY_TYPE
+                | entities::INTERFACE_TYPE
+                | entities::NODE_TYPE
+                | entities::RELATIONSHIP_TYPE
         );
         let Some(value) =
             own.value("version").filter(|_| (rendered || own.edition.is_2()) && !own.edition.is_extended())
@@ -199,7 +210,7 @@ impl Inspector<'_> {
             let message = format!("`{}` derives from a built-in type, so it cannot have properties", own.name);
             self.problems.at(&rules::CONTRACT, own.at, message);
         }
-        if own.edition == Edition::V2_0 {
+        if own.edition == edition::V2_0 {
             crate::scalar::check(self.model, id, self.problems);
         }
     }

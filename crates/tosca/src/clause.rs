@@ -2,8 +2,8 @@
 //!
 //! Phase: read. Whether a clause holds is decided in `validate`.
 
+use crate::edition::{self, Edition};
 use crate::functions::{CONSTRAINTS, Gives, find};
-use crate::schema::Edition;
 use crate::suggest;
 use crate::val::{Data, Val};
 use purlin_syntax::Span;
@@ -60,7 +60,7 @@ pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), String> {
 /// Whether a validation clause of TOSCA 2.0 has the form it must have.
 pub fn check_validation(value: &Val) -> Result<(), String> {
     let Data::Call(call) = &value.data else { return Err(format!("it is {}", value.noun())) };
-    match find(&call.name, Edition::V2_0) {
+    match find(&call.name, edition::V2_0) {
         Some(function) if !matches!(function.gives, Gives::Bool | Gives::Any) => {
             Err(format!("`${}` does not give true or false", call.name))
         }
@@ -106,7 +106,7 @@ pub fn check_activity(value: &Val, edition: Edition) -> Result<(), String> {
         let hint = suggest::nearest(name, KNOWN).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
         return Err(format!("there is no activity `{name}`{hint}"));
     }
-    let long_form = matches!(argument.data, Data::Map(_)) && name != "set_state" && edition >= Edition::V1_3;
+    let long_form = matches!(argument.data, Data::Map(_)) && name != "set_state" && edition >= edition::V1_3;
     if argument.as_str().is_some() || long_form {
         return Ok(());
     }

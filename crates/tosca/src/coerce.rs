@@ -3,11 +3,11 @@
 //! Quantities, versions, timestamps and ranges become maps that carry their meaning (`$number`, `$string`, …) beside
 //! what was written. The reverse exists too, because a function may hand such a value on to another property.
 
+use crate::entities;
 use crate::entity::Entity;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
 use crate::read::parse_range;
-use crate::schema::Kind;
 use crate::special::units::Quantity;
 use crate::special::{timestamp, units, version};
 use crate::val::{Data, Val};
@@ -57,7 +57,7 @@ fn coerce_at(model: &Model, value: &Val, id: DeclId, definition: Option<&Entity>
             let part = |(key, item): &(Val, Val)| {
                 let definition = key.as_str().and_then(|name| complete.named("properties", name));
                 let item = match definition
-                    .and_then(|definition| Some((definition, model.type_of(definition, "type", Kind::DataType)?)))
+                    .and_then(|definition| Some((definition, model.type_of(definition, "type", entities::DATA_TYPE)?)))
                 {
                     Some((definition, id)) => coerce_at(model, item, id, Some(definition), depth + 1),
                     None => item.clone(),
@@ -82,7 +82,7 @@ pub fn is_plain(model: &Model, id: DeclId) -> bool {
 fn schema(model: &Model, id: DeclId, definition: Option<&Entity>, slot: &str) -> Option<(DeclId, Arc<Entity>)> {
     let own = definition.and_then(|definition| definition.one(slot));
     let schema = own.or_else(|| model.complete(id)?.one(slot))?.clone();
-    Some((model.type_of(&schema, "type", Kind::DataType)?, schema))
+    Some((model.type_of(&schema, "type", entities::DATA_TYPE)?, schema))
 }
 
 fn special(model: &Model, value: &Val, id: DeclId, primitive: Primitive) -> Val {

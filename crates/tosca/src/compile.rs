@@ -1,6 +1,7 @@
 //! All phases in order, for those who want the whole answer.
 
 use crate::check;
+use crate::edition::Standard;
 use crate::evaluate::Evaluator;
 use crate::finish;
 use crate::load::Options;

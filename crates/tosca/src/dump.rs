@@ -5,8 +5,8 @@ use crate::compile::Compiled;
 use crate::entities;
 use crate::entity::{Content, Entity};
 use crate::names::DeclId;
-use crate::schema::Kind;
 use ecow::{EcoString, eco_format};
+use purlin_model::Kind;
 
 /// What a phase has found; the fifth is the rendered service, which the Clout shows.
 pub fn phase(compiled: &Compiled, phase: u8) -> Out {
@@ -62,7 +62,7 @@ fn names(compiled: &Compiled) -> Out {
         });
         (EcoString::from(entities::label(*kind)), Out::Map(names.collect()))
     };
-    Out::Map(Kind::TYPES.iter().map(section).collect())
+    Out::Map(entities::TYPES.iter().map(section).collect())
 }
 
 fn hierarchies(compiled: &Compiled) -> Out {
@@ -76,7 +76,7 @@ fn hierarchies(compiled: &Compiled) -> Out {
         let lines = model.hierarchy.order.iter().filter(of_kind).map(line).collect();
         (EcoString::from(entities::label(*kind)), Out::Map(lines))
     };
-    Out::Map(Kind::TYPES.iter().map(section).collect())
+    Out::Map(entities::TYPES.iter().map(section).collect())
 }
 
 fn types(compiled: &Compiled) -> Out {
@@ -87,7 +87,7 @@ fn types(compiled: &Compiled) -> Out {
         let complete = ids.filter_map(|id| Some((model.name(*id), entity(model.complete(*id)?, 0))));
         (EcoString::from(entities::label(*kind)), Out::Map(complete.collect()))
     };
-    Out::Map(Kind::TYPES.iter().map(section).collect())
+    Out::Map(entities::TYPES.iter().map(section).collect())
 }
 
 fn service(compiled: &Compiled) -> Out {

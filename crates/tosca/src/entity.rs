@@ -1,12 +1,16 @@
 //! Entities as they are stored: a kind, a place and slots, whatever the table says they have.
 //!
+//! They are `purlin_model`'s instances with parsed contents: a template is looked at many times, and its ranges, clauses
+//! and calls are read once.
+//!
 //! Types and definitions share what they inherit: a map of definitions is a layer over its parent's map, so a
 //! thousand derived types cost a thousand layers, not a thousand copies.
 
-use crate::schema::{Edition, Kind};
+use crate::edition::Edition;
 use crate::val::{Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_model::Kind;
 use purlin_syntax::Span;
 use std::sync::{Arc, OnceLock};
 

@@ -5,12 +5,13 @@
 
 use crate::entities;
 use crate::entity::{Content, Defs, Entity, Slot};
+use crate::hierarchy::MIXINS;
 use crate::names::SECTIONS;
 use crate::read::Reader;
-use crate::schema::Kind;
 use crate::val::{Text, merged_entries};
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_model::Kind;
 use purlin_syntax::tree::Entry;
 use purlin_syntax::{Node, Span};
 use std::collections::HashMap;
@@ -18,15 +19,15 @@ use std::sync::Arc;
 
 /// The part of a type's name that tells its kind.
 const FAMILIES: &[(&str, Kind)] = &[
-    ("nodes", Kind::NodeType),
-    ("relationships", Kind::RelationshipType),
-    ("capabilities", Kind::CapabilityType),
-    ("datatypes", Kind::DataType),
-    ("artifacts", Kind::ArtifactType),
-    ("artifact", Kind::ArtifactType),
-    ("interfaces", Kind::InterfaceType),
-    ("groups", Kind::GroupType),
-    ("policies", Kind::PolicyType),
+    ("nodes", entities::NODE_TYPE),
+    ("relationships", entities::RELATIONSHIP_TYPE),
+    ("capabilities", entities::CAPABILITY_TYPE),
+    ("datatypes", entities::DATA_TYPE),
+    ("artifacts", entities::ARTIFACT_TYPE),
+    ("artifact", entities::ARTIFACT_TYPE),
+    ("interfaces", entities::INTERFACE_TYPE),
+    ("groups", entities::GROUP_TYPE),
+    ("policies", entities::POLICY_TYPE),
 ];
 
 /// Built-in data types that a type of one's own may derive from.
@@ -50,7 +51,7 @@ impl Reader<'_> {
         let first = texts.remove(0);
         entity.slots.push(Slot { name: "derived_from", at, content: Content::Text(first) });
         if !texts.is_empty() {
-            entity.slots.push(Slot { name: "mixins", at, content: Content::Texts(Arc::new(texts)) });
+            entity.slots.push(Slot { name: MIXINS, at, content: Content::Texts(Arc::new(texts)) });
         }
     }
 
@@ -65,7 +66,7 @@ impl Reader<'_> {
         let kinds = families(entity, &entries);
         for entry in entries {
             let name = entry.key.eco_text();
-            let kind = kinds.get(&name).copied().unwrap_or(Kind::NodeType);
+            let kind = kinds.get(&name).copied().unwrap_or(entities::NODE_TYPE);
             if let Some(read) = self.entity(kind, name.clone(), entry.key.span(), entry.value) {
                 found.push((kind, name, Arc::new(read)));
             }
@@ -102,19 +103,19 @@ impl Reader<'_> {
             self.wrong_key(at, key, crate::read::noun(node), "a map");
             return None;
         }
-        let row = entities::row(Kind::ParameterDefinition);
+        let row = entities::row(entities::PARAMETER_DEFINITION);
         let mut own = IndexMap::new();
         for entry in merged_entries(node) {
             let (name, at) = (entry.key.eco_text(), entry.key.span());
             let parts = merged_entries(entry.value);
             let defines = !parts.is_empty()
-                && parts.iter().all(|part| part.key.is_scalar() && row.by_key(part.name(), self.edition).is_some());
+                && parts.iter().all(|part| part.key.is_scalar() && row.field(part.name(), self.edition).is_some());
             let read = if defines {
-                self.entity(Kind::ParameterDefinition, name.clone(), at, entry.value)
+                self.entity(entities::PARAMETER_DEFINITION, name.clone(), at, entry.value)
             } else {
                 let value = Slot { name: "value", at, content: Content::Value(self.value(entry.value)) };
                 Some(Entity {
-                    kind: Kind::ParameterDefinition,
+                    kind: entities::PARAMETER_DEFINITION,
                     edition: self.edition,
                     name: name.clone(),
                     at,
@@ -143,7 +144,7 @@ fn families(file: &Entity, types: &[Entry<'_>]) -> HashMap<EcoString, Kind> {
     for start in parents.keys() {
         let mut path = Vec::new();
         let mut next = Some(start.clone());
-        let mut kind = Kind::NodeType;
+        let mut kind = entities::NODE_TYPE;
         while let Some(name) = next {
             if let Some(found) = known.get(&name) {
                 kind = *found;
@@ -153,7 +154,7 @@ fn families(file: &Entity, types: &[Entry<'_>]) -> HashMap<EcoString, Kind> {
                 path.push(name);
                 break;
             };
-            known.insert(name.clone(), Kind::NodeType); // a ring ends here
+            known.insert(name.clone(), entities::NODE_TYPE); // a ring ends here
             path.push(name);
             if let Some(found) = family(file, &parent) {
                 kind = found;
@@ -172,6 +173,6 @@ fn family(file: &Entity, name: &str) -> Option<Kind> {
     let written = || SECTIONS.iter().find(|(section, _)| file.named(section, name).is_some());
     match named.or_else(written) {
         Some((_, kind)) => Some(*kind),
-        None => VALUES.contains(&name).then_some(Kind::DataType),
+        None => VALUES.contains(&name).then_some(entities::DATA_TYPE),
     }
 }

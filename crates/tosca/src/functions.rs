@@ -3,7 +3,7 @@
 //! Reading uses it to tell calls from data, checking to count arguments and compare result types. What a function
 //! computes is in `eval`; a host may put its own implementations in front of those (see `host`).
 
-use crate::schema::Edition::{self, V1_0, V1_3, V2_0};
+use crate::edition::{Edition, Standard, V1_0, V1_2, V1_3, V2_0};
 
 /// What is known about a function's result before it is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -125,5 +125,5 @@ pub const CONSTRAINTS: &[(&str, Edition)] = &[
     ("min_length", V1_0),
     ("max_length", V1_0),
     ("pattern", V1_0),
-    ("schema", Edition::V1_2),
+    ("schema", V1_2),
 ];

@@ -11,6 +11,9 @@ use purlin_graph::Digraph;
 use purlin_syntax::Diagnostic;
 use std::collections::{HashMap, HashSet};
 
+/// The slot of a type's further parents.
+pub(crate) const MIXINS: &str = "mixins";
+
 /// The hierarchies of all kinds of types.
 #[derive(Debug, Default)]
 pub struct Hierarchy {
@@ -106,7 +109,7 @@ pub fn place(names: &Names, problems: &mut Problems) -> Hierarchy {
     for (index, decl) in names.decls.iter().enumerate() {
         let Some(parent) = decl.entity.text("derived_from") else { continue };
         let found = names.find(parent.span.file, decl.kind, &parent.text);
-        let further = decl.entity.texts("mixins").iter();
+        let further = decl.entity.texts(MIXINS).iter();
         let mixins: Vec<DeclId> =
             further.filter_map(|name| names.find(name.span.file, decl.kind, &name.text)).collect();
         if !mixins.is_empty() {

@@ -1,21 +1,24 @@
 //! Phase 4, inheritance: every type becomes complete in itself.
 //!
 //! The solver orders the work: a type needs what it derives from and the types that its definitions name. What a child
-//! does not touch is shared with its parent. The contract (a child
+//! does not touch is shared with its parent. The rules are the rows' merge columns; they are carried out here and not by
+//! `purlin_model`, because what they meet are parsed values. The contract (a child
 //! may not break what its parent promises) is checked field by field as the table's merge rules say.
 
-use crate::entities;
+use crate::edition::{Edition, Standard};
+use crate::entities::{self, shapes};
 use crate::entity::{Content, Defs, Entity, Slot};
 use crate::hierarchy::{self, Hierarchy};
 use crate::host::Host;
 use crate::names::{DeclId, Names};
 use crate::problem::Problems;
 use crate::rules;
-use crate::schema::{Edition, Field, Kind, Merge, Shape};
 use crate::val::{Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_graph::{Deps, Solver, Step};
+use purlin_model::inherit::base_kinds;
+use purlin_model::schema::{Entity as Row, Field, Kind, Merge, Shape};
 use purlin_syntax::{Diagnostic, Severity, Span};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -35,7 +38,8 @@ impl Types {
 /// Completes all types.
 pub fn inherit(names: &Names, hierarchy: &Hierarchy, host: Option<&'static Host>, problems: &mut Problems) -> Types {
     let broken = Mutex::new(Vec::new());
-    let engine = Engine { names, hierarchy, host };
+    let bases = base_kinds(&entities::SCHEMA);
+    let engine = Engine { names, hierarchy, host, own_types: own_types(), bases };
     let task = |id: &DeclId, done: &Done| {
         let needs = if done.is_empty() { engine.needs(*id) } else { Vec::new() };
         if !needs.is_empty() {
@@ -79,13 +83,20 @@ struct Engine<'a> {
     names: &'a Names,
     hierarchy: &'a Hierarchy,
     host: Option<&'static Host>,
+    own_types: Vec<Option<Kind>>,
+    /// The kinds that complete themselves from a type they name, or hold something that does.
+    bases: Vec<Kind>,
 }
 
 impl Engine<'_> {
+    fn own_type(&self, definition: Kind) -> Option<Kind> {
+        self.own_types.get(usize::from(definition.0)).copied().flatten()
+    }
+
     /// Everything that others may derive from.
     fn types(&self) -> Vec<DeclId> {
         let ids = (0..).map(DeclId).zip(&self.names.decls);
-        ids.filter(|(_, decl)| decl.kind.is_type()).map(|(id, _)| id).collect()
+        ids.filter(|(_, decl)| entities::is_type(decl.kind)).map(|(id, _)| id).collect()
     }
 
     /// What must be complete before a type can be: what it derives from, and the types that its definitions name.
@@ -110,7 +121,7 @@ impl Engine<'_> {
     }
 
     fn named_by(&self, part: &Entity, into: &mut Vec<DeclId>) {
-        if names_types(part.kind) {
+        if self.bases.contains(&part.kind) {
             into.extend(self.type_of(part));
             self.named_types(part, into);
         }
@@ -118,28 +129,22 @@ impl Engine<'_> {
 
     /// The capability, interface or relationship type of a definition.
     fn type_of(&self, definition: &Entity) -> Option<DeclId> {
-        let kind = own_type(definition.kind)?;
+        let kind = self.own_type(definition.kind)?;
         if let Some(name) = definition.text("type") {
             return self.names.find(name.span.file, kind, &name.text);
         }
-        let named = self.host?.interface(&definition.name).flatten().filter(|_| kind == Kind::InterfaceType)?;
-        self.names.find(definition.at.file, kind, named)
+        let named = self.host?.interface(&definition.name).flatten();
+        self.names.find(definition.at.file, kind, named.filter(|_| kind == entities::INTERFACE_TYPE)?)
     }
 }
 
-/// The kind of type that a definition completes itself from.
-fn own_type(definition: Kind) -> Option<Kind> {
-    match definition {
-        Kind::CapabilityDefinition => Some(Kind::CapabilityType),
-        Kind::InterfaceDefinition => Some(Kind::InterfaceType),
-        Kind::RelationshipDefinition => Some(Kind::RelationshipType),
+/// The kind of type that each kind of definition completes itself from.
+fn own_types() -> Vec<Option<Kind>> {
+    let own_type = |row: &Row| match row.all_fields().find(|field| field.is_base)?.shape {
+        Shape::Reference([kind]) => Some(*kind),
         _ => None,
-    }
-}
-
-/// Whether a definition, or one inside it, completes itself from a type.
-fn names_types(definition: Kind) -> bool {
-    definition == Kind::RequirementDefinition || own_type(definition).is_some()
+    };
+    entities::SCHEMA.entities.iter().map(own_type).collect()
 }
 
 /// Completes one type.
@@ -172,7 +177,7 @@ impl Run<'_> {
     fn merged(&mut self, own: &Entity, base: Option<Base<'_>>, depth: u32) -> Entity {
         let mut out = Entity { slots: Vec::with_capacity(own.slots.len() + 4), ..bare(own) };
         let row = entities::row(own.kind);
-        for field in row.slots(own.edition) {
+        for field in row.all_slots(own.edition) {
             let mine = own.slot(field.slot);
             let theirs = base.as_ref().and_then(|base| base.entity.slot(field.slot));
             let own_type = base.as_ref().is_some_and(|base| base.own_type);
@@ -180,7 +185,7 @@ impl Run<'_> {
                 out.slots.extend(mine.cloned());
                 continue;
             }
-            if field.merge == Merge::Tighten
+            if matches!((field.merge, field.shape), (Merge::Narrow, Shape::Bool))
                 && theirs.is_none()
                 && !own_type
                 && !own.edition.is_extended()
@@ -224,7 +229,7 @@ impl Run<'_> {
         match (mine, theirs) {
             (None, None) => None,
             (Some(mine), None) => Some(self.alone(field, mine, depth)),
-            (None, Some(theirs)) => (field.merge != Merge::Own).then(|| theirs.clone()),
+            (None, Some(theirs)) => (!matches!(field.merge, Merge::Own)).then(|| theirs.clone()),
             (Some(mine), Some(theirs)) => Some(self.both(own, field, mine, theirs, depth)),
         }
     }
@@ -240,7 +245,7 @@ impl Run<'_> {
                     .collect();
                 Content::Map(Arc::new(Defs::new(own)))
             }
-            (Content::One(entity), Merge::Refine) => Content::One(self.definition(entity, None, depth)),
+            (Content::One(entity), Merge::ByName) => Content::One(self.definition(entity, None, depth)),
             _ => return mine.clone(),
         };
         Slot { content, ..mine.clone() }
@@ -249,16 +254,16 @@ impl Run<'_> {
     fn both(&mut self, own: &Entity, field: &'static Field, mine: &Slot, theirs: &Slot, depth: u32) -> Slot {
         let content = match (&mine.content, &theirs.content) {
             (Content::Map(defs), Content::Map(base)) => self.maps(field, defs, base, depth),
-            (Content::One(entity), Content::One(base)) if field.merge == Merge::Refine => {
+            (Content::One(entity), Content::One(base)) if matches!(field.merge, Merge::ByName) => {
                 Content::One(self.definition(entity, Some(base), depth))
             }
-            (Content::Clauses(own), Content::Clauses(base)) if field.merge == Merge::Both => {
+            (Content::Clauses(own), Content::Clauses(base)) if matches!(field.merge, Merge::Append) => {
                 Content::Clauses(Arc::new(base.iter().chain(own.iter()).cloned().collect()))
             }
-            (Content::Texts(own), Content::Texts(base)) if field.merge == Merge::Append => {
-                Content::Texts(Arc::new(own.iter().chain(base.iter()).cloned().collect()))
+            (Content::Texts(own), Content::Texts(base)) if matches!(field.merge, Merge::Append) => {
+                Content::Texts(Arc::new(base.iter().chain(own.iter()).cloned().collect()))
             }
-            (Content::Values(own), Content::Values(base)) if matches!(field.merge, Merge::ByName | Merge::Replace) => {
+            (Content::Values(own), Content::Values(base)) if matches!(field.merge, Merge::Replace) => {
                 Content::Values(Arc::new(values_by_name(own, base)))
             }
             _ => {
@@ -291,12 +296,12 @@ impl Run<'_> {
             return; // nobody can mend a normative type whose parent was replaced
         }
         match (field.merge, &mine.content, &theirs.content) {
-            (Merge::Derived, Content::Text(mine), Content::Text(theirs)) => self.derived(own, field, mine, theirs),
+            (Merge::Narrow, Content::Text(mine), Content::Text(theirs)) => self.derived(own, field, mine, theirs),
             (Merge::Narrow, Content::Texts(names), Content::Texts(allowed)) => {
                 self.narrowed(own.edition, field, (mine, names), (theirs, allowed));
             }
-            (Merge::Tighten, Content::Bool(false), Content::Bool(true)) => self.loosened(own, mine.at, theirs.at),
-            (Merge::Within, Content::Range(range), Content::Range(outer)) if !outer.covers(range) => {
+            (Merge::Narrow, Content::Bool(false), Content::Bool(true)) => self.loosened(own, mine.at, theirs.at),
+            (Merge::Narrow, Content::Range(range), Content::Range(outer)) if !outer.covers(range) => {
                 let message = format!("`{}` {range} goes beyond the parent's {outer}", field.key);
                 self.broken(mine.at, message, theirs.at);
             }
@@ -312,7 +317,7 @@ impl Run<'_> {
     }
 
     fn derived(&mut self, own: &Entity, field: &'static Field, mine: &Text, theirs: &Text) {
-        let Shape::Name(kinds) = field.shape else { return };
+        let Shape::Reference(kinds) = field.shape else { return };
         let find =
             |text: &Text| kinds.iter().find_map(|kind| self.engine.names.find(text.span.file, *kind, &text.text));
         let (Some(child), Some(parent)) = (find(mine), find(theirs)) else { return };
@@ -368,7 +373,7 @@ impl Run<'_> {
 
 /// What a definition takes over from its own type: its parts, not its words.
 fn from_own_type(field: &Field) -> bool {
-    matches!(field.merge, Merge::ByName | Merge::Append | Merge::Narrow) && !matches!(field.shape, Shape::Values)
+    matches!(field.shape, Shape::Map(_) | Shape::Sequence(_) | Shape::Names(_)) || field.shape == shapes::PARAMETERS
 }
 
 /// A parent with the definitions that only another one has.

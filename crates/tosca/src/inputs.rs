@@ -2,10 +2,10 @@
 //!
 //! Values are YAML, as in a template; where they came from is kept.
 
+use crate::edition;
 use crate::problem::Problems;
 use crate::render::Inputs;
 use crate::rules;
-use crate::schema::Edition;
 use crate::val::{self, Val};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, yaml};
@@ -43,7 +43,7 @@ fn read_file(session: &Session, path: &str, inputs: &mut Inputs, problems: &mut 
         ));
     }
     for entry in root.entries() {
-        inputs.insert(entry.key.eco_text(), val::read(entry.value, Edition::V1_3));
+        inputs.insert(entry.key.eco_text(), val::read(entry.value, edition::V1_3));
     }
 }
 
@@ -52,5 +52,5 @@ fn read_text(session: &Session, name: &str, text: &str, problems: &mut Problems)
     let tree = session.sources.add(yaml::parse(source, Flavor::CoreGo, &session.limits));
     tree.diagnostics().iter().for_each(|diagnostic| problems.push(diagnostic.clone()));
     let root = tree.root().filter(|_| tree.is_sound())?;
-    Some(val::read(root, Edition::V1_3))
+    Some(val::read(root, edition::V1_3))
 }

@@ -3,16 +3,18 @@
 //! Walks all entities by the table; a key that names several kinds is satisfied by any of them.
 
 use crate::entities;
-use crate::entity::{Content, Entity};
+use crate::entity::{Content, Entity, Slot};
+use crate::hierarchy::MIXINS;
 use crate::load::Files;
 use crate::names::Names;
 use crate::problem::{Problem, Problems};
 use crate::read::Role;
 use crate::rules;
-use crate::schema::{Kind, Shape};
 use crate::suggest;
 use crate::val::Text;
 use ecow::EcoString;
+use purlin_model::link::referred_kinds;
+use purlin_model::schema::{Entity as Row, Field, Kind};
 use purlin_syntax::{Diagnostic, FileId, Severity, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -44,11 +46,11 @@ impl<'a> Templates<'a> {
 
 fn section(kind: Kind) -> Option<&'static str> {
     Some(match kind {
-        Kind::NodeTemplate => "node_templates",
-        Kind::RelationshipTemplate => "relationship_templates",
-        Kind::Group => "groups",
-        Kind::Policy => "policies",
-        Kind::Workflow => "workflows",
+        entities::NODE_TEMPLATE => "node_templates",
+        entities::RELATIONSHIP_TEMPLATE => "relationship_templates",
+        entities::GROUP => "groups",
+        entities::POLICY => "policies",
+        entities::WORKFLOW => "workflows",
         _ => return None,
     })
 }
@@ -74,22 +76,24 @@ struct Linker<'a> {
 impl Linker<'_> {
     fn entity(&mut self, entity: &Entity) {
         let row = entities::row(entity.kind);
+        let own = [entity.kind];
         for slot in &entity.slots {
-            let Some(field) = row.slots(entity.edition).find(|field| field.slot == slot.name) else { continue };
-            match (&field.shape, &slot.content) {
-                (Shape::Name(kinds) | Shape::Parents(kinds), Content::Text(text)) => {
+            match &slot.content {
+                Content::Text(text) => {
+                    let Some((field, kinds)) = names(row, entity, slot, &own) else { continue };
                     // A short notation has no key of its own to point at.
                     let beyond = if slot.at == entity.at { ecow::eco_format!(".{}", field.key) } else { "".into() };
                     self.reference(kinds, text, slot.at, field.key, beyond);
                 }
-                (Shape::Names(kinds), Content::Texts(texts)) => {
+                Content::Texts(texts) => {
+                    let Some((field, kinds)) = names(row, entity, slot, &own) else { continue };
                     for text in texts.iter() {
                         self.reference(kinds, text, text.span, field.key, "".into());
                     }
                 }
-                (_, Content::One(inner)) => self.entity(inner),
-                (_, Content::Map(defs)) => defs.own().values().for_each(|inner| self.entity(inner)),
-                (_, Content::List(list)) => list.iter().for_each(|inner| self.entity(inner)),
+                Content::One(inner) => self.entity(inner),
+                Content::Map(defs) => defs.own().values().for_each(|inner| self.entity(inner)),
+                Content::List(list) => list.iter().for_each(|inner| self.entity(inner)),
                 _ => {}
             }
         }
@@ -138,4 +142,12 @@ impl Linker<'_> {
         let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, at, message).maybe_hint(hint);
         self.problems.add(Problem { diagnostic, beyond });
     }
+}
+
+/// The row behind a slot and the kinds of what is named there, if it must exist. Further parents are written under the
+/// key of the first.
+fn names<'k>(row: &'static Row, entity: &Entity, slot: &Slot, own: &'k [Kind]) -> Option<(&'static Field, &'k [Kind])> {
+    let name = if slot.name == MIXINS { "derived_from" } else { slot.name };
+    let field = row.field_of(name, entity.edition).filter(|field| !field.is_loose)?;
+    Some((field, referred_kinds(&field.shape, own)?))
 }

@@ -2,12 +2,13 @@
 //!
 //! Walks a file's tree beside the table, from the root to the place. Only done for problems that are printed.
 
-use crate::entities;
+use crate::edition::Edition;
+use crate::entities::{self, shapes};
 use crate::load::Files;
 use crate::problem::Problem;
-use crate::schema::{Edition, Kind, Shape};
 use crate::val::merged_entries;
 use ecow::EcoString;
+use purlin_model::schema::{Kind, Shape};
 use purlin_syntax::{Node, Span};
 use std::fmt::Write;
 
@@ -43,7 +44,7 @@ pub fn locate(files: &Files, problem: &Problem) -> Option<Location> {
     if let Some(root) = file.tree.root()
         && span != root.span()
     {
-        walk(root, At::Entity(Kind::File), file.edition, span, &mut path, 0);
+        walk(root, At::Entity(entities::FILE), file.edition, span, &mut path, 0);
     }
     path.push_str(&problem.beyond);
     Some(Location { file: file.path.clone(), row: position.line, column: position.column, path })
@@ -80,7 +81,7 @@ fn walk_map(node: Node<'_>, at: At, edition: Edition, target: Span, path: &mut S
             let _ = write!(path, "[\"{name}\"]");
             match shape {
                 Shape::Map(kind) => At::Entity(kind),
-                Shape::Parameters => At::Entity(Kind::ParameterDefinition),
+                shape if shape == shapes::PARAMETERS => At::Entity(entities::PARAMETER_DEFINITION),
                 _ => At::Value,
             }
         }
@@ -97,12 +98,13 @@ fn walk_map(node: Node<'_>, at: At, edition: Edition, target: Span, path: &mut S
 
 fn entity_field(kind: Kind, name: &str, edition: Edition) -> At {
     let row = entities::row(kind);
-    match row.by_key(name, edition).map(|field| field.shape) {
+    match row.field(name, edition).map(|field| field.shape) {
         Some(shape) => At::Field(shape),
         // Before TOSCA 1.3 operations stand directly in their interface.
-        None if row.open.is_some() && kind == Kind::InterfaceAssignment => At::Entity(Kind::OperationAssignment),
-        None if row.open.is_some() => At::Entity(Kind::OperationDefinition),
-        None => At::Value,
+        None => match row.rest.map(|rest| rest.shape) {
+            Some(Shape::Map(kind)) => At::Entity(kind),
+            _ => At::Value,
+        },
     }
 }
 
@@ -110,7 +112,7 @@ fn walk_list(node: Node<'_>, at: At, edition: Edition, target: Span, path: &mut 
     let items: Vec<_> = node.items().enumerate().filter(|(_, item)| item.span().start <= target.start).collect();
     let Some((index, item)) = items.last().copied() else { return };
     let sequenced = match at {
-        At::Field(Shape::Sequence(kind) | Shape::UniqueSequence(kind)) => Some(kind),
+        At::Field(Shape::Sequence(kind) | Shape::Repeating(kind)) => Some(kind),
         _ => None,
     };
     let _ = if sequenced.is_some() { write!(path, "{{{index}}}") } else { write!(path, "[{index}]") };
@@ -128,7 +130,9 @@ fn walk_list(node: Node<'_>, at: At, edition: Edition, target: Span, path: &mut 
             }
         }
         (None, At::Field(Shape::List(kind))) => walk(item, At::Entity(kind), edition, target, path, depth + 1),
-        (None, At::Field(Shape::Activities)) => walk(item, At::Dotted, edition, target, path, depth + 1),
+        (None, At::Field(shape)) if shape == shapes::ACTIVITIES => {
+            walk(item, At::Dotted, edition, target, path, depth + 1)
+        }
         (None, _) => walk(item, At::Value, edition, target, path, depth + 1),
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! The result of phases 1 to 4. Later phases only read it.
 
+use crate::edition::{self, Edition};
+use crate::entities;
 use crate::entity::Entity;
 use crate::hierarchy::{self, Hierarchy};
 use crate::host::Host;
@@ -12,10 +14,10 @@ use crate::names::{self, DeclId, Names};
 use crate::problem::Problems;
 use crate::quirks::Quirks;
 use crate::read::Role;
-use crate::schema::{Edition, Kind};
 use crate::special::units::{self, Family};
 use crate::val::{Data, Text};
 use ecow::EcoString;
+use purlin_model::Kind;
 use purlin_value::Session;
 use std::sync::Arc;
 
@@ -110,7 +112,7 @@ pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Pr
 fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option<Primitive>> {
     let mut out = vec![None; names.decls.len()];
     for id in &hierarchy.order {
-        let Some(decl) = names.decl(*id).filter(|decl| decl.kind == Kind::DataType) else { continue };
+        let Some(decl) = names.decl(*id).filter(|decl| decl.kind == entities::DATA_TYPE) else { continue };
         let built_in = files.list.get(decl.file).is_some_and(|file| file.role == Role::Profile);
         let inherited = hierarchy.parent(*id).and_then(|parent| out.get(parent.index()).copied().flatten());
         let own =
@@ -126,7 +128,7 @@ fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option
 impl Model {
     /// The edition of the root file.
     pub fn edition(&self) -> Edition {
-        self.files.edition.unwrap_or(Edition::V2_0)
+        self.files.edition.unwrap_or(edition::V2_0)
     }
 
     /// What a data type is in the end; nothing for types made of properties.
@@ -183,7 +185,7 @@ impl Model {
     /// A built-in data type by name, as the root file sees it.
     pub fn built_in(&self, name: &str) -> Option<DeclId> {
         let file = self.files.root()?.id;
-        self.names.find(file, Kind::DataType, name)
+        self.names.find(file, entities::DATA_TYPE, name)
     }
 
     /// The service template of the root file.
@@ -205,7 +207,7 @@ impl Model {
 
     /// Whether a name is that of a function somebody declared.
     pub fn custom_function(&self, file: purlin_syntax::FileId, name: &str) -> Option<DeclId> {
-        self.names.find(file, Kind::FunctionDefinition, name)
+        self.names.find(file, entities::FUNCTION_DEFINITION, name)
     }
 }
 

@@ -3,6 +3,7 @@
 //! Every file has one namespace, made of its own names, those of its imports (with their prefix) and those of the
 //! implicit profile. Kinds do not disturb each other: a node type and a capability type may share a name.
 
+use crate::edition::Standard;
 use crate::entities;
 use crate::entity::Entity;
 use crate::load::Files;
@@ -10,8 +11,8 @@ use crate::problem::Problems;
 use crate::quirks::{self, Quirks};
 use crate::read::Role;
 use crate::rules;
-use crate::schema::Kind;
 use ecow::{EcoString, eco_format};
+use purlin_model::Kind;
 use purlin_syntax::{Diagnostic, FileId, Severity};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -46,16 +47,16 @@ pub struct Decl {
 
 /// Sections of a file whose entries have names of their own.
 pub(crate) const SECTIONS: [(&str, Kind); 10] = [
-    ("data_types", Kind::DataType),
-    ("artifact_types", Kind::ArtifactType),
-    ("interface_types", Kind::InterfaceType),
-    ("capability_types", Kind::CapabilityType),
-    ("relationship_types", Kind::RelationshipType),
-    ("node_types", Kind::NodeType),
-    ("group_types", Kind::GroupType),
-    ("policy_types", Kind::PolicyType),
-    ("repositories", Kind::Repository),
-    ("functions", Kind::FunctionDefinition),
+    ("data_types", entities::DATA_TYPE),
+    ("artifact_types", entities::ARTIFACT_TYPE),
+    ("interface_types", entities::INTERFACE_TYPE),
+    ("capability_types", entities::CAPABILITY_TYPE),
+    ("relationship_types", entities::RELATIONSHIP_TYPE),
+    ("node_types", entities::NODE_TYPE),
+    ("group_types", entities::GROUP_TYPE),
+    ("policy_types", entities::POLICY_TYPE),
+    ("repositories", entities::REPOSITORY),
+    ("functions", entities::FUNCTION_DEFINITION),
 ];
 
 type ByName = HashMap<EcoString, DeclId, foldhash::fast::RandomState>;
@@ -201,7 +202,7 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
 fn replace_normative(files: &Files, decls: &[Decl], own: &mut [Vec<(EcoString, DeclId)>], problems: &mut Problems) {
     let is_profile = |file: usize| files.list.get(file).is_some_and(|file| file.role == Role::Profile);
     let id = |index: usize| DeclId(u32::try_from(index).unwrap_or(u32::MAX));
-    let types = || decls.iter().enumerate().filter(|(_, decl)| decl.kind.is_type());
+    let types = || decls.iter().enumerate().filter(|(_, decl)| entities::is_type(decl.kind));
     let mut theirs: HashMap<(Kind, &str), usize> = HashMap::new();
     for (index, decl) in types().filter(|(_, decl)| !is_profile(decl.file)) {
         theirs.entry((decl.kind, decl.name.as_str())).or_insert(index);
@@ -305,7 +306,7 @@ fn merge_file(
     }
     for (name, id) in own.get(index).into_iter().flatten() {
         let Some(decl) = names.decls.get(id.index()) else { continue };
-        let shadows = file.edition.is_extended() || (file.edition.is_2() && decl.kind.is_type());
+        let shadows = file.edition.is_extended() || (file.edition.is_2() && entities::is_type(decl.kind));
         if is_profile || shadows {
             // TOSCA 2.0, and the extended edition, let a file's own type stand in front of an imported one.
             table.insert(decl.kind, name.clone(), *id);

@@ -3,7 +3,7 @@
 //! The files are TOSCA themselves, under `profiles/`, each in the edition its header names. A profile is the sum of
 //! the files that apply to an edition, so that no type is written down twice.
 
-use crate::schema::Edition;
+use crate::edition::{self, Edition};
 
 /// A file that is part of the program.
 #[derive(Clone, Copy, Debug)]
@@ -46,30 +46,30 @@ pub struct Version {
 
 /// All version keywords.
 pub const VERSIONS: &[Version] = &[
-    Version { keyword: "tosca_2_0", edition: Edition::V2_0, profile: &[BUILTIN_2] },
+    Version { keyword: "tosca_2_0", edition: edition::V2_0, profile: &[BUILTIN_2] },
     Version {
         keyword: "tosca_simple_yaml_1_3",
-        edition: Edition::V1_3,
+        edition: edition::V1_3,
         profile: &[BUILTIN_1, BUILTIN_1_3, ALL, SINCE_1_1, SINCE_1_2, SINCE_1_3],
     },
     Version {
         keyword: "tosca_simple_yaml_1_2",
-        edition: Edition::V1_2,
+        edition: edition::V1_2,
         profile: &[BUILTIN_1, ALL, SINCE_1_1, SINCE_1_2, UNTIL_1_2],
     },
     Version {
         keyword: "tosca_simple_profile_for_nfv_1_0",
-        edition: Edition::V1_2,
+        edition: edition::V1_2,
         profile: &[BUILTIN_1, ALL, SINCE_1_1, SINCE_1_2, UNTIL_1_2, NFV],
     },
     Version {
         keyword: "tosca_simple_yaml_1_1",
-        edition: Edition::V1_1,
+        edition: edition::V1_1,
         profile: &[BUILTIN_1, ALL, UNTIL_1_1, SINCE_1_1, ONLY_1_1, UNTIL_1_2],
     },
     Version {
         keyword: "tosca_simple_yaml_1_0",
-        edition: Edition::V1_0,
+        edition: edition::V1_0,
         profile: &[BUILTIN_1, ALL, UNTIL_1_1, ONLY_1_0, UNTIL_1_2],
     },
 ];
@@ -91,7 +91,7 @@ pub fn spelt_otherwise(keyword: &str) -> Option<&'static Version> {
     if let Some(number) = keyword.strip_prefix("http://docs.oasis-open.org/tosca/ns/simple/yaml/") {
         return version(&format!("tosca_simple_yaml_{}", number.replace('.', "_")));
     }
-    version(keyword.strip_suffix("_0")?).filter(|version| version.edition != Edition::V2_0)
+    version(keyword.strip_suffix("_0")?).filter(|version| version.edition != edition::V2_0)
 }
 
 /// A language of some orchestrator that shares the version key with TOSCA.

@@ -2,7 +2,7 @@
 //!
 //! Quirks are data: each is a switch that one rule looks at. Unknown names are refused.
 
-use crate::schema::Edition;
+use crate::edition::{Edition, Standard};
 
 /// The switches in force.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -2,11 +2,11 @@
 //!
 //! Knows how to check such a type and how to read a value of it.
 
+use crate::entities;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
 use crate::problem::Problems;
 use crate::rules;
-use crate::schema::Kind;
 use crate::special::units::{self, Quantity};
 use crate::val::{Data, Text, Val};
 use ecow::{EcoString, eco_format};
@@ -38,7 +38,7 @@ fn all_units(model: &Model, id: DeclId) -> Vec<(EcoString, f64)> {
 /// The number type of a scalar type: integers or floats, or something derived from them.
 fn number_type(model: &Model, id: DeclId) -> Option<DeclId> {
     let complete = model.complete(id)?;
-    model.type_of(complete, "data_type", Kind::DataType).or_else(|| model.built_in("float"))
+    model.type_of(complete, "data_type", entities::DATA_TYPE).or_else(|| model.built_in("float"))
 }
 
 /// Reads a value of a scalar type.

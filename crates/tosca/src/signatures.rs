@@ -2,12 +2,12 @@
 //!
 //! Phase 4, afterwards. What such a function computes is an orchestrator's business; what it takes and gives is known.
 
+use crate::entities;
 use crate::entity::Entity;
 use crate::functions::Gives;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
 use crate::problem::Problems;
-use crate::schema::Kind;
 use crate::val::{Call, Data, Val};
 use crate::values::Checker;
 use std::sync::Arc;
@@ -111,7 +111,7 @@ fn custom_result(model: &Model, id: DeclId, declared: DeclId) -> Result<(), Stri
     let mut given = Vec::new();
     for signature in complete.list("signatures") {
         let Some(result) = signature.one("result") else { return Ok(()) };
-        let Some(found) = model.type_of(result, "type", Kind::DataType) else { return Ok(()) };
+        let Some(found) = model.type_of(result, "type", entities::DATA_TYPE) else { return Ok(()) };
         let whole = matches!(
             (model.primitive(found), model.primitive(declared)),
             (Some(Primitive::Integer), Some(Primitive::Float))

@@ -3,9 +3,9 @@
 //! Phase: read. Keys may be any value, because TOSCA maps may have numbers or function calls as keys.
 //! Nothing here knows types or evaluates anything.
 
+use crate::edition::{Edition, Standard};
 use crate::functions::is_function;
 use crate::host::Host;
-use crate::schema::Edition;
 use ecow::EcoString;
 use purlin_syntax::tree::Entry;
 use purlin_syntax::{Kind, Node, Scalar, Span, Style};
@@ -265,16 +265,7 @@ fn read_at(node: Node<'_>, notation: Notation, depth: u32) -> Val {
 
 /// What a scalar means in TOSCA: YAML 1.2, plus timestamps, plus Go's spellings of numbers.
 pub fn scalar_data(node: Node<'_>) -> Data {
-    if node.style() == Style::Plain && node.tag().is_none() {
-        let text = node.text();
-        if text.as_bytes().first().is_some_and(u8::is_ascii_digit) && purlin_syntax::scalar::is_timestamp(text) {
-            return Data::Timestamp(text.into());
-        }
-    }
-    if node.tag() == Some("tag:yaml.org,2002:timestamp") {
-        return Data::Timestamp(node.eco_text());
-    }
-    match node.scalar() {
+    match meaning(node) {
         Scalar::Null => Data::Null,
         Scalar::Bool(value) => Data::Bool(value),
         Scalar::Int(value) => Data::Int(value),
@@ -283,6 +274,26 @@ pub fn scalar_data(node: Node<'_>) -> Data {
         Scalar::Timestamp => Data::Timestamp(node.eco_text()),
         Scalar::Str => Data::Str(node.eco_text()),
     }
+}
+
+/// The text of a scalar that is text.
+pub fn as_text(node: Node<'_>) -> Option<&str> {
+    (node.is_scalar() && meaning(node) == Scalar::Str).then(|| node.text())
+}
+
+/// What a scalar means, dates being told from text whatever the flavour of the file.
+fn meaning(node: Node<'_>) -> Scalar {
+    let tag = node.tag();
+    if tag == Some("tag:yaml.org,2002:timestamp") {
+        return Scalar::Timestamp;
+    }
+    if node.style() == Style::Plain && tag.is_none() {
+        let text = node.text();
+        if text.as_bytes().first().is_some_and(u8::is_ascii_digit) && purlin_syntax::scalar::is_timestamp(text) {
+            return Scalar::Timestamp;
+        }
+    }
+    node.scalar()
 }
 
 fn scalar(node: Node<'_>, notation: Notation) -> Data {

@@ -4,13 +4,14 @@
 
 use crate::clause;
 use crate::coerce::{self, NUMBER, STRING};
+use crate::edition::{self, Standard};
+use crate::entities;
 use crate::entity::Entity;
 use crate::evaluate::{Evaluator, Scope};
 use crate::functions;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
 use crate::rules;
-use crate::schema::{Edition, Kind};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
@@ -95,7 +96,7 @@ pub fn check(
             let Some(complete) = complete else { return };
             for (key, item) in entries.iter() {
                 let Some(part) = key.as_str().and_then(|name| complete.named("properties", name)) else { continue };
-                if let Some(id) = model.type_of(part, "type", Kind::DataType) {
+                if let Some(id) = model.type_of(part, "type", entities::DATA_TYPE) {
                     let at = if key.span == item.span { part.place("default") } else { key.span };
                     check(evaluator, item, id, part, at, scope, depth + 1);
                 }
@@ -107,14 +108,14 @@ pub fn check(
 
 fn schema(model: &Model, id: DeclId, definition: &Entity, slot: &str) -> Option<(DeclId, std::sync::Arc<Entity>)> {
     let schema = definition.one(slot).or_else(|| model.complete(id)?.one(slot))?.clone();
-    Some((model.type_of(&schema, "type", Kind::DataType)?, schema))
+    Some((model.type_of(&schema, "type", entities::DATA_TYPE)?, schema))
 }
 
 /// The number of a scalar must satisfy the clauses of its number type.
 fn number_clauses(evaluator: &mut Evaluator<'_>, value: &Val, id: DeclId, at: Span, scope: &Scope) {
     let model = evaluator.model;
     let Some(number_type) =
-        model.complete(id).and_then(|complete| model.type_of(complete, "data_type", Kind::DataType))
+        model.complete(id).and_then(|complete| model.type_of(complete, "data_type", entities::DATA_TYPE))
     else {
         return;
     };
@@ -291,7 +292,7 @@ pub fn same(model: &Model, a: &Val, b: &Val, id: Option<DeclId>) -> bool {
 /// Whether a clause of TOSCA 2.0 holds for a plain number; nothing if that cannot be told.
 pub fn holds_plainly(clause: &Val, value: &Val) -> Option<bool> {
     let Data::Call(call) = &clause.data else { return None };
-    functions::find(&call.name, Edition::V2_0)?;
+    functions::find(&call.name, edition::V2_0)?;
     let plain = |arg: &Val| match &arg.data {
         Data::Call(inner) if inner.name == "value" => value.clone(),
         _ => arg.clone(),

@@ -2,6 +2,8 @@
 //!
 //! Function calls are left as they are: their results are checked once they are evaluated.
 
+use crate::edition::Standard;
+use crate::entities;
 use crate::entity::Entity;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
@@ -9,7 +11,6 @@ use crate::problem::Problems;
 use crate::quirks;
 use crate::read::parse_range;
 use crate::rules;
-use crate::schema::Kind;
 use crate::signatures;
 use crate::special::{timestamp, units, version};
 use crate::suggest;
@@ -48,7 +49,7 @@ impl<'a> Checker<'a> {
 
     /// The declared type of a definition, if it names one that exists.
     pub fn declared<'d>(&self, definition: &'d Entity) -> Option<Declared<'d>> {
-        let data_type = self.model.type_of(definition, "type", Kind::DataType)?;
+        let data_type = self.model.type_of(definition, "type", entities::DATA_TYPE)?;
         Some(Declared { data_type, definition })
     }
 

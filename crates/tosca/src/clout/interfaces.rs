@@ -117,7 +117,7 @@ impl Writer<'_> {
         let text = |slot: &str| Out::Str(entity.str(slot).into());
         let file = entity.str("file");
         let repository = entity.text("repository").and_then(|name| {
-            let id = self.compiled.model.find(crate::schema::Kind::Repository, name)?;
+            let id = self.compiled.model.find(crate::entities::REPOSITORY, name)?;
             self.compiled.model.names.decl(id).map(|decl| decl.entity.clone())
         });
         let credential = repository.as_ref().and_then(|repository| repository.value("credential").cloned());

@@ -12,6 +12,8 @@ mod relationships;
 pub use out::{Out, Shared};
 
 use crate::compile::Compiled;
+use crate::edition::Standard;
+use crate::entities;
 use crate::entity::Entity;
 use crate::evaluate::{Evaluator, Key, Owner, Scope};
 use crate::names::DeclId;
@@ -318,7 +320,7 @@ impl<'a> Writer<'a> {
         if self.options.form == Form::Coerced {
             return Out::Null;
         }
-        let data_type = self.compiled.model.type_of(definition, "type", crate::schema::Kind::DataType);
+        let data_type = self.compiled.model.type_of(definition, "type", entities::DATA_TYPE);
         let value = Val::new(Data::Null, definition.at);
         let prop = crate::topology::Prop {
             value,

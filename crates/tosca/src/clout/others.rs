@@ -205,7 +205,7 @@ impl Writer<'_> {
                     let definition =
                         complete.as_ref().and_then(|complete| complete.named("properties", &mapping.name)).cloned();
                     let data_type =
-                        definition.as_ref().and_then(|d| model.type_of(d, "type", crate::schema::Kind::DataType));
+                        definition.as_ref().and_then(|d| model.type_of(d, "type", crate::entities::DATA_TYPE));
                     let out = match self.options.form {
                         Form::Coerced => {
                             Out::from(&crate::coerce::coerce(model, value, data_type, definition.as_deref()))

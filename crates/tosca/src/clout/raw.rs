@@ -3,10 +3,10 @@
 use super::{Out, Writer};
 use crate::clause;
 use crate::coerce;
+use crate::entities;
 use crate::entity::Entity;
 use crate::model::Primitive;
 use crate::names::DeclId;
-use crate::schema::Kind;
 use crate::topology::{Given, Node, Prop, Requirement};
 use crate::val::{Call, Data, Val};
 use ecow::{EcoString, eco_format};
@@ -136,7 +136,7 @@ impl Writer<'_> {
                     let path = eco_format!("{path}[\"{name}\"]");
                     let part = complete.as_ref().and_then(|complete| complete.named("properties", &name)).cloned();
                     let (item_id, schema) = match (&part, &entry) {
-                        (Some(part), _) => (model.type_of(part, "type", Kind::DataType), Some(part.clone())),
+                        (Some(part), _) => (model.type_of(part, "type", entities::DATA_TYPE), Some(part.clone())),
                         (None, Some((id, schema))) => (Some(*id), Some(schema.clone())),
                         (None, None) => (None, None),
                     };
@@ -157,7 +157,7 @@ impl Writer<'_> {
         let model = &self.compiled.model;
         let own = definition.and_then(|definition| definition.one(slot));
         let schema = own.or_else(|| model.complete(id?)?.one(slot))?.clone();
-        Some((model.type_of(&schema, "type", Kind::DataType)?, schema))
+        Some((model.type_of(&schema, "type", entities::DATA_TYPE)?, schema))
     }
 
     fn call(&mut self, call: &Call, path: &str, at: Span, depth: u32) -> Out {

@@ -6,6 +6,7 @@ mod print;
 
 use crate::archive::Archive;
 use crate::compile::{Compiled, Settings, compile, is_invalid, unknown_quirk};
+use crate::edition::{Edition, Standard};
 use crate::evaluate::{Owner, Scope};
 use crate::folder;
 use crate::inputs;
@@ -14,7 +15,6 @@ use crate::profile;
 use crate::quirks::Quirks;
 use crate::render::MissingInputs;
 use crate::rules::RULES;
-use crate::schema::Edition;
 use crate::topology::{Given, Prop};
 use crate::val::{self, Val};
 use ecow::EcoString;

@@ -1,324 +1,343 @@
 //! Rows of the definitions that types are made of.
 
-use super::{DESCRIPTION, METADATA};
-use crate::schema::Edition::{V1_0, V1_1, V1_2, V1_3, V2_0};
-use crate::schema::Kind::*;
-use crate::schema::Merge::{Both, ByName, Derived, Fallback, Fixed, Narrow, Refine, Tighten, Within};
-use crate::schema::{Field, Row, Shape, Short, extension, field};
+use super::*;
+use crate::edition::{EXTENDED, V1_0, V1_1, V1_2, V1_3, V2_0};
+use purlin_model::schema::Merge::{Append, ByName, Fallback, Fixed, Narrow, Replace};
 
-const TYPE: Field = field("type", Shape::Name(&[DataType]), "The data type of the value.").merge(Derived);
+const TYPE: Field = field("type", Shape::Reference(&[DATA_TYPE]), "The data type of the value.").merge(Narrow);
 const DESCRIBED: Field = DESCRIPTION.merge(Fallback);
 const ENTRY_SCHEMA: Field =
-    field("entry_schema", Shape::One(SchemaDefinition), "What the entries of a list or map are.").merge(Refine);
+    field("entry_schema", Shape::One(SCHEMA_DEFINITION), "What the entries of a list or map are.").merge(ByName);
 const KEY_SCHEMA: Field =
-    field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.").merge(Refine).since(V1_3);
-const CONSTRAINTS: Field =
-    field("constraints", Shape::Constraints, "What the value must satisfy.").slot("validation").merge(Both).until(V1_3);
+    field("key_schema", Shape::One(SCHEMA_DEFINITION), "What the keys of a map are.").merge(ByName).since(V1_3);
+const CONSTRAINTS: Field = field("constraints", shapes::CONSTRAINTS, "What the value must satisfy.")
+    .slot("validation")
+    .merge(Append)
+    .until(V2_0);
 const VALIDATION: Field =
-    field("validation", Shape::Validation, "What the value must satisfy.").merge(Both).since(V2_0);
-const DEFAULT: Field = field("default", Shape::Value, "The value when nothing is assigned.").merge(Fallback);
+    field("validation", shapes::VALIDATION, "What the value must satisfy.").merge(Append).since(V2_0);
+const DEFAULT: Field = field("default", Shape::Any, "The value when nothing is assigned.").merge(Fallback);
 const REQUIRED: Field =
-    field("required", Shape::Bool, "Whether there must be a value; it must unless told otherwise.").merge(Tighten);
+    field("required", Shape::Bool, "Whether there must be a value; it must unless told otherwise.").merge(Narrow);
 const STATUS: Field = field("status", Shape::Text, "How settled the definition is.").merge(Fallback);
-const TITLE: Field = extension("title", Shape::Aliases, "What people call it.");
-const SETTABLE: Field = extension("user_settable", Shape::Aliases, "Whether a user is asked for it.");
+const TITLE: Field = extension("title", shapes::ALIASES, "What people call it.");
+const SETTABLE: Field = extension("user_settable", shapes::ALIASES, "Whether a user is asked for it.");
 const NOTES: Field = METADATA.since(V1_3);
 const PROPERTIES: Field =
-    field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.").merge(ByName);
+    field("properties", Shape::Map(PROPERTY_DEFINITION), "Properties added or refined.").merge(ByName);
 const ATTRIBUTES: Field =
-    field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.").merge(ByName);
+    field("attributes", Shape::Map(ATTRIBUTE_DEFINITION), "Attributes added or refined.").merge(ByName);
 const INTERFACES: Field =
-    field("interfaces", Shape::Map(InterfaceDefinition), "Interfaces added or refined.").merge(ByName);
-const IMPLEMENTATION: Field =
-    field("implementation", Shape::One(Implementation), "What carries it out.").merge(Fallback);
+    field("interfaces", Shape::Map(INTERFACE_DEFINITION), "Interfaces added or refined.").merge(ByName);
+const OPERATIONS: Field = field("operations", Shape::Map(OPERATION_DEFINITION), "What can be done.").merge(ByName);
+const CARRIED_OUT_BY: Field =
+    field("implementation", Shape::One(IMPLEMENTATION), "What carries it out.").merge(Fallback);
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        kind: PropertyDefinition,
-        label: "property definition",
-        groups: &[&[
-            TYPE.needed(),
-            DESCRIBED,
-            REQUIRED,
-            DEFAULT,
-            field("value", Shape::Value, "The value; it cannot be changed.").merge(Fixed).since(V2_0),
-            STATUS,
-            CONSTRAINTS,
-            VALIDATION,
-            KEY_SCHEMA,
-            ENTRY_SCHEMA,
-            NOTES,
-            TITLE,
-            SETTABLE,
-        ]],
-        short: Short::Value,
-        open: None,
-    },
-    Row {
-        kind: AttributeDefinition,
-        label: "attribute definition",
-        groups: &[&[
-            TYPE.needed(),
-            DESCRIBED,
-            DEFAULT,
-            STATUS,
-            VALIDATION,
-            KEY_SCHEMA,
-            ENTRY_SCHEMA,
-            NOTES,
-            TITLE,
-            extension("required", Shape::Aliases, "Whether it is there from the start."),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: ParameterDefinition,
-        label: "parameter definition",
-        groups: &[&[
-            TYPE,
-            DESCRIBED,
-            REQUIRED,
-            DEFAULT,
-            field("value", Shape::Value, "The value.").merge(Fallback),
-            field("mapping", Shape::Value, "The attribute that receives the value.").merge(Fallback).since(V2_0),
-            STATUS,
-            CONSTRAINTS,
-            VALIDATION,
-            KEY_SCHEMA.since(V1_0),
-            ENTRY_SCHEMA,
-            METADATA,
-        ]],
-        short: Short::List("mapping"),
-        open: None,
-    },
-    Row {
-        kind: SchemaDefinition,
-        label: "schema",
-        groups: &[&[
-            TYPE.needed(),
-            DESCRIBED,
-            CONSTRAINTS,
-            VALIDATION,
-            field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.").merge(Refine),
-            ENTRY_SCHEMA,
-            METADATA,
-        ]],
-        short: Short::Text("type"),
-        open: None,
-    },
-    Row {
-        kind: CapabilityDefinition,
-        label: "capability definition",
-        groups: &[&[
-            field("type", Shape::Name(&[CapabilityType]), "What kind of capability.").merge(Derived).needed(),
-            DESCRIBED,
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            PROPERTIES,
-            ATTRIBUTES,
-            field("valid_source_types", Shape::Names(&[NodeType]), "Node types that may use it.")
-                .slot("valid_source_node_types")
-                .merge(Narrow)
-                .until(V1_3),
-            field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.")
-                .merge(Narrow)
-                .since(V2_0),
-            field(
-                "valid_relationship_types",
-                Shape::Names(&[RelationshipType]),
-                "Relationship types that may lead to it.",
-            )
+pub(super) const PROPERTY_DEFINITION_ROW: Entity = entity(
+    PROPERTY_DEFINITION,
+    "property definition",
+    "A value that is fixed when the service is designed.",
+    &[&[
+        TYPE.required(),
+        DESCRIBED,
+        REQUIRED,
+        DEFAULT,
+        field("value", Shape::Any, "The value; it cannot be changed.").merge(Fixed).since(V2_0),
+        STATUS,
+        CONSTRAINTS,
+        VALIDATION,
+        KEY_SCHEMA,
+        ENTRY_SCHEMA,
+        NOTES,
+        TITLE,
+        SETTABLE,
+    ]],
+)
+.short(&[scalar("value").since(V2_0)]);
+
+pub(super) const ATTRIBUTE_DEFINITION_ROW: Entity = entity(
+    ATTRIBUTE_DEFINITION,
+    "attribute definition",
+    "A value that is known when the service runs.",
+    &[&[
+        TYPE.required(),
+        DESCRIBED,
+        DEFAULT,
+        STATUS,
+        VALIDATION,
+        KEY_SCHEMA,
+        ENTRY_SCHEMA,
+        NOTES,
+        TITLE,
+        extension("required", shapes::ALIASES, "Whether it is there from the start."),
+    ]],
+);
+
+pub(super) const PARAMETER_DEFINITION_ROW: Entity = entity(
+    PARAMETER_DEFINITION,
+    "parameter definition",
+    "A value that is passed in or out.",
+    &[&[
+        TYPE,
+        DESCRIBED,
+        REQUIRED,
+        DEFAULT,
+        field("value", Shape::Any, "The value.").merge(Fallback),
+        field("mapping", Shape::Any, "The attribute that receives the value.").merge(Fallback).since(V2_0),
+        STATUS,
+        CONSTRAINTS,
+        VALIDATION,
+        KEY_SCHEMA.since(V1_0),
+        ENTRY_SCHEMA,
+        METADATA,
+    ]],
+)
+.short(&[scalar("value").since(V2_0), list("mapping").since(V2_0)]);
+
+pub(super) const SCHEMA_DEFINITION_ROW: Entity = entity(
+    SCHEMA_DEFINITION,
+    "schema",
+    "What the entries or keys of a list or map are.",
+    &[&[
+        TYPE.required(),
+        DESCRIBED,
+        CONSTRAINTS,
+        VALIDATION,
+        field("key_schema", Shape::One(SCHEMA_DEFINITION), "What the keys of a map are.").merge(ByName),
+        ENTRY_SCHEMA,
+        METADATA,
+    ]],
+)
+.short(&[text("type")]);
+
+pub(super) const CAPABILITY_DEFINITION_ROW: Entity = entity(
+    CAPABILITY_DEFINITION,
+    "capability definition",
+    "Something that nodes of a type offer.",
+    &[&[
+        field("type", Shape::Reference(&[CAPABILITY_TYPE]), "What kind of capability.").merge(Narrow).required().base(),
+        DESCRIBED,
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+        PROPERTIES,
+        ATTRIBUTES,
+        field("valid_source_types", Shape::Names(&[NODE_TYPE]), "Node types that may use it.")
+            .slot("valid_source_node_types")
+            .merge(Narrow)
+            .until(V2_0),
+        field("valid_source_node_types", Shape::Names(&[NODE_TYPE]), "Node types that may use it.")
             .merge(Narrow)
             .since(V2_0),
-            field("occurrences", Shape::Range, "How many relationships may lead to it.").merge(Within).until(V1_3),
-        ]],
-        short: Short::Text("type"),
-        open: None,
-    },
-    Row {
-        kind: RequirementDefinition,
-        label: "requirement definition",
-        groups: &[&[
-            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0).extended(),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0).extended(),
-            extension("title", Shape::Aliases, "What people call it."),
-            field("capability", Shape::Name(&[CapabilityType]), "The capability that is needed.")
-                .merge(Derived)
-                .needed()
-                .lax(),
-            field("node", Shape::Name(&[NodeType]), "The type of node that is needed.").merge(Derived).replaced(),
-            extension("node", Shape::Name(&[NodeType, NodeTemplate]), "The type of node that is needed, or the node.")
-                .merge(Derived),
-            extension("node_filter", Shape::Aliases, "What the other node must satisfy, or is given."),
-            field("relationship", Shape::One(RelationshipDefinition), "How the two are tied together.").merge(Refine),
-            field("node_filter", Shape::Condition, "What the other node must satisfy.").merge(Both).since(V2_0),
-            field("occurrences", Shape::Range, "How often it may be assigned.")
-                .slot("count_range")
-                .merge(Within)
-                .until(V1_3),
-            field("count_range", Shape::Range, "How often it may be assigned.").merge(Within).since(V2_0),
-        ]],
-        short: Short::Text("capability"),
-        open: None,
-    },
-    Row {
-        kind: RelationshipDefinition,
-        label: "relationship definition",
-        groups: &[&[
-            field("type", Shape::Name(&[RelationshipType]), "What kind of relationship.").merge(Derived).needed(),
-            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            field("properties", Shape::Map(PropertyDefinition), "Properties added or refined.")
-                .merge(ByName)
-                .since(V2_0),
-            field("attributes", Shape::Map(AttributeDefinition), "Attributes added or refined.")
-                .merge(ByName)
-                .since(V2_0),
-            INTERFACES,
-        ]],
-        short: Short::Text("type"),
-        open: None,
-    },
-    Row {
-        kind: InterfaceDefinition,
-        label: "interface definition",
-        groups: &[&[
-            field("type", Shape::Name(&[InterfaceType]), "What kind of interface.").merge(Derived).needed().lax(),
-            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0).extended(),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0).extended(),
-            field("inputs", Shape::Map(ParameterDefinition), "Inputs of all its operations.").merge(ByName).replaced(),
-            extension("inputs", Shape::Parameters, "Inputs of all its operations, or values for them.").merge(ByName),
-            extension("outputs", Shape::Aliases, "Outputs of all its operations."),
-            extension("implementation", Shape::Aliases, "What carries out its operations."),
-            extension("requirements", Shape::Aliases, "What must be there for its operations to run."),
-            field("operations", Shape::Map(OperationDefinition), "What can be done.").merge(ByName).since(V1_3),
-            field("notifications", Shape::Map(NotificationDefinition), "What it tells.").merge(ByName).since(V1_3),
-        ]],
-        short: Short::None,
-        open: Some("operations"),
-    },
-    Row {
-        kind: OperationDefinition,
-        label: "operation definition",
-        groups: &[&[
-            DESCRIBED,
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            IMPLEMENTATION,
-            extension("entry_state", Shape::Aliases, "The state the node must be in."),
-            extension("invoke", Shape::Aliases, "Another operation that is called."),
-            field("inputs", Shape::Map(ParameterDefinition), "What it is given.").merge(ByName).replaced(),
-            extension("inputs", Shape::Parameters, "What it is given: definitions or values.").merge(ByName),
-            field("outputs", Shape::OutputMappings, "Where its results go.").merge(Fallback).since(V1_3).until(V1_3),
-            field("outputs", Shape::Map(ParameterDefinition), "What it gives.").merge(ByName).since(V2_0),
-        ]],
-        short: Short::Primary,
-        open: None,
-    },
-    Row {
-        kind: NotificationDefinition,
-        label: "notification definition",
-        groups: &[&[
-            field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V1_3),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            IMPLEMENTATION.since(V1_3),
-            field("inputs", Shape::Map(ParameterDefinition), "What it is given.").merge(ByName).since(V2_0),
-            field("outputs", Shape::OutputMappings, "Where its results go.").merge(Fallback).since(V1_3).until(V1_3),
-            field("outputs", Shape::Map(ParameterDefinition), "What it gives.").merge(ByName).since(V2_0),
-        ]],
-        short: Short::Primary,
-        open: None,
-    },
-    Row {
-        kind: Implementation,
-        label: "implementation",
-        groups: &[&[
-            field("primary", Shape::Value, "The artifact that does the work.").merge(Fallback),
-            field("dependencies", Shape::Value, "Artifacts it needs beside it.").merge(Fallback),
-            field("timeout", Shape::Int, "Seconds after which it has failed.").merge(Fallback).since(V1_2),
-            field("operation_host", Shape::Text, "Where it runs.").merge(Fallback).since(V1_2),
-            extension("className", Shape::Aliases, "The configurator that carries it out."),
-            extension("environment", Shape::Aliases, "Environment variables it is given."),
-            extension("inputs", Shape::Aliases, "What the configurator is given."),
-            extension("inputSchema", Shape::Aliases, "What its inputs must look like."),
-            extension("outputs", Shape::Aliases, "What it gives."),
-            extension("preConditions", Shape::Aliases, "What must hold before."),
-            extension("postConditions", Shape::Aliases, "What must hold after."),
-        ]],
-        short: Short::Text("primary"),
-        open: None,
-    },
-    Row {
-        kind: ArtifactDefinition,
-        label: "artifact definition",
-        groups: &[ARTIFACT],
-        short: Short::Text("file"),
-        open: None,
-    },
-    Row {
-        kind: TriggerDefinition,
-        label: "trigger",
-        groups: &[&[
-            field("description", Shape::Text, "What it is for, in words.").since(V1_1),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            field("event_type", Shape::Text, "What sets it off.").slot("event").since(V1_1).until(V1_2),
-            field("event", Shape::Text, "What sets it off.").written().since(V1_3),
-            field("schedule", Shape::Value, "When it may act.").since(V1_1).until(V1_3),
-            field("target_filter", Shape::One(EventFilter), "Whose events count.").since(V1_1).until(V1_3),
-            field("condition", Shape::One(TriggerCondition), "What must hold.").since(V1_1).until(V1_3),
-            field("condition", Shape::Validation, "What must hold.").since(V2_0),
-            field("action", Shape::Value, "An operation, or the name of a workflow.").since(V1_1).until(V1_2),
-            field("action", Shape::Activities, "What is done.").written().since(V1_3),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: EventFilter,
-        label: "event filter",
-        groups: &[&[
-            field("node", Shape::Name(&[NodeTemplate, NodeType]), "The node whose events count.")
-                .since(V1_1)
-                .until(V1_3),
-            field("requirement", Shape::Text, "A requirement of that node.").since(V1_1).until(V1_3),
-            field("capability", Shape::Text, "A capability of that node.").since(V1_1).until(V1_3),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: TriggerCondition,
-        label: "trigger condition",
-        groups: &[&[
-            field("constraint", Shape::Condition, "What must hold.").since(V1_1).until(V1_3),
-            field("period", Shape::Value, "For how long.").since(V1_1).until(V1_3),
-            field("evaluations", Shape::Int, "How many times in that period.").since(V1_1).until(V1_3),
-            field("method", Shape::Text, "How the evaluations are combined.").since(V1_1).until(V1_3),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-];
+        field(
+            "valid_relationship_types",
+            Shape::Names(&[RELATIONSHIP_TYPE]),
+            "Relationship types that may lead to it.",
+        )
+        .merge(Narrow)
+        .since(V2_0),
+        field("occurrences", Shape::Range, "How many relationships may lead to it.").merge(Narrow).until(V2_0),
+    ]],
+)
+.short(&[text("type")]);
+
+pub(super) const REQUIREMENT_DEFINITION_ROW: Entity = entity(
+    REQUIREMENT_DEFINITION,
+    "requirement definition",
+    "Something that nodes of a type need from others.",
+    &[&[
+        field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(EXTENDED),
+        field("metadata", shapes::METADATA, "Notes for tools.").since(EXTENDED),
+        extension("title", shapes::ALIASES, "What people call it."),
+        field("capability", Shape::Reference(&[CAPABILITY_TYPE]), "The capability that is needed.")
+            .merge(Narrow)
+            .required()
+            .optional_in(EXTENDED),
+        field("node", Shape::Reference(&[NODE_TYPE]), "The type of node that is needed.")
+            .merge(Narrow)
+            .except(EXTENDED),
+        extension(
+            "node",
+            Shape::Reference(&[NODE_TYPE, NODE_TEMPLATE]),
+            "The type of node that is needed, or the node.",
+        )
+        .merge(Narrow),
+        extension("node_filter", shapes::ALIASES, "What the other node must satisfy, or is given."),
+        field("relationship", Shape::One(RELATIONSHIP_DEFINITION), "How the two are tied together.").merge(ByName),
+        field("node_filter", shapes::CONDITION, "What the other node must satisfy.").merge(Append).since(V2_0),
+        field("occurrences", Shape::Range, "How often it may be assigned.")
+            .slot("count_range")
+            .merge(Narrow)
+            .until(V2_0),
+        field("count_range", Shape::Range, "How often it may be assigned.").merge(Narrow).since(V2_0),
+    ]],
+)
+.short(&[text("capability")]);
+
+pub(super) const RELATIONSHIP_DEFINITION_ROW: Entity = entity(
+    RELATIONSHIP_DEFINITION,
+    "relationship definition",
+    "How a need ties two nodes together.",
+    &[&[
+        field("type", Shape::Reference(&[RELATIONSHIP_TYPE]), "What kind of relationship.")
+            .merge(Narrow)
+            .required()
+            .base(),
+        field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V2_0),
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+        field("properties", Shape::Map(PROPERTY_DEFINITION), "Properties added or refined.").merge(ByName).since(V2_0),
+        field("attributes", Shape::Map(ATTRIBUTE_DEFINITION), "Attributes added or refined.").merge(ByName).since(V2_0),
+        INTERFACES,
+    ]],
+)
+.short(&[text("type")]);
+
+pub(super) const INTERFACE_DEFINITION_ROW: Entity = entity(
+    INTERFACE_DEFINITION,
+    "interface definition",
+    "Operations that something of a type has.",
+    &[&[
+        field("type", Shape::Reference(&[INTERFACE_TYPE]), "What kind of interface.")
+            .merge(Narrow)
+            .required()
+            .base()
+            .optional_in(EXTENDED),
+        field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(EXTENDED),
+        field("metadata", shapes::METADATA, "Notes for tools.").since(EXTENDED),
+        field("inputs", Shape::Map(PARAMETER_DEFINITION), "Inputs of all its operations.")
+            .merge(ByName)
+            .except(EXTENDED),
+        extension("inputs", shapes::PARAMETERS, "Inputs of all its operations, or values for them.").merge(ByName),
+        extension("outputs", shapes::ALIASES, "Outputs of all its operations."),
+        extension("implementation", shapes::ALIASES, "What carries out its operations."),
+        extension("requirements", shapes::ALIASES, "What must be there for its operations to run."),
+        OPERATIONS.since(V1_3),
+        field("notifications", Shape::Map(NOTIFICATION_DEFINITION), "What it tells.").merge(ByName).since(V1_3),
+    ]],
+)
+.rest(OPERATIONS.until(V2_0).except(V1_3));
+
+pub(super) const OPERATION_DEFINITION_ROW: Entity = entity(
+    OPERATION_DEFINITION,
+    "operation definition",
+    "Something that can be done.",
+    &[&[
+        DESCRIBED,
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+        CARRIED_OUT_BY,
+        extension("entry_state", shapes::ALIASES, "The state the node must be in."),
+        extension("invoke", shapes::ALIASES, "Another operation that is called."),
+        field("inputs", Shape::Map(PARAMETER_DEFINITION), "What it is given.").merge(ByName).except(EXTENDED),
+        extension("inputs", shapes::PARAMETERS, "What it is given: definitions or values.").merge(ByName),
+        field("outputs", shapes::OUTPUT_MAPPINGS, "Where its results go.").merge(Fallback).since(V1_3).until(V2_0),
+        field("outputs", Shape::Map(PARAMETER_DEFINITION), "What it gives.").merge(ByName).since(V2_0),
+    ]],
+)
+.short(&[text("implementation")]);
+
+pub(super) const NOTIFICATION_DEFINITION_ROW: Entity = entity(
+    NOTIFICATION_DEFINITION,
+    "notification definition",
+    "Something that is told from outside.",
+    &[&[
+        field("description", Shape::Text, "What it is for, in words.").merge(Fallback).since(V1_3),
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+        CARRIED_OUT_BY.since(V1_3),
+        field("inputs", Shape::Map(PARAMETER_DEFINITION), "What it is given.").merge(ByName).since(V2_0),
+        field("outputs", shapes::OUTPUT_MAPPINGS, "Where its results go.").merge(Fallback).since(V1_3).until(V2_0),
+        field("outputs", Shape::Map(PARAMETER_DEFINITION), "What it gives.").merge(ByName).since(V2_0),
+    ]],
+)
+.short(&[text("implementation").since(V1_3)]);
+
+pub(super) const IMPLEMENTATION_ROW: Entity = entity(
+    IMPLEMENTATION,
+    "implementation",
+    "What carries out an operation.",
+    &[&[
+        field("primary", Shape::Any, "The artifact that does the work.").merge(Fallback),
+        field("dependencies", Shape::Any, "Artifacts it needs beside it.").merge(Fallback),
+        field("timeout", Shape::Integer, "Seconds after which it has failed.").merge(Fallback).since(V1_2),
+        field("operation_host", Shape::Text, "Where it runs.").merge(Fallback).since(V1_2),
+        extension("className", shapes::ALIASES, "The configurator that carries it out."),
+        extension("environment", shapes::ALIASES, "Environment variables it is given."),
+        extension("inputs", shapes::ALIASES, "What the configurator is given."),
+        extension("inputSchema", shapes::ALIASES, "What its inputs must look like."),
+        extension("outputs", shapes::ALIASES, "What it gives."),
+        extension("preConditions", shapes::ALIASES, "What must hold before."),
+        extension("postConditions", shapes::ALIASES, "What must hold after."),
+    ]],
+)
+.short(&[text("primary")]);
+
+pub(super) const ARTIFACT_DEFINITION_ROW: Entity =
+    entity(ARTIFACT_DEFINITION, "artifact definition", "A file that nodes of a type come with.", &[ARTIFACT_KEYS])
+        .short(&[text("file")]);
+
+pub(super) const TRIGGER_DEFINITION_ROW: Entity = entity(
+    TRIGGER_DEFINITION,
+    "trigger",
+    "What sets a policy off, and what is then done.",
+    &[&[
+        field("description", Shape::Text, "What it is for, in words.").since(V1_1),
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+        field("event_type", Shape::Text, "What sets it off.").slot("event").since(V1_1).until(V1_3),
+        field("event", Shape::Text, "What sets it off.").required().since(V1_3),
+        field("schedule", Shape::Any, "When it may act.").since(V1_1).until(V2_0),
+        field("target_filter", Shape::One(EVENT_FILTER), "Whose events count.").since(V1_1).until(V2_0),
+        field("condition", Shape::One(TRIGGER_CONDITION), "What must hold.").since(V1_1).until(V2_0),
+        field("condition", shapes::VALIDATION, "What must hold.").since(V2_0),
+        field("action", Shape::Any, "An operation, or the name of a workflow.").since(V1_1).until(V1_3),
+        field("action", shapes::ACTIVITIES, "What is done.").required().since(V1_3),
+    ]],
+);
+
+pub(super) const EVENT_FILTER_ROW: Entity = entity(
+    EVENT_FILTER,
+    "event filter",
+    "Whose events count.",
+    &[&[
+        field("node", Shape::Reference(&[NODE_TEMPLATE, NODE_TYPE]), "The node whose events count.")
+            .since(V1_1)
+            .until(V2_0),
+        field("requirement", Shape::Text, "A requirement of that node.").since(V1_1).until(V2_0),
+        field("capability", Shape::Text, "A capability of that node.").since(V1_1).until(V2_0),
+    ]],
+);
+
+pub(super) const TRIGGER_CONDITION_ROW: Entity = entity(
+    TRIGGER_CONDITION,
+    "trigger condition",
+    "What must hold for a trigger to act, and for how long.",
+    &[&[
+        field("constraint", shapes::CONDITION, "What must hold.").since(V1_1).until(V2_0),
+        field("period", Shape::Any, "For how long.").since(V1_1).until(V2_0),
+        field("evaluations", Shape::Integer, "How many times in that period.").since(V1_1).until(V2_0),
+        field("method", Shape::Text, "How the evaluations are combined.").since(V1_1).until(V2_0),
+    ]],
+);
 
 /// Artifacts are written the same way in types and in templates.
-pub(super) const ARTIFACT: &[Field] = &[
-    field("type", Shape::Name(&[ArtifactType]), "What kind of file.").merge(Derived).needed().lax(),
-    field("file", Shape::Text, "Where it lies.").merge(Fallback).needed().lax(),
-    field("repository", Shape::Name(&[Repository]), "The repository it lies in.").merge(Fallback).replaced(),
-    extension("repository", Shape::MaybeName(&[Repository]), "The repository it lies in.").merge(Fallback),
-    extension("name", Shape::Aliases, "Its name."),
-    extension("title", Shape::Aliases, "What people call it."),
-    extension("version", Shape::Value, "Its version.").merge(Fallback),
-    extension("permissions", Shape::Value, "Who may do what with the file.").merge(Fallback),
-    extension("intent", Shape::Value, "What it is meant for.").merge(Fallback),
-    extension("target", Shape::Value, "The platform it is for.").merge(Fallback),
-    extension("order", Shape::Value, "When it is installed, among others.").merge(Fallback),
-    extension("contents", Shape::Value, "The file itself.").merge(Fallback),
-    extension("required", Shape::Aliases, "Whether it must be there."),
+pub(super) const ARTIFACT_KEYS: &[Field] = &[
+    field("type", Shape::Reference(&[ARTIFACT_TYPE]), "What kind of file.")
+        .merge(Narrow)
+        .required()
+        .optional_in(EXTENDED),
+    field("file", Shape::Text, "Where it lies.").merge(Fallback).required().optional_in(EXTENDED),
+    field("repository", Shape::Reference(&[REPOSITORY]), "The repository it lies in.").merge(Fallback).except(EXTENDED),
+    extension("repository", Shape::Reference(&[REPOSITORY]), "The repository it lies in.").loose().merge(Fallback),
+    extension("name", shapes::ALIASES, "Its name."),
+    extension("title", shapes::ALIASES, "What people call it."),
+    extension("version", Shape::Any, "Its version.").merge(Fallback),
+    extension("permissions", Shape::Any, "Who may do what with the file.").merge(Fallback),
+    extension("intent", Shape::Any, "What it is meant for.").merge(Fallback),
+    extension("target", Shape::Any, "The platform it is for.").merge(Fallback),
+    extension("order", Shape::Any, "When it is installed, among others.").merge(Fallback),
+    extension("contents", Shape::Any, "The file itself.").merge(Fallback),
+    extension("required", shapes::ALIASES, "Whether it must be there."),
     DESCRIBED,
-    field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0).extended(),
-    field("deploy_path", Shape::Text, "Where it is put.").merge(Fallback).until(V1_3),
+    field("metadata", shapes::METADATA, "Notes for tools.").since(EXTENDED),
+    field("deploy_path", Shape::Text, "Where it is put.").merge(Fallback).until(V2_0),
     field("artifact_version", Shape::Text, "Its version.").merge(Fallback).since(V1_3),
     field("checksum", Shape::Text, "Its checksum.").merge(Fallback).since(V1_3),
     field("checksum_algorithm", Shape::Text, "How the checksum is computed.").merge(Fallback).since(V1_3),
-    field("properties", Shape::Values, "Values of the artifact type's properties.").merge(ByName),
+    field("properties", Shape::MapOf(&Shape::Any), "Values of the artifact type's properties.").merge(Replace),
 ];

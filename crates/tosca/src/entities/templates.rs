@@ -1,320 +1,326 @@
 //! Rows of the service template and what it is made of.
 
-use super::definitions::ARTIFACT;
-use super::{DESCRIPTION, METADATA};
-use crate::schema::Edition::{V1_0, V1_1, V1_2, V1_3, V2_0};
-use crate::schema::Kind::*;
-use crate::schema::{Field, Row, Shape, Short, extension, field};
+use super::definitions::ARTIFACT_KEYS;
+use super::*;
+use crate::edition::{EXTENDED, V1_0, V1_1, V1_2, V1_3, V2_0};
 
 const NOTES: Field = METADATA.since(V1_1);
-const PROPERTIES: Field = field("properties", Shape::Values, "Values of the type's properties.");
+const PROPERTIES: Field = field("properties", Shape::MapOf(&Shape::Any), "Values of the type's properties.");
 const ATTRIBUTES_1: Field =
-    field("attributes", Shape::AttributeValues, "First values of the type's attributes.").until(V1_3);
+    field("attributes", shapes::ATTRIBUTE_VALUES, "First values of the type's attributes.").until(V2_0);
 const ATTRIBUTES_2: Field =
-    field("attributes", Shape::AttributeValues, "First values of the type's attributes.").since(V2_0);
-const INTERFACES: Field = field("interfaces", Shape::Map(InterfaceAssignment), "How its operations are carried out.");
-const IMPLEMENTATION: Field = field("implementation", Shape::One(Implementation), "What carries it out.");
+    field("attributes", shapes::ATTRIBUTE_VALUES, "First values of the type's attributes.").since(V2_0);
+const INTERFACES: Field = field("interfaces", Shape::Map(INTERFACE_ASSIGNMENT), "How its operations are carried out.");
+const OPERATIONS: Field = field("operations", Shape::Map(OPERATION_ASSIGNMENT), "How each is carried out.");
+const CARRIED_OUT_BY: Field = field("implementation", Shape::One(IMPLEMENTATION), "What carries it out.");
 
-pub(super) const ROWS: &[Row] = &[
-    Row {
-        kind: ServiceTemplate,
-        label: "service template",
-        groups: &[&[
-            DESCRIPTION,
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            field("inputs", Shape::Map(ParameterDefinition), "What the service is given."),
-            field("outputs", Shape::Map(ParameterDefinition), "What the service gives."),
-            field("node_templates", Shape::Map(NodeTemplate), "The nodes of the service.").until(V1_3),
-            field("node_templates", Shape::Map(NodeTemplate), "The nodes of the service.").written().since(V2_0),
-            field("relationship_templates", Shape::Map(RelationshipTemplate), "Relationships to be used by name."),
-            field("groups", Shape::Map(Group), "Groups of nodes."),
-            field("policies", Shape::UniqueSequence(Policy), "Rules for nodes and groups."),
-            field("workflows", Shape::Map(Workflow), "Sequences of steps.").since(V1_1),
-            field(
-                "substitution_mappings",
-                Shape::One(SubstitutionMappings),
-                "The node that the whole service can stand for.",
-            ),
-            extension("root", Shape::Aliases, "The node that the whole service is about."),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: NodeTemplate,
-        label: "node template",
-        groups: &[&[
-            field("type", Shape::Name(&[NodeType]), "What kind of node.").written(),
-            DESCRIPTION,
-            NOTES,
-            field("directives", Shape::Texts, "What an orchestrator is to do with it."),
-            PROPERTIES,
-            ATTRIBUTES_1,
-            ATTRIBUTES_2,
-            field("capabilities", Shape::Map(CapabilityAssignment), "Values of its capabilities."),
-            field("requirements", Shape::Sequence(RequirementAssignment), "How its needs are met."),
-            INTERFACES,
-            field("artifacts", Shape::Map(Artifact), "Files it comes with."),
-            field("count", Shape::Value, "How many such nodes there are.").since(V2_0),
-            field("node_filter", Shape::One(NodeFilter), "What a selected node must satisfy.").until(V1_3),
-            field("node_filter", Shape::Condition, "What a selected node must satisfy.").since(V2_0),
-            field("copy", Shape::Name(&[NodeTemplate]), "The template this one starts from."),
-            extension("title", Shape::Aliases, "What people call it."),
-            extension("name", Shape::Aliases, "The name of its instance."),
-            extension("dependencies", Shape::Aliases, "How its needs are met, as tools write it down."),
-            extension("imported", Shape::Aliases, "The instance of another ensemble it stands for."),
-            extension("instance_keys", Shape::Aliases, "What tells its instances apart."),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: RelationshipTemplate,
-        label: "relationship template",
-        groups: &[&[
-            field("type", Shape::Name(&[RelationshipType]), "What kind of relationship.").written(),
-            DESCRIPTION,
-            NOTES,
-            PROPERTIES,
-            ATTRIBUTES_1,
-            ATTRIBUTES_2,
-            INTERFACES,
-            extension("default_for", Shape::Aliases, "The requirements it is used for without being named."),
-            extension("title", Shape::Aliases, "What people call it."),
-            extension("name", Shape::Aliases, "The name of its instance."),
-            extension("directives", Shape::Aliases, "What an orchestrator is to do with it."),
-            field("copy", Shape::Name(&[RelationshipTemplate]), "The template this one starts from."),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: CapabilityAssignment,
-        label: "capability assignment",
-        groups: &[&[
-            PROPERTIES,
-            ATTRIBUTES_1,
-            ATTRIBUTES_2,
-            field("occurrences", Shape::Range, "How many relationships may lead to it.").since(V1_3).until(V1_3),
-            field("directives", Shape::Texts, "Whether it serves this service, others, or both.").since(V2_0),
-            extension("type", Shape::Name(&[CapabilityType]), "What kind of capability."),
-            extension("metadata", Shape::Metadata, "Notes for tools."),
-            extension("title", Shape::Aliases, "What people call it."),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: RequirementAssignment,
-        label: "requirement assignment",
-        groups: &[&[
-            field("capability", Shape::MaybeName(&[CapabilityType]), "The capability to use, by name or by type."),
-            field("node", Shape::Name(&[NodeTemplate, NodeType]), "The node, by name or by type.").until(V1_3),
-            field("node", Shape::Value, "The node, by name or by type, or `[name, index]`.").since(V2_0),
-            field("relationship", Shape::One(RelationshipAssignment), "How the two are tied together."),
-            field("node_filter", Shape::One(NodeFilter), "What the other node must satisfy.").until(V1_3).replaced(),
-            extension("node_filter", Shape::Aliases, "What the other node must satisfy, or is given."),
-            field("node_filter", Shape::Condition, "What the other node must satisfy.").since(V2_0),
-            field("occurrences", Shape::Range, "How often it is assigned.").since(V1_3).until(V1_3),
-            field("count", Shape::Value, "How many such requirements there are.").since(V2_0),
-            field("allocation", Shape::Values, "How much of the capability is taken.").since(V2_0),
-            field("directives", Shape::Texts, "Where to look for the other node.").since(V2_0),
-            field("optional", Shape::Value, "Whether it may stay unmet.").since(V2_0),
-            extension("description", Shape::Aliases, "What it is for, in words."),
-            extension("metadata", Shape::Metadata, "Notes for tools."),
-            extension("title", Shape::Aliases, "What people call it."),
-        ]],
-        short: Short::Text("node"),
-        open: None,
-    },
-    Row {
-        kind: RelationshipAssignment,
-        label: "relationship assignment",
-        groups: &[&[
-            field(
-                "type",
-                Shape::Name(&[RelationshipTemplate, RelationshipType]),
-                "What kind of relationship, or a template's name.",
-            ),
-            PROPERTIES,
-            ATTRIBUTES_1,
-            ATTRIBUTES_2,
-            INTERFACES,
-        ]],
-        short: Short::Text("type"),
-        open: None,
-    },
-    Row {
-        kind: InterfaceAssignment,
-        label: "interface assignment",
-        groups: &[&[
-            field("inputs", Shape::Values, "Inputs of all its operations."),
-            field("operations", Shape::Map(OperationAssignment), "How each is carried out.").since(V1_3),
-            field("notifications", Shape::Map(NotificationAssignment), "How each is told.").since(V1_3),
-            extension("type", Shape::Name(&[InterfaceType]), "What kind of interface."),
-            extension("description", Shape::Aliases, "What it is for, in words."),
-            extension("metadata", Shape::Metadata, "Notes for tools."),
-            extension("outputs", Shape::Aliases, "Outputs of all its operations."),
-            extension("implementation", Shape::Aliases, "What carries out its operations."),
-            extension("requirements", Shape::Aliases, "What must be there for its operations to run."),
-        ]],
-        short: Short::None,
-        open: Some("operations"),
-    },
-    Row {
-        kind: OperationAssignment,
-        label: "operation assignment",
-        groups: &[&[
-            DESCRIPTION,
-            IMPLEMENTATION,
-            extension("entry_state", Shape::Aliases, "The state the node must be in."),
-            extension("invoke", Shape::Aliases, "Another operation that is called."),
-            field("inputs", Shape::Values, "What it is given."),
-            field("outputs", Shape::OutputMappings, "Where its results go.").since(V1_3),
-        ]],
-        short: Short::Primary,
-        open: None,
-    },
-    Row {
-        kind: NotificationAssignment,
-        label: "notification assignment",
-        groups: &[&[
-            field("description", Shape::Text, "What it is for, in words.").since(V1_3).until(V1_3),
-            IMPLEMENTATION.since(V1_3),
-            field("inputs", Shape::Values, "What it is given.").since(V2_0),
-            field("outputs", Shape::OutputMappings, "Where its results go.").since(V1_3),
-        ]],
-        short: Short::Primary,
-        open: None,
-    },
-    Row { kind: Artifact, label: "artifact", groups: &[ARTIFACT], short: Short::Text("file"), open: None },
-    Row {
-        kind: Group,
-        label: "group",
-        groups: &[&[
-            field("type", Shape::Name(&[GroupType]), "What kind of group.").written(),
-            DESCRIPTION,
-            NOTES,
-            PROPERTIES,
-            ATTRIBUTES_2,
-            field("interfaces", Shape::Map(InterfaceAssignment), "How its operations are carried out.")
-                .until(V1_2)
-                .extended(),
-            extension("title", Shape::Aliases, "What people call it."),
-            field("members", Shape::Names(&[NodeTemplate]), "The nodes in it.").replaced(),
-            extension("members", Shape::Names(&[NodeTemplate, Group]), "The nodes and groups in it."),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: Policy,
-        label: "policy",
-        groups: &[&[
-            field("type", Shape::Name(&[PolicyType]), "What kind of policy.").written(),
-            DESCRIPTION,
-            NOTES,
-            PROPERTIES,
-            field("targets", Shape::Names(&[NodeTemplate, Group]), "The nodes and groups it applies to."),
-            field("triggers", Shape::Map(TriggerDefinition), "When it acts.").since(V1_1),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: NodeFilter,
-        label: "node filter",
-        groups: &[&[
-            field("properties", Shape::PropertyFilters, "What properties must satisfy.").until(V1_3),
-            field("capabilities", Shape::Sequence(CapabilityFilter), "What capabilities must satisfy.").until(V1_3),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: CapabilityFilter,
-        label: "capability filter",
-        groups: &[&[field("properties", Shape::PropertyFilters, "What properties must satisfy.").until(V1_3)]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: SubstitutionMappings,
-        label: "substitution mappings",
-        groups: &[&[
-            field("node_type", Shape::Name(&[NodeType]), "The type of node that the service can stand for.")
-                .written()
-                .lax(),
-            extension("node", Shape::Name(&[NodeTemplate]), "The node that the service is about."),
-            field("substitution_filter", Shape::One(NodeFilter), "When it can.").since(V1_3).until(V1_3),
-            field("substitution_filter", Shape::Condition, "When it can.").since(V2_0),
-            field("properties", Shape::Mappings, "Where that node's properties go.").since(V1_2),
-            field("attributes", Shape::Mappings, "Where that node's attributes come from.").since(V1_3),
-            field("capabilities", Shape::Mappings, "Which capabilities stand for that node's."),
-            field("requirements", Shape::Mappings, "Which requirements stand for that node's."),
-            field("interfaces", Shape::Mappings, "What stands for that node's interfaces.").since(V1_2),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: Workflow,
-        label: "workflow",
-        groups: &[&[
-            field("description", Shape::Text, "What it is for, in words.").since(V1_1),
-            NOTES,
-            field("inputs", Shape::Map(ParameterDefinition), "What it is given.").since(V1_1),
-            field("preconditions", Shape::List(WorkflowPrecondition), "What must hold before it starts.").since(V1_1),
-            field("steps", Shape::Map(WorkflowStep), "What it does.").since(V1_1),
-            field("implementation", Shape::One(Implementation), "What carries it out as a whole.").since(V2_0),
-            field("outputs", Shape::OutputMappings, "Where its results go.").since(V2_0),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: WorkflowPrecondition,
-        label: "workflow precondition",
-        groups: &[&[
-            field("target", Shape::Name(&[NodeTemplate, Group]), "The node or group that is looked at.")
-                .written()
-                .since(V1_1)
-                .replaced(),
-            extension("target", Shape::MaybeName(&[NodeTemplate, Group, NodeType]), "What is looked at."),
-            field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
-            field("condition", Shape::Condition, "What must hold.").since(V1_1),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: WorkflowStep,
-        label: "workflow step",
-        groups: &[&[
-            field("target", Shape::Name(&[NodeTemplate, Group]), "The node or group it works on.")
-                .written()
-                .since(V1_1)
-                .replaced(),
-            extension("target", Shape::MaybeName(&[NodeTemplate, Group, NodeType]), "What it works on, or what kind.")
-                .written(),
-            field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
-            field("operation_host", Shape::Text, "Where it runs.").since(V1_1).until(V1_3),
-            field("filter", Shape::Condition, "What must hold.").since(V1_1),
-            field("activities", Shape::Activities, "What it does.").written().since(V1_1),
-            field("on_success", Shape::Texts, "Steps that follow when it works.").since(V1_1),
-            field("on_failure", Shape::Texts, "Steps that follow when it fails.").since(V1_1),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: CallOperation,
-        label: "operation call",
-        groups: &[&[
-            field("operation", Shape::Text, "The operation, as `interface.operation`.").written().since(V1_0),
-            field("inputs", Shape::Values, "What it is given.").since(V1_1),
-        ]],
-        short: Short::Text("operation"),
-        open: None,
-    },
-];
+pub(super) const SERVICE_TEMPLATE_ROW: Entity = entity(
+    SERVICE_TEMPLATE,
+    "service template",
+    "The service: nodes and how they are tied together.",
+    &[&[
+        DESCRIPTION,
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+        field("inputs", Shape::Map(PARAMETER_DEFINITION), "What the service is given."),
+        field("outputs", Shape::Map(PARAMETER_DEFINITION), "What the service gives."),
+        field("node_templates", Shape::Map(NODE_TEMPLATE), "The nodes of the service.").until(V2_0),
+        field("node_templates", Shape::Map(NODE_TEMPLATE), "The nodes of the service.").required().since(V2_0),
+        field("relationship_templates", Shape::Map(RELATIONSHIP_TEMPLATE), "Relationships to be used by name."),
+        field("groups", Shape::Map(GROUP), "Groups of nodes."),
+        field("policies", Shape::Sequence(POLICY), "Rules for nodes and groups."),
+        field("workflows", Shape::Map(WORKFLOW), "Sequences of steps.").since(V1_1),
+        field(
+            "substitution_mappings",
+            Shape::One(SUBSTITUTION_MAPPINGS),
+            "The node that the whole service can stand for.",
+        ),
+        extension("root", shapes::ALIASES, "The node that the whole service is about."),
+    ]],
+);
+
+pub(super) const NODE_TEMPLATE_ROW: Entity = entity(
+    NODE_TEMPLATE,
+    "node template",
+    "A node of the service.",
+    &[&[
+        field("type", Shape::Reference(&[NODE_TYPE]), "What kind of node.").required(),
+        DESCRIPTION,
+        NOTES,
+        field("directives", Shape::ListOf(&Shape::Text), "What an orchestrator is to do with it."),
+        PROPERTIES,
+        ATTRIBUTES_1,
+        ATTRIBUTES_2,
+        field("capabilities", Shape::Map(CAPABILITY_ASSIGNMENT), "Values of its capabilities."),
+        field("requirements", Shape::Repeating(REQUIREMENT_ASSIGNMENT), "How its needs are met."),
+        INTERFACES,
+        field("artifacts", Shape::Map(ARTIFACT), "Files it comes with."),
+        field("count", Shape::Any, "How many such nodes there are.").since(V2_0),
+        field("node_filter", Shape::One(NODE_FILTER), "What a selected node must satisfy.").until(V2_0),
+        field("node_filter", shapes::CONDITION, "What a selected node must satisfy.").since(V2_0),
+        field("copy", Shape::Reference(&[NODE_TEMPLATE]), "The template this one starts from."),
+        extension("title", shapes::ALIASES, "What people call it."),
+        extension("name", shapes::ALIASES, "The name of its instance."),
+        extension("dependencies", shapes::ALIASES, "How its needs are met, as tools write it down."),
+        extension("imported", shapes::ALIASES, "The instance of another ensemble it stands for."),
+        extension("instance_keys", shapes::ALIASES, "What tells its instances apart."),
+    ]],
+);
+
+pub(super) const RELATIONSHIP_TEMPLATE_ROW: Entity = entity(
+    RELATIONSHIP_TEMPLATE,
+    "relationship template",
+    "A relationship that requirements can use by name.",
+    &[&[
+        field("type", Shape::Reference(&[RELATIONSHIP_TYPE]), "What kind of relationship.").required(),
+        DESCRIPTION,
+        NOTES,
+        PROPERTIES,
+        ATTRIBUTES_1,
+        ATTRIBUTES_2,
+        INTERFACES,
+        extension("default_for", shapes::ALIASES, "The requirements it is used for without being named."),
+        extension("title", shapes::ALIASES, "What people call it."),
+        extension("name", shapes::ALIASES, "The name of its instance."),
+        extension("directives", shapes::ALIASES, "What an orchestrator is to do with it."),
+        field("copy", Shape::Reference(&[RELATIONSHIP_TEMPLATE]), "The template this one starts from."),
+    ]],
+);
+
+pub(super) const CAPABILITY_ASSIGNMENT_ROW: Entity = entity(
+    CAPABILITY_ASSIGNMENT,
+    "capability assignment",
+    "Values of a capability of a node.",
+    &[&[
+        PROPERTIES,
+        ATTRIBUTES_1,
+        ATTRIBUTES_2,
+        field("occurrences", Shape::Range, "How many relationships may lead to it.").since(V1_3).until(V2_0),
+        field("directives", Shape::ListOf(&Shape::Text), "Whether it serves this service, others, or both.")
+            .since(V2_0),
+        extension("type", Shape::Reference(&[CAPABILITY_TYPE]), "What kind of capability."),
+        extension("metadata", shapes::METADATA, "Notes for tools."),
+        extension("title", shapes::ALIASES, "What people call it."),
+    ]],
+);
+
+pub(super) const REQUIREMENT_ASSIGNMENT_ROW: Entity = entity(
+    REQUIREMENT_ASSIGNMENT,
+    "requirement assignment",
+    "How a need of a node is met.",
+    &[&[
+        field("capability", Shape::Reference(&[CAPABILITY_TYPE]), "The capability to use, by name or by type.").loose(),
+        field("node", Shape::Reference(&[NODE_TEMPLATE, NODE_TYPE]), "The node, by name or by type.").until(V2_0),
+        field("node", Shape::Any, "The node, by name or by type, or `[name, index]`.").since(V2_0),
+        field("relationship", Shape::One(RELATIONSHIP_ASSIGNMENT), "How the two are tied together."),
+        field("node_filter", Shape::One(NODE_FILTER), "What the other node must satisfy.").until(EXTENDED),
+        extension("node_filter", shapes::ALIASES, "What the other node must satisfy, or is given."),
+        field("node_filter", shapes::CONDITION, "What the other node must satisfy.").since(V2_0),
+        field("occurrences", Shape::Range, "How often it is assigned.").since(V1_3).until(V2_0),
+        field("count", Shape::Any, "How many such requirements there are.").since(V2_0),
+        field("allocation", Shape::MapOf(&Shape::Any), "How much of the capability is taken.").since(V2_0),
+        field("directives", Shape::ListOf(&Shape::Text), "Where to look for the other node.").since(V2_0),
+        field("optional", Shape::Any, "Whether it may stay unmet.").since(V2_0),
+        extension("description", shapes::ALIASES, "What it is for, in words."),
+        extension("metadata", shapes::METADATA, "Notes for tools."),
+        extension("title", shapes::ALIASES, "What people call it."),
+    ]],
+)
+.short(&[text("node"), list("node").since(V2_0)]);
+
+pub(super) const RELATIONSHIP_ASSIGNMENT_ROW: Entity = entity(
+    RELATIONSHIP_ASSIGNMENT,
+    "relationship assignment",
+    "The relationship that meets a need.",
+    &[&[
+        field(
+            "type",
+            Shape::Reference(&[RELATIONSHIP_TEMPLATE, RELATIONSHIP_TYPE]),
+            "What kind of relationship, or a template's name.",
+        ),
+        PROPERTIES,
+        ATTRIBUTES_1,
+        ATTRIBUTES_2,
+        INTERFACES,
+    ]],
+)
+.short(&[text("type")]);
+
+pub(super) const INTERFACE_ASSIGNMENT_ROW: Entity = entity(
+    INTERFACE_ASSIGNMENT,
+    "interface assignment",
+    "How the operations of an interface are carried out.",
+    &[&[
+        field("inputs", Shape::MapOf(&Shape::Any), "Inputs of all its operations."),
+        OPERATIONS.since(V1_3),
+        field("notifications", Shape::Map(NOTIFICATION_ASSIGNMENT), "How each is told.").since(V1_3),
+        extension("type", Shape::Reference(&[INTERFACE_TYPE]), "What kind of interface."),
+        extension("description", shapes::ALIASES, "What it is for, in words."),
+        extension("metadata", shapes::METADATA, "Notes for tools."),
+        extension("outputs", shapes::ALIASES, "Outputs of all its operations."),
+        extension("implementation", shapes::ALIASES, "What carries out its operations."),
+        extension("requirements", shapes::ALIASES, "What must be there for its operations to run."),
+    ]],
+)
+.rest(OPERATIONS.until(V2_0).except(V1_3));
+
+pub(super) const OPERATION_ASSIGNMENT_ROW: Entity = entity(
+    OPERATION_ASSIGNMENT,
+    "operation assignment",
+    "How an operation is carried out.",
+    &[&[
+        DESCRIPTION,
+        CARRIED_OUT_BY,
+        extension("entry_state", shapes::ALIASES, "The state the node must be in."),
+        extension("invoke", shapes::ALIASES, "Another operation that is called."),
+        field("inputs", Shape::MapOf(&Shape::Any), "What it is given."),
+        field("outputs", shapes::OUTPUT_MAPPINGS, "Where its results go.").since(V1_3),
+    ]],
+)
+.short(&[text("implementation")]);
+
+pub(super) const NOTIFICATION_ASSIGNMENT_ROW: Entity = entity(
+    NOTIFICATION_ASSIGNMENT,
+    "notification assignment",
+    "How a notification is received.",
+    &[&[
+        field("description", Shape::Text, "What it is for, in words.").since(V1_3).until(V2_0),
+        CARRIED_OUT_BY.since(V1_3),
+        field("inputs", Shape::MapOf(&Shape::Any), "What it is given.").since(V2_0),
+        field("outputs", shapes::OUTPUT_MAPPINGS, "Where its results go.").since(V1_3),
+    ]],
+)
+.short(&[text("implementation").since(V1_3)]);
+
+pub(super) const ARTIFACT_ROW: Entity =
+    entity(ARTIFACT, "artifact", "A file that a node comes with.", &[ARTIFACT_KEYS]).short(&[text("file")]);
+
+pub(super) const GROUP_ROW: Entity = entity(
+    GROUP,
+    "group",
+    "Nodes that belong together.",
+    &[&[
+        field("type", Shape::Reference(&[GROUP_TYPE]), "What kind of group.").required(),
+        DESCRIPTION,
+        NOTES,
+        PROPERTIES,
+        ATTRIBUTES_2,
+        field("interfaces", Shape::Map(INTERFACE_ASSIGNMENT), "How its operations are carried out.")
+            .until(V2_0)
+            .except(V1_3),
+        extension("title", shapes::ALIASES, "What people call it."),
+        field("members", Shape::Names(&[NODE_TEMPLATE]), "The nodes in it.").except(EXTENDED),
+        extension("members", Shape::Names(&[NODE_TEMPLATE, GROUP]), "The nodes and groups in it."),
+    ]],
+);
+
+pub(super) const POLICY_ROW: Entity = entity(
+    POLICY,
+    "policy",
+    "A rule for nodes and groups.",
+    &[&[
+        field("type", Shape::Reference(&[POLICY_TYPE]), "What kind of policy.").required(),
+        DESCRIPTION,
+        NOTES,
+        PROPERTIES,
+        field("targets", Shape::Names(&[NODE_TEMPLATE, GROUP]), "The nodes and groups it applies to."),
+        field("triggers", Shape::Map(TRIGGER_DEFINITION), "When it acts.").since(V1_1),
+    ]],
+);
+
+pub(super) const NODE_FILTER_ROW: Entity = entity(
+    NODE_FILTER,
+    "node filter",
+    "What a node must satisfy to be chosen.",
+    &[&[
+        field("properties", shapes::PROPERTY_FILTERS, "What properties must satisfy.").until(V2_0),
+        field("capabilities", Shape::Repeating(CAPABILITY_FILTER), "What capabilities must satisfy.").until(V2_0),
+    ]],
+);
+
+pub(super) const CAPABILITY_FILTER_ROW: Entity = entity(
+    CAPABILITY_FILTER,
+    "capability filter",
+    "What a capability must satisfy for its node to be chosen.",
+    &[&[field("properties", shapes::PROPERTY_FILTERS, "What properties must satisfy.").until(V2_0)]],
+);
+
+pub(super) const SUBSTITUTION_MAPPINGS_ROW: Entity = entity(
+    SUBSTITUTION_MAPPINGS,
+    "substitution mappings",
+    "How the whole service stands for a node of another one.",
+    &[&[
+        field("node_type", Shape::Reference(&[NODE_TYPE]), "The type of node that the service can stand for.")
+            .required()
+            .optional_in(EXTENDED),
+        extension("node", Shape::Reference(&[NODE_TEMPLATE]), "The node that the service is about."),
+        field("substitution_filter", Shape::One(NODE_FILTER), "When it can.").since(V1_3).until(V2_0),
+        field("substitution_filter", shapes::CONDITION, "When it can.").since(V2_0),
+        field("properties", shapes::MAPPINGS, "Where that node's properties go.").since(V1_2),
+        field("attributes", shapes::MAPPINGS, "Where that node's attributes come from.").since(V1_3),
+        field("capabilities", shapes::MAPPINGS, "Which capabilities stand for that node's."),
+        field("requirements", shapes::MAPPINGS, "Which requirements stand for that node's."),
+        field("interfaces", shapes::MAPPINGS, "What stands for that node's interfaces.").since(V1_2),
+    ]],
+);
+
+pub(super) const WORKFLOW_ROW: Entity = entity(
+    WORKFLOW,
+    "workflow",
+    "A sequence of steps.",
+    &[&[
+        field("description", Shape::Text, "What it is for, in words.").since(V1_1),
+        NOTES,
+        field("inputs", Shape::Map(PARAMETER_DEFINITION), "What it is given.").since(V1_1),
+        field("preconditions", Shape::List(WORKFLOW_PRECONDITION), "What must hold before it starts.").since(V1_1),
+        field("steps", Shape::Map(WORKFLOW_STEP), "What it does.").since(V1_1),
+        field("implementation", Shape::One(IMPLEMENTATION), "What carries it out as a whole.").since(V2_0),
+        field("outputs", shapes::OUTPUT_MAPPINGS, "Where its results go.").since(V2_0),
+    ]],
+);
+
+pub(super) const WORKFLOW_PRECONDITION_ROW: Entity = entity(
+    WORKFLOW_PRECONDITION,
+    "workflow precondition",
+    "What must hold before a workflow starts.",
+    &[&[
+        field("target", Shape::Reference(&[NODE_TEMPLATE, GROUP]), "The node or group that is looked at.")
+            .required()
+            .since(V1_1)
+            .except(EXTENDED),
+        extension("target", Shape::Reference(&[NODE_TEMPLATE, GROUP, NODE_TYPE]), "What is looked at.").loose(),
+        field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
+        field("condition", shapes::CONDITION, "What must hold.").since(V1_1),
+    ]],
+);
+
+pub(super) const WORKFLOW_STEP_ROW: Entity = entity(
+    WORKFLOW_STEP,
+    "workflow step",
+    "One step of a workflow.",
+    &[&[
+        field("target", Shape::Reference(&[NODE_TEMPLATE, GROUP]), "The node or group it works on.")
+            .required()
+            .since(V1_1)
+            .except(EXTENDED),
+        extension("target", Shape::Reference(&[NODE_TEMPLATE, GROUP, NODE_TYPE]), "What it works on, or what kind.")
+            .loose()
+            .required(),
+        field("target_relationship", Shape::Text, "A requirement of it.").since(V1_1),
+        field("operation_host", Shape::Text, "Where it runs.").since(V1_1).until(V2_0),
+        field("filter", shapes::CONDITION, "What must hold.").since(V1_1),
+        field("activities", shapes::ACTIVITIES, "What it does.").required().since(V1_1),
+        field("on_success", Shape::ListOf(&Shape::Text), "Steps that follow when it works.").since(V1_1),
+        field("on_failure", Shape::ListOf(&Shape::Text), "Steps that follow when it fails.").since(V1_1),
+    ]],
+);
+
+pub(super) const CALL_OPERATION_ROW: Entity = entity(
+    CALL_OPERATION,
+    "operation call",
+    "An operation that an activity calls.",
+    &[&[
+        field("operation", Shape::Text, "The operation, as `interface.operation`.").required().since(V1_0),
+        field("inputs", Shape::MapOf(&Shape::Any), "What it is given.").since(V1_1),
+    ]],
+)
+.short(&[text("operation")]);

@@ -1,323 +1,293 @@
 //! Rows of files, imports, repositories, functions and the eight kinds of types.
 
-use super::{DESCRIPTION, METADATA};
-use crate::schema::Edition::{V1_1, V1_2, V1_3, V2_0};
-use crate::schema::Kind::{self, *};
-use crate::schema::Merge::{Append, Both, ByName, Derived, Fallback, Narrow, Refine, Replace};
-use crate::schema::{Field, Row, Shape, Short, extension, field};
+use super::*;
+use crate::edition::{EXTENDED, V1_1, V1_2, V1_3, V2_0};
+use purlin_model::schema::Merge::{Append, ByName, Fallback, Narrow, Replace};
 
-const FILE: &[Field] = &[
-    field("tosca_definitions_version", Shape::Text, "The edition of TOSCA the file is written in.").written().lax(),
+const FILE_KEYS: &[Field] = &[
+    field("tosca_definitions_version", Shape::Text, "The edition of TOSCA the file is written in.")
+        .required()
+        .optional_in(EXTENDED),
     field("namespace", Shape::Text, "The namespace of everything the file declares.")
         .slot("profile")
         .since(V1_2)
-        .until(V1_3),
+        .until(V2_0),
     field("profile", Shape::Text, "The profile the file defines, with an optional version.").since(V2_0),
     METADATA,
     DESCRIPTION,
-    field("dsl_definitions", Shape::Aliases, "Pieces of YAML to refer to by alias."),
-    field("repositories", Shape::Map(Repository), "Places that files and artifacts come from."),
-    field("imports", Shape::List(Import), "Other files whose names become visible here."),
-    field("artifact_types", Shape::Map(ArtifactType), "Kinds of files."),
-    field("capability_types", Shape::Map(CapabilityType), "What nodes can offer."),
-    field("data_types", Shape::Map(DataType), "Kinds of values."),
-    field("group_types", Shape::Map(GroupType), "Kinds of groups."),
-    field("interface_types", Shape::Map(InterfaceType), "Sets of operations."),
-    field("node_types", Shape::Map(NodeType), "Kinds of nodes."),
-    field("policy_types", Shape::Map(PolicyType), "Kinds of policies."),
-    field("relationship_types", Shape::Map(RelationshipType), "Kinds of relationships."),
-    field("functions", Shape::Map(FunctionDefinition), "Functions of the author's own.").since(V2_0),
-    field("topology_template", Shape::One(ServiceTemplate), "The service itself.").slot("service_template").until(V1_3),
-    field("service_template", Shape::One(ServiceTemplate), "The service itself.").since(V2_0),
-    extension("types", Shape::Types, "Types of any kind; what each derives from tells which."),
-    extension("decorators", Shape::Value, "Properties that are given to templates, by their name or type."),
-    extension("deployment_blueprints", Shape::Aliases, "Ways to deploy the service."),
-    extension("template_name", Shape::Aliases, "The name of the template."),
-    extension("template_author", Shape::Aliases, "Who wrote the template."),
-    extension("template_version", Shape::Aliases, "The version of the template."),
+    field("dsl_definitions", shapes::ALIASES, "Pieces of YAML to refer to by alias."),
+    field("repositories", Shape::Map(REPOSITORY), "Places that files and artifacts come from."),
+    field("imports", Shape::List(IMPORT), "Other files whose names become visible here."),
+    field("artifact_types", Shape::Map(ARTIFACT_TYPE), "Kinds of files."),
+    field("capability_types", Shape::Map(CAPABILITY_TYPE), "What nodes can offer."),
+    field("data_types", Shape::Map(DATA_TYPE), "Kinds of values."),
+    field("group_types", Shape::Map(GROUP_TYPE), "Kinds of groups."),
+    field("interface_types", Shape::Map(INTERFACE_TYPE), "Sets of operations."),
+    field("node_types", Shape::Map(NODE_TYPE), "Kinds of nodes."),
+    field("policy_types", Shape::Map(POLICY_TYPE), "Kinds of policies."),
+    field("relationship_types", Shape::Map(RELATIONSHIP_TYPE), "Kinds of relationships."),
+    field("functions", Shape::Map(FUNCTION_DEFINITION), "Functions of the author's own.").since(V2_0),
+    field("topology_template", Shape::One(SERVICE_TEMPLATE), "The service itself.")
+        .slot("service_template")
+        .until(V2_0),
+    field("service_template", Shape::One(SERVICE_TEMPLATE), "The service itself.").since(V2_0),
+    extension("types", shapes::TYPES, "Types of any kind; what each derives from tells which."),
+    extension("decorators", Shape::Any, "Properties that are given to templates, by their name or type."),
+    extension("deployment_blueprints", shapes::ALIASES, "Ways to deploy the service."),
+    extension("template_name", shapes::ALIASES, "The name of the template."),
+    extension("template_author", shapes::ALIASES, "Who wrote the template."),
+    extension("template_version", shapes::ALIASES, "The version of the template."),
 ];
 
-/// What every type begins with.
-const TYPE: [Field; 4] = [
-    field("version", Shape::Version, "The version of the type itself."),
+/// What every type begins with. In the extended edition a type may have several parents; the further ones are stored in
+/// a slot of their own.
+const HEADER: &[Field] = &[
+    field("version", shapes::VERSION, "The version of the type itself."),
     METADATA,
     DESCRIPTION,
-    field("derived_from", Shape::Text, "The type this one extends."),
+    field("derived_from", Shape::Parent, "The type this one extends.").except(EXTENDED),
+    extension(
+        "derived_from",
+        Shape::Union(&[Shape::Parent, Shape::ListOf(&Shape::Parent)]),
+        "The type, or types, this one extends.",
+    ),
 ];
-
-const fn parent(kinds: &'static [Kind]) -> Field {
-    field("derived_from", Shape::Name(kinds), "The type this one extends.").replaced()
-}
-
-/// In the extended edition a type may have several parents; the further ones stand in a slot of their own.
-const fn parents(kinds: &'static [Kind]) -> Field {
-    extension("derived_from", Shape::Parents(kinds), "The type, or types, this one extends.")
-}
-
-const fn mixins(kinds: &'static [Kind]) -> Field {
-    extension("", Shape::Names(kinds), "Further types this one extends.").slot("mixins")
-}
 
 const PROPERTIES: Field =
-    field("properties", Shape::Map(PropertyDefinition), "Values fixed when the service is designed.").merge(ByName);
+    field("properties", Shape::Map(PROPERTY_DEFINITION), "Values fixed when the service is designed.").merge(ByName);
 const ATTRIBUTES: Field =
-    field("attributes", Shape::Map(AttributeDefinition), "Values known when the service runs.").merge(ByName);
+    field("attributes", Shape::Map(ATTRIBUTE_DEFINITION), "Values known when the service runs.").merge(ByName);
 
-const HEADER: &[Field] = &[TYPE[0], TYPE[1], TYPE[2]];
+const OPERATIONS: Field = field("operations", Shape::Map(OPERATION_DEFINITION), "What can be done.").merge(ByName);
 
-pub(super) const ROWS: &[Row] = &[
-    Row { kind: File, label: "file", groups: &[FILE], short: Short::None, open: None },
-    Row {
-        kind: Import,
-        label: "import",
-        groups: &[&[
-            field("file", Shape::Text, "Where the file lies.").slot("url").written().until(V1_3),
-            field("url", Shape::Text, "Where the file lies.").since(V2_0),
-            field("profile", Shape::Text, "The profile to import, by name.").since(V2_0),
-            field("repository", Shape::Name(&[Repository]), "The repository the file lies in.").replaced(),
-            extension("repository", Shape::MaybeName(&[Repository]), "The repository the file lies in."),
-            field("namespace_prefix", Shape::Text, "Put before every imported name.").slot("namespace").until(V1_3),
-            field("namespace", Shape::Text, "Put before every imported name.").since(V2_0),
-            field("namespace_uri", Shape::Text, "The namespace of the imported file; has no effect.").until(V1_3),
-            field("description", Shape::Text, "What it is for, in words.").since(V2_0),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-            extension("when", Shape::Aliases, "When the file is imported."),
-        ]],
-        short: Short::Text("url"),
-        open: None,
-    },
-    Row {
-        kind: Repository,
-        label: "repository",
-        groups: &[&[
-            DESCRIPTION,
-            field("url", Shape::Text, "Where it lies.").written(),
-            field("credential", Shape::Value, "What is presented to get access."),
-            extension("revision", Shape::Aliases, "The branch, tag or commit to use."),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-        ]],
-        short: Short::Text("url"),
-        open: None,
-    },
-    Row {
-        kind: ArtifactType,
-        label: "artifact type",
-        groups: &[
-            HEADER,
-            &[
-                parent(&[ArtifactType]),
-                parents(&[ArtifactType]),
-                mixins(&[ArtifactType]),
-                PROPERTIES,
-                field("mime_type", Shape::Text, "The media type of such files.").merge(Fallback),
-                field("file_ext", Shape::Texts, "The file name extensions of such files.").merge(Append),
-                extension("attributes", Shape::Map(AttributeDefinition), "Values known when the service runs.")
-                    .merge(ByName),
-                extension("interfaces", Shape::Aliases, "Operations that install the artifact or run it."),
-            ],
+pub(super) const FILE_ROW: Entity =
+    entity(FILE, "file", "A file of TOSCA: types, and at most one service made of them.", &[FILE_KEYS]);
+
+pub(super) const IMPORT_ROW: Entity = entity(
+    IMPORT,
+    "import",
+    "Another file whose names become visible.",
+    &[&[
+        field("file", Shape::Text, "Where the file lies.").slot("url").required().until(V2_0),
+        field("url", Shape::Text, "Where the file lies.").since(V2_0),
+        field("profile", Shape::Text, "The profile to import, by name.").since(V2_0),
+        field("repository", Shape::Reference(&[REPOSITORY]), "The repository the file lies in.").except(EXTENDED),
+        extension("repository", Shape::Reference(&[REPOSITORY]), "The repository the file lies in.").loose(),
+        field("namespace_prefix", Shape::Text, "Put before every imported name.").slot("namespace").until(V2_0),
+        field("namespace", Shape::Text, "Put before every imported name.").since(V2_0),
+        field("namespace_uri", Shape::Text, "The namespace of the imported file; has no effect.").until(V2_0),
+        field("description", Shape::Text, "What it is for, in words.").since(V2_0),
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+        extension("when", shapes::ALIASES, "When the file is imported."),
+    ]],
+)
+.short(&[text("url")]);
+
+pub(super) const REPOSITORY_ROW: Entity = entity(
+    REPOSITORY,
+    "repository",
+    "A place that files and artifacts come from.",
+    &[&[
+        DESCRIPTION,
+        field("url", Shape::Text, "Where it lies.").required(),
+        field("credential", Shape::Any, "What is presented to get access."),
+        extension("revision", shapes::ALIASES, "The branch, tag or commit to use."),
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+    ]],
+)
+.short(&[text("url")]);
+
+pub(super) const ARTIFACT_TYPE_ROW: Entity = entity(
+    ARTIFACT_TYPE,
+    "artifact type",
+    "A kind of file that a service is made of.",
+    &[
+        HEADER,
+        &[
+            PROPERTIES,
+            field("mime_type", Shape::Text, "The media type of such files.").merge(Fallback),
+            field("file_ext", Shape::ListOf(&Shape::Text), "The file name extensions of such files.").merge(Append),
+            extension("attributes", Shape::Map(ATTRIBUTE_DEFINITION), "Values known when the service runs.")
+                .merge(ByName),
+            extension("interfaces", shapes::ALIASES, "Operations that install the artifact or run it."),
         ],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: CapabilityType,
-        label: "capability type",
-        groups: &[
-            HEADER,
-            &[
-                parent(&[CapabilityType]),
-                parents(&[CapabilityType]),
-                mixins(&[CapabilityType]),
-                PROPERTIES,
-                ATTRIBUTES,
-                field("valid_source_types", Shape::Names(&[NodeType]), "Node types that may use it.")
-                    .slot("valid_source_node_types")
-                    .merge(Narrow)
-                    .until(V1_3),
-                field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types that may use it.")
-                    .merge(Narrow)
-                    .since(V2_0),
-                field(
-                    "valid_relationship_types",
-                    Shape::Names(&[RelationshipType]),
-                    "Relationship types that may lead to it.",
-                )
+    ],
+);
+
+pub(super) const CAPABILITY_TYPE_ROW: Entity = entity(
+    CAPABILITY_TYPE,
+    "capability type",
+    "A kind of thing that a node can offer to others.",
+    &[
+        HEADER,
+        &[
+            PROPERTIES,
+            ATTRIBUTES,
+            field("valid_source_types", Shape::Names(&[NODE_TYPE]), "Node types that may use it.")
+                .slot("valid_source_node_types")
+                .merge(Narrow)
+                .until(V2_0),
+            field("valid_source_node_types", Shape::Names(&[NODE_TYPE]), "Node types that may use it.")
                 .merge(Narrow)
                 .since(V2_0),
-            ],
+            field(
+                "valid_relationship_types",
+                Shape::Names(&[RELATIONSHIP_TYPE]),
+                "Relationship types that may lead to it.",
+            )
+            .merge(Narrow)
+            .since(V2_0),
         ],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: DataType,
-        label: "data type",
-        groups: &[
-            HEADER,
-            &[
-                parent(&[DataType]),
-                parents(&[DataType]),
-                mixins(&[DataType]),
-                PROPERTIES,
-                field("constraints", Shape::Constraints, "What values must satisfy.")
-                    .slot("validation")
-                    .merge(Both)
-                    .until(V1_3),
-                field("validation", Shape::Validation, "What values must satisfy.").merge(Both).since(V2_0),
-                field("key_schema", Shape::One(SchemaDefinition), "What the keys of a map are.")
-                    .merge(Refine)
-                    .since(V1_3),
-                field("entry_schema", Shape::One(SchemaDefinition), "What the entries of a list or map are.")
-                    .merge(Refine)
-                    .since(V1_3),
-                field("data_type", Shape::Name(&[DataType]), "The number type of a scalar.").merge(Derived).since(V2_0),
-                field("units", Shape::Multipliers, "The units of a scalar.").merge(Replace).since(V2_0),
-                field("canonical_unit", Shape::Text, "The unit that a scalar is converted to.")
-                    .merge(Fallback)
-                    .since(V2_0),
-                field("prefixes", Shape::Multipliers, "Prefixes of a scalar's unit.").merge(Replace).since(V2_0),
-            ],
+    ],
+);
+
+pub(super) const DATA_TYPE_ROW: Entity = entity(
+    DATA_TYPE,
+    "data type",
+    "A kind of value.",
+    &[
+        HEADER,
+        &[
+            PROPERTIES,
+            field("constraints", shapes::CONSTRAINTS, "What values must satisfy.")
+                .slot("validation")
+                .merge(Append)
+                .until(V2_0),
+            field("validation", shapes::VALIDATION, "What values must satisfy.").merge(Append).since(V2_0),
+            field("key_schema", Shape::One(SCHEMA_DEFINITION), "What the keys of a map are.").merge(ByName).since(V1_3),
+            field("entry_schema", Shape::One(SCHEMA_DEFINITION), "What the entries of a list or map are.")
+                .merge(ByName)
+                .since(V1_3),
+            field("data_type", Shape::Reference(&[DATA_TYPE]), "The number type of a scalar.")
+                .merge(Narrow)
+                .since(V2_0),
+            field("units", Shape::MapOf(&Shape::Number), "The units of a scalar.").merge(Replace).since(V2_0),
+            field("canonical_unit", Shape::Text, "The unit that a scalar is converted to.").merge(Fallback).since(V2_0),
+            field("prefixes", Shape::MapOf(&Shape::Number), "Prefixes of a scalar's unit.").merge(Replace).since(V2_0),
         ],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: GroupType,
-        label: "group type",
-        groups: &[
-            HEADER,
-            &[
-                parent(&[GroupType]),
-                parents(&[GroupType]),
-                mixins(&[GroupType]),
-                PROPERTIES,
-                field("attributes", Shape::Map(AttributeDefinition), "Values known when the service runs.")
-                    .merge(ByName)
-                    .since(V2_0),
-                field("capabilities", Shape::Map(CapabilityDefinition), "What the group offers.")
-                    .merge(ByName)
-                    .until(V1_3),
-                field("requirements", Shape::UniqueSequence(RequirementDefinition), "What the group needs.")
-                    .merge(ByName)
-                    .until(V1_3),
-                field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the group.")
-                    .merge(ByName)
-                    .until(V1_2),
-                field("members", Shape::Names(&[NodeType]), "Node types that may be in it.").merge(Narrow),
-            ],
+    ],
+);
+
+pub(super) const GROUP_TYPE_ROW: Entity = entity(
+    GROUP_TYPE,
+    "group type",
+    "A kind of group.",
+    &[
+        HEADER,
+        &[
+            PROPERTIES,
+            field("attributes", Shape::Map(ATTRIBUTE_DEFINITION), "Values known when the service runs.")
+                .merge(ByName)
+                .since(V2_0),
+            field("capabilities", Shape::Map(CAPABILITY_DEFINITION), "What the group offers.")
+                .merge(ByName)
+                .until(V2_0),
+            field("requirements", Shape::Sequence(REQUIREMENT_DEFINITION), "What the group needs.")
+                .merge(ByName)
+                .until(V2_0),
+            field("interfaces", Shape::Map(INTERFACE_DEFINITION), "What can be done with the group.")
+                .merge(ByName)
+                .until(V1_3),
+            field("members", Shape::Names(&[NODE_TYPE]), "Node types that may be in it.").merge(Narrow),
         ],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: InterfaceType,
-        label: "interface type",
-        groups: &[
-            HEADER,
-            &[
-                parent(&[InterfaceType]),
-                parents(&[InterfaceType]),
-                mixins(&[InterfaceType]),
-                field("inputs", Shape::Map(ParameterDefinition), "Inputs of all its operations.").merge(ByName),
-                field("operations", Shape::Map(OperationDefinition), "What can be done.").merge(ByName).since(V1_3),
-                field("notifications", Shape::Map(NotificationDefinition), "What it tells.").merge(ByName).since(V1_3),
-            ],
+    ],
+);
+
+pub(super) const INTERFACE_TYPE_ROW: Entity = entity(
+    INTERFACE_TYPE,
+    "interface type",
+    "A set of operations.",
+    &[
+        HEADER,
+        &[
+            field("inputs", Shape::Map(PARAMETER_DEFINITION), "Inputs of all its operations.").merge(ByName),
+            OPERATIONS.since(V1_3),
+            field("notifications", Shape::Map(NOTIFICATION_DEFINITION), "What it tells.").merge(ByName).since(V1_3),
         ],
-        short: Short::None,
-        open: Some("operations"),
-    },
-    Row {
-        kind: NodeType,
-        label: "node type",
-        groups: &[
-            HEADER,
-            &[
-                parent(&[NodeType]),
-                parents(&[NodeType]),
-                mixins(&[NodeType]),
-                PROPERTIES,
-                ATTRIBUTES,
-                field("capabilities", Shape::Map(CapabilityDefinition), "What the node offers.").merge(ByName),
-                field("requirements", Shape::UniqueSequence(RequirementDefinition), "What the node needs.")
-                    .merge(ByName),
-                field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the node.").merge(ByName),
-                field("artifacts", Shape::Map(ArtifactDefinition), "Files the node comes with.").merge(ByName),
-            ],
+    ],
+)
+.rest(OPERATIONS.until(V2_0).except(V1_3));
+
+pub(super) const NODE_TYPE_ROW: Entity = entity(
+    NODE_TYPE,
+    "node type",
+    "A kind of node.",
+    &[
+        HEADER,
+        &[
+            PROPERTIES,
+            ATTRIBUTES,
+            field("capabilities", Shape::Map(CAPABILITY_DEFINITION), "What the node offers.").merge(ByName),
+            field("requirements", Shape::Sequence(REQUIREMENT_DEFINITION), "What the node needs.").merge(ByName),
+            field("interfaces", Shape::Map(INTERFACE_DEFINITION), "What can be done with the node.").merge(ByName),
+            field("artifacts", Shape::Map(ARTIFACT_DEFINITION), "Files the node comes with.").merge(ByName),
         ],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: PolicyType,
-        label: "policy type",
-        groups: &[
-            HEADER,
-            &[
-                parent(&[PolicyType]),
-                parents(&[PolicyType]),
-                mixins(&[PolicyType]),
-                PROPERTIES,
-                field("targets", Shape::Names(&[NodeType, GroupType]), "Node and group types it may apply to.")
-                    .merge(Narrow),
-                field("triggers", Shape::Map(TriggerDefinition), "When it acts.").merge(Replace).since(V1_1),
-            ],
+    ],
+);
+
+pub(super) const POLICY_TYPE_ROW: Entity = entity(
+    POLICY_TYPE,
+    "policy type",
+    "A kind of policy.",
+    &[
+        HEADER,
+        &[
+            PROPERTIES,
+            field("targets", Shape::Names(&[NODE_TYPE, GROUP_TYPE]), "Node and group types it may apply to.")
+                .merge(Narrow),
+            field("triggers", Shape::Map(TRIGGER_DEFINITION), "When it acts.").merge(Replace).since(V1_1),
         ],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: RelationshipType,
-        label: "relationship type",
-        groups: &[
-            HEADER,
-            &[
-                parent(&[RelationshipType]),
-                parents(&[RelationshipType]),
-                mixins(&[RelationshipType]),
-                PROPERTIES,
-                ATTRIBUTES,
-                field("interfaces", Shape::Map(InterfaceDefinition), "What can be done with the relationship.")
-                    .merge(ByName),
-                field("valid_target_types", Shape::Names(&[CapabilityType]), "Capability types it may lead to.")
-                    .slot("valid_capability_types")
-                    .merge(Narrow)
-                    .until(V1_3),
-                field("valid_capability_types", Shape::Names(&[CapabilityType]), "Capability types it may lead to.")
-                    .merge(Narrow)
-                    .since(V2_0),
-                field("valid_target_node_types", Shape::Names(&[NodeType]), "Node types it may lead to.")
-                    .merge(Narrow)
-                    .since(V2_0),
-                field("valid_source_node_types", Shape::Names(&[NodeType]), "Node types it may start from.")
-                    .merge(Narrow)
-                    .since(V2_0),
-            ],
+    ],
+);
+
+pub(super) const RELATIONSHIP_TYPE_ROW: Entity = entity(
+    RELATIONSHIP_TYPE,
+    "relationship type",
+    "A kind of tie between two nodes.",
+    &[
+        HEADER,
+        &[
+            PROPERTIES,
+            ATTRIBUTES,
+            field("interfaces", Shape::Map(INTERFACE_DEFINITION), "What can be done with the relationship.")
+                .merge(ByName),
+            field("valid_target_types", Shape::Names(&[CAPABILITY_TYPE]), "Capability types it may lead to.")
+                .slot("valid_capability_types")
+                .merge(Narrow)
+                .until(V2_0),
+            field("valid_capability_types", Shape::Names(&[CAPABILITY_TYPE]), "Capability types it may lead to.")
+                .merge(Narrow)
+                .since(V2_0),
+            field("valid_target_node_types", Shape::Names(&[NODE_TYPE]), "Node types it may lead to.")
+                .merge(Narrow)
+                .since(V2_0),
+            field("valid_source_node_types", Shape::Names(&[NODE_TYPE]), "Node types it may start from.")
+                .merge(Narrow)
+                .since(V2_0),
         ],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: FunctionDefinition,
-        label: "function definition",
-        groups: &[&[
-            field("signatures", Shape::List(FunctionSignature), "What it takes and gives.").written().since(V2_0),
-            field("description", Shape::Text, "What it is for, in words.").since(V2_0),
-            field("metadata", Shape::Metadata, "Notes for tools.").since(V2_0),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-    Row {
-        kind: FunctionSignature,
-        label: "function signature",
-        groups: &[&[
-            field("arguments", Shape::List(SchemaDefinition), "Its arguments, in order.").since(V2_0),
-            field("optional_arguments", Shape::List(SchemaDefinition), "Arguments that may be left out.").since(V2_0),
-            field("variadic", Shape::Bool, "Whether the last argument may be repeated.").since(V2_0),
-            field("result", Shape::One(SchemaDefinition), "What it gives.").since(V2_0),
-            field("implementation", Shape::One(Implementation), "What computes it.").since(V2_0),
-        ]],
-        short: Short::None,
-        open: None,
-    },
-];
+    ],
+);
+
+pub(super) const FUNCTION_DEFINITION_ROW: Entity = entity(
+    FUNCTION_DEFINITION,
+    "function definition",
+    "A function of the author's own.",
+    &[&[
+        field("signatures", Shape::List(FUNCTION_SIGNATURE), "What it takes and gives.").required().since(V2_0),
+        field("description", Shape::Text, "What it is for, in words.").since(V2_0),
+        field("metadata", shapes::METADATA, "Notes for tools.").since(V2_0),
+    ]],
+);
+
+pub(super) const FUNCTION_SIGNATURE_ROW: Entity = entity(
+    FUNCTION_SIGNATURE,
+    "function signature",
+    "One way to call a function.",
+    &[&[
+        field("arguments", Shape::List(SCHEMA_DEFINITION), "Its arguments, in order.").since(V2_0),
+        field("optional_arguments", Shape::List(SCHEMA_DEFINITION), "Arguments that may be left out.").since(V2_0),
+        field("variadic", Shape::Bool, "Whether the last argument may be repeated.").since(V2_0),
+        field("result", Shape::One(SCHEMA_DEFINITION), "What it gives.").since(V2_0),
+        field("implementation", Shape::One(IMPLEMENTATION), "What computes it.").since(V2_0),
+    ]],
+);

@@ -7,7 +7,8 @@ use super::path::Reference;
 use super::typed::Declared;
 use super::walk::{Astray, Place};
 use super::{Evaluator, Failure, Key, Scope, has_opaque};
-use crate::schema::Kind;
+use crate::edition::Standard;
+use crate::entities;
 use crate::topology::Given;
 use crate::val::{Call, Data, Val};
 use ecow::eco_format;
@@ -211,7 +212,7 @@ impl Evaluator<'_> {
         let wanted = self
             .model
             .names
-            .find(file, Kind::NodeType, name)
+            .find(file, entities::NODE_TYPE, name)
             .ok_or_else(|| format!("there is no node type `{name}`"))?;
         let nodes = self.topology.nodes.iter().filter(|(_, node)| self.model.hierarchy.is_a(node.node_type, wanted));
         let names = nodes.map(|(name, _)| value.with(Data::Str(name.clone()))).collect();

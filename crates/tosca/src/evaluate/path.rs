@@ -2,6 +2,7 @@
 
 use super::walk::{Astray, Place};
 use super::{Evaluator, Key, Owner, Scope};
+use crate::edition::Standard;
 use crate::quirks;
 use crate::resolve::Edge;
 use crate::topology::{Node, Prop, Props};

@@ -7,10 +7,10 @@ use super::allocation::amount_of;
 use super::walk::{Kind, Place};
 use super::{Evaluator, Key, Owner, Scope};
 use crate::coerce::{self, NUMBER, ORIGINAL, STRING};
+use crate::entities;
 use crate::entity::Entity;
 use crate::model::Primitive;
 use crate::names::DeclId;
-use crate::schema::Kind as EntityKind;
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
 use std::sync::Arc;
@@ -69,7 +69,7 @@ impl Evaluator<'_> {
                 Some(_) => self.entry(&declared)?,
                 None => {
                     let definition = self.model.complete(declared.id)?.named("properties", step.as_str()?)?.clone();
-                    let id = self.model.type_of(&definition, "type", EntityKind::DataType)?;
+                    let id = self.model.type_of(&definition, "type", entities::DATA_TYPE)?;
                     Declared { id, definition: Some(definition) }
                 }
             };
@@ -84,7 +84,7 @@ impl Evaluator<'_> {
         }
         let own = declared.definition.as_ref().and_then(|definition| definition.one("entry_schema"));
         let schema = own.or_else(|| self.model.complete(declared.id)?.one("entry_schema"))?.clone();
-        let id = self.model.type_of(&schema, "type", EntityKind::DataType)?;
+        let id = self.model.type_of(&schema, "type", entities::DATA_TYPE)?;
         Some(Declared { id, definition: Some(schema) })
     }
 

@@ -9,13 +9,13 @@ mod rings;
 mod root;
 
 use crate::archive::Archive;
+use crate::edition::{Edition, Standard};
 use crate::entity::Entity;
 use crate::problem::Problems;
 use crate::profile::{self, Embedded};
 use crate::quirks::{self, Quirks};
 use crate::read::{Reader, Role};
 use crate::rules;
-use crate::schema::Edition;
 use crate::val::Text;
 use ecow::EcoString;
 use indexmap::IndexMap;
@@ -359,7 +359,7 @@ impl Loader<'_> {
             return found;
         }
         let (url, pointer) = match url.text.split_once('#') {
-            Some((url, pointer)) if self.files.edition.is_some_and(Edition::is_extended) => (url, pointer),
+            Some((url, pointer)) if self.files.edition.is_some_and(|edition| edition.is_extended()) => (url, pointer),
             _ => (url.text.as_str(), ""),
         };
         let place = match self.locate(importer, &from, import, url) {

@@ -1,10 +1,10 @@
 //! Where imported files lie: beside the importing one, in a search folder, a repository, an archive, or on the network.
 
 use super::{Loader, Place};
+use crate::edition::Standard;
 use crate::entity::Entity;
 use crate::folder::is_yaml;
 use crate::rules;
-use crate::schema::Edition;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::world::{FileKind, Remote};
@@ -82,7 +82,7 @@ impl Loader<'_> {
                 candidates = vec![Place { archive: from.archive.clone(), path: rooted.to_owned() }];
             }
         }
-        if self.files.edition.is_some_and(Edition::is_2) {
+        if self.files.edition.is_some_and(|edition| edition.is_2()) {
             // As in any relative address, going up beyond the root stays at the root.
             let clamped = path::normalize(address);
             candidates.push(self.root.beside(clamped.trim_start_matches("../")));

@@ -2,10 +2,10 @@
 
 use super::{Loader, Place};
 use crate::archive::Archive;
+use crate::edition::{Edition, Standard};
 use crate::profile::{self, Version};
 use crate::quirks;
 use crate::rules;
-use crate::schema::Edition;
 use crate::val::{self, Data};
 use purlin_syntax::{Diagnostic, Node, Severity, Span, Tree};
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 use super::{Reader, noun};
 use crate::clause;
+use crate::edition::{self, Standard};
 use crate::entity::Content;
 use crate::quirks;
 use crate::rules;
-use crate::schema::Edition;
 use crate::val::{self, Data, Text, Val, merged_entries};
 use purlin_syntax::{Node, Span};
 use std::sync::Arc;
@@ -115,7 +115,7 @@ impl Reader<'_> {
             for entry in merged_entries(node) {
                 let nothing = entry.value.is_list() && entry.value.items().next().is_none();
                 if !(nothing && self.allows(quirks::EMPTY_PERMISSIVE)) {
-                    out.push((val::read(entry.key, Edition::V1_0), self.value(entry.value)));
+                    out.push((val::read(entry.key, edition::V1_0), self.value(entry.value)));
                 }
             }
         } else if node.is_list() && listed {
@@ -129,7 +129,7 @@ impl Reader<'_> {
                     );
                     continue;
                 };
-                out.push((val::read(entry.key, Edition::V1_0), self.value(entry.value)));
+                out.push((val::read(entry.key, edition::V1_0), self.value(entry.value)));
             }
         } else {
             self.wrong_key(at, key, noun(node), if listed { "a list" } else { "a map" });

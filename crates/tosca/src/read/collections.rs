@@ -1,14 +1,15 @@
 //! Entities by name and in order.
 
 use super::{Reader, noun, without_copy};
+use crate::edition::Standard;
 use crate::entities;
 use crate::entity::{Content, Defs, Entity};
 use crate::quirks;
 use crate::rules;
-use crate::schema::Kind;
 use crate::val::merged_entries;
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_model::Kind;
 use purlin_syntax::{Diagnostic, Node, Span};
 use std::sync::Arc;
 
@@ -37,7 +38,7 @@ impl Reader<'_> {
                 own.insert(name, Arc::new(entity));
             }
         }
-        if matches!(kind, Kind::NodeTemplate | Kind::RelationshipTemplate) {
+        if matches!(kind, entities::NODE_TEMPLATE | entities::RELATIONSHIP_TEMPLATE) {
             let (copied, in_rings) = crate::copy::apply(own, self.problems);
             own = copied;
             // What a ring would have brought in is not known, so nothing of it is missing.
@@ -49,7 +50,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn list(&mut self, kind: Kind, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
-        if kind == Kind::WorkflowPrecondition && node.is_map() {
+        if kind == entities::WORKFLOW_PRECONDITION && node.is_map() {
             let read = |entry: &purlin_syntax::tree::Entry<'_>, this: &mut Self| {
                 this.entity(kind, entry.key.eco_text(), entry.key.span(), entry.value).map(Arc::new)
             };
@@ -64,10 +65,10 @@ impl Reader<'_> {
         for item in node.items() {
             let mut item = item;
             let sequenced = self.allows(quirks::IMPORTS_SEQUENCED) || self.edition.is_extended();
-            if kind == Kind::Import && sequenced {
+            if kind == entities::IMPORT && sequenced {
                 let entries = merged_entries(item);
                 let named = |entry: &purlin_syntax::tree::Entry<'_>| {
-                    let is_key = entities::row(kind).by_key(entry.name(), self.edition).is_some();
+                    let is_key = entities::row(kind).field(entry.name(), self.edition).is_some();
                     entry.value.is_map() || (!self.edition.is_2() && !is_key)
                 };
                 if let [entry] = entries.as_slice()

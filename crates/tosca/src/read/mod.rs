@@ -1,22 +1,25 @@
 //! Phase 1: a file's tree becomes entities, as the table says.
 //!
 //! Every accepted notation is normalised here and nowhere else. A bad part is reported and left out; the rest is
-//! still read. This phase knows no other file and looks no name up.
+//! still read. This phase knows no other file and looks no name up. The rows are those of `purlin_model`, the reader is
+//! not: here values are parsed once, with the calls in them found, and messages say what the original tools' reports do.
 
 mod clauses;
 mod collections;
 mod problems;
 mod scalars;
 
+use crate::edition::{Edition, Standard};
 use crate::entities;
+use crate::entities::shapes::number;
 use crate::entity::{Content, Defs, Entity, Range, Slot};
 use crate::host::Host;
 use crate::problem::Problems;
 use crate::quirks::{self, Quirks};
 use crate::rules;
-use crate::schema::{Edition, Field, Kind, Row, Shape, Short};
 use crate::val::{self, Data, Val, merged_entries};
 use ecow::{EcoString, eco_format};
+use purlin_model::schema::{Entity as Row, Field, Kind, Notation, Shape, Written};
 use purlin_syntax::{Diagnostic, Node, Severity, Span};
 use std::sync::Arc;
 
@@ -57,7 +60,7 @@ impl Reader<'_> {
         if self.edition.is_2() && self.role != Role::Profile {
             self.version_first(root);
         }
-        self.entity(Kind::File, "".into(), root.span(), root)
+        self.entity(entities::FILE, "".into(), root.span(), root)
     }
 
     /// Whether a file is the template of a service that can stand for a node.
@@ -86,11 +89,11 @@ impl Reader<'_> {
         if !node.is_map() {
             return self.short(row, entity, node);
         }
-        if kind == Kind::Implementation && self.edition.is_2() && is_inline_artifact(node) {
+        if kind == entities::IMPLEMENTATION && self.edition.is_2() && is_inline_artifact(node) {
             entity.slots.push(Slot { name: "primary", at, content: Content::Value(val::read(node, self.edition)) });
             return Some(entity);
         }
-        if kind == Kind::ParameterDefinition && self.allows(quirks::PARAMETERS_PERMISSIVE) {
+        if kind == entities::PARAMETER_DEFINITION && self.allows(quirks::PARAMETERS_PERMISSIVE) {
             let value = val::read(node, val::Notation { edition: self.edition, host: self.host });
             if value.is_call() {
                 entity.slots.push(Slot { name: "value", at, content: Content::Value(value) });
@@ -100,26 +103,23 @@ impl Reader<'_> {
         let mut open: Vec<(EcoString, Span, Node<'_>)> = Vec::new();
         let mut present: Vec<&str> = Vec::new();
         for entry in merged_entries(node) {
-            let Some(key) = self.key(entry.key) else { continue };
-            if let Some(field) = row.by_key(key, self.edition) {
+            // A key that has a row is text; only the others are looked at for what they mean.
+            if let Some(field) = plain(entry.key).and_then(|key| row.field(key, self.edition)) {
                 present.push(field.slot);
                 self.slot(&mut entity, field, entry.key.span(), entry.value);
-            } else if row.open.is_some()
-                && (self.edition <= Edition::V1_2
-                    || self.edition.is_extended()
-                    || self.quirks.has(quirks::OPERATIONS_PERMISSIVE))
-            {
+                continue;
+            }
+            let Some(key) = self.key(entry.key) else { continue };
+            if self.rest(row).is_some() {
                 open.push((entry.key.eco_text(), entry.key.span(), entry.value));
             } else if !self.skipped(kind, key) {
                 self.unknown_key(row, key, entry.key.span());
             }
         }
-        if let Some(slot) = row.open
-            && !open.is_empty()
-        {
-            self.open_slot(&mut entity, slot, open);
+        if let Some(rest) = self.rest(row).filter(|_| !open.is_empty()) {
+            self.rest_slot(&mut entity, rest, open);
         }
-        if let Some(types) = node.entry("types").filter(|_| kind == Kind::File && self.edition.is_extended()) {
+        if let Some(types) = node.entry("types").filter(|_| kind == entities::FILE && self.edition.is_extended()) {
             self.types(&mut entity, types.key.span(), types.value);
         }
         self.missing_keys(row, &entity, &present);
@@ -134,8 +134,8 @@ impl Reader<'_> {
     /// Keys that a quirk tells to skip.
     fn skipped(&self, kind: Kind, key: &str) -> bool {
         match (kind, key) {
-            (Kind::File, "annotation_types")
-            | (Kind::PropertyDefinition | Kind::ParameterDefinition, "annotations") => {
+            (entities::FILE, "annotation_types")
+            | (entities::PROPERTY_DEFINITION | entities::PARAMETER_DEFINITION, "annotations") => {
                 self.quirks.has(quirks::ANNOTATIONS_IGNORE)
             }
             _ => false,
@@ -143,7 +143,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn slot(&mut self, entity: &mut Entity, field: &'static Field, at: Span, value: Node<'_>) {
-        if entity.kind == Kind::File && field.slot == "service_template" && self.role != Role::Root {
+        if entity.kind == entities::FILE && field.slot == "service_template" && self.role != Role::Root {
             let substitutes = self.substitutes && value.get("substitution_mappings").is_some();
             let ignored = self.allows(quirks::TOPOLOGY_IGNORE);
             if ignored && value.get("substitution_mappings").is_none() {
@@ -159,11 +159,11 @@ impl Reader<'_> {
             }
             return;
         }
-        if matches!(field.shape, Shape::Parents(_)) && value.is_list() {
+        if matches!(field.shape, Shape::Union(_)) && value.is_list() {
             return self.parents(entity, at, value);
         }
         // Nothing written under a key says nothing.
-        if self.edition.is_extended() && value.is_null() && field.shape != Shape::Value {
+        if self.edition.is_extended() && value.is_null() && !matches!(field.shape, Shape::Any) {
             return;
         }
         if value.is_null() && self.allows(quirks::EMPTY_PERMISSIVE) && may_be_empty(field) {
@@ -177,116 +177,102 @@ impl Reader<'_> {
         }
     }
 
-    fn open_slot(&mut self, entity: &mut Entity, slot: &'static str, open: Vec<(EcoString, Span, Node<'_>)>) {
-        let kind = match entity.kind {
-            Kind::InterfaceAssignment => Kind::OperationAssignment,
-            _ => Kind::OperationDefinition,
-        };
-        let mut own = entity.map(slot).map(|defs| defs.own().clone()).unwrap_or_default();
+    /// The row that takes keys without one.
+    fn rest(&self, row: &'static Row) -> Option<&'static Field> {
+        let permissive = self.quirks.has(quirks::OPERATIONS_PERMISSIVE);
+        row.rest.as_ref().filter(|rest| permissive || rest.window.has(self.edition))
+    }
+
+    fn rest_slot(&mut self, entity: &mut Entity, rest: &'static Field, open: Vec<(EcoString, Span, Node<'_>)>) {
+        let Shape::Map(kind) = rest.shape else { return };
+        let mut own = entity.map(rest.slot).map(|defs| defs.own().clone()).unwrap_or_default();
         for (name, at, node) in open {
             if let Some(operation) = self.entity(kind, name.clone(), at, node) {
                 own.insert(name, Arc::new(operation));
             }
         }
-        entity.set(slot, entity.at, Content::Map(Arc::new(Defs::new(own))));
+        entity.set(rest.slot, entity.at, Content::Map(Arc::new(Defs::new(own))));
     }
 
     /// A scalar or list that stands for a whole entity.
     fn short(&mut self, row: &'static Row, mut entity: Entity, node: Node<'_>) -> Option<Entity> {
         let at = entity.at;
-        let short = row.short;
-        match short {
-            Short::Text(slot) if node.as_str().is_some() && !matches!(val::scalar_data(node), Data::Timestamp(_)) => {
-                if let Some(field) = row.by_slot(slot, self.edition) {
-                    self.slot(&mut entity, field, at, node);
-                }
-                if row.kind == Kind::Import || row.kind == Kind::Repository {
-                    return Some(entity);
-                }
-                Some(entity)
+        let fits = |written: Written| match written {
+            Written::Text => val::as_text(node).is_some(),
+            Written::Scalar => node.is_scalar() && !node.is_null(),
+            Written::List => node.is_list(),
+        };
+        let given = self.allows(quirks::PARAMETERS_PERMISSIVE);
+        let is_read = |short: &&Notation| short.window.has(self.edition) || (given && short.written == Written::Scalar);
+        let mut notations = row.short.iter().filter(is_read);
+        if let Some(short) = notations.find(|short| fits(short.written)) {
+            if let Some(field) = row.field_of(short.slot, self.edition) {
+                self.slot(&mut entity, field, at, node);
             }
-            Short::Primary if node.as_str().is_some() => {
-                let implementation = self.entity(Kind::Implementation, "".into(), at, node)?;
-                entity.slots.push(Slot { name: "implementation", at, content: Content::One(Arc::new(implementation)) });
-                Some(entity)
-            }
-            // An operation of which only the name is written.
-            Short::Primary if node.is_null() && self.edition.is_2() => Some(entity),
-            // Anything of which only the name is written.
-            _ if (node.is_null() && self.edition.is_extended())
-                || (is_nothing(node, short) && self.allows(quirks::EMPTY_PERMISSIVE)) =>
-            {
-                self.missing_keys(row, &entity, &[]);
-                Some(entity)
-            }
-            Short::Text("node") if node.is_list() && self.edition.is_2() => {
-                let content = Content::Value(self.value(node));
-                entity.slots.push(Slot { name: "node", at, content });
-                Some(entity)
-            }
-            Short::Value | Short::List(_)
-                if node.is_scalar()
-                    && !node.is_null()
-                    && (self.edition.is_2() || self.allows(quirks::PARAMETERS_PERMISSIVE)) =>
-            {
-                entity.slots.push(Slot { name: "value", at, content: Content::Value(self.value(node)) });
-                Some(entity)
-            }
-            Short::List(slot) if node.is_list() && self.edition.is_2() => {
-                if let Some(field) = row.by_slot(slot, self.edition) {
-                    self.slot(&mut entity, field, at, node);
-                }
-                Some(entity)
-            }
-            short => {
-                let wanted = match short {
-                    Short::Text(_) | Short::Primary => "a map or a string",
-                    _ => "a map",
-                };
-                let what = if entity.name.is_empty() {
-                    entities::with_article(row.label).into()
-                } else {
-                    eco_format!("`{}`", entity.name)
-                };
-                self.wrong(at, &what, noun(node), wanted);
-                None
-            }
+            return Some(entity);
         }
+        if node.is_null() && self.edition.is_2() && may_be_bare(row.kind) {
+            return Some(entity);
+        }
+        // Anything of which only the name is written.
+        let nothing = is_nothing(node, row.kind) && self.allows(quirks::EMPTY_PERMISSIVE);
+        if nothing || (node.is_null() && self.edition.is_extended()) {
+            self.missing_keys(row, &entity, &[]);
+            return Some(entity);
+        }
+        let is_text = |short: &Notation| short.written == Written::Text;
+        let wanted = if row.short.iter().any(is_text) { "a map or a string" } else { "a map" };
+        let what = if entity.name.is_empty() {
+            entities::with_article(row.label).into()
+        } else {
+            eco_format!("`{}`", entity.name)
+        };
+        self.wrong(at, &what, noun(node), wanted);
+        None
     }
 
     fn content(&mut self, field: &'static Field, at: Span, node: Node<'_>) -> Option<Content> {
         let key = field.key;
         match field.shape {
-            Shape::Text | Shape::Name(_) | Shape::MaybeName(_) | Shape::Parents(_) => {
+            Shape::Text | Shape::Reference(_) | Shape::Parent | Shape::Union(_) => {
                 Some(Content::Text(self.text(key, at, node)?))
             }
             Shape::Bool => self.bool(key, at, node).map(Content::Bool),
-            Shape::Int => self.int(key, at, node).map(Content::Int),
-            Shape::Texts | Shape::Names(_) => self.texts(key, at, node),
-            Shape::Metadata => self.metadata(key, at, node),
-            Shape::Value | Shape::Version => Some(Content::Value(self.value(node))),
-            Shape::Aliases => {
-                self.aliases(key, at, node);
-                None
-            }
+            Shape::Integer => self.int(key, at, node).map(Content::Int),
+            Shape::ListOf(_) | Shape::Names(_) => self.texts(key, at, node),
+            Shape::Any => Some(Content::Value(self.value(node))),
             Shape::Range => self.range(key, at, node).map(Content::Range),
-            Shape::Multipliers => self.multipliers(key, at, node),
-            Shape::Constraints => self.constraints(key, at, node),
-            Shape::Validation => self.validation(key, at, node),
-            Shape::Condition => self.condition(key, at, node),
-            Shape::PropertyFilters => self.property_filters(key, at, node),
-            Shape::Activities => self.activities(key, at, node),
-            Shape::OutputMappings => self.output_mappings(key, at, node),
-            Shape::Mappings => self.mappings(key, at, node),
-            Shape::Parameters => self.parameters(key, at, node),
-            Shape::Types => None, // once the sections of single kinds are read
-            Shape::Values => self.values(key, at, node, false),
-            Shape::AttributeValues => self.values(key, at, node, true),
+            Shape::MapOf(Shape::Number) => self.multipliers(key, at, node),
+            Shape::MapOf(_) => self.values(key, at, node, false),
             Shape::One(kind) => self.entity(kind, "".into(), at, node).map(|entity| Content::One(Arc::new(entity))),
             Shape::Map(kind) => self.map(kind, key, at, node),
             Shape::List(kind) => self.list(kind, key, at, node),
-            Shape::Sequence(kind) => self.sequence(kind, key, at, node, false),
-            Shape::UniqueSequence(kind) => self.sequence(kind, key, at, node, true),
+            Shape::Repeating(kind) => self.sequence(kind, key, at, node, false),
+            Shape::Sequence(kind) => self.sequence(kind, key, at, node, true),
+            Shape::Special(special) => self.special(special.number, key, at, node),
+            Shape::Scalar | Shape::Number | Shape::Choice(_) => None, // no row has them; a test says so
+        }
+    }
+
+    /// What only TOSCA has.
+    fn special(&mut self, number: u16, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
+        match number {
+            number::METADATA => self.metadata(key, at, node),
+            number::VERSION => Some(Content::Value(self.value(node))),
+            number::CONSTRAINTS => self.constraints(key, at, node),
+            number::VALIDATION => self.validation(key, at, node),
+            number::CONDITION => self.condition(key, at, node),
+            number::PROPERTY_FILTERS => self.property_filters(key, at, node),
+            number::ACTIVITIES => self.activities(key, at, node),
+            number::OUTPUT_MAPPINGS => self.output_mappings(key, at, node),
+            number::MAPPINGS => self.mappings(key, at, node),
+            number::PARAMETERS => self.parameters(key, at, node),
+            number::ATTRIBUTE_VALUES => self.values(key, at, node, true),
+            number::ALIASES => {
+                self.aliases(key, at, node);
+                None
+            }
+            _ => None, // types of any kind, once the sections of single kinds are read
         }
     }
 
@@ -322,8 +308,8 @@ impl Reader<'_> {
 }
 
 /// Whether nothing is written; some write a list of nothing for an operation that does nothing.
-fn is_nothing(node: Node<'_>, short: Short) -> bool {
-    node.is_null() || (short == Short::Primary && node.is_list() && node.items().next().is_none())
+fn is_nothing(node: Node<'_>, kind: Kind) -> bool {
+    node.is_null() || (may_be_bare(kind) && node.is_list() && node.items().next().is_none())
 }
 
 /// What the standard derives its own root types from; it has nothing to inherit.
@@ -333,16 +319,27 @@ const ROOT_OF_ALL: &str = "tosca.entity.Root";
 fn may_be_empty(field: &Field) -> bool {
     match field.shape {
         Shape::Text => field.slot == "description",
-        Shape::Value => field.slot == "default",
-        Shape::Name(_) | Shape::MaybeName(_) | Shape::Parents(_) | Shape::Bool | Shape::Int => false,
-        Shape::Version | Shape::Range | Shape::Validation | Shape::Condition => false,
+        Shape::Any => field.slot == "default",
+        Shape::Reference(_) | Shape::Parent | Shape::Union(_) | Shape::Bool | Shape::Integer | Shape::Range => false,
+        Shape::Special(special) => !matches!(special.number, number::VERSION | number::VALIDATION | number::CONDITION),
         _ => true,
     }
+}
+
+/// Whether only the name of an entity may be written in TOSCA 2.0: an operation without anything to say of it.
+fn may_be_bare(kind: Kind) -> bool {
+    use entities::{NOTIFICATION_ASSIGNMENT, NOTIFICATION_DEFINITION, OPERATION_ASSIGNMENT, OPERATION_DEFINITION};
+    matches!(kind, NOTIFICATION_ASSIGNMENT | NOTIFICATION_DEFINITION | OPERATION_ASSIGNMENT | OPERATION_DEFINITION)
 }
 
 fn without_copy(entity: &Entity) -> Entity {
     let slots = entity.slots.iter().filter(|slot| slot.name != "copy").cloned().collect();
     Entity { slots, ..entity.clone() }
+}
+
+/// What is written as a key, if nothing says that it is something else than it looks like.
+fn plain(key: Node<'_>) -> Option<&str> {
+    (key.is_scalar() && key.tag().is_none()).then(|| key.text())
 }
 
 /// In TOSCA 2.0 an implementation may be the artifact itself.

@@ -1,19 +1,21 @@
 //! Keys that are unknown, missing or where they cannot be, and how that is said.
 
 use super::{Reader, noun};
+use crate::edition::{Edition, Standard};
 use crate::entities;
 use crate::entity::Entity;
 use crate::rules;
-use crate::schema::{Edition, Kind, Need, Row};
 use crate::val::{self, Data};
 use ecow::eco_format;
+use purlin_model::check::known_elsewhere;
+use purlin_model::schema::{Entity as Row, Field, Merge};
 use purlin_syntax::{Diagnostic, Node, Severity, Span};
 
 impl Reader<'_> {
     /// The text of a key that must be a string.
     pub(super) fn key<'t>(&mut self, node: Node<'t>) -> Option<&'t str> {
-        if node.is_scalar() && matches!(val::scalar_data(node), Data::Str(_)) {
-            return Some(node.text());
+        if let Some(text) = val::as_text(node) {
+            return Some(text);
         }
         let message = format!("this key must be a string, but it is {}", noun(node));
         self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).hint("put it in quotes"));
@@ -22,26 +24,15 @@ impl Reader<'_> {
 
     pub(super) fn unknown_key(&mut self, row: &'static Row, key: &str, at: Span) {
         let label = entities::with_article(row.label);
-        let skipped = row.skips_unknown(self.edition);
+        let skipped = entities::skips_unknown(row.kind, self.edition);
         let mut diagnostic = Diagnostic::at(
             &rules::UNKNOWN_KEY,
             at,
             format!("{label} has no key `{key}` in TOSCA {}", self.edition.number()),
         );
-        let other = Edition::ALL.iter().rev().find(|edition| row.by_key(key, **edition).is_some());
-        let renamed =
-            other.and_then(|edition| row.by_key(key, *edition)).and_then(|field| row.by_slot(field.slot, self.edition));
-        diagnostic = match (renamed, other) {
-            (Some(field), _) => diagnostic.hint(format!("in this edition it is called `{}`", field.key)),
-            (None, Some(edition)) => diagnostic.hint(format!("TOSCA {} has it", edition.number())),
-            (None, None) if row.open.is_some() => {
-                diagnostic.hint("operations stand under `operations` since TOSCA 1.3")
-            }
-            (None, None) => {
-                let known = row.fields(self.edition).map(|field| field.key);
-                diagnostic.maybe_hint(crate::suggest::nearest(key, known).map(|near| format!("did you mean `{near}`?")))
-            }
-        };
+        let elsewhere = known_elsewhere(&entities::SCHEMA, row, self.edition, key);
+        let operations = || row.rest.as_ref().map(|_| "operations stand under `operations` since TOSCA 1.3".to_owned());
+        diagnostic = diagnostic.maybe_hint(elsewhere.or_else(operations));
         if skipped {
             diagnostic.severity = Severity::Warning;
         }
@@ -52,7 +43,7 @@ impl Reader<'_> {
         if entity.slot("copy").is_some() {
             return; // what is copied is not known yet
         }
-        for field in row.fields(self.edition).filter(|field| field.is_needed(self.edition, Need::Written)) {
+        for field in row.all_fields().filter(|field| is_needed(field, self.edition)) {
             // A key that is there but broken was reported already.
             let written = entity.slot(field.slot).is_some() || present.contains(&field.slot);
             if !written {
@@ -61,8 +52,11 @@ impl Reader<'_> {
                 } else {
                     eco_format!("`{}`", entity.name)
                 };
-                let beyond =
-                    if row.kind == Kind::File { eco_format!("{}", field.key) } else { eco_format!(".{}", field.key) };
+                let beyond = if row.kind == entities::FILE {
+                    eco_format!("{}", field.key)
+                } else {
+                    eco_format!(".{}", field.key)
+                };
                 self.problems.beyond(
                     &rules::MISSING_KEY,
                     entity.at,
@@ -76,7 +70,7 @@ impl Reader<'_> {
     /// The few rules about one entity that no column can express.
     pub(super) fn check(&mut self, entity: &Entity) {
         match entity.kind {
-            Kind::NodeTemplate => {
+            entities::NODE_TEMPLATE => {
                 let reserved: &[&str] = if self.edition.is_2() {
                     &["SELF", "SOURCE", "TARGET"]
                 } else {
@@ -88,14 +82,14 @@ impl Reader<'_> {
                     self.problems.at(&rules::RESERVED, entity.at, message);
                 }
             }
-            Kind::Import if self.edition.is_2() => self.check_import(entity),
-            Kind::Implementation => {
+            entities::IMPORT if self.edition.is_2() => self.check_import(entity),
+            entities::IMPLEMENTATION => {
                 let needed = entity.value("dependencies");
                 if let Some(value) = needed.filter(|value| !matches!(value.data, Data::List(_)) && !value.is_call()) {
                     self.wrong_key(entity.place("dependencies"), "dependencies", value.noun(), "a list");
                 }
             }
-            Kind::File
+            entities::FILE
                 if self.edition.is_2()
                     && entity.slot("profile").is_some()
                     && entity.slot("service_template").is_some() =>
@@ -133,4 +127,9 @@ impl Reader<'_> {
     pub(super) fn wrong(&mut self, at: Span, what: &str, found: &str, wanted: &str) {
         self.problems.at(&rules::WRONG_SHAPE, at, format!("{what} must be {wanted}, but it is {found}"));
     }
+}
+
+/// Whether a key must be written; what can be inherited is looked at once that is done.
+fn is_needed(field: &Field, edition: Edition) -> bool {
+    field.is_required(edition) && matches!(field.merge, Merge::Own) && field.window.has(edition)
 }

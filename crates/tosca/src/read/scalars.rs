@@ -1,10 +1,10 @@
 //! Scalars, lists of texts, metadata, ranges and multipliers.
 
 use super::{Reader, noun, parse_range};
+use crate::edition::{self, Standard};
 use crate::entity::{Content, Range};
 use crate::quirks;
 use crate::rules;
-use crate::schema::Edition;
 use crate::val::{self, Data, Text, merged_entries};
 use purlin_syntax::{Diagnostic, Node, Severity, Span};
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Reader<'_> {
             }
         }
         // Calls mean nothing in metadata, so it is read as TOSCA 1.0 would, where few names are functions.
-        Some(Content::Value(val::read(node, Edition::V1_0)))
+        Some(Content::Value(val::read(node, edition::V1_0)))
     }
 
     pub(super) fn aliases(&mut self, key: &str, at: Span, node: Node<'_>) {

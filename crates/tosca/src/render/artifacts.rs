@@ -2,9 +2,10 @@
 
 use super::Renderer;
 use super::props::Sort;
+use crate::edition::Standard;
+use crate::entities;
 use crate::entity::Entity;
 use crate::rules;
-use crate::schema::Kind;
 use crate::topology::{Artifact, Props};
 use ecow::EcoString;
 use indexmap::IndexMap;
@@ -25,7 +26,7 @@ impl Renderer<'_> {
     }
 
     pub(super) fn artifact(&mut self, entity: &Arc<Entity>, declared: bool) -> Artifact {
-        let artifact_type = self.model.type_of(entity, "type", Kind::ArtifactType);
+        let artifact_type = self.model.type_of(entity, "type", entities::ARTIFACT_TYPE);
         if entity.slot("file").is_none() && !entity.edition.is_extended() {
             self.problems.beyond(
                 &rules::MISSING_KEY,

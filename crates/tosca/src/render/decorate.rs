@@ -1,9 +1,9 @@
 //! Decorators of the extended edition: properties that a file gives to templates, by their name or their type.
 
 use super::Renderer;
+use crate::entities;
 use crate::entity::{Content, Entity};
 use crate::names::DeclId;
-use crate::schema::Kind;
 use crate::val::{Text, Val};
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ impl Renderer<'_> {
         for file in self.model.files.list.iter().rev() {
             for (key, decorator) in file.entity.value("decorators").map(Val::entries).unwrap_or(&[]) {
                 let Some(name) = key.as_str() else { continue };
-                let by_type = self.model.names.find(file.id, Kind::NodeType, name);
+                let by_type = self.model.names.find(file.id, entities::NODE_TYPE, name);
                 if name != template.name && !by_type.is_some_and(|id| self.model.hierarchy.is_a(node_type, id)) {
                     continue;
                 }

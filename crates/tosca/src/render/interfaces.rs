@@ -2,15 +2,17 @@
 
 use super::props::{Place, Sort};
 use super::{Renderer, identity};
+use crate::edition::Standard;
+use crate::entities;
 use crate::entity::Entity;
 use crate::quirks;
 use crate::rules;
-use crate::schema::Kind;
 use crate::suggest;
 use crate::topology::{Interface, Operation};
 use crate::val::{Data, Text, Val};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
+use purlin_model::Kind;
 use purlin_syntax::{Diagnostic, Span};
 use std::sync::Arc;
 
@@ -41,7 +43,7 @@ impl Renderer<'_> {
         path: &str,
     ) -> Interfaces {
         let mut out = Interfaces::new();
-        let kind = own.map_or(Kind::RelationshipAssignment, |(own, _)| own.kind);
+        let kind = own.map_or(entities::RELATIONSHIP_ASSIGNMENT, |(own, _)| own.kind);
         let owner = Owner { kind, complete: declared, at, path };
         for (name, definition) in declared.entries("interfaces") {
             let assignment = own.and_then(|(own, template)| {
@@ -55,12 +57,12 @@ impl Renderer<'_> {
         }
         for (name, assignment) in own.into_iter().flat_map(|(own, _)| own.entries("interfaces")) {
             // TOSCA 2.0's own examples give relationships interfaces that their types do not have.
-            let tolerated = self.partial || (self.model.edition().is_2() && kind != Kind::NodeTemplate);
+            let tolerated = self.partial || (self.model.edition().is_2() && kind != entities::NODE_TEMPLATE);
             if declared.named("interfaces", name).is_none()
                 && let Some(common) = self.model.host.and_then(|host| host.interface(name))
             {
                 let found =
-                    common.and_then(|name| self.model.names.find(assignment.at.file, Kind::InterfaceType, name));
+                    common.and_then(|name| self.model.names.find(assignment.at.file, entities::INTERFACE_TYPE, name));
                 if let Some(definition) = found.and_then(|id| self.model.complete(id)).cloned() {
                     out.insert(name.clone(), Arc::new(self.interface(&definition, Some(assignment), owner)));
                 }
@@ -132,7 +134,7 @@ impl Renderer<'_> {
             }
         }
         let [operations, notifications] = parts;
-        let interface_type = self.model.type_of(definition, "type", Kind::InterfaceType);
+        let interface_type = self.model.type_of(definition, "type", entities::INTERFACE_TYPE);
         Interface { definition: definition.clone(), interface_type, inputs, operations, notifications }
     }
 
@@ -192,8 +194,10 @@ impl Renderer<'_> {
 
     fn operation_host(&mut self, host: &Text, owner: Owner<'_>) {
         let allowed: &[&str] = match owner.kind {
-            Kind::NodeTemplate => &["ORCHESTRATOR", "SELF", "HOST"],
-            Kind::RelationshipTemplate | Kind::RelationshipAssignment => &["ORCHESTRATOR", "SOURCE", "TARGET"],
+            entities::NODE_TEMPLATE => &["ORCHESTRATOR", "SELF", "HOST"],
+            entities::RELATIONSHIP_TEMPLATE | entities::RELATIONSHIP_ASSIGNMENT => {
+                &["ORCHESTRATOR", "SOURCE", "TARGET"]
+            }
             _ => &["ORCHESTRATOR"],
         };
         // A host may have nodes to run on that only it knows.
@@ -210,7 +214,7 @@ impl Renderer<'_> {
         let (Some(entity_name), Some(first)) = (entity.as_str(), path.first()) else { return };
         let Some(attribute) = first.as_str() else { return };
         let complete = match (entity_name, owner.kind) {
-            ("SELF", Kind::NodeTemplate) => Some(Arc::new(owner.complete.clone())),
+            ("SELF", entities::NODE_TEMPLATE) => Some(Arc::new(owner.complete.clone())),
             ("SELF" | "SOURCE" | "TARGET" | "HOST", _) => None, // known only once requirements are met
             (node, _) => {
                 let template = self.model.service().and_then(|service| service.named("node_templates", node)).cloned();
@@ -220,7 +224,7 @@ impl Renderer<'_> {
                     self.problems.at(&rules::UNKNOWN_NAME, entity.span, message);
                 }
                 template
-                    .and_then(|template| self.model.type_of(&template, "type", Kind::NodeType))
+                    .and_then(|template| self.model.type_of(&template, "type", entities::NODE_TYPE))
                     .and_then(|id| self.model.complete(id))
                     .cloned()
             }

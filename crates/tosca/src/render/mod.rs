@@ -16,6 +16,7 @@ mod requirements;
 mod substitution;
 mod workflows;
 
+use crate::edition::Standard;
 use crate::entity::Entity;
 use crate::model::Model;
 use crate::multiply::Total;

@@ -2,10 +2,11 @@
 
 use super::props::{Place, Sort};
 use super::{Renderer, identity};
+use crate::edition::Standard;
+use crate::entities;
 use crate::entity::{Entity, Range};
 use crate::names::DeclId;
 use crate::rules;
-use crate::schema::Kind;
 use crate::suggest;
 use crate::topology::{Capability, Node, Props};
 use crate::val::Data;
@@ -49,12 +50,12 @@ impl Renderer<'_> {
     /// The type of a node, and whether not all of it is known. Where a host reads on although a file could not be read,
     /// the type of all nodes stands for one that may be in it.
     fn node_type(&self, template: &Entity) -> Option<(DeclId, bool)> {
-        if let Some(id) = self.model.type_of(template, "type", Kind::NodeType) {
+        if let Some(id) = self.model.type_of(template, "type", entities::NODE_TYPE) {
             return Some((id, self.model.is_partial(id)));
         }
         let name = template.text("type").filter(|name| self.model.files.may_be_unread(name))?;
         self.model.host?;
-        Some((self.model.names.find(name.span.file, Kind::NodeType, "tosca.nodes.Root")?, true))
+        Some((self.model.names.find(name.span.file, entities::NODE_TYPE, "tosca.nodes.Root")?, true))
     }
 
     pub(super) fn template_props(&mut self, sort: Sort, complete: &Entity, template: &Entity) -> Props {
@@ -138,9 +139,10 @@ impl Renderer<'_> {
     ) -> Capability {
         let owner = CapabilityOf { capability: &definition.name, node: &template.name };
         // In the extended edition an assignment may name another type.
-        let own_type = assignment.and_then(|assignment| self.model.type_of(assignment, "type", Kind::CapabilityType));
+        let own_type =
+            assignment.and_then(|assignment| self.model.type_of(assignment, "type", entities::CAPABILITY_TYPE));
         let declared = own_type.and_then(|id| self.model.complete(id)).unwrap_or(definition).clone();
-        let capability_type = own_type.or(self.model.type_of(definition, "type", Kind::CapabilityType));
+        let capability_type = own_type.or(self.model.type_of(definition, "type", entities::CAPABILITY_TYPE));
         let mut render = |sort: Sort| {
             let slot = assignment.and_then(|assignment| assignment.slot(sort.slot()));
             let (at, path) = match (slot, assignment) {

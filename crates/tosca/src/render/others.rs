@@ -2,12 +2,13 @@
 
 use super::Renderer;
 use super::props::Sort;
+use crate::entities;
 use crate::entity::Entity;
 use crate::names::DeclId;
 use crate::rules;
-use crate::schema::Kind;
 use crate::topology::{Group, Policy};
 use crate::val::Text;
+use purlin_model::Kind;
 use std::sync::Arc;
 
 impl Renderer<'_> {
@@ -25,11 +26,11 @@ impl Renderer<'_> {
     }
 
     fn group(&mut self, template: &Arc<Entity>, service: &Entity) -> Option<Group> {
-        let group_type = self.model.type_of(template, "type", Kind::GroupType)?;
+        let group_type = self.model.type_of(template, "type", entities::GROUP_TYPE)?;
         let complete = self.model.complete(group_type)?.clone();
         let properties = self.template_props(Sort::Property, &complete, template);
         let interfaces = self.interfaces(template, &complete, ".interfaces");
-        let allowed = self.allowed(&complete, "members", &[Kind::NodeType]);
+        let allowed = self.allowed(&complete, "members", &[entities::NODE_TYPE]);
         for member in template.texts("members") {
             self.fits(member, &allowed, service, "be a member of this group");
         }
@@ -43,10 +44,10 @@ impl Renderer<'_> {
     }
 
     fn policy(&mut self, template: &Arc<Entity>, service: &Entity) -> Option<Policy> {
-        let policy_type = self.model.type_of(template, "type", Kind::PolicyType)?;
+        let policy_type = self.model.type_of(template, "type", entities::POLICY_TYPE)?;
         let complete = self.model.complete(policy_type)?.clone();
         let properties = self.template_props(Sort::Property, &complete, template);
-        let allowed = self.allowed(&complete, "targets", &[Kind::NodeType, Kind::GroupType]);
+        let allowed = self.allowed(&complete, "targets", &[entities::NODE_TYPE, entities::GROUP_TYPE]);
         for target in template.texts("targets") {
             self.fits(target, &allowed, service, "be a target of this policy");
         }
@@ -86,8 +87,8 @@ impl Renderer<'_> {
         if allowed.is_empty() {
             return;
         }
-        let node = service.named("node_templates", &member.text).map(|node| (node, Kind::NodeType));
-        let found = node.or_else(|| service.named("groups", &member.text).map(|group| (group, Kind::GroupType)));
+        let node = service.named("node_templates", &member.text).map(|node| (node, entities::NODE_TYPE));
+        let found = node.or_else(|| service.named("groups", &member.text).map(|group| (group, entities::GROUP_TYPE)));
         let Some((entity, kind)) = found else { return };
         let Some(id) = self.model.type_of(entity, "type", kind) else { return };
         if !allowed.iter().any(|outer| self.model.hierarchy.is_a(id, *outer)) {

@@ -1,10 +1,10 @@
 //! Properties, attributes and inputs: what is assigned meets what is declared.
 
 use super::{Inputs, MissingInputs, Renderer};
+use crate::edition::{self, Standard};
 use crate::entities;
 use crate::entity::Entity;
 use crate::rules;
-use crate::schema::{Edition, Kind};
 use crate::suggest;
 use crate::topology::{Given, Prop, Props};
 use crate::val::{Data, Text, Val};
@@ -107,7 +107,7 @@ impl Renderer<'_> {
         assigned: Option<&(Text, Val)>,
         place: &Place<'_>,
     ) -> Option<Prop> {
-        let data_type = self.model.type_of(definition, "type", Kind::DataType);
+        let data_type = self.model.type_of(definition, "type", entities::DATA_TYPE);
         let prop = |value: Val, at: Span, given: Given| Prop {
             value,
             definition: Some(definition.clone()),
@@ -170,7 +170,7 @@ impl Renderer<'_> {
             }
         }
         for (name, definition) in service.entries("inputs") {
-            let data_type = self.model.type_of(definition, "type", Kind::DataType);
+            let data_type = self.model.type_of(definition, "type", entities::DATA_TYPE);
             let from_outside = given.get(name).map(|value| (accommodate(value, self.model, data_type), Given::Input));
             let own =
                 definition.value("value").or(definition.value("default")).map(|value| (value.clone(), Given::Default));
@@ -203,7 +203,7 @@ impl Renderer<'_> {
             diagnostic.span = None;
         }
         diagnostic = diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
-        let template = if self.model.edition() == Edition::V2_0 { "service_template" } else { "topology_template" };
+        let template = if self.model.edition() == edition::V2_0 { "service_template" } else { "topology_template" };
         let in_section = service.is_some_and(|service| service.slot("inputs").is_some());
         let beyond = match (service.is_some(), in_section) {
             (true, true) => eco_format!("[\"{name}\"]"),
@@ -215,7 +215,7 @@ impl Renderer<'_> {
 
     pub(super) fn outputs(&mut self, service: &Arc<Entity>) {
         for (name, definition) in service.entries("outputs") {
-            let data_type = self.model.type_of(definition, "type", Kind::DataType);
+            let data_type = self.model.type_of(definition, "type", entities::DATA_TYPE);
             let given = if definition.slot("value").is_some() { Given::Assigned } else { Given::Default };
             let Some(value) = definition.value("value").or(definition.value("default")) else { continue };
             let at = definition.place(if given == Given::Assigned { "value" } else { "default" });

@@ -2,9 +2,10 @@
 
 use super::Renderer;
 use super::props::{Place, Sort};
+use crate::edition::Standard;
+use crate::entities;
 use crate::entity::Entity;
 use crate::rules;
-use crate::schema::Kind;
 use crate::topology::{Props, Relationship};
 use crate::val::Text;
 use ecow::{EcoString, eco_format};
@@ -15,7 +16,7 @@ use std::sync::Arc;
 impl Renderer<'_> {
     /// The relationship a definition makes when the assignment says nothing about it.
     pub(super) fn default_relationship(&mut self, definition: &Arc<Entity>, owner: &Entity) -> Arc<Relationship> {
-        let relationship_type = self.model.type_of(definition, "type", Kind::RelationshipType);
+        let relationship_type = self.model.type_of(definition, "type", entities::RELATIONSHIP_TYPE);
         let base = relationship_type.and_then(|id| self.model.complete(id)).cloned();
         let at = owner.at;
         let declared = self.relationship_props(base.as_deref(), definition);
@@ -51,10 +52,11 @@ impl Renderer<'_> {
             .and_then(|name| self.model.service()?.named("relationship_templates", &name.text))
             .cloned();
         let named = match &template {
-            Some(template) => self.model.type_of(template, "type", Kind::RelationshipType),
-            None => self.model.type_of(own, "type", Kind::RelationshipType),
+            Some(template) => self.model.type_of(template, "type", entities::RELATIONSHIP_TYPE),
+            None => self.model.type_of(own, "type", entities::RELATIONSHIP_TYPE),
         };
-        let defined = definition.and_then(|definition| self.model.type_of(definition, "type", Kind::RelationshipType));
+        let defined =
+            definition.and_then(|definition| self.model.type_of(definition, "type", entities::RELATIONSHIP_TYPE));
         let demanding = self.demanding;
         if let (Some(named), Some(defined)) = (named, defined)
             && !self.model.hierarchy.is_a(named, defined)
@@ -122,7 +124,7 @@ impl Renderer<'_> {
     pub(super) fn relationship_template(&mut self, template: &Arc<Entity>) {
         let Some(complete) = self
             .model
-            .type_of(template, "type", Kind::RelationshipType)
+            .type_of(template, "type", entities::RELATIONSHIP_TYPE)
             .and_then(|id| self.model.complete(id))
             .cloned()
         else {

@@ -2,13 +2,14 @@
 
 use super::Renderer;
 use crate::coerce;
+use crate::edition::{self, Standard};
+use crate::entities;
 use crate::entity::{Entity, Range};
 use crate::evaluate::amount_of;
 use crate::model::Primitive;
 use crate::multiply::MAX_COUNTED;
 use crate::names::DeclId;
 use crate::rules;
-use crate::schema::{Edition, Kind};
 use crate::suggest;
 use crate::topology::Requirement;
 use crate::val::{Data, Text};
@@ -131,10 +132,10 @@ impl Renderer<'_> {
             index,
             at: template.at,
             capability_name: None,
-            capability_type: self.model.type_of(definition, "capability", Kind::CapabilityType),
+            capability_type: self.model.type_of(definition, "capability", entities::CAPABILITY_TYPE),
             node_template: None,
             node_index: None,
-            node_type: self.model.type_of(definition, "node", Kind::NodeType),
+            node_type: self.model.type_of(definition, "node", entities::NODE_TYPE),
             relationship,
             optional: false,
         }
@@ -146,9 +147,9 @@ impl Renderer<'_> {
         definition: &Arc<Entity>,
         index: usize,
     ) -> Option<Requirement> {
-        let defined_capability = self.model.type_of(definition, "capability", Kind::CapabilityType);
+        let defined_capability = self.model.type_of(definition, "capability", entities::CAPABILITY_TYPE);
         let capability = assignment.text("capability");
-        let as_type = capability.and_then(|name| self.model.find(Kind::CapabilityType, name));
+        let as_type = capability.and_then(|name| self.model.find(entities::CAPABILITY_TYPE, name));
         let (capability_name, capability_type) = match (capability, as_type) {
             (_, Some(id)) => (None, Some(id)),
             (Some(name), None) => (Some(name.clone()), defined_capability),
@@ -194,7 +195,7 @@ impl Renderer<'_> {
                 }
                 continue;
             };
-            let data_type = self.model.type_of(&definition, "type", Kind::DataType);
+            let data_type = self.model.type_of(&definition, "type", entities::DATA_TYPE);
             let counted = data_type.and_then(|id| self.model.primitive(id)).is_some_and(is_counted);
             if let Some(id) = data_type.filter(|_| !counted) {
                 let message = format!(
@@ -245,7 +246,7 @@ impl Renderer<'_> {
         assignment: &Entity,
         definition: &Entity,
     ) -> (Option<Text>, Option<DeclId>) {
-        let defined = self.model.type_of(definition, "node", Kind::NodeType);
+        let defined = self.model.type_of(definition, "node", entities::NODE_TYPE);
         let named = match (assignment.text("node"), assignment.value("node").map(|value| (&value.data, value))) {
             (Some(name), _) => name.clone(),
             (None, Some((Data::Str(text), value))) => Text { text: text.clone(), span: value.span },
@@ -272,10 +273,10 @@ impl Renderer<'_> {
         if is_template {
             return (Some(named), defined);
         }
-        match self.model.find(Kind::NodeType, &named) {
+        match self.model.find(entities::NODE_TYPE, &named) {
             Some(id) => (None, Some(id)),
             None => {
-                if self.model.edition() == Edition::V2_0 {
+                if self.model.edition() == edition::V2_0 {
                     let message =
                         format!("`node` names a node template or node type `{}` that does not exist", named.text);
                     self.problems.at(&rules::UNKNOWN_NAME, assignment.place("node"), message);
@@ -293,5 +294,5 @@ fn is_counted(primitive: Primitive) -> bool {
 
 /// What stands for the definition of a requirement that the type does not declare: it asks for nothing.
 fn undeclared_requirement(assignment: &Entity) -> Arc<Entity> {
-    Arc::new(Entity { kind: Kind::RequirementDefinition, slots: Vec::new(), ..assignment.clone() })
+    Arc::new(Entity { kind: entities::REQUIREMENT_DEFINITION, slots: Vec::new(), ..assignment.clone() })
 }

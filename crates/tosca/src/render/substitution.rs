@@ -1,10 +1,11 @@
 //! Substitution mappings: the node that a whole service can stand for.
 
 use super::Renderer;
+use crate::edition::Standard;
+use crate::entities;
 use crate::entity::Entity;
 use crate::quirks;
 use crate::rules;
-use crate::schema::Kind;
 use crate::suggest;
 use crate::topology::{Mapping, Of, Part, Substitution, Target, Which};
 use crate::val::{Data, Val};
@@ -24,7 +25,7 @@ impl Renderer<'_> {
     /// Renders the mappings and gives the inputs that they fill.
     pub(super) fn substitution(&mut self, service: &Arc<Entity>) -> Vec<EcoString> {
         let Some(entity) = service.one("substitution_mappings").cloned() else { return Vec::new() };
-        let Some(node_type) = self.model.type_of(&entity, "node_type", Kind::NodeType) else { return Vec::new() };
+        let Some(node_type) = self.model.type_of(&entity, "node_type", entities::NODE_TYPE) else { return Vec::new() };
         let Some(complete) = self.model.complete(node_type).cloned() else { return Vec::new() };
         let mut mappings = Vec::new();
         for (part, slot, noun) in PARTS {
@@ -76,8 +77,8 @@ impl Renderer<'_> {
                 let message = format!("the node type `{}` has no {noun} `{name}`", complete.name);
                 return Err((message, near(complete, slot, name)));
             }
-            Of::Capability(owner) => ("capabilities", Kind::CapabilityType, "type", owner),
-            Of::Relationship(owner, _) => ("requirements", Kind::RelationshipType, "type", owner),
+            Of::Capability(owner) => ("capabilities", entities::CAPABILITY_TYPE, "type", owner),
+            Of::Relationship(owner, _) => ("requirements", entities::RELATIONSHIP_TYPE, "type", owner),
         };
         let what = if within == "capabilities" { "capability" } else { "requirement" };
         let Some(definition) = complete.named(within, owner) else {
@@ -233,7 +234,7 @@ impl Renderer<'_> {
         let (Part::Capability, Target::Node(node, member)) = (part, target) else { return };
         let wanted = complete
             .named("capabilities", name)
-            .and_then(|definition| self.model.type_of(definition, "type", Kind::CapabilityType));
+            .and_then(|definition| self.model.type_of(definition, "type", entities::CAPABILITY_TYPE));
         let found = self
             .topology
             .nodes

@@ -2,9 +2,10 @@
 
 use super::Renderer;
 use super::props::{Place, Sort};
+use crate::edition::Standard;
+use crate::entities;
 use crate::entity::Entity;
 use crate::rules;
-use crate::schema::Kind;
 use crate::suggest;
 use crate::topology::{Activity, Interface, Prop, Props, Step, Workflow};
 use crate::val::{Data, Text, Val};
@@ -165,7 +166,7 @@ impl Renderer<'_> {
             };
             self.workflow_input(name, value, definition, workflow);
             let value = self.checker().value(value, definition, name.span);
-            let data_type = self.model.type_of(definition, "type", Kind::DataType);
+            let data_type = self.model.type_of(definition, "type", entities::DATA_TYPE);
             let prop = Prop {
                 value,
                 definition: Some(definition.clone()),
@@ -198,8 +199,8 @@ impl Renderer<'_> {
         let input = call.args.first().and_then(|arg| arg.as_str()).filter(|_| call.name == "get_input");
         let Some(source) = input.and_then(|input| workflow.named("inputs", input)) else { return };
         let types = (
-            self.model.type_of(source, "type", Kind::DataType),
-            self.model.type_of(definition, "type", Kind::DataType),
+            self.model.type_of(source, "type", entities::DATA_TYPE),
+            self.model.type_of(definition, "type", entities::DATA_TYPE),
         );
         if let (Some(from), Some(to)) = types
             && !self.model.hierarchy.is_a(from, to)

@@ -9,6 +9,7 @@ mod index;
 mod report;
 mod suits;
 
+use crate::edition::Standard;
 use crate::evaluate::{Evaluator, Share, Taken};
 use crate::model::Model;
 use crate::problem::Problems;

@@ -2,6 +2,7 @@
 
 use super::index::Offer;
 use super::{Refusals, Resolver};
+use crate::edition::Standard;
 use crate::problem::{Problem, Problems};
 use crate::quirks;
 use crate::rules;

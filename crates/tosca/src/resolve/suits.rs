@@ -2,11 +2,12 @@
 
 use super::index::{Offer, Offers, Takes, Wanted};
 use super::{Fast, Refusals, Resolver, User};
+use crate::entities;
 use crate::entity::Entity;
 use crate::names::DeclId;
-use crate::schema::Kind;
 use crate::topology::{Node, Requirement};
 use crate::val::{Data, Val};
+use purlin_model::Kind;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -133,19 +134,21 @@ impl Resolver<'_> {
         let Some((source_name, source)) = self.topology.nodes.get_index(user.0) else { return Ok(()) };
         let relationship = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
         let definition = &capability.definition;
-        self.listed(definition, "valid_source_node_types", Kind::NodeType, Some(source.node_type)).map_err(|list| {
-            let found = self.model.name(source.node_type);
-            format!("its capability `{name}` is only for nodes of type {list}, and `{source_name}` is a `{found}`")
-        })?;
-        self.listed(definition, "valid_relationship_types", Kind::RelationshipType, relationship)
+        self.listed(definition, "valid_source_node_types", entities::NODE_TYPE, Some(source.node_type)).map_err(
+            |list| {
+                let found = self.model.name(source.node_type);
+                format!("its capability `{name}` is only for nodes of type {list}, and `{source_name}` is a `{found}`")
+            },
+        )?;
+        self.listed(definition, "valid_relationship_types", entities::RELATIONSHIP_TYPE, relationship)
             .map_err(|list| format!("its capability `{name}` is only for relationships of type {list}"))?;
         let Some(complete) = relationship.and_then(|id| self.model.complete(id)) else { return Ok(()) };
         let tie = relationship.map(|id| self.model.name(id)).unwrap_or_default();
-        self.listed(complete, "valid_capability_types", Kind::CapabilityType, capability.capability_type)
+        self.listed(complete, "valid_capability_types", entities::CAPABILITY_TYPE, capability.capability_type)
             .map_err(|list| format!("a `{tie}` leads to capabilities of type {list}, and `{name}` is none"))?;
-        self.listed(complete, "valid_target_node_types", Kind::NodeType, Some(target.node_type))
+        self.listed(complete, "valid_target_node_types", entities::NODE_TYPE, Some(target.node_type))
             .map_err(|list| format!("a `{tie}` leads to nodes of type {list}"))?;
-        self.listed(complete, "valid_source_node_types", Kind::NodeType, Some(source.node_type))
+        self.listed(complete, "valid_source_node_types", entities::NODE_TYPE, Some(source.node_type))
             .map_err(|list| format!("a `{tie}` starts from nodes of type {list}, and `{source_name}` is none"))
     }
 

@@ -6,13 +6,13 @@
 use super::{Nesting, mapped_type};
 use crate::archive::Archive;
 use crate::compile::is_invalid;
+use crate::entities;
 use crate::entity::Entity;
 use crate::folder;
 use crate::load::Options;
 use crate::model::{self, Model};
 use crate::problem::Problems;
 use crate::render::{self, Inputs, MissingInputs};
-use crate::schema::Kind;
 use crate::topology::{Of, Part, Target};
 use ecow::EcoString;
 use indexmap::IndexSet;
@@ -124,7 +124,7 @@ fn read(session: &Session, options: &Options, path: &str) -> Option<Candidate> {
     let mut problems = Problems::new();
     let model = Arc::new(model::build(session, path, options, &mut problems));
     let entity = model.service()?.one("substitution_mappings")?.clone();
-    let node_type = model.find(Kind::NodeType, mapped_type(&entity)?)?;
+    let node_type = model.find(entities::NODE_TYPE, mapped_type(&entity)?)?;
     let types = model.hierarchy.lineage(node_type).map(|id| model.canonical(id)).collect();
     let topology = render::render(&model, &Inputs::new(), MissingInputs::Accept, &mut problems);
     let mappings = topology.substitution.iter().flat_map(|substitution| &substitution.mappings);

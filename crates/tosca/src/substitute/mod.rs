@@ -10,6 +10,7 @@ mod wires;
 
 use crate::coerce;
 use crate::compile::{self, Compiled, Settings};
+use crate::edition::Standard;
 use crate::entity::Entity;
 use crate::evaluate::{Evaluator, Key, Owner};
 use crate::load::Trees;
@@ -271,7 +272,7 @@ pub(crate) fn assign(model: &Model, topology: &mut Topology, assigned: &[Assigne
             None => declared(),
         };
         let data_type =
-            definition.as_ref().and_then(|definition| model.type_of(definition, "type", crate::schema::Kind::DataType));
+            definition.as_ref().and_then(|definition| model.type_of(definition, "type", crate::entities::DATA_TYPE));
         let at = node.template.at;
         let prop = Prop { value: value.clone(), definition, data_type, at, given: Given::Input };
         node.properties.insert(property.clone(), prop);

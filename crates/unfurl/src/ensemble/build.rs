@@ -8,10 +8,10 @@ use crate::tree::{Attribute, Node, NodeId, NodeKind, Priority, Schema, State, St
 use crate::val::{MapKey, Val};
 use ecow::EcoString;
 use indexmap::IndexSet;
+use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::names::DeclId;
 use purlin_tosca::read::Role;
-use purlin_tosca::schema::Kind;
 use purlin_tosca::topology::{self, Given, Prop, Props};
 use purlin_value::{Session, path};
 use std::collections::HashMap;
@@ -297,7 +297,7 @@ impl Builder<'_> {
                 // Without a file a type only asks for an artifact.
                 None if entity.text("file").is_none() => {}
                 None => {
-                    let artifact_type = service.model.type_of(entity, "type", Kind::ArtifactType);
+                    let artifact_type = service.model.type_of(entity, "type", entities::ARTIFACT_TYPE);
                     let artifact =
                         topology::Artifact { entity: entity.clone(), artifact_type, properties: Props::default() };
                     self.artifact(owner, name, &artifact);
@@ -346,7 +346,8 @@ impl Builder<'_> {
             let Some(requirement) = source.requirements.get(edge.requirement) else { continue };
             let Some(capability) = self.capability_of(edge.target, edge.capability) else { continue };
             let relationship = requirement.relationship.clone().unwrap_or_default();
-            let named = relationship.template.as_ref().filter(|template| template.kind == Kind::RelationshipTemplate);
+            let named =
+                relationship.template.as_ref().filter(|template| template.kind == entities::RELATIONSHIP_TEMPLATE);
             let name = named.map_or_else(|| requirement.name.clone(), |template| template.name.clone());
             let mut node = Node::new(name.clone(), NodeKind::Relationship);
             node.parent = Some(capability);

@@ -13,6 +13,7 @@ use crate::vault;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Severity, Span};
+use purlin_tosca::edition;
 use purlin_tosca::host::{Host, TEMPLATE};
 use purlin_tosca::load::Options;
 use purlin_tosca::model::{self, Model};
@@ -21,7 +22,6 @@ use purlin_tosca::profile::Embedded;
 use purlin_tosca::render::{self, MissingInputs};
 use purlin_tosca::resolve::{self, Resolution};
 use purlin_tosca::rules as tosca_rules;
-use purlin_tosca::schema::Edition;
 use purlin_tosca::topology::{self, Topology};
 use purlin_tosca::val as tosca;
 use purlin_value::Session;
@@ -80,8 +80,8 @@ pub struct Service {
 pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoString, Val>) -> Option<Service> {
     let (path, text) = manifest.service.clone()?;
     let options = Options {
-        versions: VERSIONS.iter().map(|keyword| (*keyword, Edition::Extended)).collect(),
-        unversioned: Some(Edition::Extended),
+        versions: VERSIONS.iter().map(|keyword| (*keyword, edition::EXTENDED)).collect(),
+        unversioned: Some(edition::EXTENDED),
         host: Some(&HOST),
         repositories: manifest
             .settings
