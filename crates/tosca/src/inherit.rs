@@ -1,9 +1,9 @@
 //! Phase 4, inheritance: every type becomes complete in itself.
 //!
 //! The solver orders the work: a type needs what it derives from and the types that its definitions name. What a child
-//! does not touch is shared with its parent. The rules are the rows' merge columns; they are carried out here and not by
-//! `purlin_model`, because what they meet are parsed values. The contract (a child
-//! may not break what its parent promises) is checked field by field as the table's merge rules say.
+//! does not touch is shared with its parent. The contract (a child may not break what its parent promises) is checked
+//! field by field. The rules are the rows' merge columns; they are carried out here and not by `purlin_model`, because
+//! what meets are parsed values.
 
 use crate::edition::{Edition, Standard};
 use crate::entities::{self, shapes};
