@@ -14,7 +14,7 @@ fn is_drive(bytes: &[u8]) -> bool {
 /// The path without `.`, `..` and doubled slashes, as far as that can be told from the text. A relative path that
 /// leads out of where it starts keeps its leading `..`; the empty path is `.`.
 pub fn normalize(path: &str) -> String {
-    if is_normal(path) {
+    if is_normal(path) && !is_drive(path.as_bytes()) {
         return path.to_owned();
     }
     walked("", path)
@@ -40,24 +40,37 @@ fn is_normal(path: &str) -> bool {
     !at_start
 }
 
+/// The part of a path that no `..` leaves: `/`, `C:`, or nothing.
+fn root(path: &str) -> &str {
+    let drive = path.split('/').next().unwrap_or("");
+    match path.strip_prefix('/') {
+        Some(_) => "/",
+        None if is_drive(drive.as_bytes()) => drive,
+        None => "",
+    }
+}
+
 /// Walks from a folder along a path, both as text.
 fn walked(folder: &str, path: &str) -> String {
     let mut out = String::with_capacity(folder.len() + path.len() + 1);
-    let start = if folder.is_empty() { path } else { folder };
-    if start.starts_with('/') {
-        out.push('/');
-    }
+    let root = root(if folder.is_empty() { path } else { folder });
+    out.push_str(root);
     let rest = folder.strip_prefix('/').unwrap_or(folder);
     // Most folders are walked already.
     if is_normal(rest) {
-        out.push_str(rest);
+        out.clear();
+        out.push_str(folder);
     } else {
-        folder.split('/').for_each(|part| step(&mut out, part));
+        folder.get(root.len()..).unwrap_or("").split('/').for_each(|part| step(&mut out, root, part));
     }
-    path.split('/').for_each(|part| step(&mut out, part));
+    let path = if folder.is_empty() { path.get(root.len()..).unwrap_or("") } else { path };
+    path.split('/').for_each(|part| step(&mut out, root, part));
     if out.is_empty() {
         out.push('.');
-    } else if is_drive(out.as_bytes()) {
+    } else if root.is_empty() && !self::root(&out).is_empty() {
+        // A name that would be taken for a drive.
+        out.insert_str(0, "./");
+    } else if out == root && root != "/" {
         // Without the slash it would be the folder that somebody last stood in on that drive.
         out.push('/');
     }
@@ -65,12 +78,12 @@ fn walked(folder: &str, path: &str) -> String {
 }
 
 /// One step from where `out` leads.
-fn step(out: &mut String, part: &str) {
+fn step(out: &mut String, root: &str, part: &str) {
     match part {
         "" | "." => {}
-        ".." if out == "/" || is_drive(out.as_bytes()) => {}
+        ".." if !root.is_empty() && out == root => {}
         ".." if !out.is_empty() && out != ".." && !out.ends_with("/..") => {
-            let above = out.rfind('/').map_or(0, |at| at.max(usize::from(out.starts_with('/'))));
+            let above = out.rfind('/').map_or(0, |at| at.max(usize::from(root == "/")));
             out.truncate(above);
         }
         part => {
@@ -147,13 +160,25 @@ mod tests {
 
     #[test]
     fn drives_are_roots() {
-        for (path, expected) in
-            [("C:/a/../../b", "C:/b"), ("C:/", "C:/"), ("C:/..", "C:/"), ("c:/a//b/.", "c:/a/b"), ("ab:/..", ".")]
-        {
+        for (path, expected) in [
+            ("C:/a/../../b", "C:/b"),
+            ("C:/", "C:/"),
+            ("C:/..", "C:/"),
+            ("c:/a//b/.", "c:/a/b"),
+            ("ab:/..", "."),
+            ("C:", "C:/"),
+            ("./C:", "./C:"),
+            ("./C:/..", "."),
+            ("a/../C:/x", "./C:/x"),
+        ] {
             assert_eq!(normalize(path), expected, "{path}");
         }
         assert_eq!(join("C:/work", "../../x"), "C:/x");
         assert_eq!(join("C:/work", "D:/x"), "D:/x");
+        assert_eq!(
+            (join("C:", "x"), join("C:/", ".."), join("a", "./C:")),
+            ("C:/x".into(), "C:/".into(), "a/C:".into())
+        );
         assert_eq!((parent("C:/a/b"), parent("C:/a"), parent("C:/")), ("C:/a", "C:/", "C:/"));
         assert_eq!(relative("C:/a/b", "C:/a/c"), "../c");
     }
