@@ -2,7 +2,7 @@
 
 use super::Walk;
 use crate::item::View;
-use crate::load::File;
+use crate::load::{Document, File};
 use crate::{modules, rules};
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
@@ -21,9 +21,7 @@ impl<'f> Walk<'_, 'f> {
         let mut here: HashMap<&EcoString, Span> = HashMap::new();
         for document in &file.documents {
             modules::check_mappings(document, &file.folder, self.loader.sink());
-            for profile in document.item.view().get("profiles").into_iter().flat_map(View::items) {
-                self.profile_names.insert(profile.text_of("name").as_ref().into());
-            }
+            self.add_profiles(document);
             if document.name.is_empty() {
                 continue;
             }
@@ -78,8 +76,31 @@ impl<'f> Walk<'_, 'f> {
             if !self.profile_names.contains(name) {
                 let message = format!("no configuration has a profile `{written}`");
                 let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
-                sink.push(diagnostic.maybe_hint(did_you_mean(name, in_order(&self.profile_names))));
+                let names = self.profile_names.iter().filter(|known| !known.starts_with('-'));
+                sink.push(diagnostic.maybe_hint(did_you_mean(name, in_order(names))));
             }
+        }
+    }
+
+    /// Learns the names of a document's profiles. Those that cannot be chosen as they are written are said here.
+    fn add_profiles(&mut self, document: &Document<'f>) {
+        let mut here: HashMap<EcoString, Span> = HashMap::new();
+        for profile in document.item.view().get("profiles").into_iter().flat_map(View::items) {
+            let name = EcoString::from(profile.text_of("name").as_ref());
+            let span = profile.get("name").and_then(View::span).unwrap_or(document.span);
+            if name.starts_with('-') {
+                let message =
+                    format!("the profile `{name}` cannot be chosen: `-` before a name switches a profile off");
+                let diagnostic = Diagnostic::at(&rules::PROFILE, span, message);
+                self.push_lenient(diagnostic.hint("give it a name that starts otherwise"));
+            }
+            let first = here.insert(name.clone(), span).filter(|_| !name.is_empty());
+            if let Some(first) = first {
+                let message = format!("two profiles are named `{name}`; only the last one counts");
+                let diagnostic = Diagnostic::at(&rules::PROFILE, span, message).label(first, "the first one is here");
+                self.push_lenient(diagnostic.hint("give one of them another name, or put them together"));
+            }
+            self.profile_names.insert(name);
         }
     }
 }
