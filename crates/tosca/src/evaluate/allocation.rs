@@ -156,8 +156,8 @@ impl Evaluator<'_> {
             return Err(format!("`{name}` is {}, of which nothing can be taken", whole.noun()));
         };
         let sum = match self.resolution {
-            Some(resolution) => resolution.taken.sum(node, capability, name),
-            None => {
+            Some(resolution) if !self.resolving => resolution.taken.sum(node, capability, name),
+            _ => {
                 self.tentative.set(true);
                 self.taken.sum(node, capability, name)
             }

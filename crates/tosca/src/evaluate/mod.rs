@@ -142,6 +142,8 @@ pub struct Evaluator<'a> {
     active: Vec<Key>,
     /// What relationships have taken while they are being made.
     pub(crate) taken: Taken,
+    /// Whether relationships are being made: not all of them are there, and what is free changes.
+    resolving: bool,
     pub(crate) patterns: Patterns,
     problems: Problems,
     /// Conditions that refer to something that is not there, whoever is considered, and what that is.
@@ -166,6 +168,7 @@ impl<'a> Evaluator<'a> {
             nested: 0,
             active: Vec::new(),
             taken: Taken::default(),
+            resolving: false,
             patterns: Patterns::default(),
             problems: Problems::new(),
             idle: Vec::new(),
@@ -176,6 +179,16 @@ impl<'a> Evaluator<'a> {
     /// An evaluator that can follow relationships.
     pub fn with_resolution(model: &'a Model, topology: &'a Topology, resolution: &'a Resolution) -> Self {
         Evaluator { resolution: Some(resolution), ..Evaluator::new(model, topology) }
+    }
+
+    /// An evaluator for a service whose requirements are being resolved.
+    pub(crate) fn resolving(model: &'a Model, topology: &'a Topology) -> Self {
+        Evaluator { resolving: true, ..Evaluator::new(model, topology) }
+    }
+
+    /// The same one when it can follow the relationships that are made by now. What it has computed may change.
+    pub(crate) fn knowing(self, so_far: &'a Resolution) -> Self {
+        Evaluator { resolution: Some(so_far), memo: HashMap::default(), incoming: OnceCell::new(), ..self }
     }
 
     /// What went wrong so far.

@@ -18,6 +18,7 @@ use crate::topology::{Capability, Node, Part, Requirement, Target, Topology};
 use crate::val::Val;
 use ecow::EcoString;
 use index::{Index, Offer, Offers, Place, Rank, Takes};
+use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use suits::Lists;
@@ -97,41 +98,47 @@ struct Resolver<'a> {
     shares_of: HashMap<User, Vec<Share>, Fast>,
 }
 
+/// When a requirement has its turn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Turn {
+    First,
+    /// Its filter follows relationships of other nodes, which must be made before.
+    Relying,
+    /// It may stay unmet, so it must not take anything from what may not.
+    Optional,
+}
+
 /// Matches requirements with capabilities.
 pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> Resolution {
-    let mut resolver = Resolver {
-        model,
-        topology,
-        index: Index::new(topology),
-        taken: HashMap::default(),
-        users: HashMap::default(),
-        led: HashSet::default(),
-        passed: HashMap::default(),
-        lists: Lists::default(),
-        warned: HashSet::default(),
-        lenient: false,
-        evaluator: Evaluator::new(model, topology),
-        folded: Folded::default(),
-        chosen: HashMap::default(),
-        avoided: Vec::new(),
-        shares_of: HashMap::default(),
-    };
+    let so_far = OnceCell::new();
+    let mut resolver = Resolver::new(model, topology);
     let mapped = mapped_requirements(topology);
     let by_name = resolver.index.by_name.clone();
-    let any_optional = topology.nodes.values().flat_map(|node| &node.requirements).any(|found| found.optional);
-    // What may stay unmet must not take anything from what may not.
-    for optional in [false, true].iter().take(1 + usize::from(any_optional)) {
-        for source in &by_name {
-            let Some((_, node)) = topology.nodes.get_index(*source) else { continue };
-            let name = &node.template.name;
-            for (at, requirement) in node.requirements.iter().enumerate() {
-                let is_mapped = !mapped.is_empty() && mapped.contains(&(name.as_str(), requirement.name.as_str()));
-                if is_mapped || requirement.optional != *optional {
-                    continue;
-                }
-                if let Err(refusals) = resolver.satisfy((*source, at), requirement) {
-                    resolver.compromise((*source, at), node, requirement, refusals, problems);
-                }
+    let mut later = Vec::new();
+    for source in &by_name {
+        let Some((name, node)) = topology.nodes.get_index(*source).map(|(_, node)| (&node.template.name, node)) else {
+            continue;
+        };
+        for (at, requirement) in node.requirements.iter().enumerate() {
+            if !mapped.is_empty() && mapped.contains(&(name.as_str(), requirement.name.as_str())) {
+                continue;
+            }
+            match requirement.turn() {
+                Turn::First => resolver.turn((*source, at), node, requirement, problems),
+                turn => later.push((turn, (*source, at))),
+            }
+        }
+    }
+    if later.iter().any(|(turn, _)| *turn == Turn::Relying) {
+        let so_far = so_far.get_or_init(|| resolver.so_far());
+        let evaluator = std::mem::replace(&mut resolver.evaluator, Evaluator::resolving(model, topology));
+        resolver.evaluator = evaluator.knowing(so_far);
+    }
+    for turn in [Turn::Relying, Turn::Optional] {
+        for (_, user) in later.iter().filter(|(later, _)| *later == turn) {
+            let Some((_, node)) = topology.nodes.get_index(user.0) else { continue };
+            if let Some(requirement) = node.requirements.get(user.1) {
+                resolver.turn(*user, node, requirement, problems);
             }
         }
     }
@@ -170,6 +177,37 @@ struct Search {
 }
 
 impl<'a> Resolver<'a> {
+    fn new(model: &'a Model, topology: &'a Topology) -> Self {
+        Resolver {
+            model,
+            topology,
+            index: Index::new(topology),
+            taken: HashMap::default(),
+            users: HashMap::default(),
+            led: HashSet::default(),
+            passed: HashMap::default(),
+            lists: Lists::default(),
+            warned: HashSet::default(),
+            lenient: false,
+            evaluator: Evaluator::resolving(model, topology),
+            folded: Folded::default(),
+            chosen: HashMap::default(),
+            avoided: Vec::new(),
+            shares_of: HashMap::default(),
+        }
+    }
+
+    fn turn(&mut self, user: User, node: &Node, requirement: &Requirement, problems: &mut Problems) {
+        if let Err(refusals) = self.satisfy(user, requirement) {
+            self.compromise(user, node, requirement, refusals, problems);
+        }
+    }
+
+    /// The relationships that are made by now.
+    fn so_far(&self) -> Resolution {
+        Resolution { edges: edges(self.topology, &self.chosen), ..Resolution::default() }
+    }
+
     fn node(&self, offer: Offer) -> Option<(&'a EcoString, &'a Node)> {
         self.topology.nodes.get_index(offer.node)
     }
@@ -455,16 +493,21 @@ impl<'a> Resolver<'a> {
     }
 
     fn finish(self) -> Resolution {
-        let mut edges = vec![Vec::new(); self.topology.nodes.len()];
-        let mut chosen: Vec<(User, Offer)> = self.chosen.into_iter().collect();
-        chosen.sort_unstable_by_key(|(key, _)| *key);
-        for ((source, requirement), offer) in chosen {
-            if let Some(list) = edges.get_mut(source) {
-                list.push(Edge { source, requirement, target: offer.node, capability: offer.capability });
-            }
-        }
         let values = |shares: Vec<Share>| shares.into_iter().map(|share| (share.name, share.value)).collect();
         let allocations = self.shares_of.into_iter().map(|(user, shares)| (user, values(shares))).collect();
-        Resolution { edges, taken: self.evaluator.taken, allocations }
+        Resolution { edges: edges(self.topology, &self.chosen), taken: self.evaluator.taken, allocations }
     }
+}
+
+/// What was chosen, per node in the order of its requirements.
+fn edges(topology: &Topology, chosen: &HashMap<User, Offer, Fast>) -> Vec<Vec<Edge>> {
+    let mut edges = vec![Vec::new(); topology.nodes.len()];
+    let mut chosen: Vec<(User, Offer)> = chosen.iter().map(|(user, offer)| (*user, *offer)).collect();
+    chosen.sort_unstable_by_key(|(key, _)| *key);
+    for ((source, requirement), offer) in chosen {
+        if let Some(list) = edges.get_mut(source) {
+            list.push(Edge { source, requirement, target: offer.node, capability: offer.capability });
+        }
+    }
+    edges
 }

@@ -1,7 +1,7 @@
 //! Whether an offer suits a requirement, apart from how often it is used already.
 
 use super::index::{Offer, Offers, Takes, Wanted};
-use super::{Fast, Refusals, Resolver, User};
+use super::{Fast, Refusals, Resolver, Turn, User};
 use crate::entities;
 use crate::entity::Entity;
 use crate::names::DeclId;
@@ -10,6 +10,9 @@ use crate::val::{Data, Val};
 use purlin_model::Kind;
 use std::collections::HashMap;
 use std::sync::Arc;
+
+/// Conditions are looked through to this depth.
+const MAX_DEPTH: u32 = 200;
 
 /// The types that a definition lists, by the definition and the list's name.
 pub(super) type Lists = HashMap<(usize, &'static str), Arc<[DeclId]>, Fast>;
@@ -20,10 +23,30 @@ impl Requirement {
         self.assignment.as_ref().is_some_and(|assignment| assignment.slot("count").is_some())
     }
 
+    /// When it has its turn.
+    pub(super) fn turn(&self) -> Turn {
+        if self.optional {
+            return Turn::Optional;
+        }
+        let filters = [&self.definition, &self.assignment];
+        let mut clauses = filters.into_iter().flatten().flat_map(|entity| entity.clauses("node_filter"));
+        if clauses.any(|clause| follows_relationships(clause, 0)) { Turn::Relying } else { Turn::First }
+    }
+
     /// Whether something beyond types decides who meets it.
     pub(super) fn has_filter(&self) -> bool {
         let filtered = |entity: &Option<Arc<Entity>>| entity.as_ref().is_some_and(|e| e.slot("node_filter").is_some());
         filtered(&self.assignment) || filtered(&self.definition)
+    }
+}
+
+/// Whether a condition looks at relationships beside the one that would be made.
+fn follows_relationships(value: &Val, depth: u32) -> bool {
+    let within = |part: &Val| depth < MAX_DEPTH && follows_relationships(part, depth + 1);
+    match &value.data {
+        Data::Call(call) => call.args.iter().any(|arg| arg.as_str() == Some("RELATIONSHIP") || within(arg)),
+        Data::List(items) => items.iter().any(within),
+        _ => false,
     }
 }
 
