@@ -67,7 +67,39 @@ pub fn multiply(model: &Model, topology: Topology, problems: &mut Problems) -> T
             node.requirements = requirements;
         }
     }
+    for (place, at) in optional(model, &topology, problems) {
+        let node = topology.nodes.get_index_mut(place).map(|(_, node)| node);
+        if let Some(requirement) = node.and_then(|node| node.requirements.get_mut(at)) {
+            requirement.optional = true;
+        }
+    }
     topology
+}
+
+/// The requirements, by node and place, of which it had to be computed that they may stay unmet.
+fn optional(model: &Model, topology: &Topology, problems: &mut Problems) -> Vec<(usize, usize)> {
+    let computed = |requirement: &Requirement| {
+        let optional = requirement.assignment.as_ref()?.value("optional")?;
+        optional.is_call().then(|| optional.clone())
+    };
+    let mut evaluator = Evaluator::new(model, topology);
+    let mut out = Vec::new();
+    for (place, node) in topology.nodes.values().enumerate() {
+        for (at, requirement) in node.requirements.iter().enumerate() {
+            let Some(value) = computed(requirement).and_then(|call| evaluator.in_relationship(place, at, &call)) else {
+                continue;
+            };
+            match value.data {
+                Data::Bool(true) => out.push((place, at)),
+                Data::Bool(false) | Data::Pending(_) | Data::Poison => {}
+                _ => {
+                    let message = format!("`optional` must be true or false, but it is {}", value.noun());
+                    problems.at(&rules::WRONG_TYPE, requirement.at, message);
+                }
+            }
+        }
+    }
+    out
 }
 
 /// A count of nodes; nothing if it cannot be known yet.

@@ -165,7 +165,15 @@ impl Renderer<'_> {
         if let Some(capability_type) = capability_type {
             self.allocation(assignment, capability_type);
         }
-        let optional = matches!(assignment.value("optional").map(|value| &value.data), Some(Data::Bool(true)));
+        let optional = match assignment.value("optional").map(|value| (&value.data, value)) {
+            Some((Data::Bool(optional), _)) => *optional,
+            Some((Data::Call(_) | Data::Poison, _)) | None => false,
+            Some((_, value)) => {
+                let message = format!("`optional` must be true or false, but it is {}", value.noun());
+                self.problems.at(&rules::WRONG_TYPE, assignment.place("optional"), message);
+                false
+            }
+        };
         Some(Requirement {
             name: assignment.name.clone(),
             assignment: Some(assignment.clone()),
