@@ -37,6 +37,9 @@ pub const QUIRKS: &[(&str, &str)] = &[
     (NAMESPACE_FLAT, "a file may use names of files that are imported elsewhere"),
     (PARAMETERS_PERMISSIVE, "an input may be given a value where it should be defined"),
     (INTERFACE_INPUTS_PERMISSIVE, "an input of an interface may be given to its operations instead"),
+    (ATTRIBUTES_REFLECT, "a property can be asked for as an attribute"),
+    (ATTRIBUTES_PENDING, "an attribute without a value is known once the service runs"),
+    (OCCURRENCES_MINIMUM, "that a capability is used too seldom is only a warning"),
     (REACH, "a reference through a requirement reaches what is at its other end"),
     (FILTER_VALUES, "a filter may give the value that a property must be equal to"),
 ];
@@ -68,6 +71,9 @@ const USUAL: &[&str] = &[
     NAMESPACE_FLAT,
     PARAMETERS_PERMISSIVE,
     INTERFACE_INPUTS_PERMISSIVE,
+    ATTRIBUTES_REFLECT,
+    ATTRIBUTES_PENDING,
+    OCCURRENCES_MINIMUM,
     REACH,
     FILTER_VALUES,
 ];
@@ -96,6 +102,9 @@ pub(crate) const NORMATIVE_REPLACE: &str = "namespace.normative.replace";
 pub(crate) const NAMESPACE_FLAT: &str = "namespace.flat";
 pub(crate) const PARAMETERS_PERMISSIVE: &str = "parameters.permissive";
 pub(crate) const INTERFACE_INPUTS_PERMISSIVE: &str = "interfaces.inputs.permissive";
+pub(crate) const ATTRIBUTES_REFLECT: &str = "attributes.reflect";
+pub(crate) const ATTRIBUTES_PENDING: &str = "attributes.pending";
+pub(crate) const OCCURRENCES_MINIMUM: &str = "capabilities.occurrences.minimum";
 pub(crate) const REACH: &str = "functions.requirement.reach";
 pub(crate) const FILTER_VALUES: &str = "node_filter.values";
 

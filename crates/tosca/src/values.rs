@@ -95,7 +95,8 @@ impl<'a> Checker<'a> {
             Ok(None) => value.clone(),
             Ok(Some(replaced)) => replaced,
             Err(message) => {
-                self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message));
+                let hint = quoting(value, primitive).map(str::to_owned);
+                self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).maybe_hint(hint));
                 value.with(Data::Poison)
             }
         }
@@ -359,6 +360,20 @@ impl<'a> Checker<'a> {
             diagnostic.severity = Severity::Warning; // a host leaves it out
         }
         self.problems.push(diagnostic);
+    }
+}
+
+/// What quotes have to do with a value of the wrong type.
+fn quoting(value: &Val, primitive: Primitive) -> Option<&'static str> {
+    match (primitive, &value.data) {
+        (
+            Primitive::String | Primitive::Version,
+            Data::Int(_) | Data::Float(_) | Data::Bool(_) | Data::Timestamp(_),
+        ) => Some("put it in quotes"),
+        (Primitive::Integer, Data::Str(text)) if text.parse::<i64>().is_ok() => Some("leave out the quotes"),
+        (Primitive::Float, Data::Str(text)) if text.parse::<f64>().is_ok() => Some("leave out the quotes"),
+        (Primitive::Boolean, Data::Str(_)) => Some("a boolean is written `true` or `false`, without quotes"),
+        _ => None,
     }
 }
 

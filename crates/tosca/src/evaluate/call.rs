@@ -9,6 +9,7 @@ use super::walk::{Astray, Place};
 use super::{Evaluator, Failure, Key, Scope, has_opaque};
 use crate::edition::Standard;
 use crate::entities;
+use crate::quirks;
 use crate::topology::Given;
 use crate::val::{Call, Data, Val};
 use ecow::eco_format;
@@ -130,7 +131,8 @@ impl Evaluator<'_> {
     /// A value that is referred to, or a part of it.
     fn looked_up(&mut self, value: &Val, key: Key, rest: &[Val]) -> Result<Val, String> {
         let given = self.find(&key).map(|(prop, _)| prop.given);
-        if given == Some(Given::Nothing) && self.model.edition().is_2() {
+        let later = self.model.edition().is_2() || self.model.allows(quirks::ATTRIBUTES_PENDING);
+        if given == Some(Given::Nothing) && later {
             let what = eco_format!("the attribute `{}`, which is known when the service runs", self.title(&key));
             return Ok(value.with(Data::Pending(what)));
         }

@@ -148,12 +148,13 @@ impl Evaluator<'_> {
         self.existing(key, used)
     }
 
-    /// A value that is there. In TOSCA 2.0 a property can be had as an attribute too.
+    /// A value that is there. Every property is also an attribute, whose value it has at first.
     fn existing(&self, key: Key, used: usize) -> Found {
         if self.find(&key).is_some() {
             return Ok(Reference::one(key, used));
         }
-        if key.attribute && self.model.edition().is_2() {
+        let reflects = self.model.edition().is_2() || self.model.allows(quirks::ATTRIBUTES_REFLECT);
+        if key.attribute && reflects {
             let reflected = Key { attribute: false, ..key.clone() };
             if self.find(&reflected).is_some() {
                 return Ok(Reference::one(reflected, used));
@@ -206,15 +207,14 @@ impl Evaluator<'_> {
         };
         let name = args.get(after)?.as_str()?;
         let requirement = self.relationship(index, first, position)?;
-        let key = |owner: Owner| Key { owner, attribute, name: name.into() };
-        let of_relationship = key(Owner::Relationship(index, requirement));
+        let of_relationship = Owner::Relationship(index, requirement);
         // What the relationship does not have may be the capability's at its other end, or the node's.
-        let beyond = self
-            .edge(index, requirement)
-            .filter(|_| self.model.allows(quirks::REACH))
-            .map(|edge| [key(Owner::Capability(edge.target, edge.capability)), key(Owner::Node(edge.target))]);
-        let mut all = std::iter::once(of_relationship.clone()).chain(beyond.into_iter().flatten());
-        Some((all.find(|key| self.exists(key)).unwrap_or(of_relationship), after + 1))
+        let edge = self.edge(index, requirement).filter(|_| self.model.allows(quirks::REACH));
+        let beyond = edge.map(|edge| [Owner::Capability(edge.target, edge.capability), Owner::Node(edge.target)]);
+        let key = |owner: Owner| Key { owner, attribute, name: name.into() };
+        let found = beyond.into_iter().flatten().find(|owner| self.existing(key(*owner), 0).is_ok());
+        let has_it = self.existing(key(of_relationship), 0).is_ok();
+        Some((key(found.filter(|_| !has_it).unwrap_or(of_relationship)), after + 1))
     }
 
     /// The n-th resolved relationship of a requirement.

@@ -42,6 +42,11 @@ impl Loader<'_> {
             let known = || self.options.repositories.iter().find(|(known, _)| *known == name.text);
             declared.or_else(|| known().map(|(_, folder)| folder.clone()))
         });
+        if import.slot("repository").is_some() && scheme(url).is_some() {
+            let message = format!("`{url}` is a whole address, so it cannot lie in a repository");
+            let hint = "leave out `repository`, or give a path within it";
+            return Err(Box::new(Diagnostic::at(&rules::IMPORT, import.at, message).hint(hint)));
+        }
         let address = match (&repository, import.slot("repository")) {
             (Some(base), _) => format!("{}/{}", base.trim_end_matches('/'), url.trim_start_matches('/')),
             (None, Some(_)) => {

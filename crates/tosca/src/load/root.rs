@@ -51,6 +51,13 @@ impl Loader<'_> {
         let tree = match self.known_tree(place) {
             Some(tree) => tree,
             None => match self.source(place) {
+                Ok(source) if source.text().trim_start().starts_with('<') => {
+                    let message = "TOSCA in XML is recognised, but not read";
+                    let hint = "write it in YAML, which TOSCA has been written in since the Simple Profile 1.0";
+                    let start = Span::new(source.id(), 0, 0);
+                    self.problems.push(Diagnostic::at(&rules::UNSUPPORTED, start, message).hint(hint));
+                    return None;
+                }
                 Ok(source) => self.parse(source)?,
                 Err(diagnostic) => {
                     self.problems.push(diagnostic);

@@ -120,7 +120,11 @@ impl Resolver<'_> {
                 let at = capability.at.unwrap_or(node.template.at);
                 let beyond =
                     if capability.at.is_some() { EcoString::new() } else { eco_format!(".capabilities[\"{name}\"]") };
-                problems.beyond(&rules::UNRESOLVED, at, beyond, message);
+                let mut diagnostic = Diagnostic::at(&rules::UNRESOLVED, at, message);
+                if self.model.allows(quirks::OCCURRENCES_MINIMUM) {
+                    diagnostic.severity = Severity::Warning;
+                }
+                problems.add(Problem { diagnostic, beyond });
             }
         }
     }
