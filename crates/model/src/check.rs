@@ -182,10 +182,11 @@ impl Place<'_> {
     }
 }
 
-/// What helps with a key that an entity has not in an edition: what it is called there, the latest edition that has it,
-/// or a key that is nearly the same.
+/// What helps with a key that an entity has not in an edition: what it is called there, the next edition that has it,
+/// an earlier one that had it, or a key that is nearly the same.
 pub fn known_elsewhere(schema: &Schema, entity: &Entity, edition: Edition, key: &str) -> Option<String> {
-    let mut others = schema.steps().rev();
+    let later = schema.steps().filter(|other| *other > edition);
+    let mut others = later.chain(schema.steps().rev());
     let Some((other, field)) = others.find_map(|other| Some((other, entity.field(key, other)?))) else {
         return did_you_mean(key, entity.fields(edition).map(|field| field.key));
     };

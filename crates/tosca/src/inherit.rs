@@ -5,7 +5,7 @@
 //! field by field. The rules are the rows' merge columns; they are carried out here and not by `purlin_model`, because
 //! what meets are parsed values.
 
-use crate::edition::{Edition, Standard};
+use crate::edition::Standard;
 use crate::entities::{self, shapes};
 use crate::entity::{Content, Defs, Entity, Slot};
 use crate::hierarchy::{self, Hierarchy};
@@ -298,7 +298,7 @@ impl Run<'_> {
         match (field.merge, &mine.content, &theirs.content) {
             (Merge::Narrow, Content::Text(mine), Content::Text(theirs)) => self.derived(own, field, mine, theirs),
             (Merge::Narrow, Content::Texts(names), Content::Texts(allowed)) => {
-                self.narrowed(own.edition, field, (mine, names), (theirs, allowed));
+                self.narrowed(own, field, (mine, names), (theirs, allowed));
             }
             (Merge::Narrow, Content::Bool(false), Content::Bool(true)) => self.loosened(own, mine.at, theirs.at),
             (Merge::Narrow, Content::Range(range), Content::Range(outer)) if !outer.covers(range) => {
@@ -335,7 +335,7 @@ impl Run<'_> {
 
     fn narrowed(
         &mut self,
-        edition: Edition,
+        own: &Entity,
         field: &'static Field,
         (mine, names): (&Slot, &[Text]),
         (theirs, allowed): (&Slot, &[Text]),
@@ -353,7 +353,8 @@ impl Run<'_> {
                     name.text, field.key
                 );
                 let mut diagnostic = Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one");
-                if self.engine.names.is_of_profile(parent.file) && !edition.is_2() {
+                let standard = self.engine.names.is_of_profile(parent.file) || own.name.starts_with("tosca.");
+                if standard && !own.edition.is_2() {
                     diagnostic.severity = Severity::Warning;
                     diagnostic = diagnostic.hint("nothing enforces the standard's own lists before TOSCA 2.0");
                 }

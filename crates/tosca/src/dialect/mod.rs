@@ -113,7 +113,9 @@ fn strength_of(session: &Session, full: &str) -> Option<u8> {
         Some(_) => Some(UNSURE),
         None if text.trim_start().starts_with('<') && text.contains("docs.oasis-open.org/tosca/ns") => Some(UNSURE),
         // A file that looks like TOSCA should be told that it does not say which.
-        None => has_key(text, &["heat_template_version", "topology_template", "node_types"]).then_some(UNSURE),
+        None => (has_key(text, &["heat_template_version", "topology_template", "node_types"])
+            || root_lines(text).any(|(key, _)| key.starts_with("tosca_definitions")))
+        .then_some(UNSURE),
     }
 }
 

@@ -99,7 +99,13 @@ impl Loader<'_> {
             let message = "the file does not say which edition of TOSCA it is written in";
             let mut diagnostic =
                 Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message);
-            diagnostic = diagnostic.hint("begin it with `tosca_definitions_version: tosca_2_0`");
+            let misspelt = root.entries().find(|entry| entry.name().starts_with("tosca_definitions"));
+            diagnostic = match misspelt {
+                Some(entry) => diagnostic
+                    .label(entry.key.span(), "this key is not known")
+                    .hint("did you mean `tosca_definitions_version`?"),
+                None => diagnostic.hint("begin it with `tosca_definitions_version: tosca_2_0`"),
+            };
             self.problems.push(diagnostic);
             return None;
         };

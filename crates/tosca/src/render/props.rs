@@ -4,6 +4,8 @@ use super::{Inputs, MissingInputs, Renderer};
 use crate::edition::{self, Standard};
 use crate::entities;
 use crate::entity::Entity;
+use crate::model::Primitive;
+use crate::quirks;
 use crate::rules;
 use crate::suggest;
 use crate::topology::{Given, Prop, Props};
@@ -65,6 +67,7 @@ impl Renderer<'_> {
         let mut out = Props::default();
         for (name, definition) in declared.entries(sort.slot()) {
             let assigned = place.assigned.iter().find(|(key, _)| key.text == *name);
+            let assigned = assigned.filter(|(_, value)| !self.says_nothing(value, definition));
             if let Some(prop) = self.prop(sort, name, definition, assigned, place) {
                 out.insert(name.clone(), prop);
             }
@@ -97,6 +100,15 @@ impl Renderer<'_> {
             self.problems.push(diagnostic);
         }
         out
+    }
+
+    /// Whether nothing is written for a property, which can only mean that it has no value of its own.
+    fn says_nothing(&self, value: &Val, definition: &Entity) -> bool {
+        matches!(value.data, Data::Null)
+            && definition.kind == entities::PROPERTY_DEFINITION
+            && self.model.allows(quirks::EMPTY_PERMISSIVE)
+            && self.model.type_of(definition, "type", entities::DATA_TYPE).and_then(|id| self.model.primitive(id))
+                != Some(Primitive::Null)
     }
 
     fn prop(
