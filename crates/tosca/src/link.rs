@@ -13,6 +13,7 @@ use crate::rules;
 use crate::suggest;
 use crate::val::Text;
 use ecow::EcoString;
+use purlin_model::check::with_article;
 use purlin_model::link::referred_kinds;
 use purlin_model::schema::{Entity as Row, Field, Kind};
 use purlin_syntax::{Diagnostic, FileId, Severity, Span};
@@ -126,8 +127,7 @@ impl Linker<'_> {
         }
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
         let labels = labels.join(" or ");
-        let article = if labels.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
-        let message = format!("`{key}` names {article} {labels} `{}` that does not exist", text.text);
+        let message = format!("`{key}` names {} `{}` that does not exist", with_article(&labels), text.text);
         let known: Vec<&str> = kinds
             .iter()
             .flat_map(|kind| {

@@ -152,12 +152,6 @@ pub fn skips_unknown(kind: Kind, edition: Edition) -> bool {
     edition == EXTENDED && SKIPPING.contains(&kind)
 }
 
-/// A name of a kind as it stands in a sentence.
-pub fn with_article(label: &str) -> String {
-    let article = if label.starts_with(['a', 'e', 'i', 'o']) { "an" } else { "a" };
-    format!("{article} {label}")
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -10,6 +10,7 @@ use crate::val::merged_entries;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_model::Kind;
+use purlin_model::check::with_article;
 use purlin_syntax::{Diagnostic, Node, Span};
 use std::sync::Arc;
 
@@ -30,7 +31,7 @@ impl Reader<'_> {
                 self.problems.at(
                     &rules::MALFORMED,
                     at,
-                    format!("{} must have a name", entities::with_article(entities::label(kind))),
+                    format!("{} must have a name", with_article(entities::label(kind))),
                 );
                 continue;
             }

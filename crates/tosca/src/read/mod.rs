@@ -19,6 +19,7 @@ use crate::quirks::{self, Quirks};
 use crate::rules;
 use crate::val::{self, Data, Val, merged_entries};
 use ecow::{EcoString, eco_format};
+use purlin_model::check::with_article;
 use purlin_model::schema::{Entity as Row, Field, Kind, Notation, Shape, Written};
 use purlin_syntax::{Diagnostic, Node, Severity, Span};
 use std::sync::Arc;
@@ -206,8 +207,10 @@ impl Reader<'_> {
         let is_read = |short: &&Notation| short.window.has(self.edition) || (given && short.written == Written::Scalar);
         let mut notations = row.short.iter().filter(is_read);
         if let Some(short) = notations.find(|short| fits(short.written)) {
-            if let Some(field) = row.field_of(short.slot, self.edition) {
-                self.slot(&mut entity, field, at, node);
+            match row.field_of(short.slot, self.edition) {
+                Some(field) => self.slot(&mut entity, field, at, node),
+                // What a quirk lets an older edition have.
+                None => entity.slots.push(Slot { name: short.slot, at, content: Content::Value(self.value(node)) }),
             }
             return Some(entity);
         }
@@ -222,11 +225,8 @@ impl Reader<'_> {
         }
         let is_text = |short: &Notation| short.written == Written::Text;
         let wanted = if row.short.iter().any(is_text) { "a map or a string" } else { "a map" };
-        let what = if entity.name.is_empty() {
-            entities::with_article(row.label).into()
-        } else {
-            eco_format!("`{}`", entity.name)
-        };
+        let what =
+            if entity.name.is_empty() { with_article(row.label).into() } else { eco_format!("`{}`", entity.name) };
         self.wrong(at, &what, noun(node), wanted);
         None
     }

@@ -7,7 +7,7 @@ use crate::entity::Entity;
 use crate::rules;
 use crate::val::{self, Data};
 use ecow::eco_format;
-use purlin_model::check::known_elsewhere;
+use purlin_model::check::{known_elsewhere, with_article};
 use purlin_model::schema::{Entity as Row, Field, Merge};
 use purlin_syntax::{Diagnostic, Node, Severity, Span};
 
@@ -23,7 +23,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn unknown_key(&mut self, row: &'static Row, key: &str, at: Span) {
-        let label = entities::with_article(row.label);
+        let label = with_article(row.label);
         let skipped = entities::skips_unknown(row.kind, self.edition);
         let mut diagnostic = Diagnostic::at(
             &rules::UNKNOWN_KEY,
