@@ -67,19 +67,45 @@ impl InputSchema {
         properties.map(|map| map.iter().filter_map(default).collect()).unwrap_or_default()
     }
 
-    /// Checks resolved inputs; problems are reported at the use of the template.
-    pub fn check(&self, ground: &Ground<'_>, inputs: &Value, span: Option<Span>) {
+    /// Checks resolved inputs; problems are reported at the keys and values, or at the use of the template.
+    pub fn check(
+        &self,
+        ground: &Ground<'_>,
+        inputs: &Value,
+        use_span: Option<Span>,
+        key_span: &dyn Fn(&str) -> Option<Span>,
+    ) {
         let Some(schema) = &self.schema else { return };
         let mut problems = Vec::new();
         check_value(inputs, schema, "", self.strict, &mut problems);
-        for (message, hint, value) in problems {
-            let place = value.and_then(|value| ground.span_of(&value)).or(span);
+        for Problem { message, hint, at } in problems {
+            let place = match at {
+                At::Use => None,
+                At::Value(value) => ground.span_of(&value),
+                At::Key(key, value) => key_span(&key).or_else(|| ground.span_of(&value)),
+            };
+            let place = place.or(use_span);
             ground.push(Diagnostic::nowhere(&rules::TEMPLATE_INPUTS, message).maybe_hint(hint), place);
         }
     }
 }
 
-type Problem = (String, Option<String>, Option<Value>);
+/// What does not fit.
+struct Problem {
+    message: String,
+    hint: Option<String>,
+    at: At,
+}
+
+/// Where a problem is shown.
+enum At {
+    /// At the use of the template.
+    Use,
+    /// At a value.
+    Value(Value),
+    /// At a key with its value.
+    Key(String, Value),
+}
 
 /// A small part of JSON Schema: types, required and further properties, items, words to choose from.
 fn check_value(value: &Value, schema: &Value, path: &str, strict: bool, problems: &mut Vec<Problem>) {
@@ -92,14 +118,15 @@ fn check_value(value: &Value, schema: &Value, path: &str, strict: bool, problems
         && !fits_any(value, wanted)
     {
         let message = format!("{name} must be {}, not {}", type_words(wanted), crate::expr::shown_type(value));
-        problems.push((message, None, Some(value.clone())));
+        problems.push(Problem { message, hint: None, at: At::Value(value.clone()) });
         return;
     }
     if let Some(words) = schema.get("enum").and_then(Value::as_list)
         && !words.contains(value)
     {
         let shown: Vec<String> = words.iter().map(|word| format!("`{}`", crate::expr::text_of(word))).collect();
-        problems.push((format!("{name} must be one of {}", shown.join(", ")), None, Some(value.clone())));
+        let message = format!("{name} must be one of {}", shown.join(", "));
+        problems.push(Problem { message, hint: None, at: At::Value(value.clone()) });
     }
     if let Some(map) = value.as_map() {
         check_map(map, schema, path, strict, problems);
@@ -117,7 +144,7 @@ fn check_map(map: &Map, schema: &Value, path: &str, strict: bool, problems: &mut
     let full = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     for key in schema.get("required").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(Value::as_str) {
         if !map.contains_key(key) {
-            problems.push((format!("input `{}` is missing", full(key)), None, None));
+            problems.push(Problem { message: format!("input `{}` is missing", full(key)), hint: None, at: At::Use });
         }
     }
     let closed = strict || schema.get("additionalProperties").and_then(Value::as_bool) == Some(false);
@@ -126,7 +153,8 @@ fn check_map(map: &Map, schema: &Value, path: &str, strict: bool, problems: &mut
             Some(inner) => check_value(value, inner, &full(key), false, problems),
             None if closed => {
                 let hint = suggest::did_you_mean(key, properties.keys().map(EcoString::as_str));
-                problems.push((format!("the template has no input `{}`", full(key)), hint, Some(value.clone())));
+                let message = format!("the template has no input `{}`", full(key));
+                problems.push(Problem { message, hint, at: At::Key(full(key), value.clone()) });
             }
             None => {}
         }

@@ -56,6 +56,20 @@ impl Rendered {
         )
     }
 
+    /// Checks resolved inputs against what the template expects.
+    pub fn check(&self, ground: &Ground<'_>, inputs: &Value) {
+        self.schema.check(ground, inputs, self.span, &|key| self.key_span(key));
+    }
+
+    /// Where the key of an input is written.
+    fn key_span(&self, name: &str) -> Option<Span> {
+        let (_, draft) = self.inputs.iter().find(|(key, _)| key == name)?;
+        let Draft::Node(node) = draft else { return None };
+        // A key stands right before its value.
+        let key = node.tree().node(node.get()?.index().checked_sub(1)?)?;
+        (key.is_scalar() && key.text() == name).then(|| key.span())
+    }
+
     /// The inputs, bound and completed with defaults.
     pub fn inputs_value(&self, ground: &Ground<'_>, env: &Arc<Env>) -> Value {
         let mut binder = Binder::new(env);

@@ -196,7 +196,7 @@ impl Resolution<'_> {
             let base = self.project.vars.over(self.phases.action_base(Stage::Full));
             let inputs = rendered.inputs_value(&self.ground, &env_at(&self.ground, base, Stage::Full));
             let inputs = eval.force_deep(&inputs);
-            rendered.schema.check(&self.ground, &inputs, rendered.span);
+            rendered.check(&self.ground, &inputs);
         }
         let spec = eval.force(&live.whole);
         check_spec(&self.ground, action, &spec);

@@ -385,7 +385,7 @@ fn resolve_one(
         let scope = project.vars.over(&phases.module_base());
         let inputs = rendered.inputs_value(ground, &env_at(ground, scope, Stage::PreGraph));
         let forced = purlin_value::Eval::new(ground.session).force_deep(&inputs);
-        rendered.schema.check(ground, &forced, rendered.span);
+        rendered.check(ground, &forced);
     }
     if module.files.0.is_none() && module.files.1.is_empty() {
         module.files.0 = implied_files(ground, &module);
