@@ -63,7 +63,7 @@ fn owned(evaluator: &mut Evaluator<'_>, owner: Owner, properties: &Props, attrib
             if prop.value.has_call() {
                 evaluator.force(Key { owner, attribute, name: name.clone() });
             } else {
-                evaluator.check(prop, &scope); // cheaper to look at than to keep
+                evaluator.inspect(prop, &scope); // cheaper to look at than to keep
             }
         }
     }

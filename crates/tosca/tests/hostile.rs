@@ -83,6 +83,64 @@ topology_template:
     std::thread::Builder::new().stack_size(1 << 20).spawn(small_stack).unwrap().join().unwrap();
 }
 
+/// A node whose properties refer to each other through names that must be computed.
+fn computed_names(count: usize, last: &str) -> String {
+    let mut text = "tosca_definitions_version: tosca_2_0\nnode_types:\n  N:\n    properties:\n".to_owned();
+    for index in 0..count {
+        let _ = writeln!(text, "      p{index}: {{ type: string }}");
+    }
+    text.push_str("service_template:\n  node_templates:\n    n:\n      type: N\n      properties:\n");
+    for index in 0..count - 1 {
+        let next = index + 1;
+        let _ = writeln!(text, "        p{index}: {{ $get_property: [ SELF, {{ $concat: [ p, '{next}' ] }} ] }}");
+    }
+    let _ = writeln!(text, "        p{}: {last}", count - 1);
+    text
+}
+
+#[test]
+fn references_by_computed_names_end() {
+    assert!(check(&computed_names(20, "end")).is_empty());
+    assert_eq!(
+        check(&computed_names(20, "{ $get_property: [ SELF, { $concat: [ p, '0' ] } ] }")),
+        ["tosca-function-loop"]
+    );
+    assert!(check(&computed_names(3_000, "end")).iter().all(|rule| rule == "tosca-function"));
+}
+
+#[test]
+fn references_in_clauses_are_followed_without_the_machine_stack() {
+    let mut text = "tosca_definitions_version: tosca_2_0\nnode_types:\n  N:\n    properties:\n".to_owned();
+    for index in 0..3_000 {
+        let next = (index + 1) % 3_000;
+        let clause = format!("{{ $equal: [ $value, {{ $get_property: [ SELF, p{next} ] }} ] }}");
+        let _ =
+            writeln!(text, "      p{index}: {{ type: string, default: {{ $concat: [ a ] }}, validation: {clause} }}");
+    }
+    text.push_str("service_template:\n  node_templates:\n    n: { type: N }\n");
+    assert!(check(&text).is_empty(), "they are all the same, and none is computed from another");
+}
+
+#[test]
+fn paths_that_lead_everywhere_end() {
+    let hop = ", RELATIONSHIP, host, ALL, CAPABILITY, RELATIONSHIP, ALL, SOURCE".repeat(20);
+    let text = format!(
+        "\
+tosca_definitions_version: tosca_2_0
+capability_types: {{ Host: {{}} }}
+node_types:
+  M: {{ capabilities: {{ host: Host }} }}
+  A: {{ properties: {{ p: {{ type: integer, default: 1 }} }}, requirements: [ host: {{ capability: Host }} ] }}
+service_template:
+  node_templates:
+    m: {{ type: M, count: 20 }}
+    a: {{ type: A, count: 20, requirements: [ host: {{ node: M, count: 20 }} ] }}
+  outputs: {{ all: {{ value: {{ $get_property: [ a, ALL{hop}, p ] }} }} }}
+"
+    );
+    assert_eq!(check(&text), ["tosca-function"]);
+}
+
 #[test]
 fn a_long_chain_of_types_is_followed_and_dropped_without_the_machine_stack() {
     let mut text =

@@ -6,7 +6,7 @@ use super::compute::{concat, is_lasting, join, nested, takes_unknown, token, tru
 use super::path::Reference;
 use super::typed::Declared;
 use super::walk::{Astray, Place};
-use super::{Evaluator, Failure, Key, Scope, has_opaque};
+use super::{Evaluator, Failure, Key, Scope, VALUE_DEPTH, has_opaque};
 use crate::edition::Standard;
 use crate::entities;
 use crate::quirks;
@@ -33,6 +33,7 @@ impl Evaluator<'_> {
         if let Some(opaque) = args.iter().find(|arg| arg.is_opaque()) {
             return Ok(value.with(opaque.data.clone()));
         }
+        let level = std::mem::replace(&mut self.level, depth + VALUE_DEPTH);
         let answer = match name {
             "get_input" | "get_property" | "get_attribute" => self.lookup(value, name, &args, scope),
             "get_artifact" => self.artifact(value, &args, scope),
@@ -46,6 +47,7 @@ impl Evaluator<'_> {
             _ if is_2 => self.computed_call(value, call, &args, scope).map_err(fail),
             _ => Ok(value.with(Data::Pending(name.into()))),
         };
+        self.level = level;
         answer.map(|computed| self.noted(computed, &call.name, &args, value))
     }
 

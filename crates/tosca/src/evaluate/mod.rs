@@ -30,11 +30,13 @@ use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::Origins;
 use std::cell::{Cell, OnceCell};
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
-/// Calls may nest this deep, and so may references whose arguments must be computed first.
+/// Calls may nest this deep.
 const MAX_DEPTH: u32 = 200;
+/// A value that is evaluated in the midst of another one counts as so many calls: it needs as much of the stack.
+const VALUE_DEPTH: u32 = 4;
 
 /// Who owns a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -136,10 +138,14 @@ pub struct Evaluator<'a> {
     passing: Vec<Key>,
     /// Whether what was evaluated last depends on that relationship, or on what is free at the moment.
     tentative: Cell<bool>,
-    /// How deep values are evaluated within values.
-    nested: u32,
+    /// How deep calls are nested where a value is evaluated for the sake of another one.
+    level: u32,
     /// The values that are being evaluated, each for the sake of the one before.
     active: Vec<Key>,
+    /// Whether clauses are being checked.
+    checking: bool,
+    /// Values whose clauses are to be checked when what they were needed for is known.
+    unchecked: VecDeque<(Prop, Val, Scope)>,
     /// What relationships have taken while they are being made.
     pub(crate) taken: Taken,
     /// Whether relationships are being made: not all of them are there, and what is free changes.
@@ -165,8 +171,10 @@ impl<'a> Evaluator<'a> {
             memo: HashMap::default(),
             passing: Vec::new(),
             tentative: Cell::new(false),
-            nested: 0,
+            level: 0,
             active: Vec::new(),
+            checking: false,
+            unchecked: VecDeque::new(),
             taken: Taken::default(),
             resolving: false,
             patterns: Patterns::default(),
@@ -201,18 +209,12 @@ impl<'a> Evaluator<'a> {
         if let Some(value) = self.known(&key) {
             return value;
         }
-        // Only a reference whose arguments are computed can lead back to what is being evaluated, or go down so deep:
+        // Only a reference whose arguments are computed, or one in a clause, can lead back to what is being evaluated:
         // all others are evaluated in order below.
         if matches!(self.memo.get(&key), Some(State::Active)) {
             self.report_ring(&key);
             return Val::new(Data::Poison, self.nowhere());
         }
-        if self.nested > MAX_DEPTH {
-            let at = self.find(&key).map_or(self.nowhere(), |(prop, _)| prop.at);
-            self.problems.at(&rules::FUNCTION, at, "references are nested too deep");
-            return Val::new(Data::Poison, self.nowhere());
-        }
-        self.nested += 1;
         let mut stack: Vec<Frame> = self.frame(key.clone()).into_iter().collect();
         while let Some(top) = stack.last_mut() {
             let next = top.waiting.pop();
@@ -227,7 +229,6 @@ impl<'a> Evaluator<'a> {
                 }
             }
         }
-        self.nested -= 1;
         self.known(&key).unwrap_or_else(|| Val::new(Data::Poison, self.nowhere()))
     }
 
@@ -266,7 +267,7 @@ impl<'a> Evaluator<'a> {
             return; // it is part of a ring
         }
         let before = self.tentative.replace(false);
-        let value = self.prop(&frame.prop, &frame.scope);
+        let value = self.value(&frame.prop, &frame.scope);
         self.active.pop();
         let tentative = self.tentative.get();
         self.tentative.set(before || tentative);
@@ -276,7 +277,15 @@ impl<'a> Evaluator<'a> {
         if tentative {
             self.passing.push(frame.key.clone());
         }
-        self.memo.insert(frame.key, if tentative { State::Tentative(value) } else { State::Done(value) });
+        let state = if tentative { State::Tentative(value.clone()) } else { State::Done(value.clone()) };
+        self.memo.insert(frame.key, state);
+        // Clauses may refer to values that refer to this one, so they come after it. Where it is only needed for
+        // another one, they wait until that is known too: a chain of clauses then costs no machine stack.
+        if self.active.is_empty() && !self.checking {
+            self.check(&frame.prop, &value, &frame.scope);
+        } else if !self.resolving {
+            self.unchecked.push_back((frame.prop, value, frame.scope));
+        }
     }
 
     fn nowhere(&self) -> Span {
@@ -337,26 +346,48 @@ impl<'a> Evaluator<'a> {
 
     /// Evaluates, coerces and validates a value that stands somewhere.
     pub fn prop(&mut self, prop: &Prop, scope: &Scope) -> Val {
+        let value = self.value(prop, scope);
+        self.check(prop, &value, scope);
+        value
+    }
+
+    /// Evaluates and coerces a value.
+    fn value(&mut self, prop: &Prop, scope: &Scope) -> Val {
         let value = if prop.value.has_call() { self.computed(prop, scope) } else { prop.value.clone() };
-        if value.is_opaque() {
-            return value;
-        }
-        let definition = prop.definition.as_deref();
-        let coerced = match prop.data_type {
-            Some(id) if !coerce::is_plain(self.model, id) => coerce::coerce(self.model, &value, Some(id), definition),
+        match prop.data_type {
+            Some(id) if !value.is_opaque() && !coerce::is_plain(self.model, id) => {
+                coerce::coerce(self.model, &value, Some(id), prop.definition.as_deref())
+            }
             _ => value,
-        };
-        if let (Some(id), Some(definition)) = (prop.data_type, definition)
+        }
+    }
+
+    /// Checks the clauses on a value, and on those that become known meanwhile. While requirements are being resolved
+    /// nobody asks for that.
+    fn check(&mut self, prop: &Prop, value: &Val, scope: &Scope) {
+        if self.resolving {
+            return;
+        }
+        let outermost = !std::mem::replace(&mut self.checking, true);
+        self.check_one(prop, value, scope);
+        while outermost && let Some((prop, value, scope)) = self.unchecked.pop_front() {
+            self.check_one(&prop, &value, &scope);
+        }
+        self.checking = !outermost;
+    }
+
+    fn check_one(&mut self, prop: &Prop, value: &Val, scope: &Scope) {
+        if let (Some(id), Some(definition)) = (prop.data_type, prop.definition.as_deref())
+            && !value.is_opaque()
             && !matches!(prop.value.data, Data::Null)
         {
-            self.validate(&coerced, id, definition, prop.at, scope);
+            self.validate(value, id, definition, prop.at, scope);
         }
-        coerced
     }
 
     /// Checks a value without calls, for the problems that come up. Most have no clause to meet; nothing is made of
     /// those.
-    pub fn check(&mut self, prop: &Prop, scope: &Scope) {
+    pub fn inspect(&mut self, prop: &Prop, scope: &Scope) {
         if !self.is_free(prop) {
             self.prop(prop, scope);
         }
@@ -400,6 +431,7 @@ impl<'a> Evaluator<'a> {
 
     /// Evaluates all calls in a value.
     pub fn eval(&mut self, value: &Val, scope: &Scope, depth: u32) -> Result<Val, Failure> {
+        let depth = depth.max(self.level);
         if depth > MAX_DEPTH {
             let message = "functions are nested too deep".to_owned();
             return Err(Failure { message, span: value.span, astray: false });
