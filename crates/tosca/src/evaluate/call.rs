@@ -38,8 +38,8 @@ impl Evaluator<'_> {
             "get_input" | "get_property" | "get_attribute" => self.lookup(value, name, &args, scope),
             "get_artifact" => self.artifact(value, &args, scope),
             "get_nodes_of_type" => self.nodes_of_type(value, &args).map_err(fail),
-            "value" => Ok(self.tested(value, &args, scope)),
-            "node_index" | "relationship_index" => Ok(self.index(value, name, scope)),
+            "value" if is_2 => self.tested(value, &args, scope).map_err(fail),
+            "node_index" | "relationship_index" if is_2 => self.index(value, name, scope).map_err(fail),
             "available_allocation" if is_2 => self.available(value, &args, scope),
             "concat" => concat(value, &args).map_err(fail),
             "join" if args.iter().all(|arg| !has_opaque(arg)) => join(value, &args).map_err(fail),
@@ -149,16 +149,18 @@ impl Evaluator<'_> {
     }
 
     /// The value under test, or a part of it.
-    fn tested(&self, value: &Val, args: &[Val], scope: &Scope) -> Val {
-        let Some((tested, _)) = &scope.value else { return value.with(Data::Pending("$value".into())) };
+    fn tested(&self, value: &Val, args: &[Val], scope: &Scope) -> Result<Val, String> {
+        let Some((tested, _)) = &scope.value else {
+            return Err("it means something only in a validation clause".to_owned());
+        };
         let mut found = tested.clone();
         for step in args {
             match nested(&found, step) {
                 Ok(part) => found = part,
-                Err(_) => return value.with(Data::Null),
+                Err(_) => return Ok(value.with(Data::Null)),
             }
         }
-        found
+        Ok(found)
     }
 
     /// The type by which the arguments of a call are compared: that of one of them, of the value under test, or of
@@ -170,14 +172,19 @@ impl Evaluator<'_> {
     }
 
     /// Which of several nodes or relationships this is.
-    fn index(&self, value: &Val, name: &str, scope: &Scope) -> Val {
+    fn index(&self, value: &Val, name: &str, scope: &Scope) -> Result<Val, String> {
         let source = scope.node.or(scope.relationship.map(|(source, _)| source));
-        let found = match name {
-            "node_index" => source.and_then(|node| self.topology.nodes.get_index(node)).map(|(_, node)| node.index),
-            _ => scope.relationship.and_then(|(source, requirement)| self.relationship_index(source, requirement)),
+        let (found, place) = match name {
+            "node_index" => (source.and_then(|node| self.node_at(node)).map(|node| node.index), "node"),
+            _ => {
+                let found =
+                    scope.relationship.and_then(|(source, requirement)| self.relationship_index(source, requirement));
+                (found, "requirement or relationship")
+            }
         };
         let found = found.and_then(|index| i64::try_from(index).ok());
-        value.with(found.map_or_else(|| Data::Pending(eco_format!("${name}")), Data::Int))
+        let data = found.map(Data::Int).ok_or_else(|| format!("it means something only in a {place}"))?;
+        Ok(value.with(data))
     }
 
     /// The location of an artifact. TOSCA 2.0 leads to its node by a path.

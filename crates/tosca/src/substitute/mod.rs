@@ -15,6 +15,7 @@ use crate::entity::Entity;
 use crate::evaluate::{Evaluator, Key, Owner};
 use crate::load::Trees;
 use crate::model::Model;
+use crate::multiply::{MAX_COUNTED, MAX_RELATIONSHIPS};
 use crate::problem::Problems;
 use crate::render::{Inputs, MissingInputs};
 use crate::resolve::Resolution;
@@ -57,6 +58,9 @@ pub(crate) struct Nesting {
     way: Vec<String>,
     /// How many services were made.
     made: usize,
+    /// How many nodes and relationships those have that are used.
+    nodes: u64,
+    relationships: u64,
     /// Files by their path, each read once: the candidate, or that it is none.
     known: HashMap<String, Option<Arc<Candidate>>>,
     /// Files that may be candidates, by the folder or archive they lie in.
@@ -73,11 +77,29 @@ impl Nesting {
         Nesting {
             way: vec![path.to_owned()],
             made: 0,
+            nodes: 0,
+            relationships: 0,
             known: HashMap::new(),
             beside: HashMap::new(),
             looks: HashMap::new(),
             trees: Trees::default(),
         }
+    }
+}
+
+impl Nesting {
+    /// Counts the nodes and relationships of a service inside; all services together are bounded as one is.
+    fn count(&mut self, topology: &Topology) -> Result<(), String> {
+        let relationships: usize = topology.nodes.values().map(|node| node.requirements.len()).sum();
+        self.nodes = self.nodes.saturating_add(topology.nodes.len() as u64);
+        self.relationships = self.relationships.saturating_add(relationships as u64);
+        if self.nodes > MAX_COUNTED {
+            return Err(format!("all services inside would have more than {MAX_COUNTED} nodes"));
+        }
+        if self.relationships > MAX_RELATIONSHIPS {
+            return Err(format!("all services inside would have more than {MAX_RELATIONSHIPS} relationships"));
+        }
+        Ok(())
     }
 }
 
@@ -205,6 +227,7 @@ impl Service<'_> {
         if let Some(problem) = first {
             return Err(format!("with the values of this node it is not sound: {}", problem.diagnostic.message));
         }
+        nesting.count(&service.topology)?;
         let (outward, inward) = wires::connect(topology, place, &service, self.resolution);
         // Before TOSCA 2.0 nobody counted.
         let lacking = wires::lacking(topology, place, &service.topology, &outward, self.resolution);
