@@ -29,7 +29,7 @@ use crate::values::Checker;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::Origins;
-use std::cell::{Cell, OnceCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
@@ -131,6 +131,8 @@ pub struct Evaluator<'a> {
     considered: Option<Edge>,
     /// The relationships that lead to each capability; made when a path first goes against them.
     incoming: OnceCell<Incoming>,
+    /// The relationships of each node that a path has passed.
+    relationships: RefCell<HashMap<usize, Arc<walk::Relationships>, foldhash::fast::RandomState>>,
     /// The relationships of each relationship template; made when a path first begins with one.
     by_template: OnceCell<ByTemplate>,
     memo: HashMap<Key, State, foldhash::fast::RandomState>,
@@ -167,6 +169,7 @@ impl<'a> Evaluator<'a> {
             resolution: None,
             considered: None,
             incoming: OnceCell::new(),
+            relationships: RefCell::default(),
             by_template: OnceCell::new(),
             memo: HashMap::default(),
             passing: Vec::new(),
@@ -196,7 +199,13 @@ impl<'a> Evaluator<'a> {
 
     /// The same one when it can follow the relationships that are made by now. What it has computed may change.
     pub(crate) fn knowing(self, so_far: &'a Resolution) -> Self {
-        Evaluator { resolution: Some(so_far), memo: HashMap::default(), incoming: OnceCell::new(), ..self }
+        Evaluator {
+            resolution: Some(so_far),
+            memo: HashMap::default(),
+            incoming: OnceCell::new(),
+            relationships: RefCell::default(),
+            ..self
+        }
     }
 
     /// What went wrong so far.

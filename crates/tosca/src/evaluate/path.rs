@@ -219,11 +219,7 @@ impl Evaluator<'_> {
 
     /// The n-th resolved relationship of a requirement.
     fn relationship(&self, index: usize, name: &str, position: usize) -> Option<usize> {
-        let node = self.node_at(index)?;
-        let edges = self.resolution?.edges.get(index)?;
-        let mut named =
-            edges.iter().filter(|edge| node.requirements.get(edge.requirement).is_some_and(|r| r.name == name));
-        named.nth(position).map(|edge| edge.requirement)
+        self.relationships_of(index).by_name.get(name)?.made.get(position).copied()
     }
 
     fn target(&self, source: usize, requirement: usize) -> Option<Place> {
@@ -242,9 +238,7 @@ impl Evaluator<'_> {
 
     /// Which of the relationships of one requirement this is.
     pub(super) fn relationship_index(&self, source: usize, requirement: usize) -> Option<usize> {
-        let all = &self.node_at(source)?.requirements;
-        let name = &all.get(requirement)?.name;
-        Some(all.iter().take(requirement).filter(|other| other.name == *name).count())
+        self.relationships_of(source).index.get(requirement).copied()
     }
 
     /// What the first argument of a reference names.

@@ -4,8 +4,10 @@
 //! stands at a place is looked up elsewhere.
 
 use super::{Evaluator, Scope};
-use crate::resolve::Edge;
 use crate::val::{Data, Val};
+use ecow::EcoString;
+use std::collections::HashMap;
+use std::sync::Arc;
 
 /// What a path has led to so far.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +56,24 @@ pub(super) struct Walk {
     pub listed: bool,
     /// How many arguments the path takes.
     pub used: usize,
+}
+
+/// The relationships of one node.
+#[derive(Debug, Default)]
+pub(super) struct Relationships {
+    /// By the name of the requirement.
+    pub by_name: HashMap<EcoString, OfName, foldhash::fast::RandomState>,
+    /// Per requirement, which of those of its name it is.
+    pub index: Vec<usize>,
+}
+
+/// The relationships of one node for requirements of one name.
+#[derive(Debug, Default)]
+pub(super) struct OfName {
+    /// How many are asked for.
+    pub assigned: usize,
+    /// The requirements that are met.
+    pub made: Vec<usize>,
 }
 
 /// A path may lead to so many places; `ALL` upon `ALL` could lead to any number.
@@ -157,7 +177,8 @@ impl Evaluator<'_> {
         let title = self.node_name(node);
         let Some(found) = self.node_at(node) else { return Ok(Vec::new()) };
         let declared = self.model.complete(found.node_type).is_some_and(|t| t.named("requirements", name).is_some());
-        let assigned = found.requirements.iter().filter(|requirement| requirement.name == name).count();
+        let own = self.relationships_of(node);
+        let (assigned, made) = own.by_name.get(name).map_or((0, &[][..]), |of| (of.assigned, of.made.as_slice()));
         if assigned == 0 && !declared {
             let known = self.model.complete(found.node_type);
             let known =
@@ -166,11 +187,15 @@ impl Evaluator<'_> {
             return Err(Astray::Never(format!("`{title}` has no requirement `{name}`{hint}")));
         }
         let what = format!("the requirement `{name}` of `{title}`");
-        let Some(resolution) = self.resolution else { return Err(not_made(&what)) };
-        let edges = resolution.edges.get(node).map(Vec::as_slice).unwrap_or(&[]);
-        let named = |edge: &&Edge| found.requirements.get(edge.requirement).is_some_and(|r| r.name == name);
-        let made: Vec<Place> =
-            edges.iter().filter(named).map(|edge| Place::Relationship(node, edge.requirement)).collect();
+        if self.resolution.is_none() {
+            return Err(not_made(&what));
+        }
+        let made: Vec<Place> = match index {
+            Index::At(at) if at < made.len() => {
+                return Ok(made.get(at).map(|which| Place::Relationship(node, *which)).into_iter().collect());
+            }
+            _ => made.iter().map(|which| Place::Relationship(node, *which)).collect(),
+        };
         // What is not met here may be met elsewhere.
         if let Index::At(at) = index
             && at >= made.len()
@@ -179,6 +204,30 @@ impl Evaluator<'_> {
             return Err(not_made(&what));
         }
         chosen(made, index, &what)
+    }
+
+    /// The relationships of a node by the names of its requirements; put in order once.
+    pub(super) fn relationships_of(&self, node: usize) -> Arc<Relationships> {
+        if let Some(known) = self.relationships.borrow().get(&node) {
+            return known.clone();
+        }
+        let mut out = Relationships::default();
+        let requirements = self.node_at(node).map(|node| node.requirements.as_slice()).unwrap_or(&[]);
+        for requirement in requirements {
+            let of = out.by_name.entry(requirement.name.clone()).or_default();
+            out.index.push(of.assigned);
+            of.assigned += 1;
+        }
+        let edges = self.resolution.and_then(|resolution| resolution.edges.get(node)).map(Vec::as_slice).unwrap_or(&[]);
+        for edge in edges {
+            let name = requirements.get(edge.requirement).map(|requirement| requirement.name.clone());
+            if let Some(of) = name.and_then(|name| out.by_name.get_mut(&name)) {
+                of.made.push(edge.requirement);
+            }
+        }
+        let out = Arc::new(out);
+        self.relationships.borrow_mut().insert(node, out.clone());
+        out
     }
 
     /// The relationships that lead to a capability, by the order of sources.
