@@ -2,6 +2,7 @@
 
 use crate::check;
 use crate::edition::Standard;
+use crate::entities;
 use crate::evaluate::Evaluator;
 use crate::finish;
 use crate::load::Options;
@@ -12,7 +13,9 @@ use crate::render::{self, Inputs, MissingInputs};
 use crate::resolve::{self, Resolution};
 use crate::rules;
 use crate::substitute::{self, Assigned, Nesting, Substituted};
-use crate::topology::Topology;
+use crate::topology::{Node, Requirement, Topology};
+use crate::val::Text;
+use purlin_model::Kind;
 use purlin_syntax::{Diagnostic, RuleClass};
 use purlin_value::Session;
 use std::sync::Arc;
@@ -107,14 +110,27 @@ pub(crate) fn service(
     Compiled { model, topology, resolution, substituted, problems }
 }
 
-/// Whether all nodes are known. What comes from an import that was not read may have any capability and any value, so
-/// that nothing can be said of requirements and references.
+/// Whether all nodes and what they require are known. What comes from an import that was not read may have any
+/// capability and any value, so that nothing can be said of requirements and references.
 fn is_whole(model: &Model, topology: &Topology) -> bool {
-    let unread = model.files.list.iter().any(|file| !file.unread.is_empty());
-    let templates = model.service().map_or(0, |service| service.entries("node_templates").count());
-    model.host.is_some()
-        || !unread
-        || (topology.nodes.len() == templates && topology.nodes.values().all(|node| !node.partial))
+    if model.host.is_some() || model.files.list.iter().all(|file| file.unread.is_empty()) {
+        return true;
+    }
+    let service = model.service();
+    let templates = service.map_or(0, |service| service.entries("node_templates").count());
+    let is_unread = |text: &Text, kind: Kind| {
+        let template = service.and_then(|service| service.named("node_templates", &text.text));
+        let declared = model.names.find(text.span.file, kind, &text.text);
+        template.is_none() && declared.is_none() && model.files.may_be_unread(text)
+    };
+    let is_known = |requirement: &Requirement| {
+        [&requirement.assignment, &requirement.definition].into_iter().flatten().all(|entity| {
+            !entity.text("node").is_some_and(|text| is_unread(text, entities::NODE_TYPE))
+                && !entity.text("capability").is_some_and(|text| is_unread(text, entities::CAPABILITY_TYPE))
+        })
+    };
+    let whole = |node: &Node| !node.partial && node.requirements.iter().all(is_known);
+    topology.nodes.len() == templates && topology.nodes.values().all(whole)
 }
 
 /// Whether the configuration is invalid; that something was not allowed or could not be fetched says nothing about it.

@@ -264,6 +264,9 @@ impl Evaluator<'_> {
     }
 
     pub(super) fn no_such_node(&self, name: &str) -> Astray {
+        if self.made_from(name).is_some() {
+            return Astray::Never(format!("no requirement uses the relationship template `{name}`"));
+        }
         let hint = hint(name, self.topology.nodes.keys().map(|name| name.as_str()));
         Astray::Never(format!("there is no node template `{name}`{hint}"))
     }
