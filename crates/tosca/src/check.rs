@@ -33,13 +33,13 @@ pub fn check(model: &Model, problems: &mut Problems) {
         let Some(file) = model.files.list.get(decl.file).filter(|file| file.role != Role::Profile) else { continue };
         let id = DeclId(u32::try_from(index).unwrap_or(u32::MAX));
         let mut found = Problems::new();
-        let mut inspector = Inspector { model, problems: &mut found };
+        let mut inspector = Inspector { model, problems: &mut found, partial: model.is_partial(id) };
         inspector.declaration(id, &decl.entity);
         for problem in found.list() {
             problems.add(if file.role == Role::Root { problem.clone() } else { softened(problem) });
         }
     }
-    let mut inspector = Inspector { model, problems };
+    let mut inspector = Inspector { model, problems, partial: false };
     if let Some(service) = model.service() {
         for slot in ["inputs", "outputs"] {
             for (_, definition) in service.entries(slot) {
@@ -61,6 +61,8 @@ fn softened(problem: &Problem) -> Problem {
 struct Inspector<'a> {
     model: &'a Model,
     problems: &'a mut Problems,
+    /// Whether the type derives from something that could not be read, so that it may inherit what it does not say.
+    partial: bool,
 }
 
 impl Inspector<'_> {
@@ -110,7 +112,7 @@ impl Inspector<'_> {
         for field in needed {
             let artifact_2 = own.kind == entities::ARTIFACT_DEFINITION && own.edition.is_2() && field.slot == "type";
             let broken = own.slot(field.slot).is_none() && self.reported_at(own);
-            if complete.slot(field.slot).is_none() && !artifact_2 && !broken {
+            if complete.slot(field.slot).is_none() && !artifact_2 && !broken && !self.partial {
                 let message = format!("the {} `{}` needs the key `{}`", row.label, own.name, field.key);
                 self.problems.beyond(&rules::MISSING_KEY, own.at, eco_format!(".{}", field.key), message);
             }

@@ -16,7 +16,10 @@ impl Reader<'_> {
         {
             return Some(Text { text, span: node.span() });
         }
-        self.wrong_key(at, key, noun(node), "a string");
+        let message = format!("`{key}` must be a string, but it is {}", noun(node));
+        let call = node.is_map() && val::read(node, self.edition).is_call();
+        let hint = call.then(|| "functions can only be used in values, such as those of properties".to_owned());
+        self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).maybe_hint(hint));
         None
     }
 
