@@ -2,6 +2,9 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod git;
+
+use git::{git, has_git};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
 use purlin_value::lock::{Lock, Locked};
 use purlin_value::world::{Fetched, Moment, Remote, World, WorldError};
@@ -59,27 +62,6 @@ impl Drop for Place {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-fn git(folder: &Path, arguments: &[&str]) -> String {
-    let run = Command::new("git")
-        .args(["-c", "user.name=Test", "-c", "user.email=test@example.com", "-c", "init.defaultBranch=main"])
-        .args(arguments)
-        .current_dir(folder)
-        .env("GIT_CONFIG_NOSYSTEM", "1")
-        .output()
-        .unwrap();
-    assert!(run.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
-    String::from_utf8_lossy(&run.stdout).trim().to_owned()
-}
-
-/// Whether there is a git to test with; its absence is told, not hidden.
-fn has_git() -> bool {
-    let found = Command::new("git").arg("--version").output().is_ok();
-    if !found {
-        println!("note: `git` is not installed, so this test does nothing");
-    }
-    found
 }
 
 fn write(path: &Path, text: &str) {

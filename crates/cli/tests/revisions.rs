@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod git;
+
+use git::{git, has_git};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -14,18 +17,12 @@ impl Repository {
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(folder.join("repository/shop")).unwrap();
         let repository = Repository(folder);
-        repository.git(&["init", "--quiet"]);
+        git(&repository.path(), &["init", "--quiet"]);
         repository
     }
 
     fn path(&self) -> PathBuf {
         self.0.join("repository")
-    }
-
-    fn git(&self, args: &[&str]) {
-        let identity = ["-c", "user.name=a", "-c", "user.email=a@example.com", "-c", "commit.gpgsign=false"];
-        let done = Command::new("git").args(identity).args(args).current_dir(self.path()).output().unwrap();
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
 
     /// A project whose one action says a word.
@@ -38,8 +35,8 @@ impl Repository {
     }
 
     fn commit(&self) {
-        self.git(&["add", "."]);
-        self.git(&["commit", "--quiet", "-m", "x"]);
+        git(&self.path(), &["add", "."]);
+        git(&self.path(), &["commit", "--quiet", "-m", "x"]);
     }
 
     fn purlin(&self, args: &[&str]) -> Output {
@@ -53,14 +50,6 @@ impl Drop for Repository {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
-}
-
-fn has_git() -> bool {
-    let found = Command::new("git").arg("--version").output().is_ok();
-    if !found {
-        eprintln!("skipped: there is no `git` here");
-    }
-    found
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -148,7 +137,7 @@ fn nothing_of_a_repository_is_run_to_read_it() {
         ("remote.origin.url", &format!("file://{}", repository.path().display())),
         ("remote.origin.uploadpack", &command),
     ] {
-        repository.git(&["config", key, value]);
+        git(&repository.path(), &["config", key, value]);
     }
     let id = Command::new("git").args(["rev-parse", "HEAD:shop/other.txt"]).current_dir(repository.path()).output();
     let id = text(&id.unwrap().stdout).trim().to_owned();
