@@ -159,11 +159,12 @@ impl Renderer<'_, '_, '_> {
         })
     }
 
-    /// A map, or pairs of keys and values, as a map.
-    fn pairs(&mut self, from: &Val) -> Result<ValMap> {
+    /// A map, or pairs of keys and values, as a map; and whether that is secret as a whole, as its keys may be.
+    fn pairs(&mut self, from: &Val) -> Result<(ValMap, bool)> {
         let from = self.whole(from.clone())?;
+        let mut secret = from.tainted;
         if let Some(map) = from.as_map() {
-            return Ok(map.clone());
+            return Ok((map.clone(), secret));
         }
         let mut map = ValMap::default();
         for (at, pair) in self.iterate(&from)?.into_iter().enumerate() {
@@ -180,24 +181,25 @@ impl Renderer<'_, '_, '_> {
             let Some(name) = key.to_key() else {
                 return type_error(format!("unhashable type: '{}'", python::type_name(&key)));
             };
-            map.insert(name, value.clone().taint_if(key.tainted || pair.tainted));
+            secret |= key.tainted || pair.tainted;
+            map.insert(name, value.clone());
         }
-        Ok(map)
+        Ok((map, secret))
     }
 
     pub(super) fn call_global(&mut self, name: &str, args: Values) -> Result<Val> {
         match name {
             "range" => self.range(&args),
             "dict" => {
-                let mut map = match args.positional.as_slice() {
-                    [] => ValMap::default(),
+                let (mut map, secret) = match args.positional.as_slice() {
+                    [] => (ValMap::default(), false),
                     [first] => self.pairs(first)?,
                     more => {
                         return type_error(format!("`dict` expected at most 1 argument, got {}", more.len()));
                     }
                 };
                 map.extend(args.named.into_iter().map(|(name, value)| (MapKey::Str(name), value)));
-                Ok(Val::map(map))
+                Ok(Val::map(map).taint_if(secret))
             }
             "namespace" => {
                 let map = args.named.into_iter().map(|(name, value)| (MapKey::Str(name), value)).collect();
