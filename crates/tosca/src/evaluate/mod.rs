@@ -218,6 +218,13 @@ impl<'a> Evaluator<'a> {
         if let Some(value) = self.known(&key) {
             return value;
         }
+        // Most values are plain: nothing must be known before them.
+        if let Some((prop, scope)) = self.find(&key).filter(|(prop, _)| !prop.value.has_call()) {
+            let value = self.value(&prop, &scope);
+            self.memo.insert(key, State::Done(value.clone()));
+            self.check_in_turn(prop, &value, scope);
+            return value;
+        }
         // Only a reference whose arguments are computed, or one in a clause, can lead back to what is being evaluated:
         // all others are evaluated in order below.
         if matches!(self.memo.get(&key), Some(State::Active)) {
@@ -288,12 +295,16 @@ impl<'a> Evaluator<'a> {
         }
         let state = if tentative { State::Tentative(value.clone()) } else { State::Done(value.clone()) };
         self.memo.insert(frame.key, state);
-        // Clauses may refer to values that refer to this one, so they come after it. Where it is only needed for
-        // another one, they wait until that is known too: a chain of clauses then costs no machine stack.
+        self.check_in_turn(frame.prop, &value, frame.scope);
+    }
+
+    /// Clauses may refer to values that refer to this one, so they come after it. Where it is only needed for another
+    /// one, they wait until that is known too: a chain of clauses then costs no machine stack.
+    fn check_in_turn(&mut self, prop: Prop, value: &Val, scope: Scope) {
         if self.active.is_empty() && !self.checking {
-            self.check(&frame.prop, &value, &frame.scope);
+            self.check(&prop, value, &scope);
         } else if !self.resolving {
-            self.unchecked.push_back((frame.prop, value, frame.scope));
+            self.unchecked.push_back((prop, value.clone(), scope));
         }
     }
 
