@@ -69,6 +69,12 @@ impl Problems {
         self.list.iter().any(|problem| problem.diagnostic.is_error())
     }
 
+    /// Whether something was reported inside a place, so that what is missing there may be what could not be read.
+    pub fn any_within(&self, place: Span) -> bool {
+        let inside = |span: Span| span.file == place.file && place.start <= span.start && span.end <= place.end;
+        self.list.iter().any(|problem| problem.diagnostic.span.is_some_and(inside))
+    }
+
     /// How many problems there are so far.
     pub fn len(&self) -> usize {
         self.list.len()

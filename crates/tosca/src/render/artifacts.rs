@@ -27,7 +27,7 @@ impl Renderer<'_> {
 
     pub(super) fn artifact(&mut self, entity: &Arc<Entity>, declared: bool) -> Artifact {
         let artifact_type = self.model.type_of(entity, "type", entities::ARTIFACT_TYPE);
-        if entity.slot("file").is_none() && !entity.edition.is_extended() {
+        if entity.slot("file").is_none() && !entity.edition.is_extended() && !self.problems.any_within(entity.span) {
             self.problems.beyond(
                 &rules::MISSING_KEY,
                 entity.at,
