@@ -176,6 +176,10 @@ impl Renderer<'_> {
             );
             return None;
         }
+        // What a node has whose type could not be read is not known.
+        if self.topology.nodes.get(node_name).is_none_or(|node| node.partial) && self.has_unread() {
+            return Some(Target::Other);
+        }
         let rendered = self.topology.nodes.get(node_name)?;
         let exists = match part {
             Part::Property => {
@@ -203,6 +207,10 @@ impl Renderer<'_> {
     fn declares(&self, node: &str, slot: &str, name: &str) -> bool {
         let complete = self.topology.nodes.get(node).and_then(|node| self.model.complete(node.node_type));
         complete.is_some_and(|complete| complete.named(slot, name).is_some())
+    }
+
+    fn has_unread(&self) -> bool {
+        self.model.files.list.iter().any(|file| !file.unread.is_empty())
     }
 
     /// A requirement must be assigned exactly once, so that it is clear which one is meant.
