@@ -274,6 +274,24 @@ fn a_sound_archive_is_read_from_memory() {
 }
 
 #[test]
+fn a_folder_is_no_service_because_of_any_zip_in_it() {
+    let finds = |entries: &[Entry<'_>]| {
+        let session = Session::new(Arc::new(MemoryWorld::new().bytes("folder/a.zip", &zip(entries))));
+        let request = purlin_model::Request { path: "folder".into(), ..Default::default() };
+        (purlin_tosca::DIALECT.detect)(&session, &request).is_some()
+    };
+    assert!(finds(&[Entry::of("a.yaml", TEMPLATE)]));
+    assert!(finds(&[
+        Entry::of(
+            "TOSCA-Metadata/TOSCA.meta",
+            b"TOSCA-Meta-File-Version: 1.1\nCSAR-Version: 1.1\nEntry-Definitions: a.yaml\nCreated-By: us\n"
+        ),
+        Entry::of("a.yaml", b"node_types: {}\n"),
+    ]));
+    assert!(!finds(&[Entry::of("manifest.yaml", b"name: something else\n")]));
+}
+
+#[test]
 fn names_that_lead_out_of_an_archive_are_refused() {
     for name in ["../a.yaml", "x/../../a.yaml", "/a.yaml", "x\\a.yaml", "C:/a.yaml"] {
         assert_eq!(archive(&[Entry::of("ok.yaml", TEMPLATE), Entry::of(name, TEMPLATE)]), ["tosca-csar"], "{name}");

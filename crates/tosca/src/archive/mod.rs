@@ -116,10 +116,15 @@ impl Archive {
         self.bytes(name).ok()
     }
 
+    /// Whether its metadata says that it is a CSAR.
+    pub fn has_metadata(&self) -> bool {
+        self.contains(META)
+    }
+
     /// The template to read: the archive's entry, the n-th other definition, or a path listed in its metadata.
     pub fn entry(&self, template: &str) -> Result<String, Diagnostic> {
         let fail = |message: String| Diagnostic::nowhere(&rules::CSAR, format!("`{}`: {message}", self.path));
-        let meta = if self.contains(META) {
+        let meta = if self.has_metadata() {
             let text = String::from_utf8_lossy(self.bytes(META)?).into_owned();
             Some(meta::parse(&text).map_err(|message| fail(format!("`{META}` {message}")))?)
         } else {

@@ -99,8 +99,7 @@ fn strength_of(session: &Session, full: &str) -> Option<u8> {
     }
     let bytes = session.world.read(full).ok()?;
     if Archive::is_archive(full) {
-        let archive = Archive::open(full, &bytes, &session.limits);
-        if archive.is_ok_and(|archive| archive.entry("").is_ok()) {
+        if Archive::open(full, &bytes, &session.limits).is_ok_and(|archive| is_csar(&archive)) {
             return Some(SURE);
         }
         // A zip archive is nothing else that anybody reads; that it is no CSAR is worth saying.
@@ -117,6 +116,16 @@ fn strength_of(session: &Session, full: &str) -> Option<u8> {
             || root_lines(text).any(|(key, _)| key.starts_with("tosca_definitions")))
         .then_some(UNSURE),
     }
+}
+
+/// Whether an archive has the metadata of a CSAR, or an entry that says which edition of TOSCA it is. Any other archive
+/// may have a single YAML file in its root too.
+fn is_csar(archive: &Archive) -> bool {
+    let says_edition = |entry: String| {
+        let text = archive.read(&entry).and_then(|bytes| std::str::from_utf8(bytes).ok());
+        text.and_then(keyword).is_some()
+    };
+    archive.entry("").is_ok_and(|entry| archive.has_metadata() || says_edition(entry))
 }
 
 fn has_service(session: &Session, full: &str) -> bool {
