@@ -35,9 +35,9 @@ pub(super) struct RemoteAddress {
     /// Without brackets, in lower case.
     pub host: String,
     pub port: u16,
-    /// As it was written; it may hold a password.
+    /// As it was written; it may hold a password. The cache goes by its hash.
     pub full: String,
-    /// Without passwords: for messages, the lock file and the cache.
+    /// Without passwords: for messages and the lock file.
     pub shown: String,
 }
 
@@ -111,21 +111,82 @@ fn url(text: &str, scheme: &str, rest: &str) -> Result<Address, WorldError> {
     }))
 }
 
-/// Parts of the names under which a query gives away who asks.
-const TELLING: &[&str] = &["token", "secret", "passw", "sig", "key", "auth", "cred", "session", "jwt"];
+/// How the names of parameters end that give away who asks, word by word. `key` alone is none of them: it says what is
+/// asked for more often than by whom.
+const CREDENTIALS: &[&str] = &[
+    "access key",
+    "access key id",
+    "accesskey",
+    "account key",
+    "api key",
+    "apikey",
+    "auth",
+    "auth key",
+    "authorization",
+    "bearer",
+    "credential",
+    "credentials",
+    "jwt",
+    "passphrase",
+    "passwd",
+    "password",
+    "private key",
+    "pwd",
+    "secret",
+    "secret id",
+    "secret key",
+    "session",
+    "session id",
+    "sessionid",
+    "sig",
+    "signature",
+    "subscription key",
+    "token",
+];
 
-/// A path and its query, with the values of parameters that look like credentials left out. The others stay: they say
-/// what is asked for.
+/// A path, its query and its fragment, with the values of parameters that are credentials left out. The others stay:
+/// they say what is asked for.
 fn without_tokens(path: &str) -> String {
-    let Some((before, rest)) = path.split_once('?') else { return path.to_owned() };
-    let (query, fragment) = rest.find('#').map_or((rest, ""), |at| rest.split_at(at));
-    let tells = |name: &str| TELLING.iter().any(|part| name.to_ascii_lowercase().contains(part));
+    let (rest, fragment) = path.find('#').map_or((path, ""), |at| path.split_at(at));
+    let (before, query) = rest.find('?').map_or((rest, ""), |at| rest.split_at(at));
+    format!("{before}{}{}", without_values(query), without_values(fragment))
+}
+
+/// Parameters after the sign that announces them.
+fn without_values(announced: &str) -> String {
     let parameter = |text: &str| match text.split_once('=') {
-        Some((name, _)) if tells(name) => format!("{name}=***"),
+        Some((name, _)) if is_credential(name) => format!("{name}=***"),
         _ => text.to_owned(),
     };
-    let parameters: Vec<String> = query.split('&').map(parameter).collect();
-    format!("{before}?{}{fragment}", parameters.join("&"))
+    let parameters: Vec<String> = announced.split('&').map(parameter).collect();
+    parameters.join("&")
+}
+
+fn is_credential(name: &str) -> bool {
+    let words = words_of(name);
+    let ends = |known: &&str| words.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with(' '));
+    CREDENTIALS.iter().any(ends)
+}
+
+/// The words of a name in lower case: `X-Amz-Signature`, `private_token` and `AWSAccessKeyId` have three, two and four.
+fn words_of(name: &str) -> String {
+    let mut words = String::new();
+    let mut before = ' ';
+    let mut letters = name.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_start =
+            letter.is_uppercase() && (!before.is_uppercase() || letters.peek().is_some_and(|next| next.is_lowercase()));
+        if is_start && !words.ends_with(' ') && !words.is_empty() {
+            words.push(' ');
+        }
+        match letter.is_alphanumeric() {
+            true => words.extend(letter.to_lowercase()),
+            false if words.is_empty() || words.ends_with(' ') => {}
+            false => words.push(' '),
+        }
+        before = letter;
+    }
+    words
 }
 
 /// Host and port; brackets are for addresses with colons in them.
@@ -286,10 +347,25 @@ mod tests {
             ("https://h.example/a?private_token=abc&ref=v1", "https://h.example/a?private_token=***&ref=v1"),
             ("https://h.example/a?X-Amz-Signature=abc#top", "https://h.example/a?X-Amz-Signature=***#top"),
             ("https://h.example?sig=a%3D&se=2030&accessKey=b", "https://h.example?sig=***&se=2030&accessKey=***"),
+            ("https://h.example/a?AWSAccessKeyId=a&x", "https://h.example/a?AWSAccessKeyId=***&x"),
+            ("https://h.example/a?API-KEY=a&jwt=b", "https://h.example/a?API-KEY=***&jwt=***"),
+            ("https://h.example/a#access_token=a&b=c", "https://h.example/a#access_token=***&b=c"),
+            ("https://h.example/a?x=1#id.token=a?b", "https://h.example/a?x=1#id.token=***"),
             ("https://h.example/token=a/b?flag", "https://h.example/token=a/b?flag"),
             ("ssh://git:pw@h.example/a", "ssh://git@h.example/a"),
         ] {
             assert_eq!((remote(text).shown.as_str(), remote(text).full.as_str()), (shown, text));
+        }
+    }
+
+    /// Otherwise different things would be recorded as one.
+    #[test]
+    fn what_is_asked_for_is_shown() {
+        for query in
+            ["key=a.yaml", "keys=a", "design=a", "author=ada", "auth_type=x", "tokens=3", "monkey=a", "passage=2"]
+        {
+            let text = format!("https://h.example/a?{query}#{query}");
+            assert_eq!(remote(&text).shown, text);
         }
     }
 

@@ -7,7 +7,8 @@
 //! files/<address>/latest              the content that was there last
 //! ```
 //!
-//! Addresses and revisions are hashed. Something is there whole or not at all.
+//! Addresses and revisions are hashed, addresses with the credentials in them: nothing is shared by two addresses, and
+//! nothing is given away. Something is there whole or not at all.
 
 use super::unpack::hash_bytes;
 use crate::disk::write_atomically;
@@ -81,7 +82,9 @@ impl Cache {
     /// The place of a file with a content.
     pub(super) fn file(&self, address: &str, hash: &str) -> PathBuf {
         let bare = address.split(['?', '#']).next().unwrap_or(address);
-        let name: String = bare.rsplit('/').next().unwrap_or("").chars().filter(|c| is_tame(*c)).take(100).collect();
+        // Only from the path: a password may stand before the host.
+        let (_, path) = bare.split_once("://").unwrap_or(("", bare)).1.split_once('/').unwrap_or_default();
+        let name: String = path.rsplit('/').next().unwrap_or("").chars().filter(|c| is_tame(*c)).take(100).collect();
         let name = if name.trim_matches('.').is_empty() { "file".to_owned() } else { name };
         let content = hash.trim_start_matches("sha256:");
         self.folder.join("files").join(name_of(address)).join(content).join(name)

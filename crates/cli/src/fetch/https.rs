@@ -20,9 +20,9 @@ const MOST_REDIRECTS: usize = 5;
 
 /// What a server answered.
 pub(super) struct Answer {
-    status: u16,
-    location: Option<String>,
-    body: Vec<u8>,
+    pub(super) status: u16,
+    pub(super) location: Option<String>,
+    pub(super) body: Vec<u8>,
 }
 
 /// Asks a server; tests have one of their own.

@@ -42,12 +42,16 @@ pub(crate) struct Fetcher {
     ledger: Ledger,
     /// What this run fetched: nothing is asked for twice, and reading there is allowed.
     done: Mutex<HashMap<Remote, Result<Fetched, WorldError>>>,
+    /// What this run found behind the addresses and revisions of the lock file, and the full address it asked.
+    settled: Mutex<HashMap<(String, String), (String, Locked)>>,
     places: RwLock<Vec<PathBuf>>,
 }
 
 /// A repository that was asked for.
 struct Wanted<'a> {
-    /// The address without passwords.
+    /// The address as it was written; the cache goes by it.
+    full: &'a str,
+    /// The address without passwords; the lock file goes by it.
     shown: &'a str,
     revision: &'a str,
     from: From<'a>,
@@ -72,6 +76,7 @@ impl Fetcher {
             update: permissions.update,
             max_file,
             done: Mutex::default(),
+            settled: Mutex::default(),
             places: RwLock::default(),
         }
     }
@@ -107,7 +112,8 @@ impl Fetcher {
         match parse(address)? {
             Address::Remote(remote) => {
                 let from = From::Network { address: &remote.full, shown: &remote.shown };
-                let wanted = Wanted { shown: &remote.shown, revision, from, remote: Some(&remote), refresh };
+                let (full, shown) = (&remote.full, &remote.shown);
+                let wanted = Wanted { full, shown, revision, from, remote: Some(&remote), refresh };
                 self.commit(&wanted, Keeping::Record)
             }
             Address::Local(path) => {
@@ -118,8 +124,8 @@ impl Fetcher {
                 // What lies in the project is the project's own, and changes with it.
                 let keeping = if folder.starts_with(&self.root) { Keeping::Check } else { Keeping::Record };
                 // A folder is asked again each time: that is as quick as the copy.
-                let wanted =
-                    Wanted { shown: address, revision, from: From::Folder(&folder), remote: None, refresh: true };
+                let from = From::Folder(&folder);
+                let wanted = Wanted { full: address, shown: address, revision, from, remote: None, refresh: true };
                 let locked = self.ledger.expected(address, revision)?.is_some();
                 self.commit(&Wanted { refresh: refresh || !locked, ..wanted }, keeping)
             }
@@ -136,20 +142,20 @@ impl Fetcher {
             None
         } else {
             let recorded = locked.as_ref().and_then(|locked| locked.commit.clone());
-            recorded.or_else(|| cache.last_commit(wanted.shown, wanted.revision)).filter(|commit| is_commit(commit))
+            recorded.or_else(|| cache.last_commit(wanted.full, wanted.revision)).filter(|commit| is_commit(commit))
         };
-        let here = known.clone().filter(|commit| cache.commit(wanted.shown, commit).is_dir());
+        let here = known.clone().filter(|commit| cache.commit(wanted.full, commit).is_dir());
         let commit = match here {
             Some(commit) => commit,
             None => self.download(cache, wanted, known.as_deref())?,
         };
-        let place = cache.commit(wanted.shown, &commit);
+        let place = cache.commit(wanted.full, &commit);
         let place = native::canonical(&place).map_err(|error| broken_cache(&error))?;
         let hash = unpack::hash_folder(&place).map_err(|error| broken_cache(&error))?;
         let found = Locked { commit: Some(commit.clone()), hash: hash.clone() };
         let same_commit = locked.as_ref().filter(|locked| locked.commit.as_ref() == Some(&commit) || !refresh);
         compare(same_commit, &found)?;
-        self.settle(wanted.shown, wanted.revision, found, keeping)?;
+        self.settle((wanted.full, wanted.shown), wanted.revision, found, keeping)?;
         self.allow(&place);
         Ok(Fetched { path: native::world_text(&place), revision: commit, hash })
     }
@@ -166,12 +172,12 @@ impl Fetcher {
         if known.is_some_and(|known| known != commit) {
             return Err(WorldError::FetchFailed("another commit was handed out than the one asked for".to_owned()));
         }
-        let place = cache.commit(wanted.shown, &commit);
+        let place = cache.commit(wanted.full, &commit);
         if !place.is_dir() {
             unpack::unpack(&git, &repository, &commit, &files)?;
             cache.keep_folder(&files, &place)?;
         }
-        cache.set_last_commit(wanted.shown, wanted.revision, &commit)?;
+        cache.set_last_commit(wanted.full, wanted.revision, &commit)?;
         Ok(commit)
     }
 
@@ -184,7 +190,7 @@ impl Fetcher {
                 let locked = self.ledger.expected(address, "")?.filter(|_| !self.update);
                 compare(locked.as_ref(), &found)?;
                 let keeping = if place.starts_with(&self.root) { Keeping::Check } else { Keeping::Record };
-                self.settle(address, "", found.clone(), keeping)?;
+                self.settle((address, address), "", found.clone(), keeping)?;
                 Ok(Fetched { path: native::world_text(&place), revision: String::new(), hash: found.hash })
             }
             Address::Remote(remote) => self.page(&remote),
@@ -196,10 +202,10 @@ impl Fetcher {
         let locked = self.ledger.expected(&remote.shown, "")?.filter(|_| self.offline || !self.update);
         let wanted = match &locked {
             Some(locked) => Some(locked.hash.clone()),
-            None if self.offline => cache.last_hash(&remote.shown),
+            None if self.offline => cache.last_hash(&remote.full),
             None => None,
         };
-        let here = wanted.map(|hash| cache.file(&remote.shown, &hash)).filter(|place| place.is_file());
+        let here = wanted.map(|hash| cache.file(&remote.full, &hash)).filter(|place| place.is_file());
         let place = match here {
             Some(place) => place,
             None => {
@@ -207,14 +213,14 @@ impl Fetcher {
                 let bytes = https::get(&*self.web, &self.allowed, remote, self.max_file)?;
                 let found = Locked { commit: None, hash: unpack::hash_bytes(&bytes) };
                 compare(locked.as_ref(), &found)?;
-                cache.keep_file(&remote.shown, &found.hash, &bytes)?
+                cache.keep_file(&remote.full, &found.hash, &bytes)?
             }
         };
         // The copy is read again: what is in the cache is trusted no more than what came over the wire.
         let hash = unpack::hash_bytes(&read_limited(&place, self.max_file)?);
         let found = Locked { commit: None, hash: hash.clone() };
         compare(locked.as_ref(), &found)?;
-        self.settle(&remote.shown, "", found, Keeping::Record)?;
+        self.settle((&remote.full, &remote.shown), "", found, Keeping::Record)?;
         let place = native::canonical(&place).map_err(|error| broken_cache(&error))?;
         self.allow(&place);
         Ok(Fetched { path: native::world_text(&place), revision: String::new(), hash })
@@ -231,11 +237,27 @@ impl Fetcher {
         self.cache.as_ref().map_err(WorldError::clone)
     }
 
-    fn settle(&self, address: &str, revision: &str, found: Locked, keeping: Keeping) -> Result<(), WorldError> {
+    /// Records what was found behind an address, given in full and as it is shown. Two addresses that differ only in
+    /// what is not shown have one entry in the lock file, so both must lead to the same.
+    fn settle(
+        &self,
+        (full, shown): (&str, &str),
+        revision: &str,
+        found: Locked,
+        keeping: Keeping,
+    ) -> Result<(), WorldError> {
+        let mut settled = self.settled.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (shown.to_owned(), revision.to_owned());
+        let (first, before) = settled.entry(key).or_insert_with(|| (full.to_owned(), found.clone()));
+        if first != full && *before != found {
+            let why =
+                "an address that differs only in its credentials led to something else; one entry cannot record both";
+            return Err(WorldError::LockMismatch(why.to_owned()));
+        }
         match keeping {
             Keeping::Check => Ok(()),
             Keeping::Record if self.frozen => Ok(()),
-            Keeping::Record => self.ledger.record(address, revision, found),
+            Keeping::Record => self.ledger.record(shown, revision, found),
         }
     }
 
@@ -277,4 +299,78 @@ fn read_limited(place: &Path, most: u64) -> Result<Vec<u8>, WorldError> {
         return Err(WorldError::TooLarge(format!("has more than the {most} bytes allowed")));
     }
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use https::Answer;
+    use std::time::Duration;
+
+    /// A network whose every page holds its own address.
+    struct Echo;
+
+    impl Web for Echo {
+        fn get(&self, address: &str, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
+            Ok(Answer { status: 200, location: None, body: address.as_bytes().to_vec() })
+        }
+    }
+
+    fn fetcher(folder: &Path, change: impl FnOnce(&mut Permissions)) -> Fetcher {
+        let mut permissions = Permissions { hosts: vec!["h.example".to_owned()], ..Permissions::default() };
+        change(&mut permissions);
+        let env = BTreeMap::from([("XDG_CACHE_HOME".to_owned(), folder.join("cache").to_string_lossy().into_owned())]);
+        let fetcher = Fetcher::new(folder.join("project"), &env, &permissions, 1_000);
+        Fetcher { web: Box::new(Echo), ..fetcher }
+    }
+
+    fn content(fetcher: &Fetcher, address: &str) -> Result<String, WorldError> {
+        let remote = Remote::File { address: address.to_owned() };
+        let fetched = fetcher.fetch(&remote, &|_| Err(WorldError::NotFound))?;
+        Ok(std::fs::read_to_string(fetched.path).unwrap())
+    }
+
+    fn scratch(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("purlin-fetcher-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(folder.join("project")).unwrap();
+        folder.canonicalize().unwrap()
+    }
+
+    #[test]
+    fn each_address_gets_its_own_content() {
+        let folder = scratch("own");
+        for offline in [false, true] {
+            let fetcher = fetcher(&folder, |given| given.offline = offline);
+            for address in ["https://h.example/f?key=a.yaml", "https://h.example/f?key=b.yaml", "https://h.example/f"] {
+                assert_eq!(content(&fetcher, address), Ok(address.to_owned()));
+            }
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn credentials_that_lead_elsewhere_are_no_way_to_anothers_copy() {
+        let folder = scratch("credentials");
+        let first = "https://h.example/f?token=one";
+        let others = ["https://h.example/f?token=two", "https://ada:pw@h.example/f?token=one"];
+        for update in [false, true] {
+            let fetcher = fetcher(&folder, |given| given.update = update);
+            assert_eq!(content(&fetcher, first), Ok(first.to_owned()));
+            for other in others {
+                let result = content(&fetcher, other);
+                assert!(matches!(result, Err(WorldError::LockMismatch(_))), "{other}: {result:?}");
+            }
+        }
+        // Without the lock file and the network there is no copy for them.
+        std::fs::remove_file(folder.join("project/purlin.lock")).unwrap();
+        let offline = fetcher(&folder, |given| given.offline = true);
+        assert_eq!(content(&offline, first), Ok(first.to_owned()));
+        for other in others {
+            let result = content(&fetcher(&folder, |given| given.offline = true), other);
+            assert!(matches!(result, Err(WorldError::Denied(_))), "{other}: {result:?}");
+        }
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }
