@@ -179,9 +179,17 @@ impl DiskWorld {
         }
     }
 
+    /// Where a file may be written. Its folder need not be there yet: what is there of the way to it is followed.
     fn may_write(&self, path: &str) -> Result<PathBuf, WorldError> {
         let full = self.name_of(path)?;
-        let real = native::canonical_or_same(full.parent().unwrap_or(&self.root).to_owned());
+        if !self.is_allowed(&full) {
+            return Err(denied());
+        }
+        let folder = full.parent().unwrap_or(&self.root);
+        // A link that leads nowhere is there too: whoever makes its target later decides where it leads.
+        let is_there = |above: &&Path| above.symlink_metadata().is_ok();
+        let there = folder.ancestors().find(is_there).unwrap_or(&self.root);
+        let real = native::canonical(there).map_err(|error| failure(&error))?;
         if self.is_allowed(&real) { Ok(full) } else { Err(denied()) }
     }
 }
@@ -480,6 +488,28 @@ mod tests {
         let open = world(root.clone(), Permissions { write: true, ..Permissions::default() });
         open.write("sub/new.txt", b"y").unwrap();
         assert_eq!(std::fs::read(root.join("sub/new.txt")).unwrap(), b"y");
+        std::fs::remove_dir_all(base).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nothing_is_written_through_a_link_that_leads_outside() {
+        let base = scratch("write-links");
+        let root = base.join("project");
+        std::fs::create_dir(base.join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(base.join("elsewhere"), root.join("out")).unwrap();
+        std::os::unix::fs::symlink(base.join("absent"), root.join("dangling")).unwrap();
+        std::os::unix::fs::symlink(root.join("sub"), root.join("in")).unwrap();
+        for write in [false, true] {
+            let world = world(root.clone(), Permissions { write, ..Permissions::default() });
+            for path in ["out/f", "out/new/f", "out/new/er/f", "dangling/f", "dangling/new/f", "../new/f"] {
+                assert!(world.write(path, b"x").is_err(), "{path}");
+            }
+            world.write("in/new/f", b"x").unwrap();
+            world.write("fresh/new/f", b"x").unwrap();
+        }
+        assert_eq!(std::fs::read_dir(base.join("elsewhere")).unwrap().count(), 0);
+        assert!(!base.join("absent").exists() && root.join("sub/new/f").exists());
         std::fs::remove_dir_all(base).unwrap();
     }
 
