@@ -18,6 +18,7 @@ use crate::special::units::{self, Family};
 use crate::val::{Data, Text};
 use ecow::EcoString;
 use purlin_model::Kind;
+use purlin_syntax::{FileId, Span};
 use purlin_value::Session;
 use std::sync::Arc;
 
@@ -193,11 +194,15 @@ impl Model {
         self.files.root()?.entity.one("service_template")
     }
 
+    /// What is written at a place in one of the files.
+    pub fn written_at(&self, span: Span) -> Option<&str> {
+        let file = self.files.of(span.file).and_then(|file| self.files.list.get(file))?;
+        file.tree.source().text().get(span.start as usize..span.end as usize)
+    }
+
     /// What is written at a place, in one line that is not too long.
-    pub fn excerpt(&self, span: purlin_syntax::Span) -> String {
-        let file = self.files.of(span.file).and_then(|file| self.files.list.get(file));
-        let range = span.start as usize..span.end as usize;
-        let text = file.and_then(|file| file.tree.source().text().get(range)).unwrap_or("…");
+    pub fn excerpt(&self, span: Span) -> String {
+        let text = self.written_at(span).unwrap_or("…");
         let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
         if line.chars().count() <= MAX_EXCERPT {
             return line;
@@ -206,7 +211,7 @@ impl Model {
     }
 
     /// Whether a name is that of a function somebody declared.
-    pub fn custom_function(&self, file: purlin_syntax::FileId, name: &str) -> Option<DeclId> {
+    pub fn custom_function(&self, file: FileId, name: &str) -> Option<DeclId> {
         self.names.find(file, entities::FUNCTION_DEFINITION, name)
     }
 }

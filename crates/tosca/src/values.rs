@@ -39,12 +39,19 @@ pub struct Checker<'a> {
     pub problems: &'a mut Problems,
     /// The data types whose defaults are being put in, to see a default that contains itself.
     defaulting: Vec<DeclId>,
+    /// Whether values are results: what stands at their place is a call, not how they are spelt.
+    computed: bool,
 }
 
 impl<'a> Checker<'a> {
     /// A checker.
     pub fn new(model: &'a Model, problems: &'a mut Problems) -> Self {
-        Checker { model, problems, defaulting: Vec::new() }
+        Checker { model, problems, defaulting: Vec::new(), computed: false }
+    }
+
+    /// A checker for what calls give; what is written beside them was checked before.
+    pub fn of_results(model: &'a Model, problems: &'a mut Problems) -> Self {
+        Checker { computed: true, ..Checker::new(model, problems) }
     }
 
     /// The declared type of a definition, if it names one that exists.
@@ -182,15 +189,12 @@ impl<'a> Checker<'a> {
 
     /// TOSCA 2.0 knows `true` and `false`, not the other spellings of YAML.
     fn plain_boolean(&self, value: &Val) -> Result<Option<Val>, String> {
-        if !self.model.edition().is_2() {
+        if self.computed || !self.model.edition().is_2() {
             return Ok(None);
         }
-        let Some(file) = self.model.files.of(value.span.file).and_then(|index| self.model.files.list.get(index)) else {
-            return Ok(None);
-        };
-        match file.tree.source().slice(value.span) {
-            "true" | "false" | "" => Ok(None),
-            other => Err(format!("a boolean is written `true` or `false`, not `{other}`")),
+        match self.model.written_at(value.span) {
+            None | Some("true" | "false" | "") => Ok(None),
+            Some(other) => Err(format!("a boolean is written `true` or `false`, not `{other}`")),
         }
     }
 

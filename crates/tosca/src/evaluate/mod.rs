@@ -433,7 +433,7 @@ impl<'a> Evaluator<'a> {
                     if matches!(plain.data, Data::Null) {
                         return plain; // an attribute that is not known yet
                     }
-                    let mut checker = Checker::new(self.model, &mut self.problems);
+                    let mut checker = Checker::of_results(self.model, &mut self.problems);
                     checker.value(&plain, definition, prop.at)
                 }
                 _ => value,
