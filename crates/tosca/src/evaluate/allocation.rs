@@ -98,7 +98,7 @@ pub(crate) fn amount_of(value: &Val) -> Option<f64> {
 
 impl Evaluator<'_> {
     /// A value in a requirement, if it is the same whoever meets it and whatever is taken meanwhile.
-    pub(crate) fn lasting(&mut self, source: usize, requirement: usize, value: &Val) -> Option<Val> {
+    pub(crate) fn same_for_all(&mut self, source: usize, requirement: usize, value: &Val) -> Option<Val> {
         self.tentative.set(false);
         let found = self.in_relationship(source, requirement, value)?;
         (!self.tentative.get() && !super::has_opaque(&found)).then_some(found)

@@ -27,7 +27,7 @@ impl Resolver<'_> {
         let mut out = EcoString::new();
         for (name, value) in requirement.allocation() {
             let known =
-                if value.has_call() { self.evaluator.lasting(user.0, user.1, value) } else { Some(value.clone()) };
+                if value.has_call() { self.evaluator.same_for_all(user.0, user.1, value) } else { Some(value.clone()) };
             let Some(known) = known else {
                 let assignment = requirement.assignment.as_ref();
                 return Takes::Varying(assignment.map_or(0, |assignment| Arc::as_ptr(assignment) as usize));

@@ -71,6 +71,9 @@ const FULL: &str = "as many relationships as allowed lead to it already";
 /// A requirement, by its node and its place there.
 pub type User = (usize, usize);
 
+/// An assignment with a count that goes through a list of offers: its node and place, and the list.
+type Pass = (usize, usize, usize);
+
 struct Resolver<'a> {
     model: &'a Model,
     topology: &'a Topology,
@@ -80,8 +83,8 @@ struct Resolver<'a> {
     users: HashMap<Offer, Vec<User>, Fast>,
     /// Where the relationships of an assignment with a count lead: its node and place, and the other node.
     led: HashSet<(usize, usize, usize), Fast>,
-    /// For such an assignment and a list of offers, up to where none can suit any further relationship of it.
-    passed: HashMap<(usize, usize, usize), Place, Fast>,
+    /// Up to where in a list of offers none can suit any further relationship of such an assignment.
+    passed: HashMap<Pass, Place, Fast>,
     /// The types that a definition allows.
     lists: Lists,
     /// Definitions of requirements of which it was said that such lists are not kept; once is enough.
@@ -321,8 +324,8 @@ impl<'a> Resolver<'a> {
         offers: &Offers,
         refusals: &mut Refusals,
     ) -> Option<Offer> {
-        let assignment = self.lasting(user, requirement, offers);
-        let Some(start) = assignment.and_then(|assignment| self.passed.get(&assignment).copied()) else {
+        let pass = self.pass(user, requirement, offers);
+        let Some(start) = pass.and_then(|pass| self.passed.get(&pass).copied()) else {
             return self.look(user, requirement, offers, None, refusals);
         };
         let mut later = Vec::new();
@@ -335,10 +338,12 @@ impl<'a> Resolver<'a> {
         found
     }
 
-    /// Where it is kept which offers an assignment with a count need not look at again.
-    fn lasting(&self, user: User, requirement: &Requirement, offers: &Offers) -> Option<(usize, usize, usize)> {
+    /// Under what it is kept which offers an assignment with a count need not look at again. Where what it takes varies,
+    /// one that has too little left for one relationship may have enough for the next.
+    fn pass(&self, user: User, requirement: &Requirement, offers: &Offers) -> Option<Pass> {
         let list = offers.list().filter(|_| requirement.is_counted() && !self.lenient)?;
-        Some((user.0, requirement.index, list))
+        let varying = matches!(self.index.takes(offers), Takes::Varying(_));
+        (!varying).then_some((user.0, requirement.index, list))
     }
 
     /// Why the offers up to a place were passed over, as far as reasons are kept.
@@ -373,9 +378,9 @@ impl<'a> Resolver<'a> {
         start: Option<Place>,
         refusals: &mut Refusals,
     ) -> Option<Offer> {
-        // A filter may say something else for each relationship; all other reasons last.
-        let mut assignment = self.lasting(user, requirement, offers);
-        let filtered = assignment.is_some() && self.is_filtered(user, requirement);
+        // A filter may say something else for each relationship; all other reasons hold for the next one too.
+        let mut pass = self.pass(user, requirement, offers);
+        let filtered = pass.is_some() && self.is_filtered(user, requirement);
         let mut cursor = start;
         while let Some((offer, key)) = self.index.next(offers, cursor) {
             let rank = self.rank_for(user, requirement, offers, offer);
@@ -391,9 +396,9 @@ impl<'a> Resolver<'a> {
                 Err(why) if refusals.len() < MAX_REFUSALS => refusals.push((offer, why)),
                 Err(_) => {}
             }
-            assignment = assignment.filter(|_| !filtered || self.has_led(user, requirement, offer));
-            if let Some(assignment) = assignment.filter(|_| self.avoided.is_empty()) {
-                self.passed.insert(assignment, key);
+            pass = pass.filter(|_| !filtered || self.has_led(user, requirement, offer));
+            if let Some(pass) = pass.filter(|_| self.avoided.is_empty()) {
+                self.passed.insert(pass, key);
             }
         }
         None
