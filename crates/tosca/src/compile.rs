@@ -63,7 +63,10 @@ pub struct Compiled {
 /// Goes through all phases.
 pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     let mut problems = Problems::new();
-    let model = Arc::new(model::build(session, path, &settings.options, &mut problems));
+    let mut model = model::build(session, path, &settings.options, &mut problems);
+    model.given = settings.inputs.values().filter_map(|value| session.sources.get(value.span.file)).collect();
+    model.given.dedup_by_key(|source| source.id());
+    let model = Arc::new(model);
     if model.files.edition.is_some() {
         check::check(&model, &mut problems);
     }

@@ -18,7 +18,7 @@ use crate::special::units::{self, Family};
 use crate::val::{Data, Text};
 use ecow::EcoString;
 use purlin_model::Kind;
-use purlin_syntax::{FileId, Span};
+use purlin_syntax::{FileId, Source, Span};
 use purlin_value::Session;
 use std::sync::Arc;
 
@@ -96,6 +96,8 @@ pub struct Model {
     pub quirks: Quirks,
     /// What a host adds.
     pub host: Option<&'static Host>,
+    /// The texts of inputs that are given from outside.
+    pub given: Vec<Arc<Source>>,
     primitives: Vec<Option<Primitive>>,
 }
 
@@ -107,7 +109,8 @@ pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Pr
     let hierarchy = hierarchy::place(&names, problems);
     let types = inherit::inherit(&names, &hierarchy, options.host, problems);
     let primitives = primitives(&files, &names, &hierarchy);
-    Model { files, names, hierarchy, types, quirks: options.quirks.clone(), host: options.host, primitives }
+    let (quirks, host) = (options.quirks.clone(), options.host);
+    Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), primitives }
 }
 
 fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option<Primitive>> {
@@ -198,6 +201,11 @@ impl Model {
     pub fn written_at(&self, span: Span) -> Option<&str> {
         let file = self.files.of(span.file).and_then(|file| self.files.list.get(file))?;
         file.tree.source().text().get(span.start as usize..span.end as usize)
+    }
+
+    /// What is written at a place in what is given from outside.
+    pub fn given_at(&self, span: Span) -> Option<&str> {
+        self.given.iter().find(|source| source.id() == span.file).map(|source| source.slice(span))
     }
 
     /// What is written at a place, in one line that is not too long.

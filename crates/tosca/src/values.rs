@@ -49,7 +49,7 @@ impl<'a> Checker<'a> {
         Checker { model, problems, defaulting: Vec::new(), computed: false }
     }
 
-    /// A checker for what calls give; what is written beside them was checked before.
+    /// A checker for what calls give, or what comes from outside; what is written beside calls was checked before.
     pub fn of_results(model: &'a Model, problems: &'a mut Problems) -> Self {
         Checker { computed: true, ..Checker::new(model, problems) }
     }
@@ -138,11 +138,8 @@ impl<'a> Checker<'a> {
                 }
             }
             // A float has lost what was written (`1.10` is `1.1`), so the quirk stops at integers.
-            (Primitive::Version, Data::Float(number)) if self.model.edition().is_2() => {
-                Ok(Some(value.with(Data::Str(float_text(*number)))))
-            }
-            (Primitive::Version, Data::Int(number)) if self.model.edition().is_2() => {
-                Ok(Some(value.with(Data::Str(eco_format!("{number}.0")))))
+            (Primitive::Version, Data::Float(_) | Data::Int(_)) if self.model.edition().is_2() => {
+                Ok(Some(value.with(Data::Str(number_text(value)))))
             }
             (Primitive::Timestamp, Data::Timestamp(text))
                 if self.model.allows(quirks::TIMESTAMP_PERMISSIVE) || self.model.edition().is_2() =>
@@ -179,12 +176,17 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A version that was written without quotes, as it was written: `1.10` is not `1.1`.
+    /// A version without quotes, as it was written: `1.10` is not `1.1`. Of a result only the number is left.
     fn written_version(&self, value: &Val) -> Option<EcoString> {
-        let file = self.model.files.of(value.span.file).and_then(|index| self.model.files.list.get(index))?;
-        let text = file.tree.source().slice(value.span);
-        let text = if text.contains('.') { EcoString::from(text) } else { eco_format!("{text}.0") };
-        version::parse(&text).map(|_| text)
+        let read = |text: &str| {
+            let text = if text.contains('.') { EcoString::from(text) } else { eco_format!("{text}.0") };
+            version::parse(&text).map(|_| text)
+        };
+        match self.model.written_at(value.span).or_else(|| self.model.given_at(value.span)) {
+            Some(written) if self.computed => read(written).or_else(|| read(&number_text(value))),
+            Some(written) => read(written),
+            None => read(&number_text(value)),
+        }
     }
 
     /// TOSCA 2.0 knows `true` and `false`, not the other spellings of YAML.
@@ -393,8 +395,14 @@ pub fn plain_text(value: &Val) -> EcoString {
     }
 }
 
-fn float_text(number: f64) -> EcoString {
-    if number.fract() == 0.0 { eco_format!("{number:.1}") } else { eco_format!("{number}") }
+/// A number as a version writes it.
+fn number_text(value: &Val) -> EcoString {
+    match value.data {
+        Data::Float(number) if number.fract() == 0.0 => eco_format!("{number:.1}"),
+        Data::Float(number) => eco_format!("{number}"),
+        Data::Int(number) => eco_format!("{number}.0"),
+        _ => EcoString::new(),
+    }
 }
 
 /// TOSCA 2.0 also takes a single number as a version.

@@ -197,7 +197,11 @@ impl Renderer<'_> {
                 continue;
             };
             let at = if given == Given::Input { definition.at } else { definition.place("default") };
-            let value = self.checker().value(&value, definition, at);
+            let mut checker = match given {
+                Given::Input => Checker::of_results(self.model, self.problems),
+                _ => self.checker(),
+            };
+            let value = checker.value(&value, definition, at);
             self.topology
                 .inputs
                 .insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
