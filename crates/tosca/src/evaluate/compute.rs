@@ -3,7 +3,7 @@
 //! Which arguments there are, and how many of them, was checked before. Nothing here looks at nodes.
 
 use super::Evaluator;
-use super::typed::{Declared, arithmetic, rounded};
+use super::typed::{Declared, arithmetic, canonical_unit, other_units, rounded};
 use crate::coerce::{NUMBER, STRING};
 use crate::model::Primitive;
 use crate::special::{go_g, timestamp};
@@ -256,19 +256,20 @@ impl Evaluator<'_> {
 
 /// Kinds of values that are not compared with each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum Sort<'v> {
     Null,
     Bool,
     Number,
     Text,
     Timestamp,
     Version,
-    Quantity,
+    /// By what it is counted in.
+    Quantity(&'v str),
     List,
     Map,
 }
 
-fn sort(value: &Val) -> Sort {
+fn sort(value: &Val) -> Sort<'_> {
     match &value.data {
         Data::Bool(_) => Sort::Bool,
         Data::Int(_) | Data::Float(_) => Sort::Number,
@@ -276,7 +277,7 @@ fn sort(value: &Val) -> Sort {
         Data::Timestamp(_) => Sort::Timestamp,
         Data::List(_) => Sort::List,
         Data::Map(_) if value.get("$comparer").is_some() => Sort::Version,
-        Data::Map(_) if value.get(NUMBER).is_some() && value.get("unit").is_some() => Sort::Quantity,
+        Data::Map(_) if value.get(NUMBER).is_some() && value.get("unit").is_some() => Sort::Quantity(canonical_unit(value)),
         Data::Map(_) if value.get(NUMBER).is_some() && value.get("tzSign").is_some() => Sort::Timestamp,
         Data::Map(_) => Sort::Map,
         _ => Sort::Null,
@@ -284,9 +285,12 @@ fn sort(value: &Val) -> Sort {
 }
 
 fn differ(a: &Val, b: &Val) -> String {
+    if let (Sort::Quantity(_), Sort::Quantity(_)) = (sort(a), sort(b)) {
+        return other_units(a, b);
+    }
     let noun = |value: &Val| match sort(value) {
         Sort::Version => "a version",
-        Sort::Quantity => "a quantity",
+        Sort::Quantity(_) => "a quantity",
         Sort::Timestamp => "a timestamp",
         _ => value.noun(),
     };
@@ -363,8 +367,8 @@ fn print(value: &Val, out: &mut EcoString) {
         }
         Data::Map(entries) => match (sort(value), value.get(NUMBER), value.get(STRING)) {
             (Sort::Timestamp, Some(Val { data: Data::Int(number), .. }), _) => out.push_str(&eco_format!("@{number}")),
-            (Sort::Quantity, Some(number), _) => {
-                out.push('q');
+            (Sort::Quantity(unit), Some(number), _) => {
+                out.push_str(&eco_format!("q{unit:?}"));
                 print(number, out);
             }
             (Sort::Version, _, Some(text)) => {

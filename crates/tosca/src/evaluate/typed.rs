@@ -12,6 +12,7 @@ use crate::entity::Entity;
 use crate::model::Primitive;
 use crate::names::DeclId;
 use crate::val::{Data, Val};
+use crate::validate::shown;
 use ecow::{EcoString, eco_format};
 use std::sync::Arc;
 
@@ -115,7 +116,7 @@ impl Amount<'_> {
             Data::Float(number) => Ok(Amount::Float(*number)),
             _ => match amount_of(value) {
                 Some(number) => Ok(Amount::Quantity(number, value)),
-                None => Err(format!("{} is no number", crate::validate::shown(value))),
+                None => Err(format!("{} is no number", shown(value))),
             },
         }
     }
@@ -173,6 +174,15 @@ fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Res
         return Err("it takes numbers".to_owned());
     };
     let all = quantities == amounts.len();
+    let likes = amounts.iter().filter_map(|amount| match amount {
+        Amount::Quantity(_, like) => Some(*like),
+        _ => None,
+    });
+    if let ("sum" | "difference", Some(other)) =
+        (name, likes.clone().find(|other| canonical_unit(other) != canonical_unit(like)))
+    {
+        return Err(other_units(like, other));
+    }
     let leading = quantities == 1 && matches!(amounts, [Amount::Quantity(..), _]);
     let result = match (name, amounts) {
         ("sum", _) if all => amounts.iter().map(Amount::number).sum(),
@@ -194,10 +204,6 @@ fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Res
         return Err(TOO_LARGE.to_owned());
     }
     // The first unit in which the result is whole is the best one.
-    let likes = amounts.iter().filter_map(|amount| match amount {
-        Amount::Quantity(_, like) => Some(*like),
-        _ => None,
-    });
     let mut fitting = likes.filter(|like| in_unit_of(like, result).is_some_and(|shown| shown.fract() == 0.0));
     Ok(quantity(fitting.next().unwrap_or(like), result))
 }
@@ -207,7 +213,7 @@ fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Res
 pub(super) fn quantity(like: &Val, number: f64) -> Data {
     let fractional = like.get("scalar").and_then(amount_of).is_some_and(|scalar| scalar.fract() != 0.0);
     let text = |key: &str| like.get(key).and_then(Val::as_str).unwrap_or("");
-    let canonical_unit = crate::special::units::split(text(STRING), true).map_or("", |(_, unit)| unit.trim());
+    let canonical_unit = canonical_unit(like);
     let in_unit = in_unit_of(like, number).filter(|shown| shown.fract() == 0.0 || fractional);
     let (shown, unit) = in_unit.map_or((number, canonical_unit), |shown| (shown, text("unit")));
     let written = eco_format!("{} {unit}", plain(shown));
@@ -219,6 +225,18 @@ pub(super) fn quantity(like: &Val, number: f64) -> Data {
         entry("scalar", Data::Float(shown)),
         entry("unit", Data::Str(unit.into())),
     ]))
+}
+
+/// The unit that quantities of a kind are compared in; those of different kinds have different ones.
+pub(super) fn canonical_unit(quantity: &Val) -> &str {
+    let text = quantity.get(STRING).and_then(Val::as_str).and_then(|text| text.split_once(' '));
+    text.map_or("", |(_, unit)| unit)
+}
+
+/// Why two quantities cannot be compared or added.
+pub(super) fn other_units(a: &Val, b: &Val) -> String {
+    let (a_unit, b_unit) = (canonical_unit(a), canonical_unit(b));
+    format!("{} is counted in `{a_unit}`, and {} in `{b_unit}`", shown(a), shown(b))
 }
 
 /// A number of the canonical unit in the unit of a quantity; nothing if that cannot be told from it.
@@ -240,7 +258,7 @@ pub(super) fn rounded(name: &str, args: &[Val]) -> Result<Data, String> {
     let number = match arg.data {
         Data::Int(number) => return Ok(Data::Int(number)),
         Data::Float(number) => number,
-        _ => return Err(format!("it takes a float, but {} is {}", crate::validate::shown(arg), arg.noun())),
+        _ => return Err(format!("it takes a float, but {} is {}", shown(arg), arg.noun())),
     };
     let whole = match name {
         "round" if number.fract() == 0.0 => number,
