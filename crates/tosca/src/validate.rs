@@ -274,14 +274,20 @@ fn compare_versions(a: &Val, b: &Val) -> Option<Ordering> {
 fn compare_plain(a: &Val, b: &Val) -> Option<Ordering> {
     match (&a.data, &b.data) {
         (Data::Int(a), Data::Int(b)) => Some(a.cmp(b)),
-        (Data::Int(a), Data::Float(b)) => (*a as f64).partial_cmp(b),
-        (Data::Float(a), Data::Int(b)) => a.partial_cmp(&(*b as f64)),
+        (Data::Int(a), Data::Float(b)) => compare_exactly(*a, *b),
+        (Data::Float(a), Data::Int(b)) => compare_exactly(*b, *a).map(Ordering::reverse),
         (Data::Float(a), Data::Float(b)) => a.partial_cmp(b),
         (Data::Str(a), Data::Str(b)) => Some(a.cmp(b)),
         (Data::Bool(a), Data::Bool(b)) => Some(a.cmp(b)),
         _ if a == b => Some(Ordering::Equal),
         _ => None,
     }
+}
+
+/// Rounding to a float keeps the order, so only what looks the same afterwards must be looked at again.
+fn compare_exactly(whole: i64, number: f64) -> Option<Ordering> {
+    let order = (whole as f64).partial_cmp(&number)?;
+    Some(order.then_with(|| i128::from(whole).cmp(&(number as i128))))
 }
 
 /// Whether two values are the same; a literal is read as the other's type.

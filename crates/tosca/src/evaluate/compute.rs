@@ -125,7 +125,7 @@ impl Evaluator<'_> {
             "less_or_equal" => yes(two().and_then(|(a, b)| self.order(a, b, of)).map(Ordering::is_le)),
             "valid_values" => yes(two().and_then(|(a, list)| {
                 let allowed = self.prints(listed(list, "its second argument")?, of);
-                Ok(allowed.contains(&self.print(a, of)))
+                Ok(self.print(a, of).is_some_and(|print| allowed.contains(&print)))
             })),
             "matches" => yes(two().and_then(|(a, pattern)| {
                 let subject = text(a).ok_or_else(|| format!("it matches a string, not {}", a.noun()))?;
@@ -196,16 +196,15 @@ impl Evaluator<'_> {
         let entry = declared.and_then(|declared| self.entry(declared).or_else(|| self.single(declared)));
         let keys = name.ends_with("key") || name.ends_with("keys");
         let (known, entry) = match &all.data {
-            Data::Map(entries) if keys => (entries.iter().map(|(key, _)| self.print(key, None)).collect(), None),
-            Data::Map(entries) => (entries.iter().map(|(_, value)| self.print(value, entry.as_ref())).collect(), entry),
-            Data::List(items) if !keys => (self.prints(items, entry.as_ref()), entry),
+            Data::Map(entries) if keys => (self.prints(entries.iter().map(|(key, _)| key), None), None),
+            Data::Map(entries) => (self.prints(entries.iter().map(|(_, value)| value), entry.as_ref()), entry),
+            Data::List(items) if !keys => (self.prints(items.iter(), entry.as_ref()), entry),
             _ => {
                 let wanted = if keys { "a map" } else { "a list or a map" };
                 return Err(format!("its first argument must be {wanted}, but it is {}", all.noun()));
             }
         };
-        let known: HashSet<EcoString> = known;
-        let found = |item: &Val| known.contains(&self.print(item, entry.as_ref()));
+        let found = |item: &Val| self.print(item, entry.as_ref()).is_some_and(|print| known.contains(&print));
         match name {
             "has_entry" | "has_key" => Ok(found(wanted)),
             "has_all_entries" | "has_all_keys" => Ok(listed(wanted, "its second argument")?.iter().all(found)),
@@ -228,13 +227,13 @@ impl Evaluator<'_> {
         let others: Vec<HashSet<EcoString>> = if union {
             Vec::new()
         } else {
-            lists.iter().skip(1).map(|list| self.prints(list, entry.as_ref())).collect()
+            lists.iter().skip(1).map(|list| self.prints(*list, entry.as_ref())).collect()
         };
         let searched = if union { lists.as_slice() } else { lists.get(..1).unwrap_or(&[]) };
         let mut seen = HashSet::new();
         let mut out = Vec::new();
         for item in searched.iter().flat_map(|list| list.iter()) {
-            let print = self.print(item, entry.as_ref());
+            let Some(print) = self.print(item, entry.as_ref()) else { continue };
             if others.iter().all(|other| other.contains(&print)) && seen.insert(print) {
                 out.push(item.clone());
             }
@@ -242,15 +241,19 @@ impl Evaluator<'_> {
         Ok(Data::List(Arc::new(out)))
     }
 
-    fn prints(&self, items: &[Val], declared: Option<&Declared>) -> HashSet<EcoString> {
-        items.iter().map(|item| self.print(item, declared)).collect()
+    fn prints<'v>(
+        &self,
+        items: impl IntoIterator<Item = &'v Val>,
+        declared: Option<&Declared>,
+    ) -> HashSet<EcoString> {
+        items.into_iter().filter_map(|item| self.print(item, declared)).collect()
     }
 
-    /// A text that two values share if and only if they are the same.
-    fn print(&self, value: &Val, declared: Option<&Declared>) -> EcoString {
+    /// A text that two values share if and only if they are the same; nothing for what is not known, which cannot be
+    /// said to be the same as anything.
+    fn print(&self, value: &Val, declared: Option<&Declared>) -> Option<EcoString> {
         let mut out = EcoString::new();
-        print(&self.literal(value, declared), &mut out);
-        out
+        print(&self.literal(value, declared), &mut out).then_some(out)
     }
 }
 
@@ -343,13 +346,14 @@ fn texts(a: &Val, b: &Val) -> Result<(EcoString, EcoString), String> {
 }
 
 /// Writes a value so that the same values have the same text: a number is one whether it is an integer or not, the
-/// order of a map's entries does not count, and quantities, versions and dates count by what they mean.
-fn print(value: &Val, out: &mut EcoString) {
+/// order of a map's entries does not count, and quantities, versions and dates count by what they mean. Says whether all
+/// of it is known.
+fn print(value: &Val, out: &mut EcoString) -> bool {
     match &value.data {
+        Data::Null => out.push_str("null"),
         Data::Int(number) => out.push_str(&eco_format!("n{number}")),
-        Data::Float(number) if number.fract() == 0.0 && number.abs() < 9e15 => {
-            out.push_str(&eco_format!("n{number:.0}"));
-        }
+        Data::Float(0.0) => out.push_str("n0"), // there is one with a sign
+        Data::Float(number) if number.fract() == 0.0 => out.push_str(&eco_format!("n{number:.0}")),
         Data::Float(number) => out.push_str(&eco_format!("n{number:e}")),
         Data::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         Data::Str(text) => out.push_str(&eco_format!("{text:?}")),
@@ -360,41 +364,89 @@ fn print(value: &Val, out: &mut EcoString) {
         Data::List(items) => {
             out.push('[');
             for item in items.iter() {
-                print(item, out);
+                if !print(item, out) {
+                    return false;
+                }
                 out.push(',');
             }
             out.push(']');
         }
-        Data::Map(entries) => match (sort(value), value.get(NUMBER), value.get(STRING)) {
-            (Sort::Timestamp, Some(Val { data: Data::Int(number), .. }), _) => out.push_str(&eco_format!("@{number}")),
-            (Sort::Quantity(unit), Some(number), _) => {
-                out.push_str(&eco_format!("q{unit:?}"));
-                print(number, out);
-            }
-            (Sort::Version, _, Some(text)) => {
-                out.push('v');
-                print(text, out);
-            }
-            _ => {
-                let mut parts: Vec<EcoString> = entries
-                    .iter()
-                    .map(|(key, item)| {
-                        let mut part = EcoString::new();
-                        print(key, &mut part);
-                        part.push(':');
-                        print(item, &mut part);
-                        part
-                    })
-                    .collect();
-                parts.sort_unstable();
-                out.push('{');
-                parts.iter().for_each(|part| {
-                    out.push_str(part);
-                    out.push(',');
-                });
-                out.push('}');
-            }
-        },
-        Data::Null | Data::Call(_) | Data::Pending(_) | Data::Poison => out.push_str("null"),
+        Data::Map(entries) => return print_map(value, entries, out),
+        Data::Call(_) | Data::Pending(_) | Data::Poison => return false,
+    }
+    true
+}
+
+fn print_map(value: &Val, entries: &[(Val, Val)], out: &mut EcoString) -> bool {
+    match (sort(value), value.get(NUMBER), value.get(STRING)) {
+        (Sort::Timestamp, Some(Val { data: Data::Int(number), .. }), _) => {
+            out.push_str(&eco_format!("@{number}"));
+            return true;
+        }
+        (Sort::Quantity(unit), Some(number), _) => {
+            out.push_str(&eco_format!("q{unit:?}"));
+            return print(number, out);
+        }
+        (Sort::Version, _, Some(text)) => {
+            out.push('v');
+            return print(text, out);
+        }
+        _ => {}
+    }
+    let mut parts = Vec::with_capacity(entries.len());
+    for (key, item) in entries {
+        let mut part = EcoString::new();
+        if !print(key, &mut part) {
+            return false;
+        }
+        part.push(':');
+        if !print(item, &mut part) {
+            return false;
+        }
+        part.push(',');
+        parts.push(part);
+    }
+    parts.sort_unstable();
+    out.push('{');
+    parts.iter().for_each(|part| out.push_str(part));
+    out.push('}');
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use purlin_syntax::{FileId, Span};
+
+    fn val(data: Data) -> Val {
+        Val::new(data, Span::new(FileId(0), 0, 0))
+    }
+
+    fn printed(data: Data) -> Option<EcoString> {
+        let mut out = EcoString::new();
+        print(&val(data), &mut out).then_some(out)
+    }
+
+    #[test]
+    fn a_number_is_the_same_whether_it_is_an_integer_or_not() {
+        for number in [0, 1, -7, 1 << 53, 10_000_000_000_000_000, i64::MIN] {
+            assert_eq!(printed(Data::Int(number)), printed(Data::Float(number as f64)), "{number}");
+        }
+        assert_eq!(printed(Data::Int(0)), printed(Data::Float(-0.0)));
+        assert_ne!(printed(Data::Int((1 << 53) + 1)), printed(Data::Float((1i64 << 53) as f64)));
+    }
+
+    #[test]
+    fn what_is_not_known_is_the_same_as_nothing() {
+        let unknown = || Data::Pending("an attribute".into());
+        assert_eq!(printed(Data::Null).as_deref(), Some("null"));
+        for data in [
+            Data::Poison,
+            unknown(),
+            Data::List(Arc::new(vec![val(unknown())])),
+            Data::Map(Arc::new(vec![(val(Data::Null), val(unknown()))])),
+        ] {
+            assert_eq!(printed(data), None);
+        }
     }
 }
