@@ -101,6 +101,12 @@ pub(super) fn takes_unknown(name: &str) -> bool {
     matches!(name, "length" | "concat" | "get_input" | "get_property" | "get_attribute")
 }
 
+/// Whether a function reads the texts among its arguments as values of the type that another one has.
+pub(super) fn reads_texts(name: &str) -> bool {
+    matches!(name, "equal" | "greater_than" | "greater_or_equal" | "less_than" | "less_or_equal")
+        || matches!(name, "sum" | "difference" | "product" | "quotient" | "remainder")
+}
+
 impl Evaluator<'_> {
     /// The functions of TOSCA 2.0; nothing for those that only an orchestrator can compute.
     pub(super) fn compute(

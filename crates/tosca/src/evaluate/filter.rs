@@ -3,7 +3,11 @@
 //! What does not depend on the candidate is evaluated once: values stay known from one candidate to the next, and the
 //! parts of a condition that are the same for all of them are replaced by their results.
 
+use super::compute::reads_texts;
+use super::typed::Declared;
 use super::{Evaluator, Key, MAX_DEPTH, Owner, Scope, State};
+use crate::coerce;
+use crate::model::Primitive;
 use crate::resolve::Edge;
 use crate::val::{Call, Data, Val};
 use std::sync::Arc;
@@ -102,15 +106,29 @@ impl Evaluator<'_> {
         {
             return Val { span: value.span, ..known };
         }
-        // A literal takes its type from what it is compared with, which may be replaced.
-        let declared = call.args.iter().find_map(|arg| self.type_of(arg, scope));
-        let args = call.args.iter().map(|arg| match (&arg.data, &declared) {
-            (Data::Call(_), _) => self.fold(arg, scope, depth + 1),
-            (Data::Str(_) | Data::Timestamp(_), Some(declared)) => self.native(arg, declared),
+        // A literal takes its type from the first argument that has one, so that argument stays, unless the type makes
+        // no difference.
+        let declared = call.args.iter().enumerate().find_map(|(at, arg)| Some((at, self.type_of(arg, scope)?)));
+        let typing = declared.filter(|(_, declared)| !coerce::is_plain(self.model, declared.id));
+        let (typed_at, quantity) = match typing {
+            Some((at, declared)) if reads_texts(&call.name) => (Some(at), self.of_quantities(declared)),
+            Some((at, _)) => (Some(at), None),
+            None => (None, None),
+        };
+        let args = call.args.iter().enumerate().map(|(at, arg)| match (&arg.data, &quantity) {
+            (Data::Call(_), _) if typed_at != Some(at) => self.fold(arg, scope, depth + 1),
+            (Data::Str(_), Some(declared)) => self.native(arg, declared),
             _ => arg.clone(),
         });
         let args = args.collect();
         value.with(Data::Call(Arc::new(Call { args, ..(**call).clone() })))
+    }
+
+    /// A type whose values are all quantities: what is compared with one can be read as one once and for all. A version
+    /// may have stayed a text.
+    fn of_quantities(&self, declared: Declared) -> Option<Declared> {
+        let primitive = self.model.primitive(declared.id)?;
+        (primitive == Primitive::Scalar || primitive.family().is_some()).then_some(declared)
     }
 
     /// The part of a condition on a node that does not hold.
