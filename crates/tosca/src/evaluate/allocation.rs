@@ -8,6 +8,7 @@ use super::walk::{Astray, Kind, Place};
 use super::{Evaluator, Failure, Key, Owner, Scope};
 use crate::coerce::NUMBER;
 use crate::val::{Data, Val};
+use crate::validate::shown;
 use ecow::{EcoString, eco_format};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,10 +24,19 @@ pub struct Share {
     pub amount: Option<f64>,
 }
 
+impl Share {
+    /// What is taken, if it is counted in integers.
+    fn whole(&self) -> i128 {
+        self.value.as_int().map_or_else(|| self.amount.unwrap_or(0.0) as i128, i128::from)
+    }
+}
+
 /// What is taken of one property by all relationships together.
 #[derive(Clone, Copy, Debug, Default)]
 struct Sum {
     amount: f64,
+    /// The same of what is counted in integers: floats have no room for all of their digits.
+    whole: i128,
     /// How many relationships take something that is not known yet.
     unknown: usize,
 }
@@ -42,7 +52,10 @@ impl Taken {
     pub(crate) fn add(&mut self, node: usize, capability: usize, shares: &[Share]) {
         for share in shares {
             self.change(node, capability, &share.name, |sum| match share.amount {
-                Some(amount) => sum.amount = tidy(sum.amount + amount),
+                Some(amount) => {
+                    sum.amount = tidy(sum.amount + amount);
+                    sum.whole = sum.whole.saturating_add(share.whole());
+                }
                 None => sum.unknown += 1,
             });
         }
@@ -52,7 +65,10 @@ impl Taken {
     pub(crate) fn remove(&mut self, node: usize, capability: usize, shares: &[Share]) {
         for share in shares {
             self.change(node, capability, &share.name, |sum| match share.amount {
-                Some(amount) => sum.amount = tidy(sum.amount - amount),
+                Some(amount) => {
+                    sum.amount = tidy(sum.amount - amount);
+                    sum.whole = sum.whole.saturating_sub(share.whole());
+                }
                 None => sum.unknown = sum.unknown.saturating_sub(1),
             });
         }
@@ -87,13 +103,23 @@ fn tidy(number: f64) -> f64 {
 }
 
 /// The number of an integer, a float or a quantity.
-pub(crate) fn amount_of(value: &Val) -> Option<f64> {
+pub(super) fn number_of(value: &Val) -> Option<f64> {
     match &value.data {
         Data::Int(number) => Some(*number as f64),
         Data::Float(number) => Some(*number),
-        Data::Map(_) => value.get("unit").and(value.get(NUMBER)).and_then(amount_of),
+        Data::Map(_) => value.get("unit").and(value.get(NUMBER)).and_then(number_of),
         _ => None,
     }
+}
+
+/// The same as an amount. What is infinite is none: it cannot be taken, and it has no end.
+pub(crate) fn amount_of(value: &Val) -> Option<f64> {
+    number_of(value).filter(|number| *number != f64::INFINITY)
+}
+
+/// An integer, as far as there is room for one.
+fn exactly(number: i128) -> Data {
+    Data::Int(i64::try_from(number).unwrap_or(if number < 0 { i64::MIN } else { i64::MAX }))
 }
 
 impl Evaluator<'_> {
@@ -152,8 +178,10 @@ impl Evaluator<'_> {
         if whole.is_opaque() {
             return Ok(Val { span: value.span, ..whole });
         }
-        let Some(amount) = amount_of(&whole) else {
-            return Err(format!("`{name}` is {}, of which nothing can be taken", whole.noun()));
+        let amount = match number_of(&whole) {
+            Some(f64::INFINITY) => return Ok(Val { span: value.span, ..whole }), // as much is left as there was
+            Some(number) if !number.is_nan() => number,
+            _ => return Err(format!("`{name}` is {}, of which nothing can be taken", shown(&whole))),
         };
         let sum = match self.resolution {
             Some(resolution) if !self.resolving => resolution.taken.sum(node, capability, name),
@@ -166,7 +194,10 @@ impl Evaluator<'_> {
             let what = eco_format!("what is taken of `{name}` in `{}`", self.capability_name(node, capability));
             return Ok(value.with(Data::Pending(what)));
         }
-        let left = self.amount_like(&whole, amount - sum.amount);
+        let left = match whole.as_int() {
+            Some(all) => whole.with(exactly(i128::from(all).saturating_sub(sum.whole))),
+            None => self.amount_like(&whole, amount - sum.amount),
+        };
         Ok(Val { span: value.span, ..left })
     }
 }
@@ -179,6 +210,25 @@ mod tests {
 
     fn share(amount: Option<f64>) -> Share {
         Share { name: "cpus".into(), value: Val::new(Data::Null, Span::new(FileId(0), 0, 0)), amount }
+    }
+
+    #[test]
+    fn integers_keep_all_their_digits() {
+        let mut taken = Taken::default();
+        let large = (1i64 << 53) + 1;
+        let value = Val::new(Data::Int(large), Span::new(FileId(0), 0, 0));
+        let share = Share { name: "cpus".into(), value, amount: Some(large as f64) };
+        taken.add(1, 0, &[share.clone(), share.clone()]);
+        assert_eq!(taken.sum(1, 0, "cpus").whole, 2 * i128::from(large));
+        taken.remove(1, 0, &[share]);
+        assert_eq!(taken.sum(1, 0, "cpus").whole, i128::from(large));
+    }
+
+    #[test]
+    fn what_is_infinite_is_no_amount() {
+        let amount = |number: f64| amount_of(&Val::new(Data::Float(number), Span::new(FileId(0), 0, 0)));
+        assert_eq!(amount(1.5), Some(1.5));
+        assert_eq!(amount(f64::INFINITY), None);
     }
 
     #[test]

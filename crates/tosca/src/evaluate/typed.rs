@@ -3,7 +3,7 @@
 //! A literal such as `2 GB` has no type of its own: it takes that of what it is compared with or added to, or of the
 //! property that gets the result.
 
-use super::allocation::amount_of;
+use super::allocation::number_of;
 use super::walk::{Kind, Place};
 use super::{Evaluator, Key, Owner, Scope};
 use crate::coerce::{self, NUMBER, ORIGINAL, STRING};
@@ -114,7 +114,7 @@ impl Amount<'_> {
         match &value.data {
             Data::Int(number) => Ok(Amount::Int(*number)),
             Data::Float(number) => Ok(Amount::Float(*number)),
-            _ => match amount_of(value) {
+            _ => match number_of(value) {
                 Some(number) => Ok(Amount::Quantity(number, value)),
                 None => Err(format!("{} is no number", shown(value))),
             },
@@ -211,7 +211,7 @@ fn with_quantities(name: &str, amounts: &[Amount<'_>], quantities: usize) -> Res
 /// A quantity of the same kind as another one: in its unit if that gives a whole number, or if it is no whole number
 /// either; otherwise in the canonical unit.
 pub(super) fn quantity(like: &Val, number: f64) -> Data {
-    let fractional = like.get("scalar").and_then(amount_of).is_some_and(|scalar| scalar.fract() != 0.0);
+    let fractional = like.get("scalar").and_then(number_of).is_some_and(|scalar| scalar.fract() != 0.0);
     let text = |key: &str| like.get(key).and_then(Val::as_str).unwrap_or("");
     let canonical_unit = canonical_unit(like);
     let in_unit = in_unit_of(like, number).filter(|shown| shown.fract() == 0.0 || fractional);
@@ -241,7 +241,7 @@ pub(super) fn other_units(a: &Val, b: &Val) -> String {
 
 /// A number of the canonical unit in the unit of a quantity; nothing if that cannot be told from it.
 fn in_unit_of(like: &Val, number: f64) -> Option<f64> {
-    let part = |key: &str| like.get(key).and_then(amount_of);
+    let part = |key: &str| like.get(key).and_then(number_of);
     let factor = part(NUMBER)? / part("scalar")?;
     (factor.is_finite() && factor != 0.0).then(|| number / factor)
 }

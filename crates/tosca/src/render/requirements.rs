@@ -217,10 +217,15 @@ impl Renderer<'_> {
             let before = self.problems.len();
             let checked = Checker::new(self.model, self.problems).value(value, &definition, value.span);
             let native = coerce::coerce(self.model, &checked, data_type, Some(&definition));
-            if self.problems.len() == before && amount_of(&native).is_some_and(|amount| amount < 0.0) {
-                let message = format!("what is taken of `{}` cannot be less than nothing", name.text);
-                self.problems.at(&rules::WRONG_TYPE, value.span, message);
+            if self.problems.len() > before || native.is_call() || data_type.is_none() {
+                continue;
             }
+            let wrong = match amount_of(&native) {
+                Some(amount) if amount < 0.0 => "cannot be less than nothing",
+                Some(amount) if amount.is_finite() => continue,
+                _ => "must be a number, and one that is not infinite",
+            };
+            self.problems.at(&rules::WRONG_TYPE, value.span, format!("what is taken of `{}` {wrong}", name.text));
         }
     }
 
