@@ -44,7 +44,7 @@ impl Build for Values {
         Value::list(items).with_origin(Origin::node(node))
     }
 
-    fn insert(map: &mut Map, key: Cow<'_, str>, value: Value) {
+    fn insert(&mut self, map: &mut Map, (_, key): (Node<'_>, Cow<'_, str>), value: Value) {
         map.insert(EcoString::from(key.as_ref()), value);
     }
 

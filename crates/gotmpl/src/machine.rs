@@ -418,7 +418,7 @@ impl<'r> Machine<'r> {
                 let entries: Vec<(Str, Val)> = body.entries.iter().map(|(k, v)| (k.clone(), v.clone())).collect();
                 let any = !entries.is_empty();
                 for (key, element) in entries {
-                    let key = Val::new(Data::Str(key)).at(element.origin);
+                    let key = Val::key(key).at(element.origin);
                     let element = if boxes { element.boxed() } else { element };
                     if !self.iterate(frame, branch, key, element)? {
                         break;

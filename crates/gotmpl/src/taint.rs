@@ -1,13 +1,15 @@
 //! How origins and secrets pass from a function's arguments to its result.
 //!
 //! Functions that keep pieces see to it themselves; all others come through `derive`. A text is secret if anything in
-//! the arguments it was made from is. A collection that only holds its arguments needs no mark: its elements have theirs.
+//! the arguments it was made from is. A collection that only holds its arguments needs no mark: its elements have theirs,
+//! and its keys, which are texts without a value around them, have it in their pieces.
 
 use std::collections::HashSet;
 
 use crate::func::{Form, Func, Looks, Ty};
 use crate::machine::Machine;
-use crate::value::{Data, Heap, ListType, MapType, Val};
+use crate::rope::Piece;
+use crate::value::{Data, Heap, ListType, MapRef, MapType, Str, Val};
 
 /// What a result is made of.
 enum Made {
@@ -67,6 +69,16 @@ impl Machine<'_> {
         let (origin, tainted) = self.join_origins(values);
         (origin, tainted || self.outside.track && holds_taint(&self.heap, values))
     }
+
+    /// A text as the key of a map, and whether it is secret: if what it was made from is.
+    pub(crate) fn key(&mut self, text: Str, from: &Val) -> (Str, bool) {
+        let (origin, tainted) = self.join_contents(std::slice::from_ref(from));
+        if !tainted || !self.outside.track {
+            return (text, tainted);
+        }
+        let piece = Piece { end: 0, origin, site: self.site, call: self.current_call(), tainted };
+        (self.heap.secret_key(text, piece), tainted)
+    }
 }
 
 fn made(heap: &Heap, func: &Func, result: &Val) -> Made {
@@ -91,9 +103,31 @@ pub(crate) fn holds_taint(heap: &Heap, values: &[Val]) -> bool {
         }
         match &value.data {
             Data::List(list) if lists.insert(list.index()) => stack.extend(heap.items(*list)),
-            Data::Map(map) if maps.insert(map.index()) => stack.extend(heap.get_map(*map).entries.values()),
-            Data::Str(text) if text.pieces().is_some_and(|pieces| pieces.iter().any(|piece| piece.tainted)) => {
-                return true;
+            Data::Map(map) if maps.insert(map.index()) => {
+                if heap.has_secret_key(*map) {
+                    return true;
+                }
+                stack.extend(heap.get_map(*map).entries.values());
+            }
+            Data::Str(text) if text.is_tainted() => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether a key somewhere in a value is a secret.
+pub(crate) fn holds_secret_key(heap: &Heap, value: &Val) -> bool {
+    let (mut lists, mut maps) = (HashSet::new(), HashSet::new());
+    let mut stack = if heap.has_secret_keys() { vec![value] } else { Vec::new() };
+    while let Some(value) = stack.pop() {
+        match &value.data {
+            Data::List(list) if lists.insert(list.index()) => stack.extend(heap.items(*list)),
+            Data::Map(map) if maps.insert(map.index()) => {
+                if heap.has_secret_key(*map) {
+                    return true;
+                }
+                stack.extend(heap.get_map(*map).entries.values());
             }
             _ => {}
         }
@@ -102,10 +136,15 @@ pub(crate) fn holds_taint(heap: &Heap, values: &[Val]) -> bool {
 }
 
 impl Heap {
-    /// Marks everything in a collection that nobody else holds as secret.
+    /// Marks everything in a collection that nobody else holds as secret, with its keys if they were read as well.
     fn taint_within(&mut self, collection: &Val) {
         let mut stack = vec![collection.data.clone()];
         while let Some(data) = stack.pop() {
+            if let Data::Map(map) = data
+                && map.kind == MapType::Any
+            {
+                self.mark_keys(map);
+            }
             let mark = |element: &mut Val| {
                 element.mark_secret();
                 stack.push(element.data.clone());
@@ -116,5 +155,26 @@ impl Heap {
                 _ => {}
             }
         }
+    }
+    fn mark_keys(&mut self, map: MapRef) {
+        let piece = Piece { end: 0, origin: 0, site: 0, call: 0, tainted: true };
+        let entries = std::mem::take(&mut self.get_map_mut(map).entries);
+        let marked = entries.into_iter().map(|(key, value)| (self.secret_key(key, piece), value)).collect();
+        self.get_map_mut(map).entries = marked;
+    }
+
+    /// A text as a key that is secret, if no piece of it is already.
+    pub(crate) fn secret_key(&mut self, text: Str, piece: Piece) -> Str {
+        self.note_secret_key();
+        if text.is_tainted() {
+            return text;
+        }
+        let bytes = text.bytes().to_vec();
+        let end = bytes.len() as u32;
+        Str::with_pieces(bytes, vec![Piece { end, ..piece }])
+    }
+
+    fn has_secret_key(&self, map: MapRef) -> bool {
+        self.has_secret_keys() && self.get_map(map).entries.keys().any(Str::is_tainted)
     }
 }

@@ -61,6 +61,11 @@ impl Str {
         self.0.pieces.as_deref()
     }
 
+    /// Whether a piece of it is a secret.
+    pub fn is_tainted(&self) -> bool {
+        self.pieces().is_some_and(|pieces| pieces.iter().any(|piece| piece.tainted))
+    }
+
     /// Whether there are no bytes.
     pub fn is_empty(&self) -> bool {
         self.0.bytes.is_empty()
@@ -233,6 +238,11 @@ impl Val {
     pub fn str(text: impl Into<Str>) -> Self {
         Self::new(Data::Str(text.into()))
     }
+    /// The key of a map as a value.
+    pub(crate) fn key(key: Str) -> Self {
+        let tainted = key.is_tainted();
+        Self::new(Data::Str(key)).taint(tainted)
+    }
     /// A Go `int`.
     pub fn int(number: i64) -> Self {
         Self::new(Data::Int(number))
@@ -268,8 +278,7 @@ impl Val {
     /// Whether the value is secret though no piece of its text is: then all of them are. Where some pieces are secret,
     /// the others need not be.
     pub fn is_tainted_as_whole(&self) -> bool {
-        let pieces = || self.as_str().and_then(Str::pieces).unwrap_or_default();
-        self.is_tainted() && !pieces().iter().any(|piece| piece.tainted)
+        self.is_tainted() && !self.as_str().is_some_and(Str::is_tainted)
     }
     /// The same value seen through an interface, as map and list elements are.
     pub fn boxed(mut self) -> Self {
@@ -413,6 +422,8 @@ pub struct Heap {
     lists: Vec<List>,
     maps: Vec<Map>,
     held: usize,
+    /// Whether some map ever got a key that is a secret: as long as none did, nobody looks for one.
+    secret_keys: bool,
     /// Texts that stand for values not known yet.
     pub holes: Holes,
 }
@@ -489,6 +500,14 @@ impl Heap {
         let list = self.get_list(list);
         let value = list.items.get(index)?.clone();
         Some(if list.kind.boxes() { value.boxed() } else { value })
+    }
+    /// Whether some map ever got a key that is a secret.
+    pub(crate) fn has_secret_keys(&self) -> bool {
+        self.secret_keys
+    }
+    /// Remembers that a map gets a key that is a secret.
+    pub(crate) fn note_secret_key(&mut self) {
+        self.secret_keys = true;
     }
     /// How many elements were ever put on the heap, for the limit.
     pub fn held(&self) -> usize {

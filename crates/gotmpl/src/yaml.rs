@@ -167,8 +167,13 @@ impl Build for Reader<'_> {
         self.place(node, value)
     }
 
-    fn insert(map: &mut BTreeMap<Str, Val>, key: Cow<'_, str>, value: Val) {
-        map.insert(Str::from(key.as_ref()), value);
+    fn insert(&mut self, map: &mut BTreeMap<Str, Val>, (node, text): (Node<'_>, Cow<'_, str>), value: Val) {
+        let (origin, tainted) = self.source(node);
+        let mut key = Str::from(text.as_ref());
+        if tainted {
+            key = self.heap.secret_key(key, Piece { end: 0, origin, site: 0, call: 0, tainted });
+        }
+        map.insert(key, value);
     }
 
     fn map(&mut self, node: Node<'_>, entries: BTreeMap<Str, Val>) -> Val {
@@ -188,7 +193,13 @@ impl Build for Reader<'_> {
 impl Reader<'_> {
     /// Gives a value the origin of the text it was read from.
     fn place(&self, node: Node<'_>, value: Val) -> Val {
-        let Some(pieces) = &self.pieces else { return value.at(self.origin).taint(self.tainted) };
+        let (origin, tainted) = self.source(node);
+        value.at(origin).taint(tainted)
+    }
+
+    /// The origin of the text that a node was read from, and whether it is secret.
+    fn source(&self, node: Node<'_>) -> (u32, bool) {
+        let Some(pieces) = &self.pieces else { return (self.origin, self.tainted) };
         let span = node.span();
         let mut start = span.start;
         let mut origin = 0;
@@ -204,7 +215,7 @@ impl Reader<'_> {
             }
             start = piece.end;
         }
-        value.at(origin).taint(tainted)
+        (origin, tainted)
     }
 }
 
@@ -224,7 +235,9 @@ pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let ranges = writer.starts;
     let text = writer.inner.finish().map_err(|_| Fault::Limit(Limit::Text))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
-    let own = Piece { end: 0, origin: value.origin, site: m.site, call: m.current_call(), tainted: false };
+    // Keys have no range of their own: where one of them is secret, all are.
+    let tainted = crate::taint::holds_secret_key(&m.heap, value);
+    let own = Piece { end: 0, origin: value.origin, site: m.site, call: m.current_call(), tainted };
     let mut rope = Rope::default();
     let mut at = 0;
     for ((start, end), (origin, tainted, leaf)) in ranges.into_iter().zip(leaves) {

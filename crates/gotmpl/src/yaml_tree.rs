@@ -29,8 +29,8 @@ pub trait Build {
     fn leaf(&mut self, node: Node<'_>, leaf: Leaf<'_>) -> Self::Value;
     /// The value of a sequence.
     fn list(&mut self, node: Node<'_>, items: Vec<Self::Value>) -> Self::Value;
-    /// Puts a value under a key.
-    fn insert(map: &mut Self::Map, key: Cow<'_, str>, value: Self::Value);
+    /// Puts a value under a key, which is a node and its text.
+    fn insert(&mut self, map: &mut Self::Map, key: (Node<'_>, Cow<'_, str>), value: Self::Value);
     /// The value of a mapping.
     fn map(&mut self, node: Node<'_>, entries: Self::Map) -> Self::Value;
     /// Adds the entries of a value that are not there yet; false if it is no mapping.
@@ -85,7 +85,7 @@ impl<B: Build> Walk<'_, B> {
                 continue;
             }
             let value = self.value(entry.value)?;
-            B::insert(&mut entries, key_text(entry.key)?, value);
+            self.builder.insert(&mut entries, (entry.key, key_text(entry.key)?), value);
         }
         for base in merged {
             self.merge(&mut entries, base)?;

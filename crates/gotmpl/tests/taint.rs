@@ -67,7 +67,8 @@ fn written(ty: Ty) -> Option<&'static str> {
 }
 
 /// Collections that hold the secret, but are not secret as a whole.
-const HOLDERS: &str = "{{ $map := dict \"a\" \"b\" }}{{ $_ := set $map \"a\" . }}{{ $list := values $map }}";
+const HOLDERS: &str = "{{ $map := dict \"a\" \"b\" }}{{ $_ := set $map \"a\" . }}{{ $list := values $map }}\
+    {{ $keyed := set (dict) . \"b\" }}";
 
 /// Calls of a function, each with the secret in another place, bare or in a collection.
 fn calls(func: &Func) -> Vec<String> {
@@ -75,9 +76,9 @@ fn calls(func: &Func) -> Vec<String> {
     let Some(plain) = params.iter().map(|ty| written(*ty)).collect::<Option<Vec<_>>>() else { return Vec::new() };
     let ways = |ty: Ty| match ty {
         Ty::Str => &["."][..],
-        Ty::Any | Ty::Value => &[".", "(list .)", "$map", "$list"],
-        Ty::List => &["$list"],
-        Ty::Map => &["$map"],
+        Ty::Any | Ty::Value => &[".", "(list .)", "$map", "$list", "(dict . \"x\")", "$keyed", "(list $keyed)"],
+        Ty::List => &["$list", "(keys (dict . \"x\"))", "(keys $keyed)"],
+        Ty::Map => &["$map", "(dict . \"x\")", "$keyed"],
         _ => &[],
     };
     let mut calls = Vec::new();
@@ -175,6 +176,23 @@ fn what_is_made_of_a_secret_is_one_in_all_its_parts() {
         "{{ last (concat (splitList \"-\" .) (list)) }}",
         "{{ (fromToml (printf \"a = %q\" .)).a }}",
         "{{ first (fromYamlArray (printf \"[%s]\" .)) }}",
+        "{{ first (keys (dict . \"x\")) }}",
+        "{{ keys (dict . \"x\") | join \"\" }}",
+        "{{ range $key, $value := dict . \"x\" }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := set (dict) . \"x\" }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := set (dict) (print \"x\" .) \"x\" }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := merge (dict) (dict . \"x\") }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := deepCopy (dict . \"x\") }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := omit (dict . \"x\") \"y\" }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := pick (dict . \"x\") \"ab-cd\" }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := fromYaml (printf \"%s: x\" .) }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := fromJson (printf \"{\\\"%s\\\": 1}\" .) }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := fromToml (printf \"%s = 1\" .) }}{{ $key }}{{ end }}",
+        "{{ toYaml (dict \"a\" (dict . \"x\")) }}",
+        "{{ toYaml (list (set (dict) . 1)) }}",
+        "{{ toYaml (fromYaml (printf \"%s: %s\" . .)) }}",
+        "{{ toJson (dict . \"x\") }}",
+        "{{ dict . \"x\" }}",
     ] {
         let rope = executed(template, Val::str("ab-cd").at(7).taint(true)).expect(template);
         let text = String::from_utf8_lossy(&rope.bytes);
@@ -184,4 +202,18 @@ fn what_is_made_of_a_secret_is_one_in_all_its_parts() {
         }
     }
     assert!(lost.is_empty(), "{}", lost.join("\n"));
+}
+
+/// Which keys there are is public as long as none of them is a secret.
+#[test]
+fn keys_of_secrets_are_public() {
+    for template in [
+        "{{ first (keys (dict \"a\" .)) }}",
+        "{{ range $key, $value := dict \"a\" . }}{{ $key }}{{ end }}",
+        "{{ range $key, $value := fromYaml (printf \"a: %s\" .) }}{{ $key }}{{ end }}",
+    ] {
+        let rope = executed(template, Val::str("ab-cd").at(7).taint(true)).expect(template);
+        assert_eq!(rope.bytes, b"a", "{template}");
+        assert!(rope.pieces.iter().all(|piece| !piece.tainted), "{template}");
+    }
 }

@@ -6,7 +6,7 @@ use super::{arg, bytes, many, pieces, row};
 use crate::error::Fault;
 use crate::func::{Func, Ty};
 use crate::machine::Machine;
-use crate::value::{Data, Heap, MapRef, MapType, Str, Val};
+use crate::value::{Data, Heap, ListType, MapRef, MapType, Str, Val};
 
 const M: Ty = Ty::Map;
 
@@ -26,9 +26,9 @@ pub static FUNCS: &[Func] = &[
             return Err(Fault::new("assignment to entry in nil map"));
         };
         m.spend(1)?;
-        // A key has no mark of its own: what stands under a secret one is secret.
-        let value = arg(args, 2).clone().taint(arg(args, 1).is_tainted());
-        m.heap.set(map, Str::from(bytes(args, 1)), value);
+        let (key, secret) = m.key(Str::from(bytes(args, 1)), arg(args, 1));
+        // What stands under a secret key says which one it is.
+        m.heap.set(map, key, arg(args, 2).clone().taint(secret));
         Ok(arg(args, 0).clone())
     }))
     .looks(0, 2)
@@ -67,7 +67,8 @@ pub static FUNCS: &[Func] = &[
             found.extend(m.heap.get_map(map).entries.keys().cloned());
         }
         m.limited_items(found.len())?;
-        Ok(m.heap.strings(found))
+        let found = found.into_iter().map(Val::key).collect();
+        Ok(m.heap.list(ListType::Strings, found))
     })
     .shallow(),
     row("values", &[M], "`values DICT`: the values in the order of their keys.", |m, args| {
@@ -84,7 +85,7 @@ pub static FUNCS: &[Func] = &[
         let mut entries = BTreeMap::new();
         if let Some(map) = arg(args, 0).as_map() {
             for key in wanted.iter().filter_map(Val::as_str) {
-                if let Some(value) = m.heap.get_map(map).entries.get(key) {
+                if let Some((key, value)) = m.heap.get_map(map).entries.get_key_value(key) {
                     entries.insert(key.clone(), value.clone());
                 }
             }
@@ -153,7 +154,7 @@ fn dict(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let mut entries = BTreeMap::new();
     for pair in args.chunks(2) {
         let key = super::casts::to_string(&m.heap, arg(pair, 0));
-        let secret = m.join_contents(pair.get(..1).unwrap_or_default()).1;
+        let (key, secret) = m.key(key, arg(pair, 0));
         let value = pair.get(1).cloned().unwrap_or_else(|| Val::str(""));
         entries.insert(key, value.taint(secret));
     }
