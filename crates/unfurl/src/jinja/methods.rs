@@ -63,6 +63,40 @@ const STRING: &[&str] = &[
 const LIST: &[&str] = &["index", "count", "copy"];
 const MAP: &[&str] = &["items", "keys", "values", "get", "copy"];
 
+/// Methods whose arguments have names, in the order of their places. Those of `format` and `update` are free.
+const NAMED: &[(&str, &[&str])] = &[
+    ("decode", &["encoding", "errors"]),
+    ("encode", &["encoding", "errors"]),
+    ("expandtabs", &["tabsize"]),
+    ("rsplit", &["sep", "maxsplit"]),
+    ("split", &["sep", "maxsplit"]),
+    ("splitlines", &["keepends"]),
+];
+
+/// Arguments with those that were given by name in their places. A name that the method does not know is refused, so
+/// that nobody takes it for heeded.
+fn placed(method: &str, args: Values) -> Result<Values> {
+    if args.named.is_empty() || matches!(method, "format" | "update" | "sort") {
+        return Ok(args);
+    }
+    let names = NAMED.iter().find(|(known, _)| *known == method).map_or(&[][..], |(_, names)| names);
+    let mut positional = args.positional;
+    let given = positional.len();
+    for (name, value) in args.named {
+        match names.iter().position(|known| *known == name) {
+            Some(at) if at >= given => {
+                positional.resize(positional.len().max(at + 1), Val::null());
+                if let Some(place) = positional.get_mut(at) {
+                    *place = value;
+                }
+            }
+            Some(_) => return type_error(format!("`{method}` is given `{name}` twice")),
+            None => return type_error(format!("`{method}` takes no argument `{name}`")),
+        }
+    }
+    Ok(Values { positional, named: Vec::new() })
+}
+
 /// Whether a value has a method.
 pub fn exists(base: &Val, name: &str) -> bool {
     match &base.data {
@@ -95,7 +129,8 @@ pub fn changes(base: &Val, name: &str) -> bool {
 }
 
 /// Changes a list or map, and gives what the method returns. In place where nobody else holds the collection.
-pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: &Values) -> Result<Val> {
+pub fn change(render: &Renderer<'_, '_, '_>, base: &mut Val, name: &str, args: Values) -> Result<Val> {
+    let args = &placed(name, args)?;
     let spend = |shared: bool, len: usize| {
         let is_local = match name {
             "pop" => args.positional.is_empty(),
@@ -169,6 +204,16 @@ fn change_list(render: &Renderer<'_, '_, '_>, items: &mut Vec<Val>, name: &str, 
             if !args.positional.is_empty() {
                 return type_error("`sort` takes no positional arguments");
             }
+            for (name, value) in &args.named {
+                match name.as_str() {
+                    "reverse" => {}
+                    "key" if matches!(value.data, Data::Null) => {}
+                    "key" => {
+                        return type_error("`sort` with a `key` is not supported; use the filter `sort(attribute=…)`");
+                    }
+                    _ => return type_error(format!("`sort` takes no argument `{name}`")),
+                }
+            }
             let reverse = args.get(usize::MAX, "reverse").is_some_and(python::truthy);
             *items = python::sorted(keyed, reverse)?;
         }
@@ -238,6 +283,7 @@ pub fn call(render: &mut Renderer<'_, '_, '_>, base: &Val, name: &str, args: Val
         return object_method(object, name, &args);
     }
     let base = render.whole(base.clone())?;
+    let args = placed(name, args)?;
     match &base.data {
         Data::Str(text) => string_method(render, text, name, &args),
         Data::List(items) => list_method(items, name, &args),
@@ -316,7 +362,10 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
         Some(Data::Int(n)) => Some(*n),
         _ => None,
     };
-    let needle = arg(0)?;
+    let is_cutting = matches!(name, "split" | "rsplit" | "strip" | "lstrip" | "rstrip");
+    // Cutting at nothing in particular is cutting at white space.
+    let is_absent = is_cutting && args.positional.first().is_some_and(|first| matches!(first.data, Data::Null));
+    let needle = if is_absent { None } else { arg(0)? };
     let part = needle.as_deref().unwrap_or("");
     let is_all = |test: fn(char) -> bool| !text.is_empty() && text.chars().all(test);
     let chars_before = |at: usize| text.get(..at).map_or(0, |head| head.chars().count());
@@ -328,12 +377,14 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
         "rstrip" => Val::str(stripped(text, needle.as_deref(), false, true)),
         "split" => {
             let most = number(1).and_then(|most| usize::try_from(most).ok());
-            let separator = args.positional.first().filter(|value| !value.is_null()).and(needle.as_deref());
-            Val::list(text_split(text, separator, most).into_iter().map(Val::str).collect())
+            Val::list(text_split(text, needle.as_deref(), most).into_iter().map(Val::str).collect())
         }
         "rsplit" => {
             let most = number(1).and_then(|most| usize::try_from(most).ok());
             Val::list(split_back(text, needle.as_deref(), most))
+        }
+        "splitlines" if args.positional.first().is_some_and(python::truthy) => {
+            Val::list(text.split_inclusive('\n').map(Val::str).collect())
         }
         "splitlines" => Val::list(text.lines().map(Val::str).collect()),
         "join" => {

@@ -30,6 +30,9 @@ pub fn cut_off(x: f64) -> Result<i64> {
     // The first of the two is a power of two, so it is exact; the second is the number behind the largest.
     const LEAST: f64 = i64::MIN as f64;
     const BEHIND: f64 = -LEAST;
+    if x.is_infinite() {
+        return value_error("infinity is no whole number");
+    }
     let whole = x.trunc();
     if (LEAST..BEHIND).contains(&whole) { Ok(whole as i64) } else { limit(TOO_LARGE) }
 }

@@ -82,14 +82,14 @@ impl Renderer<'_, '_, '_> {
         let Expr::Name(name, _) = base else {
             let args = self.values(args)?;
             let tainted = value.tainted || args.tainted();
-            return methods::change(self, &mut value, method, &args).map(|result| result.taint_if(tainted));
+            return methods::change(self, &mut value, method, args).map(|result| result.taint_if(tainted));
         };
         // The arguments may change it too. After that it is taken out of the variable, so that nobody else holds it.
         self.rebind(name, value);
         let args = self.values(args)?;
         let mut value = self.slot(name).map(std::mem::take).unwrap_or_default();
         let tainted = value.tainted || args.tainted();
-        let result = methods::change(self, &mut value, method, &args);
+        let result = methods::change(self, &mut value, method, args);
         self.rebind(name, value.taint_if(tainted));
         result.map(|result| result.taint_if(tainted))
     }
