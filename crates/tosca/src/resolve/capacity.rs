@@ -68,14 +68,25 @@ impl Resolver<'_> {
         Ok(())
     }
 
-    /// The same if another one were gone.
-    pub(super) fn fits_without(&mut self, user: User, requirement: &Requirement, offer: Offer, other: User) -> bool {
+    /// The same if others were gone.
+    pub(super) fn fits_without(
+        &mut self,
+        user: User,
+        requirement: &Requirement,
+        offer: Offer,
+        others: &[User],
+    ) -> bool {
         let Ok(shares) = self.shares(user, requirement, offer) else { return false };
-        let gone = self.shares_of.get(&other).cloned().unwrap_or_default();
         shares.iter().all(|share| {
-            let given_back = gone.iter().find(|gone| gone.name == share.name).and_then(|gone| gone.amount);
-            self.has_left(share, offer, given_back.unwrap_or(0.0)).is_ok()
+            let given_back = others.iter().map(|other| self.amount_taken(*other, &share.name)).sum();
+            self.has_left(share, offer, given_back).is_ok()
         })
+    }
+
+    /// What a requirement that is met takes of a property, as far as it is known.
+    pub(super) fn amount_taken(&self, user: User, name: &str) -> f64 {
+        let shares = self.shares_of.get(&user).map(Vec::as_slice).unwrap_or(&[]);
+        shares.iter().find(|share| share.name == name).and_then(|share| share.amount).unwrap_or(0.0)
     }
 
     fn has_left(&mut self, share: &Share, offer: Offer, given_back: f64) -> Result<(), String> {

@@ -234,6 +234,11 @@ impl Index {
         self.lists.iter_mut().filter(|list| list.takes != Takes::Nothing).for_each(|list| list.stale = true);
     }
 
+    /// Offers may be used again that were full: all lists are made anew when they are next needed.
+    pub fn renew(&mut self) {
+        self.lists.iter_mut().for_each(|list| list.stale = true);
+    }
+
     /// Whether moving others was tried in vain before.
     pub fn is_hopeless(&self, offers: &Offers) -> bool {
         offers.list().and_then(|list| self.lists.get(list)).is_some_and(|list| list.hopeless)

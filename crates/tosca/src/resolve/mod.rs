@@ -1,11 +1,13 @@
 //! Phase 6, resolution: which capability of which node meets which requirement.
 //!
 //! Deterministic: nodes by name, requirements in order. Candidates come from an index, the best one first, so that a
-//! requirement does not look at every node. Where taking the best candidate first leads nowhere although a solution
-//! exists, earlier choices are moved. A failure says which candidates there were and why each was refused.
+//! requirement does not look at every node. Where taking the best candidate first leads nowhere, earlier choices are
+//! moved; that finds a solution wherever only the number of relationships is limited, but not each way of sharing out
+//! amounts (see `moves`). A failure says which candidates there were and why each was refused.
 
 mod capacity;
 mod index;
+mod moves;
 mod report;
 mod suits;
 
@@ -63,8 +65,6 @@ type Refusals = Vec<(Offer, String)>;
 
 /// Refusals beyond this many are not kept; a message shows a few.
 const MAX_REFUSALS: usize = 50;
-/// Choices are moved along chains of at most this length.
-const MAX_MOVES: u32 = 100;
 /// Why an offer that suits was refused.
 const FULL: &str = "as many relationships as allowed lead to it already";
 
@@ -78,7 +78,8 @@ struct Resolver<'a> {
     model: &'a Model,
     topology: &'a Topology,
     index: Index,
-    taken: HashMap<Offer, u64, Fast>,
+    /// How often an offer is used.
+    used: HashMap<Offer, u64, Fast>,
     /// Who uses an offer that does not take everybody.
     users: HashMap<Offer, Vec<User>, Fast>,
     /// Where the relationships of an assignment with a count lead: its node and place, and the other node.
@@ -97,14 +98,18 @@ struct Resolver<'a> {
     chosen: HashMap<User, Offer, Fast>,
     /// Offers that somebody is to be moved away from.
     avoided: Vec<Offer>,
+    /// How many offers were looked at for those who are to be moved, and how many of these.
+    looked: u64,
     /// What those take that have chosen, if they take something.
     shares_of: HashMap<User, Vec<Share>, Fast>,
 }
 
-/// When a requirement has its turn.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// When a requirement has its turn, in this order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Turn {
-    First,
+    /// It takes something of a node that it names, so others must make do with what is left.
+    Naming,
+    Usual,
     /// Its filter follows relationships of other nodes, which must be made before.
     Relying,
     /// It may stay unmet, so it must not take anything from what may not.
@@ -117,32 +122,27 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
     let mut resolver = Resolver::new(model, topology);
     let mapped = mapped_requirements(topology);
     let by_name = resolver.index.by_name.clone();
-    let mut later = Vec::new();
+    let mut turns: Vec<(Turn, User)> = Vec::new();
     for source in &by_name {
         let Some((name, node)) = topology.nodes.get_index(*source).map(|(_, node)| (&node.template.name, node)) else {
             continue;
         };
         for (at, requirement) in node.requirements.iter().enumerate() {
-            if !mapped.is_empty() && mapped.contains(&(name.as_str(), requirement.name.as_str())) {
-                continue;
-            }
-            match requirement.turn() {
-                Turn::First => resolver.turn((*source, at), node, requirement, problems),
-                turn => later.push((turn, (*source, at))),
+            if mapped.is_empty() || !mapped.contains(&(name.as_str(), requirement.name.as_str())) {
+                turns.push((requirement.turn(), (*source, at)));
             }
         }
     }
-    if later.iter().any(|(turn, _)| *turn == Turn::Relying) {
-        let so_far = so_far.get_or_init(|| resolver.so_far());
-        let evaluator = std::mem::replace(&mut resolver.evaluator, Evaluator::resolving(model, topology));
-        resolver.evaluator = evaluator.knowing(so_far);
-    }
-    for turn in [Turn::Relying, Turn::Optional] {
-        for (_, user) in later.iter().filter(|(later, _)| *later == turn) {
-            let Some((_, node)) = topology.nodes.get_index(user.0) else { continue };
-            if let Some(requirement) = node.requirements.get(user.1) {
-                resolver.turn(*user, node, requirement, problems);
-            }
+    turns.sort_by_key(|(turn, _)| *turn);
+    for (turn, user) in turns {
+        if turn == Turn::Relying && so_far.get().is_none() {
+            let so_far = so_far.get_or_init(|| resolver.so_far());
+            let evaluator = std::mem::replace(&mut resolver.evaluator, Evaluator::resolving(model, topology));
+            resolver.evaluator = evaluator.knowing(so_far);
+        }
+        let Some((_, node)) = topology.nodes.get_index(user.0) else { continue };
+        if let Some(requirement) = node.requirements.get(user.1) {
+            resolver.turn(user, node, requirement, problems);
         }
     }
     resolver.check_minimums(problems);
@@ -171,21 +171,13 @@ struct Folded {
     clauses: Arc<[Val]>,
 }
 
-/// A search for somebody who can move.
-#[derive(Default)]
-struct Search {
-    seen: HashSet<Offer, Fast>,
-    /// Per list of offers, how many at its start were seen.
-    past: HashMap<usize, usize, Fast>,
-}
-
 impl<'a> Resolver<'a> {
     fn new(model: &'a Model, topology: &'a Topology) -> Self {
         Resolver {
             model,
             topology,
             index: Index::new(topology),
-            taken: HashMap::default(),
+            used: HashMap::default(),
             users: HashMap::default(),
             led: HashSet::default(),
             passed: HashMap::default(),
@@ -196,6 +188,7 @@ impl<'a> Resolver<'a> {
             folded: Folded::default(),
             chosen: HashMap::default(),
             avoided: Vec::new(),
+            looked: 0,
             shares_of: HashMap::default(),
         }
     }
@@ -234,7 +227,7 @@ impl<'a> Resolver<'a> {
         // Somebody else may have taken what only this one can use. Once that was tried in vain for a list of offers,
         // it is in vain for all who choose from it.
         let hopeless = self.index.is_hopeless(&offers);
-        if !hopeless && let Some(offer) = self.vacated(user, requirement, &offers, &mut Search::default(), 0) {
+        if !hopeless && let Some(offer) = self.vacate(user, requirement, &offers) {
             self.take(user, offer);
             return Ok(());
         }
@@ -282,38 +275,46 @@ impl<'a> Resolver<'a> {
     }
 
     fn take(&mut self, user: User, offer: Offer) {
-        *self.taken.entry(offer).or_default() += 1;
+        let takes = self.requirement(user).filter(|requirement| !requirement.allocation().is_empty());
+        let shares = takes.map(|requirement| self.shares(user, requirement, offer).unwrap_or_default());
+        self.put(user, offer, shares);
+    }
+
+    /// Writes down that a requirement is met by an offer, and what it takes of it, if it takes something.
+    fn put(&mut self, user: User, offer: Offer, shares: Option<Vec<Share>>) {
+        *self.used.entry(offer).or_default() += 1;
         self.chosen.insert(user, offer);
         if let Some(requirement) = self.requirement(user).filter(|requirement| requirement.is_counted()) {
             self.led.insert((user.0, requirement.index, offer.node));
         }
         let limited = self.capability(offer).is_some_and(|(_, capability)| capability.occurrences.upper.is_some());
-        let takes = self.requirement(user).filter(|requirement| !requirement.allocation().is_empty());
-        if let Some(requirement) = takes {
-            let shares = self.shares(user, requirement, offer).unwrap_or_default();
+        if limited || shares.is_some() {
+            self.users.entry(offer).or_default().push(user);
+        }
+        if let Some(shares) = shares {
             self.evaluator.taken.add(offer.node, offer.capability, &shares);
             self.shares_of.insert(user, shares);
         }
-        if limited || takes.is_some() {
-            self.users.entry(offer).or_default().push(user);
-        }
     }
 
-    fn leave(&mut self, user: User, offer: Offer) {
-        if let Some(count) = self.taken.get_mut(&offer) {
+    /// The opposite; what is given back.
+    fn leave(&mut self, user: User, offer: Offer) -> Option<Vec<Share>> {
+        if let Some(count) = self.used.get_mut(&offer) {
             *count = count.saturating_sub(1);
         }
         if let Some(users) = self.users.get_mut(&offer) {
             users.retain(|other| *other != user);
         }
-        if let Some(shares) = self.shares_of.remove(&user) {
-            self.evaluator.taken.remove(offer.node, offer.capability, &shares);
+        let shares = self.shares_of.remove(&user);
+        if let Some(shares) = &shares {
+            self.evaluator.taken.remove(offer.node, offer.capability, shares);
             self.index.given_back();
         }
         if let Some(requirement) = self.requirement(user) {
             self.led.remove(&(user.0, requirement.index, offer.node));
         }
         self.passed.clear(); // what was out of the question may suit again, or stand further in front
+        shares
     }
 
     /// The best free offer: one that still needs to be used comes first, then the one with the most room.
@@ -383,6 +384,7 @@ impl<'a> Resolver<'a> {
         let filtered = pass.is_some() && self.is_filtered(user, requirement);
         let mut cursor = start;
         while let Some((offer, key)) = self.index.next(offers, cursor) {
+            self.count_look();
             let rank = self.rank_for(user, requirement, offers, offer);
             if self.index.moved(offers, key, rank) {
                 continue; // it comes up again where it belongs, or not at all if it is full
@@ -420,81 +422,15 @@ impl<'a> Resolver<'a> {
             if range.lower == 0 {
                 return Some((false, u64::MAX)); // by far the most
             }
-            let used = self.taken.get(&offer).copied().unwrap_or(0);
+            let used = self.used.get(&offer).copied().unwrap_or(0);
             return Some(if used < range.lower { (true, range.lower) } else { (false, u64::MAX) });
         };
-        let used = self.taken.get(&offer).copied().unwrap_or(0);
+        let used = self.used.get(&offer).copied().unwrap_or(0);
         match used {
             _ if used < range.lower => Some((true, range.lower)),
             _ if used < upper || self.model.quirks.has(quirks::OCCURRENCES_PERMISSIVE) => Some((false, upper)),
             _ => None,
         }
-    }
-
-    /// A full offer that suits, after one of its users was moved elsewhere.
-    fn vacated(
-        &mut self,
-        user: User,
-        requirement: &Requirement,
-        offers: &Offers,
-        search: &mut Search,
-        depth: u32,
-    ) -> Option<Offer> {
-        let list = offers.list();
-        let start = list.and_then(|list| search.past.get(&list).copied()).unwrap_or(0);
-        let mut all_seen = true;
-        for at in start..self.index.len(offers) {
-            let Some(offer) = self.index.get(offers, at) else { break };
-            let is_free = self.rank(offer).is_some() && self.fits(user, requirement, offer).is_ok();
-            let tried = search.seen.contains(&offer) || is_free;
-            if !tried
-                && self.would_suit(user, requirement, offer).is_ok()
-                && self.make_room(user, requirement, offer, search, depth)
-            {
-                return Some(offer);
-            }
-            all_seen &= search.seen.contains(&offer);
-            if let Some(list) = list.filter(|_| all_seen) {
-                search.past.insert(list, at + 1);
-            }
-        }
-        None
-    }
-
-    /// Moves one of an offer's users to another offer, moving further users if need be.
-    fn make_room(
-        &mut self,
-        wanting: User,
-        wanted: &Requirement,
-        offer: Offer,
-        search: &mut Search,
-        depth: u32,
-    ) -> bool {
-        if depth > MAX_MOVES || !search.seen.insert(offer) {
-            return false;
-        }
-        let mut users = self.users.get(&offer).cloned().unwrap_or_default();
-        users.sort_unstable();
-        for user in users {
-            let Some(requirement) = self.requirement(user) else { continue };
-            if !wanted.allocation().is_empty() && !self.fits_without(wanting, wanted, offer, user) {
-                continue;
-            }
-            let Ok(offers) = self.offers(user, requirement) else { continue };
-            // One that only gives something of what it has may have room for the same one again.
-            self.avoided.push(offer);
-            let other = match self.best(user, requirement, &offers, &mut Vec::new()) {
-                Some(other) => Some(other),
-                None => self.vacated(user, requirement, &offers, search, depth + 1),
-            };
-            self.avoided.pop();
-            if let Some(other) = other {
-                self.leave(user, offer);
-                self.take(user, other);
-                return self.rank(offer).is_some() && self.fits(wanting, wanted, offer).is_ok();
-            }
-        }
-        false
     }
 
     fn finish(self) -> Resolution {

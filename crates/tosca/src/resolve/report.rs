@@ -111,7 +111,7 @@ impl Resolver<'_> {
             let (Some((node_name, node)), Some((name, capability))) = (self.node(offer), self.capability(offer)) else {
                 continue;
             };
-            let used = self.taken.get(&offer).copied().unwrap_or(0);
+            let used = self.used.get(&offer).copied().unwrap_or(0);
             if used < capability.occurrences.lower {
                 let message = format!(
                     "the capability `{name}` of `{node_name}` must be used {} times, but it is used {used} times",

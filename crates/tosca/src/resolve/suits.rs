@@ -30,7 +30,11 @@ impl Requirement {
         }
         let filters = [&self.definition, &self.assignment];
         let mut clauses = filters.into_iter().flatten().flat_map(|entity| entity.clauses("node_filter"));
-        if clauses.any(|clause| follows_relationships(clause, 0)) { Turn::Relying } else { Turn::First }
+        if clauses.any(|clause| follows_relationships(clause, 0)) {
+            return Turn::Relying;
+        }
+        let naming = self.node_template.is_some() && !self.allocation().is_empty();
+        if naming { Turn::Naming } else { Turn::Usual }
     }
 
     /// Whether something beyond types decides who meets it.
@@ -78,6 +82,7 @@ impl Resolver<'_> {
         let takes = wanted.takes.clone();
         let mut index = std::mem::take(&mut self.index);
         let offers = index.find(self.topology, &self.model.hierarchy, wanted, |offer| {
+            self.count_look();
             let rank = self.rank(offer)?;
             self.may_fit(user, requirement, &takes, offer).then_some(rank)
         });

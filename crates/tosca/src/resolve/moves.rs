@@ -1,0 +1,179 @@
+//! Making room: who chose before is moved elsewhere, so that a requirement can be met after all.
+//!
+//! Where only the number of relationships is limited, one who leaves makes room for one, and a chain of such moves is
+//! found if there is one. Where relationships take amounts, finding room is a packing problem, and only some of its
+//! solutions are found: users of an offer are moved away one after another until there is enough, each to where it fits,
+//! and all of them are moved back if there is never enough. Nobody is moved to an offer that is just being vacated, so
+//! two who would have to change places do not. The order is fixed and the effort is limited.
+
+use super::index::{Offer, Offers, Takes};
+use super::{Fast, Resolver, User};
+use crate::evaluate::Share;
+use crate::topology::Requirement;
+use std::collections::{HashMap, HashSet};
+
+/// Choices are moved along chains of at most this length.
+const MAX_CHAIN: u32 = 100;
+/// So many offers are looked at, in all, for those who are to be moved, and so many users.
+const MAX_LOOKS: u64 = 300_000;
+
+/// A search for room.
+#[derive(Default)]
+struct Search {
+    /// Offers that are being vacated, or that could not be.
+    seen: HashSet<Offer, Fast>,
+    /// Per list of offers, how many at its start were seen.
+    past: HashMap<usize, usize, Fast>,
+    /// Who was moved, in this order.
+    moved: Vec<Moved>,
+}
+
+/// Somebody who was moved: from where, and what was taken there.
+struct Moved {
+    user: User,
+    from: Offer,
+    shares: Option<Vec<Share>>,
+}
+
+impl Resolver<'_> {
+    /// An offer that suits and had too little room, after users of it were moved elsewhere. If there is none, nobody was
+    /// moved.
+    pub(super) fn vacate(&mut self, user: User, requirement: &Requirement, offers: &Offers) -> Option<Offer> {
+        self.vacated(user, requirement, offers, &mut Search::default(), 0)
+    }
+
+    /// An offer was looked at; that counts if it was for somebody who is to be moved.
+    pub(super) fn count_look(&mut self) {
+        if !self.avoided.is_empty() {
+            self.looked += 1;
+        }
+    }
+
+    fn vacated(
+        &mut self,
+        user: User,
+        requirement: &Requirement,
+        offers: &Offers,
+        search: &mut Search,
+        depth: u32,
+    ) -> Option<Offer> {
+        let list = offers.list();
+        let start = list.and_then(|list| search.past.get(&list).copied()).unwrap_or(0);
+        let varying = matches!(self.index.takes(offers), Takes::Varying(_));
+        let mut all_seen = true;
+        for at in start..self.index.len(offers) {
+            let Some(offer) = self.index.get(offers, at).filter(|_| self.looked < MAX_LOOKS) else { break };
+            self.count_look();
+            if !search.seen.contains(&offer) {
+                let is_free = self.has_room(user, requirement, offer);
+                // What is free was looked at before, unless it has become free or had nothing left for another amount.
+                let is_new = !is_free || varying || !search.moved.is_empty();
+                if is_new
+                    && self.would_suit(user, requirement, offer).is_ok()
+                    && (is_free || self.make_room(user, requirement, offer, search, depth))
+                {
+                    return Some(offer);
+                }
+            }
+            all_seen &= search.seen.contains(&offer);
+            if let Some(list) = list.filter(|_| all_seen) {
+                search.past.insert(list, at + 1);
+            }
+        }
+        None
+    }
+
+    /// Moves users of an offer elsewhere until there is room for another one; nobody if that cannot be.
+    fn make_room(
+        &mut self,
+        wanting: User,
+        wanted: &Requirement,
+        offer: Offer,
+        search: &mut Search,
+        depth: u32,
+    ) -> bool {
+        if depth > MAX_CHAIN || !search.seen.insert(offer) {
+            return false;
+        }
+        let before = search.moved.len();
+        let mut left = 0;
+        for user in self.movable(wanting, wanted, offer) {
+            if !self.move_away(user, offer, search, depth) {
+                continue;
+            }
+            left += 1;
+            if self.has_room(wanting, wanted, offer) {
+                if left > 1 {
+                    self.index.renew();
+                }
+                // Others may be moved from here, too.
+                search.seen.remove(&offer);
+                search.past.clear();
+                return true;
+            }
+        }
+        self.move_back(before, search);
+        false
+    }
+
+    fn has_room(&mut self, user: User, requirement: &Requirement, offer: Offer) -> bool {
+        self.rank(offer).is_some() && self.fits(user, requirement, offer).is_ok()
+    }
+
+    /// Who may leave an offer so that another one has room: first those with whom gone there is enough, then those who
+    /// take the most. Nobody if there were not enough without all of them.
+    fn movable(&mut self, wanting: User, wanted: &Requirement, offer: Offer) -> Vec<User> {
+        let mut users = self.users.get(&offer).cloned().unwrap_or_default();
+        users.sort_unstable();
+        self.looked += users.len() as u64;
+        if wanted.allocation().is_empty() {
+            return users;
+        }
+        if !self.fits_without(wanting, wanted, offer, &users) {
+            return Vec::new();
+        }
+        let is_full = self.rank(offer).is_none();
+        let (mut movable, others): (Vec<User>, Vec<User>) =
+            users.into_iter().partition(|user| self.fits_without(wanting, wanted, offer, &[*user]));
+        let gives = |user: User| {
+            wanted.allocation().iter().map(|(name, _)| self.amount_taken(user, &name.text)).collect::<Vec<f64>>()
+        };
+        let mut others: Vec<(Vec<f64>, User)> = others.into_iter().map(|user| (gives(user), user)).collect();
+        others.retain(|(amounts, _)| is_full || amounts.iter().any(|amount| *amount > 0.0));
+        others.sort_by(|(some, _), (more, _)| more.partial_cmp(some).unwrap_or(std::cmp::Ordering::Equal));
+        movable.extend(others.into_iter().map(|(_, user)| user));
+        movable
+    }
+
+    /// Moves a user of an offer to another one, moving further users if need be.
+    fn move_away(&mut self, user: User, offer: Offer, search: &mut Search, depth: u32) -> bool {
+        let Some(requirement) = self.requirement(user) else { return false };
+        // An offer of which only a part is taken may have room for the same one again.
+        self.avoided.push(offer);
+        let other = match self.offers(user, requirement) {
+            Ok(offers) => match self.best(user, requirement, &offers, &mut Vec::new()) {
+                Some(other) => Some(other),
+                None => self.vacated(user, requirement, &offers, search, depth + 1),
+            },
+            Err(_) => None,
+        };
+        self.avoided.pop();
+        let Some(other) = other else { return false };
+        let shares = self.leave(user, offer);
+        self.take(user, other);
+        search.moved.push(Moved { user, from: offer, shares });
+        true
+    }
+
+    /// Moves everybody back who was moved since.
+    fn move_back(&mut self, since: usize, search: &mut Search) {
+        while search.moved.len() > since {
+            let Some(Moved { user, from, shares }) = search.moved.pop() else { return };
+            if let Some(now) = self.chosen.get(&user).copied() {
+                self.leave(user, now);
+            }
+            self.put(user, from, shares);
+            self.index.renew();
+        }
+    }
+}
