@@ -8,7 +8,7 @@ use crate::finish;
 use crate::load::Options;
 use crate::model::{self, Model};
 use crate::multiply;
-use crate::problem::Problems;
+use crate::problem::{Problem, Problems};
 use crate::render::{self, Inputs, MissingInputs};
 use crate::resolve::{self, Resolution};
 use crate::rules;
@@ -109,6 +109,11 @@ pub(crate) fn service(
             let found = evaluator.problems().list().to_vec();
             found.into_iter().for_each(|problem| problems.add(problem));
         }
+    }
+    // What is evaluated for the sake of a decision reports nothing itself.
+    let told = |problem: &Problem| problem.diagnostic.rule.class == RuleClass::Limit;
+    if let Some(diagnostic) = model.budget.exceeded().filter(|_| !problems.list().iter().any(told)) {
+        problems.push(diagnostic.clone());
     }
     Compiled { model, topology, resolution, substituted, problems }
 }

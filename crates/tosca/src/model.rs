@@ -5,6 +5,7 @@
 use crate::edition::{self, Edition};
 use crate::entities;
 use crate::entity::Entity;
+use crate::evaluate::Budget;
 use crate::hierarchy::{self, Hierarchy};
 use crate::host::Host;
 use crate::inherit::{self, Types};
@@ -98,6 +99,8 @@ pub struct Model {
     pub host: Option<&'static Host>,
     /// The texts of inputs that are given from outside.
     pub given: Vec<Arc<Source>>,
+    /// What evaluation may cost.
+    pub budget: Arc<Budget>,
     primitives: Vec<Option<Primitive>>,
 }
 
@@ -110,7 +113,8 @@ pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Pr
     let types = inherit::inherit(&names, &hierarchy, options.host, problems);
     let primitives = primitives(&files, &names, &hierarchy);
     let (quirks, host) = (options.quirks.clone(), options.host);
-    Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), primitives }
+    let budget = Arc::new(Budget::new(&session.limits));
+    Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), budget, primitives }
 }
 
 fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option<Primitive>> {

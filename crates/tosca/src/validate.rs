@@ -7,7 +7,7 @@ use crate::coerce::{self, NUMBER, STRING};
 use crate::edition::{self, Standard};
 use crate::entities;
 use crate::entity::Entity;
-use crate::evaluate::{Evaluator, Scope};
+use crate::evaluate::{Evaluator, Failure, Scope};
 use crate::functions;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
@@ -146,7 +146,10 @@ impl Evaluator<'_> {
         }
         let Some((operator, arguments)) = clause::constraint(clause) else { return Ok(()) };
         let Some(argument) = arguments.first() else { return Ok(()) };
-        let argument = self.eval(argument, scope, 0).map_err(|failure| failure.message)?;
+        let argument = match self.eval(argument, scope, 0) {
+            Ok(argument) => argument,
+            Err(failure) => return unless_limited(failure),
+        };
         if argument.is_opaque() {
             return Ok(());
         }
@@ -161,7 +164,7 @@ impl Evaluator<'_> {
                 Data::Bool(false) => Err(format!("{} does not satisfy its validation clause", shown(value))),
                 _ => Ok(()),
             },
-            Err(failure) => Err(failure.message),
+            Err(failure) => unless_limited(failure),
         }
     }
 
@@ -201,6 +204,11 @@ impl Evaluator<'_> {
             _ => Ok(()), // `schema` promises nothing that could be checked here
         }
     }
+}
+
+/// A clause that costs too much is not one that does not hold; the limit is reported.
+fn unless_limited(failure: Failure) -> Result<(), String> {
+    if failure.limit.is_some() { Ok(()) } else { Err(failure.message) }
 }
 
 fn in_range(model: &Model, argument: &Val, value: &Val, id: Option<DeclId>) -> Result<(), String> {

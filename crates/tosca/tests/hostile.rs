@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+use purlin_syntax::Limits;
 use purlin_tosca::compile::{Compiled, Settings, compile};
 use purlin_value::{MemoryWorld, Session};
 use std::fmt::Write;
@@ -469,4 +470,73 @@ fn counts_beyond_all_measure_are_refused() {
     assert_eq!(check(&service("    a: {type: A, count: 9223372036854775807}\n")), ["tosca-requirement-count"]);
     let many: String = (0..10).map(|at| format!("    a{at}: {{type: A, count: 50000}}\n")).collect();
     assert_eq!(check(&service(&many)), ["tosca-requirement-count"]);
+}
+
+/// A run with limits that are soon reached, on a stack of the size that is promised.
+fn limited(text: &str, limits: Limits) -> Vec<String> {
+    let text = text.to_owned();
+    let run = move || {
+        let world = MemoryWorld::new().file("a.yaml", &text);
+        let session = Session::with_limits(Arc::new(world), limits, 1);
+        rules(&compile(&session, "a.yaml", &Settings::default()))
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(run).unwrap().join().unwrap()
+}
+
+/// Nodes each of which is computed from the one before.
+fn growing(version: &str, data_type: &str, first: &str, next: &str, count: usize) -> String {
+    let is_2 = version == "tosca_2_0";
+    let service = if is_2 { "service_template" } else { "topology_template" };
+    let root = if is_2 { "" } else { "derived_from: tosca.nodes.Root, " };
+    let types = if is_2 {
+        "data_types: {T: {properties: {a: {type: T, required: false}, b: {type: T, required: false}}}}\n"
+    } else {
+        ""
+    };
+    let mut text = format!(
+        "tosca_definitions_version: {version}\n{types}node_types:\n  N: {{{root}properties: {{p: {data_type}}}}}\n{service}:\n  node_templates:\n    n0: {{type: N, properties: {{p: {first}}}}}\n"
+    );
+    for index in 1..count {
+        let dollar = if is_2 { "$" } else { "" };
+        let before = format!("{{{dollar}get_property: [n{}, p]}}", index - 1);
+        let _ = writeln!(text, "    n{index}: {{type: N, properties: {{p: {}}}}}", next.replace("BEFORE", &before));
+    }
+    text
+}
+
+#[test]
+fn texts_that_double_are_stopped() {
+    let limits = Limits { string_bytes: 10_000, ..Limits::default() };
+    for (version, next) in [
+        ("tosca_2_0", "{$concat: [BEFORE, BEFORE]}"),
+        ("tosca_2_0", "{$join: [[BEFORE, BEFORE], '-']}"),
+        ("tosca_simple_yaml_1_3", "{concat: [BEFORE, BEFORE]}"),
+        ("tosca_simple_yaml_1_3", "{join: [[BEFORE, BEFORE], '-']}"),
+    ] {
+        let text = growing(version, "{type: string}", "aaaaaaaa", next, 60);
+        assert_eq!(limited(&text, limits.clone()), ["limit-string-size"], "{version} {next}");
+    }
+}
+
+#[test]
+fn lists_that_double_are_stopped() {
+    let limits = Limits { list_items: 10_000, ..Limits::default() };
+    for (version, next) in
+        [("tosca_2_0", "{$concat: [BEFORE, BEFORE]}"), ("tosca_simple_yaml_1_3", "{concat: [BEFORE, BEFORE]}")]
+    {
+        let text = growing(version, "{type: list, entry_schema: {type: string}}", "[a, b]", next, 60);
+        assert_eq!(limited(&text, limits.clone()), ["limit-list-items"], "{version}");
+    }
+}
+
+#[test]
+fn what_is_copied_again_and_again_is_stopped() {
+    let limits = Limits { fuel: 100_000, ..Limits::default() };
+    let next = "{$token: [{$concat: [BEFORE, BEFORE]}, '-', 0]}";
+    let text = growing("tosca_2_0", "{type: string}", &"a".repeat(1_000), next, 60);
+    assert_eq!(limited(&text, limits.clone()), ["limit-fuel"]);
+    let union = "{$union: [BEFORE, BEFORE]}";
+    let many: String = (0..1_000).map(|item| format!("i{item}, ")).collect();
+    let text = growing("tosca_2_0", "{type: list, entry_schema: {type: string}}", &format!("[{many}]"), union, 60);
+    assert_eq!(limited(&text, limits), ["limit-fuel"]);
 }

@@ -28,7 +28,8 @@ type Outside = Vec<(usize, Option<usize>, EcoString)>;
 
 impl<'a> Printer<'a> {
     pub fn new(session: &'a Session, compiled: &'a Compiled) -> Self {
-        let mut evaluator = Evaluator::with_resolution(&compiled.model, &compiled.topology, &compiled.resolution);
+        let mut evaluator =
+            Evaluator::with_resolution(&compiled.model, &compiled.topology, &compiled.resolution).refuelled();
         evaluator.origins = Some(&session.origins);
         Printer { session, compiled, evaluator, prefix: EcoString::new() }
     }

@@ -2,11 +2,11 @@
 //!
 //! What is computed from arguments alone is in `compute`.
 
-use super::compute::{concat, is_lasting, join, nested, takes_unknown, token, truth};
+use super::compute::{is_lasting, takes_unknown, truth};
 use super::path::Reference;
 use super::typed::Declared;
 use super::walk::{Astray, Place};
-use super::{Evaluator, Failure, Key, Scope, VALUE_DEPTH, has_opaque};
+use super::{Evaluator, Failure, Key, Scope, VALUE_DEPTH};
 use crate::edition::Standard;
 use crate::entities;
 use crate::quirks;
@@ -34,6 +34,7 @@ impl Evaluator<'_> {
             return Ok(value.with(opaque.data.clone()));
         }
         let level = std::mem::replace(&mut self.level, depth + VALUE_DEPTH);
+        self.overrun.set(None);
         let answer = match name {
             "get_input" | "get_property" | "get_attribute" => self.lookup(value, name, &args, scope),
             "get_artifact" => self.artifact(value, &args, scope),
@@ -41,21 +42,22 @@ impl Evaluator<'_> {
             "value" if is_2 => self.tested(value, &args, scope).map_err(fail),
             "node_index" | "relationship_index" if is_2 => self.index(value, name, scope).map_err(fail),
             "available_allocation" if is_2 => self.available(value, &args, scope),
-            "concat" => concat(value, &args).map_err(fail),
-            "join" if args.iter().all(|arg| !has_opaque(arg)) => join(value, &args).map_err(fail),
-            "token" => token(value, &args).map_err(fail),
+            "concat" => self.concat(value, &args).map_err(fail),
+            "join" => self.joined(value, &args).map_err(fail),
+            "token" => self.token(value, &args).map_err(fail),
             _ if is_2 => self.computed_call(value, call, &args, scope).map_err(fail),
             _ => Ok(value.with(Data::Pending(name.into()))),
         };
         self.level = level;
-        answer.map(|computed| self.noted(computed, &call.name, &args, value))
+        let computed = answer.map_err(|failure| self.limited(failure))?;
+        Ok(self.noted(computed, &call.name, &args, value))
     }
 
     /// A function of TOSCA 2.0 that looks at nothing but its arguments. Where some of a list or map is not known yet,
     /// it is only answered if that makes no difference.
     fn computed_call(&mut self, value: &Val, call: &Call, args: &[Val], scope: &Scope) -> Result<Val, String> {
         let name = call.name.as_str();
-        let unknown = args.iter().find_map(first_opaque).filter(|_| !takes_unknown(name));
+        let unknown = if takes_unknown(name) { None } else { self.unknown_in(args)? };
         if let Some(unknown) = unknown.filter(|_| !is_lasting(name)) {
             return Ok(value.with(unknown.clone()));
         }
@@ -67,6 +69,24 @@ impl Evaluator<'_> {
         match (unknown, &computed) {
             (Some(unknown), Data::Bool(false)) => Ok(value.with(unknown.clone())),
             _ => Ok(value.with(computed)),
+        }
+    }
+
+    /// The first thing in some values that is not known.
+    fn unknown_in<'v>(&self, values: &'v [Val]) -> Result<Option<&'v Data>, String> {
+        for value in values {
+            if let Some(unknown) = self.looked_through(value)?.opaque {
+                return Ok(Some(unknown));
+            }
+        }
+        Ok(None)
+    }
+
+    fn joined(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+        match self.unknown_in(args)? {
+            None => self.join(value, args),
+            Some(unknown) if self.model.edition().is_2() => Ok(value.with(unknown.clone())),
+            Some(_) => Ok(value.with(Data::Pending("join".into()))),
         }
     }
 
@@ -117,6 +137,7 @@ impl Evaluator<'_> {
             return Err(fail(format!("there is no input `{}`{hint}", key.name)));
         }
         let rest = args.get(used..).unwrap_or(&[]);
+        self.afford_list(keys.len()).map_err(fail)?;
         let mut values = Vec::with_capacity(keys.len());
         for key in keys {
             values.push(self.looked_up(value, key, rest).map_err(fail)?);
@@ -125,7 +146,7 @@ impl Evaluator<'_> {
             (false, Some(found)) => Ok(Val { span: value.span, ..found }),
             (_, last) => {
                 values.extend(last);
-                Ok(value.with(Data::List(Arc::new(values))))
+                self.listed(value, values).map_err(fail)
             }
         }
     }
@@ -143,7 +164,7 @@ impl Evaluator<'_> {
             if found.is_opaque() {
                 return Ok(value.with(found.data));
             }
-            found = nested(&found, step)?;
+            found = self.nested(&found, step)?;
         }
         Ok(found)
     }
@@ -155,8 +176,9 @@ impl Evaluator<'_> {
         };
         let mut found = tested.clone();
         for step in args {
-            match nested(&found, step) {
+            match self.nested(&found, step) {
                 Ok(part) => found = part,
+                Err(message) if self.overrun.get().is_some() => return Err(message),
                 Err(_) => return Ok(value.with(Data::Null)),
             }
         }
@@ -234,15 +256,5 @@ impl Evaluator<'_> {
 /// Why a call cannot be evaluated.
 pub(super) fn failure(name: &str, call: &Val, reason: String) -> Failure {
     let message = format!("`{name}` cannot be evaluated: {reason}");
-    Failure { message, span: call.span, astray: false }
-}
-
-/// The first thing in a value that is not known.
-fn first_opaque(value: &Val) -> Option<&Data> {
-    match &value.data {
-        Data::Poison | Data::Pending(_) => Some(&value.data),
-        Data::List(items) => items.iter().find_map(first_opaque),
-        Data::Map(entries) => entries.iter().find_map(|(key, value)| first_opaque(key).or_else(|| first_opaque(value))),
-        _ => None,
-    }
+    Failure::new(message, call.span)
 }

@@ -3,6 +3,7 @@
 //! Which arguments there are, and how many of them, was checked before. Nothing here looks at nodes.
 
 use super::Evaluator;
+use super::budget::BYTES_PER_STEP;
 use super::typed::{Declared, arithmetic, canonical_unit, other_units, rounded};
 use crate::coerce::{NUMBER, STRING};
 use crate::model::Primitive;
@@ -13,6 +14,9 @@ use ecow::{EcoString, eco_format};
 use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
+
+/// So many entries of a map can be looked at in one step.
+const ENTRIES_PER_STEP: u64 = 8;
 
 /// A value as text; quantities and the like in their canonical notation.
 pub(crate) fn text(value: &Val) -> Option<EcoString> {
@@ -38,59 +42,6 @@ pub(crate) fn length(value: &Val) -> Option<i64> {
     i64::try_from(count).ok()
 }
 
-pub(super) fn concat(value: &Val, args: &[Val]) -> Result<Val, String> {
-    let lists = args.iter().filter(|arg| matches!(arg.data, Data::List(_))).count();
-    if lists == args.len() && lists > 0 {
-        let items = args.iter().flat_map(|arg| arg.items().iter().cloned()).collect();
-        return Ok(value.with(Data::List(Arc::new(items))));
-    }
-    let mut out = EcoString::new();
-    for arg in args {
-        out.push_str(&text(arg).ok_or_else(|| format!("one of its arguments is {}", arg.noun()))?);
-    }
-    Ok(value.with(Data::Str(out)))
-}
-
-pub(super) fn join(value: &Val, args: &[Val]) -> Result<Val, String> {
-    let Some(Data::List(items)) = args.first().map(|arg| &arg.data) else {
-        return Err("its first argument must be a list".to_owned());
-    };
-    let separator = match args.get(1) {
-        None => EcoString::new(),
-        Some(separator) => text(separator).ok_or_else(|| format!("its delimiter is {}", separator.noun()))?,
-    };
-    let texts = items
-        .iter()
-        .map(|item| text(item).ok_or_else(|| format!("one of its texts is {}", item.noun())))
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(value.with(Data::Str(texts.join(&separator).into())))
-}
-
-pub(super) fn token(value: &Val, args: &[Val]) -> Result<Val, String> {
-    let [whole, separators, index] = args else { return Err(format!("it takes 3 arguments, not {}", args.len())) };
-    let whole = text(whole).ok_or_else(|| format!("its text is {}", whole.noun()))?;
-    let separators = text(separators).ok_or("its separators must be a text")?;
-    let Data::Int(index) = index.data else { return Err("its index must be an integer".to_owned()) };
-    let pieces: Vec<&str> = whole.split(|c| separators.contains(c)).collect();
-    let piece = usize::try_from(index).ok().and_then(|index| pieces.get(index));
-    piece
-        .map(|piece| value.with(Data::Str((*piece).into())))
-        .ok_or_else(|| format!("there is no piece {index}; there are {}", pieces.len()))
-}
-
-/// A part of a list or map.
-pub(super) fn nested(value: &Val, step: &Val) -> Result<Val, String> {
-    let found = match (&value.data, &step.data) {
-        (Data::Map(entries), _) => entries.iter().find(|(key, _)| key == step).map(|(_, value)| value),
-        (Data::List(items), Data::Int(index)) => usize::try_from(*index).ok().and_then(|index| items.get(index)),
-        _ => None,
-    };
-    found.cloned().ok_or_else(|| {
-        let count = if let Data::List(items) = &value.data { format!(" of {}", items.len()) } else { String::new() };
-        format!("there is no `{}` in {}{count}", text(step).unwrap_or_default(), value.noun())
-    })
-}
-
 /// Whether `true` can be said of a list or map of which not everything is known yet.
 pub(super) fn is_lasting(name: &str) -> bool {
     matches!(name, "valid_values" | "has_entry" | "has_any_entry" | "has_any_key" | "has_key")
@@ -108,6 +59,85 @@ pub(super) fn reads_texts(name: &str) -> bool {
 }
 
 impl Evaluator<'_> {
+    pub(super) fn concat(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+        let lists = args.iter().filter(|arg| matches!(arg.data, Data::List(_))).count();
+        if lists == args.len() && lists > 0 {
+            self.afford_list(args.iter().map(|arg| arg.items().len()).sum())?;
+            return self.listed(value, args.iter().flat_map(|arg| arg.items().iter().cloned()).collect());
+        }
+        let part = |arg| text(arg).ok_or_else(|| format!("one of its arguments is {}", arg.noun()));
+        let texts = args.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+        self.afford_text(texts.iter().map(|text| text.len()).sum())?;
+        let mut out = EcoString::new();
+        texts.iter().for_each(|text| out.push_str(text));
+        Ok(value.with(Data::Str(out)))
+    }
+
+    /// A list that was put together from values that are known.
+    pub(super) fn listed(&self, value: &Val, items: Vec<Val>) -> Result<Val, String> {
+        let list = value.with(Data::List(Arc::new(items)));
+        self.looked_through(&list)?;
+        Ok(list)
+    }
+
+    pub(super) fn join(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+        let Some(Data::List(items)) = args.first().map(|arg| &arg.data) else {
+            return Err("its first argument must be a list".to_owned());
+        };
+        let separator = match args.get(1) {
+            None => EcoString::new(),
+            Some(separator) => text(separator).ok_or_else(|| format!("its delimiter is {}", separator.noun()))?,
+        };
+        let part = |item| text(item).ok_or_else(|| format!("one of its texts is {}", item.noun()));
+        let texts = items.iter().map(part).collect::<Result<Vec<_>, _>>()?;
+        let between = separator.len().saturating_mul(texts.len().saturating_sub(1));
+        self.afford_text(texts.iter().map(|text| text.len()).fold(between, usize::saturating_add))?;
+        Ok(value.with(Data::Str(texts.join(&separator).into())))
+    }
+
+    pub(super) fn token(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
+        let [whole, separators, index] = args else { return Err(format!("it takes 3 arguments, not {}", args.len())) };
+        let whole = text(whole).ok_or_else(|| format!("its text is {}", whole.noun()))?;
+        let separators = text(separators).ok_or("its separators must be a text")?;
+        let Data::Int(index) = index.data else { return Err("its index must be an integer".to_owned()) };
+        let separators: HashSet<char> = separators.chars().collect();
+        self.afford_text(whole.len())?;
+        let mut pieces = whole.split(|c| separators.contains(&c));
+        let piece = usize::try_from(index).ok().and_then(|index| pieces.nth(index));
+        piece.map(|piece| value.with(Data::Str(piece.into()))).ok_or_else(|| {
+            let count = whole.split(|c| separators.contains(&c)).count();
+            format!("there is no piece {index}; there are {count}")
+        })
+    }
+
+    /// A part of a list or map.
+    pub(super) fn nested(&self, value: &Val, step: &Val) -> Result<Val, String> {
+        let found = match (&value.data, &step.data) {
+            (Data::Map(entries), Data::List(_) | Data::Map(_)) => self.under(entries, step)?,
+            (Data::Map(entries), _) => {
+                self.spend(entries.len() as u64 / ENTRIES_PER_STEP)?;
+                entries.iter().find(|(key, _)| key == step).map(|(_, value)| value)
+            }
+            (Data::List(items), Data::Int(index)) => usize::try_from(*index).ok().and_then(|index| items.get(index)),
+            _ => None,
+        };
+        found.cloned().ok_or_else(|| {
+            let count =
+                if let Data::List(items) = &value.data { format!(" of {}", items.len()) } else { String::new() };
+            format!("there is no `{}` in {}{count}", text(step).unwrap_or_default(), value.noun())
+        })
+    }
+
+    /// What stands under a key that is a list or map.
+    fn under<'v>(&self, entries: &'v [(Val, Val)], step: &Val) -> Result<Option<&'v Val>, String> {
+        for (key, value) in entries {
+            if self.same(key, step)? {
+                return Ok(Some(value));
+            }
+        }
+        Ok(None)
+    }
+
     /// The functions of TOSCA 2.0; nothing for those that only an orchestrator can compute.
     pub(super) fn compute(
         &mut self,
@@ -130,17 +160,18 @@ impl Evaluator<'_> {
             "less_than" => yes(two().and_then(|(a, b)| self.order(a, b, of)).map(Ordering::is_lt)),
             "less_or_equal" => yes(two().and_then(|(a, b)| self.order(a, b, of)).map(Ordering::is_le)),
             "valid_values" => yes(two().and_then(|(a, list)| {
-                let allowed = self.prints(listed(list, "its second argument")?, of);
-                Ok(self.print(a, of).is_some_and(|print| allowed.contains(&print)))
+                let allowed = self.prints(listed(list, "its second argument")?.iter(), of)?;
+                Ok(self.print(a, of)?.is_some_and(|print| allowed.contains(&print)))
             })),
             "matches" => yes(two().and_then(|(a, pattern)| {
                 let subject = text(a).ok_or_else(|| format!("it matches a string, not {}", a.noun()))?;
                 let pattern = pattern.as_str().ok_or_else(|| format!("its pattern is {}", pattern.noun()))?;
+                self.spend(subject.len() as u64 / BYTES_PER_STEP)?;
                 self.patterns.found(pattern, &subject)
             })),
-            "has_suffix" => yes(two().and_then(|(a, b)| edges(a, b, false))),
-            "has_prefix" => yes(two().and_then(|(a, b)| edges(a, b, true))),
-            "contains" => yes(two().and_then(|(a, b)| contains(a, b))),
+            "has_suffix" => yes(two().and_then(|(a, b)| self.edges(a, b, false))),
+            "has_prefix" => yes(two().and_then(|(a, b)| self.edges(a, b, true))),
+            "contains" => yes(two().and_then(|(a, b)| self.contains(a, b))),
             "has_entry" | "has_all_entries" | "has_any_entry" | "has_key" | "has_all_keys" | "has_any_key" => {
                 yes(two().and_then(|(all, wanted)| self.has(name, all, wanted, of)))
             }
@@ -178,7 +209,7 @@ impl Evaluator<'_> {
         if sort(&a) != sort(&b) && !null(&a) && !null(&b) {
             return Err(differ(&a, &b));
         }
-        Ok(self.print(&a, None) == self.print(&b, None))
+        Ok(self.print(&a, None)? == self.print(&b, None)?)
     }
 
     /// How two values that have an order compare.
@@ -202,19 +233,22 @@ impl Evaluator<'_> {
         let entry = declared.and_then(|declared| self.entry(declared).or_else(|| self.single(declared)));
         let keys = name.ends_with("key") || name.ends_with("keys");
         let (known, entry) = match &all.data {
-            Data::Map(entries) if keys => (self.prints(entries.iter().map(|(key, _)| key), None), None),
-            Data::Map(entries) => (self.prints(entries.iter().map(|(_, value)| value), entry.as_ref()), entry),
-            Data::List(items) if !keys => (self.prints(items.iter(), entry.as_ref()), entry),
+            Data::Map(entries) if keys => (self.prints(entries.iter().map(|(key, _)| key), None)?, None),
+            Data::Map(entries) => (self.prints(entries.iter().map(|(_, value)| value), entry.as_ref())?, entry),
+            Data::List(items) if !keys => (self.prints(items.iter(), entry.as_ref())?, entry),
             _ => {
                 let wanted = if keys { "a map" } else { "a list or a map" };
                 return Err(format!("its first argument must be {wanted}, but it is {}", all.noun()));
             }
         };
-        let found = |item: &Val| self.print(item, entry.as_ref()).is_some_and(|print| known.contains(&print));
+        let found = |item: &Val| Ok(self.print(item, entry.as_ref())?.is_some_and(|print| known.contains(&print)));
         match name {
-            "has_entry" | "has_key" => Ok(found(wanted)),
-            "has_all_entries" | "has_all_keys" => Ok(listed(wanted, "its second argument")?.iter().all(found)),
-            _ => Ok(listed(wanted, "its second argument")?.iter().any(found)),
+            "has_entry" | "has_key" => found(wanted),
+            "has_all_entries" | "has_all_keys" => all_of(listed(wanted, "its second argument")?.iter().map(&found)),
+            _ => {
+                let none = listed(wanted, "its second argument")?.iter().map(|item| found(item).map(|found| !found));
+                all_of(none).map(|none| !none)
+            }
         }
     }
 
@@ -233,34 +267,74 @@ impl Evaluator<'_> {
         let others: Vec<HashSet<EcoString>> = if union {
             Vec::new()
         } else {
-            lists.iter().skip(1).map(|list| self.prints(*list, entry.as_ref())).collect()
+            lists.iter().skip(1).map(|list| self.prints(list.iter(), entry.as_ref())).collect::<Result<_, _>>()?
         };
         let searched = if union { lists.as_slice() } else { lists.get(..1).unwrap_or(&[]) };
         let mut seen = HashSet::new();
         let mut out = Vec::new();
         for item in searched.iter().flat_map(|list| list.iter()) {
-            let Some(print) = self.print(item, entry.as_ref()) else { continue };
+            let Some(print) = self.print(item, entry.as_ref())? else { continue };
             if others.iter().all(|other| other.contains(&print)) && seen.insert(print) {
                 out.push(item.clone());
             }
         }
+        self.afford_list(out.len())?;
         Ok(Data::List(Arc::new(out)))
     }
 
     fn prints<'v>(
         &self,
-        items: impl IntoIterator<Item = &'v Val>,
+        items: impl Iterator<Item = &'v Val>,
         declared: Option<&Declared>,
-    ) -> HashSet<EcoString> {
-        items.into_iter().filter_map(|item| self.print(item, declared)).collect()
+    ) -> Result<HashSet<EcoString>, String> {
+        items.filter_map(|item| self.print(item, declared).transpose()).collect()
     }
 
     /// A text that two values share if and only if they are the same; nothing for what is not known, which cannot be
     /// said to be the same as anything.
-    fn print(&self, value: &Val, declared: Option<&Declared>) -> Option<EcoString> {
+    fn print(&self, value: &Val, declared: Option<&Declared>) -> Result<Option<EcoString>, String> {
         let mut out = EcoString::new();
-        print(&self.literal(value, declared), &mut out).then_some(out)
+        let known = print(&self.literal(value, declared), &mut out);
+        // Before this, the arguments of the call were looked through, so that one text is of a bounded size.
+        self.spend(1 + out.len() as u64 / BYTES_PER_STEP)?;
+        Ok(known.then_some(out))
     }
+
+    /// Whether two values are known and the same.
+    fn same(&self, a: &Val, b: &Val) -> Result<bool, String> {
+        let a = self.print(a, None)?;
+        Ok(a.is_some() && a == self.print(b, None)?)
+    }
+
+    fn edges(&self, a: &Val, b: &Val, front: bool) -> Result<bool, String> {
+        if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
+            let part =
+                if front { a.get(..b.len()) } else { a.len().checked_sub(b.len()).and_then(|start| a.get(start..)) };
+            let Some(part) = part else { return Ok(false) };
+            return all_of(part.iter().zip(b.iter()).map(|(a, b)| self.same(a, b)));
+        }
+        let (a, b) = texts(a, b)?;
+        Ok(if front { a.starts_with(b.as_str()) } else { a.ends_with(b.as_str()) })
+    }
+
+    fn contains(&self, a: &Val, b: &Val) -> Result<bool, String> {
+        if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
+            return Ok(b.is_empty() || a.windows(b.len()).any(|window| window == b.as_slice()));
+        }
+        let (a, b) = texts(a, b)?;
+        self.spend((a.len() + b.len()) as u64 / BYTES_PER_STEP)?;
+        Ok(a.contains(b.as_str()))
+    }
+}
+
+/// Whether all answers are yes, up to the first that is not.
+fn all_of(answers: impl Iterator<Item = Result<bool, String>>) -> Result<bool, String> {
+    for answer in answers {
+        if !answer? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Kinds of values that are not compared with each other.
@@ -286,7 +360,9 @@ fn sort(value: &Val) -> Sort<'_> {
         Data::Timestamp(_) => Sort::Timestamp,
         Data::List(_) => Sort::List,
         Data::Map(_) if value.get("$comparer").is_some() => Sort::Version,
-        Data::Map(_) if value.get(NUMBER).is_some() && value.get("unit").is_some() => Sort::Quantity(canonical_unit(value)),
+        Data::Map(_) if value.get(NUMBER).is_some() && value.get("unit").is_some() => {
+            Sort::Quantity(canonical_unit(value))
+        }
         Data::Map(_) if value.get(NUMBER).is_some() && value.get("tzSign").is_some() => Sort::Timestamp,
         Data::Map(_) => Sort::Map,
         _ => Sort::Null,
@@ -327,23 +403,6 @@ fn characters(value: &Val) -> Result<Data, String> {
         _ => None,
     };
     count.map(Data::Int).ok_or_else(|| format!("it takes a string, a list or a map, not {}", value.noun()))
-}
-
-fn edges(a: &Val, b: &Val, front: bool) -> Result<bool, String> {
-    if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
-        let part = if front { a.get(..b.len()) } else { a.len().checked_sub(b.len()).and_then(|start| a.get(start..)) };
-        return Ok(part == Some(b.as_slice()));
-    }
-    let (a, b) = texts(a, b)?;
-    Ok(if front { a.starts_with(b.as_str()) } else { a.ends_with(b.as_str()) })
-}
-
-fn contains(a: &Val, b: &Val) -> Result<bool, String> {
-    if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
-        return Ok(b.is_empty() || a.windows(b.len()).any(|window| window == b.as_slice()));
-    }
-    let (a, b) = texts(a, b)?;
-    Ok(a.contains(b.as_str()))
 }
 
 fn texts(a: &Val, b: &Val) -> Result<(EcoString, EcoString), String> {

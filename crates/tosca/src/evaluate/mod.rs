@@ -4,6 +4,7 @@
 //! that a long chain of references costs memory and not machine stack; a ring is reported with all its members.
 
 mod allocation;
+mod budget;
 mod call;
 mod compute;
 mod filter;
@@ -13,6 +14,7 @@ mod walk;
 
 pub use allocation::Taken;
 pub(crate) use allocation::{Share, amount_of};
+pub use budget::Budget;
 pub(crate) use compute::{length as length_of, text as text_of};
 
 use crate::coerce;
@@ -27,7 +29,7 @@ use crate::val::{Data, Val};
 use crate::validate::Patterns;
 use crate::values::Checker;
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::Origins;
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, VecDeque};
@@ -120,6 +122,14 @@ pub struct Failure {
     pub span: Span,
     /// Whether it refers to something that is not there.
     pub astray: bool,
+    /// The rule of the limit that it went beyond.
+    pub limit: Option<&'static Rule>,
+}
+
+impl Failure {
+    fn new(message: String, span: Span) -> Self {
+        Failure { message, span, astray: false, limit: None }
+    }
 }
 
 /// Evaluates values of a rendered service.
@@ -154,6 +164,10 @@ pub struct Evaluator<'a> {
     resolving: bool,
     pub(crate) patterns: Patterns,
     problems: Problems,
+    /// What evaluation may cost.
+    budget: Arc<Budget>,
+    /// The limit that was exceeded by what failed last.
+    overrun: Cell<Option<&'static Rule>>,
     /// Conditions that refer to something that is not there, whoever is considered, and what that is.
     pub(crate) idle: Vec<Failure>,
     /// Where computed values are noted, if somebody will ask.
@@ -182,6 +196,8 @@ impl<'a> Evaluator<'a> {
             resolving: false,
             patterns: Patterns::default(),
             problems: Problems::new(),
+            budget: model.budget.clone(),
+            overrun: Cell::new(None),
             idle: Vec::new(),
             origins: None,
         }
@@ -190,6 +206,12 @@ impl<'a> Evaluator<'a> {
     /// An evaluator that can follow relationships.
     pub fn with_resolution(model: &'a Model, topology: &'a Topology, resolution: &'a Resolution) -> Self {
         Evaluator { resolution: Some(resolution), ..Evaluator::new(model, topology) }
+    }
+
+    /// The same one with all steps before it, for those who go through a service again after it was checked.
+    pub(crate) fn refuelled(self) -> Self {
+        let budget = Arc::new(self.budget.renewed());
+        Evaluator { budget, ..self }
     }
 
     /// An evaluator for a service whose requirements are being resolved.
@@ -425,10 +447,15 @@ impl<'a> Evaluator<'a> {
     /// The result of a value's calls, checked against its type.
     fn computed(&mut self, prop: &Prop, scope: &Scope) -> Val {
         let expecting = Scope { expected: prop.data_type, ..scope.clone() };
-        match self.eval(&prop.value, &expecting, 0) {
-            Ok(value) if value.is_opaque() => value,
-            Ok(value) => match (&prop.definition, prop.data_type) {
-                (Some(definition), Some(_)) if !has_opaque(&value) => {
+        let found = self.eval(&prop.value, &expecting, 0).and_then(|value| {
+            let known = self.afford(&value).map(|weight| weight.opaque.is_none());
+            let known = known.map_err(|message| self.limited(Failure::new(message, prop.value.span)))?;
+            Ok((value, known))
+        });
+        match found {
+            Ok((value, _)) if value.is_opaque() => value,
+            Ok((value, known)) => match (&prop.definition, prop.data_type) {
+                (Some(definition), Some(_)) if known => {
                     let plain = coerce::written(&value);
                     if matches!(plain.data, Data::Null) {
                         return plain; // an attribute that is not known yet
@@ -439,23 +466,30 @@ impl<'a> Evaluator<'a> {
                 _ => value,
             },
             Err(failure) => {
-                let mut diagnostic = Diagnostic::at(&rules::FUNCTION, prop.at, failure.message);
-                if failure.span != prop.at && failure.span.file == prop.at.file {
-                    diagnostic = diagnostic.label(failure.span, "this call");
+                if self.is_news(&failure) {
+                    self.report_failure(failure, prop.at);
                 }
-                self.problems.push(diagnostic);
                 prop.value.with(Data::Poison)
             }
         }
+    }
+
+    fn report_failure(&mut self, failure: Failure, at: Span) {
+        let rule = failure.limit.unwrap_or(&rules::FUNCTION);
+        let mut diagnostic = Diagnostic::at(rule, at, failure.message);
+        if failure.span != at && failure.span.file == at.file {
+            diagnostic = diagnostic.label(failure.span, "this call");
+        }
+        self.problems.push(budget::hinted(rule, diagnostic));
     }
 
     /// Evaluates all calls in a value.
     pub fn eval(&mut self, value: &Val, scope: &Scope, depth: u32) -> Result<Val, Failure> {
         let depth = depth.max(self.level);
         if depth > MAX_DEPTH {
-            let message = "functions are nested too deep".to_owned();
-            return Err(Failure { message, span: value.span, astray: false });
+            return Err(Failure::new("functions are nested too deep".to_owned(), value.span));
         }
+        self.spend(1).map_err(|message| self.limited(Failure::new(message, value.span)))?;
         match &value.data {
             Data::Call(call) => self.call(value, call, scope, depth),
             // What a list or map is made of has types of its own.

@@ -1,0 +1,200 @@
+//! What evaluation may cost: steps, and how large one value may grow.
+//!
+//! Phase: evaluation. A value that several others contain is shared in memory, but everybody who looks at it goes
+//! through all of it, so its parts are counted as often as they are met. Nothing here knows what functions do.
+
+use super::{Evaluator, Failure};
+use crate::val::{Data, Val};
+use purlin_syntax::rules::LIMIT_DEPTH;
+use purlin_syntax::{Diagnostic, Limits, Rule};
+use purlin_value::Fuel;
+use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_STRING};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Steps for each part of a value that is kept: it is copied, coerced and checked.
+const STEPS_PER_PART: u64 = 4;
+/// So many parts can be looked at in one step.
+const PARTS_PER_STEP: u64 = 8;
+/// So many bytes of text can be copied in one step.
+pub(super) const BYTES_PER_STEP: u64 = 8;
+
+/// The limits of one service, the steps it has left, and what went beyond a limit first.
+#[derive(Debug)]
+pub struct Budget {
+    limits: Limits,
+    fuel: Fuel,
+    empty: AtomicBool,
+    told: AtomicBool,
+    first: OnceLock<Diagnostic>,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Budget::new(&Limits::default())
+    }
+}
+
+impl Budget {
+    /// A full one.
+    pub fn new(limits: &Limits) -> Self {
+        Budget {
+            limits: limits.clone(),
+            fuel: Fuel::new(limits.fuel),
+            empty: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+            first: OnceLock::new(),
+        }
+    }
+
+    /// A full one with the same limits.
+    pub fn renewed(&self) -> Self {
+        Budget::new(&self.limits)
+    }
+
+    /// What went beyond a limit first.
+    pub fn exceeded(&self) -> Option<&Diagnostic> {
+        self.first.get()
+    }
+
+    fn take(&self, steps: u64) -> bool {
+        if self.empty.load(Ordering::Relaxed) {
+            return false;
+        }
+        let enough = self.fuel.take(steps);
+        if !enough {
+            self.empty.store(true, Ordering::Relaxed);
+        }
+        enough
+    }
+}
+
+/// How large a value is.
+#[derive(Default)]
+pub(super) struct Weight<'v> {
+    parts: u64,
+    bytes: u64,
+    /// The depths of all parts together.
+    depths: u64,
+    /// The first thing in it that is not known.
+    pub opaque: Option<&'v Data>,
+}
+
+impl Evaluator<'_> {
+    /// Takes steps of evaluation.
+    pub(super) fn spend(&self, steps: u64) -> Result<(), String> {
+        if self.budget.take(steps) {
+            return Ok(());
+        }
+        let most = self.budget.limits.fuel;
+        Err(self.over(&LIMIT_FUEL, format!("evaluation needs more than the {most} steps allowed")))
+    }
+
+    /// That a limit is exceeded; what fails for it is reported under the limit's rule.
+    fn over(&self, rule: &'static Rule, message: String) -> String {
+        self.overrun.set(Some(rule));
+        message
+    }
+
+    /// Checks how long a text is going to be, and takes the steps to make it.
+    pub(super) fn afford_text(&self, bytes: usize) -> Result<(), String> {
+        let (bytes, most) = (bytes as u64, self.budget.limits.string_bytes);
+        if bytes > most {
+            let message = format!("the text would have {bytes} bytes, more than the {most} allowed");
+            return Err(self.over(&LIMIT_STRING, message));
+        }
+        self.spend(bytes / BYTES_PER_STEP)
+    }
+
+    /// Checks how long a list is going to be, and takes the steps to make it.
+    pub(super) fn afford_list(&self, items: usize) -> Result<(), String> {
+        let (items, most) = (items as u64, self.budget.limits.list_items);
+        if items > most {
+            let message = format!("the list would have {items} items, more than the {most} allowed");
+            return Err(self.over(&LIMIT_LIST, message));
+        }
+        self.spend(items)
+    }
+
+    /// Looks through a value once, for what is not known in it.
+    pub(super) fn looked_through<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
+        let weight = self.weigh(value)?;
+        self.spend((weight.parts + weight.depths) / PARTS_PER_STEP + weight.bytes / BYTES_PER_STEP)?;
+        Ok(weight)
+    }
+
+    /// The same for a value that is going to be kept.
+    pub(super) fn afford<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
+        let weight = self.weigh(value)?;
+        let text = weight.bytes / BYTES_PER_STEP;
+        self.spend(weight.parts * STEPS_PER_PART + weight.depths / PARTS_PER_STEP + text)?;
+        Ok(weight)
+    }
+
+    fn weigh<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
+        let mut weight = Weight::default();
+        self.add(value, 0, &mut weight)?;
+        Ok(weight)
+    }
+
+    fn add<'v>(&self, value: &'v Val, depth: u32, weight: &mut Weight<'v>) -> Result<(), String> {
+        weight.parts += 1;
+        weight.depths += u64::from(depth);
+        match &value.data {
+            Data::Poison | Data::Pending(_) => {
+                weight.opaque.get_or_insert(&value.data);
+            }
+            Data::Str(text) | Data::Timestamp(text) => weight.bytes += text.len() as u64,
+            Data::List(items) => {
+                self.fits(depth, weight.parts + items.len() as u64)?;
+                items.iter().try_for_each(|item| self.add(item, depth + 1, weight))?;
+            }
+            Data::Map(entries) => {
+                self.fits(depth, weight.parts + entries.len() as u64)?;
+                for (key, item) in entries.iter() {
+                    self.add(key, depth + 1, weight)?;
+                    self.add(item, depth + 1, weight)?;
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn fits(&self, depth: u32, parts: u64) -> Result<(), String> {
+        let limits = &self.budget.limits;
+        if depth > limits.depth {
+            let message = format!("the value is nested more than {} levels deep", limits.depth);
+            return Err(self.over(&LIMIT_DEPTH, message));
+        }
+        if parts > limits.list_items {
+            let message = format!("the value has more than the {} parts allowed", limits.list_items);
+            return Err(self.over(&LIMIT_LIST, message));
+        }
+        Ok(())
+    }
+
+    /// A failure under the rule of the limit that was exceeded, if it was one.
+    pub(super) fn limited(&self, failure: Failure) -> Failure {
+        let Some(rule) = self.overrun.take() else { return failure };
+        let failure = Failure { limit: Some(rule), astray: false, ..failure };
+        self.budget.first.get_or_init(|| hinted(rule, Diagnostic::at(rule, failure.span, failure.message.clone())));
+        failure
+    }
+
+    /// Whether a failure is still to be reported: that there are no steps left is said once.
+    pub(super) fn is_news(&self, failure: &Failure) -> bool {
+        failure.limit != Some(&LIMIT_FUEL) || !self.budget.told.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// A diagnostic with advice on the limit that it tells of.
+pub(super) fn hinted(rule: &'static Rule, diagnostic: Diagnostic) -> Diagnostic {
+    let hint = match rule {
+        rule if rule == &LIMIT_FUEL => "look for values that grow, or raise it with `--limit fuel=STEPS`",
+        rule if rule == &LIMIT_STRING => "raise it with `--limit string-size=BYTES`",
+        rule if rule == &LIMIT_LIST => "raise it with `--limit list-items=COUNT`",
+        _ => return diagnostic,
+    };
+    diagnostic.hint(hint)
+}
