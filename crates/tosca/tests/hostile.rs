@@ -540,3 +540,16 @@ fn what_is_copied_again_and_again_is_stopped() {
     let text = growing("tosca_2_0", "{type: list, entry_schema: {type: string}}", &format!("[{many}]"), union, 60);
     assert_eq!(limited(&text, limits), ["limit-fuel"]);
 }
+
+#[test]
+fn a_list_is_searched_in_another_in_one_pass() {
+    let service = |all: &str, wanted: &str| {
+        format!(
+            "tosca_definitions_version: tosca_2_0\nservice_template:\n  node_templates: {{}}\n  outputs: {{o: {{value: {{$contains: [[{all}], [{wanted}]]}}}}}}\n"
+        )
+    };
+    let same = |count: usize| "a, ".repeat(count);
+    let text = service(&same(20_000), &format!("{}b", same(10_000)));
+    assert_eq!(limited(&text, Limits { fuel: 100_000, ..Limits::default() }), Vec::<String>::new());
+    assert_eq!(limited(&text, Limits { fuel: 10_000, ..Limits::default() }), ["limit-fuel"]);
+}

@@ -319,7 +319,9 @@ impl Evaluator<'_> {
 
     fn contains(&self, a: &Val, b: &Val) -> Result<bool, String> {
         if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
-            return Ok(b.is_empty() || a.windows(b.len()).any(|window| window == b.as_slice()));
+            let all = |items: &[Val]| items.iter().map(|item| self.print(item, None)).collect::<Result<Vec<_>, _>>();
+            let (all, wanted) = (all(a)?, all(b)?);
+            return Ok(wanted.iter().all(Option::is_some) && has_run(&all, &wanted));
         }
         let (a, b) = texts(a, b)?;
         self.spend((a.len() + b.len()) as u64 / BYTES_PER_STEP)?;
@@ -335,6 +337,28 @@ fn all_of(answers: impl Iterator<Item = Result<bool, String>>) -> Result<bool, S
         }
     }
     Ok(true)
+}
+
+/// Whether one list is found in another without gaps. Each item is compared about twice: where a match breaks off, the
+/// longest end of it that is also a beginning of what is wanted need not be compared again.
+fn has_run<T: PartialEq>(all: &[T], wanted: &[T]) -> bool {
+    let step = |borders: &[usize], mut matched: usize, item: &T| {
+        while matched > 0 && wanted.get(matched) != Some(item) {
+            matched = borders.get(matched - 1).copied().unwrap_or(0);
+        }
+        if wanted.get(matched) == Some(item) { matched + 1 } else { 0 }
+    };
+    let mut borders = vec![0; wanted.len().min(1)];
+    for item in wanted.iter().skip(1) {
+        let last = borders.last().copied().unwrap_or(0);
+        borders.push(step(&borders, last, item));
+    }
+    let mut matched = 0;
+    wanted.is_empty()
+        || all.iter().any(|item| {
+            matched = step(&borders, matched, item);
+            matched == wanted.len()
+        })
 }
 
 /// Kinds of values that are not compared with each other.
@@ -512,6 +536,21 @@ mod tests {
             Data::Map(Arc::new(vec![(val(Data::Null), val(unknown()))])),
         ] {
             assert_eq!(printed(data), None);
+        }
+    }
+
+    #[test]
+    fn a_run_is_found_wherever_it_stands() {
+        let items = |text: &str| text.chars().map(EcoString::from).collect::<Vec<_>>();
+        let words = |length: u32| {
+            (0..3_u32.pow(length)).map(move |n| {
+                (0..length).map(|at| ["a", "b", "c"][(n / 3_u32.pow(at) % 3) as usize]).collect::<String>()
+            })
+        };
+        for all in (0..7).flat_map(words) {
+            for wanted in (0..5).flat_map(words) {
+                assert_eq!(has_run(&items(&all), &items(&wanted)), all.contains(&wanted), "{wanted} in {all}");
+            }
         }
     }
 }
