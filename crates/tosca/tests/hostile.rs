@@ -553,3 +553,50 @@ fn a_list_is_searched_in_another_in_one_pass() {
     assert_eq!(limited(&text, Limits { fuel: 100_000, ..Limits::default() }), Vec::<String>::new());
     assert_eq!(limited(&text, Limits { fuel: 10_000, ..Limits::default() }), ["limit-fuel"]);
 }
+
+#[test]
+fn values_that_contain_others_twice_are_stopped() {
+    let limits = Limits { list_items: 10_000, ..Limits::default() };
+    let text = growing("tosca_2_0", "{type: T}", "{}", "{a: BEFORE, b: BEFORE}", 60);
+    assert_eq!(limited(&text, limits.clone()).first().unwrap(), "limit-list-items", "of a type");
+    let text = growing("tosca_2_0", "{type: list, entry_schema: {type: list}}", "[]", "[BEFORE, BEFORE]", 60);
+    assert_eq!(limited(&text, limits).first().unwrap(), "limit-list-items", "of lists");
+}
+
+#[test]
+fn values_in_arguments_are_not_looked_through_without_end() {
+    let limits = Limits { list_items: 1_000, ..Limits::default() };
+    let many = |call: &str| {
+        let input = "i, ".repeat(500);
+        let again = "{$get_input: many}, ".repeat(500);
+        format!(
+            "\
+tosca_definitions_version: tosca_2_0
+service_template:
+  inputs: {{many: {{type: list, entry_schema: {{type: string}}, default: [{input}]}}}}
+  node_templates: {{}}
+  outputs: {{o: {{value: {}}}}}
+",
+            call.replace("MANY", &format!("[{again}]"))
+        )
+    };
+    for call in [
+        "{$equal: [MANY, MANY]}",
+        "{$concat: [MANY, MANY]}",
+        "{$union: [MANY, MANY]}",
+        "{$has_entry: [MANY, a]}",
+        "{$has_prefix: [MANY, MANY]}",
+        "{$contains: [MANY, MANY]}",
+        "{$join: [MANY, a]}",
+    ] {
+        assert_eq!(limited(&many(call), limits.clone()), ["limit-list-items"], "{call}");
+    }
+}
+
+#[test]
+fn values_inside_values_are_stopped_before_they_are_too_deep() {
+    for first in ["[BEFORE]", "{$concat: [[BEFORE], []]}"] {
+        let text = growing("tosca_2_0", "{type: list, entry_schema: {type: list}}", "[]", first, 1_100);
+        assert_eq!(limited(&text, Limits::default()).first().unwrap(), "limit-depth", "{first}");
+    }
+}

@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const STEPS_PER_PART: u64 = 4;
 /// So many parts can be looked at in one step.
 const PARTS_PER_STEP: u64 = 8;
+/// So many levels above parts can be gone through in one step.
+const LEVELS_PER_STEP: u64 = 64;
 /// So many bytes of text can be copied in one step.
 pub(super) const BYTES_PER_STEP: u64 = 8;
 
@@ -119,7 +121,7 @@ impl Evaluator<'_> {
     /// Looks through a value once, for what is not known in it.
     pub(super) fn looked_through<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
         let weight = self.weigh(value)?;
-        self.spend((weight.parts + weight.depths) / PARTS_PER_STEP + weight.bytes / BYTES_PER_STEP)?;
+        self.spend(weight.parts / PARTS_PER_STEP + weight.depths / LEVELS_PER_STEP + weight.bytes / BYTES_PER_STEP)?;
         Ok(weight)
     }
 
@@ -127,7 +129,7 @@ impl Evaluator<'_> {
     pub(super) fn afford<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
         let weight = self.weigh(value)?;
         let text = weight.bytes / BYTES_PER_STEP;
-        self.spend(weight.parts * STEPS_PER_PART + weight.depths / PARTS_PER_STEP + text)?;
+        self.spend(weight.parts * STEPS_PER_PART + weight.depths / LEVELS_PER_STEP + text)?;
         Ok(weight)
     }
 
