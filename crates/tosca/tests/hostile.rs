@@ -600,3 +600,39 @@ fn values_inside_values_are_stopped_before_they_are_too_deep() {
         assert_eq!(limited(&text, Limits::default()).first().unwrap(), "limit-depth", "{first}");
     }
 }
+
+/// One node with so many relationships to itself, and a property computed along them.
+fn itself(relationships: usize, path: &str) -> String {
+    let requirements = "r: a".to_owned() + &"}, {r: a".repeat(relationships - 1);
+    format!(
+        "\
+tosca_definitions_version: tosca_2_0
+capability_types: {{C: {{}}}}
+node_types:
+  N:
+    properties:
+      v: {{type: string, default: x}}
+      p: {{type: list, entry_schema: {{type: string}}}}
+    capabilities: {{c: C}}
+    requirements: [r: {{capability: C, count_range: [0, UNBOUNDED]}}]
+service_template:
+  node_templates:
+    a:
+      type: N
+      properties: {{p: {{$get_property: [{path}]}}}}
+      requirements: [{{{requirements}}}]
+"
+    )
+}
+
+#[test]
+fn paths_take_steps_for_every_place() {
+    let hop = ", RELATIONSHIP, r, ALL, TARGET";
+    let text = itself(30, &format!("SELF{}, v", hop.repeat(2)));
+    assert_eq!(limited(&text, Limits::default()), Vec::<String>::new());
+    assert_eq!(limited(&text, Limits { fuel: 2_000, ..Limits::default() }), ["limit-fuel"]);
+    assert_eq!(limited(&text, Limits { list_items: 800, ..Limits::default() }), ["limit-list-items"]);
+    let back_and_forth = ", RELATIONSHIP, r, 0, TARGET".repeat(2_000);
+    let text = itself(1, &format!("SELF, RELATIONSHIP, r, ALL, TARGET{back_and_forth}, v"));
+    assert_eq!(limited(&text, Limits { fuel: 5_000, ..Limits::default() }), ["limit-fuel"]);
+}

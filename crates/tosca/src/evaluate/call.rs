@@ -153,7 +153,7 @@ impl Evaluator<'_> {
 
     /// A value that is referred to, or a part of it.
     fn looked_up(&mut self, value: &Val, key: Key, rest: &[Val]) -> Result<Val, String> {
-        let given = self.find(&key).map(|(prop, _)| prop.given);
+        let given = self.standing(&key).map(|prop| prop.given);
         let later = self.model.edition().is_2() || self.model.allows(quirks::ATTRIBUTES_PENDING);
         if given == Some(Given::Nothing) && later {
             let what = eco_format!("the attribute `{}`, which is known when the service runs", self.title(&key));

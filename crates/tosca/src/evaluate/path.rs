@@ -28,38 +28,45 @@ impl Reference {
     }
 }
 
-impl Evaluator<'_> {
+impl<'a> Evaluator<'a> {
     /// A value that can be referred to, and its scope.
     pub(super) fn find(&self, key: &Key) -> Option<(Prop, Scope)> {
-        let pick = |properties: &Props, attributes: &Props| {
-            if key.attribute { attributes.get(&key.name).cloned() } else { properties.get(&key.name).cloned() }
+        let scope = match key.owner {
+            Owner::Service => Scope::default(),
+            Owner::Node(index) | Owner::Capability(index, _) => Scope::node(index),
+            Owner::Relationship(source, requirement) => Scope::relationship(source, requirement),
+        };
+        Some((self.standing(key)?.clone(), scope))
+    }
+
+    /// A value that can be referred to, as it stands in the service.
+    pub(super) fn standing(&self, key: &Key) -> Option<&Prop> {
+        let pick = |properties: &'a Props, attributes: &'a Props| {
+            if key.attribute { attributes.get(&key.name) } else { properties.get(&key.name) }
         };
         match key.owner {
-            Owner::Service => Some((self.topology.inputs.get(&key.name)?.clone(), Scope::default())),
+            Owner::Service => self.topology.inputs.get(&key.name),
             Owner::Node(index) => {
                 let node = self.node_at(index)?;
-                Some((pick(&node.properties, &node.attributes)?, Scope::node(index)))
+                pick(&node.properties, &node.attributes)
             }
             Owner::Capability(index, capability) => {
                 let (_, capability) = self.node_at(index)?.capabilities.get_index(capability)?;
-                Some((pick(&capability.properties, &capability.attributes)?, Scope::node(index)))
+                pick(&capability.properties, &capability.attributes)
             }
             Owner::Relationship(source, requirement) => {
                 let relationship = self.node_at(source)?.requirements.get(requirement)?.relationship.as_ref()?;
-                Some((
-                    pick(&relationship.properties, &relationship.attributes)?,
-                    Scope::relationship(source, requirement),
-                ))
+                pick(&relationship.properties, &relationship.attributes)
             }
         }
     }
 
     /// Whether there is such a value.
     pub(crate) fn exists(&self, key: &Key) -> bool {
-        self.find(key).is_some()
+        self.standing(key).is_some()
     }
 
-    pub(super) fn node_at(&self, index: usize) -> Option<&Node> {
+    pub(super) fn node_at(&self, index: usize) -> Option<&'a Node> {
         self.topology.nodes.get_index(index).map(|(_, node)| node)
     }
 
@@ -150,13 +157,13 @@ impl Evaluator<'_> {
 
     /// A value that is there. Every property is also an attribute, whose value it has at first.
     fn existing(&self, key: Key, used: usize) -> Found {
-        if self.find(&key).is_some() {
+        if self.exists(&key) {
             return Ok(Reference::one(key, used));
         }
         let reflects = self.model.edition().is_2() || self.model.allows(quirks::ATTRIBUTES_REFLECT);
         if key.attribute && reflects {
             let reflected = Key { attribute: false, ..key.clone() };
-            if self.find(&reflected).is_some() {
+            if self.exists(&reflected) {
                 return Ok(Reference::one(reflected, used));
             }
         }

@@ -7,10 +7,11 @@ use super::{Evaluator, Scope};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a path has led to so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place {
     Node(usize),
     /// The relationship of a requirement: by the node that has it, and which one it is.
@@ -78,6 +79,8 @@ pub(super) struct OfName {
 
 /// A path may lead to so many places; `ALL` upon `ALL` could lead to any number.
 const MAX_PLACES: usize = 100_000;
+/// Steps of evaluation for each of them: what stands there is looked for, too.
+const STEPS_PER_PLACE: u64 = 2;
 
 /// Which of several.
 #[derive(Clone, Copy)]
@@ -95,26 +98,62 @@ impl Evaluator<'_> {
                 ("RELATIONSHIP", Kind::Node) => {
                     let name = args.get(walk.used + 1).and_then(Val::as_str).unwrap_or("");
                     let index = walk.index(args, 2)?;
-                    walk.step(Kind::Relationship, |place| self.outgoing(place, name, index))?;
+                    self.step(&mut walk, Kind::Relationship, |place, out| self.outgoing(place, name, index, out))?;
                 }
                 ("RELATIONSHIP", Kind::Capability) => {
                     let index = walk.index(args, 1)?;
-                    walk.step(Kind::Relationship, |place| self.leading_to(place, index))?;
+                    self.step(&mut walk, Kind::Relationship, |place, out| self.leading_to(place, index, out))?;
                 }
                 ("CAPABILITY", Kind::Node) => {
                     let name = args.get(walk.used + 1).and_then(Val::as_str).unwrap_or("");
                     walk.used += 2;
-                    walk.step(Kind::Capability, |place| self.capability_of(place, name).map(|place| vec![place]))?;
+                    self.step(&mut walk, Kind::Capability, |place, out| {
+                        out.push(self.capability_of(place, name)?);
+                        Ok(())
+                    })?;
                 }
                 ("CAPABILITY" | "TARGET" | "SOURCE", Kind::Relationship) => {
                     walk.used += 1;
                     let kind = if word == "CAPABILITY" { Kind::Capability } else { Kind::Node };
-                    walk.step(kind, |place| self.end(place, word).map(|place| vec![place]))?;
+                    self.step(&mut walk, kind, |place, out| {
+                        out.push(self.end(place, word)?);
+                        Ok(())
+                    })?;
                 }
                 _ => return Ok(walk),
             }
         }
         Ok(walk)
+    }
+
+    /// Goes on from every place. What stands in the list more than once is looked at once.
+    fn step(
+        &self,
+        walk: &mut Walk,
+        kind: Kind,
+        next: impl Fn(Place, &mut Vec<Place>) -> Result<(), Astray>,
+    ) -> Result<(), Astray> {
+        let mut places = Vec::with_capacity(walk.places.len());
+        let mut known: HashMap<Place, Range<usize>, foldhash::fast::RandomState> = HashMap::default();
+        for place in &walk.places {
+            let before = places.len();
+            match known.get(place) {
+                Some(again) => places.extend_from_within(again.clone()),
+                None => next(*place, &mut places)?,
+            }
+            if walk.places.len() > 1 {
+                known.insert(*place, before..places.len());
+            }
+            let made = (places.len() - before) as u64;
+            self.spend((made + 1) * STEPS_PER_PLACE).map_err(Astray::Never)?;
+            if places.len() > MAX_PLACES {
+                return Err(Astray::Never(format!("the path leads to more than {MAX_PLACES} places")));
+            }
+        }
+        self.afford_list(places.len()).map_err(Astray::Never)?;
+        walk.places = places;
+        walk.kind = kind;
+        Ok(())
     }
 
     fn start(&self, args: &[Val], scope: &Scope) -> Result<Walk, Astray> {
@@ -134,10 +173,11 @@ impl Evaluator<'_> {
         let index = walk.index(args, 1)?;
         if !self.topology.nodes.contains_key(name) && !self.topology.multiplied.contains_key(name) {
             let made = self.made_from(name).ok_or_else(|| self.no_such_node(name))?;
-            let what = format!("the relationship template `{name}`");
+            let what = || format!("the relationship template `{name}`");
+            let made = made.iter().map(|(source, at)| Place::Relationship(*source, *at));
             walk.kind = Kind::Relationship;
-            walk.places =
-                chosen(made.iter().map(|(source, at)| Place::Relationship(*source, *at)).collect(), index, &what)?;
+            chosen(made, index, what, &mut walk.places)?;
+            self.afford_list(walk.places.len()).map_err(Astray::Never)?;
             return Ok(walk);
         }
         let nodes = self.topology.places(name);
@@ -150,6 +190,7 @@ impl Evaluator<'_> {
                 return Err(Astray::Never(message));
             }
         };
+        self.afford_list(walk.places.len()).map_err(Astray::Never)?;
         Ok(walk)
     }
 
@@ -172,38 +213,31 @@ impl Evaluator<'_> {
     }
 
     /// The relationships of a node's requirement.
-    fn outgoing(&self, place: Place, name: &str, index: Index) -> Result<Vec<Place>, Astray> {
-        let Place::Node(node) = place else { return Ok(Vec::new()) };
-        let title = self.node_name(node);
-        let Some(found) = self.node_at(node) else { return Ok(Vec::new()) };
-        let declared = self.model.complete(found.node_type).is_some_and(|t| t.named("requirements", name).is_some());
+    fn outgoing(&self, place: Place, name: &str, index: Index, out: &mut Vec<Place>) -> Result<(), Astray> {
+        let Place::Node(node) = place else { return Ok(()) };
+        let Some(found) = self.node_at(node) else { return Ok(()) };
+        let declared = || self.model.complete(found.node_type).is_some_and(|t| t.named("requirements", name).is_some());
         let own = self.relationships_of(node);
         let (assigned, made) = own.by_name.get(name).map_or((0, &[][..]), |of| (of.assigned, of.made.as_slice()));
-        if assigned == 0 && !declared {
+        if assigned == 0 && !declared() {
             let known = self.model.complete(found.node_type);
             let known =
                 known.iter().flat_map(|complete| complete.entries("requirements")).map(|(name, _)| name.as_str());
             let hint = super::path::hint(name, known);
-            return Err(Astray::Never(format!("`{title}` has no requirement `{name}`{hint}")));
+            return Err(Astray::Never(format!("`{}` has no requirement `{name}`{hint}", self.node_name(node))));
         }
-        let what = format!("the requirement `{name}` of `{title}`");
+        let what = || format!("the requirement `{name}` of `{}`", self.node_name(node));
         if self.resolution.is_none() {
-            return Err(not_made(&what));
+            return Err(not_made(&what()));
         }
-        let made: Vec<Place> = match index {
-            Index::At(at) if at < made.len() => {
-                return Ok(made.get(at).map(|which| Place::Relationship(node, *which)).into_iter().collect());
-            }
-            _ => made.iter().map(|which| Place::Relationship(node, *which)).collect(),
-        };
         // What is not met here may be met elsewhere.
         if let Index::At(at) = index
             && at >= made.len()
             && (at < assigned || assigned == 0)
         {
-            return Err(not_made(&what));
+            return Err(not_made(&what()));
         }
-        chosen(made, index, &what)
+        chosen(made.iter().map(|which| Place::Relationship(node, *which)), index, what, out)
     }
 
     /// The relationships of a node by the names of its requirements; put in order once.
@@ -231,10 +265,10 @@ impl Evaluator<'_> {
     }
 
     /// The relationships that lead to a capability, by the order of sources.
-    fn leading_to(&self, place: Place, index: Index) -> Result<Vec<Place>, Astray> {
-        let Place::Capability(node, capability) = place else { return Ok(Vec::new()) };
-        let what = format!("the capability `{}`", self.capability_name(node, capability));
-        let Some(resolution) = self.resolution else { return Err(not_made(&what)) };
+    fn leading_to(&self, place: Place, index: Index, out: &mut Vec<Place>) -> Result<(), Astray> {
+        let Place::Capability(node, capability) = place else { return Ok(()) };
+        let what = || format!("the capability `{}`", self.capability_name(node, capability));
+        let Some(resolution) = self.resolution else { return Err(not_made(&what())) };
         let incoming = self.incoming.get_or_init(|| {
             let mut out = super::Incoming::default();
             for edge in resolution.edges.iter().flatten() {
@@ -243,15 +277,13 @@ impl Evaluator<'_> {
             out
         });
         let all = incoming.get(&(node, capability)).map(Vec::as_slice).unwrap_or(&[]);
-        match index {
-            Index::At(at) if at >= all.len() => {
-                Err(Astray::NotYet(format!("a relationship {at} that leads to {what}; there are {}", all.len())))
-            }
-            Index::At(at) => {
-                Ok(all.get(at).map(|(source, which)| Place::Relationship(*source, *which)).into_iter().collect())
-            }
-            Index::All => Ok(all.iter().map(|(source, which)| Place::Relationship(*source, *which)).collect()),
+        if let Index::At(at) = index
+            && at >= all.len()
+        {
+            let message = format!("a relationship {at} that leads to {}; there are {}", what(), all.len());
+            return Err(Astray::NotYet(message));
         }
+        chosen(all.iter().map(|(source, which)| Place::Relationship(*source, *which)), index, what, out)
     }
 
     fn capability_of(&self, place: Place, name: &str) -> Result<Place, Astray> {
@@ -304,35 +336,27 @@ impl Walk {
             _ => Ok(Index::At(0)),
         }
     }
-
-    fn step(&mut self, kind: Kind, next: impl Fn(Place) -> Result<Vec<Place>, Astray>) -> Result<(), Astray> {
-        let mut places = Vec::with_capacity(self.places.len());
-        for place in &self.places {
-            places.extend(next(*place)?);
-            if places.len() > MAX_PLACES {
-                return Err(Astray::Never(format!("the path leads to more than {MAX_PLACES} places")));
-            }
-        }
-        self.places = places;
-        self.kind = kind;
-        Ok(())
-    }
 }
 
 fn not_made(what: &str) -> Astray {
     Astray::NotYet(format!("the relationship of {what}, which is not made yet"))
 }
 
-/// One of some places, or all of them.
-fn chosen(all: Vec<Place>, index: Index, what: &str) -> Result<Vec<Place>, Astray> {
+/// Adds one of some places, or all of them.
+fn chosen(
+    all: impl ExactSizeIterator<Item = Place>,
+    index: Index,
+    what: impl Fn() -> String,
+    out: &mut Vec<Place>,
+) -> Result<(), Astray> {
     match index {
-        Index::All => Ok(all),
-        Index::At(at) => match all.get(at) {
-            Some(place) => Ok(vec![*place]),
-            None => {
-                let count = all.len();
-                Err(Astray::Never(format!("{what} makes {count} relationships, so none has the index {at}")))
-            }
-        },
+        Index::All => out.extend(all),
+        Index::At(at) if at < all.len() => out.extend(all.skip(at).take(1)),
+        Index::At(at) => {
+            let count = all.len();
+            let message = format!("{} makes {count} relationships, so none has the index {at}", what());
+            return Err(Astray::Never(message));
+        }
     }
+    Ok(())
 }
