@@ -143,6 +143,12 @@ impl Diagnostic {
         self
     }
 
+    /// The same as a warning, whatever its rule says.
+    pub fn warning(mut self) -> Self {
+        self.severity = Severity::Warning;
+        self
+    }
+
     /// Whether it makes the configuration invalid.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error

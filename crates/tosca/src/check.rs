@@ -21,7 +21,7 @@ use crate::val::{Data, Val};
 use crate::values::Checker;
 use ecow::eco_format;
 use purlin_model::schema::Merge;
-use purlin_syntax::{Diagnostic, Severity};
+use purlin_syntax::Diagnostic;
 use std::sync::Arc;
 
 /// TOSCA 1.3 had it, and people look for it.
@@ -53,9 +53,8 @@ pub fn check(model: &Model, problems: &mut Problems) {
 }
 
 fn softened(problem: &Problem) -> Problem {
-    let mut problem = problem.clone();
-    problem.diagnostic.severity = Severity::Warning;
-    problem
+    let problem = problem.clone();
+    Problem { diagnostic: problem.diagnostic.warning(), ..problem }
 }
 
 struct Inspector<'a> {

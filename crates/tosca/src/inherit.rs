@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use purlin_graph::{Deps, Solver, Step};
 use purlin_model::inherit::base_kinds;
 use purlin_model::schema::{Entity as Row, Field, Kind, Merge, Shape};
-use purlin_syntax::{Diagnostic, Severity, Span};
+use purlin_syntax::{Diagnostic, Span};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Complete types, by declaration.
@@ -355,8 +355,8 @@ impl Run<'_> {
                 let mut diagnostic = Diagnostic::at(&rules::CONTRACT, at, message).label(name.span, "this one");
                 let standard = self.engine.names.is_of_profile(parent.file) || own.name.starts_with("tosca.");
                 if standard && !own.edition.is_2() {
-                    diagnostic.severity = Severity::Warning;
-                    diagnostic = diagnostic.hint("nothing enforces the standard's own lists before TOSCA 2.0");
+                    let hint = "nothing enforces the standard's own lists before TOSCA 2.0";
+                    diagnostic = diagnostic.warning().hint(hint);
                 }
                 self.broken.push(diagnostic.label(parent, "the parent's list"));
             }

@@ -16,7 +16,7 @@ use crate::special::{timestamp, units, version};
 use crate::suggest;
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
-use purlin_syntax::{Diagnostic, Severity, Span};
+use purlin_syntax::{Diagnostic, Span};
 use std::sync::Arc;
 
 /// Values may nest this deep in their types.
@@ -363,7 +363,7 @@ impl<'a> Checker<'a> {
         let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, key.span, message)
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
         if self.model.edition().is_extended() {
-            diagnostic.severity = Severity::Warning; // a host leaves it out
+            diagnostic = diagnostic.warning(); // a host leaves it out
         }
         self.problems.push(diagnostic);
     }

@@ -21,7 +21,7 @@ use crate::val::{self, Data, Val, merged_entries};
 use ecow::{EcoString, eco_format};
 use purlin_model::check::with_article;
 use purlin_model::schema::{Entity as Row, Field, Kind, Notation, Shape, Written};
-use purlin_syntax::{Diagnostic, Node, Severity, Span};
+use purlin_syntax::{Diagnostic, Node, Span};
 use std::sync::Arc;
 
 /// Where a file stands among the files of a run.
@@ -149,8 +149,7 @@ impl Reader<'_> {
             let ignored = self.allows(quirks::TOPOLOGY_IGNORE);
             if ignored && value.get("substitution_mappings").is_none() {
                 let message = format!("`{}` of an imported file is ignored", field.key);
-                let mut diagnostic = Diagnostic::at(&rules::UNKNOWN_KEY, at, message);
-                diagnostic.severity = Severity::Warning;
+                let diagnostic = Diagnostic::at(&rules::UNKNOWN_KEY, at, message).warning();
                 self.problems.push(diagnostic.hint("only the file that is asked for makes a service"));
             }
             if !ignored && !substitutes && !self.edition.is_extended() {

@@ -9,7 +9,7 @@ use crate::val::{self, Data};
 use ecow::eco_format;
 use purlin_model::check::{known_elsewhere, with_article};
 use purlin_model::schema::{Entity as Row, Field, Merge};
-use purlin_syntax::{Diagnostic, Node, Severity, Span};
+use purlin_syntax::{Diagnostic, Node, Span};
 
 impl Reader<'_> {
     /// The text of a key that must be a string.
@@ -34,7 +34,7 @@ impl Reader<'_> {
         let operations = || row.rest.as_ref().map(|_| "operations stand under `operations` since TOSCA 1.3".to_owned());
         diagnostic = diagnostic.maybe_hint(elsewhere.or_else(operations));
         if skipped {
-            diagnostic.severity = Severity::Warning;
+            diagnostic = diagnostic.warning();
         }
         self.problems.push(diagnostic);
     }

@@ -6,7 +6,7 @@ use crate::entity::{Content, Range};
 use crate::quirks;
 use crate::rules;
 use crate::val::{self, Data, Text, merged_entries};
-use purlin_syntax::{Diagnostic, Node, Severity, Span};
+use purlin_syntax::{Diagnostic, Node, Span};
 use std::sync::Arc;
 
 impl Reader<'_> {
@@ -31,8 +31,7 @@ impl Reader<'_> {
         match meant.filter(|_| self.allows(quirks::BOOLEAN_PERMISSIVE)) {
             Some(meant) => {
                 let message = format!("`{}` is a text in YAML 1.2; it is read as `{meant}`", node.text());
-                let mut diagnostic = Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message);
-                diagnostic.severity = Severity::Warning;
+                let diagnostic = Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).warning();
                 self.problems.push(diagnostic.hint(format!("write `{key}: {meant}`")));
                 Some(meant)
             }

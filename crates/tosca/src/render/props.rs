@@ -13,7 +13,7 @@ use crate::val::{Data, Text, Val};
 use crate::values::Checker;
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Severity, Span};
+use purlin_syntax::{Diagnostic, Span};
 use std::sync::Arc;
 
 /// What kind of values are being rendered, which decides what is required and what is allowed.
@@ -95,7 +95,7 @@ impl Renderer<'_> {
             let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, name.span, message)
                 .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
             if self.model.edition().is_extended() {
-                diagnostic.severity = Severity::Warning; // a host leaves it out
+                diagnostic = diagnostic.warning(); // a host leaves it out
             }
             self.problems.push(diagnostic);
         }

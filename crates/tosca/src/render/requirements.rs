@@ -16,7 +16,7 @@ use crate::val::{Data, Text};
 use crate::values::Checker;
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Severity};
+use purlin_syntax::Diagnostic;
 use std::sync::Arc;
 
 /// Requirements that are added automatically never exceed this, whatever the lower bound says.
@@ -236,9 +236,8 @@ impl Renderer<'_> {
         let capability = self.model.name(capability_type);
         let message =
             format!("nothing is taken of `{}`: a capability of type `{capability}` has no such property", name.text);
-        let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, name.span, message).maybe_hint(near);
-        diagnostic.severity = Severity::Warning; // people take of nodes what only capabilities can give
-        self.problems.push(diagnostic);
+        // People take of nodes what only capabilities can give.
+        self.problems.push(Diagnostic::at(&rules::UNDECLARED, name.span, message).maybe_hint(near).warning());
     }
 
     pub(super) fn requirement_directives(&mut self, assignment: &Entity) {
