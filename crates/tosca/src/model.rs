@@ -77,6 +77,16 @@ impl Primitive {
             _ => return None,
         })
     }
+
+    /// Whether its values are quantities: numbers with units.
+    pub fn is_quantity(self) -> bool {
+        self == Primitive::Scalar || self.family().is_some()
+    }
+
+    /// Whether its values are amounts, which can be added up and of which parts can be taken.
+    pub fn is_amount(self) -> bool {
+        matches!(self, Primitive::Integer | Primitive::Float) || self.is_quantity()
+    }
 }
 
 /// How much of what is written a message repeats.

@@ -90,7 +90,7 @@ pub fn result(model: &Model, value: &Val, declared: DeclId) -> Result<(), String
         Gives::Int => (matches!(primitive, Primitive::Integer | Primitive::Float), "an integer"),
         Gives::List => (matches!(primitive, Primitive::List | Primitive::Range), "a list"),
         Gives::Text => (!is_other_than_text(primitive), "a string"),
-        Gives::Number => (is_amount(primitive), "a number"),
+        Gives::Number => (primitive.is_amount(), "a number"),
         Gives::Any => return Ok(()),
     };
     if fits { Ok(()) } else { Err(noun.to_owned()) }
@@ -99,10 +99,6 @@ pub fn result(model: &Model, value: &Val, declared: DeclId) -> Result<(), String
 fn is_other_than_text(primitive: Primitive) -> bool {
     use Primitive::{Boolean, Float, Integer, List, Map, Null, Range};
     matches!(primitive, Boolean | Integer | Float | Null | List | Map | Range)
-}
-
-fn is_amount(primitive: Primitive) -> bool {
-    matches!(primitive, Primitive::Integer | Primitive::Float | Primitive::Scalar) || primitive.family().is_some()
 }
 
 /// Some signature must give the type, one that derives from it, or one that it derives from.

@@ -7,6 +7,7 @@ use super::call::{Answer, failure};
 use super::walk::{Astray, Kind, Place};
 use super::{Evaluator, Failure, Key, Owner, Scope};
 use crate::coerce::NUMBER;
+use crate::special::tidy;
 use crate::val::{Data, Val};
 use crate::validate::shown;
 use ecow::{EcoString, eco_format};
@@ -95,11 +96,6 @@ impl Taken {
             }
         }
     }
-}
-
-/// A sum without what adding fractions in binary leaves behind.
-fn tidy(number: f64) -> f64 {
-    if number.fract() == 0.0 { number } else { format!("{number:.14e}").parse().unwrap_or(number) }
 }
 
 /// The number of an integer, a float or a quantity.

@@ -127,8 +127,7 @@ impl Evaluator<'_> {
     /// A type whose values are all quantities: what is compared with one can be read as one once and for all. A version
     /// may have stayed a text.
     fn of_quantities(&self, declared: Declared) -> Option<Declared> {
-        let primitive = self.model.primitive(declared.id)?;
-        (primitive == Primitive::Scalar || primitive.family().is_some()).then_some(declared)
+        self.model.primitive(declared.id).is_some_and(Primitive::is_quantity).then_some(declared)
     }
 
     /// The part of a condition on a node that does not hold.

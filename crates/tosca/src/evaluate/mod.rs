@@ -545,10 +545,15 @@ impl<'a> Evaluator<'a> {
 
 /// Whether anything in a value is not known.
 fn has_opaque(value: &Val) -> bool {
+    first_opaque(value).is_some()
+}
+
+/// The first thing in a value that is not known.
+fn first_opaque(value: &Val) -> Option<&Data> {
     match &value.data {
-        Data::Poison | Data::Pending(_) => true,
-        Data::List(items) => items.iter().any(has_opaque),
-        Data::Map(entries) => entries.iter().any(|(key, value)| has_opaque(key) || has_opaque(value)),
-        _ => false,
+        Data::Poison | Data::Pending(_) => Some(&value.data),
+        Data::List(items) => items.iter().find_map(first_opaque),
+        Data::Map(entries) => entries.iter().find_map(|(key, value)| first_opaque(key).or_else(|| first_opaque(value))),
+        _ => None,
     }
 }

@@ -11,6 +11,7 @@ use crate::entities;
 use crate::entity::Entity;
 use crate::model::Primitive;
 use crate::names::DeclId;
+use crate::special::tidy;
 use crate::val::{Data, Val};
 use crate::validate::shown;
 use ecow::{EcoString, eco_format};
@@ -248,8 +249,8 @@ fn in_unit_of(like: &Val, number: f64) -> Option<f64> {
 
 /// A number without an exponent, and without what adding fractions in binary leaves behind.
 fn plain(number: f64) -> EcoString {
-    let tidy = format!("{number:.14e}").parse::<f64>().unwrap_or(number);
-    if tidy.fract() == 0.0 { eco_format!("{tidy:.0}") } else { eco_format!("{tidy}") }
+    let number = tidy(number);
+    if number.fract() == 0.0 { eco_format!("{number:.0}") } else { eco_format!("{number}") }
 }
 
 /// The integer that a number is rounded to; one that lies in the middle is rounded down.

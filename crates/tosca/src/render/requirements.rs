@@ -204,7 +204,7 @@ impl Renderer<'_> {
                 continue;
             };
             let data_type = self.model.type_of(&definition, "type", entities::DATA_TYPE);
-            let counted = data_type.and_then(|id| self.model.primitive(id)).is_some_and(is_counted);
+            let counted = data_type.and_then(|id| self.model.primitive(id)).is_some_and(Primitive::is_amount);
             if let Some(id) = data_type.filter(|_| !counted) {
                 let message = format!(
                     "`{}` is a `{}`; only of numbers and quantities can something be taken",
@@ -297,11 +297,6 @@ impl Renderer<'_> {
             }
         }
     }
-}
-
-/// Whether parts of a value of such a type can be taken.
-fn is_counted(primitive: Primitive) -> bool {
-    matches!(primitive, Primitive::Integer | Primitive::Float | Primitive::Scalar) || primitive.family().is_some()
 }
 
 /// What stands for the definition of a requirement that the type does not declare: it asks for nothing.

@@ -31,9 +31,22 @@ pub fn go_g(number: f64) -> String {
     format!("{mantissa}e{sign}{:02}", exponent.abs())
 }
 
+/// A number without what computing with fractions in binary leaves behind.
+pub fn tidy(number: f64) -> f64 {
+    if number.fract() == 0.0 { number } else { format!("{number:.14e}").parse().unwrap_or(number) }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::go_g;
+    use super::{go_g, tidy};
+
+    #[test]
+    fn fractions_are_tidied_and_whole_numbers_stay() {
+        let large = 9_007_199_254_740_991.0;
+        for (number, tidied) in [(0.1 + 0.2, 0.3), (1.0 - 0.9, 0.1), (large, large)] {
+            assert_eq!(tidy(number), tidied);
+        }
+    }
 
     #[test]
     fn numbers_look_as_in_go() {
