@@ -111,7 +111,13 @@ impl Linker<'_> {
         let message = format!("`{}` is declared in `{}`, which this file does not import", text.text, file.path);
         let mut diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, text.span, message);
         diagnostic.severity = Severity::Warning;
-        self.problems.push(diagnostic.hint("import it here too, so that this file can be used by itself"));
+        let uses_this = self.files.of(text.span.file).is_some_and(|this| self.files.imports_anyhow(decl.file, this));
+        let hint = if uses_this {
+            "that file imports this one; move what both need to a file that both import"
+        } else {
+            "import it here too, so that this file can be used by itself"
+        };
+        self.problems.push(diagnostic.hint(hint));
     }
 
     fn reference(&mut self, kinds: &[Kind], text: &Text, at: Span, key: &str, beyond: EcoString) {

@@ -21,7 +21,7 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Source, Span, Tree, yaml};
 use purlin_value::{Session, path};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What a caller may ask of loading.
@@ -105,6 +105,17 @@ impl Files {
     /// The file a span lies in.
     pub fn of(&self, id: FileId) -> Option<usize> {
         self.by_id.get(&id).copied()
+    }
+
+    /// Whether a file imports another one, itself or through what it imports.
+    pub fn imports_anyhow(&self, from: usize, to: usize) -> bool {
+        let mut reached = HashSet::new();
+        let mut waiting = vec![from];
+        while let Some(index) = waiting.pop() {
+            let imports = self.list.get(index).map_or(&[][..], |file| &file.imports);
+            waiting.extend(imports.iter().map(|import| import.file).filter(|file| reached.insert(*file)));
+        }
+        reached.contains(&to)
     }
 
     /// Adds the trees of all files to others.
