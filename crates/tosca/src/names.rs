@@ -208,18 +208,15 @@ fn replace_normative(files: &Files, decls: &[Decl], own: &mut [Vec<(EcoString, D
         theirs.entry((decl.kind, decl.name.as_str())).or_insert(index);
     }
     let mut replaced: HashMap<DeclId, DeclId> = HashMap::new();
-    let mut by_file: Vec<(usize, Vec<&Decl>)> = Vec::new();
+    let (mut used, mut unused): (Vec<&Decl>, Vec<&Decl>) = (Vec::new(), Vec::new());
     for (index, decl) in types().filter(|(_, decl)| is_profile(decl.file)) {
         let Some(other) = theirs.get(&(decl.kind, decl.name.as_str())) else { continue };
-        if !decl.name.starts_with("tosca.") {
+        if decl.name.starts_with("tosca.") {
+            replaced.insert(id(index), id(*other));
+            used.extend(decls.get(*other));
+        } else {
             replaced.insert(id(*other), id(index)); // nobody can write down what a string is
-            continue;
-        }
-        replaced.insert(id(index), id(*other));
-        let Some(other) = decls.get(*other) else { continue };
-        match by_file.iter_mut().find(|(file, _)| *file == other.file) {
-            Some((_, list)) => list.push(other),
-            None => by_file.push((other.file, vec![other])),
+            unused.extend(decls.get(*other));
         }
     }
     for list in own.iter_mut() {
@@ -227,19 +224,29 @@ fn replace_normative(files: &Files, decls: &[Decl], own: &mut [Vec<(EcoString, D
             *id = replaced.get(id).copied().unwrap_or(*id);
         }
     }
-    for (_, mut list) in by_file {
-        list.sort_by_key(|decl| decl.entity.at.start);
+    let told = [
+        "of the standard {} declared here again and used instead",
+        "types of the standard are there without being imported",
+    ];
+    tell_replaced(used, told, problems);
+    let told = ["{} built in, so what is declared here is not used", "give it a name of its own"];
+    tell_replaced(unused, told, problems);
+}
+
+/// Says of types that they are called like others, once per file.
+fn tell_replaced(mut decls: Vec<&Decl>, [what, hint]: [&str; 2], problems: &mut Problems) {
+    decls.sort_by_key(|decl| (decl.file, decl.entity.at.start));
+    for list in decls.chunk_by(|a, b| a.file == b.file) {
         let Some(first) = list.first() else { continue };
-        let others = match list.len() - 1 {
-            0 => String::new(),
-            1 => " and another type".to_owned(),
-            more => format!(" and {more} other types"),
+        let (others, verb) = match list.len() - 1 {
+            0 => (String::new(), "is"),
+            1 => (" and another type".to_owned(), "are"),
+            more => (format!(" and {more} other types"), "are"),
         };
-        let message = format!("`{}`{others} of the standard are declared here again and used instead", first.name);
-        let message = if list.len() == 1 { message.replace(" are declared", " is declared") } else { message };
+        let message = format!("`{}`{others} {}", first.name, what.replace("{}", verb));
         let mut diagnostic = Diagnostic::at(&rules::AMBIGUOUS, first.entity.at, message);
         diagnostic.severity = Severity::Warning;
-        problems.push(diagnostic.hint("types of the standard are there without being imported"));
+        problems.push(diagnostic.hint(hint));
     }
 }
 
