@@ -2,6 +2,7 @@
 //!
 //! Walks all entities by the table; a key that names several kinds is satisfied by any of them.
 
+use crate::edition::Standard;
 use crate::entities;
 use crate::entity::{Content, Entity, Slot};
 use crate::hierarchy::MIXINS;
@@ -63,6 +64,7 @@ pub fn check(files: &Files, names: &Names, problems: &mut Problems) {
     for file in files.list.iter().filter(|file| file.role != Role::Profile) {
         linker.entity(&file.entity);
     }
+    linker.values_like_types();
 }
 
 struct Linker<'a> {
@@ -97,6 +99,25 @@ impl Linker<'_> {
                 Content::List(list) => list.iter().for_each(|inner| self.entity(inner)),
                 _ => {}
             }
+        }
+    }
+
+    /// Before TOSCA 2.0 what stands bare in the place of an input's definition is its value. The name of a data type was
+    /// hardly meant so.
+    fn values_like_types(&mut self) {
+        let service = self.templates.service.filter(|service| !service.edition.is_2());
+        let inputs = service.and_then(|service| service.map("inputs"));
+        for entity in inputs.into_iter().flat_map(|defs| defs.own().values()) {
+            let bare = entity.slot("value").filter(|slot| slot.at == entity.at);
+            let Some(text) = bare.and_then(|_| entity.value("value")?.as_str()) else { continue };
+            if self.names.find(entity.at.file, entities::DATA_TYPE, text).is_none() {
+                continue;
+            }
+            let name = &entity.name;
+            let message = format!("`{name}` is given the value `{text}`, which is the name of a data type");
+            let mut diagnostic = Diagnostic::at(&rules::MALFORMED, entity.at, message);
+            diagnostic.severity = Severity::Warning;
+            self.problems.push(diagnostic.hint(format!("write `{name}: {{ type: {text} }}` if that is its type")));
         }
     }
 
