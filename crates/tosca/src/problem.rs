@@ -17,7 +17,7 @@ pub struct Problem {
 }
 
 /// All problems of a run, each once.
-#[derive(Default, Debug)]
+#[derive(Clone, Default, Debug)]
 pub struct Problems {
     list: Vec<Problem>,
     seen: HashMap<(&'static str, Option<Span>, String), usize>,

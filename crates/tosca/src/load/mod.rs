@@ -251,9 +251,12 @@ impl Loader<'_> {
         }
     }
 
-    /// The tree of a file that was parsed already; such a file is sound, and what is to be said of it was said.
-    fn known_tree(&self, place: &Place) -> Option<Arc<Tree>> {
-        self.options.trees.get(&place.key()).cloned()
+    /// The tree of a file that was parsed already; such a file is sound. What the parser says of it is said again,
+    /// since those who heard it the first time may not have passed it on.
+    fn known_tree(&mut self, place: &Place) -> Option<Arc<Tree>> {
+        let tree = self.options.trees.get(&place.key()).cloned()?;
+        tree.diagnostics().iter().for_each(|diagnostic| self.problems.push(diagnostic.clone()));
+        Some(tree)
     }
 
     fn source(&self, place: &Place) -> Result<Arc<Source>, Diagnostic> {

@@ -5,6 +5,7 @@
 
 use super::{Nesting, mapped_type};
 use crate::archive::Archive;
+use crate::check;
 use crate::compile::is_invalid;
 use crate::entities;
 use crate::entity::Entity;
@@ -17,7 +18,7 @@ use crate::topology::{Of, Part, Target};
 use ecow::EcoString;
 use indexmap::IndexSet;
 use purlin_value::{Session, path};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A template that can stand for a node.
 pub(super) struct Candidate {
@@ -31,9 +32,22 @@ pub(super) struct Candidate {
     pub properties: Vec<(Of, EcoString, Target)>,
     /// Why it cannot be used at all.
     pub unsound: Option<String>,
+    /// What was said of its files, which is worth repeating only if it is used.
+    built: Problems,
+    checked: OnceLock<Problems>,
 }
 
 impl Candidate {
+    /// What is to be said of its files and types. Most candidates are never used, so that their types are looked at
+    /// only when one is.
+    pub fn problems(&self) -> &Problems {
+        self.checked.get_or_init(|| {
+            let mut problems = self.built.clone();
+            check::check(&self.model, &mut problems);
+            problems
+        })
+    }
+
     /// Whether it takes a property of the node.
     pub fn takes(&self, name: &str) -> bool {
         self.properties.iter().any(|(_, known, _)| known == name)
@@ -123,6 +137,7 @@ fn candidate(session: &Session, options: &Options, path: String, nesting: &mut N
 fn read(session: &Session, options: &Options, path: &str) -> Option<Candidate> {
     let mut problems = Problems::new();
     let model = Arc::new(model::build(session, path, options, &mut problems));
+    let built = problems.clone();
     let entity = model.service()?.one("substitution_mappings")?.clone();
     let node_type = model.find(entities::NODE_TYPE, mapped_type(&entity)?)?;
     let types = model.hierarchy.lineage(node_type).map(|id| model.canonical(id)).collect();
@@ -134,5 +149,14 @@ fn read(session: &Session, options: &Options, path: &str) -> Option<Candidate> {
         .collect();
     let first = problems.list().iter().find(|problem| problem.diagnostic.is_error());
     let unsound = first.filter(|_| is_invalid(&problems)).map(|problem| problem.diagnostic.message.clone());
-    Some(Candidate { path: path.to_owned(), model, entity, types, properties, unsound })
+    Some(Candidate {
+        path: path.to_owned(),
+        model,
+        entity,
+        types,
+        properties,
+        unsound,
+        built,
+        checked: OnceLock::new(),
+    })
 }

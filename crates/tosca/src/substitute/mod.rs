@@ -16,7 +16,7 @@ use crate::evaluate::{Evaluator, Key, Owner};
 use crate::load::Trees;
 use crate::model::Model;
 use crate::multiply::{MAX_COUNTED, MAX_RELATIONSHIPS};
-use crate::problem::Problems;
+use crate::problem::{Problem, Problems};
 use crate::render::{Inputs, MissingInputs};
 use crate::resolve::Resolution;
 use crate::rules;
@@ -136,6 +136,7 @@ impl Service<'_> {
             for place in now {
                 match self.node(&topology, place, &candidates, nesting) {
                     Ok(Some(found)) => {
+                        found.service.problems.list().iter().for_each(|problem| problems.add(problem.clone()));
                         wires::attributes(&mut topology, &found, self.resolution);
                         done.push(found);
                     }
@@ -210,6 +211,10 @@ impl Service<'_> {
         if let Some(why) = &candidate.unsound {
             return Err(format!("it is not sound in itself: {why}"));
         }
+        let wrong = |problem: &&Problem| problem.diagnostic.is_error();
+        if let Some(problem) = candidate.problems().list().iter().find(wrong) {
+            return Err(format!("it is not sound in itself: {}", problem.diagnostic.message));
+        }
         if nesting.way.contains(&candidate.path) {
             return Err("it would contain itself".to_owned());
         }
@@ -266,7 +271,8 @@ impl Service<'_> {
 
     fn inside(&self, candidate: &Candidate, given: Values, nesting: &mut Nesting) -> Compiled {
         let settings = Settings { inputs: given.inputs, missing: Some(MissingInputs::Refuse), ..self.settings.clone() };
-        compile::service(self.session, candidate.model.clone(), &settings, &given.properties, nesting, Problems::new())
+        let problems = candidate.problems().clone();
+        compile::service(self.session, candidate.model.clone(), &settings, &given.properties, nesting, problems)
     }
 }
 
