@@ -39,8 +39,8 @@ pub struct Session {
     pub sink: Sink,
     /// What is allowed.
     pub limits: Limits,
-    /// Steps of evaluation left.
-    pub fuel: Fuel,
+    /// Steps of evaluation left; shared by all that are evaluated in this run.
+    pub fuel: Arc<Fuel>,
     /// How many threads may work; 1 means none but the caller's.
     pub threads: usize,
     bytes: AtomicU64,
@@ -59,7 +59,7 @@ impl Session {
             sources: Sources::new(),
             origins: Origins::new(),
             sink: Sink::new(),
-            fuel: Fuel::new(limits.fuel),
+            fuel: Arc::new(Fuel::new(limits.fuel)),
             limits,
             threads: threads.max(1),
             bytes: AtomicU64::new(0),
