@@ -636,3 +636,26 @@ fn paths_take_steps_for_every_place() {
     let text = itself(1, &format!("SELF, RELATIONSHIP, r, ALL, TARGET{back_and_forth}, v"));
     assert_eq!(limited(&text, Limits { fuel: 5_000, ..Limits::default() }), ["limit-fuel"]);
 }
+
+#[test]
+fn services_inside_others_share_the_steps_of_the_run() {
+    let values: String = (0..100).map(|at| format!("    o{at}: {{value: {{$concat: [a, b]}}}}\n")).collect();
+    let template = format!(
+        "tosca_definitions_version: tosca_2_0\nimports: [types.yaml]\nservice_template:\n  substitution_mappings: {{node_type: T}}\n  node_templates: {{}}\n  outputs:\n{values}"
+    );
+    let nodes = |count: usize| {
+        let nodes: String =
+            (0..count).map(|at| format!("    n{at}: {{type: T, directives: [substitute]}}\n")).collect();
+        let root = format!(
+            "tosca_definitions_version: tosca_2_0\nimports: [types.yaml]\nservice_template:\n  node_templates:\n{nodes}"
+        );
+        let world = MemoryWorld::new()
+            .file("types.yaml", "tosca_definitions_version: tosca_2_0\nnode_types: {T: {}}\n")
+            .file("t.yaml", &template)
+            .file("a.yaml", &root);
+        let limits = Limits { fuel: 20_000, ..Limits::default() };
+        rules(&compile(&Session::with_limits(Arc::new(world), limits, 1), "a.yaml", &Settings::default()))
+    };
+    assert_eq!(nodes(2), Vec::<String>::new());
+    assert!(nodes(100).iter().any(|rule| rule == "limit-fuel"), "{:?}", nodes(100));
+}

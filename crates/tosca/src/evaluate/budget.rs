@@ -6,11 +6,11 @@
 use super::{Evaluator, Failure};
 use crate::val::{Data, Val};
 use purlin_syntax::rules::LIMIT_DEPTH;
-use purlin_syntax::{Diagnostic, Limits, Rule};
+use purlin_syntax::{Diagnostic, Limits, Rule, RuleClass};
 use purlin_value::Fuel;
 use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_STRING};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Steps for each part of a value that is kept: it is copied, coerced and checked.
 const STEPS_PER_PART: u64 = 4;
@@ -21,11 +21,11 @@ const LEVELS_PER_STEP: u64 = 64;
 /// So many bytes of text can be copied in one step.
 pub(super) const BYTES_PER_STEP: u64 = 8;
 
-/// The limits of one service, the steps it has left, and what went beyond a limit first.
+/// The limits of one service, the steps that the run has left, and what went beyond a limit first.
 #[derive(Debug)]
 pub struct Budget {
     limits: Limits,
-    fuel: Fuel,
+    fuel: Arc<Fuel>,
     empty: AtomicBool,
     told: AtomicBool,
     first: OnceLock<Diagnostic>,
@@ -33,30 +33,38 @@ pub struct Budget {
 
 impl Default for Budget {
     fn default() -> Self {
-        Budget::new(&Limits::default())
+        let limits = Limits::default();
+        Budget::new(&limits, Arc::new(Fuel::new(limits.fuel)))
     }
 }
 
 impl Budget {
-    /// A full one.
-    pub fn new(limits: &Limits) -> Self {
+    /// What is left of a run's steps.
+    pub fn new(limits: &Limits, fuel: Arc<Fuel>) -> Self {
         Budget {
             limits: limits.clone(),
-            fuel: Fuel::new(limits.fuel),
+            fuel,
             empty: AtomicBool::new(false),
             told: AtomicBool::new(false),
             first: OnceLock::new(),
         }
     }
 
-    /// A full one with the same limits.
+    /// A full one, with steps of its own.
     pub fn renewed(&self) -> Self {
-        Budget::new(&self.limits)
+        Budget::new(&self.limits, Arc::new(Fuel::new(self.limits.fuel)))
     }
 
     /// What went beyond a limit first.
     pub fn exceeded(&self) -> Option<&Diagnostic> {
         self.first.get()
+    }
+
+    /// Keeps what went beyond a limit in a service inside this one.
+    pub fn note(&self, diagnostic: &Diagnostic) {
+        if diagnostic.rule.class == RuleClass::Limit {
+            self.first.get_or_init(|| diagnostic.clone());
+        }
     }
 
     fn take(&self, steps: u64) -> bool {

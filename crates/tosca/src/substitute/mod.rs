@@ -230,6 +230,7 @@ impl Service<'_> {
         nesting.way.pop();
         let first = service.problems.list().iter().find(|problem| problem.diagnostic.is_error());
         if let Some(problem) = first {
+            self.model.budget.note(&problem.diagnostic);
             return Err(format!("with the values of this node it is not sound: {}", problem.diagnostic.message));
         }
         nesting.count(&service.topology)?;
