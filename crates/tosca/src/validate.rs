@@ -150,7 +150,7 @@ impl Evaluator<'_> {
             Ok(argument) => argument,
             Err(failure) => return unless_limited(failure),
         };
-        if argument.is_opaque() {
+        if argument.is_opaque() || !self.can_afford_clause(&argument, value) {
             return Ok(());
         }
         self.constraint(operator, &argument, value, id)

@@ -659,3 +659,35 @@ fn services_inside_others_share_the_steps_of_the_run() {
     assert_eq!(nodes(2), Vec::<String>::new());
     assert!(nodes(100).iter().any(|rule| rule == "limit-fuel"), "{:?}", nodes(100));
 }
+
+#[test]
+fn constraints_take_steps_for_what_they_compare() {
+    let words = |from: usize| (from..from + 300).map(|at| format!("w{at}, ")).collect::<String>();
+    let text = format!(
+        "\
+tosca_definitions_version: tosca_simple_yaml_1_3
+topology_template:
+  inputs:
+    all:
+      type: list
+      entry_schema: {{type: string, constraints: [valid_values: [{}]]}}
+      default: [{}]
+",
+        words(0),
+        words(0)
+    );
+    assert_eq!(limited(&text, Limits::default()), Vec::<String>::new());
+    assert_eq!(limited(&text, Limits { fuel: 10_000, ..Limits::default() }), ["limit-fuel"]);
+}
+
+#[test]
+fn looking_for_nodes_takes_steps() {
+    let outputs: String =
+        (0..100).map(|at| format!("    o{at}: {{value: {{get_nodes_of_type: tosca.nodes.Root}}}}\n")).collect();
+    let nodes: String = (0..100).map(|at| format!("    n{at}: {{type: tosca.nodes.Root}}\n")).collect();
+    let text = format!(
+        "tosca_definitions_version: tosca_simple_yaml_1_3\ntopology_template:\n  node_templates:\n{nodes}  outputs:\n{outputs}"
+    );
+    assert_eq!(limited(&text, Limits::default()), Vec::<String>::new());
+    assert_eq!(limited(&text, Limits { fuel: 5_000, ..Limits::default() }), ["limit-fuel"]);
+}

@@ -106,6 +106,13 @@ impl Evaluator<'_> {
         message
     }
 
+    /// Takes the steps to check a constraint of TOSCA 1.x; that there are none left is reported.
+    pub(crate) fn can_afford_clause(&self, argument: &Val, value: &Val) -> bool {
+        let text = value.as_str().map_or(0, str::len) as u64;
+        let paid = self.spend(1 + argument.items().len() as u64 + text / BYTES_PER_STEP);
+        paid.map_err(|message| self.limited(Failure::new(message, argument.span))).is_ok()
+    }
+
     /// Checks how long a text is going to be, and takes the steps to make it.
     pub(super) fn afford_text(&self, bytes: usize) -> Result<(), String> {
         let (bytes, most) = (bytes as u64, self.budget.limits.string_bytes);

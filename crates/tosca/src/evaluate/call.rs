@@ -13,7 +13,6 @@ use crate::quirks;
 use crate::topology::Given;
 use crate::val::{Call, Data, Val};
 use ecow::eco_format;
-use std::sync::Arc;
 
 pub(super) type Answer = Result<Val, Failure>;
 
@@ -241,6 +240,7 @@ impl Evaluator<'_> {
 
     fn nodes_of_type(&self, value: &Val, args: &[Val]) -> Result<Val, String> {
         let name = args.first().and_then(Val::as_str).ok_or("it needs the name of a node type")?;
+        self.spend(self.topology.nodes.len() as u64)?;
         let file = self.model.files.root().map(|file| file.id).ok_or("there is no root file")?;
         let wanted = self
             .model
@@ -249,7 +249,7 @@ impl Evaluator<'_> {
             .ok_or_else(|| format!("there is no node type `{name}`"))?;
         let nodes = self.topology.nodes.iter().filter(|(_, node)| self.model.hierarchy.is_a(node.node_type, wanted));
         let names = nodes.map(|(name, _)| value.with(Data::Str(name.clone()))).collect();
-        Ok(value.with(Data::List(Arc::new(names))))
+        self.listed(value, names)
     }
 }
 

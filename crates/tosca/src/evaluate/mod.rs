@@ -32,7 +32,7 @@ use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::Origins;
 use std::cell::{Cell, OnceCell, RefCell};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
 /// Calls may nest this deep.
@@ -241,7 +241,8 @@ impl<'a> Evaluator<'a> {
             return value;
         }
         // Most values are plain: nothing must be known before them.
-        if let Some((prop, scope)) = self.find(&key).filter(|(prop, _)| !prop.value.has_call()) {
+        let is_plain = self.standing(&key).is_some_and(|prop| !prop.value.has_call());
+        if is_plain && let Some((prop, scope)) = self.find(&key) {
             let value = self.value(&prop, &scope);
             self.memo.insert(key, State::Done(value.clone()));
             self.check_in_turn(prop, &value, scope);
@@ -339,8 +340,11 @@ impl<'a> Evaluator<'a> {
         match &value.data {
             Data::Call(call) => {
                 if let Some(Ok(reference)) = self.reference(call, scope) {
+                    let mut seen: HashSet<Key, foldhash::fast::RandomState> = HashSet::default();
+                    let listed = reference.listed;
                     let unknown = |key: &Key| !matches!(self.memo.get(key), Some(State::Done(_) | State::Tentative(_)));
-                    out.extend(reference.keys.into_iter().filter(unknown));
+                    let unknown = reference.keys.into_iter().filter(unknown);
+                    out.extend(unknown.filter(|key| !listed || seen.insert(key.clone())));
                 }
                 call.args.iter().for_each(|arg| self.unknown(arg, scope, out));
             }

@@ -259,6 +259,8 @@ impl<'a> Evaluator<'a> {
             }
             ("HOST", Some(node), _) => {
                 let none = || Astray::NotYet(format!("`{}` has no host", self.node_name(node)));
+                let edges = self.resolution.and_then(|resolution| resolution.edges.get(node)).map_or(0, Vec::len);
+                self.spend(edges as u64).map_err(Astray::Never)?;
                 self.host(node).map(Place::Node).ok_or_else(none)
             }
             ("SELF" | "SOURCE" | "TARGET" | "HOST", ..) => Err(Astray::NotYet(format!("`{name}` means nothing here"))),
