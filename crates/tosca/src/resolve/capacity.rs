@@ -3,14 +3,14 @@
 //! A requirement says in `allocation` what it takes of the other capability's properties. All relationships together
 //! cannot take more than there is.
 
-use super::index::{Offer, Takes};
+use super::index::{Amount, Offer, Takes};
 use super::{Edge, Resolver, User};
+use crate::entities;
 use crate::evaluate::{Key, Owner, Scope, Share, amount_of};
 use crate::model::Primitive;
 use crate::topology::Requirement;
 use crate::val::{Data, Text, Val};
 use crate::validate::shown;
-use ecow::{EcoString, eco_format};
 use std::sync::Arc;
 
 impl Requirement {
@@ -24,17 +24,27 @@ impl Resolver<'_> {
     /// What a requirement takes: the same whoever meets it, or something that depends on the other node. Those that
     /// take the same can share a list of who has so much left.
     pub(super) fn takes(&mut self, user: User, requirement: &Requirement) -> Takes {
-        let mut out = EcoString::new();
+        let mut amounts = Vec::new();
         for (name, value) in requirement.allocation() {
-            let known =
-                if value.has_call() { self.evaluator.same_for_all(user.0, user.1, value) } else { Some(value.clone()) };
-            let Some(known) = known else {
+            let Some(amount) = self.same_amount(user, requirement, name, value) else {
+                self.left.varies = true;
                 let assignment = requirement.assignment.as_ref();
                 return Takes::Varying(assignment.map_or(0, |assignment| Arc::as_ptr(assignment) as usize));
             };
-            out.push_str(&eco_format!("{}={} ", name.text, shown(&known)));
+            amounts.push((name.text.clone(), Amount::new(amount)));
         }
-        if out.is_empty() { Takes::Nothing } else { Takes::Same(out) }
+        if amounts.is_empty() { Takes::Nothing } else { Takes::Same(amounts.into()) }
+    }
+
+    /// How much is taken of a property, if that is the same whoever meets the requirement.
+    fn same_amount(&mut self, user: User, requirement: &Requirement, name: &Text, value: &Val) -> Option<f64> {
+        let definition = self.model.complete(requirement.capability_type?)?.named("properties", &name.text)?;
+        let data_type = self.model.type_of(definition, "type", entities::DATA_TYPE);
+        let known = match value.has_call() {
+            true => self.evaluator.same_for_all(user.0, user.1, value)?,
+            false => value.clone(),
+        };
+        amount_of(&crate::coerce::coerce(self.model, &known, data_type, Some(definition)))
     }
 
     /// Whether an offer need be looked at by those who choose from a list: it has enough left, or, where that differs,
@@ -42,8 +52,8 @@ impl Resolver<'_> {
     pub(super) fn may_fit(&mut self, user: User, requirement: &Requirement, takes: &Takes, offer: Offer) -> bool {
         match takes {
             Takes::Nothing => true,
-            Takes::Same(_) => self.fits(user, requirement, offer).is_ok(),
-            Takes::Varying(_) => !self.is_exhausted(requirement, offer) || self.fits(user, requirement, offer).is_ok(),
+            Takes::Same(_) => self.has_enough(user, requirement, offer),
+            Takes::Varying(_) => !self.is_exhausted(requirement, offer) || self.has_enough(user, requirement, offer),
         }
     }
 
@@ -57,56 +67,61 @@ impl Resolver<'_> {
         })
     }
 
-    /// Whether so much is left as a relationship would take; otherwise what is lacking.
-    pub(super) fn fits(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
-        if requirement.allocation().is_empty() {
-            return Ok(());
-        }
-        for share in self.shares(user, requirement, offer)? {
-            self.has_left(&share, offer, 0.0)?;
-        }
-        Ok(())
+    /// Whether so much is left as a relationship would take.
+    pub(super) fn has_enough(&mut self, user: User, requirement: &Requirement, offer: Offer) -> bool {
+        self.has_enough_without(user, requirement, offer, &[])
     }
 
     /// The same if others were gone.
-    pub(super) fn fits_without(
+    pub(super) fn has_enough_without(
         &mut self,
         user: User,
         requirement: &Requirement,
         offer: Offer,
         others: &[User],
     ) -> bool {
+        if requirement.allocation().is_empty() {
+            return true;
+        }
         let Ok(shares) = self.shares(user, requirement, offer) else { return false };
         shares.iter().all(|share| {
-            let given_back = others.iter().map(|other| self.amount_taken(*other, &share.name)).sum();
-            self.has_left(share, offer, given_back).is_ok()
+            let given_back: f64 = others.iter().map(|other| self.amount_taken(*other, &share.name)).sum();
+            self.capacity(share, offer).is_none_or(|(whole, taken)| is_enough(&whole, taken - given_back, share))
         })
+    }
+
+    /// What is lacking, if too little is left.
+    pub(super) fn lacking(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
+        for share in self.shares(user, requirement, offer)? {
+            let Some((whole, taken)) = self.capacity(&share, offer) else { continue };
+            if is_enough(&whole, taken, &share) {
+                continue;
+            }
+            let left = amount_of(&whole).unwrap_or_default() - taken;
+            let name = self.capability(offer).map_or("", |(name, _)| name.as_str());
+            return Err(format!(
+                "of `{}` of its capability `{name}`, {} of {} is left, but {} is needed",
+                share.name,
+                shown(&self.evaluator.amount_like(&whole, left)),
+                shown(&whole),
+                shown(&share.value)
+            ));
+        }
+        Ok(())
+    }
+
+    /// All there is of a property, and how much of it is taken; nothing if that is not known.
+    fn capacity(&mut self, share: &Share, offer: Offer) -> Option<(Val, f64)> {
+        let owner = Owner::Capability(offer.node, offer.capability);
+        let whole = self.evaluator.force(Key { owner, attribute: false, name: share.name.clone() });
+        amount_of(&whole)?;
+        Some((whole, self.evaluator.taken.amount(offer.node, offer.capability, &share.name)))
     }
 
     /// What a requirement that is met takes of a property, as far as it is known.
     pub(super) fn amount_taken(&self, user: User, name: &str) -> f64 {
         let shares = self.shares_of.get(&user).map(Vec::as_slice).unwrap_or(&[]);
         shares.iter().find(|share| share.name == name).and_then(|share| share.amount).unwrap_or(0.0)
-    }
-
-    fn has_left(&mut self, share: &Share, offer: Offer, given_back: f64) -> Result<(), String> {
-        let owner = Owner::Capability(offer.node, offer.capability);
-        let whole = self.evaluator.force(Key { owner, attribute: false, name: share.name.clone() });
-        // What is not known may suffice.
-        let (Some(capacity), Some(amount)) = (amount_of(&whole), share.amount) else { return Ok(()) };
-        let taken = self.evaluator.taken.amount(offer.node, offer.capability, &share.name) - given_back;
-        if taken + amount <= capacity * (1.0 + f64::EPSILON) {
-            return Ok(());
-        }
-        let name = self.capability(offer).map_or("", |(name, _)| name.as_str());
-        let left = self.evaluator.amount_like(&whole, capacity - taken);
-        Err(format!(
-            "of `{}` of its capability `{name}`, {} of {} is left, but {} is needed",
-            share.name,
-            shown(&left),
-            shown(&whole),
-            shown(&share.value)
-        ))
     }
 
     /// What a relationship would take, or why it cannot take that.
@@ -155,4 +170,10 @@ impl Resolver<'_> {
             None => Err(format!("{} is no amount of `{name}`", shown(&value))),
         }
     }
+}
+
+/// Whether so much can be taken beside what is taken already; what is not known may suffice.
+fn is_enough(whole: &Val, taken: f64, share: &Share) -> bool {
+    let (Some(capacity), Some(amount)) = (amount_of(whole), share.amount) else { return true };
+    taken + amount <= capacity * (1.0 + f64::EPSILON)
 }

@@ -9,8 +9,8 @@ use crate::topology::Topology;
 use ecow::EcoString;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
-use std::ops::Bound;
-use std::ops::Range;
+use std::ops::{Bound, Range};
+use std::sync::Arc;
 
 use super::Fast;
 
@@ -39,14 +39,38 @@ pub(super) struct Wanted {
     pub takes: Takes,
 }
 
+impl Wanted {
+    /// The node, if there is only one to choose from.
+    pub fn single(&self) -> Option<usize> {
+        self.nodes.filter(|(first, end)| *end == first + 1).map(|(first, _)| first)
+    }
+}
+
 /// What those take who choose from a list.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Takes {
     Nothing,
-    /// All the same, which is written here: one that has too little left for one has too little for all.
-    Same(EcoString),
+    /// All the same: one that has too little left for one has too little for all.
+    Same(Amounts),
     /// What an assignment says, which may differ from one candidate to the next.
     Varying(usize),
+}
+
+/// How much is taken of which properties.
+pub(super) type Amounts = Arc<[(EcoString, Amount)]>;
+
+/// A number that can be part of a key.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Amount(u64);
+
+impl Amount {
+    pub fn new(number: f64) -> Self {
+        Amount((number + 0.0).to_bits()) // there is only one zero
+    }
+
+    pub fn number(self) -> f64 {
+        f64::from_bits(self.0)
+    }
 }
 
 /// Offers to choose from.
@@ -112,7 +136,7 @@ impl Index {
         self.by_name.iter().filter_map(|node| self.by_node.get(*node)).flatten().copied()
     }
 
-    /// The list of what is wanted; a single named node has its own.
+    /// The list of what is wanted.
     pub fn find(
         &mut self,
         topology: &Topology,
@@ -120,11 +144,6 @@ impl Index {
         wanted: Wanted,
         rank: impl FnMut(Offer) -> Option<Rank>,
     ) -> Offers {
-        if let Some((first, end)) = wanted.nodes
-            && end - first == 1
-        {
-            return Offers::Of(first);
-        }
         if let Some(known) = self.known.get(&wanted) {
             if let Some(list) = self.lists.get_mut(*known).filter(|list| list.stale) {
                 list.order = ordered(&list.offers, rank);

@@ -6,6 +6,7 @@
 //! amounts (see `moves`). A failure says which candidates there were and why each was refused.
 
 mod capacity;
+mod hopeless;
 mod index;
 mod moves;
 mod report;
@@ -19,6 +20,7 @@ use crate::quirks;
 use crate::topology::{Capability, Node, Part, Requirement, Target, Topology};
 use crate::val::Val;
 use ecow::EcoString;
+use hopeless::{Hopeless, Left};
 use index::{Index, Offer, Offers, Place, Rank, Takes};
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -102,6 +104,10 @@ struct Resolver<'a> {
     looked: u64,
     /// What those take that have chosen, if they take something.
     shares_of: HashMap<User, Vec<Share>, Fast>,
+    /// What is left in all.
+    left: Left,
+    /// What cannot be taken by anybody of a kind.
+    hopeless: Hopeless,
 }
 
 /// When a requirement has its turn, in this order.
@@ -190,6 +196,8 @@ impl<'a> Resolver<'a> {
             avoided: Vec::new(),
             looked: 0,
             shares_of: HashMap::default(),
+            left: Left::default(),
+            hopeless: Hopeless::default(),
         }
     }
 
@@ -218,7 +226,11 @@ impl<'a> Resolver<'a> {
     }
 
     fn satisfy(&mut self, user: User, requirement: &Requirement) -> Result<(), Refusals> {
-        let offers = self.offers(user, requirement)?;
+        let wanted = self.wanted(user, requirement)?;
+        if self.is_hopeless(user, requirement, &wanted) {
+            return Err(self.refused(user, requirement, wanted));
+        }
+        let offers = self.find(user, requirement, wanted);
         let mut refusals = Vec::new();
         if let Some(offer) = self.best(user, requirement, &offers, &mut refusals) {
             self.take(user, offer);
@@ -226,13 +238,14 @@ impl<'a> Resolver<'a> {
         }
         // Somebody else may have taken what only this one can use. Once that was tried in vain for a list of offers,
         // it is in vain for all who choose from it.
-        let hopeless = self.index.is_hopeless(&offers);
+        let hopeless = self.index.is_hopeless(&offers) || self.is_too_much(requirement, &offers);
         if !hopeless && let Some(offer) = self.vacate(user, requirement, &offers) {
             self.take(user, offer);
             return Ok(());
         }
         let varying = matches!(self.index.takes(&offers), Takes::Varying(_));
         self.index.give_up(&offers, !requirement.has_filter() && !varying);
+        self.give_up(user, requirement);
         for at in 0..self.index.len(&offers) {
             let Some(offer) = self.index.get(&offers, at).filter(|_| refusals.len() < MAX_REFUSALS) else { break };
             if self.rank_for(user, requirement, &offers, offer).is_none() {
@@ -292,6 +305,7 @@ impl<'a> Resolver<'a> {
             self.users.entry(offer).or_default().push(user);
         }
         if let Some(shares) = shares {
+            self.left.change(&shares, |left, amount| left - amount);
             self.evaluator.taken.add(offer.node, offer.capability, &shares);
             self.shares_of.insert(user, shares);
         }
@@ -307,8 +321,10 @@ impl<'a> Resolver<'a> {
         }
         let shares = self.shares_of.remove(&user);
         if let Some(shares) = &shares {
+            self.left.change(shares, |left, amount| left + amount);
             self.evaluator.taken.remove(offer.node, offer.capability, shares);
             self.index.given_back();
+            self.hopeless.clear();
         }
         if let Some(requirement) = self.requirement(user) {
             self.led.remove(&(user.0, requirement.index, offer.node));

@@ -92,9 +92,7 @@ impl Resolver<'_> {
         search: &mut Search,
         depth: u32,
     ) -> bool {
-        if depth > MAX_CHAIN || !search.seen.insert(offer) {
-            return false;
-        }
+        search.seen.insert(offer);
         let before = search.moved.len();
         let mut left = 0;
         for user in self.movable(wanting, wanted, offer) {
@@ -117,7 +115,7 @@ impl Resolver<'_> {
     }
 
     fn has_room(&mut self, user: User, requirement: &Requirement, offer: Offer) -> bool {
-        self.rank(offer).is_some() && self.fits(user, requirement, offer).is_ok()
+        self.rank(offer).is_some() && self.has_enough(user, requirement, offer)
     }
 
     /// Who may leave an offer so that another one has room: first those with whom gone there is enough, then those who
@@ -129,12 +127,12 @@ impl Resolver<'_> {
         if wanted.allocation().is_empty() {
             return users;
         }
-        if !self.fits_without(wanting, wanted, offer, &users) {
+        if !self.has_enough_without(wanting, wanted, offer, &users) {
             return Vec::new();
         }
         let is_full = self.rank(offer).is_none();
         let (mut movable, others): (Vec<User>, Vec<User>) =
-            users.into_iter().partition(|user| self.fits_without(wanting, wanted, offer, &[*user]));
+            users.into_iter().partition(|user| self.has_enough_without(wanting, wanted, offer, &[*user]));
         let gives = |user: User| {
             wanted.allocation().iter().map(|(name, _)| self.amount_taken(user, &name.text)).collect::<Vec<f64>>()
         };
@@ -153,7 +151,8 @@ impl Resolver<'_> {
         let other = match self.offers(user, requirement) {
             Ok(offers) => match self.best(user, requirement, &offers, &mut Vec::new()) {
                 Some(other) => Some(other),
-                None => self.vacated(user, requirement, &offers, search, depth + 1),
+                None if depth < MAX_CHAIN => self.vacated(user, requirement, &offers, search, depth + 1),
+                None => None,
             },
             Err(_) => None,
         };

@@ -57,6 +57,12 @@ fn follows_relationships(value: &Val, depth: u32) -> bool {
 impl Resolver<'_> {
     /// The offers that a requirement can choose from.
     pub(super) fn offers(&mut self, user: User, requirement: &Requirement) -> Result<Offers, Refusals> {
+        let wanted = self.wanted(user, requirement)?;
+        Ok(self.find(user, requirement, wanted))
+    }
+
+    /// What a requirement asks for.
+    pub(super) fn wanted(&mut self, user: User, requirement: &Requirement) -> Result<Wanted, Refusals> {
         let mut wanted = Wanted {
             nodes: None,
             node_type: requirement.node_type,
@@ -73,12 +79,16 @@ impl Resolver<'_> {
             };
             wanted.nodes = Some((nodes.start, nodes.end));
         }
-        if let Some((first, end)) = wanted.nodes
-            && end == first + 1
-        {
-            return Ok(Offers::Of(first)); // the usual case needs no list
+        if wanted.single().is_none() {
+            wanted.takes = self.takes(user, requirement);
         }
-        wanted.takes = self.takes(user, requirement);
+        Ok(wanted)
+    }
+
+    pub(super) fn find(&mut self, user: User, requirement: &Requirement, wanted: Wanted) -> Offers {
+        if let Some(node) = wanted.single() {
+            return Offers::Of(node); // the usual case needs no list
+        }
         let takes = wanted.takes.clone();
         let mut index = std::mem::take(&mut self.index);
         let offers = index.find(self.topology, &self.model.hierarchy, wanted, |offer| {
@@ -87,7 +97,7 @@ impl Resolver<'_> {
             self.may_fit(user, requirement, &takes, offer).then_some(rank)
         });
         self.index = index;
-        Ok(offers)
+        offers
     }
 
     /// Which of several nodes of one template is named.
@@ -103,7 +113,7 @@ impl Resolver<'_> {
     /// Whether an offer suits; otherwise why not.
     pub(super) fn suits(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
         self.would_suit(user, requirement, offer)?;
-        self.fits(user, requirement, offer)
+        self.lacking(user, requirement, offer)
     }
 
     /// Whether an offer would suit if nobody else took anything of it.
