@@ -267,7 +267,7 @@ impl<'a> Resolver<'a> {
         problems: &mut Problems,
     ) {
         if self.model.edition().is_2() {
-            return self.report(node, requirement, refusals, problems);
+            return self.report(user, node, requirement, refusals, problems);
         }
         self.lenient = true;
         let offers = self.offers(user, requirement).ok();
@@ -283,7 +283,7 @@ impl<'a> Resolver<'a> {
                 }
                 self.take(user, offer);
             }
-            None => self.report(node, requirement, refusals, problems),
+            None => self.report(user, node, requirement, refusals, problems),
         }
     }
 

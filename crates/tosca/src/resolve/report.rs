@@ -1,7 +1,7 @@
 //! What is said of requirements that nobody meets and capabilities that too few use.
 
 use super::index::Offer;
-use super::{Refusals, Resolver};
+use super::{Refusals, Resolver, User};
 use crate::edition::Standard;
 use crate::problem::{Problem, Problems};
 use crate::quirks;
@@ -14,9 +14,19 @@ use purlin_syntax::{Diagnostic, Severity};
 const SHOWN: usize = 5;
 
 impl Resolver<'_> {
-    pub(super) fn report(&self, node: &Node, requirement: &Requirement, refusals: Refusals, problems: &mut Problems) {
-        if requirement.optional || self.may_stay_open(requirement) {
+    pub(super) fn report(
+        &mut self,
+        user: User,
+        node: &Node,
+        requirement: &Requirement,
+        refusals: Refusals,
+        problems: &mut Problems,
+    ) {
+        if requirement.optional {
             return;
+        }
+        if self.may_stay_open(requirement) {
+            return self.warn_of_lack(user, node, requirement, refusals, problems);
         }
         let name = &node.template.name;
         let message = match &requirement.node_template {
@@ -26,24 +36,50 @@ impl Resolver<'_> {
             }
             None => format!("no node meets the requirement `{}` of `{name}`", requirement.name),
         };
-        let mut diagnostic = Diagnostic::at(&rules::UNRESOLVED, requirement.at, message);
+        let mut diagnostic = self.with_refusals(Diagnostic::at(&rules::UNRESOLVED, requirement.at, message), &refusals);
+        if refusals.is_empty() {
+            diagnostic = diagnostic.maybe_hint(self.needed(requirement));
+        }
+        problems.add(Problem { diagnostic, beyond: beyond(requirement) });
+    }
+
+    /// What stays open although somebody would meet it, if only there were more left, is hardly meant to.
+    fn warn_of_lack(
+        &mut self,
+        user: User,
+        node: &Node,
+        requirement: &Requirement,
+        mut refusals: Refusals,
+        problems: &mut Problems,
+    ) {
+        refusals.retain(|(offer, _)| {
+            self.would_suit(user, requirement, *offer).is_ok() && self.shares(user, requirement, *offer).is_ok()
+        });
+        if refusals.is_empty() {
+            return;
+        }
+        let message = format!(
+            "the requirement `{}` of `{}` stays open: nodes that could meet it have too little left",
+            requirement.name, node.template.name
+        );
+        let mut diagnostic = self.with_refusals(Diagnostic::at(&rules::UNRESOLVED, requirement.at, message), &refusals);
+        diagnostic.severity = Severity::Warning;
+        let diagnostic =
+            diagnostic.hint("another service may meet it; with `directives: [internal]`, this is an error");
+        problems.add(Problem { diagnostic, beyond: beyond(requirement) });
+    }
+
+    /// Adds who was considered, and why not.
+    fn with_refusals(&self, mut diagnostic: Diagnostic, refusals: &Refusals) -> Diagnostic {
         for (offer, why) in refusals.iter().take(SHOWN) {
             if let Some((name, node)) = self.node(*offer) {
                 diagnostic = diagnostic.label(node.template.at, format!("`{name}` was considered, but {why}"));
             }
         }
-        if refusals.len() > SHOWN {
-            diagnostic = diagnostic.hint(format!("{} further candidates were refused too", refusals.len() - SHOWN));
+        match refusals.len().saturating_sub(SHOWN) {
+            0 => diagnostic,
+            more => diagnostic.hint(format!("{more} further candidates were refused too")),
         }
-        if refusals.is_empty() {
-            diagnostic = diagnostic.maybe_hint(self.needed(requirement));
-        }
-        let beyond = if requirement.assignment.is_none() {
-            eco_format!(".requirements{{{}}}", requirement.index)
-        } else {
-            EcoString::new()
-        };
-        problems.add(Problem { diagnostic, beyond });
     }
 
     pub(super) fn warn(
@@ -127,5 +163,13 @@ impl Resolver<'_> {
                 problems.add(Problem { diagnostic, beyond });
             }
         }
+    }
+}
+
+/// Where a problem of a requirement lies that the template does not write.
+fn beyond(requirement: &Requirement) -> EcoString {
+    match requirement.assignment {
+        Some(_) => EcoString::new(),
+        None => eco_format!(".requirements{{{}}}", requirement.index),
     }
 }
