@@ -90,8 +90,8 @@ impl Resolver<'_> {
         })
     }
 
-    /// What is lacking, if too little is left.
-    pub(super) fn lacking(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
+    /// The same, saying what is lacking.
+    pub(super) fn check_enough(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
         for share in self.shares(user, requirement, offer)? {
             let Some((whole, taken)) = self.capacity(&share, offer) else { continue };
             if is_enough(&whole, taken, &share) {

@@ -94,12 +94,11 @@ impl Resolver<'_> {
     }
 
     /// Whether a requirement takes more than is left of all capabilities together, so that moving others is in vain.
-    pub(super) fn is_too_much(&mut self, requirement: &Requirement, offers: &Offers) -> bool {
+    pub(super) fn is_too_much(&mut self, offers: &Offers) -> bool {
         let Takes::Same(amounts) = self.index.takes(offers) else { return false };
-        !requirement.allocation().is_empty()
-            && amounts.iter().any(|(name, amount)| {
-                !self.left.varies && self.left_of(name).is_some_and(|left| amount.number() > left * (1.0 + INEXACT))
-            })
+        amounts.iter().any(|(name, amount)| {
+            !self.left.varies && self.left_of(name).is_some_and(|left| amount.number() > left * (1.0 + INEXACT))
+        })
     }
 
     /// What is left of a property of all capabilities together, if all of them count it in the same way.

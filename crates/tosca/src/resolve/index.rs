@@ -95,7 +95,8 @@ impl Offers {
 struct List {
     offers: Vec<Offer>,
     order: BTreeSet<Place>,
-    hopeless: bool,
+    /// Whether moving others was tried in vain.
+    in_vain: bool,
     takes: Takes,
     /// Whether something was given back since, so that others may have enough by now.
     stale: bool,
@@ -153,7 +154,7 @@ impl Index {
         }
         let offers = self.matching(topology, hierarchy, &wanted);
         let order = ordered(&offers, rank);
-        self.lists.push(List { offers, order, hopeless: false, takes: wanted.takes.clone(), stale: false });
+        self.lists.push(List { offers, order, in_vain: false, takes: wanted.takes.clone(), stale: false });
         let list = self.lists.len() - 1;
         self.known.insert(wanted, list);
         Offers::List(list)
@@ -259,14 +260,14 @@ impl Index {
     }
 
     /// Whether moving others was tried in vain before.
-    pub fn is_hopeless(&self, offers: &Offers) -> bool {
-        offers.list().and_then(|list| self.lists.get(list)).is_some_and(|list| list.hopeless)
+    pub fn was_in_vain(&self, offers: &Offers) -> bool {
+        offers.list().and_then(|list| self.lists.get(list)).is_some_and(|list| list.in_vain)
     }
 
     /// Remembers that moving others was in vain, if that holds for all who choose from the list.
-    pub fn give_up(&mut self, offers: &Offers, for_all: bool) {
+    pub fn note_in_vain(&mut self, offers: &Offers, for_all: bool) {
         if let Some(list) = offers.list().and_then(|list| self.lists.get_mut(list)) {
-            list.hopeless |= for_all;
+            list.in_vain |= for_all;
         }
     }
 }

@@ -238,13 +238,13 @@ impl<'a> Resolver<'a> {
         }
         // Somebody else may have taken what only this one can use. Once that was tried in vain for a list of offers,
         // it is in vain for all who choose from it.
-        let hopeless = self.index.is_hopeless(&offers) || self.is_too_much(requirement, &offers);
-        if !hopeless && let Some(offer) = self.vacate(user, requirement, &offers) {
+        let in_vain = self.index.was_in_vain(&offers) || self.is_too_much(&offers);
+        if !in_vain && let Some(offer) = self.vacate(user, requirement, &offers) {
             self.take(user, offer);
             return Ok(());
         }
         let varying = matches!(self.index.takes(&offers), Takes::Varying(_));
-        self.index.give_up(&offers, !requirement.has_filter() && !varying);
+        self.index.note_in_vain(&offers, !requirement.has_filter() && !varying);
         self.give_up(user, requirement);
         for at in 0..self.index.len(&offers) {
             let Some(offer) = self.index.get(&offers, at).filter(|_| refusals.len() < MAX_REFUSALS) else { break };

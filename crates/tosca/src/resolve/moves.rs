@@ -94,14 +94,14 @@ impl Resolver<'_> {
     ) -> bool {
         search.seen.insert(offer);
         let before = search.moved.len();
-        let mut left = 0;
+        let mut gone = 0;
         for user in self.movable(wanting, wanted, offer) {
             if !self.move_away(user, offer, search, depth) {
                 continue;
             }
-            left += 1;
+            gone += 1;
             if self.has_room(wanting, wanted, offer) {
-                if left > 1 {
+                if gone > 1 {
                     self.index.renew();
                 }
                 // Others may be moved from here, too.

@@ -113,7 +113,7 @@ impl Resolver<'_> {
     /// Whether an offer suits; otherwise why not.
     pub(super) fn suits(&mut self, user: User, requirement: &Requirement, offer: Offer) -> Result<(), String> {
         self.would_suit(user, requirement, offer)?;
-        self.lacking(user, requirement, offer)
+        self.check_enough(user, requirement, offer)
     }
 
     /// Whether an offer would suit if nobody else took anything of it.
