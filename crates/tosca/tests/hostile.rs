@@ -691,3 +691,33 @@ fn looking_for_nodes_takes_steps() {
     assert_eq!(limited(&text, Limits::default()), Vec::<String>::new());
     assert_eq!(limited(&text, Limits { fuel: 5_000, ..Limits::default() }), ["limit-fuel"]);
 }
+
+#[test]
+fn long_texts_and_large_keys_take_steps() {
+    let long = "a".repeat(10_000);
+    let outputs = |value: &str| {
+        let outputs: String = (0..50).map(|at| format!("    o{at}: {{value: {value}}}\n")).collect();
+        format!(
+            "\
+tosca_definitions_version: tosca_2_0
+service_template:
+  inputs:
+    long: {{type: string, default: {long}}}
+    many: {{type: list, entry_schema: {{type: string}}, default: [{}]}}
+    map: {{type: map, key_schema: {{type: list, entry_schema: {{type: string}}}}, entry_schema: {{type: string}}, default: {{[a]: b}}}}
+  node_templates: {{}}
+  outputs:
+{outputs}",
+            "i, ".repeat(1_000)
+        )
+    };
+    let many = "{$get_input: many}, ".repeat(20);
+    for value in [
+        "{$length: {$get_input: long}}".to_owned(),
+        "{$token: [a, {$get_input: long}, 0]}".to_owned(),
+        format!("{{$get_input: [map, [{many}]]}}"),
+    ] {
+        let found = limited(&outputs(&value), Limits { fuel: 20_000, ..Limits::default() });
+        assert_eq!(found.last().unwrap(), "limit-fuel", "{value}");
+    }
+}

@@ -100,8 +100,9 @@ impl Evaluator<'_> {
         let whole = text(whole).ok_or_else(|| format!("its text is {}", whole.noun()))?;
         let separators = text(separators).ok_or("its separators must be a text")?;
         let Data::Int(index) = index.data else { return Err("its index must be an integer".to_owned()) };
-        let separators: HashSet<char> = separators.chars().collect();
         self.afford_text(whole.len())?;
+        self.afford_text(separators.len())?;
+        let separators: HashSet<char> = separators.chars().collect();
         let mut pieces = whole.split(|c| separators.contains(&c));
         let piece = usize::try_from(index).ok().and_then(|index| pieces.nth(index));
         piece.map(|piece| value.with(Data::Str(piece.into()))).ok_or_else(|| {
@@ -130,6 +131,7 @@ impl Evaluator<'_> {
 
     /// What stands under a key that is a list or map.
     fn under<'v>(&self, entries: &'v [(Val, Val)], step: &Val) -> Result<Option<&'v Val>, String> {
+        self.looked_through(step)?;
         for (key, value) in entries {
             if self.same(key, step)? {
                 return Ok(Some(value));
@@ -175,7 +177,7 @@ impl Evaluator<'_> {
             "has_entry" | "has_all_entries" | "has_any_entry" | "has_key" | "has_all_keys" | "has_any_key" => {
                 yes(two().and_then(|(all, wanted)| self.has(name, all, wanted, of)))
             }
-            "length" => Some(args.first().map_or(Ok(Data::Int(0)), characters)),
+            "length" => Some(args.first().map_or(Ok(Data::Int(0)), |arg| self.characters(arg))),
             "union" | "intersection" => Some(self.sets(args, name == "union", of)),
             "sum" | "difference" | "product" | "quotient" | "remainder" => {
                 let args: Vec<Val> = args.iter().map(|arg| self.literal(arg, of)).collect();
@@ -306,6 +308,18 @@ impl Evaluator<'_> {
         Ok(a.is_some() && a == self.print(b, None)?)
     }
 
+    fn characters(&self, value: &Val) -> Result<Data, String> {
+        let count = match &value.data {
+            Data::Str(text) => {
+                self.spend(text.len() as u64 / BYTES_PER_STEP)?;
+                i64::try_from(text.chars().count()).ok()
+            }
+            _ if sort(value) == Sort::List || sort(value) == Sort::Map => length(value),
+            _ => None,
+        };
+        count.map(Data::Int).ok_or_else(|| format!("it takes a string, a list or a map, not {}", value.noun()))
+    }
+
     fn edges(&self, a: &Val, b: &Val, front: bool) -> Result<bool, String> {
         if let (Data::List(a), Data::List(b)) = (&a.data, &b.data) {
             let part =
@@ -418,15 +432,6 @@ fn listed<'v>(value: &'v Val, what: &str) -> Result<&'v [Val], String> {
         Data::List(items) => Ok(items),
         _ => Err(format!("{what} must be a list, but it is {}", value.noun())),
     }
-}
-
-fn characters(value: &Val) -> Result<Data, String> {
-    let count = match &value.data {
-        Data::Str(text) => i64::try_from(text.chars().count()).ok(),
-        _ if sort(value) == Sort::List || sort(value) == Sort::Map => length(value),
-        _ => None,
-    };
-    count.map(Data::Int).ok_or_else(|| format!("it takes a string, a list or a map, not {}", value.noun()))
 }
 
 fn texts(a: &Val, b: &Val) -> Result<(EcoString, EcoString), String> {
