@@ -120,8 +120,8 @@ const ENTITIES: &[Entity] = &[
     spec::GENERIC_ROW,
 ];
 
-/// The tables.
-pub const SCHEMA: Schema = Schema::new("garden", &["garden.io/v2"], ENTITIES).expressions(is_expression);
+/// The tables. One place in memory: a constant would be laid down anew wherever it is used.
+pub static SCHEMA: Schema = Schema::new("garden", &["garden.io/v2"], ENTITIES).expressions(is_expression);
 
 /// Whether a node's value is known only after evaluation.
 pub fn is_expression(node: Node<'_>) -> bool {

@@ -126,13 +126,13 @@ const ENTITIES: &[Entity] = &[
     templates::CALL_OPERATION_ROW,
 ];
 
-/// The tables.
-pub const SCHEMA: Schema = Schema::new("TOSCA", NAMES, ENTITIES).variants(&[EXTENDED]);
+/// The tables. One place in memory: a constant would be laid down anew wherever it is used.
+pub static SCHEMA: Schema = Schema::new("TOSCA", NAMES, ENTITIES).variants(&[EXTENDED]);
 
 /// The rows of one kind.
 pub fn row(kind: Kind) -> &'static Entity {
     static UNKNOWN: Entity = entity(FILE, "entity", "Something without rows.", &[]);
-    ENTITIES.get(usize::from(kind.0)).unwrap_or(&UNKNOWN)
+    SCHEMA.entities.get(usize::from(kind.0)).unwrap_or(&UNKNOWN)
 }
 
 /// What people call an entity of this kind.
@@ -164,7 +164,7 @@ mod tests {
 
     #[test]
     fn the_reader_reads_every_shape() {
-        for row in ENTITIES {
+        for row in SCHEMA.entities {
             for field in row.all_fields().chain(row.rest.as_ref()) {
                 let unread = matches!(field.shape, Shape::Scalar | Shape::Number | Shape::Choice(_));
                 assert!(!unread, "{}.{} has a shape that is not read", row.label, field.key);
