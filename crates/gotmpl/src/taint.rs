@@ -95,32 +95,22 @@ fn made(heap: &Heap, func: &Func, result: &Val) -> Made {
 
 /// Whether one of several values, or anything in them, is a secret. Looks into each collection once.
 pub(crate) fn holds_taint(heap: &Heap, values: &[Val]) -> bool {
-    let (mut lists, mut maps) = (HashSet::new(), HashSet::new());
-    let mut stack: Vec<&Val> = values.iter().collect();
-    while let Some(value) = stack.pop() {
-        if value.is_tainted() {
-            return true;
-        }
-        match &value.data {
-            Data::List(list) if lists.insert(list.index()) => stack.extend(heap.items(*list)),
-            Data::Map(map) if maps.insert(map.index()) => {
-                if heap.has_secret_key(*map) {
-                    return true;
-                }
-                stack.extend(heap.get_map(*map).entries.values());
-            }
-            Data::Str(text) if text.is_tainted() => return true,
-            _ => {}
-        }
-    }
-    false
+    let is_secret = |value: &Val| value.is_tainted() || matches!(&value.data, Data::Str(text) if text.is_tainted());
+    finds_secret(heap, values.iter().collect(), is_secret)
 }
 
 /// Whether a key somewhere in a value is a secret.
 pub(crate) fn holds_secret_key(heap: &Heap, value: &Val) -> bool {
+    heap.has_secret_keys() && finds_secret(heap, vec![value], |_| false)
+}
+
+/// Whether something in values, or a key of a map in them, is a secret. What is shared is looked at once.
+fn finds_secret<'v>(heap: &'v Heap, mut stack: Vec<&'v Val>, is_secret: impl Fn(&Val) -> bool) -> bool {
     let (mut lists, mut maps) = (HashSet::new(), HashSet::new());
-    let mut stack = if heap.has_secret_keys() { vec![value] } else { Vec::new() };
     while let Some(value) = stack.pop() {
+        if is_secret(value) {
+            return true;
+        }
         match &value.data {
             Data::List(list) if lists.insert(list.index()) => stack.extend(heap.items(*list)),
             Data::Map(map) if maps.insert(map.index()) => {
