@@ -145,24 +145,9 @@ fn row_defaults(kind: Kind, session: &Session) -> RowDefaults {
     let fields = entity.fields(Edition(0)).filter_map(|field| Some((field.key, field.default?)));
     let value = |(key, default): (&'static str, Literal)| {
         let detail = ecow::eco_format!("default of `{key}` in a {}", entity.label);
-        (EcoString::from(key), literal(&default).with_origin(session.origins.fallback(detail, None)))
+        (EcoString::from(key), default.value().with_origin(session.origins.fallback(detail, None)))
     };
     fields.map(value).collect()
-}
-
-/// A value of a table.
-pub fn literal(literal: &Literal) -> Value {
-    match literal {
-        Literal::Null => Value::null(),
-        Literal::Bool(value) => Value::from(*value),
-        Literal::Int(value) => Value::from(*value),
-        Literal::Float(value) => Value::from(*value),
-        Literal::Text(text) => Value::str(*text),
-        Literal::List(items) => Value::list(items.iter().map(self::literal).collect()),
-        Literal::Map(entries) => {
-            Value::map(entries.iter().map(|(key, item)| ((*key).into(), self::literal(item))).collect())
-        }
-    }
 }
 
 /// Fills a cell that is filled once.

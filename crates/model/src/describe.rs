@@ -133,7 +133,6 @@ fn merge_text(field: &Field) -> Option<&'static str> {
         Merge::Append => Some("Added to what is inherited."),
         Merge::Narrow => Some("Inherited; may only be narrowed."),
         Merge::Fixed => Some("Inherited; cannot be changed."),
-        Merge::With(_) => Some("Inherited by a rule of its own."),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the tables themselves, for dialects to call in their own tests.
 
-use crate::schema::{Edition, Entity, Field, Kind, Merge, Schema, Shape};
+use crate::kinds::{held_kinds, kinds};
+use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape};
 use std::collections::HashSet;
 
 /// What is wrong with a dialect's tables, one line each; nothing if they are sound.
@@ -64,7 +65,7 @@ fn guard_field(schema: &Schema, entity: &Entity, field: &Field, wrong: &mut Vec<
 /// Whether the merge rule means something for the shape.
 fn merge_fits(field: &Field) -> bool {
     match field.merge {
-        Merge::Own | Merge::Fallback | Merge::Append | Merge::Fixed | Merge::With(_) => true,
+        Merge::Own | Merge::Fallback | Merge::Append | Merge::Fixed => true,
         Merge::ByName => {
             matches!(field.shape, Shape::Map(_) | Shape::Sequence(_) | Shape::One(_) | Shape::Special(_))
         }
@@ -108,25 +109,5 @@ fn guard_edition(schema: &Schema, entity: &Entity, edition: Edition, wrong: &mut
         if !entity.all_fields().any(|field| field.one_of == Some(group)) {
             wrong.push(format!("{} needs one of group `{group}`, which has no keys", entity.label));
         }
-    }
-}
-
-/// The kinds that a shape mentions.
-fn kinds(shape: &Shape) -> Vec<Kind> {
-    match shape {
-        Shape::Reference(kinds) | Shape::Names(kinds) => kinds.to_vec(),
-        Shape::Union(shapes) => shapes.iter().flat_map(kinds).collect(),
-        shape => held_kinds(shape),
-    }
-}
-
-/// The kinds of the entities that stand under a shape.
-pub(crate) fn held_kinds(shape: &Shape) -> Vec<Kind> {
-    match shape {
-        Shape::One(kind) | Shape::List(kind) | Shape::Map(kind) | Shape::Sequence(kind) | Shape::Repeating(kind) => {
-            vec![*kind]
-        }
-        Shape::Union(shapes) => shapes.iter().flat_map(held_kinds).collect(),
-        _ => Vec::new(),
     }
 }

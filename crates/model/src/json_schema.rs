@@ -3,10 +3,9 @@
 //! It describes files as they are written: every notation is allowed, and keys that can be inherited are not required.
 
 use crate::check::UNBOUNDED;
-use crate::defaults::literal_value;
-use crate::guard::held_kinds;
+use crate::kinds::held_kinds;
 use crate::schema::{Edition, Entity, Field, Kind, Merge, Nulls, Schema, Shape, Written};
-use purlin_value::{EcoString, Map, Origin, Value};
+use purlin_value::{EcoString, Map, Value};
 
 /// The schema of the entities of a kind in one edition, with those they hold.
 pub fn json_schema(schema: &Schema, kind: Kind, edition: Edition) -> Value {
@@ -175,7 +174,7 @@ impl Export<'_> {
         let mut property = Map::new();
         property.insert("description".into(), Value::str(field.doc));
         if let Some(literal) = &field.default {
-            property.insert("default".into(), literal_value(literal, Origin::NONE));
+            property.insert("default".into(), literal.value());
         }
         if field.deprecated.is_some() {
             property.insert("deprecated".into(), Value::from(true));

@@ -5,8 +5,7 @@
 
 use crate::check::{looks_like, notation};
 use crate::handle::NodeRef;
-use crate::instance::{Content, Instance, Slot};
-use crate::named::{Named, NamedMap};
+use crate::instance::{Content, Instance, Named, Slot};
 use crate::rules;
 use crate::schema::{Edition, Entity, Field, Kind, Nulls, Schema, Shape};
 use purlin_syntax::tree::Entry;
@@ -99,7 +98,7 @@ impl<'a> Reader<'a> {
         }
         if let Some(field) = notation(entity, self.edition, node).and_then(|slot| entity.field_of(slot, self.edition)) {
             let content = self.content(self.place(entity), field, &field.shape, node, depth);
-            return Some(vec![Slot { field, key: None, content, inherited: None }]);
+            return Some(vec![Slot { field, key: None, content }]);
         }
         if !(self.schema.is_expression)(node) {
             self.place(entity).wrong_entity(node);
@@ -129,14 +128,14 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let content = self.content(place, field, &field.shape, entry.value, depth);
-            slots.push(Slot { field, key: Some(self.keep(entry.key)), content, inherited: None });
+            slots.push(Slot { field, key: Some(self.keep(entry.key)), content });
         }
         if let Some(field) = entity.rest_in(self.edition).filter(|_| !rest.is_empty()) {
             let content = self.rest(place, field, &rest, depth);
             // What is written under the key itself stands; the keys beside it are then not that key's.
             match slots.iter().find(|slot| slot.field.slot == field.slot) {
                 Some(_) => rest.iter().for_each(|entry| place.unknown_key(entry.key)),
-                None => slots.push(Slot { field, key: None, content, inherited: None }),
+                None => slots.push(Slot { field, key: None, content }),
             }
         }
         slots
@@ -150,7 +149,7 @@ impl<'a> Reader<'a> {
     fn rest(&self, place: Place<'_>, field: &'static Field, rest: &[Entry<'_>], depth: u32) -> Content {
         if let Shape::Map(kind) = field.shape {
             let named = rest.iter().map(|entry| self.named(entry.key, entry.value, kind, depth + 1));
-            return Content::Map(Arc::new(NamedMap::new(named.collect())));
+            return Content::Map(named.collect());
         }
         let inner = if let Shape::MapOf(inner) = field.shape { inner } else { &Shape::Any };
         let fitting = rest.iter().filter(|entry| self.simple(place, field, inner, entry.value, depth));
@@ -173,15 +172,15 @@ impl<'a> Reader<'a> {
             Shape::Map(kind) if node.is_map() => {
                 let named = self.entries(node).into_iter().filter(|entry| self.has_name(place, field, entry));
                 let named = named.map(|entry| self.named(entry.key, entry.value, *kind, depth + 1));
-                Content::Map(Arc::new(NamedMap::new(named.collect())))
+                Content::Map(named.collect())
             }
             Shape::Sequence(kind) if node.is_list() || node.is_map() => {
                 let mut pairs = self.pairs(place, field, node, *kind, depth);
                 self.drop_repeated(place, &mut pairs);
-                Content::Map(Arc::new(NamedMap::new(pairs)))
+                Content::Map(pairs.into())
             }
             Shape::Repeating(kind) if node.is_list() || node.is_map() => {
-                Content::Pairs(self.pairs(place, field, node, *kind, depth).into())
+                Content::Map(self.pairs(place, field, node, *kind, depth).into())
             }
             Shape::Names(_) if node.is_list() => self.values(place, field, &Shape::Text, node, depth),
             Shape::ListOf(inner) if node.is_list() => self.values(place, field, inner, node, depth),

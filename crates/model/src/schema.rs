@@ -26,10 +26,10 @@
 //! assert!(purlin_model::guard(&LIBRARY).is_empty());
 //! ```
 
-use crate::instance::{Content, Instance, Slot};
+use crate::instance::{Instance, Slot};
 use crate::read::Place;
 use purlin_syntax::Node;
-use purlin_value::MergeKeys;
+use purlin_value::{MergeKeys, Value};
 
 /// What an entity is: the number of its row in the dialect's table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -150,9 +150,6 @@ pub enum Merge {
     Narrow,
     /// As [`Merge::Fallback`], but what the parent says cannot be changed.
     Fixed,
-    /// A rule of its own, for what no other column can express: given one's own and the inherited content, the result
-    /// or what is wrong.
-    With(fn(own: &Content, inherited: &Content) -> Result<Content, String>),
 }
 
 /// A value in a table.
@@ -172,6 +169,24 @@ pub enum Literal {
     List(&'static [Literal]),
     /// A mapping.
     Map(&'static [(&'static str, Literal)]),
+}
+
+impl Literal {
+    /// The value it stands for, without an origin.
+    pub fn value(&self) -> Value {
+        // Nested as deep as somebody typed it into a table.
+        match self {
+            Literal::Null => Value::null(),
+            Literal::Bool(value) => Value::from(*value),
+            Literal::Int(value) => Value::from(*value),
+            Literal::Float(value) => Value::from(*value),
+            Literal::Text(text) => Value::str(*text),
+            Literal::List(items) => Value::list(items.iter().map(Literal::value).collect()),
+            Literal::Map(entries) => {
+                Value::map(entries.iter().map(|(key, item)| ((*key).into(), item.value())).collect())
+            }
+        }
+    }
 }
 
 /// One key of an entity.

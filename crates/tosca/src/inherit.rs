@@ -17,7 +17,7 @@ use crate::val::{Text, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_graph::{Deps, Solver, Step};
-use purlin_model::inherit::base_kinds;
+use purlin_model::kinds::base_kinds;
 use purlin_model::schema::{Entity as Row, Field, Kind, Merge, Shape};
 use purlin_syntax::{Diagnostic, Span};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -15,7 +15,7 @@ use crate::suggest;
 use crate::val::Text;
 use ecow::EcoString;
 use purlin_model::check::with_article;
-use purlin_model::link::referred_kinds;
+use purlin_model::kinds::referred_kinds;
 use purlin_model::schema::{Entity as Row, Field, Kind};
 use purlin_syntax::{Diagnostic, FileId, Severity, Span};
 use std::collections::HashSet;

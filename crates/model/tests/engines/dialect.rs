@@ -1,10 +1,7 @@
 //! A workshop: tool types with parts and ports, and tools made after them. Not a real dialect.
 
 use purlin_model::schema::{Merge::*, Shape::*, list, scalar};
-use purlin_model::{
-    Content, Edition, Entity, Field, Instance, Kind, Literal, Place, Reader, Schema, Slot, entity, field,
-};
-use purlin_model::{EntityId, Inheritance, Inherited, Links, Namespace, Registry};
+use purlin_model::{Edition, Entity, Field, Instance, Kind, Literal, Place, Reader, Schema, Slot, entity, field};
 use purlin_syntax::{Diagnostic, Flavor, Limits, Node, Rule, Sink, Sources, yaml};
 use std::sync::Arc;
 
@@ -36,16 +33,6 @@ fn even_weight(slot: &Slot, place: &Place<'_>) {
 fn does_something(tool: &Instance, place: &Place<'_>) {
     if !tool.has("steps") && !tool.has("links") {
         place.sink.push(Diagnostic::at(&IDLE_TOOL, tool.span(), "this tool does nothing"));
-    }
-}
-
-/// Slogans are joined: a merge that no column can express.
-fn shout(own: &Content, inherited: &Content) -> Result<Content, String> {
-    match (own, inherited) {
-        (Content::Value(own), Content::Value(inherited)) if own.text().starts_with(inherited.text()) => {
-            Ok(Content::Value(own.clone()))
-        }
-        _ => Err("a slogan begins as its parent's does".to_owned()),
     }
 }
 
@@ -85,7 +72,7 @@ const ENTITIES: &[Entity] = &[
                 field("motor", One(MOTOR), "What drives it.").merge(ByName),
                 field("colour", Choice(&["red", "green", "blue"]), "Its paint.").merge(Fallback).aliases(&["color"]),
                 field("serial", Text, "Number of the series, for good.").merge(Fixed),
-                field("slogan", Text, "What is printed on the box.").merge(With(shout)),
+                field("slogan", Text, "What is printed on the box.").merge(Fallback),
                 field("weight", Integer, "How heavy it is.").check(even_weight),
                 field("price", Number, "What it costs.").deprecated("say it in `notes`"),
             ],
@@ -212,41 +199,6 @@ impl Read {
             format!("{at} {}: {}{hints}{}", diagnostic.rule.name, diagnostic.message, labels.collect::<String>())
         };
         all.iter().map(line).collect()
-    }
-}
-
-/// A file whose names were looked up.
-pub struct Linked {
-    pub read: Read,
-    pub registry: Registry,
-    pub links: Links,
-}
-
-pub fn link(edition: Edition, text: &str) -> Linked {
-    let read = read(edition, text);
-    let mut registry = Registry::new();
-    let mut namespace = Namespace::new();
-    for (key, kind) in [("tool_types", TOOL_TYPE), ("port_types", PORT_TYPE), ("tools", TOOL)] {
-        for named in read.file.map(key) {
-            let id = registry.add(named.instance.clone());
-            namespace.declare(kind, named.name.clone(), id, named.key.span());
-        }
-    }
-    let mut links = Links::new();
-    for (_, instance) in registry.iter() {
-        links.link(&WORKSHOP, instance, &namespace, &read.sink);
-    }
-    Linked { read, registry, links }
-}
-
-impl Linked {
-    pub fn inherit(&self, threads: usize) -> Inherited {
-        let (registry, links, sink) = (&self.registry, &self.links, &self.read.sink);
-        Inheritance { schema: &WORKSHOP, registry, links, sink }.run(threads)
-    }
-
-    pub fn id(&self, name: &str) -> EntityId {
-        self.registry.iter().find(|(_, instance)| instance.name() == name).unwrap().0
     }
 }
 

@@ -2,7 +2,7 @@
 
 use purlin_model::describe::reference;
 use purlin_model::schema::{Merge, Shape, Special, text};
-use purlin_model::{Edition, Entity, Inheritance, Instance, Links, Namespace, Reader, Registry, Schema, entity, field};
+use purlin_model::{Edition, Entity, Instance, Reader, Schema, entity, field};
 use purlin_syntax::{Flavor, Limits, Sink, Sources, yaml};
 use std::sync::Arc;
 
@@ -71,7 +71,7 @@ fn one_thing_has_one_slot_whatever_an_edition_calls_it() {
     ] {
         let (shelf, problems) = read(edition, text);
         assert_eq!(problems, Vec::<String>::new());
-        let titles: Vec<_> = shelf.map("volumes").map(|book| book.instance.text("title")).collect();
+        let titles: Vec<_> = shelf.map("volumes").iter().map(|book| book.instance.text("title")).collect();
         assert_eq!(titles, [Some("A"), Some("B")]);
     }
 }
@@ -120,27 +120,4 @@ fn the_page_tells_editions_and_their_additions() {
     ] {
         assert!(page.contains(line), "{line}\n{page}");
     }
-}
-
-#[test]
-fn the_same_name_replaces() {
-    let text = "{volumes: {a: {name: A, mark: x}, b: B}, labels: {l: 1st, m: 2nd}}";
-    let (below, _) = read(THIRD, text);
-    let (own, _) = read(THIRD, "{above: below, volumes: {a: C}, labels: {m: mine}}");
-    let (mut registry, mut namespace, mut links) = (Registry::new(), Namespace::new(), Links::new());
-    let id = registry.add(below.clone());
-    namespace.declare(SHELF, "below".into(), id, below.span());
-    let own = registry.add(own);
-    let sink = Sink::new();
-    for (_, instance) in registry.iter() {
-        links.link(&LIBRARY, instance, &namespace, &sink);
-    }
-    let inherited = Inheritance { schema: &LIBRARY, registry: &registry, links: &links, sink: &sink }.run(1);
-    let shelf = inherited.get(own).unwrap();
-    let books: Vec<_> =
-        shelf.map("volumes").map(|book| (book.instance.text("title"), book.instance.text("mark"))).collect();
-    assert_eq!(books, [(Some("C"), None), (Some("B"), None)]);
-    let labels: Vec<_> =
-        shelf.entries("labels").iter().map(|(key, value)| format!("{}={}", key.text(), value.text())).collect();
-    assert_eq!(labels, ["l=1st", "m=mine"]);
 }

@@ -4,10 +4,7 @@
 
 mod anything;
 mod checking;
-mod defaulting;
 mod describing;
 mod dialect;
 mod editions;
-mod inheriting;
-mod linking;
 mod reading;

@@ -5,7 +5,7 @@ use purlin_model::{Content, Instance};
 use purlin_value::{MergeKeys, Origins, Value};
 
 fn names(instance: &Instance, key: &str) -> Vec<String> {
-    instance.map(key).map(|named| named.name.to_string()).collect()
+    instance.map(key).iter().map(|named| named.name.to_string()).collect()
 }
 
 #[test]
@@ -23,7 +23,7 @@ fn a_list_stands_for_a_key_from_the_second_edition_on() {
     let text = "version: 2\ntools: {t: {type: drill, links: [{out: [a, b]}, {out: c}]}}\n";
     let second = read(SECOND, text);
     let tool = second.file.member("tools", "t").unwrap();
-    let links: Vec<_> = tool.map("links").collect();
+    let links = tool.map("links");
     assert_eq!(names(tool, "links"), ["out", "out"]);
     let path: Vec<_> = links[0].instance.values("path").iter().map(|node| node.text()).collect();
     assert_eq!(path, ["a", "b"]);
@@ -119,7 +119,7 @@ fn values_are_made_from_nodes_with_their_origin() {
     let read = read(FIRST, "version: 1\ntool_types: {drill: {notes: {a: [1, {b: c}]}}}\n");
     let slot = read.file.member("tool_types", "drill").unwrap().slot("notes").unwrap().clone();
     let origins = Origins::new();
-    let value = slot.value(MergeKeys::Apply, &origins).unwrap();
+    let value = slot.value(MergeKeys::Apply).unwrap();
     assert_eq!(value.get("a").and_then(Value::as_list).map(<[Value]>::len), Some(2));
     assert_eq!(origins.span(value.origin, &read.sources), slot.node().map(|node| node.span()));
     assert!(origins.is_empty());
