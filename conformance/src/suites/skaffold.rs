@@ -240,8 +240,9 @@ fn names(message: &str) -> Vec<String> {
     for (before, after) in PHRASES {
         let Some((_, rest)) = message.split_once(before) else { continue };
         let word = if after.is_empty() { Some(rest) } else { rest.split_once(after).map(|(word, _)| word) };
-        let bare = |word: &str| word.lines().next().unwrap_or_default().trim().trim_matches('"').to_owned();
-        found.extend(word.map(bare));
+        // Several names stand beside each other, each in quotes of its own.
+        let line = word.and_then(|word| word.lines().next()).unwrap_or_default();
+        found.extend(line.trim().trim_matches('"').split("\" \"").map(str::to_owned));
     }
     // Patterns and addresses for further reading name nothing.
     found.retain(|name| !name.is_empty() && !name.starts_with('^') && name != "[/usr/local/bin/git");

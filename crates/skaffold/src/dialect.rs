@@ -5,11 +5,11 @@
 
 use crate::artifacts::{self, Artifact};
 use crate::defaults::{self, Surround};
-use crate::emit::{Finish, ItemOut, section_without};
+use crate::emit::{Finish, section_without};
 use crate::entities::artifact::{ARTIFACT, builders};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::forest::Forest;
-use crate::item::{Item, View};
+use crate::item::Item;
 use crate::load::{Format, Loader};
 use crate::merge::{Part, merge};
 use crate::profile::activation::Surroundings;
@@ -225,7 +225,7 @@ impl Work<'_> {
     /// The one configuration all modules make together.
     fn merged(&self, raw: &[Config<'_>]) -> Value {
         let sink = &self.session.sink;
-        let items: Vec<Item<'_>> = raw.iter().map(placed).collect();
+        let items: Vec<Item<'_>> = raw.iter().map(Config::placed).collect();
         let part = |(config, item): (&Config<'_>, _)| Part { name: self.id(config), item, span: config.span };
         // The document the user named is the parent of the modules it names.
         let is_parent = |config: &Config<'_>| !config.is_dependency && !config.is_inline;
@@ -281,13 +281,4 @@ fn dependency(id: &EcoString, span: Option<purlin_syntax::Span>, runtime: bool) 
 fn uses_founding_design(config: &Config<'_>) -> bool {
     let modules = config.file.documents.get(config.index).is_some_and(|document| !document.modules.is_empty());
     config.is_inline || modules
-}
-
-/// A configuration with its paths relative to the project, ready to be joined with others.
-fn placed<'f>(config: &Config<'f>) -> Item<'f> {
-    let mut out = ItemOut::default();
-    let finish = Finish { founding: false, base: config.base.as_deref(), ..Finish::default() };
-    let left_out = ["requires", "profiles", "modules"];
-    section_without(View::from(&config.item), &SKAFFOLD_CONFIG, &left_out, &finish, &mut out);
-    out.done.unwrap_or_else(Item::empty_map)
 }

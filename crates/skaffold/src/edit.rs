@@ -1,14 +1,14 @@
 //! Changes `inspect … add` and `modify` make to files: only the documents concerned, comments kept.
 //!
-//! Gives back new texts; writing them is the caller's business.
+//! Gives back new texts, or configurations; writing them is the caller's business.
 
 use crate::editions::LATEST;
-use crate::entities::{Entity, Shape, build};
+use crate::environment::{self, KINDS};
 use crate::item::{Data, Form, Item, View};
 use crate::load::File;
+use crate::rewrite;
 use crate::walk::Config;
-use crate::{rewrite, rules};
-use purlin_syntax::{Diagnostic, Flavor, Sink, Span};
+use purlin_syntax::{Flavor, Span};
 use purlin_value::Session;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -16,145 +16,207 @@ use std::rc::Rc;
 /// A file's path and its new text.
 pub type NewText = (String, String);
 
+/// Why a change is not made.
+pub struct Refusal {
+    /// The code tools look for.
+    pub code: &'static str,
+    /// What is wrong and what helps.
+    pub message: String,
+}
+
+fn refusal(code: &'static str, message: impl Into<String>) -> Refusal {
+    Refusal { code, message: message.into() }
+}
+
 /// What is set in a build environment.
 pub struct Environment<'a> {
     /// `local`, `googleCloudBuild` or `cluster`.
     pub kind: &'a str,
-    /// Settings by key, as given on the command line.
+    /// Settings by flag, as given on the command line.
     pub settings: &'a [(String, String)],
     /// The profile that gets it; the configuration itself if `None`.
     pub profile: Option<&'a str>,
-    /// Whether it must exist already.
-    pub modify: bool,
+    /// What is done.
+    pub change: Change,
 }
 
-/// The table of a build environment's settings.
-pub fn environment_entity(kind: &str) -> Option<&'static Entity> {
-    match kind {
-        "local" => Some(&build::LOCAL_BUILD),
-        "googleCloudBuild" => Some(&build::GOOGLE_CLOUD_BUILD),
-        "cluster" => Some(&build::CLUSTER_DETAILS),
-        _ => None,
-    }
+/// Whether an environment is new.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Change {
+    /// It must not be there with any setting.
+    Add,
+    /// It must be there everywhere.
+    Modify,
+    /// It is changed where it is there.
+    ModifyExisting,
 }
 
-/// Adds or changes a build environment in the configurations of a run. `None` if it cannot be, which is reported.
-pub fn build_environment(configs: &[Config<'_>], wanted: &Environment<'_>, sink: &Sink) -> Option<Vec<NewText>> {
+/// Adds or changes a build environment in the configurations of a run.
+pub fn build_environment(configs: &[Config<'_>], wanted: &Environment<'_>) -> Result<Vec<NewText>, Refusal> {
     let mut edits = Edits::default();
-    for config in configs {
-        // Without a profile only the files the user named are changed; those they require are somebody else's.
-        if (wanted.profile.is_none() && config.is_dependency) || config.is_remote {
+    let mut found = wanted.change == Change::Add || wanted.profile.is_none();
+    // Without a profile only the files the user named are changed; those they require are somebody else's.
+    let concerned = |config: &&Config<'_>| !config.is_remote && (wanted.profile.is_some() || !config.is_dependency);
+    for config in configs.iter().filter(concerned) {
+        let Some(document) = config.file.documents.get(config.index) else { continue };
+        let mut item = document.item.clone();
+        let has_profile = wanted.profile.is_some_and(|name| profile_at(&item, name).is_some());
+        if wanted.change != Change::Add && wanted.profile.is_some() && !has_profile {
             continue;
         }
-        let document = config.file.documents.get(config.index)?;
-        let mut item = document.item.clone();
-        let target = match wanted.profile {
-            None => &mut item,
-            Some(name) => profile_named(&mut item, name),
-        };
-        if !set_environment(target, wanted, config, sink) {
-            return None;
-        }
-        edits.push(&config.file, config.index, item);
-    }
-    Some(edits.finish())
-}
-
-fn set_environment(target: &mut Item<'_>, wanted: &Environment<'_>, config: &Config<'_>, sink: &Sink) -> bool {
-    let existing = target.view().at(&["build", wanted.kind]).is_some();
-    if existing != wanted.modify {
-        let (what, hint) = if existing {
-            ("exists already", "use `modify`, or put the new one into a profile with `--profile`")
-        } else {
-            ("does not exist", "use `add` to create it")
-        };
-        let message = format!("a \"{}\" build environment {what} in `{}`", wanted.kind, config.file.path);
-        sink.push(Diagnostic::at(&rules::VALUE, config.span, message).hint(hint));
-        return false;
-    }
-    let Some(entity) = environment_entity(wanted.kind) else { return false };
-    let section = target.slot("build");
-    if !wanted.modify {
-        for other in ["local", "googleCloudBuild", "cluster"] {
-            section.take(other);
-        }
-    }
-    let section = section.slot(wanted.kind);
-    section.map();
-    for (key, text) in wanted.settings {
-        let Some(row) = entity.field(key, LATEST) else { continue };
-        section.set(key, typed(text, row.shape));
-    }
-    true
-}
-
-fn typed<'f>(text: &str, shape: Shape) -> Item<'f> {
-    match (shape, text.parse::<i64>()) {
-        (Shape::Bool | Shape::OptBool, _) => Data::Bool(text == "true").into(),
-        (Shape::Int | Shape::OptInt, Ok(number)) => Data::Int(number).into(),
-        _ => Item::text(text),
-    }
-}
-
-fn profile_named<'a, 'f>(item: &'a mut Item<'f>, name: &str) -> &'a mut Item<'f> {
-    let profiles = item.slot("profiles").list();
-    let at = match profiles.iter().position(|profile| profile.view().text_of("name") == name) {
-        Some(at) => at,
-        None => {
-            profiles.push(Item::single("name", Item::text(name)));
-            profiles.len() - 1
-        }
-    };
-    &mut profiles[at]
-}
-
-/// Adds the dependencies of a JSON file to the configurations of the root file.
-pub fn dependencies(configs: &[Config<'_>], path: &str, text: &str, session: &Session) -> Option<Vec<NewText>> {
-    let source = session.sources.insert(path, text);
-    let tree = session.parse_yaml(source, Flavor::CoreGo);
-    let list = tree.root().and_then(|root| root.get("dependencies")).filter(|list| list.is_list());
-    let Some(list) = list else {
-        let message = format!("`{path}` has no list `dependencies`");
-        session.sink.push(Diagnostic::nowhere(&rules::WRONG_TYPE, message));
-        return None;
-    };
-    let mut edits = Edits::default();
-    for config in configs.iter().filter(|config| !config.is_dependency) {
-        let document = config.file.documents.get(config.index)?;
-        let mut item = document.item.clone();
-        let requires = item.slot("requires").list();
-        requires.extend(list.items().map(detached));
-        edits.push(&config.file, config.index, item);
-    }
-    Some(edits.finish())
-}
-
-/// Sets the job manifest of checks and actions by name, from a JSON file of the form `… list` prints.
-pub fn job_manifest_paths(configs: &[Config<'_>], path: &str, text: &str, session: &Session) -> Option<Vec<NewText>> {
-    let source = session.sources.insert(path, text);
-    let tree = session.parse_yaml(source, Flavor::CoreGo);
-    let root = tree.root()?;
-    let mut edits = Edits::default();
-    for config in configs.iter().filter(|config| !config.is_remote) {
-        let document = config.file.documents.get(config.index)?;
-        let mut item = document.item.clone();
-        let mut changed = false;
-        for (key, section) in [("verifyJobManifestPaths", "verify"), ("customActionJobManifestPaths", "customActions")]
-        {
-            let Some(paths) = root.get(key) else { continue };
-            let Some(list) = item.get_mut(section).filter(|list| list.view().form() == Form::List) else { continue };
-            for entry in list.list().iter_mut() {
-                let Some(path) = paths.get(&entry.view().text_of("name")) else { continue };
-                let mode = entry.slot("executionMode").slot("kubernetesCluster");
-                mode.set("jobManifestPath", Item::text(path.eco_text()));
-                changed = true;
-            }
-        }
-        if changed {
+        found = true;
+        if set_environment(&mut item, wanted, &config.file.path)? {
             edits.push(&config.file, config.index, item);
         }
     }
-    Some(edits.finish())
+    if !found {
+        let name = wanted.profile.unwrap_or_default();
+        let message = format!("no configuration has a profile `{name}` to modify; use `add` to create it");
+        return Err(refusal("INSPECT_PROFILE_NOT_FOUND_ERR", message));
+    }
+    Ok(edits.finish())
+}
+
+/// Changes one configuration. False if nothing is to be done there.
+fn set_environment(item: &mut Item<'_>, wanted: &Environment<'_>, file: &str) -> Result<bool, Refusal> {
+    let kind = wanted.kind;
+    // A profile's cluster starts from the configuration's own, since it takes the place of all of it.
+    let base = item.view().at(&["build", kind]).filter(|_| kind == "cluster").map(View::to_item);
+    let target = match wanted.profile {
+        None => &mut *item,
+        Some(name) => profile_named(item, name),
+    };
+    let build = target.view().get("build");
+    let place = match wanted.profile {
+        None => format!("in `{file}`"),
+        Some(name) => format!("in profile `{name}` in `{file}`"),
+    };
+    match wanted.change {
+        Change::Add if build.is_some_and(|build| environment::is_used(build, kind)) => {
+            let message = format!("a `{kind}` build environment already exists {place}");
+            let hint = "use `modify` to change it, or `--profile NAME` to add one to a new profile";
+            return Err(refusal("INSPECT_BUILD_ENV_ALREADY_EXISTS_ERR", format!("{message}; {hint}")));
+        }
+        Change::Modify if build.and_then(|build| build.get(kind)).is_none() => {
+            let message = format!("there is no `{kind}` build environment {place}; use `add` to create it");
+            return Err(refusal("INSPECT_BUILD_ENV_INCORRECT_TYPE_ERR", message));
+        }
+        Change::ModifyExisting if build.and_then(|build| build.get(kind)).is_none() => return Ok(false),
+        _ => {}
+    }
+    let build = target.slot("build");
+    for other in KINDS.iter().filter(|other| **other != kind) {
+        build.take(other);
+    }
+    if let Some(base) = base.filter(|_| wanted.profile.is_some()) {
+        build.set(kind, base);
+    }
+    environment::set(build.slot(kind), kind, wanted.settings).map_err(|why| refusal("INSPECT_UNKNOWN_ERR", why))?;
+    if let Some(name) = wanted.profile.filter(|_| wanted.change == Change::Add && kind != "local") {
+        activate_in_requirements(item, name);
+    }
+    Ok(true)
+}
+
+/// Passes a new profile on to the local configurations that are required, where it was created as well.
+fn activate_in_requirements(item: &mut Item<'_>, name: &str) {
+    let Some(requires) = item.get_mut("requires").filter(|list| list.view().form() == Form::List) else { return };
+    for dependency in requires.list().iter_mut().filter(|dependency| dependency.view().get("git").is_none()) {
+        let active = dependency.slot("activeProfiles").list();
+        let known = active.iter_mut().find(|profile| profile.view().text_of("name") == name);
+        match known {
+            Some(profile) => {
+                let by = profile.slot("activatedBy").list();
+                if !by.iter().any(|known| known.view().text() == name) {
+                    by.push(Item::text(name));
+                }
+            }
+            None => {
+                let mut profile = Item::single("name", Item::text(name));
+                profile.set("activatedBy", Item::texts([name]));
+                active.push(profile);
+            }
+        }
+    }
+}
+
+fn profile_at(item: &Item<'_>, name: &str) -> Option<usize> {
+    let mut profiles = item.view().get("profiles").into_iter().flat_map(View::items);
+    profiles.position(|profile| profile.text_of("name") == name)
+}
+
+/// The profile of this name, made if there is none.
+fn profile_named<'a, 'f>(item: &'a mut Item<'f>, name: &str) -> &'a mut Item<'f> {
+    let known = profile_at(item, name);
+    let profiles = item.slot("profiles").list();
+    let at = known.unwrap_or_else(|| {
+        profiles.push(Item::single("name", Item::text(name)));
+        profiles.len() - 1
+    });
+    &mut profiles[at]
+}
+
+/// Adds the dependencies of a JSON file to every configuration of a run that is not remote.
+pub fn dependencies(
+    configs: &[Config<'_>],
+    path: &str,
+    text: &str,
+    session: &Session,
+) -> Result<Vec<NewText>, Refusal> {
+    let source = session.sources.insert(path, text);
+    let tree = session.parse_yaml(source, Flavor::CoreGo);
+    let list = tree.root().and_then(|root| root.get("dependencies").or_else(|| root.get("Dependencies")));
+    let Some(list) = list.filter(|list| list.is_list()) else {
+        return Err(refusal("INSPECT_UNKNOWN_ERR", format!("`{path}` has no list `dependencies`")));
+    };
+    let mut edits = Edits::default();
+    for config in configs.iter().filter(|config| !config.is_remote) {
+        let Some(document) = config.file.documents.get(config.index) else { continue };
+        let mut item = document.item.clone();
+        item.slot("requires").list().extend(list.items().map(dependency));
+        edits.push(&config.file, config.index, item);
+    }
+    Ok(edits.finish())
+}
+
+/// One dependency; a remote source always says whether its copy is kept up to date.
+fn dependency<'f>(node: purlin_syntax::Node<'_>) -> Item<'f> {
+    let mut item = detached(node);
+    for source in ["git", "googleCloudStorage", "googleCloudBuildRepoV2"] {
+        if let Some(section) = item.get_mut(source)
+            && section.view().get("sync").is_none()
+        {
+            section.set("sync", Data::Bool(false).into());
+        }
+    }
+    item
+}
+
+/// Sets the job manifest of checks and actions by name, from a JSON file of the form `… list` prints.
+pub fn job_manifest_paths(
+    configs: &mut [Config<'_>],
+    path: &str,
+    text: &str,
+    session: &Session,
+) -> Result<(), Refusal> {
+    let source = session.sources.insert(path, text);
+    let tree = session.parse_yaml(source, Flavor::CoreGo);
+    let Some(root) = tree.root().filter(|root| root.is_map()) else {
+        return Err(refusal("INSPECT_UNKNOWN_ERR", format!("`{path}` holds no JSON object")));
+    };
+    for config in configs {
+        for (key, section) in [("verifyJobManifestPaths", "verify"), ("customActionJobManifestPaths", "customActions")]
+        {
+            let Some(paths) = root.get(key) else { continue };
+            let list = config.item.get_mut(section).filter(|list| list.view().form() == Form::List);
+            for entry in list.into_iter().flat_map(|list| list.list().iter_mut()) {
+                let Some(path) = paths.get(&entry.view().text_of("name")) else { continue };
+                let mode = entry.slot("executionMode").slot("kubernetesCluster");
+                mode.set("jobManifestPath", Item::text(path.eco_text()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// A copy that does not borrow from its tree.

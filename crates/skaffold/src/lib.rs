@@ -8,6 +8,7 @@ pub mod edit;
 pub mod editions;
 pub mod emit;
 pub mod entities;
+pub mod environment;
 pub mod fix;
 pub mod forest;
 pub mod glob;

@@ -1,16 +1,45 @@
-//! Templates over environment variables.
+//! Templates over environment variables, in the whole template language.
 //!
-//! The whole template language lives elsewhere; whoever has it hands in an [`Expander`]. It must not run anything.
+//! Nothing is run: the original's `cmd` is refused like any unknown function.
 
-/// Expands a template. `Err` says what is wrong with it.
-pub type Expander<'x> = dyn Fn(&str) -> Result<String, String> + 'x;
+use purlin_gotmpl::{Limits, Machine, MapType, Outside, Set, Str, Val};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// What a template prints for a name that is not there; a text that would show it is left as it is.
-const MISSING: &str = "<no value>";
+/// What a template prints for a name that is not there.
+pub const MISSING: &str = "<no value>";
 
-/// Expands a text with an expander; a text with something missing stays as written.
-pub fn expand(text: &str, expander: &Expander<'_>) -> Result<String, String> {
-    let expanded = expander(text)?;
+const NAME: &str = "envTemplate";
+
+/// Whether a template can be read.
+pub fn parse(text: &str) -> Result<(), String> {
+    set(text).map(|_| ())
+}
+
+fn set(text: &str) -> Result<Set, String> {
+    let mut set = Set::new();
+    match set.add(NAME, text) {
+        Ok(()) => Ok(set),
+        Err(error) => Err(format!("the template `{text}` cannot be read: {}", error.message)),
+    }
+}
+
+/// Expands a template. Names that are not there print [`MISSING`].
+pub fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
+    let set = set(text)?;
+    let (outside, limits) = (Outside::default(), Limits::default());
+    let mut machine = Machine::new(Arc::new(set).namespace(), &outside, &limits);
+    let entries = names.iter().map(|(name, value)| (Str::from(name.as_str()), Val::str(value.as_str())));
+    let data = machine.heap.map(MapType::Any, entries.collect());
+    match machine.execute(&Str::from(NAME), data) {
+        Ok(rope) => Ok(String::from_utf8_lossy(&rope.bytes).into_owned()),
+        Err(error) => Err(format!("the template `{text}` fails: {}", error.go_text())),
+    }
+}
+
+/// Expands a template; a text with something missing stays as written.
+pub fn expand_known(text: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
+    let expanded = expand(text, names)?;
     Ok(if expanded.contains(MISSING) { text.to_owned() } else { expanded })
 }
 
@@ -20,8 +49,10 @@ mod tests {
 
     #[test]
     fn a_text_with_something_missing_stays() {
-        assert_eq!(expand("{{.A}}", &|_| Ok("a".to_owned())), Ok("a".to_owned()));
-        assert_eq!(expand("x-{{.A}}", &|_| Ok("x-<no value>".to_owned())), Ok("x-{{.A}}".to_owned()));
-        assert!(expand("{{.A", &|_| Err("unclosed".to_owned())).is_err());
+        let names = BTreeMap::from([("A".to_owned(), "a".to_owned())]);
+        assert_eq!(expand_known("{{.A}}", &names), Ok("a".to_owned()));
+        assert_eq!(expand_known("x-{{.B}}", &names), Ok("x-{{.B}}".to_owned()));
+        assert!(expand_known("{{.A", &names).is_err());
+        assert!(parse("{{.A").is_err());
     }
 }

@@ -22,7 +22,7 @@ pub(super) const BUILD_TYPE: &[Field] = &[
 ];
 
 /// Keys shared by every entity that embeds them.
-pub(super) static TAG_POLICIES: [Field; 6] = [
+pub static TAG_POLICIES: [Field; 6] = [
     field("gitCommit", Maybe(&GIT_TAGGER), "Tag with the git commit or tag.").one_of("tag"),
     field("sha256", Maybe(&SHA_TAGGER), "Tag with the digest of the image.").one_of("tag"),
     field("envTemplate", Maybe(&ENV_TEMPLATE_TAGGER), "Tag with a template over environment variables.").one_of("tag"),

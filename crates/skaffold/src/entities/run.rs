@@ -5,7 +5,7 @@
 use super::KUBERNETES;
 use super::Shape::{Bool, Int, Many, Maybe, One, OptBool, OptInt, Port, Text, Texts};
 use super::{Entity, Field, field};
-use crate::editions::{V2ALPHA1, V2BETA13, V2BETA14, V2BETA18, V2BETA28, V3ALPHA1, V4BETA4, V4BETA6, V4BETA12};
+use crate::editions::{V2ALPHA1, V2BETA13, V2BETA14, V2BETA18, V2BETA28, V3ALPHA1, V4BETA4, V4BETA6};
 
 /// Keys shared by every entity that embeds them.
 pub(super) const EXECUTION_MODES: &[Field] = &[
@@ -65,7 +65,7 @@ pub static VERIFY_CONTAINER: Entity = Entity {
         field("image", Text, "Image of the container.").required().always(),
         field("command", Texts, "Command instead of the image's own."),
         field("args", Texts, "Arguments of the command."),
-        field("env", Many(&VERIFY_ENV_VAR), "Environment variables of the container.").since(V4BETA12),
+        field("env", Many(&VERIFY_ENV_VAR), "Environment variables of the container."),
     ]],
 };
 

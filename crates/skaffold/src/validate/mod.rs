@@ -6,6 +6,7 @@
 mod build;
 mod run;
 mod structure;
+mod tags;
 
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::walk::Config;
@@ -51,6 +52,9 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
         structure::section(&check, config.item.view(), &SKAFFOLD_CONFIG);
         build::check(&check);
         run::check(&check);
+        if scope == Scope::Manifests {
+            tags::check(&check);
+        }
         if scope == Scope::Manifests && !config.is_remote {
             manifests(&check, world);
         }

@@ -76,7 +76,7 @@ pub fn unique_names(configs: &[Config<'_>], sink: &Sink) {
         let check = Check { config, sink };
         let view = config.item.view();
         for test in view.get("verify").into_iter().flat_map(View::items) {
-            unique(&check, &mut tests, test, "check");
+            unique(&check, &mut tests, test, "test of `verify`");
             if let Some(container) = test.get("container") {
                 unique(&check, &mut containers, container, "container");
             }
@@ -98,7 +98,7 @@ fn unique(check: &Check<'_, '_>, seen: &mut HashMap<String, Option<Span>>, item:
     let span = item.get("name").and_then(View::span).or(item.span());
     match seen.get(&name) {
         Some(first) => {
-            let message = format!("two of `{name}`: the name of a {what} must be unique");
+            let message = format!("duplicate name `{name}`: the name of a {what} must be unique");
             let place = span.unwrap_or(check.config.span);
             let mut diagnostic = purlin_syntax::Diagnostic::at(&rules::DUPLICATE_ACTION, place, message);
             if let Some(first) = first {

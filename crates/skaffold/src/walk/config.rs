@@ -1,5 +1,7 @@
 //! What a walk is asked for, and the configurations it finds.
 
+use crate::emit::{Finish, ItemOut, section_without};
+use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::item::Item;
 use crate::load::{Document, File, Format};
 use crate::remote;
@@ -77,7 +79,15 @@ pub struct Config<'f> {
     pub here: Rc<str>,
 }
 
-impl Config<'_> {
+impl<'f> Config<'f> {
+    /// The configuration without what led to it, its paths starting from its base.
+    pub fn placed(&self) -> Item<'f> {
+        let mut out = ItemOut::default();
+        let finish = Finish { founding: false, base: self.base.as_deref(), ..Finish::default() };
+        section_without(self.item.view(), &SKAFFOLD_CONFIG, &["requires", "profiles", "modules"], &finish, &mut out);
+        out.done.unwrap_or_else(Item::empty_map)
+    }
+
     /// Its document's number among all documents of the run.
     pub fn number(&self) -> usize {
         self.file.first + self.index

@@ -71,15 +71,23 @@ impl<'f> Walk<'_, 'f> {
             let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message);
             self.push_lenient(diagnostic.maybe_hint(did_you_mean(name, in_order(self.names.keys()))));
         }
-        for written in &self.wanted.profiles {
+        self.check_profiles();
+    }
+
+    /// Profiles the user asked for that no file has: one message for all of them.
+    fn check_profiles(&self) {
+        let unknown = |written: &&String| {
             let name = written.strip_prefix('-').unwrap_or(written);
-            if !self.profile_names.contains(name) {
-                let message = format!("no configuration has a profile `{written}`");
-                let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message);
-                let names = self.profile_names.iter().filter(|known| !known.starts_with('-'));
-                sink.push(diagnostic.maybe_hint(did_you_mean(name, in_order(names))));
-            }
-        }
+            !self.profile_names.contains(name)
+        };
+        let wrong: Vec<&String> = self.wanted.profiles.iter().filter(unknown).collect();
+        let Some(first) = wrong.first() else { return };
+        let names = self.profile_names.iter().filter(|known| !known.starts_with('-'));
+        let hint = did_you_mean(first.strip_prefix('-').unwrap_or(first), in_order(names));
+        let shown: Vec<String> = wrong.iter().map(|name| format!("`{name}`")).collect();
+        let what = if wrong.len() == 1 { "a profile" } else { "the profiles" };
+        let message = format!("no configuration has {what} {}", shown.join(", "));
+        self.loader.sink().push(Diagnostic::nowhere(&rules::UNKNOWN_PROFILE, message).maybe_hint(hint));
     }
 
     /// Learns the names of a document's profiles. Those that cannot be chosen as they are written are said here.

@@ -29,22 +29,20 @@ pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         let text = if flags.switch("enable-templating", false) {
             let env = invocation.env.clone();
             let failed = RefCell::new(None);
-            let expand =
-                |text: &str| match purlin_skaffold::template::expand(text, &|text| super::template::expand(text, &env))
-                {
-                    Ok(expanded) => Some(expanded),
-                    Err(why) => {
-                        failed.borrow_mut().get_or_insert(why);
-                        None
-                    }
-                };
-            let text = documents(&configs, Some(&expand));
+            let expand = |text: &str| match purlin_skaffold::template::expand_known(text, &env) {
+                Ok(expanded) => Some(expanded),
+                Err(why) => {
+                    failed.borrow_mut().get_or_insert(why);
+                    None
+                }
+            };
+            let text = documents(&configs, HIDDEN, Some(&expand));
             if let Some(why) = failed.into_inner() {
                 session.sink.push(Diagnostic::nowhere(&rules::TEMPLATE, why));
             }
             text
         } else {
-            documents(&configs, None)
+            documents(&configs, HIDDEN, None)
         };
         match opened.report(invocation) {
             Exit::Ok => output(invocation, flags, &text),
@@ -53,18 +51,21 @@ pub fn diagnose(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
     })
 }
 
-fn documents(configs: &[Config<'_>], template: Option<&Template<'_>>) -> String {
+/// What a finished configuration no longer shows.
+const HIDDEN: &[&str] = &["requires", "profiles"];
+
+/// Configurations as documents, some keys left out.
+pub(super) fn documents(configs: &[Config<'_>], without: &[&str], template: Option<&Template<'_>>) -> String {
     let mut writer = YamlWriter::new();
     for config in configs {
         let finish = Finish { edition: LATEST, founding: false, base: config.base.as_deref(), template };
-        let left_out = ["requires", "profiles"];
-        section_without(config.item.view(), &SKAFFOLD_CONFIG, &left_out, &finish, &mut Written(&mut writer));
+        section_without(config.item.view(), &SKAFFOLD_CONFIG, without, &finish, &mut Written(&mut writer));
     }
     writer.finish().unwrap_or_default()
 }
 
 /// Writes data to `--output`, or to standard output.
-fn output(invocation: &mut Invocation<'_>, flags: &Flags, text: &str) -> Exit {
+pub(super) fn output(invocation: &mut Invocation<'_>, flags: &Flags, text: &str) -> Exit {
     let written = match flags.text("output") {
         Some(file) => write_atomically(&invocation.cwd.join(file), text.as_bytes()),
         None => invocation.stdout.write_all(text.as_bytes()),

@@ -40,6 +40,7 @@ const FLAGS: &[(&str, char, Takes)] = &[
     ("version", ' ', Text),
     ("overwrite", ' ', Switch),
     ("build-env", ' ', Text),
+    ("strict", ' ', Switch),
     ("all", ' ', Switch),
     ("verbosity", 'v', Text),
     ("color", ' ', Text),
@@ -68,11 +69,11 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Reads a command line. `settings` names the further flags that set something.
+    /// Reads a command line. `settings` knows the further flags that set something, and whether they need a value.
     pub fn read(
         args: &[String],
         env: &BTreeMap<String, String>,
-        settings: &dyn Fn(&str) -> bool,
+        settings: &dyn Fn(&str) -> Option<bool>,
     ) -> Result<Flags, String> {
         let mut flags = Flags::default();
         let mut rest = args.iter();
@@ -87,24 +88,24 @@ impl Flags {
             if name == "__short__" {
                 return Err(format!("unknown shorthand flag: {arg}"));
             }
-            let known = FLAGS.iter().find(|(long, ..)| *long == name);
-            // `inspect modules list -a` means all, `render -a` names a file.
-            let known = if name == "build-artifacts" && flags.words.first().is_some_and(|word| word == "inspect") {
-                FLAGS.iter().find(|(long, ..)| *long == "all")
-            } else {
-                known
-            };
-            let Some((long, _, takes)) = known.copied() else {
-                if !settings(&name) {
-                    return Err(format!("unknown flag: --{name}"));
-                }
+            if let Some(needs_value) = settings(&name) {
                 let value = match value {
                     Some(value) => value,
+                    None if !needs_value => "true".to_owned(),
                     None => rest.next().cloned().ok_or_else(|| format!("flag needs an argument: --{name}"))?,
                 };
                 flags.settings.push((name, value));
                 continue;
+            }
+            let inspects = flags.words.first().is_some_and(|word| word == "inspect");
+            let name = match arg.as_bytes() {
+                // `inspect … -a` means all and `-o` the format; elsewhere `-a` and `-o` name files.
+                [b'-', b'a', ..] if inspects => "all",
+                [b'-', b'o', ..] if inspects => "format",
+                _ => name.as_str(),
             };
+            let known = FLAGS.iter().find(|(long, ..)| *long == name);
+            let Some((long, _, takes)) = known.copied() else { return Err(format!("unknown flag: --{name}")) };
             let value = match (takes, value) {
                 (Switch, None) => "true".to_owned(),
                 (_, Some(value)) => value,

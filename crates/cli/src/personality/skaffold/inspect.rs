@@ -1,35 +1,43 @@
 //! `inspect`: lists as JSON, and edits of files.
 
-use super::{Look, Opened, flags::Flags, open};
+use super::{Look, Opened, commands, flags::Flags, open};
 use crate::disk::write_atomically;
 use crate::invocation::{Exit, Invocation};
-use purlin_skaffold::edit::{self, Environment, NewText};
-use purlin_skaffold::editions::LATEST;
-use purlin_skaffold::inspect;
+use purlin_skaffold::edit::{self, Change, Environment, NewText, Refusal};
+use purlin_skaffold::environment::{self, KINDS, Takes};
+use purlin_skaffold::inspect::{self, Resource};
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::rules;
 use purlin_skaffold::walk::{Bases, Config};
-use purlin_value::{MergeKeys, Session, value_of};
+use purlin_syntax::{FileId, Flavor, Limits, Source, yaml};
+use purlin_value::{MergeKeys, Session, Value, value_of};
 use std::path::Path;
 
-/// Whether a further flag sets something of the build environment being added.
-pub fn is_setting(args: &[String], name: &str) -> bool {
-    let kinds = ["local", "googleCloudBuild", "cluster"];
-    let kind = args.iter().find(|arg| kinds.contains(&arg.as_str()));
-    kind.and_then(|kind| edit::environment_entity(kind)).is_some_and(|entity| entity.field(name, LATEST).is_some())
+/// Whether a further flag sets something of the build environment being added or changed, and then whether it needs
+/// a value.
+pub fn setting(args: &[String], name: &str) -> Option<bool> {
+    let changes = |verb: &str| args.iter().any(|arg| arg == verb);
+    let kind = args.iter().find(|arg| KINDS.contains(&arg.as_str()))?;
+    let flag = environment::flag_named(kind, name).filter(|_| changes("build-env") && !changes("list"))?;
+    Some(!matches!(flag.takes, Takes::Switch | Takes::On))
 }
 
 /// Runs `inspect …`.
 pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
     let (what, verb) = (flags.word(1), flags.word(2));
-    if what == "namespaces" && verb == "list" {
-        return namespaces(invocation, flags);
+    if let Some(message) = misuse(flags) {
+        return problem(invocation, "INSPECT_UNKNOWN_ERR", &message);
     }
     let changes = matches!(verb, "add" | "modify");
+    let prints = what == "jobManifestPaths" && verb == "modify";
     let look = Look {
         command: "inspect",
-        bases: if changes { Bases::None } else { Bases::Dependencies },
-        defaults: what == "build-env" && verb == "list",
+        bases: match changes {
+            true if prints => Bases::All,
+            true => Bases::None,
+            false => Bases::Dependencies,
+        },
+        defaults: prints || (what == "build-env" && verb == "list"),
         auto_activation: false,
         sync: Sync::Missing,
     };
@@ -37,7 +45,7 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    if changes {
+    if changes && !prints {
         // The profile names where the change goes, not what is active.
         opened.wanted.profiles.clear();
     }
@@ -47,7 +55,12 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             ("profiles", "list") => inspect::profiles(&configs, flags.text("build-env")),
             ("build-env", "list") => inspect::build_environments(&configs),
             ("tests", "list") => inspect::tests(&configs),
+            ("namespaces", "list") => match deployments(invocation, flags.word(3)) {
+                Ok(found) => inspect::namespaces(&configs, &found),
+                Err(message) => return problem(invocation, "INSPECT_UNKNOWN_ERR", &message),
+            },
             ("jobManifestPaths", "list") => inspect::job_manifest_paths(&configs),
+            ("jobManifestPaths", "modify") => return jobs(invocation, flags, session, configs),
             ("executionModes", "list") => inspect::execution_modes(&configs),
             (_, "add" | "modify") => return change(invocation, flags, session, &configs),
             _ => {
@@ -63,6 +76,26 @@ pub fn run(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
     finish(invocation, &opened, exit)
 }
 
+/// What is wrong with the words of a command, before anything is read.
+fn misuse(flags: &Flags) -> Option<String> {
+    let (what, verb) = (flags.word(1), flags.word(2));
+    let count = flags.words.len().saturating_sub(3);
+    let takes_file = matches!(
+        (what, verb),
+        ("namespaces", "list") | ("jobManifestPaths", "modify") | ("config-dependencies", "add")
+    );
+    if takes_file && count != 1 {
+        return Some(format!("`inspect {what} {verb}` expects exactly one file, found {count}"));
+    }
+    if what == "build-env" && matches!(verb, "add" | "modify") {
+        let kinds = if verb == "add" { KINDS } else { &["googleCloudBuild"] };
+        if count != 1 || !kinds.contains(&flags.word(3)) {
+            return Some(format!("`inspect build-env {verb}` expects one of: {}", kinds.join(", ")));
+        }
+    }
+    None
+}
+
 /// Problems also appear as JSON, where tools look for them.
 fn finish(invocation: &mut Invocation<'_>, opened: &Opened, exit: Exit) -> Exit {
     if exit != Exit::Ok || !opened.session.sink.has_errors() {
@@ -75,7 +108,6 @@ fn finish(invocation: &mut Invocation<'_>, opened: &Opened, exit: Exit) -> Exit 
         name if name == rules::UNKNOWN_MODULE.name => "CONFIG_BAD_FILTER_ERR",
         name if name == rules::FILE.name => "CONFIG_FILE_NOT_FOUND_ERR",
         name if name == rules::DUPLICATE_NAME.name => "CONFIG_DUPLICATE_NAMES_ACROSS_FILES_ERR",
-        name if name == rules::VALUE.name => "INSPECT_BUILD_ENV_ALREADY_EXISTS_ERR",
         _ => "CONFIG_FILE_PARSING_ERR",
     };
     let hints = first.hints.iter().map(|hint| format!(". {hint}")).collect::<String>();
@@ -90,59 +122,71 @@ fn problem(invocation: &mut Invocation<'_>, code: &str, message: &str) -> Exit {
 /// `add` and `modify`: files are rewritten in place.
 fn change(invocation: &mut Invocation<'_>, flags: &Flags, session: &Session, configs: &[Config<'_>]) -> Exit {
     let (what, verb, argument) = (flags.word(1), flags.word(2), flags.word(3));
-    let file = |invocation: &Invocation<'_>| std::fs::read_to_string(invocation.cwd.join(argument)).unwrap_or_default();
     let profiles = flags.list("profile");
     let new = match what {
         "build-env" => {
-            let wanted = Environment {
-                kind: argument,
-                settings: &flags.settings,
-                profile: profiles.first().map(String::as_str),
-                modify: verb == "modify",
+            let change = match verb {
+                "add" => Change::Add,
+                _ if flags.switch("strict", true) => Change::Modify,
+                _ => Change::ModifyExisting,
             };
-            edit::build_environment(configs, &wanted, &session.sink)
+            let profile = profiles.first().map(String::as_str);
+            let wanted = Environment { kind: argument, settings: &flags.settings, profile, change };
+            edit::build_environment(configs, &wanted)
         }
-        "config-dependencies" => edit::dependencies(configs, argument, &file(invocation), session),
-        "jobManifestPaths" => edit::job_manifest_paths(configs, argument, &file(invocation), session),
+        "config-dependencies" => match file(invocation, argument) {
+            Ok(text) => edit::dependencies(configs, argument, &text, session),
+            Err(message) => return problem(invocation, "INSPECT_UNKNOWN_ERR", &message),
+        },
         _ => return problem(invocation, "INSPECT_UNKNOWN_ERR", &format!("`inspect {what} {verb}` is not known")),
     };
     match new {
-        Some(new) => write(invocation, &new),
-        None => Exit::Ok,
+        Ok(new) => write(invocation, &new),
+        Err(Refusal { code, message }) => problem(invocation, code, &message),
     }
+}
+
+/// `jobManifestPaths modify`: the configurations as `diagnose` shows them, with other manifests, in a file or on
+/// standard output. The source stays as it is.
+fn jobs(invocation: &mut Invocation<'_>, flags: &Flags, session: &Session, mut configs: Vec<Config<'_>>) -> Exit {
+    let path = flags.word(3);
+    let text = match file(invocation, path) {
+        Ok(text) => text,
+        Err(message) => return problem(invocation, "INSPECT_UNKNOWN_ERR", &message),
+    };
+    if let Err(Refusal { code, message }) = edit::job_manifest_paths(&mut configs, path, &text, session) {
+        return problem(invocation, code, &message);
+    }
+    let text = commands::documents(&configs, &["requires"], None);
+    commands::output(invocation, flags, &text)
+}
+
+fn file(invocation: &Invocation<'_>, path: &str) -> Result<String, String> {
+    std::fs::read_to_string(invocation.cwd.join(path)).map_err(|error| format!("could not read `{path}`: {error}"))
 }
 
 fn write(invocation: &mut Invocation<'_>, new: &[NewText]) -> Exit {
     for (path, text) in new {
         if let Err(error) = write_atomically(Path::new(path), text.as_bytes()) {
-            let _ = writeln!(invocation.stderr, "error: cannot write `{path}`: {error}");
+            let _ = writeln!(invocation.stderr, "error: could not write `{path}`: {error}");
             return Exit::Io;
         }
     }
     Exit::Ok
 }
 
-/// `namespaces list MANIFEST`: the namespaces a file of manifests uses, sorted.
-fn namespaces(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let given = flags.word(3);
-    let text = match std::fs::read_to_string(invocation.cwd.join(given)) {
-        Ok(text) => text,
-        Err(error) => return problem(invocation, "INSPECT_UNKNOWN_ERR", &format!("cannot read `{given}`: {error}")),
+/// The deployments in a file of manifests. Other kinds are not looked at, as in the original.
+fn deployments(invocation: &Invocation<'_>, path: &str) -> Result<Vec<Resource>, String> {
+    let source = Source::new(FileId(0), path, file(invocation, path)?);
+    let tree = yaml::parse(source.into(), Flavor::CoreGo, &Limits::default());
+    if let Some(problem) = tree.diagnostics().iter().find(|diagnostic| diagnostic.is_error()) {
+        return Err(format!("could not parse `{path}`: {}", problem.message));
+    }
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let resource = |value: Value| {
+        let known = text(&value, "apiVersion") == "apps/v1" && text(&value, "kind") == "Deployment";
+        let metadata = value.get("metadata").cloned().unwrap_or_else(Value::null);
+        known.then(|| Resource { name: text(&metadata, "name"), namespace: text(&metadata, "namespace") })
     };
-    let source = purlin_syntax::Source::new(purlin_syntax::FileId(0), given, text);
-    let tree =
-        purlin_syntax::yaml::parse(source.into(), purlin_syntax::Flavor::CoreGo, &purlin_syntax::Limits::default());
-    let mut found: Vec<String> = Vec::new();
-    for root in tree.roots() {
-        let value = value_of(root, MergeKeys::Apply);
-        if let Some(name) = value.get("metadata").and_then(|m| m.get("namespace")).and_then(|n| n.as_str()) {
-            found.push(name.to_owned());
-        }
-    }
-    found.sort();
-    found.dedup();
-    match invocation.stdout.write_all(inspect::namespaces(&found).as_bytes()) {
-        Ok(()) => Exit::Ok,
-        Err(_) => Exit::Io,
-    }
+    Ok(tree.roots().filter_map(|root| resource(value_of(root, MergeKeys::Apply))).collect())
 }

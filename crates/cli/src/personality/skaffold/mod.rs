@@ -5,7 +5,6 @@ mod flags;
 mod inspect;
 mod repositories;
 mod surroundings;
-mod template;
 
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
@@ -27,8 +26,8 @@ use surroundings::Cluster;
 /// Runs `purlin skaffold ARGS`.
 pub fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     surroundings::load_env_file(invocation);
-    let is_setting = |name: &str| inspect::is_setting(args, name);
-    let flags = match Flags::read(args, &invocation.env, &is_setting) {
+    let setting = |name: &str| inspect::setting(args, name);
+    let flags = match Flags::read(args, &invocation.env, &setting) {
         Ok(flags) => flags,
         Err(message) => return usage(invocation, &message),
     };
