@@ -365,7 +365,7 @@ fn result(ctx: &Ctx<'_, '_>, value: Val) -> Evaluated<Json> {
 }
 
 fn serialize(value: &Val, tree: &Tree, redact: bool) -> Json {
-    if value.tainted && redact {
+    if value.is_tainted() && redact {
         return json!("<<REDACTED>>");
     }
     let shown = match &value.data {
@@ -379,7 +379,7 @@ fn serialize(value: &Val, tree: &Tree, redact: bool) -> Json {
         ),
         _ => return encode(value, tree),
     };
-    if value.tainted { json!({"$sensitive": shown}) } else { shown }
+    if value.is_tainted() { json!({"$sensitive": shown}) } else { shown }
 }
 
 /// A value in the form answers are recorded in.
@@ -409,7 +409,7 @@ pub fn encode(value: &Val, tree: &Tree) -> Json {
         _ => json!({"$object": value.kind()}),
     };
     let already = shown.get("$sensitive").is_some();
-    if value.tainted && !already { json!({"$sensitive": shown}) } else { shown }
+    if value.is_tainted() && !already { json!({"$sensitive": shown}) } else { shown }
 }
 
 fn parsed(query: &Query) -> Json {

@@ -60,7 +60,7 @@ pub fn import(heap: &mut Heap, value: &Value) -> Val {
             heap.any_map(entries)
         }
     };
-    made.at(origin_number(value.origin)).taint(value.tainted)
+    made.at(origin_number(value.origin)).taint(value.is_tainted())
 }
 
 /// Builds root contexts.

@@ -205,7 +205,7 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     node.type_name = EcoString::from(document.api_version.as_str());
     node.source = session.origins.span(value.origin, &session.sources).or_else(|| first_span(session, chart, document));
     node.resolved = match open {
-        Some(pending) => Value::new(Data::Pending(Arc::new(pending))).with_origin(value.origin),
+        Some(pending) => value.with(Data::Pending(Arc::new(pending))),
         None => value,
     };
     (Some(node), manifest)

@@ -77,5 +77,5 @@ fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag)
         SetKind::Literal => parse_into(&flag.text, &mut map, &Typing::Literal, &origin),
     };
     result.map_err(failed)?;
-    Ok(Value::map(map).with_origin(base.origin))
+    Ok(base.with(map.into()))
 }

@@ -8,7 +8,7 @@ use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::rope::{Piece as RopePiece, first_behind};
 use purlin_syntax::{Kind, Node, Source, Span, Style};
 use purlin_value::read::scalar_data;
-use purlin_value::{Data, EcoString, Map, Origin, OriginKind, Piece, Session, Value};
+use purlin_value::{Data, EcoString, Map, Origin, OriginKind, Piece, Session, Taint, Value};
 
 use crate::chart::Chart;
 use crate::context::origin_of;
@@ -197,11 +197,15 @@ impl<'s> Tracer<'s> {
         match target.kind() {
             Kind::Map => {
                 let origin = self.range_origin(woven, from, from + 1, None).0;
+                // A key has no mark of its own, so the map gets it.
+                let mut secret_key = Taint::NONE;
                 let entry = |entry: purlin_syntax::tree::Entry<'_>| {
+                    let key = entry.key.target().span();
+                    secret_key |= range_taint(woven, offset + key.start as usize, offset + key.end as usize);
                     (purlin_value::read::key_text(entry.key), self.value(entry.value, woven, offset))
                 };
                 let entries: Map = target.entries().map(entry).collect();
-                Value::map(entries).with_origin(origin)
+                Value::of(entries.into(), origin, secret_key)
             }
             Kind::List => {
                 let origin = self.range_origin(woven, from, from + 1, None).0;
@@ -272,6 +276,22 @@ pub fn span_in(session: &Session, chart: &Chart, name: &str, text: &str, offset:
 /// A name for a node: `Kind/name`.
 pub fn node_id(kind: &str, name: &str) -> EcoString {
     EcoString::from(format!("{kind}/{name}"))
+}
+
+/// Whether a piece of a range of rendered text is a secret.
+fn range_taint(text: &Woven, from: usize, to: usize) -> Taint {
+    let first = first_behind(&text.pieces, from);
+    let mut start = first.checked_sub(1).and_then(|at| text.pieces.get(at)).map_or(0, |before| before.end as usize);
+    for piece in text.pieces.get(first..).unwrap_or_default() {
+        if start >= to {
+            break;
+        }
+        if piece.tainted {
+            return Taint::SECRET;
+        }
+        start = piece.end as usize;
+    }
+    Taint::NONE
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Values from files and flags, and their coalescing with the defaults of charts, as Helm 4 does it.
 
-use std::sync::Arc;
-
-use purlin_value::{Data, EcoString, Map, Origin, Origins, Value};
+use purlin_value::{Data, EcoString, Map, Origins, Value};
 
 use crate::chart::Chart;
 
@@ -24,7 +22,8 @@ pub fn merge_maps(base: Value, over: Value, origins: Option<&Origins>) -> Value 
         };
         merged.insert(key.clone(), next);
     }
-    Value::map(merged).with_origin(over.origin)
+    // The keys of a secret map are secret too, and here they become keys of the whole.
+    Value::of(merged.into(), over.origin, base.taint() | over.taint())
 }
 
 /// Puts a value under a dotted path; what is in the way and is no mapping is replaced.
@@ -36,7 +35,7 @@ pub fn put(base: Value, path: &str, value: Value) -> Value {
         None => value,
     };
     map.insert(EcoString::from(key), inner);
-    Value::map(map).with_origin(base.origin)
+    base.with(map.into())
 }
 
 /// The winner, remembering what it overrode.
@@ -72,7 +71,7 @@ fn without_nulls(value: &Value) -> Value {
     }
     let kept: Map =
         map.iter().filter(|(_, item)| !item.is_null()).map(|(key, item)| (key.clone(), without_nulls(item))).collect();
-    Value::map(kept).with_origin(value.origin)
+    value.clone().with(kept.into())
 }
 
 impl<'o> Coalescer<'o> {
@@ -85,7 +84,7 @@ impl<'o> Coalescer<'o> {
     pub fn coalesce(&mut self, chart: &Chart, values: &Value) -> Result<Value, String> {
         let mut map = values.as_map().cloned().unwrap_or_default();
         self.chart(chart, &mut map, "")?;
-        Ok(Value::map(map).with_origin(values.origin))
+        Ok(values.clone().with(map.into()))
     }
 
     fn chart(&mut self, chart: &Chart, values: &mut Map, prefix: &str) -> Result<(), String> {
@@ -115,10 +114,10 @@ impl<'o> Coalescer<'o> {
                     // Sections of charts inside keep their nulls, which those charts' own defaults are yet to meet.
                     let is_child = chart.dependencies.iter().any(|child| child.name() == key);
                     let table = table.clone();
-                    let origin = value.origin;
+                    let value = value.clone().tainted_by(default.taint());
                     let mut inner = value.as_map().cloned().unwrap_or_default();
                     self.tables(&mut inner, &table, &join(&prefix, key), self.keep_null || is_child);
-                    values.insert(key.clone(), Value::map(inner).with_origin(origin));
+                    values.insert(key.clone(), value.with(inner.into()));
                 }
                 (true, None) if !default.is_null() => {
                     self.warnings.push(format!("warning: skipped value for {prefix}.{key}: Not a table."));
@@ -160,10 +159,10 @@ impl<'o> Coalescer<'o> {
             }
             match (value.as_map(), default.as_map()) {
                 (Some(inner), Some(table)) => {
-                    let origin = value.origin;
                     let (mut inner, table) = (inner.clone(), table.clone());
+                    let value = value.clone().tainted_by(default.taint());
                     self.tables(&mut inner, &table, &full, keep_null);
-                    strong.insert(key.clone(), Value::map(inner).with_origin(origin));
+                    strong.insert(key.clone(), value.with(inner.into()));
                 }
                 (None, Some(_)) => {
                     self.warnings.push(format!("warning: cannot overwrite table with non table for {full}"));
@@ -187,11 +186,11 @@ impl<'o> Coalescer<'o> {
                 Some(Value { data: Data::Pending(_), .. }) => continue,
                 Some(other) => return Err(format!("type mismatch on {}: {}", child.name(), go_truth(other))),
             };
-            let origin = values.get(child.name()).map_or(Origin::NONE, |value| value.origin);
+            let whole = values.get(child.name()).cloned().unwrap_or_default();
             let path = join(prefix, chart.name());
             self.globals(&mut section, values, &path);
             self.chart(child, &mut section, &path)?;
-            values.insert(EcoString::from(child.name()), Value::map(section).with_origin(origin));
+            values.insert(EcoString::from(child.name()), whole.with(section.into()));
         }
         Ok(())
     }
@@ -199,14 +198,14 @@ impl<'o> Coalescer<'o> {
     /// Hands the parent's globals down.
     fn globals(&mut self, section: &mut Map, parent: &Map, prefix: &str) {
         let table = |map: &Map| match map.get(GLOBAL) {
-            None => Some((Map::new(), Origin::NONE)),
-            Some(value) => value.as_map().map(|map| (map.clone(), value.origin)),
+            None => Some((Map::new(), Value::null())),
+            Some(value) => value.as_map().map(|map| (map.clone(), value.clone())),
         };
-        let Some((mut own, _)) = table(section) else {
+        let Some((mut own, before)) = table(section) else {
             self.warnings.push(format!("warning: skipping globals because destination {GLOBAL} is not a table."));
             return;
         };
-        let Some((given, origin)) = table(parent) else {
+        let Some((given, whole)) = table(parent) else {
             self.warnings.push(format!("warning: skipping globals because source {GLOBAL} is not a table."));
             return;
         };
@@ -219,7 +218,8 @@ impl<'o> Coalescer<'o> {
                     let Some(weak) = known.as_map() else { continue };
                     let (mut strong, weak) = (strong.clone(), weak.clone());
                     self.tables(&mut strong, &weak, &join(prefix, key), true);
-                    own.insert(key.clone(), Value::map(strong).with_origin(value.origin));
+                    let value = value.clone().tainted_by(known.taint());
+                    own.insert(key.clone(), value.with(strong.into()));
                 }
                 (None, Some(known)) => {
                     if known.as_map().is_none() {
@@ -228,7 +228,7 @@ impl<'o> Coalescer<'o> {
                 }
             }
         }
-        section.insert(EcoString::from(GLOBAL), Value::new(Data::Map(Arc::new(own))).with_origin(origin));
+        section.insert(EcoString::from(GLOBAL), whole.tainted_by(before.taint()).with(own.into()));
     }
 
     /// Fills one table from another, keeping nulls: what importing values needs.
@@ -238,7 +238,7 @@ impl<'o> Coalescer<'o> {
         };
         let (mut high, low) = (high.clone(), low.clone());
         self.tables(&mut high, &low, "", true);
-        Value::map(high).with_origin(strong.origin)
+        strong.clone().tainted_by(weak.taint()).with(high.into())
     }
 }
 

@@ -74,10 +74,10 @@ fn pending_values_are_pending_with_their_tasks() {
 fn secrets_stay_secret() {
     let resolved = resolved();
     for path in ["data.password", "data.shouted", "data.encoded", "data.dsn", "data.token", "data.mixed.0"] {
-        assert!(field(&resolved, path).tainted, "{path}");
+        assert!(field(&resolved, path).is_tainted(), "{path}");
     }
     for path in ["data.url", "data.user", "data.port", "data.mixed.1"] {
-        assert!(!field(&resolved, path).tainted, "{path}");
+        assert!(!field(&resolved, path).is_tainted(), "{path}");
     }
     let shown = to_yaml(&resolved.nodes[0].resolved, Secrets::Hide).unwrap();
     assert!(!shown.to_lowercase().contains("hunter2"), "{shown}");

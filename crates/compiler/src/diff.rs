@@ -83,7 +83,7 @@ fn compare<'v>(
     while let Some((path, a, b)) = stack.pop() {
         let below = |key: &str| below(&path, key);
         // What is secret as a whole is compared as a whole: its keys are secret too.
-        let open = |side: Option<&'_ Value>| side.is_none_or(|value| !value.tainted);
+        let open = |side: Option<&'_ Value>| side.is_none_or(|value| !value.is_tainted());
         let parts = |side: Option<&'v Value>| side.map(|value| &value.data).filter(|_| open(a) && open(b));
         match (parts(a), parts(b)) {
             (Some(Data::Map(low)), Some(Data::Map(high))) => {

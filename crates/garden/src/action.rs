@@ -306,7 +306,7 @@ fn dependency_list(ground: &Ground<'_>, list: &Value) -> Value {
         return Value::list(Vec::new());
     };
     let normal = items.iter().filter(|item| !item.is_null()).filter_map(|item| dependency(ground, item));
-    Value::list(normal.collect()).with_origin(list.origin)
+    list.clone().with(normal.collect::<Vec<_>>().into())
 }
 
 fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
@@ -323,7 +323,7 @@ fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
     let known =
         parts.and_then(|(kind, name)| Some((ActionKind::named(&kind)?, name))).filter(|(_, name)| !name.is_empty());
     let Some((kind, name)) = known else {
-        let shown = crate::expr::text_of(item);
+        let shown = if item.is_tainted_deep() { REDACTED.into() } else { crate::expr::text_of(item) };
         let diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, format!("`{shown}` does not name an action"));
         ground.push(
             diagnostic.hint("write it as `build.api`, with one of build, deploy, run and test"),
@@ -332,7 +332,7 @@ fn dependency(ground: &Ground<'_>, item: &Value) -> Option<Value> {
         return None;
     };
     let map = Map::from_iter([("kind".into(), Value::str(kind.name())), ("name".into(), Value::str(name))]);
-    Some(Value::map(map).with_origin(item.origin))
+    Some(item.clone().with(map.into()))
 }
 
 fn version_field(ground: &Ground<'_>, mut version: Map) -> Value {
@@ -351,7 +351,7 @@ fn copy_from(copy: &Value) -> Value {
     if let Some(source) = map.get("sourcePath").cloned() {
         map.entry("targetPath".into()).or_insert(source);
     }
-    Value::map(map).with_origin(copy.origin)
+    copy.clone().with(map.into())
 }
 
 /// The folder of an action's files; it must lie in the project.
@@ -369,7 +369,7 @@ fn source_folder(ground: &Ground<'_>, config: &Config, fields: &Map) -> EcoStrin
     let folder = path::join(&base, relative.as_str().unwrap_or("."));
     let inside = path::relative(&ground.root, &folder);
     if repository.is_none() && (path::escapes(&inside) || path::is_absolute(relative.as_str().unwrap_or("."))) {
-        let target = if relative.tainted { REDACTED } else { inside.as_str() };
+        let target = if relative.is_tainted() { REDACTED } else { inside.as_str() };
         let message = format!("`source.path` leads out of the project, to `{target}`");
         ground.report(&rules::OUTSIDE_PROJECT, ground.span_of(relative), message);
         return config.folder.clone();

@@ -9,7 +9,7 @@ use crate::templates::Templates;
 use ecow::EcoString;
 use purlin_syntax::{Kind, Node, Span};
 use purlin_value::read::{key_text, scalar_data};
-use purlin_value::{Data, Eval, Lazy, Map, Origin, Scope, Session, Thunk, Value};
+use purlin_value::{Data, Eval, Lazy, Map, Origin, Scope, Session, Taint, Thunk, Value};
 use std::sync::Arc;
 
 /// What template strings are evaluated with.
@@ -76,7 +76,7 @@ impl Binder {
             }
             Kind::Alias | Kind::Error => Data::Poison,
         };
-        Value { data, origin, tainted: false }
+        Value::of(data, origin, Taint::NONE)
     }
 
     fn operator(&self, node: &NodeRef) -> Data {
@@ -110,7 +110,7 @@ impl Binder {
         let origin = Origin::node(view);
         match self.env.templates.get(view) {
             Err(_) => Value::poison().with_origin(origin),
-            Ok(None) => Value { data: scalar_data(view), origin, tainted: false },
+            Ok(None) => Value::of(scalar_data(view), origin, Taint::NONE),
             Ok(Some(template)) => self.template(template, Place::Node(node.clone())).with_origin(origin),
         }
     }

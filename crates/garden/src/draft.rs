@@ -235,5 +235,5 @@ pub fn without_gaps(value: &Value) -> Value {
         }
         other => other.clone(),
     };
-    Value { data, ..value.clone() }
+    value.clone().with(data)
 }

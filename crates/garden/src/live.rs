@@ -178,7 +178,7 @@ impl Thunk for Spec {
                 completed.insert(key.clone(), value.clone());
             }
         }
-        Value { data: Data::Map(Arc::new(completed)), ..spec }
+        spec.with(Data::Map(Arc::new(completed)))
     }
 
     fn span(&self) -> Option<Span> {

@@ -85,7 +85,7 @@ pub fn fetch(ground: &Ground<'_>, url: &Value) -> Option<String> {
     match ground.session.world.fetch(&remote) {
         Ok(fetched) => Some(fetched.path),
         // What went wrong may quote the address, and that may hold a password.
-        Err(error) if url.tainted => {
+        Err(error) if url.is_tainted() => {
             let message = "this repository, whose address holds a secret, cannot be fetched";
             ground.report(error.diagnostic("").rule, ground.span_of(url), message);
             None

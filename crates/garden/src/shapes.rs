@@ -167,7 +167,7 @@ impl Checker<'_> {
             && !words.contains(&word)
         {
             // A secret is not shown, not even where it is wrong.
-            let shown = if value.tainted { REDACTED } else { word };
+            let shown = if value.is_tainted() { REDACTED } else { word };
             let hint = format!("it can be {}", alternatives(words.iter().copied()));
             let message = format!("{} cannot be `{shown}`", slot.name());
             self.report(Diagnostic::at(&rules::UNKNOWN_CHOICE, span, message).hint(hint), value, span);

@@ -147,7 +147,7 @@ impl Operator {
             let merged = eval.force(&bound);
             match &merged.data {
                 Data::Map(more) => {
-                    tainted |= merged.tainted;
+                    tainted |= merged.is_tainted();
                     for (key, value) in more.iter() {
                         overwrite(&mut map, key.clone(), value.clone(), eval);
                     }
@@ -192,7 +192,7 @@ impl Operator {
                     return stop;
                 }
             }
-            tainted |= list.tainted;
+            tainted |= list.is_tainted();
         }
         Value::list(items).tainted_if(tainted)
     }
@@ -230,7 +230,7 @@ impl Operator {
             }
         };
         let value = chosen.map_or_else(Value::absent, |node| self.bind(node));
-        eval.force(&value).tainted_if(decided.tainted)
+        eval.force(&value).tainted_if(decided.is_tainted())
     }
 
     fn for_each(&self, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
@@ -256,7 +256,7 @@ impl Operator {
             if !eval.spend(1) {
                 return Value::poison();
             }
-            let env = self.item_env(key, value.tainted_if(collection.tainted));
+            let env = self.item_env(key, value.tainted_if(collection.is_tainted()));
             match self.kept(node, &env, eval) {
                 Ok(true) => {}
                 Ok(false) => continue,
@@ -267,7 +267,7 @@ impl Operator {
                 Err(stop) => return stop,
             }
         }
-        Value::list(items).tainted_if(collection.tainted)
+        Value::list(items).tainted_if(collection.is_tainted())
     }
 
     /// The scope of one round, with `item.key` (always text) and `item.value`.

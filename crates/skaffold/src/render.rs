@@ -118,8 +118,8 @@ fn finish(session: &Session, value: Value, settings: &Settings) -> Value {
     if settings.images.is_empty() && settings.labels.is_empty() {
         return value;
     }
-    let Value { data, origin, tainted } = value;
-    let data = match data {
+    let (origin, taint) = (value.origin, value.taint());
+    let data = match value.data {
         Data::Map(map) => {
             let mut entries = (*map).clone();
             for (key, entry) in entries.iter_mut() {
@@ -138,7 +138,7 @@ fn finish(session: &Session, value: Value, settings: &Settings) -> Value {
         }
         other => other,
     };
-    Value { data, origin, tainted }
+    Value::of(data, origin, taint)
 }
 
 fn tagged(session: &Session, value: Value, settings: &Settings) -> Value {
@@ -170,7 +170,7 @@ fn labelled(session: &Session, value: Value, settings: &Settings) -> Value {
         }
     }
     map.insert("labels".into(), Value::map(labels));
-    Value { data: Data::Map(Arc::new(map)), ..value }
+    value.with(Data::Map(Arc::new(map)))
 }
 
 /// Reads the images of `--build-artifacts`: what a build said it made. `None` if it is not such a file.

@@ -89,7 +89,7 @@ fn special(model: &Model, value: &Val, id: DeclId, primitive: Primitive) -> Val 
     let span = value.span;
     let text = |text: &str| value.with(Data::Str(text.into()));
     let int = |number: u64| value.with(i64::try_from(number).map_or(Data::Float(number as f64), Data::Int));
-    let map = |entries: Vec<(&str, Val)>| Val { origin: value.origin, ..Val::map(entries, span) };
+    let map = |entries: Vec<(&str, Val)>| value.with(Val::map(entries, span).data);
     match (primitive, &value.data) {
         (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(written)) => {
             let Some(family) = primitive.family() else { return value.clone() };

@@ -29,6 +29,8 @@ pub struct Entity {
     pub span: Span,
     /// What it has, in source order.
     pub slots: Vec<Slot>,
+    /// Whether its values are secrets: its metadata says `sensitive`, or that of what it refines does.
+    pub sensitive: bool,
 }
 
 /// One thing an entity has.

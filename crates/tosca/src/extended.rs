@@ -121,6 +121,7 @@ impl Reader<'_> {
                     at,
                     span: entry.value.span(),
                     slots: vec![value],
+                    sensitive: false,
                 })
             };
             if let Some(read) = read {

@@ -176,6 +176,8 @@ impl Run<'_> {
     /// An entity with everything it inherits, its parts completed too.
     fn merged(&mut self, own: &Entity, base: Option<Base<'_>>, depth: u32) -> Entity {
         let mut out = Entity { slots: Vec::with_capacity(own.slots.len() + 4), ..bare(own) };
+        // What its parent keeps secret stays one, whatever else is said of it here.
+        out.sensitive |= base.as_ref().is_some_and(|base| !base.own_type && base.entity.sensitive);
         let row = entities::row(own.kind);
         for field in row.all_slots(own.edition) {
             let mine = own.slot(field.slot);
@@ -380,6 +382,7 @@ fn from_own_type(field: &Field) -> bool {
 /// A parent with the definitions that only another one has.
 fn joined(first: &Entity, further: &Entity) -> Entity {
     let mut out = first.clone();
+    out.sensitive |= further.sensitive;
     for slot in &further.slots {
         match (out.slot(slot.name).map(|slot| slot.content.clone()), &slot.content) {
             (None, _) => out.slots.push(slot.clone()),
@@ -402,6 +405,7 @@ fn bare(entity: &Entity) -> Entity {
         at: entity.at,
         span: entity.span,
         slots: Vec::new(),
+        sensitive: entity.sensitive,
     }
 }
 

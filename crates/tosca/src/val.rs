@@ -9,11 +9,14 @@ use crate::host::Host;
 use ecow::EcoString;
 use purlin_syntax::tree::Entry;
 use purlin_syntax::{Kind, Node, Scalar, Span, Style};
-use purlin_value::Origin;
+use purlin_value::{Origin, Taint};
 use std::sync::Arc;
 
 /// Nesting beyond this is cut off; the YAML reader has its own, equal limit.
 const MAX_DEPTH: u32 = 1_000;
+
+/// The tag of a secret that is written as it is.
+const SENSITIVE: &str = "!sensitive";
 
 /// A text and where it is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +36,8 @@ pub struct Val {
     pub span: Span,
     /// Where it came from.
     pub origin: Origin,
+    /// Whether it must not be shown. Private, so that nobody makes a value of another one and forgets it.
+    taint: Taint,
 }
 
 /// What a value is.
@@ -76,14 +81,62 @@ pub struct Call {
 }
 
 impl Val {
-    /// A value at a place, of no known origin.
+    /// A value at a place that is made from no other: of no known origin, and nothing to hide.
     pub fn new(data: Data, span: Span) -> Self {
-        Val { data, span, origin: Origin::NONE }
+        Val::of(data, span, Origin::NONE, Taint::NONE)
     }
 
-    /// The same place and origin with other data.
+    /// A value made from others: where it comes from, and whether one of them is a secret. Conversions use this one.
+    pub fn of(data: Data, span: Span, origin: Origin, taint: Taint) -> Self {
+        Val { data, span, origin, taint }
+    }
+
+    /// Other data in the place of this value's: what is made from it alone.
     pub fn with(&self, data: Data) -> Self {
-        Val { data, span: self.span, origin: self.origin }
+        Val { data, span: self.span, origin: self.origin, taint: self.taint }
+    }
+
+    /// The same at another place.
+    pub fn at(self, span: Span) -> Self {
+        Val { span, ..self }
+    }
+
+    /// The same, secret if what it was made from is.
+    pub fn tainted_by(mut self, taint: Taint) -> Self {
+        self.taint |= taint;
+        self
+    }
+
+    /// Its taint, for what is made from it.
+    pub fn taint(&self) -> Taint {
+        self.taint
+    }
+
+    /// The same; what a secret waits for is told without words that were made from it.
+    pub fn without_words(self) -> Self {
+        match &self.data {
+            Data::Pending(_) if self.is_tainted() => self.with(Data::Pending("a secret".into())),
+            _ => self,
+        }
+    }
+
+    /// Whether it must not be shown.
+    pub fn is_tainted(&self) -> bool {
+        self.taint.is_secret()
+    }
+
+    /// Its taint together with that of everything in it, for what is made from all of it.
+    pub fn taint_within(&self) -> Taint {
+        if self.is_tainted() {
+            return self.taint;
+        }
+        let pair = |(key, value): &(Val, Val)| key.taint_within().is_secret() || value.taint_within().is_secret();
+        Taint::secret_if(match &self.data {
+            Data::List(items) => items.iter().any(|item| item.taint_within().is_secret()),
+            Data::Map(entries) => entries.iter().any(pair),
+            Data::Call(call) => call.args.iter().any(|arg| arg.taint_within().is_secret()),
+            _ => false,
+        })
     }
 
     /// A text.
@@ -252,7 +305,7 @@ pub fn read(node: Node<'_>, notation: impl Into<Notation>) -> Val {
 fn read_at(node: Node<'_>, notation: Notation, depth: u32) -> Val {
     let (span, origin) = (node.span(), Origin::node(node.target()));
     if depth > MAX_DEPTH {
-        return Val { data: Data::Poison, span, origin };
+        return Val::of(Data::Poison, span, origin, Taint::NONE);
     }
     let data = match node.kind() {
         Kind::Scalar => scalar(node, notation),
@@ -260,7 +313,7 @@ fn read_at(node: Node<'_>, notation: Notation, depth: u32) -> Val {
         Kind::Map => map(node, notation, depth),
         Kind::Alias | Kind::Error => Data::Poison,
     };
-    Val { data, span, origin }
+    Val::of(data, span, origin, Taint::secret_if(node.tag() == Some(SENSITIVE)))
 }
 
 /// What a scalar means in TOSCA: YAML 1.2, plus timestamps, plus Go's spellings of numbers.
@@ -300,7 +353,7 @@ fn scalar(node: Node<'_>, notation: Notation) -> Data {
     let data = scalar_data(node);
     let Data::Str(text) = &data else { return data };
     if notation.host.is_some_and(|host| (host.is_template)(text)) {
-        let args = vec![Val { data: data.clone(), span: node.span(), origin: Origin::node(node.target()) }];
+        let args = vec![Val::of(data.clone(), node.span(), Origin::node(node.target()), Taint::NONE)];
         return Data::Call(Arc::new(Call { name: crate::host::TEMPLATE.into(), args, listed: false, crowded: false }));
     }
     if !notation.edition.is_2() || !text.starts_with('$') {
@@ -336,7 +389,7 @@ fn map(node: Node<'_>, notation: Notation, depth: u32) -> Data {
     {
         // What stands beside the function's name is the host's business, so the whole map is the argument.
         let whole = Data::Map(Arc::new(entries.iter().map(|entry| read_entry(entry, notation, depth)).collect()));
-        let args = vec![Val { data: whole, span: node.span(), origin: Origin::node(node.target()) }];
+        let args = vec![Val::of(whole, node.span(), Origin::node(node.target()), Taint::NONE)];
         return Data::Call(Arc::new(Call { name: entry.name().into(), args, listed: false, crowded: false }));
     }
     Data::Map(Arc::new(entries.iter().map(|entry| read_entry(entry, notation, depth)).collect()))
@@ -390,5 +443,5 @@ pub fn overlay(base: &Val, over: &Val) -> Val {
             out.push((key.clone(), value.clone()));
         }
     }
-    over.with(Data::Map(Arc::new(out)))
+    over.with(Data::Map(Arc::new(out))).tainted_by(base.taint)
 }

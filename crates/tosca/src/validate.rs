@@ -196,9 +196,13 @@ impl Evaluator<'_> {
                 let (Some(pattern), Some(text)) = (argument.as_str(), crate::evaluate::text_of(value)) else {
                     return Err(format!("{} cannot be matched with a pattern", shown(value)));
                 };
-                match self.patterns.matches(pattern, &text)? {
+                let verdict = self.patterns.matches(pattern, &text);
+                if verdict.is_err() && argument.is_tainted() {
+                    return Err("a secret cannot be used as a pattern".to_owned());
+                }
+                match verdict? {
                     true => Ok(()),
-                    false => Err(format!("{} does not match the pattern `{pattern}`", shown(value))),
+                    false => Err(format!("{} does not match the pattern {}", shown(value), shown(argument))),
                 }
             }
             _ => Ok(()), // `schema` promises nothing that could be checked here
@@ -232,6 +236,9 @@ fn lengths(operator: &str, argument: &Val, value: &Val) -> Result<(), String> {
         return Err(format!("{} has no length", shown(value)));
     };
     match operator {
+        "length" if length != bound && value.is_tainted() => {
+            Err(format!("this secret does not have the length {bound}"))
+        }
         "length" if length != bound => Err(format!("{} has the length {length}, not {bound}", shown(value))),
         "min_length" if length < bound => Err(format!("{} is shorter than {bound}", shown(value))),
         "max_length" if length > bound => Err(format!("{} is longer than {bound}", shown(value))),
@@ -241,6 +248,9 @@ fn lengths(operator: &str, argument: &Val, value: &Val) -> Result<(), String> {
 
 /// A value as it is shown in messages.
 pub fn shown(value: &Val) -> String {
+    if value.taint_within().is_secret() {
+        return "this secret".to_owned();
+    }
     match &value.data {
         Data::Map(_) => value.get(coerce::ORIGINAL).map_or_else(|| "this map".to_owned(), shown),
         Data::List(_) => "this list".to_owned(),

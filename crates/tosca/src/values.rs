@@ -17,6 +17,8 @@ use crate::suggest;
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
 use purlin_syntax::{Diagnostic, Span};
+use purlin_value::Taint;
+use purlin_value::emit::REDACTED;
 use std::sync::Arc;
 
 /// Values may nest this deep in their types.
@@ -62,14 +64,36 @@ impl<'a> Checker<'a> {
 
     /// Checks a value against a definition; gives it back completed.
     pub fn value(&mut self, value: &Val, definition: &Entity, at: Span) -> Val {
-        match self.declared(definition) {
-            Some(declared) => self.typed(value, declared, at, 0),
-            None => value.clone(), // no type, or an unknown one that was reported
-        }
+        self.part(value, definition, at, 0)
+    }
+
+    /// A value, or a part of one, with what defines it. Everything that has a definition comes through here, so this is
+    /// where a secret gets its mark.
+    fn part(&mut self, value: &Val, definition: &Entity, at: Span, depth: u32) -> Val {
+        let Some(declared) = self.declared(definition) else {
+            // It has no type, or an unknown one that was reported.
+            return value.clone().tainted_by(Taint::secret_if(definition.sensitive));
+        };
+        self.typed(value, declared, at, depth)
+    }
+
+    /// Whether values of a declared type are secrets.
+    fn taint(&self, declared: Declared<'_>) -> Taint {
+        let of_type = || self.model.complete(declared.data_type).is_some_and(|complete| complete.sensitive);
+        Taint::secret_if(declared.definition.sensitive || of_type())
     }
 
     /// Checks a value against a declared type; gives it back completed.
     pub fn typed(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
+        let taint = self.taint(declared);
+        if taint.is_secret() {
+            // Marked before it is looked at, so that no message quotes it.
+            return self.checked(&value.clone().tainted_by(taint), declared, at, depth);
+        }
+        self.checked(value, declared, at, depth)
+    }
+
+    fn checked(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
         if value.is_opaque() || depth > MAX_DEPTH || self.model.hierarchy.is_broken(declared.data_type) {
             return value.clone();
         }
@@ -103,6 +127,8 @@ impl<'a> Checker<'a> {
             Ok(Some(replaced)) => replaced,
             Err(message) => {
                 let hint = quoting(value, primitive).map(str::to_owned);
+                let secret = || format!("this secret is not a valid `{}`", self.model.name(id));
+                let message = if value.is_tainted() { secret() } else { message };
                 self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).maybe_hint(hint));
                 value.with(Data::Poison)
             }
@@ -251,8 +277,7 @@ impl<'a> Checker<'a> {
             return value.with(Data::Poison);
         };
         let Some(schema) = self.entry_schema(declared) else { return value.clone() };
-        let Some(entry) = self.declared(&schema) else { return value.clone() };
-        let items = items.iter().map(|item| self.typed(item, entry, item.span, depth + 1)).collect();
+        let items = items.iter().map(|item| self.part(item, &schema, item.span, depth + 1)).collect();
         value.with(Data::List(Arc::new(items)))
     }
 
@@ -263,15 +288,14 @@ impl<'a> Checker<'a> {
         };
         let keys = self.schema(declared, "key_schema");
         let schema = self.entry_schema(declared);
-        let entry = schema.as_ref().and_then(|schema| self.declared(schema));
         let mut out = Vec::with_capacity(entries.len());
         for (key, item) in entries.iter() {
             let key = match keys.as_ref().and_then(|schema| self.declared(schema)) {
                 Some(declared) => self.typed(key, declared, key.span, depth + 1),
                 None => self.text_key(key),
             };
-            let item = match entry {
-                Some(entry) => self.typed(item, entry, key.span, depth + 1),
+            let item = match &schema {
+                Some(schema) => self.part(item, schema, key.span, depth + 1),
                 None => item.clone(),
             };
             out.push((key, item));
@@ -317,11 +341,7 @@ impl<'a> Checker<'a> {
             let definition = key.as_str().and_then(|name| complete.named("properties", name));
             match definition {
                 Some(definition) => {
-                    let checked = match self.declared(definition) {
-                        Some(declared) => self.typed(item, declared, key.span, depth + 1),
-                        None => item.clone(),
-                    };
-                    out.push((key.clone(), checked));
+                    out.push((key.clone(), self.part(item, definition, key.span, depth + 1)));
                 }
                 None if open => out.push((key.clone(), item.clone())),
                 None => self.undeclared_part(key, &complete, id),
@@ -349,16 +369,18 @@ impl<'a> Checker<'a> {
             self.problems.at(&rules::FUNCTION_LOOP, at, message);
             return default.with(Data::Poison);
         }
-        let Some(declared) = self.declared(definition) else { return default.clone() };
         self.defaulting.push(id);
-        let value = self.typed(default, declared, at, depth + 1);
+        let value = self.part(default, definition, at, depth + 1);
         self.defaulting.pop();
         value
     }
 
     fn undeclared_part(&mut self, key: &Val, complete: &Entity, id: DeclId) {
         let shown = key.as_str().map(EcoString::from).unwrap_or_else(|| plain_text(key));
+        let secret = key.is_tainted();
         let near = suggest::nearest(&shown, complete.entries("properties").map(|(name, _)| name.as_str()));
+        let near = near.filter(|_| !secret);
+        let shown = if secret { REDACTED } else { shown.as_str() };
         let message = format!("a `{}` has no property `{shown}`", self.model.name(id));
         let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, key.span, message)
             .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));

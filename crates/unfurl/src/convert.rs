@@ -36,12 +36,12 @@ fn from_value_at(value: &Value, depth: usize) -> Val {
         purlin_value::Data::Lazy(lazy) => return lazy.known().map_or_else(Val::null, |v| from_value_at(v, depth + 1)),
         purlin_value::Data::Pending(_) => Data::Null,
     };
-    Val { data, tainted: value.tainted, origin: value.origin }
+    Val::of(data, value.origin, value.taint())
 }
 
 /// An evaluated value as a configuration value. Instances become the query that finds them.
 pub fn to_value(value: &Val, tree: &Tree) -> Value {
-    if value.tainted && matches!(value.data, Data::Map(_)) {
+    if value.is_tainted() && matches!(value.data, Data::Map(_)) {
         // The keys of a secret map may be secret too, so it is one secret, kept as its JSON text.
         let style = JsonStyle { indent: None, sorted: false, ascii: false };
         let text = to_json(value, tree, style).unwrap_or_default();
@@ -62,17 +62,17 @@ pub fn to_value(value: &Val, tree: &Tree) -> Value {
             let entries = entries.iter().map(|(key, item)| (key_text(key), to_value(item, tree)));
             purlin_value::Data::Map(Arc::new(entries.collect::<Map>()))
         }
-        Data::External(external) => return to_value(&external.value, tree).tainted_if(value.tainted),
+        Data::External(external) => return to_value(&external.value, tree).tainted_if(value.is_tainted()),
         Data::Node(id) => {
             let entry = ("ref".into(), Value::str(crate::eval::special::key_of(tree, *id)));
-            return Value::map(Map::from_iter([entry])).tainted_if(value.tainted);
+            return Value::map(Map::from_iter([entry])).tainted_if(value.is_tainted());
         }
         Data::Status(status) => purlin_value::Data::Str(status.name().into()),
         Data::State(state) => purlin_value::Data::Str(state.name().into()),
         Data::Priority(priority) => purlin_value::Data::Str(priority.name().into()),
         _ => purlin_value::Data::Str(crate::python::to_text(value, tree)),
     };
-    Value { data, origin: value.origin, tainted: value.tainted }
+    Value::of(data, value.origin, value.taint_of())
 }
 
 /// A key as text.
@@ -375,6 +375,7 @@ pub fn from_yaml(session: &Session, text: &str, flavor: Flavor) -> Result<Vec<Va
 
 /// Text that is not in a file has no nodes to point at.
 fn without_origins(value: Val) -> Val {
+    let taint = value.taint_of();
     let data = match value.data {
         Data::List(items) => Data::List(Rc::new(items.iter().cloned().map(without_origins).collect())),
         Data::Map(entries) => {
@@ -382,5 +383,5 @@ fn without_origins(value: Val) -> Val {
         }
         data => data,
     };
-    Val { data, tainted: value.tainted, origin: purlin_value::Origin::NONE }
+    Val::of(data, purlin_value::Origin::NONE, taint)
 }

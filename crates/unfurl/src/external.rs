@@ -77,7 +77,7 @@ impl External {
         Ok(value.map(|value| {
             let mut select = self.select.clone();
             select.push(name.into());
-            let tainted = value.tainted;
+            let tainted = value.is_tainted();
             External { kind: self.kind.clone(), key: self.key.clone(), value, select }.into_val().taint_if(tainted)
         }))
     }

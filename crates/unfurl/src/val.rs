@@ -10,7 +10,7 @@ use crate::jinja::object::Object;
 use crate::tree::{NodeId, Priority, State, Status};
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_value::Origin;
+use purlin_value::{Origin, Taint};
 use std::rc::Rc;
 
 /// Insertion-ordered map of evaluated values.
@@ -21,10 +21,11 @@ pub type ValMap = IndexMap<MapKey, Val, foldhash::fast::RandomState>;
 pub struct Val {
     /// The value itself.
     pub data: Data,
-    /// Whether it is, or was computed from, a secret.
-    pub tainted: bool,
     /// Where it comes from.
     pub origin: Origin,
+    /// Whether it is, or was computed from, a secret. Private, so that nobody makes a value of another one and forgets
+    /// it.
+    taint: Taint,
 }
 
 /// The forms a value takes.
@@ -178,7 +179,7 @@ impl Default for Val {
 
 impl From<Data> for Val {
     fn from(data: Data) -> Self {
-        Val { data, tainted: false, origin: Origin::NONE }
+        Val::of(data, Origin::NONE, Taint::NONE)
     }
 }
 
@@ -253,8 +254,29 @@ impl Val {
 
     /// The same value, marked as a secret; null is nothing to hide.
     pub fn taint(mut self) -> Self {
-        self.tainted = self.tainted || !matches!(self.data, Data::Null);
+        self.taint |= Taint::secret_if(!matches!(self.data, Data::Null));
         self
+    }
+
+    /// A value made from others: where it comes from, and whether one of them is a secret. Conversions use this one.
+    pub fn of(data: Data, origin: Origin, taint: Taint) -> Self {
+        let taint = if matches!(data, Data::Null) { Taint::NONE } else { taint };
+        Val { data, origin, taint }
+    }
+
+    /// Other data in the place of this value's: what is made from it alone.
+    pub fn with(self, data: Data) -> Self {
+        Val { data, ..self }
+    }
+
+    /// Whether it must not be shown.
+    pub fn is_tainted(&self) -> bool {
+        self.taint.is_secret()
+    }
+
+    /// Its taint, for what is made from it.
+    pub fn taint_of(&self) -> Taint {
+        self.taint
     }
 
     /// The same value, marked as a secret if `tainted`.
@@ -286,7 +308,7 @@ impl Val {
     pub fn plain(self) -> Val {
         match &self.data {
             Data::External(external) => {
-                let tainted = self.tainted;
+                let tainted = self.is_tainted();
                 external.value.clone().taint_if(tainted)
             }
             _ => self,
@@ -316,7 +338,7 @@ impl Val {
 
     /// Whether it or anything inside it is a secret. Lazy items that were not evaluated do not count.
     pub fn tainted_within(&self) -> bool {
-        if self.tainted {
+        if self.is_tainted() {
             return true;
         }
         match &self.data {

@@ -44,7 +44,7 @@ pub fn emit(value: &Value, secrets: Secrets, out: &mut dyn Emit) {
 
 fn emit_one<'v>(value: &'v Value, secrets: Secrets, out: &mut dyn Emit, stack: &mut Vec<Step<'v>>) {
     // A secret mapping's keys are as secret as what they lead to.
-    if value.tainted && secrets == Secrets::Hide {
+    if value.is_tainted() && secrets == Secrets::Hide {
         return out.string(REDACTED);
     }
     match &value.data {

@@ -84,8 +84,8 @@ impl<'s> Eval<'s> {
     pub fn force(&mut self, value: &Value) -> Value {
         let mut value = value.clone();
         while let Data::Lazy(lazy) = &value.data {
-            let tainted = value.tainted;
-            value = self.force_lazy(&lazy.clone()).tainted_if(tainted);
+            let taint = value.taint();
+            value = self.force_lazy(&lazy.clone()).tainted_by(taint);
         }
         value
     }
@@ -142,7 +142,7 @@ impl<'s> Eval<'s> {
             }
             _ => return value,
         };
-        Value { data, ..value }
+        value.with(data)
     }
 
     fn too_deep(&mut self, span: Option<Span>) -> Value {

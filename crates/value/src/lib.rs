@@ -18,6 +18,7 @@ pub mod rules;
 pub mod scope;
 pub mod session;
 pub mod stack;
+pub mod taint;
 pub mod value;
 pub mod world;
 
@@ -29,5 +30,6 @@ pub use origin::{Origin, OriginKind, Origins, Piece};
 pub use read::{MergeKeys, value_of};
 pub use scope::{Layer, Lookup, MapLayer, Scope};
 pub use session::{Fuel, Session};
+pub use taint::Taint;
 pub use value::{Data, Entries, List, Map, Pending, Value};
 pub use world::{MemoryWorld, World, WorldError};

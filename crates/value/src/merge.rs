@@ -61,7 +61,7 @@ impl Merge<'_> {
             (_, Data::Map(high)) if self.strategy == Strategy::Patch => {
                 // A patch's nulls remove; they never arrive in the result.
                 let kept = self.maps(&Map::new(), high, depth);
-                self.chosen(base, Value { data: kept, ..over.clone() })
+                self.chosen(base, over.clone().with(kept))
             }
             (Data::List(low), Data::List(high)) => match self.lists(low, high, depth) {
                 Some(data) => self.combined(base, over, data),
@@ -125,13 +125,13 @@ impl Merge<'_> {
     /// A collection made of both: it is as secret as either, and stands where the stronger stood.
     fn combined(&self, base: &Value, over: &Value, data: Data) -> Value {
         let origin = if over.origin.is_known() { over.origin } else { base.origin };
-        Value { data, origin, tainted: base.tainted || over.tainted }
+        Value::of(data, origin, base.taint() | over.taint())
     }
 
     fn chosen(&self, base: &Value, over: Value) -> Value {
         let overrode = if base.is_null() && !base.origin.is_known() { Vec::new() } else { vec![base.origin] };
         let origin = self.origins.chosen(over.origin, self.strategy.name(), overrode);
-        Value { origin, ..over }
+        over.with_origin(origin)
     }
 }
 
@@ -174,8 +174,8 @@ mod tests {
 
     #[test]
     fn taint_survives() {
-        let secret = Value { tainted: true, ..value("{a: 1}") };
+        let secret = value("{a: 1}").tainted_if(true);
         let got = merge(&secret, &value("{b: 2}"), Strategy::Deep, &Origins::new());
-        assert!(got.tainted);
+        assert!(got.is_tainted());
     }
 }

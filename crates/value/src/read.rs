@@ -3,6 +3,7 @@
 //! Aliases become shared values; merge keys (`<<`) are applied. Every value's origin is its node.
 
 use crate::origin::Origin;
+use crate::taint::Taint;
 use crate::value::{Data, Entries, Map, Value};
 use ecow::EcoString;
 use purlin_syntax::{Kind, Node, Scalar};
@@ -47,7 +48,7 @@ impl Reader {
             Kind::Map => Data::Map(Arc::new(self.map(node))),
             Kind::Alias | Kind::Error => Data::Poison,
         };
-        Value { data, origin: Origin::node(node), tainted: false }
+        Value::of(data, Origin::node(node), Taint::NONE)
     }
 
     fn map(&mut self, node: Node<'_>) -> Map {

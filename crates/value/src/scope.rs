@@ -138,7 +138,7 @@ impl Layer for MapLayer {
 
     fn get(&self, key: &str, _eval: &mut Eval<'_>) -> Lookup {
         match self.map.get(key) {
-            Some(value) => Lookup::Found(value.clone().tainted_if(self.map.tainted)),
+            Some(value) => Lookup::Found(value.clone().tainted_by(self.map.taint())),
             // The scope asks all layers for their keys once none has it.
             None => Lookup::NotHere { available: Vec::new() },
         }

@@ -5,6 +5,7 @@
 
 use crate::lazy::Lazy;
 use crate::origin::Origin;
+use crate::taint::Taint;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -19,8 +20,8 @@ pub struct Value {
     pub data: Data,
     /// Where it came from.
     pub origin: Origin,
-    /// Whether it must not be shown.
-    pub tainted: bool,
+    /// Whether it must not be shown. Private, so that nobody makes a value of another one and forgets it.
+    taint: Taint,
 }
 
 /// The data of a value.
@@ -166,6 +167,18 @@ fn drop_flat(mut stack: Vec<Value>) {
     }
 }
 
+impl From<Map> for Data {
+    fn from(map: Map) -> Self {
+        Data::Map(Arc::new(map))
+    }
+}
+
+impl From<Vec<Value>> for Data {
+    fn from(items: Vec<Value>) -> Self {
+        Data::List(Arc::new(List(items)))
+    }
+}
+
 impl Default for Value {
     fn default() -> Self {
         Value::null()
@@ -175,7 +188,17 @@ impl Default for Value {
 impl Value {
     /// A value without an origin.
     pub fn new(data: Data) -> Self {
-        Value { data, origin: Origin::NONE, tainted: false }
+        Value::of(data, Origin::NONE, Taint::NONE)
+    }
+
+    /// A value made from others: where it comes from, and whether one of them is a secret. Conversions use this one.
+    pub fn of(data: Data, origin: Origin, taint: Taint) -> Self {
+        Value { data, origin, taint }
+    }
+
+    /// Other data in the place of this value's: what is made from it alone.
+    pub fn with(self, data: Data) -> Self {
+        Value { data, ..self }
     }
 
     /// Null.
@@ -220,9 +243,24 @@ impl Value {
     }
 
     /// The same, secret if `tainted` is.
-    pub fn tainted_if(mut self, tainted: bool) -> Self {
-        self.tainted |= tainted;
+    pub fn tainted_if(self, tainted: bool) -> Self {
+        self.tainted_by(Taint::secret_if(tainted))
+    }
+
+    /// The same, secret if what it was made from is.
+    pub fn tainted_by(mut self, taint: Taint) -> Self {
+        self.taint |= taint;
         self
+    }
+
+    /// Whether it must not be shown.
+    pub fn is_tainted(&self) -> bool {
+        self.taint.is_secret()
+    }
+
+    /// Its taint, for what is made from it.
+    pub fn taint(&self) -> Taint {
+        self.taint
     }
 
     /// Whether it is null.
@@ -323,7 +361,7 @@ impl Value {
     /// The same as a part of a whole: a secret if the whole is one, and from where the whole is unless it knows better.
     pub fn part_of(self, whole: &Value) -> Value {
         let origin = if self.origin.is_known() || self.is_absent() { self.origin } else { whole.origin };
-        self.with_origin(origin).tainted_if(whole.tainted)
+        self.with_origin(origin).tainted_by(whole.taint)
     }
 
     /// Every scalar and empty collection below a value with its dotted path, in order. A collection that is secret as
@@ -351,7 +389,7 @@ impl Value {
 
     /// Whether this or anything in it is secret. Lazy parts count by their own flag only.
     pub fn is_tainted_deep(&self) -> bool {
-        self.any(|value| value.tainted)
+        self.any(Value::is_tainted)
     }
 
     /// Whether a question is true of this value or anything in it.
@@ -388,10 +426,10 @@ impl<'v> Iterator for Leaves<'v> {
         loop {
             let (path, value) = self.stack.pop()?;
             match &value.data {
-                Data::Map(map) if !map.is_empty() && !value.tainted => {
+                Data::Map(map) if !map.is_empty() && !value.is_tainted() => {
                     self.stack.extend(map.iter().rev().map(|(key, value)| (below(&path, key), value)));
                 }
-                Data::List(list) if !list.is_empty() && !value.tainted => {
+                Data::List(list) if !list.is_empty() && !value.is_tainted() => {
                     let items = list.iter().enumerate().rev();
                     self.stack.extend(items.map(|(at, value)| (below(&path, &at.to_string()), value)));
                 }

@@ -61,7 +61,7 @@ fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
         field.rmatch_indices('.').map(|(at, _)| (field.get(..at).unwrap_or(""), field.get(at + 1..).unwrap_or("")));
     let deepest = cuts.filter_map(|(above, last)| Some((value.at(above)?, last))).next();
     let (known, rest) = deepest.unwrap_or((value.clone(), field.split('.').next().unwrap_or("")));
-    let open = Some(&known).filter(|known| !known.tainted).and_then(Value::as_map);
+    let open = Some(&known).filter(|known| !known.is_tainted()).and_then(Value::as_map);
     let names: Vec<&str> = open.map(|map| map.keys().map(|key| key.as_str()).collect()).unwrap_or_default();
     let inside = further_in(value, field).map(|path| format!("did you mean `{path}`?"));
     let hint = inside.or_else(|| suggest::did_you_mean(rest, names.iter().copied())).or_else(|| {

@@ -120,7 +120,7 @@ impl Evaluator<'_, '_> {
             Some(template) => self.template(template)?,
             None => self.literal(""),
         };
-        Ok(value.tainted_if(condition.tainted))
+        Ok(value.tainted_if(condition.is_tainted()))
     }
 
     fn concatenate(&mut self, segments: &[Segment]) -> Result<Value, Stop> {
@@ -293,7 +293,7 @@ impl Evaluator<'_, '_> {
                 Err(Stop::Missing(_)) => {}
                 Err(other) => return Err(other),
                 Ok(value) if value.is_pending() || is_truthy(&value) => return Ok(value.tainted_if(tainted)),
-                Ok(value) => tainted |= value.tainted,
+                Ok(value) => tainted |= value.is_tainted(),
             }
             node = next;
         }
@@ -309,7 +309,7 @@ impl Evaluator<'_, '_> {
                 Err(Stop::Missing(_)) => self.constant(Value::from(false)),
                 other => other?,
             };
-            tainted |= value.tainted;
+            tainted |= value.is_tainted();
             if value.is_pending() || !is_truthy(&value) {
                 break;
             }
@@ -327,7 +327,7 @@ impl Evaluator<'_, '_> {
             if value.is_pending() {
                 return Ok(value);
             }
-            tainted |= value.tainted;
+            tainted |= value.is_tainted();
             if is_truthy(&value) {
                 return Ok(self.node(then)?.tainted_if(tainted));
             }
@@ -447,5 +447,5 @@ fn join_pending(before: Option<Value>, value: &Value, pending: &Pending) -> Valu
     if !joined.what.contains(pending.what.as_str()) {
         joined.what = ecow::eco_format!("{}, {}", joined.what, pending.what);
     }
-    Value { data: Data::Pending(joined.into()), origin: before.origin, tainted: before.tainted || value.tainted }
+    Value::of(Data::Pending(joined.into()), before.origin, before.taint() | value.taint())
 }

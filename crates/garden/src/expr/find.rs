@@ -156,7 +156,7 @@ impl Evaluator<'_, '_> {
                             return Err(self.failed(&rules::TEMPLATE_TYPE, part.at, message));
                         }
                     };
-                    (name, value.tainted)
+                    (name, value.is_tainted())
                 }
             };
             steps.push(Step { name, at: part.at, is_secret });
@@ -200,7 +200,7 @@ impl Evaluator<'_, '_> {
         }
         let found = self.walk(Found::Parts(theirs), steps, 1).and_then(|found| self.close(found));
         let shown = match found {
-            Ok(value) if super::operate::same(&value, ours) || value.tainted || ours.tainted => return,
+            Ok(value) if super::operate::same(&value, ours) || value.is_tainted() || ours.is_tainted() => return,
             Ok(value) => format!("`{}`", super::operate::text_of(&value)),
             Err(Stop::Missing(_)) => "nothing".to_owned(),
             Err(_) => return,
@@ -307,20 +307,20 @@ impl Evaluator<'_, '_> {
         if value.is_poison() {
             return Err(Stop::Poison);
         }
-        Ok(value.get(REST).cloned().unwrap_or(value))
+        Ok(value.get(REST).map_or(value.clone(), |rest| rest.clone().tainted_by(value.taint())))
     }
 
     /// Whatever lies below something pending is pending too; it is shown by the path the user wrote.
     fn pending_path(&self, value: Value, steps: &[Step]) -> Value {
         let value = match &value.data {
-            Data::Lazy(lazy) => lazy.known().cloned().unwrap_or(value),
+            Data::Lazy(lazy) => lazy.known().map_or(value.clone(), |known| known.clone().tainted_by(value.taint())),
             _ => value,
         };
-        let value = value.get(REST).cloned().unwrap_or(value);
+        let value = value.get(REST).map_or(value.clone(), |rest| rest.clone().tainted_by(value.taint()));
         let Data::Pending(pending) = &value.data else { return value };
         let mut pending = (**pending).clone();
         pending.what = path_text(steps);
-        Value { data: Data::Pending(pending.into()), ..value }
+        value.clone().with(Data::Pending(pending.into()))
     }
 
     fn missing(&self, steps: &[Step], index: usize, available: Vec<EcoString>) -> Stop {
@@ -357,7 +357,7 @@ impl Evaluator<'_, '_> {
 fn available_keys(value: &Value) -> Vec<EcoString> {
     match &value.data {
         // The keys of a secret are secret.
-        _ if value.tainted => Vec::new(),
+        _ if value.is_tainted() => Vec::new(),
         Data::Map(map) => map.keys().filter(|key| !key.starts_with('_')).cloned().collect(),
         Data::List(list) => (0..list.len().min(10)).map(|index| ecow::eco_format!("{index}")).collect(),
         _ => Vec::new(),

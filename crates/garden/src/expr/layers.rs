@@ -13,7 +13,7 @@ pub fn merge_parts(parts: Vec<Value>, eval: &mut Eval<'_>) -> Value {
         return parts.pop().unwrap_or_default();
     }
     let Some(strongest) = parts.first().cloned() else { return Value::map(Map::new()) };
-    let tainted = parts.iter().any(|part| part.tainted);
+    let tainted = parts.iter().any(|part| part.is_tainted());
     let merged = match &strongest.data {
         Data::Map(_) => merge_maps(&parts),
         Data::List(_) => Value::list(merge_items(&parts)),

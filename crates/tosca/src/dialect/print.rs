@@ -163,7 +163,7 @@ impl<'a> Printer<'a> {
                 self.evaluator.in_relationship(source, at, value).unwrap_or_else(|| value.with(Data::Null));
             let taken = recorded.and_then(|all| all.iter().find(|(known, _)| *known == name.text));
             if let Some((_, taken)) = taken {
-                computed.data = taken.data.clone();
+                computed = computed.with(taken.data.clone()).tainted_by(taken.taint());
             }
             let mut shown = self.value(&computed);
             shown.origin = computed.origin;
@@ -240,26 +240,29 @@ impl<'a> Printer<'a> {
 
     /// A value for people: quantities and the like as they are written.
     pub fn value(&self, value: &Val) -> Value {
+        let mut taint = value.taint();
         let data = match &value.data {
             Data::Null | Data::Call(_) => purlin_value::Data::Null,
             Data::Poison => purlin_value::Data::Poison,
-            Data::Pending(what) => return Value::pending("input", what.clone()).with_origin(value.origin),
+            Data::Pending(what) => Value::pending("input", what.clone()).data,
             Data::Bool(value) => purlin_value::Data::Bool(*value),
             Data::Int(value) => purlin_value::Data::Int(*value),
             Data::Float(value) => purlin_value::Data::Float(*value),
             Data::Str(text) | Data::Timestamp(text) => purlin_value::Data::Str(text.clone()),
             Data::List(items) => {
-                return Value::list(items.iter().map(|item| self.value(item)).collect()).with_origin(value.origin);
+                purlin_value::Data::from(items.iter().map(|item| self.value(item)).collect::<Vec<_>>())
             }
             Data::Map(entries) => {
                 if let Some(original) = value.get(crate::coerce::ORIGINAL) {
-                    return self.value(original);
+                    return self.value(original).tainted_by(value.taint());
                 }
+                // A key has no mark of its own, so the map gets it.
+                taint |= entries.iter().map(|(key, _)| key.taint_within()).collect();
                 let entries = entries.iter().map(|(key, item)| (text_of(key).unwrap_or_default(), self.value(item)));
-                return Value::map(entries.collect()).with_origin(value.origin);
+                purlin_value::Data::from(entries.collect::<Map>())
             }
         };
-        Value { data, origin: value.origin, tainted: false }
+        Value::of(data, value.origin, taint)
     }
 }
 

@@ -172,10 +172,10 @@ impl Evaluator<'_> {
         }
         let whole = self.force(key);
         if whole.is_opaque() {
-            return Ok(Val { span: value.span, ..whole });
+            return Ok(whole.at(value.span));
         }
         let amount = match number_of(&whole) {
-            Some(f64::INFINITY) => return Ok(Val { span: value.span, ..whole }), // as much is left as there was
+            Some(f64::INFINITY) => return Ok(whole.at(value.span)), // as much is left as there was
             Some(number) if !number.is_nan() => number,
             _ => return Err(format!("`{name}` is {}, of which nothing can be taken", shown(&whole))),
         };
@@ -194,7 +194,7 @@ impl Evaluator<'_> {
             Some(all) => whole.with(exactly(i128::from(all).saturating_sub(sum.whole))),
             None => self.amount_like(&whole, amount - sum.amount),
         };
-        Ok(Val { span: value.span, ..left })
+        Ok(left.at(value.span))
     }
 }
 

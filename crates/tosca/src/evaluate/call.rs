@@ -13,6 +13,7 @@ use crate::quirks;
 use crate::topology::Given;
 use crate::val::{Call, Data, Val};
 use ecow::eco_format;
+use purlin_value::Taint;
 
 pub(super) type Answer = Result<Val, Failure>;
 
@@ -48,8 +49,10 @@ impl Evaluator<'_> {
             _ => Ok(value.with(Data::Pending(name.into()))),
         };
         self.level = level;
-        let computed = answer.map_err(|failure| self.limited(failure))?;
-        Ok(self.noted(computed, &call.name, &args, value))
+        let taint = made_from(name, &args, &answer) | value.taint();
+        let computed =
+            answer.map_err(|failure| self.limited(failure)).map_err(|failure| failure.hiding(name, taint))?;
+        Ok(self.noted(computed, &call.name, &args, value).tainted_by(taint).without_words())
     }
 
     /// A function of TOSCA 2.0 that looks at nothing but its arguments. Where some of a list or map is not known yet,
@@ -95,6 +98,7 @@ impl Evaluator<'_> {
         let decisive = call.name == "or";
         let mut unknown = None;
         let mut seen = Vec::with_capacity(call.args.len());
+        let mut taint = Taint::NONE;
         for arg in &call.args {
             let answer = self.eval(arg, scope, depth + 1)?;
             if answer.is_opaque() {
@@ -102,14 +106,15 @@ impl Evaluator<'_> {
                 continue;
             }
             let holds = truth(&answer).map_err(|reason| failure(&call.name, value, reason))?;
+            taint |= answer.taint();
             seen.push(answer);
             if holds == decisive {
-                let decided = value.with(Data::Bool(decisive));
+                let decided = value.with(Data::Bool(decisive)).tainted_by(taint);
                 let last = seen.len() - 1;
                 return Ok(self.noted(decided, &call.name, seen.get(last..).unwrap_or(&[]), value));
             }
         }
-        let answer = value.with(unknown.unwrap_or(Data::Bool(!decisive)));
+        let answer = value.with(unknown.unwrap_or(Data::Bool(!decisive))).tainted_by(taint);
         Ok(self.noted(answer, &call.name, &seen, value))
     }
 
@@ -142,7 +147,7 @@ impl Evaluator<'_> {
             values.push(self.looked_up(value, key, rest).map_err(fail)?);
         }
         match (listed, values.pop()) {
-            (false, Some(found)) => Ok(Val { span: value.span, ..found }),
+            (false, Some(found)) => Ok(found.at(value.span)),
             (_, last) => {
                 values.extend(last);
                 self.listed(value, values).map_err(fail)
@@ -251,6 +256,15 @@ impl Evaluator<'_> {
         let names = nodes.map(|(name, _)| value.with(Data::Str(name.clone()))).collect();
         self.listed(value, names)
     }
+}
+
+/// The taint of what a call gives. Where it only moves values or chooses among them, each of those keeps its own;
+/// everything else is made from all of its arguments.
+fn made_from(name: &str, args: &[Val], answer: &Answer) -> Taint {
+    let moves = name.starts_with("get_") || name == "available_allocation";
+    let joins = name == "concat" && answer.as_ref().is_ok_and(|value| matches!(value.data, Data::List(_)));
+    let taint = |arg: &Val| if (moves || joins) && answer.is_ok() { arg.taint() } else { arg.taint_within() };
+    args.iter().map(taint).collect()
 }
 
 /// Why a call cannot be evaluated.

@@ -122,7 +122,7 @@ impl Evaluator<'_> {
             (Data::List(items), Data::Int(index)) => usize::try_from(*index).ok().and_then(|index| items.get(index)),
             _ => None,
         };
-        found.cloned().ok_or_else(|| {
+        found.map(|found| found.clone().tainted_by(value.taint())).ok_or_else(|| {
             let count =
                 if let Data::List(items) = &value.data { format!(" of {}", items.len()) } else { String::new() };
             format!("there is no `{}` in {}{count}", text(step).unwrap_or_default(), value.noun())

@@ -104,7 +104,7 @@ impl Evaluator<'_> {
             && !self.tentative.get()
             && !super::has_opaque(&known)
         {
-            return Val { span: value.span, ..known };
+            return known.at(value.span).tainted_by(value.taint());
         }
         // A literal takes its type from the first argument that has one, so that argument stays, unless the type makes
         // no difference.

@@ -30,7 +30,7 @@ use crate::validate::Patterns;
 use crate::values::Checker;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Span};
-use purlin_value::Origins;
+use purlin_value::{Origins, Taint};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -129,6 +129,16 @@ pub struct Failure {
 impl Failure {
     fn new(message: String, span: Span) -> Self {
         Failure { message, span, astray: false, limit: None }
+    }
+
+    /// The same without the reason if that may quote a secret.
+    fn hiding(self, name: &str, taint: Taint) -> Self {
+        if !taint.is_secret() || self.limit.is_some() {
+            return self;
+        }
+        let message =
+            format!("`{name}` cannot be evaluated; one of its arguments is a secret, so the reason is hidden");
+        Failure { message, ..self }
     }
 }
 
@@ -399,7 +409,11 @@ impl<'a> Evaluator<'a> {
 
     /// Evaluates and coerces a value.
     fn value(&mut self, prop: &Prop, scope: &Scope) -> Val {
-        let value = if prop.value.has_call() { self.computed(prop, scope) } else { prop.value.clone() };
+        let value = if prop.value.has_call() {
+            self.computed(prop, scope).tainted_by(prop.value.taint())
+        } else {
+            prop.value.clone()
+        };
         match prop.data_type {
             Some(id) if !value.is_opaque() && !coerce::is_plain(self.model, id) => {
                 coerce::coerce(self.model, &value, Some(id), prop.definition.as_deref())

@@ -86,7 +86,8 @@ impl Reader<'_> {
     /// Reads one entity.
     pub fn entity(&mut self, kind: Kind, name: EcoString, at: Span, node: Node<'_>) -> Option<Entity> {
         let row = entities::row(kind);
-        let mut entity = Entity { kind, edition: self.edition, name, at, span: node.span(), slots: Vec::new() };
+        let mut entity =
+            Entity { kind, edition: self.edition, name, at, span: node.span(), slots: Vec::new(), sensitive: false };
         if !node.is_map() {
             return self.short(row, entity, node);
         }
@@ -123,6 +124,7 @@ impl Reader<'_> {
         if let Some(types) = node.entry("types").filter(|_| kind == entities::FILE && self.edition.is_extended()) {
             self.types(&mut entity, types.key.span(), types.value);
         }
+        entity.sensitive = is_sensitive(&entity);
         self.missing_keys(row, &entity, &present);
         self.check(&entity);
         Some(entity)
@@ -329,6 +331,19 @@ fn may_be_empty(field: &Field) -> bool {
 fn may_be_bare(kind: Kind) -> bool {
     use entities::{NOTIFICATION_ASSIGNMENT, NOTIFICATION_DEFINITION, OPERATION_ASSIGNMENT, OPERATION_DEFINITION};
     matches!(kind, NOTIFICATION_ASSIGNMENT | NOTIFICATION_DEFINITION | OPERATION_ASSIGNMENT | OPERATION_DEFINITION)
+}
+
+/// Whether an entity's own metadata says that its values are secrets. A host's metadata are values; elsewhere they are
+/// texts.
+fn is_sensitive(entity: &Entity) -> bool {
+    match entity.value("metadata").and_then(|notes| notes.get("sensitive")).map(|flag| &flag.data) {
+        None | Some(Data::Null) => false,
+        Some(Data::Bool(flag)) => *flag,
+        Some(Data::Int(flag)) => *flag != 0,
+        Some(Data::Str(flag)) if entity.edition.is_extended() => !flag.is_empty(),
+        Some(Data::Str(flag)) => !flag.is_empty() && !flag.eq_ignore_ascii_case("false"),
+        Some(_) => true,
+    }
 }
 
 fn without_copy(entity: &Entity) -> Entity {

@@ -241,14 +241,13 @@ impl Builder<'_> {
         }
         let metadata = definition.value("metadata");
         let read = |name: &str| metadata.and_then(|all| all.get(name)).map(|value| from_tosca(value, self.reading));
-        let sensitive = read("sensitive").is_some_and(|flag| crate::python::truthy(&flag));
         let schema = Schema {
             type_name: definition.text("type").map(|name| name.text.clone()).unwrap_or_default(),
             required: definition.bool("required").unwrap_or(true),
             transform: read("transform"),
             validation: read("validation"),
             attribute,
-            sensitive,
+            sensitive: definition.sensitive,
             sensitive_parts: self.sensitive_parts(prop.data_type),
             check: validate::check(self.service, prop),
         };
@@ -261,10 +260,7 @@ impl Builder<'_> {
     fn sensitive_parts(&self, data_type: Option<DeclId>) -> Vec<EcoString> {
         let complete = data_type.and_then(|id| self.service.model.complete(id));
         let parts = complete.into_iter().flat_map(|complete| complete.entries("properties"));
-        let secret = parts.filter(|(_, part)| {
-            let flag = part.value("metadata").and_then(|metadata| metadata.get("sensitive"));
-            flag.is_some_and(|flag| crate::python::truthy(&from_tosca(flag, self.reading)))
-        });
+        let secret = parts.filter(|(_, part)| part.sensitive);
         secret.map(|(name, _)| name.clone()).collect()
     }
 
@@ -384,9 +380,7 @@ impl Builder<'_> {
         for (outputs, props) in [(false, &service.topology.inputs), (true, &service.topology.outputs)] {
             for (name, prop) in props {
                 let mut attribute = Attribute::new(from_tosca(&prop.value, self.reading));
-                let metadata = prop.definition.as_ref().and_then(|definition| definition.value("metadata"));
-                let flag = metadata.and_then(|metadata| metadata.get("sensitive"));
-                attribute.sensitive = flag.is_some_and(|flag| crate::python::truthy(&from_tosca(flag, self.reading)));
+                attribute.sensitive = prop.definition.as_ref().is_some_and(|definition| definition.sensitive);
                 let table = if outputs { &mut self.tree.outputs } else { &mut self.tree.inputs };
                 table.insert(name.clone(), attribute);
             }

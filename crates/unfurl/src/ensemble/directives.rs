@@ -51,7 +51,7 @@ impl<'l> Directives<'l> {
         }
         if let Some(items) = value.as_list() {
             let items = items.iter().map(|item| self.expand_at(item, depth + 1)).collect();
-            return Val { data: Val::list(items).data, ..value.clone() };
+            return value.clone().with(Val::list(items).data);
         }
         let Some(entries) = value.as_map() else {
             return value.clone();
@@ -80,7 +80,7 @@ impl<'l> Directives<'l> {
         } else {
             out = own;
         }
-        Val { data: Val::map(out).data, ..value.clone() }
+        value.clone().with(Val::map(out).data)
     }
 
     /// What a directive brings in.
@@ -150,7 +150,7 @@ fn cleaned(value: &Val, depth: usize) -> Val {
     }
     if let Some(items) = value.as_list() {
         let items = items.iter().map(|item| cleaned(item, depth + 1)).collect();
-        return Val { data: Val::list(items).data, ..value.clone() };
+        return value.clone().with(Val::list(items).data);
     }
     let Some(entries) = value.as_map() else {
         return value.clone();
@@ -158,7 +158,7 @@ fn cleaned(value: &Val, depth: usize) -> Val {
     let gone = |item: &Val| item.get(STRATEGY).and_then(Val::as_str) == Some("whiteout");
     let kept = entries.iter().filter(|(key, item)| key.as_str() != Some(STRATEGY) && !gone(item));
     let kept = kept.map(|(key, item)| (key.clone(), cleaned(item, depth + 1)));
-    Val { data: Val::map(kept.collect()).data, ..value.clone() }
+    value.clone().with(Val::map(kept.collect()).data)
 }
 
 /// Lays entries over a base: maps are merged, `+%` says otherwise.
@@ -186,7 +186,7 @@ fn merge_into(base: &mut ValMap, over: &ValMap, depth: usize) {
                     .map(|(key, item)| (key.clone(), item.clone()))
                     .collect();
                 merge_into(&mut merged, &own, depth + 1);
-                base.insert(key.clone(), Val { data: Val::map(merged).data, ..value.clone() });
+                base.insert(key.clone(), value.clone().with(Val::map(merged).data));
             }
             _ => {
                 base.insert(key.clone(), value.clone());

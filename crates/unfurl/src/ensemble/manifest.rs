@@ -250,7 +250,7 @@ fn environment(project: Option<&Val>, document: &Val, name: &str) -> Val {
                 (Some(below), Some(above)) => {
                     let mut merged = below.clone();
                     merged.extend(above.iter().map(|(key, value)| (key.clone(), value.clone())));
-                    Val { data: Val::map(merged).data, ..value.clone() }
+                    value.clone().with(Val::map(merged).data)
                 }
                 _ => value.clone(),
             };

@@ -6,7 +6,7 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault::{self, Secret};
 use crate::yaml_text::{self, YamlStyle};
 use purlin_syntax::{Kind, Node, Scalar, Span};
-use purlin_value::Origin;
+use purlin_value::{Origin, Taint};
 use std::rc::Rc;
 
 /// What the tags of vault data are.
@@ -37,7 +37,7 @@ impl Reader<'_> {
             Kind::Alias => return self.read_at(node.target(), depth + 1),
             Kind::Error => Data::Null,
         };
-        Val { data, tainted: node.tag() == Some("!sensitive"), origin: Origin::node(node.target()) }
+        Val::of(data, Origin::node(node.target()), Taint::secret_if(node.tag() == Some("!sensitive")))
     }
 
     fn map(&mut self, node: Node<'_>, depth: usize) -> ValMap {
@@ -81,7 +81,7 @@ impl Reader<'_> {
                     Scalar::BigInt => Data::Float(node.text().parse().unwrap_or(f64::INFINITY)),
                     Scalar::Str | Scalar::Timestamp => Data::Str(node.eco_text()),
                 };
-                Val { data, tainted: tag == Some("!sensitive"), origin }
+                Val::of(data, origin, Taint::secret_if(tag == Some("!sensitive")))
             }
         }
     }
@@ -114,7 +114,7 @@ pub fn write(
     let mut out = String::new();
     for (key, item) in value.as_map().into_iter().flatten() {
         out.push_str(&convert::key_text(key));
-        if !item.tainted {
+        if !item.is_tainted() {
             let text = yaml_text::to_yaml(&Val::map([(key.clone(), item.clone())].into_iter().collect()), tree, style)?;
             out.truncate(out.len() - convert::key_text(key).len());
             out.push_str(&text);

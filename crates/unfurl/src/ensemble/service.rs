@@ -24,7 +24,7 @@ use purlin_tosca::resolve::{self, Resolution};
 use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{self, Topology};
 use purlin_tosca::val as tosca;
-use purlin_value::Session;
+use purlin_value::{Session, Taint};
 use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -167,6 +167,7 @@ fn open_names(model: &Model, topology: &Topology) -> HashSet<Span> {
 
 /// A value of the service template as one of ours, as written. Vault data is opened.
 pub fn from_tosca(value: &tosca::Val, reading: Reading<'_>) -> Val {
+    let mut taint = value.taint();
     let data = match &value.data {
         tosca::Data::Null | tosca::Data::Poison | tosca::Data::Pending(_) => Data::Null,
         tosca::Data::Bool(b) => Data::Bool(*b),
@@ -184,11 +185,12 @@ pub fn from_tosca(value: &tosca::Val, reading: Reading<'_>) -> Val {
         tosca::Data::List(items) => Data::List(Rc::new(items.iter().map(|item| from_tosca(item, reading)).collect())),
         tosca::Data::Map(entries) => {
             let (map, secret_key) = map_from(entries, reading);
-            return Val::map(map).taint_if(secret_key).from_origin(reading.places.origin(value.origin));
+            taint |= Taint::secret_if(secret_key);
+            Val::map(map).data
         }
-        tosca::Data::Call(call) => return from_call(call, value, reading),
+        tosca::Data::Call(call) => return from_call(call, value, reading).taint_if(taint.is_secret()),
     };
-    Val { data, tainted: false, origin: reading.places.origin(value.origin) }
+    Val::of(data, reading.places.origin(value.origin), taint)
 }
 
 /// The entries of a map, and whether one of its keys is a secret: a key has no mark of its own, so the map gets it.
@@ -236,11 +238,11 @@ pub fn to_tosca(value: &Val, span: Span) -> tosca::Val {
             let pairs = entries.iter().map(|(key, item)| (to_tosca(&key.to_val(), span), to_tosca(item, span)));
             tosca::Data::Map(Arc::new(pairs.collect()))
         }
-        Data::External(external) => return to_tosca(&external.value, span),
+        Data::External(external) => return to_tosca(&external.value, span).tainted_by(value.taint_of()),
         // Instances and the like have no declared type to conform to.
         _ => tosca::Data::Poison,
     };
-    tosca::Val { data, span, origin: value.origin }
+    tosca::Val::of(data, span, value.origin, value.taint_of())
 }
 
 /// Inputs in the order they win: the manifest's, the environment's, those of the command line.

@@ -81,5 +81,5 @@ pub fn mark_parts(value: Val, parts: &[ecow::EcoString]) -> Val {
             *item = item.clone().taint();
         }
     }
-    Val { data: Data::Map(Rc::new(entries)), ..value }
+    value.clone().with(Data::Map(Rc::new(entries)))
 }

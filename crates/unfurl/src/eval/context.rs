@@ -108,13 +108,13 @@ impl<'e, 'w> Ctx<'e, 'w> {
             Data::Str(text) if jinja::is_template(text) => {
                 let value = jinja::render(self, text)?;
                 let origin = if value.origin.is_known() { value.origin } else { raw.origin };
-                Ok(value.taint_if(raw.tainted).from_origin(origin))
+                Ok(value.taint_if(raw.is_tainted()).from_origin(origin))
             }
             Data::Map(entries) => {
                 if let Some(form) = form::Form::of(entries) {
                     let value = form::one(self, &form)?;
                     let origin = if !value.origin.is_known() { raw.origin } else { value.origin };
-                    return Ok(value.taint_if(raw.tainted).from_origin(origin));
+                    return Ok(value.taint_if(raw.is_tainted()).from_origin(origin));
                 }
                 Ok(self.lazily(raw))
             }
@@ -129,7 +129,7 @@ impl<'e, 'w> Ctx<'e, 'w> {
             return raw.clone();
         }
         let lazy = Lazy::new(raw.clone(), Rc::clone(&self.frame));
-        Val { data: Data::Lazy(Rc::new(lazy)), tainted: raw.tainted, origin: raw.origin }
+        raw.clone().with(Data::Lazy(Rc::new(lazy)))
     }
 
     /// Evaluates a value as written, completely.

@@ -32,7 +32,7 @@ pub fn apply(ctx: &Ctx<'_, '_>, body: &Val, matches: Vec<Val>) -> Result<Vec<Val
     }
     let items = match matches.as_slice() {
         [only] if is_list(only) => {
-            let tainted = only.tainted;
+            let tainted = only.is_tainted();
             list_items(ctx, only)?.into_iter().map(|item| item.taint_if(tainted)).collect()
         }
         _ => matches,
@@ -89,7 +89,7 @@ fn run(ctx: &Ctx<'_, '_>, body: &Val, entries: Vec<Entry>) -> Result<Vec<Val>> {
         let Some(name) = ctx.engine.force(key.clone())?.to_key() else {
             return type_error(format!("{} cannot be the key of a map", key.kind()));
         };
-        secret_key |= key.tainted;
+        secret_key |= key.is_tainted();
         map.insert(name, value);
     }
     if body.key.is_some() && !collection.as_list().is_some_and(<[Val]>::is_empty) {

@@ -223,7 +223,7 @@ impl<'w> Engine<'w> {
 
     /// Remembers that a value was read.
     pub fn note_read(&self, value: &Val) {
-        if value.tainted {
+        if value.is_tainted() {
             self.saw_secret.set(true);
             self.note_secret(value);
         }
@@ -279,7 +279,7 @@ impl<'w> Engine<'w> {
     }
 
     fn force_parts(&self, value: Val) -> Result<Val> {
-        let (tainted, origin) = (value.tainted, value.origin);
+        let (taint, origin) = (value.taint_of(), value.origin);
         let data = match &value.data {
             Data::List(items) => {
                 self.spend(items.len())?;
@@ -294,7 +294,9 @@ impl<'w> Engine<'w> {
                 }
                 Data::Map(Rc::new(forced))
             }
-            Data::Lazy(lazy) => return self.force_lazy(lazy).map(|v| v.taint_if(tainted).from_origin(origin)),
+            Data::Lazy(lazy) => {
+                return self.force_lazy(lazy).map(|v| v.taint_if(taint.is_secret()).from_origin(origin));
+            }
             Data::Attributes(id) => return self.all_attributes(*id),
             Data::Names(id) => return super::special::names(self, *id),
             Data::AllNodes => {
@@ -310,7 +312,7 @@ impl<'w> Engine<'w> {
             }
             _ => return Ok(value),
         };
-        Ok(Val { data, tainted, origin })
+        Ok(Val::of(data, origin, taint))
     }
 
     fn force_lazy(&self, lazy: &Lazy) -> Result<Val> {

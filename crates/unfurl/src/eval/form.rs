@@ -231,7 +231,7 @@ fn call(ctx: &Ctx<'_, '_>, function: &'static Function, entries: &ValMap) -> Res
 /// A list a function returns becomes its matches; null is no match. A quoted or secret value stays as it is.
 fn spread(function: &Function, value: Val) -> Vec<Val> {
     match &value.data {
-        _ if function.whole || value.tainted => vec![value],
+        _ if function.whole || value.is_tainted() => vec![value],
         Data::Null => Vec::new(),
         Data::List(items) => items.to_vec(),
         _ => vec![value],

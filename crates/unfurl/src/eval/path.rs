@@ -94,7 +94,7 @@ impl Walk<'_, '_, '_, '_> {
         };
         self.ctx.engine.spend(values.len())?;
         for item in values {
-            if let Some(kept) = self.keep(item.taint_if(value.tainted), segment)? {
+            if let Some(kept) = self.keep(item.taint_if(value.is_tainted()), segment)? {
                 self.proceed(kept, segment, rest)?;
             }
         }
@@ -106,7 +106,7 @@ impl Walk<'_, '_, '_, '_> {
         let items = list_items(self.ctx, &value)?;
         self.ctx.engine.spend(items.len())?;
         for item in items {
-            self.step(item.taint_if(value.tainted), segments)?;
+            self.step(item.taint_if(value.is_tainted()), segments)?;
         }
         Ok(())
     }
@@ -137,7 +137,7 @@ impl Walk<'_, '_, '_, '_> {
     fn select(&self, value: &Val, segment: &Segment) -> Result<Option<Val>> {
         let found = lookup(self.ctx, value, &segment.key);
         let found = found.map_err(|error| error.at(segment.at.start, segment.at.end))?;
-        Ok(found.map(|found| found.taint_if(value.tainted)))
+        Ok(found.map(|found| found.taint_if(value.is_tainted())))
     }
 
     /// The value, if it passes the segment's filters and test.
@@ -166,7 +166,7 @@ impl Walk<'_, '_, '_, '_> {
         self.ctx.engine.deeper(|| walk.step(value.clone(), &filter.segments))?;
         let matched = !found.is_empty();
         // What a filter read decides what is kept, so a secret in it makes the kept value one.
-        let secret = found.iter().any(|value| value.tainted);
+        let secret = found.iter().any(|value| value.is_tainted());
         Ok(if matched == filter.negated { Verdict::No } else { Verdict::Yes { secret } })
     }
 
@@ -185,24 +185,24 @@ impl Walk<'_, '_, '_, '_> {
         let found = entry(entries, name);
         let verdict = match (found, &segment.test) {
             (None, _) => Verdict::No,
-            (Some(found), None) => Verdict::Yes { secret: found.tainted },
+            (Some(found), None) => Verdict::Yes { secret: found.is_tainted() },
             (Some(found), Some(test)) => self.check(found, test)?,
         };
         let matched = matches!(verdict, Verdict::Yes { .. });
         Ok(Some(match verdict {
             _ if matched == filter.negated => Verdict::No,
-            Verdict::Yes { secret } => Verdict::Yes { secret: secret || value.tainted },
+            Verdict::Yes { secret } => Verdict::Yes { secret: secret || value.is_tainted() },
             // Kept because an entry is not what it must not be: that says something of the entry.
-            Verdict::No => Verdict::Yes { secret: found.is_some_and(|found| found.tainted) },
+            Verdict::No => Verdict::Yes { secret: found.is_some_and(|found| found.is_tainted()) },
         }))
     }
 
     fn check(&self, value: &Val, test: &Test) -> Result<Verdict> {
         let (same, secret) = match &test.operand {
-            Operand::Text(text) => (equals_text(value, text), value.tainted),
+            Operand::Text(text) => (equals_text(value, text), value.is_tainted()),
             Operand::Variable(name) => match self.ctx.variable(name)? {
                 Some(expected) => {
-                    let secret = value.tainted || expected.tainted;
+                    let secret = value.is_tainted() || expected.is_tainted();
                     let left = self.ctx.engine.force(value.clone())?;
                     let right = self.ctx.engine.force(expected)?;
                     (python::equal(&left, &right), secret)
@@ -269,7 +269,7 @@ pub fn list_items(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Vec<Val>> {
 fn flat_items(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Vec<Val>> {
     let mut out = Vec::new();
     for item in list_items(ctx, value)? {
-        let item = item.taint_if(value.tainted);
+        let item = item.taint_if(value.is_tainted());
         if is_list(&item) {
             out.extend(ctx.engine.deeper(|| flat_items(ctx, &item))?);
         } else {
@@ -318,7 +318,7 @@ fn lookup(ctx: &Ctx<'_, '_>, value: &Val, key: &Key) -> Result<Option<Val>> {
             _ => by_name(ctx, value, text),
         },
         Key::Variable(name) => match ctx.variable(name)? {
-            Some(named) => by_value(ctx, value, &named).map(|found| found.map(|v| v.taint_if(named.tainted))),
+            Some(named) => by_value(ctx, value, &named).map(|found| found.map(|v| v.taint_if(named.is_tainted()))),
             None => Ok(None),
         },
     }

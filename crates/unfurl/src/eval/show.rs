@@ -8,7 +8,7 @@ pub const REDACTED: &str = "<<REDACTED>>";
 
 /// A value in a few words.
 pub fn brief(ctx: &Ctx<'_, '_>, value: &Val) -> String {
-    if value.tainted {
+    if value.is_tainted() {
         return REDACTED.to_owned();
     }
     match &value.data {

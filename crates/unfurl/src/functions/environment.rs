@@ -97,7 +97,7 @@ fn apply(ctx: &Ctx<'_, '_>, rule: &str, value: &Val, old: &BTreeMap<String, Val>
             let before = new.get(&key(name)).or_else(|| old.get(name)).cloned();
             let joined = match before.as_ref().filter(|before| python::truthy(before)) {
                 Some(before) => {
-                    let tainted = before.tainted || text.tainted;
+                    let tainted = before.is_tainted() || text.is_tainted();
                     Val::str(format!("{}:{}", ctx.text(&text)?, ctx.text(before)?)).taint_if(tainted)
                 }
                 None => text,
@@ -132,8 +132,8 @@ fn copy(ctx: &Ctx<'_, '_>, pattern: &str, value: &Val, old: &BTreeMap<String, Va
 fn env_text(ctx: &Ctx<'_, '_>, value: &Val, old: &BTreeMap<String, Val>, new: &ValMap) -> Result<Option<Val>> {
     Ok(match &value.data {
         Data::Null => None,
-        Data::Bool(b) => Some(Val::str(if *b { "true" } else { "" }).taint_if(value.tainted)),
-        Data::Str(text) => Some(substituted(ctx, text, old, new)?.taint_if(value.tainted)),
+        Data::Bool(b) => Some(Val::str(if *b { "true" } else { "" }).taint_if(value.is_tainted())),
+        Data::Str(text) => Some(substituted(ctx, text, old, new)?.taint_if(value.is_tainted())),
         _ => Some(Val::str(ctx.text(value)?).taint_if(value.tainted_within())),
     })
 }
@@ -168,7 +168,7 @@ fn substituted(ctx: &Ctx<'_, '_>, text: &str, old: &BTreeMap<String, Val>, new: 
         }
         match found {
             Some(value) => {
-                tainted |= value.tainted;
+                tainted |= value.is_tainted();
                 out.push_str(&ctx.text(&value)?);
             }
             None => out.push_str(default),

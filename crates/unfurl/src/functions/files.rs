@@ -164,7 +164,7 @@ pub fn file(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     if let Some(contents) = call.named(ctx, "contents")? {
         write(ctx, &full, &contents, encoding.as_deref())?;
     }
-    let tainted = key.tainted;
+    let tainted = key.is_tainted();
     let kind = Handle::File { path: full.into(), encoding };
     let value = Val::str(name);
     Ok(External { kind, key: value.clone(), value, select: Vec::new() }.into_val().taint_if(tainted))

@@ -10,7 +10,7 @@ use crate::val::Val;
 pub fn container_image(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?.plain();
     match value.as_str() {
-        Some(name) if !name.is_empty() => Ok(image(name).taint_if(value.tainted)),
+        Some(name) if !name.is_empty() => Ok(image(name).taint_if(value.is_tainted())),
         _ => Ok(Val::null()),
     }
 }

@@ -204,7 +204,7 @@ impl Options {
                 other => other.clone(),
             };
             let value = match value.as_str() {
-                Some(text) => Val::str(self.text(text)).taint_if(value.tainted),
+                Some(text) => Val::str(self.text(text)).taint_if(value.is_tainted()),
                 None => value.clone(),
             };
             out.insert(name, value);

@@ -46,7 +46,7 @@ fn operand(ctx: &Ctx<'_, '_>, call: &Call<'_>, raw: &Val) -> Result<Vec<Val>> {
 /// Whether an operand's first match is true; and whether that is a secret.
 fn holds(matches: &[Val]) -> (bool, bool) {
     match matches.first() {
-        Some(first) => (python::truthy(first), first.tainted),
+        Some(first) => (python::truthy(first), first.is_tainted()),
         None => (false, false),
     }
 }
@@ -111,7 +111,7 @@ fn operands(ctx: &Ctx<'_, '_>, call: &Call<'_>, mut each: impl FnMut(Val) -> boo
         return type_error(format!("`{}` needs a list, not {}", call.name, list.kind()));
     }
     for item in list_items(ctx, &list)? {
-        if each(item.taint_if(list.tainted)) {
+        if each(item.taint_if(list.is_tainted())) {
             return Ok(());
         }
     }
@@ -123,7 +123,7 @@ pub fn and(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let mut result = Val::null();
     let mut secret = false;
     operands(ctx, call, |value| {
-        secret |= value.tainted;
+        secret |= value.is_tainted();
         let stop = !python::truthy(&value);
         result = value;
         stop
@@ -136,7 +136,7 @@ pub fn or(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let mut result = Val::bool(false);
     let mut secret = false;
     operands(ctx, call, |value| {
-        secret |= value.tainted;
+        secret |= value.is_tainted();
         let stop = python::truthy(&value);
         if stop {
             result = value;
@@ -151,7 +151,7 @@ fn pair(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<(Val, Val)> {
     let value = call.value(ctx)?;
     match value.as_list() {
         Some([left, right]) => {
-            Ok((left.clone().plain().taint_if(value.tainted), right.clone().plain().taint_if(value.tainted)))
+            Ok((left.clone().plain().taint_if(value.is_tainted()), right.clone().plain().taint_if(value.is_tainted())))
         }
         _ => type_error(format!("`{}` needs a list of two values", call.name)),
     }
@@ -172,7 +172,7 @@ pub fn ne(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 fn ordered(ctx: &Ctx<'_, '_>, call: &Call<'_>, wanted: fn(Ordering) -> bool) -> Result<Val> {
     let (left, right) = pair(ctx, call)?;
     match python::compare(&left, &right) {
-        Some(order) => Ok(Val::bool(wanted(order)).taint_if(left.tainted || right.tainted)),
+        Some(order) => Ok(Val::bool(wanted(order)).taint_if(left.is_tainted() || right.is_tainted())),
         None => type_error(format!("`{}` cannot compare {} with {}", call.name, left.kind(), right.kind())),
     }
 }

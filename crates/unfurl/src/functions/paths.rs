@@ -73,7 +73,7 @@ fn parts(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Vec<Val>> {
 /// `abspath`
 pub fn abspath(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let parts = parts(ctx, call)?;
-    let tainted = parts.iter().any(|part| part.tainted);
+    let tainted = parts.iter().any(|part| part.is_tainted());
     let file = parts.first().map(|part| ctx.text(part)).transpose()?.unwrap_or_default();
     let folder = match parts.get(1).filter(|location| python::truthy(location)) {
         None => files::base(ctx),

@@ -9,7 +9,7 @@ use crate::val::{Data, MapKey, Val, ValMap};
 /// `portspec`
 pub fn portspec(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?.plain();
-    let tainted = value.tainted;
+    let tainted = value.is_tainted();
     let spec = match &value.data {
         Data::Null => return Ok(Val::null()),
         Data::Str(text) if text.is_empty() => return Ok(Val::null()),
@@ -37,7 +37,7 @@ fn with_numbers(entries: &ValMap) -> Result<Val> {
             Data::Str(text) => port_number(text, name)?,
             _ => continue,
         };
-        *port = Val::int(number).taint_if(port.tainted).from_origin(port.origin);
+        *port = Val::int(number).taint_if(port.is_tainted()).from_origin(port.origin);
     }
     Ok(Val::map(out))
 }
@@ -155,13 +155,13 @@ fn read(text: &str) -> Result<(f64, &'static Unit)> {
 /// A quantity in its base unit, so that quantities of one kind can be added in a template.
 pub fn scalar(ctx: &Ctx<'_, '_>, value: &Val, unit: Option<&str>) -> Result<Val> {
     let text = ctx.text(value)?;
-    let (number, own) = read(&text).map_err(|error| hidden(error, value.tainted))?;
+    let (number, own) = read(&text).map_err(|error| hidden(error, value.is_tainted()))?;
     let base = number * own.factor;
     let shown = match unit {
         Some(unit) => base / find_unit(unit)?.factor,
         None => base,
     };
-    Ok(whole_if_exact(shown).taint_if(value.tainted))
+    Ok(whole_if_exact(shown).taint_if(value.is_tainted()))
 }
 
 /// `scalar`
@@ -178,7 +178,7 @@ pub fn scalar_value(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         _ => value,
     };
     let unit = call.named(ctx, "unit")?.map(|unit| ctx.text(&unit)).transpose()?;
-    let tainted = value.tainted;
+    let tainted = value.is_tainted();
     let converted = match python::number(&value) {
         // A bare number counts in the base unit of what is asked for.
         Some(number) => match &unit {

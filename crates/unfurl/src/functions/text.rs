@@ -21,7 +21,7 @@ pub fn concat(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         },
     };
     match value.as_list() {
-        Some(items) => joined(ctx, items, separator).map(|text| text.taint_if(value.tainted)),
+        Some(items) => joined(ctx, items, separator).map(|text| text.taint_if(value.is_tainted())),
         None => Ok(value),
     }
 }
@@ -63,7 +63,7 @@ pub fn join(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         }
         _ => (parts, call.named(ctx, "sep")?.map(|delimiter| ctx.text(&delimiter)).transpose()?),
     };
-    joined(ctx, items, delimiter.as_deref().unwrap_or("")).map(|text| text.taint_if(value.tainted))
+    joined(ctx, items, delimiter.as_deref().unwrap_or("")).map(|text| text.taint_if(value.is_tainted()))
 }
 
 /// `token`
@@ -120,7 +120,7 @@ pub fn template(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         (false, true) => jinja::render(ctx, text)?,
         (false, false) => Val::str(text.trim()),
     };
-    Ok(rendered.taint_if(source.tainted))
+    Ok(rendered.taint_if(source.is_tainted()))
 }
 
 /// `urljoin`

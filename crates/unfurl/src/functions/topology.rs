@@ -136,7 +136,7 @@ fn follow(ctx: &Ctx<'_, '_>, id: NodeId, keys: &[Val]) -> Result<Option<Val>> {
     let mut value = Val::node(id);
     for key in keys {
         match step(ctx, &value, key)? {
-            Some(next) => value = next.taint_if(value.tainted || key.tainted),
+            Some(next) => value = next.taint_if(value.is_tainted() || key.is_tainted()),
             None => return Ok(None),
         }
     }

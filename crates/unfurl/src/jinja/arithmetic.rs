@@ -13,7 +13,7 @@ pub const TOO_LARGE: &str = "a number is larger than 64 bits";
 
 /// Applies an operator to evaluated values.
 pub fn apply(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
-    let tainted = left.tainted || right.tainted;
+    let tainted = left.is_tainted() || right.is_tainted();
     compute(operator, left, right).map(|value| value.taint_if(tainted))
 }
 

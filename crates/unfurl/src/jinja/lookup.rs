@@ -51,13 +51,13 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
         "file" => each_text(ctx, &terms, |name| {
             let contents = required_file(ctx, name)?;
             let text = ctx.text(&contents)?;
-            Ok(vec![Val::str(text.trim_end()).taint_if(contents.tainted)])
+            Ok(vec![Val::str(text.trim_end()).taint_if(contents.is_tainted())])
         }),
         "unvault" => each_text(ctx, &terms, |name| Ok(vec![required_file(ctx, name)?])),
         "template" => each_text(ctx, &terms, |name| {
             let contents = required_file(ctx, name)?;
             let rendered = super::render(ctx, &ctx.text(&contents)?)?;
-            Ok(vec![rendered.taint_if(contents.tainted)])
+            Ok(vec![rendered.taint_if(contents.is_tainted())])
         }),
         "fileglob" => {
             each_text(ctx, &terms, |pattern| Ok(files::glob(ctx, pattern)?.into_iter().map(Val::str).collect()))
@@ -128,7 +128,7 @@ pub fn join(ctx: &Ctx<'_, '_>, mut found: Vec<Val>) -> Result<Val> {
         if !matches!(value.data, Data::Str(_)) {
             return Ok(Val::list(found));
         }
-        tainted |= value.tainted;
+        tainted |= value.is_tainted();
         texts.push(ctx.text(value)?);
     }
     Ok(Val::str(texts.join(",")).taint_if(tainted))
@@ -138,7 +138,7 @@ fn each_text(ctx: &Ctx<'_, '_>, terms: &[Val], mut find: impl FnMut(&str) -> Res
     let mut out = Vec::new();
     for term in flat(terms) {
         let text = ctx.text(&term)?;
-        out.extend(find(&text)?.into_iter().map(|found| found.taint_if(term.tainted)));
+        out.extend(find(&text)?.into_iter().map(|found| found.taint_if(term.is_tainted())));
     }
     Ok(out)
 }
@@ -223,7 +223,7 @@ fn ini(ctx: &Ctx<'_, '_>, terms: &[Val], named: &[(EcoString, Val)]) -> Result<V
             } else if let Some((name, value)) = line.split_once(['=', ':']).filter(|_| inside)
                 && name.trim() == key
             {
-                return Ok(vec![Val::str(value.trim()).taint_if(contents.tainted)]);
+                return Ok(vec![Val::str(value.trim()).taint_if(contents.is_tainted())]);
             }
         }
         Ok(default.clone().into_iter().collect())

@@ -18,7 +18,7 @@ pub fn default(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
         return Ok(input);
     }
     let default = args.get(0, "default_value").cloned().unwrap_or_else(|| Val::str(""));
-    Ok(default.taint_if(input.tainted))
+    Ok(default.taint_if(input.is_tainted()))
 }
 
 pub fn mandatory(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
@@ -41,7 +41,7 @@ pub fn attr(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
         _ => input,
     };
     let found = render.attribute(&input, &name)?;
-    Ok(found.unwrap_or_else(|| crate::jinja::render::undefined(&name, true, "")).taint_if(input.tainted))
+    Ok(found.unwrap_or_else(|| crate::jinja::render::undefined(&name, true, "")).taint_if(input.is_tainted()))
 }
 
 fn entries_of(input: &Val) -> Result<&ValMap> {
@@ -61,7 +61,7 @@ pub fn items(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
         return Ok(Val::list(Vec::new()));
     }
     let input = render.whole(input)?;
-    items_(&input).map(|pairs| Val::list(pairs).taint_if(input.tainted))
+    items_(&input).map(|pairs| Val::list(pairs).taint_if(input.is_tainted()))
 }
 
 pub fn dictsort(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {

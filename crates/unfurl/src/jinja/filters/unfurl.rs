@@ -22,7 +22,7 @@ pub fn eval(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
         // Anything else is a value already: there is nothing to evaluate.
         _ => return Ok(input),
     };
-    let tainted = input.tainted;
+    let tainted = input.is_tainted();
     let value = if want_list { Val::list(matches) } else { as_one(matches) };
     render.ctx.engine.note_read(&value);
     Ok(value.taint_if(tainted))
@@ -31,7 +31,7 @@ pub fn eval(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
 pub fn map_value(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
     let input = render.ctx.engine.force(input)?;
     let value = render.ctx.map_value(&input)?;
-    Ok(value.taint_if(input.tainted))
+    Ok(value.taint_if(input.is_tainted()))
 }
 
 pub fn sensitive(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {

@@ -70,7 +70,7 @@ impl Renderer<'_, '_, '_> {
     /// What a method that changes collections is called on, evaluated so far that its kind is known.
     fn collection(&mut self, base: &Expr) -> Result<Val> {
         let value = self.inner(base)?;
-        let tainted = value.tainted;
+        let tainted = value.is_tainted();
         match value.data {
             Data::List(_) | Data::Map(_) | Data::Object(_) | Data::Undefined(_) => Ok(value),
             _ => Ok(self.whole(value)?.taint_if(tainted)),
@@ -81,14 +81,14 @@ impl Renderer<'_, '_, '_> {
     fn change(&mut self, base: &Expr, mut value: Val, method: &str, args: &Args) -> Result<Val> {
         let Expr::Name(name, _) = base else {
             let args = self.values(args)?;
-            let tainted = value.tainted || args.tainted();
+            let tainted = value.is_tainted() || args.tainted();
             return methods::change(self, &mut value, method, args).map(|result| result.taint_if(tainted));
         };
         // The arguments may change it too. After that it is taken out of the variable, so that nobody else holds it.
         self.rebind(name, value);
         let args = self.values(args)?;
         let mut value = self.slot(name).map(std::mem::take).unwrap_or_default();
-        let tainted = value.tainted || args.tainted();
+        let tainted = value.is_tainted() || args.tainted();
         let result = methods::change(self, &mut value, method, args);
         self.rebind(name, value.taint_if(tainted));
         result.map(|result| result.taint_if(tainted))
@@ -105,7 +105,7 @@ impl Renderer<'_, '_, '_> {
             Object::Function(function) => self.call_function(function, args),
             Object::Global(name) => self.call_global(name, args),
             Object::Method(base, name) => {
-                let tainted = base.tainted || args.tainted();
+                let tainted = base.is_tainted() || args.tainted();
                 methods::call(self, base, name, args).map(|value| value.taint_if(tainted))
             }
             Object::Macro(macro_, around) => self.call_macro(macro_, around, args),
@@ -162,7 +162,7 @@ impl Renderer<'_, '_, '_> {
     /// A map, or pairs of keys and values, as a map; and whether that is secret as a whole, as its keys may be.
     fn pairs(&mut self, from: &Val) -> Result<(ValMap, bool)> {
         let from = self.whole(from.clone())?;
-        let mut secret = from.tainted;
+        let mut secret = from.is_tainted();
         if let Some(map) = from.as_map() {
             return Ok((map.clone(), secret));
         }
@@ -181,7 +181,7 @@ impl Renderer<'_, '_, '_> {
             let Some(name) = key.to_key() else {
                 return type_error(format!("unhashable type: '{}'", python::type_name(&key)));
             };
-            secret |= key.tainted || pair.tainted;
+            secret |= key.is_tainted() || pair.is_tainted();
             map.insert(name, value.clone());
         }
         Ok((map, secret))

@@ -33,7 +33,7 @@ impl Renderer<'_, '_, '_> {
                 let mut secret_key = false;
                 for (key, value) in entries {
                     let key = self.inner(key)?;
-                    secret_key |= key.tainted;
+                    secret_key |= key.is_tainted();
                     let Some(name) = key.to_key() else {
                         return type_error(format!("unhashable type: '{}'", python::type_name(&key)));
                     };
@@ -49,7 +49,7 @@ impl Renderer<'_, '_, '_> {
                 let base = self.inner(base)?;
                 let key = self.inner(key)?.plain();
                 let found = self.item(&base, &key).map_err(|error| error.at(at.0, at.1))?;
-                let tainted = base.tainted || key.tainted;
+                let tainted = base.is_tainted() || key.is_tainted();
                 match found {
                     Some(found) => Ok(found.taint_if(tainted)),
                     None => {
@@ -70,7 +70,7 @@ impl Renderer<'_, '_, '_> {
             Expr::Test(base, call) => {
                 let base = self.inner(base)?;
                 let args = self.values(&call.args)?;
-                let tainted = base.tainted || args.tainted();
+                let tainted = base.is_tainted() || args.tainted();
                 let held = tests::run(self, &call.name, &base, &args);
                 Ok(Val::bool(held.map_err(|error| error.at(call.at.0, call.at.1))?).taint_if(tainted))
             }
@@ -88,14 +88,14 @@ impl Renderer<'_, '_, '_> {
     /// An attribute of an evaluated value; `expr` asks for it.
     pub(super) fn attribute_or_undefined(&self, base: &Val, name: &str, expr: &Expr, at: Place) -> Result<Val> {
         let found = self.attribute(base, name).map_err(|error| error.at(at.0, at.1))?;
-        Ok(found.unwrap_or_else(|| self.not_there(base, name, expr)).taint_if(base.tainted))
+        Ok(found.unwrap_or_else(|| self.not_there(base, name, expr)).taint_if(base.is_tainted()))
     }
 
     pub(super) fn operation(&mut self, expr: &Expr) -> Result<Val> {
         match expr {
             Expr::Not(inner) => {
                 let value = self.inner(inner)?;
-                Ok(Val::bool(!self.truth(&value)?).taint_if(value.tainted))
+                Ok(Val::bool(!self.truth(&value)?).taint_if(value.is_tainted()))
             }
             Expr::Negative(inner, at) => {
                 let value = self.inner(inner)?;
@@ -130,14 +130,14 @@ impl Renderer<'_, '_, '_> {
                 if !self.truth(&value)? {
                     return Ok(value);
                 }
-                self.inner(right).map(|result| result.taint_if(value.tainted))
+                self.inner(right).map(|result| result.taint_if(value.is_tainted()))
             }
             Expr::Or(left, right) => {
                 let value = self.inner(left)?;
                 if self.truth(&value)? {
                     return Ok(value);
                 }
-                self.inner(right).map(|result| result.taint_if(value.tainted))
+                self.inner(right).map(|result| result.taint_if(value.is_tainted()))
             }
             Expr::If(condition, yes, no) => {
                 if self.condition(condition)? {
@@ -384,7 +384,7 @@ impl Renderer<'_, '_, '_> {
                 None => return type_error(format!("{} cannot be sliced", base.kind())),
             },
         };
-        Ok(result.taint_if(base.tainted))
+        Ok(result.taint_if(base.is_tainted()))
     }
 }
 

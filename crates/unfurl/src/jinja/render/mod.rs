@@ -101,7 +101,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
     fn native(&self, mut out: Output) -> Result<Val> {
         if out.nodes.len() > 1 {
             let text = self.concat(out)?;
-            let (tainted, origin) = (text.tainted, text.origin);
+            let (tainted, origin) = (text.is_tainted(), text.origin);
             return Ok(read_literal(text).taint_if(tainted).from_origin(origin));
         }
         let Some(only) = out.nodes.pop() else {
@@ -121,7 +121,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         if only.exact || !matches!(only.value.data, Data::Str(_)) {
             return Ok(only.value);
         }
-        let (tainted, origin) = (only.value.tainted, only.value.origin);
+        let (tainted, origin) = (only.value.is_tainted(), only.value.origin);
         Ok(read_literal(only.value).taint_if(tainted).from_origin(origin))
     }
 
@@ -346,7 +346,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
 
     fn for_loop(&mut self, each: &For, iterated: Val, depth: usize, out: &mut Output) -> Result<()> {
         self.ctx.engine.note_read(&iterated);
-        let tainted = iterated.tainted;
+        let tainted = iterated.is_tainted();
         let mut items: Vec<Val> = Vec::new();
         let all = self.iterate(&iterated).map_err(|error| error.at(each.at.0, each.at.1))?;
         for item in all {
