@@ -6,6 +6,7 @@ use purlin_cli::Invocation;
 use std::io::{IsTerminal, Write};
 
 /// A run allocates many small things on a thread of its own, where the system's allocator asks the kernel page by page.
+#[cfg(feature = "mimalloc")]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

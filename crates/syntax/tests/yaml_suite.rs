@@ -24,18 +24,29 @@ struct Case {
     is_error: bool,
 }
 
-/// The cases lie in the package `yaml-edit`, which is a development dependency for their sake.
+/// The cases are in the package `yaml-edit`, which is a development dependency for their sake. Cargo is asked only for
+/// packages of this platform: those are what it had to fetch to build this test, whatever else is in its cache.
 fn data() -> PathBuf {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
     let run = std::process::Command::new(cargo)
-        .args(["metadata", "--offline", "--format-version", "1", "--manifest-path"])
+        .args(["metadata", "--offline", "--format-version", "1", "--filter-platform", &host(), "--manifest-path"])
         .arg(concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"))
         .output()
         .expect("cargo metadata runs");
+    let complaint = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success(), "cargo metadata fails: {complaint}");
     let metadata: serde_json::Value = serde_json::from_slice(&run.stdout).expect("cargo metadata prints JSON");
     let packages = metadata["packages"].as_array().unwrap();
     let package = packages.iter().find(|package| package["name"] == "yaml-edit").expect("the package is there");
     Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap().join("test-data")
+}
+
+/// The platform that this test was built for, as Cargo names it.
+fn host() -> String {
+    let rustc = std::env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let run = std::process::Command::new(rustc).arg("-vV").output().expect("rustc runs");
+    let text = String::from_utf8_lossy(&run.stdout).into_owned();
+    text.lines().find_map(|line| line.strip_prefix("host: ")).expect("rustc names its host").to_owned()
 }
 
 fn cases() -> Vec<Case> {

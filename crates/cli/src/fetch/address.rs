@@ -268,12 +268,14 @@ impl Allowed {
     }
 
     /// Whether a machine may be connected to: a public one, or one that was named by exactly this address.
+    #[cfg_attr(not(feature = "net"), allow(dead_code))]
     pub(super) fn check_machine(&self, ip: IpAddr) -> bool {
         is_public(ip) || self.hosts.iter().any(|(name, _)| name.parse() == Ok(ip))
     }
 }
 
 /// Whether an address belongs to the open network: not this machine, not the local one, nothing reserved.
+#[cfg_attr(not(feature = "net"), allow(dead_code))]
 pub(super) fn is_public(ip: IpAddr) -> bool {
     match ip {
         IpAddr::V4(ip) => is_public_v4(ip),
@@ -281,6 +283,7 @@ pub(super) fn is_public(ip: IpAddr) -> bool {
     }
 }
 
+#[cfg_attr(not(feature = "net"), allow(dead_code))]
 fn is_public_v4(ip: Ipv4Addr) -> bool {
     let [a, b, c, _] = ip.octets();
     let reserved = match (a, b, c) {
@@ -298,6 +301,7 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
 }
 
 /// Only global unicast, and there nothing that carries another address inside.
+#[cfg_attr(not(feature = "net"), allow(dead_code))]
 fn is_public_v6(ip: Ipv6Addr) -> bool {
     let [first, second, ..] = ip.segments();
     if let Some(inner) = ip.to_ipv4_mapped() {

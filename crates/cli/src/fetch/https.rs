@@ -5,12 +5,7 @@
 
 use super::address::{Address, Allowed, RemoteAddress, Transport, parse};
 use purlin_value::world::WorldError;
-use std::io::Read;
 use std::time::{Duration, Instant};
-use ureq::config::Config;
-use ureq::http::Uri;
-use ureq::unversioned::resolver::{DefaultResolver, ResolvedSocketAddrs, Resolver};
-use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
 
 /// How long a file may take, redirects included.
 const LONGEST: Duration = Duration::from_secs(10);
@@ -57,7 +52,7 @@ pub(super) fn get(web: &dyn Web, allowed: &Allowed, first: &RemoteAddress, most:
     Err(failed(format!("it was redirected more than {MOST_REDIRECTS} times")))
 }
 
-fn failed(why: impl Into<String>) -> WorldError {
+pub(super) fn failed(why: impl Into<String>) -> WorldError {
     WorldError::FetchFailed(why.into())
 }
 
@@ -80,76 +75,14 @@ fn absolute(from: &str, location: &str) -> String {
     format!("{scheme}://{authority}{folder}/{location}")
 }
 
-/// The real network.
-pub(super) struct Internet {
-    allowed: Allowed,
-}
-
-impl Internet {
-    pub(super) fn new(allowed: Allowed) -> Self {
-        Internet { allowed }
-    }
-}
-
-impl Web for Internet {
-    fn get(&self, address: &str, most: u64, time: Duration) -> Result<Answer, WorldError> {
-        let config = ureq::Agent::config_builder()
-            .https_only(true)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .http_status_as_error(false)
-            .timeout_global(Some(time))
-            // A proxy would look names up for us, and the check of the machine would be of the proxy.
-            .proxy(None)
-            .user_agent(concat!("purlin/", env!("CARGO_PKG_VERSION")))
-            .build();
-        let resolver = Checked { allowed: self.allowed.clone(), inner: DefaultResolver::default() };
-        let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
-        let mut response = agent.get(address).call().map_err(|error| told(&error))?;
-        let location = response.headers().get("location").and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let status = response.status().as_u16();
-        let mut body = Vec::new();
-        let reader = response.body_mut().as_reader();
-        reader.take(most + 1).read_to_end(&mut body).map_err(|error| failed(error.to_string()))?;
-        Ok(Answer { status, location, body })
-    }
-}
-
-fn told(error: &ureq::Error) -> WorldError {
-    match error {
-        ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::PermissionDenied => {
-            WorldError::Denied(error.to_string())
-        }
-        error => failed(error.to_string()),
-    }
-}
-
-/// Looks names up and refuses machines that were not allowed, before anything connects to them.
-#[derive(Debug)]
-struct Checked {
-    allowed: Allowed,
-    inner: DefaultResolver,
-}
-
-impl Resolver for Checked {
-    fn resolve(&self, uri: &Uri, config: &Config, timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
-        let found = self.inner.resolve(uri, config, timeout)?;
-        match found.iter().find(|address| !self.allowed.check_machine(address.ip())) {
-            None => Ok(found),
-            Some(address) => {
-                let ip = address.ip();
-                let message = format!("the name leads to {ip}, a private address; allow it with `--allow-net {ip}`");
-                Err(ureq::Error::Io(std::io::Error::new(std::io::ErrorKind::PermissionDenied, message)))
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, clippy::panic)]
     use super::*;
     use std::sync::Mutex;
+
+    #[cfg(feature = "net")]
+    use crate::fetch::internet::Internet;
 
     /// A network that knows some pages and records what it was asked.
     struct Fake {
@@ -210,6 +143,7 @@ mod tests {
     }
 
     /// The listener must see no connection, though its port is open.
+    #[cfg(feature = "net")]
     #[test]
     fn this_machine_is_refused_before_connecting() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();

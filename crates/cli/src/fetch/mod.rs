@@ -7,6 +7,11 @@ mod address;
 mod cache;
 mod git;
 mod https;
+#[cfg(feature = "net")]
+mod internet;
+#[cfg(not(feature = "net"))]
+#[path = "no_net.rs"]
+mod internet;
 mod ledger;
 mod revision;
 mod unpack;
@@ -16,7 +21,8 @@ use crate::native;
 use address::{Address, Allowed, RemoteAddress, check_revision, parse};
 use cache::Cache;
 use git::{From, Git};
-use https::{Internet, Web};
+use https::Web;
+use internet::Internet;
 use ledger::Ledger;
 use purlin_value::lock::{Locked, is_commit};
 use purlin_value::world::{Fetched, Remote, WorldError};

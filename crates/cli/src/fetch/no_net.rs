@@ -1,0 +1,21 @@
+//! What stands for the network in a build without the feature `net`: every request fails and says why.
+
+use super::address::Allowed;
+use super::https::{Answer, Web, failed};
+use purlin_value::world::WorldError;
+use std::time::Duration;
+
+/// No network.
+pub(super) struct Internet;
+
+impl Internet {
+    pub(super) fn new(_allowed: Allowed) -> Self {
+        Internet
+    }
+}
+
+impl Web for Internet {
+    fn get(&self, _address: &str, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
+        Err(failed("this build has no network support; build it with the feature `net`"))
+    }
+}
