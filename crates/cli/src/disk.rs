@@ -1,18 +1,23 @@
 //! The world on disk.
 //!
 //! One resolver for all paths: the root (the repository, or the folder that was named) and what the user allowed,
-//! nothing else. Links are followed first and judged by where they lead.
+//! nothing else. Everything is opened through a [`Root`], so where a link leads decides, not what it is called.
 
+use crate::border::{Root, is_escape};
 use crate::fetch::Fetcher;
 use crate::native::{self, HERE};
+use cap_std::fs::File;
 use purlin_value::path;
 use purlin_value::world::{
     Command, Entry, Fetched, FileKind, Moment, Output, Overlay, Remote, Stat, USER_VARIABLES, World, WorldError,
 };
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
+
+/// How much of a large file is in memory at a time.
+const PIECE: usize = 64 << 10;
 
 /// What the user allowed on the command line.
 #[derive(Clone, Debug, Default)]
@@ -35,18 +40,19 @@ pub struct Permissions {
 
 /// The world of one run of the program.
 pub struct DiskWorld {
-    root: PathBuf,
     root_text: String,
     here: String,
     env: BTreeMap<String, String>,
+    /// The project, and what the user allowed besides.
+    roots: Vec<Arc<Root>>,
+    /// Copies that were fetched, by where they are.
+    fetched: RwLock<BTreeMap<PathBuf, Arc<Root>>>,
     permissions: Permissions,
     overlay: Overlay,
     fetcher: Fetcher,
     now: Moment,
     seed: u64,
     max_file: u64,
-    /// Folders that were followed to where they really are.
-    folders: RwLock<HashMap<std::ffi::OsString, PathBuf>>,
 }
 
 /// What a world is made from.
@@ -78,20 +84,21 @@ impl DiskWorld {
         let allowed = |folder: &PathBuf| native::canonical_or_same(cwd.join(folder));
         let mut permissions = settings.permissions;
         permissions.paths = permissions.paths.iter().map(allowed).collect();
-        let fetcher = Fetcher::new(root.clone(), &settings.env, &permissions, settings.max_file);
-        let folders = RwLock::new(HashMap::from([(root.clone().into_os_string(), root.clone())]));
+        let roots = std::iter::once(&root).chain(&permissions.paths).map(|path| Arc::new(Root::new(path.clone())));
+        let roots = roots.collect();
+        let fetcher = Fetcher::new(root, &settings.env, &permissions, settings.max_file);
         DiskWorld {
-            root,
             root_text,
             here,
             env: settings.env,
+            roots,
+            fetched: RwLock::default(),
             permissions,
             overlay: Overlay::default(),
             fetcher,
             now: settings.now,
             seed: settings.seed,
             max_file: settings.max_file,
-            folders,
         }
     }
 
@@ -102,72 +109,54 @@ impl DiskWorld {
         Ok(PathBuf::from(path::join(&self.root_text, &path)))
     }
 
-    /// The path on disk, judged by where it really leads.
-    fn locate(&self, path: &str) -> Result<PathBuf, WorldError> {
-        Ok(self.look(path)?.0)
-    }
-
-    /// The path on disk and, unless links had to be followed, what is there.
-    fn look(&self, path: &str) -> Result<(PathBuf, Option<std::fs::Metadata>), WorldError> {
+    /// Does something with a path below the root that holds it. What does not lead to a place that is allowed even by
+    /// its name is refused before the disk is asked, so that nobody learns from the answer what is there.
+    fn reach<T>(&self, path: &str, act: impl Fn(&Root, &Path) -> std::io::Result<T>) -> Result<T, WorldError> {
         let named = self.name_of(path)?;
-        // What does not lead to a place that is allowed even by its name is refused before the disk is asked, so
-        // that nobody learns from the answer what is there.
-        if !self.is_allowed(&named) {
-            return Err(denied());
+        let (root, is_fetched) = self.root_of(&named).ok_or_else(denied)?;
+        match act(&root, &named) {
+            // What was fetched is not trusted: a link in it may not lead out of it, not even into the project.
+            Err(error) if is_escape(&error) && !is_fetched => self.reach_real(&named, act),
+            other => other.map_err(|error| failure(&error)),
         }
-        let (real, metadata) = self.follow(&named)?;
-        // What was fetched is not trusted: a link in it may not lead out of it, not even into the project.
-        let is_allowed = match self.fetcher.place_of(&named) {
-            Some(place) => real.starts_with(place),
-            None => self.is_allowed(&real),
-        };
-        if is_allowed { Ok((real, metadata)) } else { Err(denied()) }
     }
 
-    fn is_allowed(&self, full: &Path) -> bool {
-        full.starts_with(&self.root)
-            || self.permissions.paths.iter().any(|folder| full.starts_with(folder))
-            || self.fetcher.place_of(full).is_some()
+    /// The same for a link that leads out of its root, perhaps to another place that is allowed.
+    fn reach_real<T>(&self, named: &Path, act: impl Fn(&Root, &Path) -> std::io::Result<T>) -> Result<T, WorldError> {
+        let real = native::canonical(named).map_err(|error| failure(&error))?;
+        let (root, _) = self.root_of(&real).ok_or_else(denied)?;
+        act(&root, &real).map_err(|error| failure(&error))
     }
 
-    /// Follows links. The folder's answer is remembered: files of one folder are asked for together.
-    fn follow(&self, full: &Path) -> Result<(PathBuf, Option<std::fs::Metadata>), WorldError> {
-        let metadata = full.symlink_metadata().map_err(|error| failure(&error))?;
-        let (Some(folder), Some(name)) = (full.parent(), full.file_name()) else {
-            return Ok((full.to_owned(), Some(metadata)));
-        };
-        if metadata.file_type().is_symlink() {
-            return Ok((native::canonical(full).map_err(|error| failure(&error))?, None));
+    /// The nearest root that holds a path by its name, and whether it is a fetched copy.
+    fn root_of(&self, full: &Path) -> Option<(Arc<Root>, bool)> {
+        if let Some(place) = self.fetcher.place_of(full) {
+            let mut fetched = self.fetched.write().unwrap_or_else(PoisonError::into_inner);
+            let root = fetched.entry(place).or_insert_with_key(|place| Arc::new(Root::new(place.clone())));
+            return Some((root.clone(), true));
         }
-        let real = self.real_folder(folder)?;
-        Ok((real.join(name), Some(metadata)))
+        let held = self.roots.iter().filter(|root| root.holds(full));
+        held.max_by_key(|root| root.depth()).map(|root| (root.clone(), false))
     }
 
-    /// Where a folder really is. Sibling folders share their parents' answers, so each costs one question.
-    fn real_folder(&self, folder: &Path) -> Result<PathBuf, WorldError> {
-        let mut unknown: Vec<&Path> = Vec::new();
-        let mut real = PathBuf::new();
-        for above in folder.ancestors() {
-            let folders = self.folders.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some(known) = folders.get(above.as_os_str()) {
-                real.clone_from(known);
-                break;
-            }
-            unknown.push(above);
+    /// The path on disk, for a program that opens it by name: judged by where it really leads.
+    fn locate(&self, path: &str) -> Result<PathBuf, WorldError> {
+        self.reach(path, |root, full| root.metadata(full))?;
+        let real = native::canonical(&self.name_of(path)?).map_err(|error| failure(&error))?;
+        if self.root_of(&real).is_some() { Ok(real) } else { Err(denied()) }
+    }
+
+    /// Opens a regular file, and says how long it is.
+    fn open(&self, path: &str) -> Result<(File, u64), WorldError> {
+        let file = self.reach(path, |root, full| root.open(full))?;
+        let metadata = file.metadata().map_err(|error| failure(&error))?;
+        if metadata.is_dir() {
+            return Err(WorldError::WrongKind("a folder, not a file"));
         }
-        for below in unknown.into_iter().rev() {
-            match below.file_name() {
-                Some(name) => real.push(name),
-                None => real = below.to_owned(),
-            }
-            let metadata = real.symlink_metadata().map_err(|error| failure(&error))?;
-            if metadata.file_type().is_symlink() {
-                real = native::canonical(&real).map_err(|error| failure(&error))?;
-            }
-            let mut folders = self.folders.write().unwrap_or_else(PoisonError::into_inner);
-            folders.insert(below.as_os_str().to_owned(), real.clone());
+        if !metadata.is_file() {
+            return Err(WorldError::WrongKind("not a regular file"));
         }
-        Ok(real)
+        Ok((file, metadata.len()))
     }
 
     fn overlay_key(&self, path: &str) -> String {
@@ -180,24 +169,23 @@ impl DiskWorld {
     }
 
     /// Where a file may be written. Its folder need not be there yet: what is there of the way to it is followed.
-    fn may_write(&self, path: &str) -> Result<PathBuf, WorldError> {
+    fn may_write(&self, path: &str) -> Result<(Arc<Root>, PathBuf), WorldError> {
         let full = self.name_of(path)?;
-        if !self.is_allowed(&full) {
-            return Err(denied());
-        }
-        let folder = full.parent().unwrap_or(&self.root);
+        let writable = |path: &Path| self.root_of(path).filter(|(_, is_fetched)| !is_fetched).ok_or_else(denied);
+        writable(&full)?;
+        let (folder, name) = (full.parent().unwrap_or(&full), full.file_name().unwrap_or_default());
         // A link that leads nowhere is there too: whoever makes its target later decides where it leads.
-        let is_there = |above: &&Path| above.symlink_metadata().is_ok();
-        let there = folder.ancestors().find(is_there).unwrap_or(&self.root);
+        let there = folder.ancestors().find(|above| above.symlink_metadata().is_ok()).unwrap_or(folder);
         let real = native::canonical(there).map_err(|error| failure(&error))?;
-        if self.is_allowed(&real) { Ok(full) } else { Err(denied()) }
+        let missing = folder.strip_prefix(there).unwrap_or(Path::new(""));
+        let real = real.join(missing).join(name);
+        Ok((writable(&real)?.0, real))
     }
 }
 
 /// The bytes of a file whose size was asked before. One call reads a file that is as long as it said; what a file
 /// grew to meanwhile is read as well, up to one byte beyond the limit.
-fn read_whole(full: &Path, size: u64, most: u64) -> std::io::Result<Vec<u8>> {
-    let mut file = std::fs::File::open(full)?;
+fn read_whole(mut file: File, size: u64, most: u64) -> std::io::Result<Vec<u8>> {
     let size = usize::try_from(size).unwrap_or(usize::MAX - 1);
     let mut bytes = vec![0; size + 1];
     let read = match file.read(&mut bytes) {
@@ -220,6 +208,7 @@ fn failure(error: &std::io::Error) -> WorldError {
     match error.kind() {
         std::io::ErrorKind::NotFound => WorldError::NotFound,
         std::io::ErrorKind::NotADirectory => WorldError::NotFound,
+        _ if is_escape(error) => denied(),
         _ => WorldError::Failed(error.to_string()),
     }
 }
@@ -239,36 +228,45 @@ impl World for DiskWorld {
         {
             return Ok(bytes);
         }
-        let (full, metadata) = self.look(path)?;
-        let metadata = match metadata {
-            Some(metadata) => metadata,
-            None => full.metadata().map_err(|error| failure(&error))?,
-        };
-        // Asked before it is opened: opening a pipe would wait for somebody to write.
-        if metadata.is_dir() {
-            return Err(WorldError::WrongKind("a folder, not a file"));
+        let (file, size) = self.open(path)?;
+        if size > self.max_file {
+            return Err(WorldError::TooLarge(format!("has {size} bytes, more than the {} allowed", self.max_file)));
         }
-        if !metadata.is_file() {
-            return Err(WorldError::WrongKind("not a regular file"));
-        }
-        if metadata.len() > self.max_file {
-            return Err(WorldError::TooLarge(format!(
-                "has {} bytes, more than the {} allowed",
-                metadata.len(),
-                self.max_file
-            )));
-        }
-        let bytes = read_whole(&full, metadata.len(), self.max_file).map_err(|error| failure(&error))?;
+        let bytes = read_whole(file, size, self.max_file).map_err(|error| failure(&error))?;
         if bytes.len() as u64 > self.max_file {
             return Err(WorldError::TooLarge(format!("has more than the {} bytes allowed", self.max_file)));
         }
         Ok(bytes.into())
     }
 
+    fn read_in_pieces(&self, path: &str, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), WorldError> {
+        if let Some(bytes) = self.overlay.read(&self.overlay_key(path)) {
+            each(bytes.len() as u64, &bytes);
+            return Ok(());
+        }
+        let (mut file, size) = self.open(path)?;
+        let mut buffer = vec![0; PIECE.min(usize::try_from(size).unwrap_or(PIECE)).max(1)];
+        let mut done = 0;
+        loop {
+            let read = match file.read(&mut buffer) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                read => read.map_err(|error| failure(&error))?,
+            };
+            done += read as u64;
+            if read > 0 || size == 0 {
+                each(size, buffer.get(..read).unwrap_or_default());
+            }
+            if read == 0 {
+                break;
+            }
+        }
+        // The length was part of what was handed over, so it must be true.
+        if done == size { Ok(()) } else { Err(WorldError::Failed("it changed while it was read".to_owned())) }
+    }
+
     fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError> {
-        let full = self.locate(path)?;
         let mut found = Vec::new();
-        for entry in std::fs::read_dir(&full).map_err(|error| failure(&error))? {
+        for entry in self.reach(path, |root, full| root.list(full))? {
             let entry = entry.map_err(|error| failure(&error))?;
             let kind = match entry.file_type() {
                 Ok(kind) if kind.is_symlink() => FileKind::Link,
@@ -290,17 +288,13 @@ impl World for DiskWorld {
         if let Some(bytes) = self.overlay.read(&self.overlay_key(path)) {
             return Ok(Stat { kind: FileKind::File, size: bytes.len() as u64, executable: false });
         }
-        let metadata = self.locate(path)?.metadata().map_err(|error| failure(&error))?;
+        let metadata = self.reach(path, |root, full| root.metadata(full))?;
         let kind = if metadata.is_dir() { FileKind::Folder } else { FileKind::File };
         Ok(Stat { kind, size: metadata.len(), executable: is_executable(&metadata) })
     }
 
     fn read_link(&self, path: &str) -> Result<String, WorldError> {
-        let full = self.name_of(path)?;
-        if !self.is_allowed(&full) {
-            return Err(denied());
-        }
-        let target = full.read_link().map_err(|error| failure(&error))?;
+        let target = self.reach(path, |root, full| root.read_link(full))?;
         Ok(native::world_text(&target))
     }
 
@@ -314,8 +308,9 @@ impl World for DiskWorld {
 
     fn user(&self) -> String {
         let named = USER_VARIABLES.iter().find_map(|name| self.env(name));
-        // Containers and build machines often say nothing in the environment.
-        named.or_else(account).unwrap_or_default()
+        // Containers and build machines often say nothing in the environment. The list of accounts is a file like any
+        // other outside the project: it is read where the user allowed it.
+        named.or_else(|| account(&self.read(ACCOUNTS).ok()?)).unwrap_or_default()
     }
 
     fn now(&self) -> Moment {
@@ -338,61 +333,44 @@ impl World for DiskWorld {
     }
 
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {
-        let full = self.may_write(path)?;
+        let (root, full) = self.may_write(path)?;
         if !self.permissions.write {
             self.overlay.write(&self.overlay_key(path), bytes);
             return Ok(());
         }
-        write_atomically(&full, bytes).map_err(|error| failure(&error))
+        root.write(&full, bytes).map_err(|error| failure(&error))
     }
 }
 
 #[cfg(unix)]
-fn is_executable(metadata: &std::fs::Metadata) -> bool {
-    use std::os::unix::fs::PermissionsExt;
+fn is_executable(metadata: &cap_std::fs::Metadata) -> bool {
+    use cap_std::fs::PermissionsExt;
     metadata.permissions().mode() & 0o111 != 0
 }
 
 #[cfg(not(unix))]
-fn is_executable(_metadata: &std::fs::Metadata) -> bool {
+fn is_executable(_metadata: &cap_std::fs::Metadata) -> bool {
     false
 }
 
+/// Where Unix lists its accounts.
+const ACCOUNTS: &str = "/etc/passwd";
+
 /// The name of the account that this process runs under.
 #[cfg(unix)]
-fn account() -> Option<String> {
-    use std::os::unix::fs::MetadataExt;
-    let id = std::fs::metadata("/proc/self").ok()?.uid().to_string();
-    let accounts = std::fs::read_to_string("/etc/passwd").ok()?;
-    let mut fields = accounts.lines().map(|line| line.split(':'));
-    fields.find_map(|mut line| {
+fn account(list: &[u8]) -> Option<String> {
+    let id = rustix::process::getuid().as_raw().to_string();
+    let list = String::from_utf8_lossy(list);
+    let mut accounts = list.lines().map(|line| line.split(':'));
+    accounts.find_map(|mut line| {
         let name = line.next()?;
         (line.nth(1)? == id).then(|| name.to_owned())
     })
 }
 
 #[cfg(not(unix))]
-fn account() -> Option<String> {
+fn account(_list: &[u8]) -> Option<String> {
     None
-}
-
-/// Writes a file so that it is there whole or not at all.
-pub fn write_atomically(full: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = full.parent().unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder)?;
-    let name = full.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = folder.join(format!(".{name}.{}.tmp", std::process::id()));
-    let written = (|| {
-        let mut file = std::fs::File::create(&temporary)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&temporary, full)
-    })();
-    if written.is_err() {
-        // Nothing to be done if this fails too; the first error is the one that matters.
-        let _ = std::fs::remove_file(&temporary);
-    }
-    written
 }
 
 fn run_command(command: &Command, folder: &Path) -> Result<Output, WorldError> {
@@ -513,13 +491,41 @@ mod tests {
         std::fs::remove_dir_all(base).unwrap();
     }
 
+    #[cfg(unix)]
     #[test]
-    fn the_user_has_a_name_even_where_the_environment_says_none() {
+    fn the_list_of_accounts_is_read_only_where_that_is_allowed() {
         let base = scratch("user");
-        let mut settings = world(base.join("project"), Permissions::default());
-        assert_eq!(settings.user().is_empty(), account().is_none());
-        settings.env.insert("USER".to_owned(), "ada".to_owned());
-        assert_eq!(settings.user(), "ada");
+        let mut closed = world(base.join("project"), Permissions::default());
+        assert_eq!(closed.user(), "");
+        closed.env.insert("USER".to_owned(), "ada".to_owned());
+        assert_eq!(closed.user(), "ada");
+        let id = rustix::process::getuid().as_raw();
+        let list = format!("first:x:{}:0::/:/bin/sh\nada:x:{id}:0::/:/bin/sh\n", id.wrapping_add(1));
+        assert_eq!(account(list.as_bytes()).as_deref(), Some("ada"));
+        std::fs::remove_dir_all(base).unwrap();
+    }
+
+    /// A file above the limit is refused as configuration, and still counts in hashes.
+    #[test]
+    fn large_files_are_handed_over_in_pieces() {
+        let base = scratch("pieces");
+        let root = base.join("project");
+        let bytes: Vec<u8> = (0..200_000u32).flat_map(u32::to_le_bytes).collect();
+        std::fs::write(root.join("large"), &bytes).unwrap();
+        std::fs::write(root.join("empty"), b"").unwrap();
+        let world = world(root, Permissions::default());
+        let mut seen = Vec::new();
+        world
+            .read_in_pieces("large", &mut |size, piece| {
+                assert_eq!(size, bytes.len() as u64);
+                assert!(piece.len() <= PIECE);
+                seen.extend_from_slice(piece);
+            })
+            .unwrap();
+        assert_eq!(seen, bytes);
+        let mut calls = 0;
+        world.read_in_pieces("empty", &mut |size, piece| calls += usize::from(size == 0 && piece.is_empty())).unwrap();
+        assert_eq!(calls, 1);
         std::fs::remove_dir_all(base).unwrap();
     }
 

@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
 mod args;
+mod border;
 mod commands;
 pub mod disk;
 mod fetch;

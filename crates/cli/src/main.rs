@@ -2,7 +2,7 @@
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
-use purlin_cli::Invocation;
+use purlin_cli::{Exit, Invocation};
 use std::io::{IsTerminal, Write};
 
 /// A run allocates many small things on a thread of its own, where the system's allocator asks the kernel page by page.
@@ -11,7 +11,7 @@ use std::io::{IsTerminal, Write};
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
-    let mut stdout = std::io::BufWriter::new(std::io::stdout());
+    let mut stdout = Stdout { inner: std::io::BufWriter::new(std::io::stdout()), failed: None };
     let mut stderr = std::io::stderr();
     let terminal = std::io::stderr().is_terminal();
     let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
@@ -25,7 +25,49 @@ fn main() {
         terminal,
         last: true,
     });
-    // A reader that went away (`| head`) is no reason to complain.
-    let _ = stdout.flush();
-    std::process::exit(code);
+    std::process::exit(stdout.finish(code));
+}
+
+/// Standard output that remembers what went wrong, so that no command ends well without its answer having arrived.
+struct Stdout {
+    inner: std::io::BufWriter<std::io::Stdout>,
+    failed: Option<std::io::Error>,
+}
+
+impl Stdout {
+    /// Writes what is left. The exit code is that of a failed output if anything was lost.
+    fn finish(mut self, code: i32) -> i32 {
+        let flushed = self.inner.flush();
+        let told = self.failed.is_some();
+        match self.failed.take().or(flushed.err()) {
+            // A reader that went away (`| head`) is no reason to complain.
+            None => code,
+            Some(error) if error.kind() == std::io::ErrorKind::BrokenPipe => code,
+            Some(error) => {
+                if !told {
+                    let _ = writeln!(std::io::stderr(), "error: could not write the output: {error}");
+                }
+                Exit::Io.code()
+            }
+        }
+    }
+
+    fn note<T>(&mut self, result: std::io::Result<T>) -> std::io::Result<T> {
+        result.inspect_err(|error| {
+            let copy = || error.raw_os_error().map_or_else(|| error.kind().into(), std::io::Error::from_raw_os_error);
+            self.failed.get_or_insert_with(copy);
+        })
+    }
+}
+
+impl Write for Stdout {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let result = self.inner.write(bytes);
+        self.note(result)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let result = self.inner.flush();
+        self.note(result)
+    }
 }

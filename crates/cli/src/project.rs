@@ -87,12 +87,19 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         Some(root) => native::canonical_or_same(root.clone()),
         None => repository_of(&folder),
     };
+    let now = match clock(&invocation.env) {
+        Ok(now) => now,
+        Err(message) => {
+            let _ = writeln!(invocation.stderr, "error: {message}");
+            return Err(Exit::Usage);
+        }
+    };
     let settings = DiskSettings {
         root: root.clone(),
         cwd: invocation.cwd.clone(),
         env: invocation.env.clone(),
         permissions: setup.permissions.clone(),
-        now: clock(&invocation.env),
+        now,
         seed: setup.seed,
         max_file: setup.limits.file_bytes,
     };
@@ -112,13 +119,20 @@ fn threads_of_machine() -> usize {
     *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
+/// The variable that fixes the clock.
+const EPOCH: &str = "SOURCE_DATE_EPOCH";
+
 /// The one clock reading of the run; `SOURCE_DATE_EPOCH` makes it repeatable.
-fn clock(env: &std::collections::BTreeMap<String, String>) -> Moment {
-    if let Some(seconds) = env.get("SOURCE_DATE_EPOCH").and_then(|text| text.parse::<i64>().ok()) {
-        return Moment(i128::from(seconds) * 1_000_000_000);
+fn clock(env: &std::collections::BTreeMap<String, String>) -> Result<Moment, String> {
+    if let Some(text) = env.get(EPOCH) {
+        let seconds: i64 = text
+            .trim()
+            .parse()
+            .map_err(|_| format!("the environment variable `{EPOCH}` is `{text}`, expected seconds since 1970"))?;
+        return Ok(Moment(i128::from(seconds) * 1_000_000_000));
     }
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-    Moment(i128::try_from(since.as_nanos()).unwrap_or(0))
+    Ok(Moment(i128::try_from(since.as_nanos()).unwrap_or(0)))
 }
 
 /// The repository a folder lies in, which bounds what may be read; the folder itself if it lies in none.

@@ -164,3 +164,40 @@ fn a_revision_in_the_cache_stays_as_it_is() {
     let again = repository.purlin(&["resolve", "shop", "--rev", "HEAD"]);
     assert_eq!(out.stdout, again.stdout);
 }
+
+/// A copy that was tampered with, or that a crash left incomplete, is laid out again.
+#[test]
+fn a_damaged_copy_is_not_believed() {
+    if !has_git() {
+        eprintln!("skipped: there is no git");
+        return;
+    }
+    let repository = Repository::new("damaged");
+    repository.say("one");
+    repository.commit();
+    let resolve = || text(&repository.purlin(&["resolve", "shop", "--rev", "HEAD"]).stdout);
+    let first = resolve();
+    assert!(first.contains("one"), "{first}");
+    for damage in [
+        |file: &Path| std::fs::write(file, std::fs::read_to_string(file).unwrap().replace("one", "two")).unwrap(),
+        |file: &Path| std::fs::remove_file(file).unwrap(),
+        |file: &Path| std::fs::write(file.with_file_name("more.garden.yml"), "kind: Run\n").unwrap(),
+    ] {
+        damage(&find(&repository.0.join("cache"), "garden.yml"));
+        assert_eq!(resolve(), first);
+    }
+}
+
+fn find(folder: &Path, name: &str) -> PathBuf {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            if entry.path().is_dir() {
+                folders.push(entry.path());
+            } else if entry.file_name() == name {
+                return entry.path();
+            }
+        }
+    }
+    panic!("there is no {name} below {}", folder.display());
+}

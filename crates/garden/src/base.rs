@@ -26,16 +26,20 @@ fn local(ground: &Ground<'_>) -> Value {
         (EcoString::from(name), Value::str(text).with_origin(origin))
     };
     let env: Map = world.env_all().into_iter().map(variable).collect();
-    let username = world.user();
-    Value::map(Map::from_iter([
+    let mut known = Map::from_iter([
         ("artifactsPath".into(), Value::str(ground.full_path(&path::join(&ground.root, ".garden/artifacts")))),
         ("env".into(), Value::map(env)),
         ("arch".into(), Value::str(architecture())),
         ("platform".into(), Value::str(platform())),
         ("projectPath".into(), Value::str(ground.full_path(&ground.root))),
-        ("usernameLowerCase".into(), Value::str(username.to_lowercase())),
-        ("username".into(), Value::str(username)),
-    ]))
+    ]);
+    // Who the user is may be unknown; then the keys are missing rather than empty.
+    let username = world.user();
+    if !username.is_empty() {
+        known.insert("usernameLowerCase".into(), Value::str(username.to_lowercase()));
+        known.insert("username".into(), Value::str(username));
+    }
+    Value::map(known)
 }
 
 /// As Node.js would call it, since projects compare with those names.

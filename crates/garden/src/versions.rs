@@ -11,6 +11,7 @@ use crate::graph::Graph;
 use crate::json::{self, KeyOrder};
 use crate::scan::texts;
 use ecow::EcoString;
+use purlin_value::world::WorldError;
 use purlin_value::{Data, Session, Value, path};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
@@ -67,6 +68,16 @@ pub fn blob_hash(content: &[u8]) -> String {
     hex(&hasher.finalize())
 }
 
+/// Git's name for a file of any size.
+fn file_hash(session: &Session, path: &str) -> Result<String, WorldError> {
+    let mut hasher: Option<Sha1> = None;
+    session.world.read_in_pieces(path, &mut |size, piece| {
+        let begin = || Sha1::new_with_prefix(format!("blob {size}\0").as_bytes());
+        hasher.get_or_insert_with(begin).update(piece);
+    })?;
+    Ok(hasher.map_or_else(|| blob_hash(b""), |hasher| hex(&hasher.finalize())))
+}
+
 /// The files of something, with the hash over all of them.
 pub struct SourceVersion {
     /// The hash.
@@ -105,14 +116,22 @@ pub fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_
         if file.path == scope.config_file || !selection.takes(within) {
             continue;
         }
-        let content = match file.is_link {
-            true => link_content(session, &file.path),
-            false => session.world.read(&file.path).ok().map(|bytes| bytes.to_vec()),
+        let hash = match file.is_link {
+            true => link_hash(session, &file.path),
+            false => file_hash(session, &file.path).map(Some),
         };
-        let Some(content) = content else { continue };
+        let hash = match hash {
+            Ok(Some(hash)) => hash,
+            Ok(None) => continue,
+            // A version that left a file out would say that nothing changed when it does.
+            Err(error) => {
+                session.report_world(&error, &file.path, None);
+                continue;
+            }
+        };
         files.push(file.path.clone());
         if !uncounted.takes(within) {
-            parts.push(format!("{}-{}", path::relative(scope.base, &file.path), blob_hash(&content)));
+            parts.push(format!("{}-{hash}", path::relative(scope.base, &file.path)));
         }
     }
     let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -120,9 +139,9 @@ pub fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_
 }
 
 /// A link counts by where it leads; one that leads to a fixed place on this machine does not count at all.
-fn link_content(session: &Session, path: &str) -> Option<Vec<u8>> {
-    let target = session.world.read_link(path).ok()?;
-    (!purlin_value::path::is_absolute(&target)).then(|| target.into_bytes())
+fn link_hash(session: &Session, path: &str) -> Result<Option<String>, WorldError> {
+    let target = session.world.read_link(path)?;
+    Ok((!purlin_value::path::is_absolute(&target)).then(|| blob_hash(target.as_bytes())))
 }
 
 /// The configuration of an action as it counts in its version.

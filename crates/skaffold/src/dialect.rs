@@ -261,7 +261,13 @@ impl Work<'_> {
                 let config = filled.iter().find(|config| self.id(config) == argument)?;
                 names(config.profiles.iter().map(EcoString::to_string).collect())
             }
-            "key" => Value::from(keys::key(self.session.world.as_ref(), filled, &all, argument)?),
+            "key" => match keys::key(self.session.world.as_ref(), filled, &all, argument) {
+                Ok(key) => Value::from(key?),
+                Err((file, error)) => {
+                    self.session.report_world(&error, &file, None);
+                    return None;
+                }
+            },
             _ => {
                 let message = format!("`{text}` is no question about a Skaffold project");
                 let hint = "ask `modules`, `merged`, `order`, `profiles MODULE` or `key IMAGE`";

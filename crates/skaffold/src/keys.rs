@@ -8,31 +8,42 @@ use crate::entities::artifact::ARTIFACT;
 use crate::glob;
 use crate::walk::Config;
 use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter};
+use purlin_value::world::WorldError;
 use purlin_value::{World, path};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 
-/// The key of one artifact, as a hexadecimal digest. `None` if there is no such artifact or artifacts form a ring.
-pub fn key(world: &dyn World, configs: &[Config<'_>], all: &[Artifact<'_, '_>], image: &str) -> Option<String> {
-    keys(world, configs, all)?.remove(image)
+/// A file that belongs to an artifact and could not be read: its path, and why.
+pub type Unreadable = (String, WorldError);
+
+/// The key of one artifact, as a hexadecimal digest. `None` if there is no such artifact or artifacts form a cycle.
+pub fn key(
+    world: &dyn World,
+    configs: &[Config<'_>],
+    all: &[Artifact<'_, '_>],
+    image: &str,
+) -> Result<Option<String>, Unreadable> {
+    Ok(keys(world, configs, all)?.remove(image))
 }
 
-/// The keys of all artifacts, by image.
-pub fn keys(world: &dyn World, configs: &[Config<'_>], all: &[Artifact<'_, '_>]) -> Option<HashMap<String, String>> {
+/// The keys of all artifacts, by image; none if artifacts form a cycle.
+pub fn keys(
+    world: &dyn World,
+    configs: &[Config<'_>],
+    all: &[Artifact<'_, '_>],
+) -> Result<HashMap<String, String>, Unreadable> {
     let mut found: HashMap<String, String> = HashMap::new();
-    for at in order(all).ok()? {
-        let artifact = all.get(at)?;
-        let config = configs.get(artifact.config)?;
+    for at in order(all).unwrap_or_default() {
+        let Some(artifact) = all.get(at) else { continue };
+        let Some(config) = configs.get(artifact.config) else { continue };
         let mut digest = Sha256::new();
         let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
         section(artifact.view, &ARTIFACT, &Finish::default(), &mut Written(&mut writer));
         add(&mut digest, writer.finish().unwrap_or_default().as_bytes());
         for file in inputs(world, config, artifact) {
             add(&mut digest, file.as_bytes());
-            match world.read(&file) {
-                Ok(bytes) => add(&mut digest, &bytes),
-                Err(_) => add(&mut digest, b"unreadable"),
-            }
+            // A key that left a file out would say that nothing changed when it does.
+            add_file(&mut digest, world, &file).map_err(|error| (file, error))?;
         }
         for needed in &artifact.requires {
             add(&mut digest, found.get(&needed.image).map(String::as_bytes).unwrap_or_default());
@@ -40,13 +51,24 @@ pub fn keys(world: &dyn World, configs: &[Config<'_>], all: &[Artifact<'_, '_>])
         let hex: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
         found.insert(artifact.image.clone(), hex);
     }
-    Some(found)
+    Ok(found)
 }
 
 /// Every part with its length, so that no two inputs run together.
 fn add(digest: &mut Sha256, bytes: &[u8]) {
     digest.update((bytes.len() as u64).to_le_bytes());
     digest.update(bytes);
+}
+
+/// A file of any size, as [`add`] would add its bytes.
+fn add_file(digest: &mut Sha256, world: &dyn World, file: &str) -> Result<(), WorldError> {
+    let mut begun = false;
+    world.read_in_pieces(file, &mut |size, piece| {
+        if !std::mem::replace(&mut begun, true) {
+            digest.update(size.to_le_bytes());
+        }
+        digest.update(piece);
+    })
 }
 
 /// The files of an artifact: what it names, or all of its context.

@@ -108,7 +108,7 @@ impl Context<'_, '_> {
     /// Prints data to stdout or to a file.
     fn print(&mut self, text: &str, out: Option<&Path>) -> Exit {
         let written = match out {
-            Some(path) => crate::disk::write_atomically(&self.invocation.cwd.join(path), text.as_bytes()),
+            Some(path) => crate::border::write_atomically(&self.invocation.cwd.join(path), text.as_bytes()),
             None => self.invocation.stdout.write_all(text.as_bytes()),
         };
         match written {

@@ -11,7 +11,7 @@
 //! nothing is given away. Something is there whole or not at all.
 
 use super::unpack::hash_bytes;
-use crate::disk::write_atomically;
+use crate::border::write_atomically;
 use purlin_value::world::WorldError;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! `purlin.lock` on disk: read when the first remote thing is asked for, written when something new was fetched.
 
-use crate::disk::write_atomically;
+use crate::border::write_atomically;
 use purlin_value::lock::{LOCK_FILE, Lock, Locked};
 use purlin_value::world::WorldError;
 use std::path::{Path, PathBuf};

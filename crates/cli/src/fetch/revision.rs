@@ -22,6 +22,11 @@ pub(crate) fn lay_out(
     let commit = git.commit_of(&data, revision)?;
     let cache = Cache::of(env)?;
     let place = cache.commit(&repository.to_string_lossy(), &commit);
+    // No lock file vouches for this copy, but the repository does: every file must be what the commit says.
+    if place.is_dir() && !unpack::is_faithful(&git, &data, &commit, &place)? {
+        std::fs::remove_dir_all(&place)
+            .map_err(|error| WorldError::FetchFailed(format!("its damaged copy cannot be removed: {error}")))?;
+    }
     if !place.is_dir() {
         let scratch = cache.scratch()?;
         let files = scratch.path().join("files");

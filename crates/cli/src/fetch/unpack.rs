@@ -8,6 +8,7 @@ use crate::native::HERE;
 use purlin_value::path;
 use purlin_value::world::WorldError;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -93,8 +94,38 @@ fn failed(why: impl Into<String>) -> WorldError {
     WorldError::FetchFailed(why.into())
 }
 
-/// `sha256:…` of all files below a folder: their paths, kinds and contents, in the order of their paths.
-pub(super) fn hash_folder(folder: &Path) -> std::io::Result<String> {
+/// Whether a folder holds exactly the files of a commit, by the names that git gives to contents.
+pub(super) fn is_faithful(git: &Git, repository: &Path, commit: &str, folder: &Path) -> Result<bool, WorldError> {
+    let objects = git.objects(repository, commit)?;
+    let expected: HashMap<&str, &str> =
+        objects.iter().map(|object| (object.path.as_str(), object.id.as_str())).collect();
+    let files = files_below(folder).map_err(|error| failed(error.to_string()))?;
+    let is_same = |(name, is_link, place): &(String, bool, PathBuf)| {
+        let Some(id) = expected.get(name.as_str()) else { return false };
+        content(*is_link, place).is_ok_and(|bytes| object_id(&bytes, id.len()) == **id)
+    };
+    Ok(files.len() == expected.len() && files.iter().all(is_same))
+}
+
+/// Git's name for a content; longer names are those of repositories that use SHA-256.
+fn object_id(bytes: &[u8], length: usize) -> String {
+    let head = format!("blob {}\0", bytes.len());
+    if length > 40 {
+        return hex(&Sha256::new_with_prefix(head).chain_update(bytes).finalize());
+    }
+    hex(&sha1::Sha1::new_with_prefix(head).chain_update(bytes).finalize())
+}
+
+/// What counts of a file: its bytes, or where a link leads.
+fn content(is_link: bool, place: &Path) -> std::io::Result<Vec<u8>> {
+    if is_link {
+        return Ok(std::fs::read_link(place)?.to_string_lossy().into_owned().into_bytes());
+    }
+    std::fs::read(place)
+}
+
+/// All files below a folder, with their paths in it and whether they are links, sorted.
+fn files_below(folder: &Path) -> std::io::Result<Vec<(String, bool, PathBuf)>> {
     let mut files = Vec::new();
     let mut folders: Vec<(PathBuf, String)> = vec![(folder.to_owned(), String::new())];
     while let Some((place, prefix)) = folders.pop() {
@@ -110,13 +141,15 @@ pub(super) fn hash_folder(folder: &Path) -> std::io::Result<String> {
         }
     }
     files.sort();
+    Ok(files)
+}
+
+/// `sha256:…` of all files below a folder: their paths, kinds and contents, in the order of their paths.
+pub(super) fn hash_folder(folder: &Path) -> std::io::Result<String> {
     let mut hash = Sha256::new();
-    for (name, is_link, place) in files {
-        let (kind, bytes) = if is_link {
-            ("link", std::fs::read_link(&place)?.to_string_lossy().into_owned().into_bytes())
-        } else {
-            ("file", std::fs::read(&place)?)
-        };
+    for (name, is_link, place) in files_below(folder)? {
+        let kind = if is_link { "link" } else { "file" };
+        let bytes = content(is_link, &place)?;
         // Lengths come first, so that no two folders are written down alike.
         hash.update(format!("{kind} {} {}\n{name}", name.len(), bytes.len()));
         hash.update(&bytes);
@@ -132,8 +165,11 @@ pub(super) fn hash_bytes(bytes: &[u8]) -> String {
 }
 
 fn tell(hash: Sha256) -> String {
-    let digits: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("sha256:{digits}")
+    format!("sha256:{}", hex(&hash.finalize()))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

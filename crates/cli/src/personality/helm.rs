@@ -10,7 +10,7 @@ use purlin_charts::template::{Options, TemplateError, template};
 use purlin_model::{SetFlag, SetKind};
 use purlin_value::Session;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The personality.
 pub const HELM: Personality =
@@ -357,9 +357,8 @@ fn write_files(invocation: &mut Invocation<'_>, output: &purlin_charts::template
         }
     }
     for (path, text) in files {
-        let full = root.join(Path::new(&path));
-        if let Err(error) = crate::disk::write_atomically(&full, text.as_bytes()) {
-            let _ = writeln!(invocation.stderr, "Error: cannot write {}: {error}", full.display());
+        if let Err(error) = crate::border::write_below(&root, &path, text.as_bytes()) {
+            let _ = writeln!(invocation.stderr, "Error: could not write {folder}/{path}: {error}");
             return Exit::Io;
         }
         let _ = writeln!(invocation.stdout, "wrote {folder}/{path}");

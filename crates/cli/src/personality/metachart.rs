@@ -1,7 +1,7 @@
 //! `purlin metachart`: `init`, `generate` and `version` with Metachart's own flags.
 
 use super::Personality;
-use crate::disk::write_atomically;
+use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::project::{Setup, open_session};

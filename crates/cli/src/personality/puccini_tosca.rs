@@ -14,7 +14,6 @@ use purlin_tosca::quirks::Quirks;
 use purlin_tosca::render::MissingInputs;
 use purlin_tosca::{dump, inputs};
 use purlin_value::Session;
-use std::path::Path;
 
 /// The personality.
 pub(super) const PUCCINI_TOSCA: Personality =
@@ -193,7 +192,7 @@ fn write(invocation: &mut Invocation<'_>, flags: &Flags, drive: impl FnOnce(&mut
         text.push('\n');
     }
     let written = match &flags.output {
-        Some(path) => std::fs::write(invocation.cwd.join(Path::new(path)), text),
+        Some(path) => crate::border::write_atomically(&invocation.cwd.join(path), text.as_bytes()),
         None => invocation.stdout.write_all(text.as_bytes()),
     };
     written.map_err(|error| {

@@ -76,6 +76,7 @@ impl Archive {
             zip::entries(bytes, limits)
         };
         let mut files = IndexMap::new();
+        let mut folded = std::collections::HashSet::new();
         for (name, data) in entries.map_err(|trouble| trouble.diagnostic(path))? {
             let name = safe_name(&name).map_err(|message| Trouble::Bad(message).diagnostic(path))?;
             if name.is_empty() {
@@ -84,6 +85,11 @@ impl Archive {
             let again = files.insert(name.clone(), Packed { data, bytes: OnceLock::new() });
             if again.is_some() {
                 return Err(Trouble::Bad(format!("it has two files called `{name}`")).diagnostic(path));
+            }
+            // Where names are compared without regard to case, one of the two would replace the other.
+            if !folded.insert(name.to_lowercase()) {
+                let message = format!("it has two files whose names differ only in case: `{name}` is the second");
+                return Err(Trouble::Bad(message).diagnostic(path));
             }
         }
         Ok(Archive { path: path.to_owned(), files, entry_limit: limits.archive_entry_bytes })

@@ -1,7 +1,7 @@
 //! `diagnose`, `render`, `fix`, `schema`.
 
 use super::{Look, Opened, flags::Flags, open, usage};
-use crate::disk::write_atomically;
+use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
 use purlin_skaffold::editions::{Edition, LATEST};
 use purlin_skaffold::emit::{Finish, Template, Written, section_without};

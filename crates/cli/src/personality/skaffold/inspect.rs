@@ -1,7 +1,7 @@
 //! `inspect`: lists as JSON, and edits of files.
 
 use super::{Look, Opened, commands, flags::Flags, open};
-use crate::disk::write_atomically;
+use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
 use purlin_skaffold::edit::{self, Change, Environment, NewText, Refusal};
 use purlin_skaffold::environment::{self, KINDS, Takes};

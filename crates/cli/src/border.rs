@@ -1,0 +1,143 @@
+//! Opened folders: whatever is reached through one lies below it.
+//!
+//! A path is judged by its name, and then opened below a folder that was opened before, where the system itself refuses
+//! to leave (`openat2` with `RESOLVE_BENEATH`; the same walk step by step where there is none). A link that is swapped
+//! in between can make a call fail; it cannot lead it outside. This file knows nothing of permissions.
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, File, Metadata, OpenOptions};
+use cap_tempfile::TempFile;
+use std::io::{Error, ErrorKind, Result, Write};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+/// A folder, or a single file, that may be used with everything below it. Opened when first asked for.
+pub(crate) struct Root {
+    path: PathBuf,
+    opened: OnceLock<Option<(PathBuf, Dir)>>,
+}
+
+impl Root {
+    /// A root. Its path holds no links.
+    pub(crate) fn new(path: PathBuf) -> Self {
+        Root { path, opened: OnceLock::new() }
+    }
+
+    /// Whether a path lies here by its name.
+    pub(crate) fn holds(&self, full: &Path) -> bool {
+        full.starts_with(&self.path)
+    }
+
+    /// How many bytes its path has: of two roots that hold a path the longer one is nearer.
+    pub(crate) fn depth(&self) -> usize {
+        self.path.as_os_str().len()
+    }
+
+    /// The opened folder and the path below it.
+    fn below<'p>(&self, full: &'p Path) -> Result<(&Dir, &'p Path)> {
+        let opened = self.opened.get_or_init(|| open(&self.path).ok());
+        let (base, dir) = opened.as_ref().ok_or_else(|| Error::from(ErrorKind::NotFound))?;
+        let rest = full.strip_prefix(base).map_err(|_| escape())?;
+        Ok((dir, if rest.as_os_str().is_empty() { Path::new(".") } else { rest }))
+    }
+
+    /// Opens a file for reading. Does not wait for a pipe that nobody writes to.
+    pub(crate) fn open(&self, full: &Path) -> Result<File> {
+        let (dir, rest) = self.below(full)?;
+        let mut options = OpenOptions::new();
+        options.read(true);
+        do_not_wait(&mut options);
+        dir.open_with(rest, &options)
+    }
+
+    /// What is there; links are followed.
+    pub(crate) fn metadata(&self, full: &Path) -> Result<Metadata> {
+        let (dir, rest) = self.below(full)?;
+        dir.metadata(rest)
+    }
+
+    /// What a folder holds.
+    pub(crate) fn list(&self, full: &Path) -> Result<cap_std::fs::ReadDir> {
+        let (dir, rest) = self.below(full)?;
+        dir.read_dir(rest)
+    }
+
+    /// Where a link leads, as it is written.
+    pub(crate) fn read_link(&self, full: &Path) -> Result<PathBuf> {
+        let (dir, rest) = self.below(full)?;
+        dir.read_link_contents(rest)
+    }
+
+    /// Writes a file, and the folders it lies in.
+    pub(crate) fn write(&self, full: &Path, bytes: &[u8]) -> Result<()> {
+        let (dir, rest) = self.below(full)?;
+        let name = rest.file_name().ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
+        match rest.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            None => replace(dir, name, bytes),
+            Some(folder) => {
+                dir.create_dir_all(folder)?;
+                replace(&dir.open_dir(folder)?, name, bytes)
+            }
+        }
+    }
+}
+
+/// Whether a call failed because it would have left the folder, not because the system denied it.
+pub(crate) fn is_escape(error: &Error) -> bool {
+    error.kind() == ErrorKind::PermissionDenied && error.raw_os_error().is_none()
+}
+
+fn escape() -> Error {
+    Error::new(ErrorKind::PermissionDenied, "the path leads out of the folder")
+}
+
+/// A folder itself, or the folder of a file.
+fn open(path: &Path) -> Result<(PathBuf, Dir)> {
+    let folder = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+    Ok((folder.to_owned(), Dir::open_ambient_dir(folder, ambient_authority())?))
+}
+
+#[cfg(unix)]
+fn do_not_wait(options: &mut OpenOptions) {
+    use cap_std::fs::OpenOptionsExt;
+    options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+}
+
+#[cfg(not(unix))]
+fn do_not_wait(_options: &mut OpenOptions) {}
+
+/// Puts a file into an opened folder, whole or not at all. The temporary file has a random name that nobody else has
+/// made; a link under the final name is replaced, never followed.
+fn replace(folder: &Dir, name: &std::ffi::OsStr, bytes: &[u8]) -> Result<()> {
+    let before = folder.symlink_metadata(name).ok().filter(Metadata::is_file);
+    let mut temporary = TempFile::new(folder)?;
+    temporary.write_all(bytes)?;
+    if let Some(before) = before {
+        temporary.as_file().set_permissions(before.permissions())?;
+    }
+    temporary.as_file().sync_all()?;
+    temporary.replace(name)
+}
+
+/// Writes a file that the user named, whole or not at all. Devices and pipes are written to as they are.
+pub(crate) fn write_atomically(full: &Path, bytes: &[u8]) -> Result<()> {
+    let name = full.file_name().ok_or_else(|| Error::from(ErrorKind::InvalidInput))?;
+    if is_stream(full) {
+        return std::fs::OpenOptions::new().write(true).open(full)?.write_all(bytes);
+    }
+    let folder = full.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder)?;
+    replace(&Dir::open_ambient_dir(folder, ambient_authority())?, name, bytes)
+}
+
+/// Writes a file below a folder that the user named. Its path comes from configuration and may not leave the folder.
+pub(crate) fn write_below(folder: &Path, path: &str, bytes: &[u8]) -> Result<()> {
+    std::fs::create_dir_all(folder)?;
+    Root::new(folder.to_owned()).write(&folder.join(path), bytes)
+}
+
+/// Whether a path is not a place for a file: `/dev/stdout`, `/dev/null`, a pipe.
+fn is_stream(full: &Path) -> bool {
+    let is_device = full.starts_with("/dev") || full.starts_with("/proc");
+    full.metadata().is_ok_and(|there| is_device || !(there.is_file() || there.is_dir()))
+}
