@@ -164,7 +164,7 @@ fn an_output_that_cannot_be_written_is_told() {
         vec!["graph", example],
         vec!["why", "deploy.api", "spec.replicas", "--path", example],
         vec!["diff", example, "-e", "local", "--to-env", "production"],
-        vec!["eval", "${project.name}", "--path", example],
+        vec!["eval", "${project.name}", example],
         vec!["garden", "get", "actions", "--root", example],
     ] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
