@@ -10,7 +10,7 @@ mod page;
 mod transcript;
 
 pub use folder::folder_cases;
-pub use page::page_cases;
+pub use page::{page_cases, section_cases};
 pub use transcript::{Ran, environment, run};
 
 use std::path::{Path, PathBuf};

@@ -1,69 +1,113 @@
 //! Cases that are pages: files and console sessions in fenced blocks, with prose between them.
 //!
 //! A block whose info string has a second word is a file of that name; a `console` block is a session. In
-//! `tests/suite` each `##` section starts with no files; in `docs` the files of a page stay.
+//! `tests/suite` each `##` section starts with no files and is a case of its own; a page of `docs` is one case, because
+//! its files stay to the end.
 
 use crate::transcript::{environment, replay};
 use crate::{Case, Scratch, difference, updating};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-/// How long files live.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Lifetime {
-    /// Until the next `##`.
-    Section,
-    /// To the end of the page.
-    Page,
+/// All pages of the suite, one case for each section that has a console session.
+pub fn section_cases(start: &Path) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for (name, path) in pages(start) {
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        for section in sections(&text).into_iter().filter(|section| has_session(section)) {
+            let name = format!("{name} § {}", title(section));
+            let (section, path) = (section.to_owned(), path.clone());
+            cases.push(Case { name: name.clone(), run: Box::new(move || run_part(&name, &path, &section)) });
+        }
+    }
+    cases
 }
 
-/// All pages below a folder that have a console session.
+/// All pages below a folder that have a console session, one case each.
 pub fn page_cases(start: &Path, prefix: &str) -> Vec<Case> {
-    let lifetime = if prefix.is_empty() { Lifetime::Section } else { Lifetime::Page };
-    let mut cases = Vec::new();
+    let with_text = pages(start).into_iter().map(|(name, path)| (name, std::fs::read_to_string(&path), path));
+    let case = |(name, text, path): (String, std::io::Result<String>, PathBuf)| {
+        let text = text.ok().filter(|text| has_session(text))?;
+        let name = format!("{prefix}{name}");
+        Some(Case { name: name.clone(), run: Box::new(move || run_part(&name, &path, &text)) })
+    };
+    with_text.filter_map(case).collect()
+}
+
+/// The Markdown files below a folder, with their paths in it, sorted.
+fn pages(start: &Path) -> Vec<(String, PathBuf)> {
+    let mut found = Vec::new();
     let mut folders = vec![start.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
             let path = entry.path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "md") && has_session(&path) {
-                let name = format!("{prefix}{}", path.strip_prefix(start).unwrap_or(&path).to_string_lossy());
-                cases.push(Case { name: name.clone(), run: Box::new(move || run_page(&name, &path, lifetime)) });
+            } else if path.extension().is_some_and(|ending| ending == "md") {
+                let name = path.strip_prefix(start).unwrap_or(&path).to_string_lossy().into_owned();
+                found.push((name, path));
             }
         }
     }
-    cases.sort_by(|a, b| a.name.cmp(&b.name));
-    cases
+    found.sort();
+    found
 }
 
-fn has_session(path: &PathBuf) -> bool {
-    std::fs::read_to_string(path).is_ok_and(|text| text.contains("```console\n"))
+fn has_session(text: &str) -> bool {
+    text.contains("```console\n")
 }
 
-fn run_page(name: &str, path: &Path, lifetime: Lifetime) -> Result<(), String> {
-    let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-    let found = replay_page(name, &text, lifetime)?;
-    if found == text {
+/// A page in pieces: what comes before the first `## ` heading, and one piece for each heading. Together they are the
+/// page again. A line in a fenced block is no heading.
+fn sections(text: &str) -> Vec<&str> {
+    let mut starts = vec![0];
+    let (mut at, mut in_block) = (0, false);
+    for line in text.split_inclusive('\n') {
+        if line.starts_with("```") {
+            in_block = !in_block;
+        } else if line.starts_with("## ") && !in_block {
+            starts.push(at);
+        }
+        at += line.len();
+    }
+    let ends = starts.iter().skip(1).copied().chain([text.len()]);
+    starts.iter().zip(ends).filter_map(|(&start, end)| text.get(start..end)).collect()
+}
+
+fn title(section: &str) -> &str {
+    let first = section.lines().next().unwrap_or("");
+    first.trim_start_matches('#').trim()
+}
+
+/// Runs a part of a page: a section, or all of it.
+fn run_part(name: &str, path: &Path, part: &str) -> Result<(), String> {
+    let found = replay_part(name, part)?;
+    if found == part {
         return Ok(());
     }
     if updating() {
-        return std::fs::write(path, found).map_err(|error| error.to_string());
+        return rewrite(path, part, &found).map_err(|error| error.to_string());
     }
-    Err(difference(&path.display().to_string(), &text, &found) + "  (UPDATE=1 rewrites it)")
+    Err(difference(&path.display().to_string(), part, &found) + "  (UPDATE=1 rewrites it)")
 }
 
-fn replay_page(name: &str, text: &str, lifetime: Lifetime) -> Result<String, String> {
+/// Puts a part back into its page. Other sections of the page are rewritten at the same time.
+fn rewrite(path: &Path, part: &str, found: &str) -> std::io::Result<()> {
+    static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+    let _guard = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
+    let text = std::fs::read_to_string(path)?;
+    std::fs::write(path, text.replacen(part, found, 1))
+}
+
+fn replay_part(name: &str, text: &str) -> Result<String, String> {
     let io = |error: std::io::Error| error.to_string();
-    let mut scratch = Scratch::new(name).map_err(io)?;
+    let scratch = Scratch::new(name).map_err(io)?;
+    let mut shown = false;
     let mut out = String::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
         out.push_str(line);
         out.push('\n');
-        if lifetime == Lifetime::Section && line.starts_with("## ") {
-            drop(scratch);
-            scratch = Scratch::new(name).map_err(io)?;
-        }
         let Some(info) = line.strip_prefix("```").filter(|info| !info.is_empty()) else { continue };
         let mut body = String::new();
         for line in lines.by_ref().take_while(|line| *line != "```") {
@@ -71,7 +115,11 @@ fn replay_page(name: &str, text: &str, lifetime: Lifetime) -> Result<String, Str
             body.push('\n');
         }
         let body = match info.split_once(' ') {
-            None if info == "console" => replay(&body, scratch.path(), &environment("")),
+            None if info == "console" => {
+                let session = replay(&body, scratch.path(), &environment(""));
+                shown |= session.lines().any(|line| shows_something(line));
+                session
+            }
             Some((_, file)) => {
                 let place = scratch.path().join(file.trim());
                 std::fs::create_dir_all(place.parent().unwrap_or(scratch.path())).map_err(io)?;
@@ -83,5 +131,32 @@ fn replay_page(name: &str, text: &str, lifetime: Lifetime) -> Result<String, Str
         out.push_str(&body);
         out.push_str("```\n");
     }
+    if !shown {
+        return Err("no command of it shows anything, so it can never fail".to_owned());
+    }
     Ok(out)
+}
+
+/// Whether a line of a session is an answer that could be wrong.
+fn shows_something(line: &str) -> bool {
+    !line.starts_with("$ ") && !line.starts_with("checked 0 files")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_its_sections() {
+        let page = "# Page\n\ntext\n\n## One\n```text\n## not a heading\n```\n## Two\n";
+        assert_eq!(sections(page).concat(), page);
+        assert_eq!(sections(page).into_iter().map(title).collect::<Vec<_>>(), ["Page", "One", "Two"]);
+    }
+
+    #[test]
+    fn a_session_must_show_something() {
+        let page = "## Empty\n```console\n$ purlin resolve nothing-of-this-name --out x -q\n```\n";
+        assert!(replay_part("a", page).is_ok(), "an error is an answer");
+        assert!(replay_part("a", "## None\n```console\n```\n").is_err());
+    }
 }
