@@ -91,7 +91,7 @@ fn judge_tagged(vector: &Json) -> Verdict {
     let password = [vault::Secret::new("default", text(vector, "password"))];
     let open = |text: &str| {
         let tree = session.parse_yaml(session.sources.insert("vault", text), Flavor::Core);
-        let mut reader = read::Reader { secrets: Some(&password), problems: Vec::new() };
+        let mut reader = read::Reader::new(Some(&password));
         tree.root().map(|root| encode(&reader.read(root), &nobody))
     };
     let recorded = open(text(vector, "yaml_encrypted")).unwrap_or(Json::Null);

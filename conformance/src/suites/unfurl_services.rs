@@ -5,13 +5,11 @@ use crate::{Context, Report, Suite, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
 use purlin_model::project::Request;
 use purlin_syntax::Diagnostic;
-use purlin_unfurl::dialect::output_value;
 use purlin_unfurl::ensemble::{self, Ensemble};
 use purlin_unfurl::error::Result as Evaluated;
 use purlin_unfurl::eval::path::as_one;
 use purlin_unfurl::eval::status::{effective, target};
 use purlin_unfurl::eval::{Engine, form};
-use purlin_unfurl::functions::topology::input;
 use purlin_unfurl::tree::{NodeId, Tree};
 use purlin_unfurl::val::{Data, Val};
 use purlin_unfurl::{check, convert};
@@ -196,19 +194,10 @@ fn replaced(json: Json, base: &str) -> Json {
 fn shown(session: &Session, ensemble: &Ensemble, settings: &Json) -> Json {
     let engine = ensemble.engine(session);
     let tree = &ensemble.tree;
-    let root = engine.context(tree.root());
-    let inputs: Map<String, Json> = tree
-        .inputs
-        .keys()
-        .map(|name| (name.to_string(), value(&engine, input(&root, name).map(Option::unwrap_or_default))))
-        .collect();
+    let inputs = attributes(&engine, tree, tree.inputs());
     let instances: Map<String, Json> =
         tree.named().skip(1).map(|(name, id)| (name.to_string(), instance(&engine, tree, id))).collect();
-    let outputs: Map<String, Json> = tree
-        .outputs
-        .iter()
-        .map(|(name, output)| (name.to_string(), value(&engine, output_value(&engine, output))))
-        .collect();
+    let outputs = attributes(&engine, tree, tree.outputs());
     let queries: Vec<Json> = settings
         .get("queries")
         .and_then(Json::as_array)

@@ -135,9 +135,16 @@ fn clock(env: &std::collections::BTreeMap<String, String>) -> Result<Moment, Str
     Ok(Moment(i128::try_from(since.as_nanos()).unwrap_or(0)))
 }
 
-/// The repository a folder lies in, which bounds what may be read; the folder itself if it lies in none.
+/// The repository a folder lies in, which bounds what may be read; the folder itself if it lies in none. An ensemble
+/// may have a repository of its own inside the project it belongs to: then the project's counts.
 pub(crate) fn repository_of(folder: &Path) -> PathBuf {
-    folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(folder).to_owned()
+    let own = folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(folder);
+    match own.parent() {
+        Some(project) if own.join("ensemble.yaml").is_file() && project.join("unfurl.yaml").is_file() => {
+            repository_of(project)
+        }
+        _ => own.to_owned(),
+    }
 }
 
 /// The request that the target flags make.

@@ -10,7 +10,7 @@ use crate::limits::MAX_DEPTH;
 use crate::query::{self, Key, Query, Range, Segment, Start};
 use crate::rules;
 use crate::special::SPECIAL_KEYS;
-use crate::tree::{Attribute, NodeId, NodeKind, Tree};
+use crate::tree::{Attribute, Attributes, NodeId, NodeKind, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Severity, Span};
@@ -22,14 +22,10 @@ pub fn check(session: &Session, ensemble: &Ensemble) -> Vec<Span> {
     let tree = &ensemble.tree;
     let mut checker = Checker::new(session, tree);
     for id in tree.ids() {
-        checker.node = Some(id);
+        checker.node = Some(if tree.node(id).kind == NodeKind::Values { tree.root() } else { id });
         for (name, attribute) in &tree.node(id).attributes {
             checker.attribute(name, attribute);
         }
-    }
-    checker.node = Some(tree.root());
-    for output in tree.outputs.values() {
-        checker.value(&output.raw, 0);
     }
     checker.errors.take()
 }
@@ -53,6 +49,11 @@ struct Checker<'c> {
 }
 
 impl<'c> Checker<'c> {
+    /// The topology's inputs.
+    fn inputs(&self) -> &'c Attributes {
+        &self.tree.node(self.tree.inputs()).attributes
+    }
+
     fn new(session: &'c Session, tree: &'c Tree) -> Self {
         Checker { session, tree, variables: Vec::new(), node: None, asked: false, errors: RefCell::default() }
     }
@@ -222,9 +223,9 @@ impl Checker<'_> {
             "get_input" => {
                 let input = items.map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
                 if let Some(input) = input.and_then(Val::as_str)
-                    && !self.tree.inputs.contains_key(input)
+                    && !self.inputs().contains_key(input)
                 {
-                    let known = self.tree.inputs.keys().map(EcoString::as_str);
+                    let known = self.inputs().keys().map(EcoString::as_str);
                     let hint = functions::closest(input, known).map(|near| format!("did you mean `{near}`?"));
                     self.say(&rules::UNKNOWN, arg, None, format!("there is no input `{input}`"), hint);
                 }

@@ -10,13 +10,11 @@ use crate::eval::path::as_one;
 use crate::eval::status::{effective, target};
 use crate::eval::trace::Trace;
 use crate::eval::{Ctx, Engine, form};
-use crate::functions::topology::input;
 use crate::jinja;
 use crate::rules::RULES;
-use crate::tree::{Attribute, NodeId, NodeKind};
+use crate::tree::{NodeId, NodeKind};
 use crate::val::{Data, Val};
 use ecow::EcoString;
-use indexmap::IndexMap;
 use purlin_model::dialect::{Answer, Dialect, Question, Recognised};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor, Span};
@@ -56,8 +54,6 @@ struct Resolver<'r> {
     known: Vec<Span>,
 }
 
-type Attributes = IndexMap<EcoString, Attribute, foldhash::fast::RandomState>;
-
 impl Resolver<'_> {
     fn run(&self) -> Resolved {
         let tree = &self.ensemble.tree;
@@ -68,12 +64,9 @@ impl Resolver<'_> {
         };
         let mut resolved = Resolved::new(name);
         resolved.environment = self.ensemble.manifest.environment_name.clone();
-        let root = self.engine.context(tree.root());
-        let names = tree.inputs.keys();
-        let inputs = names.map(|name| (name.clone(), self.settled(input(&root, name).map(Option::unwrap_or_default))));
-        resolved.variables = Value::map(inputs.collect::<Map>());
+        resolved.variables = self.attributes(tree.inputs());
         resolved.nodes = tree.named().skip(1).map(|(_, id)| self.node(id)).collect();
-        resolved.outputs = Value::map(self.outputs(&tree.outputs));
+        resolved.outputs = self.attributes(tree.outputs());
         resolved.trees = self.ensemble.manifest.trees.clone();
         resolved.trees.extend(self.ensemble.service.model.files.list.iter().map(|file| file.tree.clone()));
         resolved
@@ -91,16 +84,6 @@ impl Resolver<'_> {
                 Value::poison()
             }
         }
-    }
-
-    fn outputs(&self, outputs: &Attributes) -> Map {
-        let value = |(name, output): (&EcoString, &Attribute)| (name.clone(), self.settled(self.output(output)));
-        outputs.iter().map(value).collect()
-    }
-
-    fn output(&self, output: &Attribute) -> Result<Val> {
-        self.engine.refill();
-        output_value(self.engine, output)
     }
 
     fn attributes(&self, id: NodeId) -> Value {
@@ -153,13 +136,6 @@ impl Resolver<'_> {
 /// Whether one of two spans lies in the other.
 fn touch(a: Span, b: Span) -> bool {
     a.file == b.file && ((a.start <= b.start && b.end <= a.end) || (b.start <= a.start && a.end <= b.end))
-}
-
-/// The value of an output, evaluated on the root.
-pub fn output_value(engine: &Engine<'_>, output: &Attribute) -> Result<Val> {
-    let mode = Mode { attribute: true, ..Mode::default() };
-    let ctx = engine.context_with(engine.tree.root(), Vec::new(), mode);
-    ctx.map_value(&output.raw).map(|value| value.taint_if(output.sensitive))
 }
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {

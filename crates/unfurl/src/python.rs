@@ -319,6 +319,7 @@ fn write_repr(value: &Val, tree: &Tree, out: &mut String, depth: usize) {
                 NodeKind::Capability => "CapabilityInstance",
                 NodeKind::Relationship => "RelationshipInstance",
                 NodeKind::Artifact => "ArtifactInstance",
+                NodeKind::Values => "TopologyInstance",
             };
             let _ = write!(out, "{class}('{}')", node.name);
         }

@@ -24,6 +24,12 @@ pub const UNDECLARED: Rule =
 /// A merge directive that leads nowhere.
 pub const DIRECTIVE: Rule =
     Rule::error("unfurl-directive", "A merge directive names a file, anchor or path that is not there.");
+/// A service template in Python.
+pub const PYTHON: Rule =
+    Rule::denied("unfurl-python", "A service template is written in Python, which was not allowed to be run.");
+/// An environment that nobody declares.
+pub const ENVIRONMENT: Rule =
+    Rule::warning("unfurl-environment", "An ensemble is said to be in an environment that is not declared.");
 /// Vault data that cannot be opened.
 pub const VAULT: Rule = Rule::error("unfurl-vault", "Vault data cannot be opened.");
 /// A manifest without what it must have.
@@ -49,6 +55,8 @@ pub const RULES: &[&Rule] = &[
     &SUSPICIOUS,
     &UNDECLARED,
     &DIRECTIVE,
+    &PYTHON,
+    &ENVIRONMENT,
     &VAULT,
     &MANIFEST,
     &SUBSTITUTION,

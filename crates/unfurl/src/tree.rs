@@ -27,6 +27,8 @@ pub enum NodeKind {
     Relationship,
     /// An artifact of a node.
     Artifact,
+    /// The inputs or the outputs of a topology, which are evaluated on its root.
+    Values,
 }
 
 /// How an instance is doing.
@@ -162,6 +164,9 @@ impl Attribute {
     }
 }
 
+/// Attributes by name.
+pub type Attributes = IndexMap<EcoString, Attribute, foldhash::fast::RandomState>;
+
 /// What is wrong with an evaluated value.
 type Problems = dyn Fn(&Val) -> Vec<String>;
 
@@ -212,7 +217,7 @@ pub struct Node {
     /// Its type and the types that derives from, nearest first.
     pub types: Rc<Vec<EcoString>>,
     /// Properties and attributes by name.
-    pub attributes: IndexMap<EcoString, Attribute, foldhash::fast::RandomState>,
+    pub attributes: Attributes,
     /// Its own status, before its dependencies are considered.
     pub local_status: Option<Status>,
     /// Where it is in its life.
@@ -271,16 +276,19 @@ impl Node {
     }
 }
 
+/// The inputs or outputs of a topology, none yet.
+fn values(name: &str) -> Node {
+    let mut node = Node::new(name, NodeKind::Values);
+    node.parent = Some(NodeId(0));
+    node
+}
+
 /// All instances of a topology.
 #[derive(Debug)]
 pub struct Tree {
     root: Node,
     others: Vec<Node>,
     by_name: IndexMap<EcoString, NodeId, foldhash::fast::RandomState>,
-    /// Values of the topology's inputs.
-    pub inputs: IndexMap<EcoString, Attribute, foldhash::fast::RandomState>,
-    /// Values of the topology's outputs, unevaluated.
-    pub outputs: IndexMap<EcoString, Attribute, foldhash::fast::RandomState>,
     /// Directory of the ensemble file.
     pub base_dir: EcoString,
     /// Address of the ensemble, shown in `.uri`.
@@ -298,10 +306,8 @@ impl Tree {
         by_name.insert(root.name.clone(), NodeId(0));
         Tree {
             root,
-            others: Vec::new(),
+            others: vec![values("inputs"), values("outputs")],
             by_name,
-            inputs: IndexMap::default(),
-            outputs: IndexMap::default(),
             base_dir: EcoString::new(),
             uri: EcoString::new(),
             deployment: EcoString::new(),
@@ -325,6 +331,16 @@ impl Tree {
     /// The root instance.
     pub fn root(&self) -> NodeId {
         NodeId(0)
+    }
+
+    /// What holds the topology's inputs as its attributes.
+    pub fn inputs(&self) -> NodeId {
+        NodeId(1)
+    }
+
+    /// What holds the topology's outputs as its attributes.
+    pub fn outputs(&self) -> NodeId {
+        NodeId(2)
     }
 
     /// An instance; an id of another tree shows the root.

@@ -40,7 +40,8 @@ impl Loader<'_> {
             let file = self.files.list.get(importer)?;
             let declared = file.entity.named("repositories", &name.text).map(|found| found.str("url").to_owned());
             let known = || self.options.repositories.iter().find(|(known, _)| *known == name.text);
-            declared.or_else(|| known().map(|(_, folder)| folder.clone()))
+            // A host has followed the addresses that are declared.
+            known().map(|(_, folder)| folder.clone()).or(declared)
         });
         if import.slot("repository").is_some() && scheme(url).is_some() {
             let message = format!("`{url}` is a whole address, so it cannot lie in a repository");

@@ -5,9 +5,9 @@ use super::places::Reading;
 use super::service::{Service, from_tosca, is_open_node};
 use super::validate;
 use crate::tree::{Attribute, Node, NodeId, NodeKind, Priority, Schema, State, Status, Tree};
-use crate::val::{MapKey, Val};
+use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
 use purlin_tosca::names::DeclId;
@@ -49,13 +49,20 @@ struct Builder<'a> {
     further: Vec<(usize, NodeId)>,
     /// Names of the instances that the manifest stores of a template.
     instances: HashMap<EcoString, IndexSet<EcoString>>,
+    /// Inputs as they were given.
+    given: &'a IndexMap<EcoString, Val>,
     types: HashMap<DeclId, Rc<Vec<EcoString>>>,
     schemas: HashMap<*const Entity, Rc<Schema>>,
     defaults: HashMap<DeclId, Val>,
 }
 
 /// Builds the tree.
-pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>) -> Tree {
+pub fn build(
+    session: &Session,
+    manifest: &Manifest,
+    service: &Rc<Service>,
+    inputs: &IndexMap<EcoString, Val>,
+) -> Tree {
     let mut root = Node::new("root", NodeKind::Root);
     root.types = Rc::new(vec!["unfurl.nodes.Root".into(), "tosca.nodes.Root".into()]);
     root.template = "root".into();
@@ -73,6 +80,7 @@ pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>) -> T
         ids: vec![None; count],
         further: Vec::new(),
         instances: stored_names(&manifest.document),
+        given: inputs,
         types: HashMap::new(),
         schemas: HashMap::new(),
         defaults: HashMap::new(),
@@ -379,10 +387,22 @@ impl Builder<'_> {
         let service = Rc::clone(self.service);
         for (outputs, props) in [(false, &service.topology.inputs), (true, &service.topology.outputs)] {
             for (name, prop) in props {
-                let mut attribute = Attribute::new(from_tosca(&prop.value, self.reading));
-                attribute.sensitive = prop.definition.as_ref().is_some_and(|definition| definition.sensitive);
-                let table = if outputs { &mut self.tree.outputs } else { &mut self.tree.inputs };
-                table.insert(name.clone(), attribute);
+                // What was given may be an expression, which TOSCA does not see.
+                let given = self.given.get(name).filter(|_| !outputs).cloned();
+                let mut attribute = Attribute::new(given.unwrap_or_else(|| from_tosca(&prop.value, self.reading)));
+                let schema = self.schema(prop, outputs);
+                attribute.sensitive = schema.as_ref().is_some_and(|schema| schema.sensitive);
+                attribute.schema = schema.filter(|_| !outputs);
+                let id = if outputs { self.tree.outputs() } else { self.tree.inputs() };
+                if let Some(values) = self.tree.node_mut(id) {
+                    values.attributes.insert(name.clone(), attribute);
+                }
+            }
+        }
+        for (name, id) in [("inputs", self.tree.inputs()), ("outputs", self.tree.outputs())] {
+            let root = self.tree.root();
+            if let Some(root) = self.tree.node_mut(root) {
+                root.attributes.insert(name.into(), Attribute::new(Data::Attributes(id).into()));
             }
         }
     }

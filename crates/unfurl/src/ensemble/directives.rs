@@ -1,46 +1,111 @@
-//! Merge directives of a manifest: `+include`, `+&`, `+*anchor`, `+/path`, `+%`. Carried out on values, before
-//! anything is made of them.
+//! Merge directives: `+include`, `+?include-local`, `+&`, `+*anchor`, `+/path`, `+..`, `+%`. Carried out on values,
+//! before anything is made of them. Where included files are is not known here.
 
+use super::merge::{Merger, STRATEGY, cleaned, strategy_of};
 use crate::limits::MAX_DEPTH;
 use crate::val::{MapKey, Val, ValMap};
+use ecow::EcoString;
+use purlin_syntax::{Node, Tree};
+use purlin_value::Origin;
 use std::collections::HashMap;
+
+/// How often a document is expanded while directives name what others bring in.
+const MOST_ROUNDS: usize = 8;
 
 /// What can go wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// A file that is not there.
-    NoFile(String),
-    /// A file that is written in Python.
-    Python(String),
+    /// A file that is not there: its name, and why if that is known.
+    NoFile(String, Option<String>),
+    /// A file that is written in Python, and why it could not be read.
+    Python(String, String),
+    /// A repository that nobody declares.
+    NoRepository(String),
     /// An anchor or path that is not there.
     NoTarget(String),
+    /// A value that is no map, in a map with other keys.
+    NotMergeable(String),
+    /// A map that says it may not be merged.
+    Forbidden(String),
     /// Directives that lead into each other without an end.
     TooDeep,
 }
 
+/// What an included file turned out to be.
+pub enum Loaded {
+    /// What it says, and the anchors in it.
+    Found(Val, Vec<(EcoString, Val)>),
+    /// Nothing; the reason, if it is more than that there is no file.
+    Missing(Option<String>),
+    /// A file in Python that could not be read, and why.
+    Python(String),
+    /// The repository it is in is not known (yet).
+    NoRepository(String),
+    /// Left out, silently.
+    Skipped,
+}
+
+/// Reads an included file. The document as far as it is known comes along.
+pub type Load<'l> = dyn FnMut(&Val, &Val) -> Loaded + 'l;
+
 /// Carries out directives.
-pub struct Directives<'l> {
-    /// Reads an included file.
-    pub load: &'l dyn Fn(&str) -> Option<Val>,
+pub struct Directives<'d, 'l> {
+    load: &'d mut Load<'l>,
     root: Val,
-    anchors: HashMap<String, Val>,
+    anchors: HashMap<EcoString, Val>,
+    path: Vec<MapKey>,
     /// Problems, with where they were found.
-    pub problems: Vec<(Problem, purlin_value::Origin)>,
+    pub problems: Vec<(Problem, Origin)>,
     /// Whether there was any directive.
     pub used: bool,
 }
 
-impl<'l> Directives<'l> {
-    /// Prepares for a document.
-    pub fn new(root: &Val, load: &'l dyn Fn(&str) -> Option<Val>) -> Self {
-        let mut anchors = HashMap::new();
-        gather(root, &mut anchors, 0);
-        Directives { load, root: root.clone(), anchors, problems: Vec::new(), used: false }
+/// A key that is a directive.
+#[derive(Debug, PartialEq, Eq)]
+struct Directive {
+    optional: bool,
+    include: bool,
+    anchor: Option<String>,
+    /// How far up the path starts: 1 is the map itself.
+    relative: usize,
+    pointer: Vec<String>,
+}
+
+impl<'d, 'l> Directives<'d, 'l> {
+    /// Prepares for a document with its anchors.
+    pub fn new(root: &Val, anchors: Vec<(EcoString, Val)>, load: &'d mut Load<'l>) -> Self {
+        let mut known: HashMap<EcoString, Val> = anchors.into_iter().collect();
+        gather(root, &mut known, 0);
+        Directives {
+            load,
+            root: root.clone(),
+            anchors: known,
+            path: Vec::new(),
+            problems: Vec::new(),
+            used: false,
+        }
     }
 
-    /// The value with its directives carried out.
-    pub fn expand(&mut self, value: &Val) -> Val {
-        let expanded = self.expand_at(value, 0);
+    /// The document with its directives carried out. What one directive names may come from another.
+    pub fn expand(&mut self) -> Val {
+        let written = self.root.clone();
+        let mut expanded = self.expand_at(&written, 0);
+        for _ in 0..MOST_ROUNDS {
+            let open = |problems: &[(Problem, Origin)]| {
+                let waits = |problem: &Problem| matches!(problem, Problem::NoTarget(_) | Problem::NoRepository(_));
+                problems.iter().filter(|(problem, _)| waits(problem)).count()
+            };
+            let before = open(&self.problems);
+            if before == 0 {
+                break;
+            }
+            self.problems.clear();
+            self.root = expanded;
+            expanded = self.expand_at(&written, 0);
+            if open(&self.problems) >= before {
+                break;
+            }
+        }
         if self.used { cleaned(&expanded, 0) } else { expanded }
     }
 
@@ -50,82 +115,171 @@ impl<'l> Directives<'l> {
             return Val::null();
         }
         if let Some(items) = value.as_list() {
-            let items = items.iter().map(|item| self.expand_at(item, depth + 1)).collect();
-            return value.clone().with(Val::list(items).data);
+            return value.clone().with(Val::list(self.expand_items(items, depth)).data);
         }
         let Some(entries) = value.as_map() else {
             return value.clone();
         };
-        let is_directive = |key: &MapKey| key.as_str().is_some_and(|key| key.starts_with('+') && key != STRATEGY);
-        let has_directives = entries.keys().any(is_directive);
-        self.used |= value.get(STRATEGY).is_some();
-        let mut out = ValMap::default();
-        if has_directives {
-            self.used = true;
-            for (key, argument) in entries {
-                let Some(directive) = key.as_str().and_then(|key| key.strip_prefix('+')) else { continue };
-                if let Some(base) = self.target(directive, argument, depth) {
-                    merge_into(&mut out, &base, 0);
+        self.used |= strategy_of(value).is_some();
+        let mut own = ValMap::default();
+        let mut bases: Vec<ValMap> = Vec::new();
+        for (key, item) in entries {
+            match key.as_str().filter(|key| key.starts_with('+')) {
+                Some("+&") => {
+                    self.used = true;
+                    continue;
                 }
+                Some(text) if text != STRATEGY => {
+                    if let Some(directive) = Directive::parse(text) {
+                        self.used = true;
+                        match self.target(text, &directive, item, depth) {
+                            Some(base) if base.as_map().is_some() => bases.extend(base.as_map().cloned()),
+                            Some(base) if entries.len() == 1 => return base,
+                            Some(_) => self.problems.push((Problem::NotMergeable(text.to_owned()), item.origin)),
+                            None => {}
+                        }
+                        continue;
+                    }
+                }
+                _ => {}
             }
+            self.path.push(key.clone());
+            let expanded = self.expand_at(item, depth + 1);
+            self.path.pop();
+            own.insert(key.clone(), expanded);
         }
-        // How a map is to be merged (`+%`) is kept until it meets what it is merged with.
-        let own: ValMap = entries
-            .iter()
-            .filter(|(key, _)| !key.as_str().is_some_and(|key| key.starts_with('+') && key != STRATEGY))
-            .map(|(key, item)| (key.clone(), self.expand_at(item, depth + 1)))
-            .collect();
-        if has_directives {
-            merge_into(&mut out, &own, 0);
-        } else {
-            out = own;
+        let mut layers = bases.into_iter().chain([own]);
+        let mut out = layers.next().unwrap_or_default();
+        for layer in layers {
+            let mut merger = Merger::default();
+            out = merger.merge(&out, &layer);
+            self.problems.extend(merger.forbidden.into_iter().map(|(key, at)| (Problem::Forbidden(key), at)));
         }
         value.clone().with(Val::map(out).data)
     }
 
-    /// What a directive brings in.
-    fn target(&mut self, directive: &str, argument: &Val, depth: usize) -> Option<ValMap> {
-        let optional = directive.starts_with('?');
-        let name = directive.trim_start_matches('?');
-        let found = if name.starts_with("include") {
-            let file = argument.as_str().or_else(|| argument.get("file").and_then(Val::as_str)).unwrap_or("");
-            if file.ends_with(".py") {
-                self.problems.push((Problem::Python(file.to_owned()), argument.origin));
-                return None;
+    /// Items of a list: a directive that brings in a list adds its items, one that is to go away is left out.
+    fn expand_items(&mut self, items: &[Val], depth: usize) -> Vec<Val> {
+        let mut out = Vec::with_capacity(items.len());
+        for (at, item) in items.iter().enumerate() {
+            if strategy_of(item) == Some("whiteout") {
+                self.used = true;
+                continue;
             }
-            let loaded = (self.load)(file);
-            if loaded.is_none() && !optional {
-                self.problems.push((Problem::NoFile(file.to_owned()), argument.origin));
+            self.path.push(MapKey::Int(at as i64));
+            let expanded = self.expand_at(item, depth + 1);
+            self.path.pop();
+            match expanded.as_list() {
+                Some(inner) if item.as_map().is_some() => out.extend(inner.iter().cloned()),
+                _ => out.push(expanded),
             }
-            loaded
-        } else if let Some(anchor) = name.strip_prefix('*') {
-            self.known(self.anchors.get(anchor).cloned(), anchor, argument, optional)
-        } else if let Some(path) = name.strip_prefix('/') {
-            let here = follow(&self.root, path).cloned();
-            self.known(here, path, argument, optional)
-        } else {
-            None
-        };
-        let expanded = self.expand_at(&found?, depth + 1);
-        expanded.as_map().cloned()
+        }
+        out
     }
 
-    fn known(&mut self, found: Option<Val>, name: &str, argument: &Val, optional: bool) -> Option<Val> {
-        if found.is_none() && !optional {
-            self.problems.push((Problem::NoTarget(name.to_owned()), argument.origin));
+    /// What a directive brings in.
+    fn target(&mut self, text: &str, directive: &Directive, argument: &Val, depth: usize) -> Option<Val> {
+        let found = if directive.include {
+            self.included(directive, argument)?
+        } else {
+            match self.find(directive) {
+                Some(found) => found,
+                None => {
+                    if !directive.optional {
+                        let name = text.trim_start_matches('+').to_owned();
+                        self.problems.push((Problem::NoTarget(name), argument.origin));
+                    }
+                    return None;
+                }
+            }
+        };
+        if argument.as_str() == Some("raw") && !directive.include {
+            return Some(found);
         }
-        found
+        Some(self.expand_at(&found, depth + 1))
+    }
+
+    fn included(&mut self, directive: &Directive, argument: &Val) -> Option<Val> {
+        let file = argument.as_str().or_else(|| argument.get("file").and_then(Val::as_str)).unwrap_or("").to_owned();
+        let problem = match (self.load)(argument, &self.root) {
+            Loaded::Found(value, anchors) => {
+                gather(&value, &mut self.anchors, 0);
+                for (name, value) in anchors {
+                    self.anchors.entry(name).or_insert(value);
+                }
+                return Some(value);
+            }
+            Loaded::Skipped => return None,
+            Loaded::Missing(_) if directive.optional => return None,
+            Loaded::Missing(reason) => Problem::NoFile(file, reason),
+            Loaded::Python(reason) => Problem::Python(file, reason),
+            Loaded::NoRepository(name) => Problem::NoRepository(name),
+        };
+        self.problems.push((problem, argument.origin));
+        None
+    }
+
+    fn find(&self, directive: &Directive) -> Option<Val> {
+        let start = match (&directive.anchor, directive.relative) {
+            (Some(anchor), _) => self.anchors.get(anchor.as_str())?.clone(),
+            (None, 0) => self.root.clone(),
+            (None, up) => {
+                let kept = self.path.len().checked_sub(up - 1)?;
+                let at = |here: Val, key: &MapKey| match key {
+                    MapKey::Int(index) => here.as_list()?.get(usize::try_from(*index).ok()?).cloned(),
+                    key => here.as_map()?.get(key).cloned(),
+                };
+                self.path.iter().take(kept).try_fold(self.root.clone(), at)?
+            }
+        };
+        follow(&start, directive.pointer.iter().map(String::as_str)).cloned()
     }
 }
 
-/// What a path of keys with slashes between them leads to.
-pub fn follow<'v>(value: &'v Val, path: &str) -> Option<&'v Val> {
-    let mut parts = path.split('/').filter(|part| !part.is_empty());
-    parts.try_fold(value, |here, part| here.get(part).or_else(|| here.as_list()?.get(part.parse::<usize>().ok()?)))
+impl Directive {
+    /// `+[?][include…][*anchor][dots][/path…]`; none for a key that only starts like one.
+    fn parse(key: &str) -> Option<Directive> {
+        let mut parts = key.strip_prefix('+')?.split('/');
+        let first = parts.next()?;
+        let pointer: Vec<String> = parts.map(|part| part.replace("~1", "/").replace("~0", "~")).collect();
+        let (optional, rest) = first.strip_prefix('?').map_or((false, first), |rest| (true, rest));
+        let include = rest.starts_with("include");
+        let named = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+        let rest = if include { rest.trim_start_matches(named) } else { rest };
+        let anchor = rest.strip_prefix('*').filter(|anchor| !anchor.is_empty()).map(str::to_owned);
+        let dots = anchor.is_none() && !rest.is_empty() && rest.chars().all(|c| c == '.');
+        let relative = if dots { rest.len() } else { 0 };
+        let says_something = optional || include || anchor.is_some() || relative > 0;
+        if !says_something && (!first.is_empty() || pointer.is_empty()) {
+            return None;
+        }
+        Some(Directive { optional, include, anchor, relative, pointer })
+    }
+}
+
+/// Whether directives may change a part of a document: they are in it, or in a map around it.
+pub fn touch(tree: &Tree, part: Node<'_>) -> bool {
+    let is_directive = |key: &str| key == STRATEGY || key == "+&" || Directive::parse(key).is_some();
+    let has = |node: Node<'_>| node.entries().any(|entry| is_directive(entry.key.text()));
+    let around = tree.root().is_some_and(|root| has(root) || root.get("spec").is_some_and(has));
+    let mut pending = vec![part];
+    while let Some(node) = pending.pop() {
+        if has(node) {
+            return true;
+        }
+        pending.extend(node.items().filter(|item| !item.is_scalar()));
+        pending.extend(node.entries().map(|entry| entry.value).filter(|value| !value.is_scalar()));
+    }
+    around
+}
+
+/// What a path of keys leads to.
+pub fn follow<'v, 'p>(value: &'v Val, mut path: impl Iterator<Item = &'p str>) -> Option<&'v Val> {
+    path.try_fold(value, |here, part| here.get(part).or_else(|| here.as_list()?.get(part.parse::<usize>().ok()?)))
 }
 
 /// Maps that declare an anchor (`+&: name`).
-fn gather(value: &Val, anchors: &mut HashMap<String, Val>, depth: usize) {
+fn gather(value: &Val, anchors: &mut HashMap<EcoString, Val>, depth: usize) {
     if depth > MAX_DEPTH {
         return;
     }
@@ -134,63 +288,28 @@ fn gather(value: &Val, anchors: &mut HashMap<String, Val>, depth: usize) {
     }
     if let Some(entries) = value.as_map() {
         if let Some(name) = value.get("+&").and_then(Val::as_str) {
-            anchors.insert(name.to_owned(), value.clone());
+            anchors.insert(name.into(), value.clone());
         }
         entries.values().for_each(|item| gather(item, anchors, depth + 1));
     }
 }
 
-/// The key that says how a map is merged.
-const STRATEGY: &str = "+%";
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// A value without what only told how to merge it.
-fn cleaned(value: &Val, depth: usize) -> Val {
-    if depth > 2 * MAX_DEPTH {
-        return value.clone();
+    fn parsed(key: &str) -> Option<(bool, bool, Option<String>, usize, Vec<String>)> {
+        Directive::parse(key).map(|d| (d.optional, d.include, d.anchor, d.relative, d.pointer))
     }
-    if let Some(items) = value.as_list() {
-        let items = items.iter().map(|item| cleaned(item, depth + 1)).collect();
-        return value.clone().with(Val::list(items).data);
-    }
-    let Some(entries) = value.as_map() else {
-        return value.clone();
-    };
-    let gone = |item: &Val| item.get(STRATEGY).and_then(Val::as_str) == Some("whiteout");
-    let kept = entries.iter().filter(|(key, item)| key.as_str() != Some(STRATEGY) && !gone(item));
-    let kept = kept.map(|(key, item)| (key.clone(), cleaned(item, depth + 1)));
-    value.clone().with(Val::map(kept.collect()).data)
-}
 
-/// Lays entries over a base: maps are merged, `+%` says otherwise.
-fn merge_into(base: &mut ValMap, over: &ValMap, depth: usize) {
-    for (key, value) in over {
-        let strategy = value.get(STRATEGY).and_then(Val::as_str);
-        match (strategy, base.get(key)) {
-            (Some("whiteout"), _) => {
-                base.shift_remove(key);
-            }
-            (Some("nullout"), _) => {
-                base.insert(key.clone(), Val::null());
-            }
-            (_, Some(present)) if present.as_map().is_some() && value.as_map().is_some() && depth <= MAX_DEPTH => {
-                let mut merged = if strategy == Some("replaceProps") {
-                    ValMap::default()
-                } else {
-                    present.as_map().cloned().unwrap_or_default()
-                };
-                let own: ValMap = value
-                    .as_map()
-                    .into_iter()
-                    .flatten()
-                    .filter(|(key, _)| **key != MapKey::from(STRATEGY))
-                    .map(|(key, item)| (key.clone(), item.clone()))
-                    .collect();
-                merge_into(&mut merged, &own, depth + 1);
-                base.insert(key.clone(), value.clone().with(Val::map(merged).data));
-            }
-            _ => {
-                base.insert(key.clone(), value.clone());
-            }
-        }
+    #[test]
+    fn keys() {
+        assert_eq!(parsed("+include"), Some((false, true, None, 0, vec![])));
+        assert_eq!(parsed("+?include-local"), Some((true, true, None, 0, vec![])));
+        assert_eq!(parsed("+*base/a~1b"), Some((false, false, Some("base".into()), 0, vec!["a/b".into()])));
+        assert_eq!(parsed("+../x"), Some((false, false, None, 2, vec!["x".into()])));
+        assert_eq!(parsed("+/spec/x"), Some((false, false, None, 0, vec!["spec".into(), "x".into()])));
+        assert_eq!(parsed("+NAME"), None);
+        assert_eq!(parsed("+"), None);
     }
 }

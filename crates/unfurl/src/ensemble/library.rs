@@ -28,3 +28,8 @@ pub const UNFURL: Repository = Repository {
         file!("tosca_plugins/localhost.yaml"),
     ],
 };
+
+/// The text of one of its files.
+pub fn text(file: &str) -> Option<&'static str> {
+    UNFURL.files.iter().find(|(path, _)| *path == file).map(|(_, embedded)| embedded.text)
+}

@@ -1,22 +1,26 @@
 //! The manifest of an ensemble and the project around it: which files there are, what they say.
 
-use super::directives::{self, Directives};
+use super::directives::{self, Directives, Loaded};
+use super::files::Files;
+use super::library;
+use super::merge::Merger;
+use super::project::{self, PROJECT_FILE, Projects};
+use super::python_template;
 use super::read::Reader;
+use super::repositories::{Place, Repositories};
 use crate::eval::Settings;
 use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
 use crate::vault::Secret;
 use ecow::EcoString;
 use purlin_model::project::Request;
-use purlin_syntax::{Diagnostic, Flavor, Span, Tree};
+use purlin_syntax::{Diagnostic, Node, Span, Tree};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
 use std::sync::Arc;
 
 /// Names an ensemble's file may have, looked for in this order.
 const ENSEMBLE_FILES: &[&str] = &["ensemble.yaml", "ensemble.yml", "ensemble/ensemble.yaml", "manifest.yaml"];
-/// The project's file.
-const PROJECT_FILE: &str = "unfurl.yaml";
 
 /// What was read of an ensemble, before anything is made of it.
 pub struct Manifest {
@@ -48,10 +52,20 @@ pub struct Manifest {
 pub fn find(session: &Session, target: &str) -> Option<String> {
     let stat = session.world.stat(target).ok()?;
     if stat.kind == FileKind::File {
+        if path::file_name(target) == PROJECT_FILE {
+            return project_default(session, target);
+        }
         return is_ensemble(session, target).then(|| target.to_owned());
     }
-    if let Some(file) = project_default(session, target) {
-        return Some(file);
+    let own = path::join(target, "ensemble.yaml");
+    if is_ensemble(session, &own) {
+        return Some(own);
+    }
+    let files = [PROJECT_FILE, ".unfurl/unfurl.yaml"].map(|name| path::join(target, name));
+    if let Some(file) = files.iter().find(|file| session.world.exists(file))
+        && let Some(ensemble) = project_default(session, file)
+    {
+        return Some(ensemble);
     }
     let candidates = ENSEMBLE_FILES.iter().map(|name| path::join(target, name));
     candidates.into_iter().find(|file| is_ensemble(session, file))
@@ -69,118 +83,184 @@ fn is_ensemble(session: &Session, file: &str) -> bool {
         && lines.iter().any(|line| line.starts_with("kind:") && line.contains("Ensemble"))
 }
 
-/// The ensemble a project names as its default, or its only one.
-fn project_default(session: &Session, folder: &str) -> Option<String> {
-    let tree = session.read_yaml(&path::join(folder, PROJECT_FILE), Flavor::Core).ok()?;
-    let ensembles: Vec<_> = tree.root()?.get("ensembles")?.items().collect();
-    let default = ensembles.iter().find(|entry| entry.get("default").is_some_and(|flag| flag.text() == "true"));
-    let file = default.or(ensembles.first())?.get("file")?.text();
-    let file = path::join(folder, file);
-    session.world.exists(&file).then_some(file)
-}
-
-/// The nearest project at or above a folder.
-fn project_of(session: &Session, folder: &str) -> Option<String> {
-    let mut folder = folder.to_owned();
-    loop {
-        let file = path::join(&folder, PROJECT_FILE);
-        if session.world.exists(&file) {
-            return Some(file);
-        }
-        if folder == "." || folder.is_empty() || folder == "/" {
-            return None;
-        }
-        folder = path::parent(&folder).to_owned();
-    }
+/// The ensemble a project means by itself: its only one, its default, or one at a usual place.
+fn project_default(session: &Session, file: &str) -> Option<String> {
+    let project = project::read(&Files::quiet(session), file, None)?;
+    let ensembles = project.config.get("ensembles").and_then(Val::as_list).unwrap_or(&[]);
+    let is_default = |entry: &&Val| entry.get("default").is_some_and(crate::python::truthy);
+    let meant = match ensembles {
+        [only] => Some(only),
+        several => several.iter().find(is_default),
+    };
+    let named = meant.and_then(|entry| entry.get("file")).and_then(Val::as_str);
+    let usual = ["ensemble/ensemble.yaml", "ensemble.yaml"];
+    let candidates = named.into_iter().chain(usual.into_iter().filter(|_| named.is_none()));
+    let mut candidates = candidates.map(|name| path::join(&project.folder, name));
+    candidates.find(|file| session.world.exists(file))
 }
 
 /// Reads an ensemble and the project around it. Problems go to the session's sink.
 pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest> {
-    let tree = match session.read_yaml(file, Flavor::Core) {
-        Ok(tree) => tree,
-        Err(diagnostic) => {
-            session.sink.push(diagnostic);
-            return None;
-        }
-    };
+    let files = Files::new(session);
     let folder = path::parent(file).to_owned();
-    let mut trees = vec![tree.clone()];
-    let project = project_of(session, &folder);
-    let project_value = project.as_ref().and_then(|file| {
-        let tree = session.read_yaml(file, Flavor::Core).ok()?;
-        trees.push(tree.clone());
-        let value = Reader { secrets: None, problems: Vec::new() }.read(tree.root()?);
-        Some((value, tree))
-    });
+    let tree = files.tree(file)?;
     let root = tree.root()?;
-    let plain = Reader { secrets: None, problems: Vec::new() }.read(root);
-    let environment_name: EcoString = request.environment.as_deref().unwrap_or("defaults").into();
-    let found = passwords(session, project_value.as_ref().map(|(value, _)| value), &plain, &environment_name);
-    let mut reader = Reader { secrets: Some(&found), problems: Vec::new() };
-    let opened = reader.read(root);
-    let project_value = project_value.and_then(|(_, tree)| Some(reader.read(tree.root()?)));
-    for (span, problem) in reader.problems {
-        session.sink.push(Diagnostic::at(&rules::VAULT, span, problem.message()));
+    let plain = Reader::new(None).read(root);
+    let projects = Projects::around(&files, &folder, None);
+    let environment_name = environment_name(session, &projects, file, request)?;
+    let found = passwords(session, &project::environment(&projects.environments(), &plain, &environment_name));
+    let projects = Projects::around(&files, &folder, Some(&found));
+    let environments = projects.environments();
+    let mut repositories = Repositories::new(session, &folder, projects.folder());
+    repositories.declare(&project::relabelled(
+        &environments,
+        &project::environment(&environments, &Val::null(), &environment_name),
+        "repositories",
+    ));
+    let opened = Expanded::read(&files, root, Some(&found), &mut repositories);
+    project::report(session, &opened.problems);
+    project::report_vault(session, opened.vault);
+    let document = opened.document;
+    repositories.declare_manifest(&document);
+    let environment = project::environment(&environments, &document, &environment_name);
+    let written = Expanded::read(&files, root, None, &mut repositories);
+    let connections = project::relabelled(&environments, &environment, "connections");
+    let service = service_text(file, &tree, &written, &connections);
+    for import in imported_repositories(&document) {
+        repositories.get(&import);
     }
-    let (document, directives) = expand(session, &folder, &opened, &opened);
-    report(session, &directives);
-    let environment = environment(project_value.as_ref(), &document, &environment_name);
-    let ServiceText { text: service, span: service_span, merged: merged_service } =
-        service_text(session, file, &folder, &tree, &plain);
-    let settings = settings(session, &folder, project.as_deref(), &environment, found);
+    let settings = settings(session, &folder, &projects, &repositories, &environment, found);
     Some(Manifest {
         path: file.to_owned(),
         folder,
         document,
-        service,
-        merged_service,
-        unread: directives.iter().any(|(problem, _)| matches!(problem, directives::Problem::Python(_))),
-        service_span,
+        service: service.text,
+        merged_service: service.merged,
+        unread: opened.problems.iter().any(|(problem, _)| matches!(problem, directives::Problem::Python(..))),
+        service_span: service.span,
         environment,
         environment_name,
-        trees,
+        trees: files.trees(),
         settings,
     })
 }
 
-/// What went wrong with directives, and where.
-type Problems = Vec<(directives::Problem, purlin_value::Origin)>;
-
-/// A part of a document with its directives carried out, if there were any; what they name is looked for in the whole
-/// document.
-fn expand(session: &Session, folder: &str, document: &Val, part: &Val) -> (Val, Problems) {
-    let (expanded, problems, _) = expand_part(session, folder, document, part);
-    (expanded, problems)
-}
-
-fn expand_part(session: &Session, folder: &str, document: &Val, part: &Val) -> (Val, Problems, bool) {
-    let load = |name: &str| -> Option<Val> {
-        let (file, pointer) = name.split_once('#').unwrap_or((name, ""));
-        let tree = session.read_yaml(&path::join(folder, file), Flavor::Core).ok()?;
-        let value = Reader { secrets: None, problems: Vec::new() }.read(tree.root()?);
-        directives::follow(&value, pointer).cloned()
-    };
-    let mut directives = Directives::new(document, &load);
-    let expanded = directives.expand(part);
-    (expanded, std::mem::take(&mut directives.problems), directives.used)
-}
-
-fn report(session: &Session, problems: &Problems) {
-    for (problem, origin) in problems {
-        let message = match problem {
-            directives::Problem::NoFile(name) => format!("`+include` names `{name}`, which does not exist"),
-            directives::Problem::Python(name) => {
-                format!("`{name}` is written in Python, which is not run to see what it declares")
+/// The environment that is asked for, or the one the project names; none if there is no such environment.
+fn environment_name(session: &Session, projects: &Projects, file: &str, request: &Request) -> Option<EcoString> {
+    let environments = projects.environments();
+    let Some(asked) = request.environment.as_deref().filter(|name| !name.is_empty()) else {
+        let said = projects.default_environment(file);
+        if let Some(said) = &said {
+            let name = said.as_str().unwrap_or_default();
+            if name != "defaults" && environments.get(&MapKey::from(name)).is_none() {
+                let message = format!("the environment `{name}` is not declared under `environments`");
+                let mut diagnostic = Diagnostic::nowhere(&rules::ENVIRONMENT, message);
+                diagnostic.span = session.origins.span(said.origin, &session.sources);
+                session.sink.push(diagnostic);
             }
-            directives::Problem::NoTarget(name) => format!("there is nothing to merge under `{name}`"),
-            directives::Problem::TooDeep => "merge directives lead into each other".to_owned(),
-        };
-        let mut diagnostic = Diagnostic::nowhere(&rules::DIRECTIVE, message);
-        diagnostic.span = session.origins.span(*origin, &session.sources);
-        if matches!(problem, directives::Problem::Python(_)) {
-            diagnostic = diagnostic.hint("write it as YAML (`unfurl export` does) and include that");
         }
-        session.sink.push(diagnostic);
+        return Some(said.as_ref().and_then(Val::as_str).unwrap_or("defaults").into());
+    };
+    if asked != "defaults" && environments.get(&MapKey::from(asked)).is_none() {
+        let names = environments.keys().filter_map(MapKey::as_str);
+        let hint = crate::functions::closest(asked, names).map(|near| format!("did you mean `{near}`?"));
+        let message = format!("no environment is named `{asked}`");
+        session.sink.push(Diagnostic::nowhere(&rules::MANIFEST, message).maybe_hint(hint));
+        return None;
+    }
+    Some(asked.into())
+}
+
+/// Names of the repositories that a service template imports from.
+fn imported_repositories(document: &Val) -> Vec<EcoString> {
+    let template = document.get("spec").and_then(|spec| spec.get("service_template"));
+    let imports = template.and_then(|template| template.get("imports")).and_then(Val::as_list).unwrap_or(&[]);
+    let names = imports.iter().filter_map(|import| import.get("repository").and_then(Val::as_str));
+    names.map(EcoString::from).collect()
+}
+
+/// A manifest with its directives carried out.
+struct Expanded {
+    document: Val,
+    problems: project::Problems,
+    vault: Vec<(Span, crate::vault::Problem)>,
+}
+
+impl Expanded {
+    /// Reads a document and what it includes, with vault data opened if there are passwords.
+    fn read(
+        files: &Files<'_>,
+        root: Node<'_>,
+        secrets: Option<&[Secret]>,
+        repositories: &mut Repositories<'_>,
+    ) -> Expanded {
+        let mut reader = Reader::new(secrets);
+        let written = reader.read(root);
+        let anchors = std::mem::take(&mut reader.anchors);
+        let mut load = |argument: &Val, document: &Val| {
+            repositories.declare_manifest(document);
+            include(files, &mut reader, repositories, argument)
+        };
+        let mut directives = Directives::new(&written, anchors, &mut load);
+        let document = directives.expand();
+        let problems = std::mem::take(&mut directives.problems);
+        Expanded { document, problems, vault: reader.problems }
+    }
+}
+
+/// What an `+include` brings in.
+fn include(
+    files: &Files<'_>,
+    reader: &mut Reader<'_>,
+    repositories: &mut Repositories<'_>,
+    argument: &Val,
+) -> Loaded {
+    let Some(name) = argument.as_str().or_else(|| argument.get("file").and_then(Val::as_str)) else {
+        return Loaded::Missing(Some("it has no `file`".to_owned()));
+    };
+    let (name, pointer) = name.split_once('#').unwrap_or((name, ""));
+    let folder = match argument.get("repository") {
+        None => files.folder_of(argument.origin).unwrap_or_default(),
+        Some(repository) => {
+            let inline = repository.get("name").and_then(Val::as_str).unwrap_or_else(|| path::file_name(name));
+            if let Some(url) = repository.get("url") {
+                let entry = (MapKey::from(inline), Val::record([("url", url.clone())]));
+                repositories.declare(&[entry].into_iter().collect());
+            }
+            let repository = repository.as_str().unwrap_or(inline);
+            if let Some(text) = library::text(name).filter(|_| repository == "unfurl") {
+                return found(reader, &files.text(&format!("purlin:/unfurl/{name}"), text), pointer);
+            }
+            match repositories.get(repository) {
+                Some(Place::Folder(folder)) => folder,
+                Some(Place::Elsewhere(why)) => return Loaded::Missing(Some(why)),
+                Some(Place::Remote(..)) | None => return Loaded::NoRepository(repository.to_owned()),
+            }
+        }
+    };
+    let file = path::join(&folder, name);
+    if !files.session.world.exists(&file) {
+        return Loaded::Missing(None);
+    }
+    if name.ends_with(".py") {
+        return match python_template::read(files.session, &file) {
+            Ok(text) => found(reader, &files.text(&format!("{file}.yaml"), &text), pointer),
+            Err(why) => Loaded::Python(why),
+        };
+    }
+    match files.tree(&file) {
+        Some(tree) => found(reader, &tree, pointer),
+        None => Loaded::Skipped,
+    }
+}
+
+/// A file that was read, or the part of it that a pointer names.
+fn found(reader: &mut Reader<'_>, tree: &Tree, pointer: &str) -> Loaded {
+    let value = tree.root().map(|root| reader.read(root)).unwrap_or_default();
+    let parts = pointer.split('/').filter(|part| !part.is_empty());
+    match directives::follow(&value, parts) {
+        Some(part) => Loaded::Found(part.clone(), std::mem::take(&mut reader.anchors)),
+        None => Loaded::Missing(Some(format!("it has nothing under `{pointer}`"))),
     }
 }
 
@@ -193,20 +273,25 @@ struct ServiceText {
 }
 
 /// The service template as a TOSCA file of its own. Without directives it keeps its places in the ensemble's file:
-/// everything around it becomes blanks.
-fn service_text(session: &Session, file: &str, folder: &str, tree: &Tree, plain: &Val) -> ServiceText {
-    let Some(node) = tree.root().and_then(|root| root.get("spec")).and_then(|spec| spec.get("service_template")) else {
+/// everything around it becomes blanks. Connections of the environment are templates of relationships.
+fn service_text(file: &str, tree: &Tree, written: &Expanded, connections: &ValMap) -> ServiceText {
+    let part = |value: &Val| value.get("spec").and_then(|spec| spec.get("service_template")).cloned();
+    let Some(mut value) = part(&written.document) else {
         return ServiceText::default();
     };
-    let span = node.span();
-    let found = ServiceText { span: Some(span), ..ServiceText::default() };
-    let Some(raw) = plain.get("spec").and_then(|spec| spec.get("service_template")) else {
-        return found;
-    };
-    let (value, _, used) = expand_part(session, folder, plain, raw);
-    if !used {
-        let text = blanked(tree.source().text(), span).into();
+    let node = tree.root().and_then(|root| root.get("spec")).and_then(|spec| spec.get("service_template"));
+    let span = node.map(|node| node.span()).or_else(|| tree.root().map(|root| root.span()));
+    let found = ServiceText { span, ..ServiceText::default() };
+    let own = node.filter(|node| connections.is_empty() && !directives::touch(tree, *node));
+    if let Some(own) = own {
+        let text = blanked(tree.source().text(), own.span()).into();
         return ServiceText { text: Some((file.to_owned(), text)), ..found };
+    }
+    if !connections.is_empty() {
+        let templates = Val::record([("relationship_templates", Val::map(connected(connections)))]);
+        let more = [(MapKey::from("topology_template"), templates)].into_iter().collect();
+        let merged = Merger::default().merge(&more, value.as_map().unwrap_or(&ValMap::default()));
+        value = value.with(Val::map(merged).data);
     }
     let nobody = crate::tree::Tree::new(crate::tree::Node::new("", crate::tree::NodeKind::Root));
     let shown = crate::convert::to_value(&value, &nobody);
@@ -214,6 +299,16 @@ fn service_text(session: &Session, file: &str, folder: &str, tree: &Tree, plain:
         Ok(text) => ServiceText { text: Some((file.to_owned(), text.into())), merged: Some(value), ..found },
         Err(_) => found,
     }
+}
+
+/// Connections serve every requirement unless they say which.
+fn connected(connections: &ValMap) -> ValMap {
+    let serving = |connection: &Val| {
+        let mut entries = connection.as_map().cloned().unwrap_or_default();
+        entries.entry(MapKey::from("default_for")).or_insert_with(|| Val::str("ANY"));
+        connection.clone().with(Val::map(entries).data)
+    };
+    connections.iter().map(|(name, connection)| (name.clone(), serving(connection))).collect()
 }
 
 /// A text with everything but a span turned into blanks; line breaks stay.
@@ -235,33 +330,8 @@ fn blanked(text: &str, span: Span) -> String {
     format!("{}{inside}{}", blank(before), blank(after))
 }
 
-/// The environment: the project's defaults, the named one over them, the ensemble's own over both.
-fn environment(project: Option<&Val>, document: &Val, name: &str) -> Val {
-    let mut out = ValMap::default();
-    let environments = project.and_then(|project| project.get("environments"));
-    let layers = [
-        environments.and_then(|all| all.get("defaults")),
-        environments.and_then(|all| all.get(name)).filter(|_| name != "defaults"),
-        document.get("environment"),
-    ];
-    for layer in layers.into_iter().flatten() {
-        for (key, value) in layer.as_map().into_iter().flatten() {
-            let merged = match (out.get(key).and_then(Val::as_map), value.as_map()) {
-                (Some(below), Some(above)) => {
-                    let mut merged = below.clone();
-                    merged.extend(above.iter().map(|(key, value)| (key.clone(), value.clone())));
-                    value.clone().with(Val::map(merged).data)
-                }
-                _ => value.clone(),
-            };
-            out.insert(key.clone(), merged);
-        }
-    }
-    Val::map(out)
-}
-
 /// Passwords of vaults: from the environment's variables, from files they name, from the project's secrets.
-fn passwords(session: &Session, project: Option<&Val>, document: &Val, name: &str) -> Vec<Secret> {
+fn passwords(session: &Session, environment: &Val) -> Vec<Secret> {
     let mut out: Vec<Secret> = Vec::new();
     for (variable, value) in session.world.env_all() {
         let Some(rest) = variable.strip_prefix("UNFURL_VAULT_") else { continue };
@@ -273,7 +343,6 @@ fn passwords(session: &Session, project: Option<&Val>, document: &Val, name: &st
             out.push(Secret::new(id.to_ascii_lowercase(), String::from_utf8_lossy(&bytes).trim_end()));
         }
     }
-    let environment = environment(project, document, name);
     let secrets = environment.get("secrets").and_then(|secrets| secrets.get("vault_secrets"));
     for (id, password) in secrets.and_then(Val::as_map).into_iter().flatten() {
         if let (Some(id), Some(password)) = (id.as_str(), password.as_str())
@@ -287,31 +356,36 @@ fn passwords(session: &Session, project: Option<&Val>, document: &Val, name: &st
     out
 }
 
-fn settings(session: &Session, folder: &str, project: Option<&str>, environment: &Val, vault: Vec<Secret>) -> Settings {
+fn settings(
+    session: &Session,
+    folder: &str,
+    projects: &Projects,
+    repositories: &Repositories<'_>,
+    environment: &Val,
+    vault: Vec<Secret>,
+) -> Settings {
     let section = |name: &str| environment.get(name).and_then(Val::as_map).cloned();
     let absolute = |folder: &str| -> EcoString { path::join(session.world.root(), folder).into() };
-    let project_dir = project.map_or(folder, path::parent);
-    let mut repositories: Vec<(EcoString, EcoString)> = vec![("self".into(), absolute(folder))];
-    for (name, repository) in section("repositories").into_iter().flatten() {
-        let url = repository.get("url").and_then(Val::as_str).unwrap_or("");
-        if let (Some(name), Some(local)) = (name.as_str(), url.strip_prefix("file:")) {
-            repositories.push((name.into(), absolute(&path::join(project_dir, local))));
-        }
-    }
-    repositories.push(("unfurl".into(), absolute(".purlin/unfurl")));
-    let variables = section("variables").into_iter().flatten();
+    let mut known: Vec<(EcoString, EcoString)> =
+        repositories.folders().map(|(name, folder)| (name.clone(), absolute(folder))).collect();
+    known.push(("unfurl".into(), absolute(".purlin/unfurl")));
+    let in_project = projects.folder().is_some();
     Settings {
-        project_dir: absolute(project_dir),
+        project_dir: absolute(projects.folder().unwrap_or(folder)),
         home_dir: session.world.env("UNFURL_HOME").unwrap_or_default().into(),
-        repositories,
-        locals: project.map(|_| section("locals").unwrap_or_default()),
-        secrets: project.map(|_| {
+        repositories: known,
+        locals: in_project.then(|| section("locals").unwrap_or_default()),
+        secrets: in_project.then(|| {
             let mut secrets = section("secrets").unwrap_or_default();
             secrets.shift_remove(&MapKey::from("vault_secrets"));
             secrets
         }),
         externals: Default::default(),
-        variables: variables.filter_map(|(name, value)| Some((name.as_str()?.into(), value))).collect(),
+        variables: section("variables")
+            .into_iter()
+            .flatten()
+            .filter_map(|(name, value)| Some((name.as_str()?.into(), value)))
+            .collect(),
         vault,
         metadata: Vec::new(),
     }

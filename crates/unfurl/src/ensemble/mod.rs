@@ -2,20 +2,24 @@
 
 pub mod build;
 pub mod directives;
+mod files;
 mod library;
 pub mod manifest;
+pub mod merge;
 pub mod places;
+pub mod project;
+mod python_template;
 pub mod read;
 pub mod report;
+mod repositories;
 pub mod service;
 pub mod validate;
 
 use crate::error::Result;
 use crate::eval::{Ctx, Engine};
-use crate::functions::topology::input;
 use crate::rules;
-use crate::tree::Tree;
-use crate::val::{Data, MapKey, Val, ValMap};
+use crate::tree::{NodeId, Tree};
+use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
 use manifest::Manifest;
 use purlin_model::project::Request;
@@ -24,9 +28,6 @@ use purlin_value::Session;
 use service::Service;
 use std::collections::HashMap;
 use std::rc::Rc;
-
-/// How deep ensembles may refer to each other.
-const MOST_EXTERNAL: usize = 8;
 
 /// An ensemble, ready to be evaluated.
 pub struct Ensemble {
@@ -40,14 +41,15 @@ pub struct Ensemble {
 
 /// Opens the ensemble a request means. Problems go to the session's sink; none if there is nothing to evaluate.
 pub fn open(session: &Session, request: &Request) -> Option<Ensemble> {
-    open_at(session, request, 0)
+    open_at(session, request, &[])
 }
 
-fn open_at(session: &Session, request: &Request, depth: usize) -> Option<Ensemble> {
+/// Opens an ensemble that others refer to; `through` are their files, outermost first.
+fn open_at(session: &Session, request: &Request, through: &[&str]) -> Option<Ensemble> {
     let target = request.file.as_deref().unwrap_or(&request.path);
     let file = manifest::find(session, target)?;
     let mut manifest = manifest::read(session, &file, request)?;
-    manifest.settings.externals = externals(session, &manifest, depth);
+    manifest.settings.externals = externals(session, &manifest, through);
     if manifest.service.is_none() {
         let message = "the ensemble has no `spec.service_template`";
         let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message);
@@ -62,36 +64,73 @@ fn open_at(session: &Session, request: &Request, depth: usize) -> Option<Ensembl
         return None;
     }
     refuse_substitution(session, &service);
-    let tree = build::build(session, &manifest, &service);
+    let tree = build::build(session, &manifest, &service, &inputs);
     Some(Ensemble { manifest, service, tree })
 }
 
 /// What other ensembles show, by the names the environment gives them: their inputs and outputs, or the attributes of one
-/// of their instances.
-fn externals(session: &Session, manifest: &Manifest, depth: usize) -> HashMap<EcoString, Val> {
+/// of their instances. An ensemble that is named by the environment it is in is not its own external one.
+fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> HashMap<EcoString, Val> {
     let mut out = HashMap::new();
+    let here = purlin_value::path::normalize(&manifest.path);
+    let through: Vec<&str> = through.iter().copied().chain([here.as_str()]).collect();
     for (name, entry) in manifest.environment.get("external").and_then(Val::as_map).into_iter().flatten() {
-        let file = entry.get("manifest").and_then(|manifest| manifest.get("file")).or_else(|| entry.get("file"));
-        let (Some(name), Some(file)) = (name.as_str(), file.and_then(Val::as_str)) else { continue };
+        let Some(name) = name.as_str() else { continue };
         let problem = |message: String| {
             let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message);
             diagnostic.span = session.origins.span(entry.origin, &session.sources);
             session.sink.push(diagnostic);
         };
-        if depth >= MOST_EXTERNAL {
-            problem(format!("ensembles refer to each other more than {MOST_EXTERNAL} deep"));
+        let location = entry.get("manifest").unwrap_or(entry);
+        let Some(file) = location.get("file").and_then(Val::as_str) else {
+            problem(format!("the external ensemble `{name}` has no `manifest.file`"));
+            continue;
+        };
+        let Some(path) = external_file(session, manifest, location, file) else {
+            problem(format!("the external ensemble `{name}` could not be found at `{file}`"));
+            continue;
+        };
+        if path == here {
             continue;
         }
-        let path = purlin_value::path::join(&manifest.folder, file);
-        match open_at(session, &Request::of(&path), depth + 1) {
+        if through.contains(&path.as_str()) {
+            let ring: Vec<&str> = through.iter().copied().skip_while(|known| *known != path).collect();
+            problem(format!("circular external ensembles: {} → {path}", ring.join(" → ")));
+            continue;
+        }
+        let mut request = Request::of(&path);
+        request.environment = location.get("environment").and_then(Val::as_str).map(str::to_owned);
+        match open_at(session, &request, &through) {
             Some(other) => {
-                let instance = entry.get("instance").and_then(Val::as_str).unwrap_or("root");
+                let instance = entry.get("instance").and_then(Val::as_str).filter(|name| *name != "*");
+                let instance = instance.unwrap_or("root");
+                if other.tree.by_name(instance).is_none() {
+                    problem(format!("the external ensemble `{name}` has no instance `{instance}`"));
+                    continue;
+                }
                 out.insert(name.into(), shown(session, &other, instance));
             }
-            None => problem(format!("`{name}` names the ensemble `{file}`, which cannot be opened")),
+            None => problem(format!("the external ensemble `{name}` could not be opened: `{file}`")),
         }
     }
     out
+}
+
+/// The file of an external ensemble. Its path starts at the file it is written in.
+fn external_file(session: &Session, manifest: &Manifest, location: &Val, file: &str) -> Option<String> {
+    let written = session.origins.span(location.origin, &session.sources);
+    let written = written.and_then(|span| session.sources.get(span.file));
+    let written = written.map(|source| purlin_value::path::parent(source.path()).to_owned());
+    let named = location.get("repository").and_then(Val::as_str).or_else(|| {
+        let project = location.get("project").and_then(Val::as_str)?;
+        let known = manifest.settings.repositories.iter().any(|(name, _)| name == project);
+        Some(if known { project } else { "project" })
+    });
+    let folder = match named {
+        Some(name) => manifest.settings.repositories.iter().find(|(known, _)| known == name)?.1.to_string(),
+        None => written.unwrap_or_else(|| manifest.folder.clone()),
+    };
+    manifest::find(session, &purlin_value::path::join(&folder, file)).map(|file| purlin_value::path::normalize(&file))
 }
 
 /// What an ensemble shows to others.
@@ -108,16 +147,12 @@ fn shown(session: &Session, ensemble: &Ensemble, instance: &str) -> Val {
     if let Some(id) = tree.by_name(instance).filter(|id| *id != tree.root()) {
         return plain(engine.all_attributes(id));
     }
-    let root = engine.context(tree.root());
-    let inputs = tree
-        .inputs
-        .keys()
-        .map(|name| (MapKey::Str(name.clone()), plain(input(&root, name).map(Option::unwrap_or_default))));
-    let outputs = tree
-        .outputs
-        .iter()
-        .map(|(name, output)| (MapKey::Str(name.clone()), plain(crate::dialect::output_value(&engine, output))));
-    Val::record([("inputs", Val::map(inputs.collect())), ("outputs", Val::map(outputs.collect()))])
+    let section = |id: NodeId| {
+        let names = tree.node(id).attributes.keys();
+        let value = |name: &EcoString| plain(engine.attribute(id, name).map(Option::unwrap_or_default));
+        Val::map(names.map(|name| (MapKey::Str(name.clone()), value(name))).collect())
+    };
+    Val::record([("inputs", section(tree.inputs())), ("outputs", section(tree.outputs()))])
 }
 
 /// A node that another topology stands for is not evaluated here.
@@ -142,12 +177,7 @@ impl Ensemble {
 /// What `ROOT` and `TOPOLOGY` are in a template: the topology's inputs, and the node it stands for.
 pub fn root_value(ctx: &Ctx<'_, '_>) -> Result<Val> {
     let tree = ctx.engine.tree;
-    let mut inputs = ValMap::default();
-    for name in tree.inputs.keys() {
-        if let Some(value) = input(ctx, name)? {
-            inputs.insert(MapKey::Str(name.clone()), value);
-        }
-    }
     let app = tree.substitution_node.map_or_else(Val::null, |id| Data::Attributes(id).into());
-    Ok(Val::record([("inputs", Val::map(inputs)), ("app", app)]))
+    let section = |id: NodeId| Data::Attributes(id).into();
+    Ok(Val::record([("inputs", section(tree.inputs())), ("outputs", section(tree.outputs())), ("app", app)]))
 }

@@ -5,6 +5,7 @@ use crate::limits::MAX_DEPTH;
 use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault::{self, Secret};
 use crate::yaml_text::{self, YamlStyle};
+use ecow::EcoString;
 use purlin_syntax::{Kind, Node, Scalar, Span};
 use purlin_value::{Origin, Taint};
 use std::rc::Rc;
@@ -18,6 +19,15 @@ pub struct Reader<'s> {
     pub secrets: Option<&'s [Secret]>,
     /// Vault data that could not be opened, and why.
     pub problems: Vec<(Span, vault::Problem)>,
+    /// Collections with an anchor, which merge directives may name.
+    pub anchors: Vec<(EcoString, Val)>,
+}
+
+impl<'s> Reader<'s> {
+    /// A reader with passwords; none leaves vault data as it is.
+    pub fn new(secrets: Option<&'s [Secret]>) -> Self {
+        Reader { secrets, problems: Vec::new(), anchors: Vec::new() }
+    }
 }
 
 impl Reader<'_> {
@@ -37,7 +47,11 @@ impl Reader<'_> {
             Kind::Alias => return self.read_at(node.target(), depth + 1),
             Kind::Error => Data::Null,
         };
-        Val::of(data, Origin::node(node.target()), Taint::secret_if(node.tag() == Some("!sensitive")))
+        let value = Val::of(data, Origin::node(node.target()), Taint::secret_if(node.tag() == Some("!sensitive")));
+        if let Some(anchor) = node.anchor() {
+            self.anchors.push((anchor.into(), value.clone()));
+        }
+        value
     }
 
     fn map(&mut self, node: Node<'_>, depth: usize) -> ValMap {

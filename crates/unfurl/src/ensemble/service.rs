@@ -4,6 +4,7 @@ use super::library;
 use super::manifest::Manifest;
 use super::places::{Places, Reading};
 use super::read;
+use crate::eval::engine::is_static;
 use crate::eval::form::EVAL_KEYS;
 use crate::functions;
 use crate::jinja;
@@ -97,7 +98,11 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
     let mut problems = Problems::new();
     let model = model::build(session, &path, &options, &mut problems);
     let span = manifest.service_span?;
-    let given = inputs.iter().map(|(name, value)| (name.clone(), to_tosca(value, span))).collect();
+    // What an expression gives is known only later.
+    let given = |value: &Val| {
+        if is_static(value, 0) { to_tosca(value, span) } else { tosca::Val::of(tosca::Data::Poison, span, value.origin, value.taint_of()) }
+    };
+    let given = inputs.iter().map(|(name, value)| (name.clone(), given(value))).collect();
     let mut topology = Topology::default();
     let mut resolution = Resolution::default();
     if model.files.edition.is_some() {

@@ -4,7 +4,7 @@ use super::engine::{Ctx, Engine, is_static, piece};
 use super::frame::{Frame, Mode, Variable};
 use super::lazy::Memo;
 use crate::error::{Error, Kind, Result};
-use crate::tree::{Attribute, NodeId};
+use crate::tree::{Attribute, NodeId, NodeKind};
 use crate::val::{Data, MapKey, Val, ValMap};
 use purlin_value::{Origin, Piece};
 use std::rc::Rc;
@@ -99,9 +99,10 @@ impl Engine<'_> {
 
     fn evaluate_attribute(&self, id: NodeId, name: &str, attribute: &Attribute) -> Result<Val> {
         let mode = Mode { attribute: true, ..Mode::default() };
+        let on = if self.tree.node(id).kind == NodeKind::Values { self.tree.root() } else { id };
         let mut frame = Frame {
-            current: Val::node(id),
-            start: Val::node(id),
+            current: Val::node(on),
+            start: Val::node(on),
             scope: None,
             mode,
             dir: attribute.dir.as_ref().unwrap_or(&self.tree.node(id).source_dir).clone(),

@@ -118,6 +118,7 @@ fn of_kind(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
             NodeKind::Capability => "a capability",
             NodeKind::Relationship => "a relationship",
             NodeKind::Artifact => "an artifact",
+            NodeKind::Values => "the root instance",
         };
         Error::new(Kind::Missing, format!("{kind} has no `{text}`"))
     })
@@ -142,6 +143,7 @@ pub fn key_of(tree: &Tree, id: NodeId) -> EcoString {
     let node = tree.node(id);
     match node.kind {
         NodeKind::Root | NodeKind::Node => ecow::eco_format!("::{}", node.name),
+        NodeKind::Values => ecow::eco_format!("::root::{}", node.name),
         NodeKind::Capability => {
             let owner = node.parent.map_or("", |owner| tree.node(owner).name.as_str());
             ecow::eco_format!("::{owner}::.capabilities::[.name={}]", node.name)
@@ -198,7 +200,7 @@ fn descendants(tree: &Tree, id: NodeId, out: &mut Vec<NodeId>) {
 fn owner(tree: &Tree, id: NodeId) -> NodeId {
     let node = tree.node(id);
     match node.kind {
-        NodeKind::Root | NodeKind::Node => id,
+        NodeKind::Root | NodeKind::Node | NodeKind::Values => id,
         NodeKind::Relationship => node.source.unwrap_or(id),
         NodeKind::Capability | NodeKind::Artifact => node.parent.unwrap_or(id),
     }

@@ -3,7 +3,6 @@
 use super::{Call, images};
 use crate::error::{Error, Kind, Result, missing, type_error};
 use crate::eval::Ctx;
-use crate::eval::lazy::Memo;
 use crate::eval::path::{as_one, by_name, is_list, list_items, place};
 use crate::eval::special::{ancestors, hosted_on, named_on};
 use crate::eval::status::target;
@@ -29,7 +28,8 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         Some(default) => call.evaluated(ctx, default),
         None => {
             let error = Error::new(Kind::Missing, format!("there is no input `{name}`"));
-            let inputs = ctx.engine.tree.inputs.keys().map(EcoString::as_str);
+            let tree = ctx.engine.tree;
+            let inputs = tree.node(tree.inputs()).attributes.keys().map(EcoString::as_str);
             Err(match super::closest(name, inputs) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error,
@@ -38,31 +38,10 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     }
 }
 
-/// The value of an input, evaluated once.
+/// The value of an input, evaluated once; none if there is no such input.
 pub fn input(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
-    let Some(input) = ctx.engine.tree.inputs.get(name) else {
-        return Ok(None);
-    };
-    let memo = input.memo.borrow().clone();
-    let value = match memo {
-        Memo::Done(value) => value,
-        Memo::Busy => {
-            ctx.engine.notice_cycle(None);
-            Val::null()
-        }
-        Memo::Empty => {
-            *input.memo.borrow_mut() = Memo::Busy;
-            let root = ctx.engine.context(ctx.engine.tree.root());
-            let result = ctx.engine.deeper(|| root.map_value(&input.raw));
-            *input.memo.borrow_mut() = match &result {
-                Ok(value) => Memo::Done(value.clone().taint_if(input.sensitive)),
-                Err(_) => Memo::Empty,
-            };
-            result?.taint_if(input.sensitive)
-        }
-    };
-    ctx.engine.note_read(&value);
-    Ok(Some(value))
+    let value = ctx.engine.attribute(ctx.engine.tree.inputs(), name)?;
+    value.map(|value| ctx.engine.force(value)).transpose()
 }
 
 /// The arguments of `get_attribute` and `get_property`: an instance's name, then keys.

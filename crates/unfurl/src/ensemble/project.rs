@@ -1,0 +1,224 @@
+//! The project around an ensemble: its `unfurl.yaml`, those around it, and the environments they declare.
+
+use super::directives::{Directives, Loaded, Problem};
+use super::files::Files;
+use super::merge::Merger;
+use super::read::Reader;
+use crate::rules;
+use crate::val::{MapKey, Val, ValMap};
+use crate::vault::Secret;
+use ecow::EcoString;
+use purlin_syntax::Diagnostic;
+use purlin_value::{Origin, Session, path};
+
+/// The project's file.
+pub const PROJECT_FILE: &str = "unfurl.yaml";
+/// The folder a project's file may be in.
+const PROJECT_FOLDER: &str = ".unfurl";
+
+/// Sections of an environment whose entries are replaced one by one, never merged.
+const REPLACED: &[&str] =
+    &["inputs", "secrets", "locals", "external", "connections", "variables", "repositories", "instances"];
+
+/// One `unfurl.yaml`.
+pub struct Project {
+    /// Its folder.
+    pub folder: String,
+    /// What it says, directives carried out.
+    pub config: Val,
+}
+
+/// What went wrong with directives, and where.
+pub type Problems = Vec<(Problem, Origin)>;
+
+/// The file of the nearest project at or above a folder.
+pub fn find(session: &Session, folder: &str) -> Option<String> {
+    let mut folder = folder.to_owned();
+    loop {
+        let own = path::join(&folder, PROJECT_FILE);
+        let hidden = path::join(&path::join(&folder, PROJECT_FOLDER), PROJECT_FILE);
+        if let Some(file) = [own, hidden].into_iter().find(|file| session.world.exists(file)) {
+            return Some(file);
+        }
+        if folder == "." || folder.is_empty() || folder == "/" {
+            return None;
+        }
+        folder = path::parent(&folder).to_owned();
+    }
+}
+
+/// Reads a project's file with everything it includes. What cannot be opened with the passwords at hand is reported.
+pub fn read(files: &Files<'_>, file: &str, secrets: Option<&[Secret]>) -> Option<Project> {
+    let tree = files.tree(file)?;
+    let mut reader = Reader::new(secrets);
+    let written = reader.read(tree.root()?);
+    let anchors = std::mem::take(&mut reader.anchors);
+    let mut load = |argument: &Val, _: &Val| {
+        let Some(name) = argument.as_str().or_else(|| argument.get("file").and_then(Val::as_str)) else {
+            return Loaded::Missing(None);
+        };
+        // With `merge` the file is a server's list of variables.
+        if argument.get("merge").is_some() || name.is_empty() {
+            return Loaded::Skipped;
+        }
+        let folder = files.folder_of(argument.origin).unwrap_or_else(|| path::parent(file).to_owned());
+        let Some(tree) = files.tree(&path::join(&folder, name)) else {
+            return Loaded::Missing(None);
+        };
+        let value = tree.root().map(|root| reader.read(root)).unwrap_or_default();
+        Loaded::Found(value, std::mem::take(&mut reader.anchors))
+    };
+    let mut directives = Directives::new(&written, anchors, &mut load);
+    let config = directives.expand();
+    let problems = std::mem::take(&mut directives.problems);
+    if secrets.is_some() {
+        report(files.session, &problems);
+        report_vault(files.session, reader.problems);
+    }
+    Some(Project { folder: path::parent(file).to_owned(), config })
+}
+
+/// Reports vault data that could not be opened.
+pub fn report_vault(session: &Session, problems: Vec<(purlin_syntax::Span, crate::vault::Problem)>) {
+    for (span, problem) in problems {
+        session.sink.push(Diagnostic::at(&rules::VAULT, span, problem.message()));
+    }
+}
+
+/// Reports what went wrong with directives.
+pub fn report(session: &Session, problems: &Problems) {
+    for (problem, origin) in problems {
+        let mut diagnostic = match problem {
+            Problem::NoFile(name, None) => {
+                Diagnostic::nowhere(&rules::DIRECTIVE, format!("`+include` names `{name}`, which does not exist"))
+            }
+            Problem::NoFile(name, Some(why)) => {
+                Diagnostic::nowhere(&rules::DIRECTIVE, format!("`+include` could not read `{name}`: {why}"))
+            }
+            Problem::Python(name, why) => {
+                let message = format!("`{name}` is a service template in Python: {why}");
+                let hint = "add `--allow-exec` to ask an installed `unfurl` for its YAML";
+                Diagnostic::nowhere(&rules::PYTHON, message).hint(hint)
+            }
+            Problem::NoRepository(name) => {
+                let message = format!("`+include` names the repository `{name}`, which is not declared");
+                Diagnostic::nowhere(&rules::DIRECTIVE, message)
+            }
+            Problem::NoTarget(name) => {
+                Diagnostic::nowhere(&rules::DIRECTIVE, format!("there is nothing to merge under `{name}`"))
+            }
+            Problem::NotMergeable(name) => {
+                let message = format!("`{name}` brings in something that is not a mapping");
+                Diagnostic::nowhere(&rules::DIRECTIVE, message).hint("let it be the only key of its mapping")
+            }
+            Problem::Forbidden(name) => {
+                Diagnostic::nowhere(&rules::DIRECTIVE, format!("`{name}` may not be merged: it has `+%: error`"))
+            }
+            Problem::TooDeep => Diagnostic::nowhere(&rules::DIRECTIVE, "circular merge directives"),
+        };
+        diagnostic.span = session.origins.span(*origin, &session.sources);
+        session.sink.push(diagnostic);
+    }
+}
+
+/// All projects that an ensemble is in, the one that wins first.
+#[derive(Default)]
+pub struct Projects {
+    /// Outermost first: what it says overrides what the inner ones say.
+    pub list: Vec<Project>,
+}
+
+impl Projects {
+    /// The projects around a folder.
+    pub fn around(files: &Files<'_>, folder: &str, secrets: Option<&[Secret]>) -> Self {
+        let mut list: Vec<Project> = Vec::new();
+        let mut next = find(files.session, folder);
+        while let Some(file) = next {
+            let Some(project) = read(files, &file, secrets) else { break };
+            let at = project.folder.clone();
+            list.insert(0, project);
+            // Only one project around another counts, as an ensemble's own repository has it.
+            let above = path::parent(&at);
+            next = (list.len() < 2 && at != "." && !at.is_empty()).then(|| find(files.session, above)).flatten();
+        }
+        Projects { list }
+    }
+
+    /// The folder of the project that wins.
+    pub fn folder(&self) -> Option<&str> {
+        self.list.first().map(|project| project.folder.as_str())
+    }
+
+    /// All environments, by name.
+    pub fn environments(&self) -> ValMap {
+        let mut out = ValMap::default();
+        for project in self.list.iter().rev() {
+            let own = project.config.get("environments").and_then(Val::as_map).cloned().unwrap_or_default();
+            let own = own.into_iter().map(|(name, value)| {
+                let value = if value.is_null() { value.with(Val::map(ValMap::default()).data) } else { value };
+                (name, value)
+            });
+            out = Merger { replaced: REPLACED, ..Merger::default() }.merge(&out, &own.collect());
+        }
+        out
+    }
+
+    /// What the projects say of an ensemble's file.
+    pub fn entry(&self, file: &str) -> Option<Val> {
+        let mut found: Option<ValMap> = None;
+        for project in self.list.iter().rev() {
+            for entry in project.config.get("ensembles").and_then(Val::as_list).unwrap_or(&[]) {
+                let named = entry.get("file").and_then(Val::as_str);
+                let same = named.is_some_and(|named| path::join(&project.folder, named) == path::normalize(file));
+                if let (true, Some(entries)) = (same, entry.as_map()) {
+                    let known = found.get_or_insert_with(ValMap::default);
+                    known.extend(entries.iter().map(|(key, value)| (key.clone(), value.clone())));
+                }
+            }
+        }
+        found.map(Val::map)
+    }
+
+    /// The environment an ensemble is in unless another is asked for, with where that is said.
+    pub fn default_environment(&self, file: &str) -> Option<Val> {
+        let entry = self.entry(file).and_then(|entry| entry.get("environment").cloned());
+        let said = || self.list.iter().rev().find_map(|project| project.config.get("default_environment").cloned());
+        entry.or_else(said).filter(|name| name.as_str().is_some_and(|name| !name.is_empty()))
+    }
+}
+
+/// The environment that applies: the defaults, the named one over them, both over the ensemble's own.
+pub fn environment(environments: &ValMap, document: &Val, name: &str) -> Val {
+    let mut merger = Merger { replaced: REPLACED, ..Merger::default() };
+    let layer = |name: &str| environments.get(&MapKey::from(name)).and_then(Val::as_map).cloned().unwrap_or_default();
+    let mut project = layer("defaults");
+    if name != "defaults" {
+        project = merger.merge(&project, &layer(name));
+    }
+    let own = document.get("environment").and_then(Val::as_map).cloned().unwrap_or_default();
+    super::merge::cleaned(&Val::map(merger.merge(&own, &project)), 0)
+}
+
+/// Values that are strings stand for others: `name: other`, or `name: environment:other`.
+pub fn relabelled(environments: &ValMap, environment: &Val, section: &str) -> ValMap {
+    let Some(entries) = environment.get(section).and_then(Val::as_map) else {
+        return ValMap::default();
+    };
+    let mut out = ValMap::default();
+    for (name, value) in entries {
+        let mut value = value.clone();
+        for _ in 0..entries.len() + environments.len() + 1 {
+            let Some(alias) = value.as_str().map(EcoString::from) else { break };
+            let next = match alias.split_once(':') {
+                Some((other, name)) => {
+                    let other = environments.get(&MapKey::from(other));
+                    other.and_then(|other| other.get(section)).and_then(|all| all.get(name))
+                }
+                None => entries.get(&MapKey::Str(alias)),
+            };
+            value = next.cloned().unwrap_or_default();
+        }
+        out.insert(name.clone(), value);
+    }
+    out
+}
