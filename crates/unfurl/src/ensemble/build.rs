@@ -57,12 +57,7 @@ struct Builder<'a> {
 }
 
 /// Builds the tree.
-pub fn build(
-    session: &Session,
-    manifest: &Manifest,
-    service: &Rc<Service>,
-    inputs: &IndexMap<EcoString, Val>,
-) -> Tree {
+pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>, inputs: &IndexMap<EcoString, Val>) -> Tree {
     let mut root = Node::new("root", NodeKind::Root);
     root.types = Rc::new(vec!["unfurl.nodes.Root".into(), "tosca.nodes.Root".into()]);
     root.template = "root".into();

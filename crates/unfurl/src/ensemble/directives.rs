@@ -76,14 +76,7 @@ impl<'d, 'l> Directives<'d, 'l> {
     pub fn new(root: &Val, anchors: Vec<(EcoString, Val)>, load: &'d mut Load<'l>) -> Self {
         let mut known: HashMap<EcoString, Val> = anchors.into_iter().collect();
         gather(root, &mut known, 0);
-        Directives {
-            load,
-            root: root.clone(),
-            anchors: known,
-            path: Vec::new(),
-            problems: Vec::new(),
-            used: false,
-        }
+        Directives { load, root: root.clone(), anchors: known, path: Vec::new(), problems: Vec::new(), used: false }
     }
 
     /// The document with its directives carried out. What one directive names may come from another.

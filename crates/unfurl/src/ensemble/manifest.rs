@@ -209,12 +209,7 @@ impl Expanded {
 }
 
 /// What an `+include` brings in.
-fn include(
-    files: &Files<'_>,
-    reader: &mut Reader<'_>,
-    repositories: &mut Repositories<'_>,
-    argument: &Val,
-) -> Loaded {
+fn include(files: &Files<'_>, reader: &mut Reader<'_>, repositories: &mut Repositories<'_>, argument: &Val) -> Loaded {
     let Some(name) = argument.as_str().or_else(|| argument.get("file").and_then(Val::as_str)) else {
         return Loaded::Missing(Some("it has no `file`".to_owned()));
     };

@@ -50,7 +50,14 @@ impl Merger<'_> {
     }
 
     /// What a key leads to after merging; none if it says nothing of its own.
-    fn entry(&mut self, key: &MapKey, value: &Val, below: Option<&Val>, default: Strategy, depth: usize) -> Option<Val> {
+    fn entry(
+        &mut self,
+        key: &MapKey,
+        value: &Val,
+        below: Option<&Val>,
+        default: Strategy,
+        depth: usize,
+    ) -> Option<Val> {
         let inner = match key.as_str() {
             Some(key) if self.replaced.contains(&key) => Strategy::Replace,
             _ => Strategy::Merge,

@@ -100,7 +100,11 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
     let span = manifest.service_span?;
     // What an expression gives is known only later.
     let given = |value: &Val| {
-        if is_static(value, 0) { to_tosca(value, span) } else { tosca::Val::of(tosca::Data::Poison, span, value.origin, value.taint_of()) }
+        if is_static(value, 0) {
+            to_tosca(value, span)
+        } else {
+            tosca::Val::of(tosca::Data::Poison, span, value.origin, value.taint_of())
+        }
     };
     let given = inputs.iter().map(|(name, value)| (name.clone(), given(value))).collect();
     let mut topology = Topology::default();
