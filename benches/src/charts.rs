@@ -41,6 +41,26 @@ fn chart() -> Option<PathBuf> {
     Some(folder)
 }
 
+/// Writes a chart with so many deployments, a hundred to a file.
+pub(crate) fn write_many(folder: &Path, count: usize) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder.join("templates"))?;
+    for (name, text) in FILES.iter().filter(|(name, _)| !name.contains("deployment")) {
+        std::fs::write(folder.join(name), text)?;
+    }
+    let (_, deployment) = FILES.iter().find(|(name, _)| name.contains("deployment")).copied().unwrap_or_default();
+    let deployment =
+        deployment.replace("name: {{ .Release.Name }}", "name: {{ $.Release.Name }}-{{ $file }}-{{ $index }}");
+    let deployment = deployment.replace("include \"labels\" .", "include \"labels\" $").replace(".Values", "$.Values");
+    for file in 0..count.div_ceil(100) {
+        let here = (count - file * 100).min(100);
+        let text = format!(
+            "{{{{- $file := {file} }}}}\n{{{{- range $index := until {here} }}}}\n---\n{deployment}{{{{- end }}}}\n"
+        );
+        std::fs::write(folder.join(format!("templates/part-{file}.yaml")), text)?;
+    }
+    Ok(())
+}
+
 /// The whole command, as if typed: arguments, folders, loading, rendering, sorting, printing.
 const COMMAND: &[&str] = &["helm", "template", "r", "."];
 

@@ -60,7 +60,8 @@ spec:
     }
 }
 
-fn actions(folder: &Path, count: usize) -> std::io::Result<()> {
+/// Writes a project of so many actions.
+pub(crate) fn actions(folder: &Path, count: usize) -> std::io::Result<()> {
     write_file(&folder.join("project.garden.yml"), PROJECT)?;
     for file in 0..count.div_ceil(PER_FILE) {
         let mut text = String::new();

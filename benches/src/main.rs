@@ -1,15 +1,18 @@
 //! `purlin-bench [NAME…] [--size N] [--seed N]`: generates inputs, measures, prints a table.
 //!
-//! Figures of one run are compared with each other: a ratio holds on any machine. Nothing here is a test.
+//! Figures of one run are compared with each other: a ratio holds on any machine. `--check` counts instructions
+//! instead, and fails where they grew; see `count.rs`.
 
 #![allow(clippy::disallowed_methods)] // Measuring needs a clock and a disk.
 
 mod charts;
+mod count;
 mod garden;
 mod generate;
 mod measure;
 mod reader;
 mod skaffold;
+mod tosca;
 mod unfurl;
 
 use measure::Row;
@@ -31,6 +34,10 @@ pub(crate) struct Options {
     /// A factor on the sizes of inputs.
     pub size: usize,
     pub seed: u64,
+    /// Instructions are counted and compared, instead of time.
+    check: bool,
+    /// What was counted is stored.
+    update: bool,
 }
 
 const BENCHES: &[Bench] = &[
@@ -44,7 +51,7 @@ const BENCHES: &[Bench] = &[
 ];
 
 fn options() -> Result<Options, String> {
-    let mut options = Options { names: Vec::new(), size: 1, seed: 1 };
+    let mut options = Options { names: Vec::new(), size: 1, seed: 1, check: false, update: false };
     let mut args = std::env::args().skip(1);
     while let Some(arg) = args.next() {
         let mut number = |name: &str| -> Result<u64, String> {
@@ -54,6 +61,8 @@ fn options() -> Result<Options, String> {
         match arg.as_str() {
             "--size" => options.size = usize::try_from(number("--size")?).unwrap_or(1).max(1),
             "--seed" => options.seed = number("--seed")?,
+            "--check" => options.check = true,
+            "--update" => options.update = true,
             "--list" => {
                 for bench in BENCHES {
                     println!("{:<12} {}", bench.name, bench.summary);
@@ -75,6 +84,15 @@ fn main() {
             std::process::exit(2);
         }
     };
+    if options.check {
+        std::process::exit(match count::check(options.update) {
+            Ok(holds) => i32::from(!holds),
+            Err(message) => {
+                eprintln!("error: {message}");
+                2
+            }
+        });
+    }
     println!("{:<44} {:>14} {:>10}  remark", "what", "figure", "unit");
     for bench in BENCHES {
         if options.names.is_empty() || options.names.iter().any(|name| name == bench.name) {

@@ -82,6 +82,11 @@ fn write(folder: &Path, files: &Files) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Writes a chain of so many modules.
+pub(crate) fn write_chain(folder: &Path, count: usize) -> std::io::Result<()> {
+    write(folder, &chain(count))
+}
+
 /// Measures all shapes.
 pub(crate) fn run(options: &Options) -> Vec<Row> {
     let kept = std::env::var("PURLIN_TREES").ok().map(PathBuf::from);

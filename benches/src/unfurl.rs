@@ -88,6 +88,12 @@ fn expressions(options: &Options) -> Vec<Row> {
     cases.into_iter().map(row).collect()
 }
 
+/// Writes an ensemble of so many nodes.
+pub(crate) fn write(folder: &std::path::Path, nodes: usize) -> std::io::Result<()> {
+    std::fs::create_dir_all(folder)?;
+    std::fs::write(folder.join("ensemble.yaml"), text(nodes))
+}
+
 /// Measures expressions and ensembles.
 pub(crate) fn run(options: &Options) -> Vec<Row> {
     let mut rows = expressions(options);
