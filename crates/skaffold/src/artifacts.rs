@@ -89,7 +89,7 @@ pub fn check(configs: &[Config<'_>], artifacts: &[Artifact<'_, '_>], sink: &Sink
             let names: Vec<String> =
                 ring.iter().filter_map(|at| artifacts.get(*at)).map(|a| format!("`{}`", a.image)).collect();
             let span = ring.first().and_then(|at| artifacts.get(*at)).and_then(Artifact::span);
-            let message = format!("artifacts require each other in a ring: {}", names.join(" → "));
+            let message = format!("circular artifact dependencies: {}", names.join(" → "));
             sink.push(Diagnostic::at(&rules::BUILD_DEPENDENCY, span.unwrap_or(fallback), message));
             false
         }
@@ -112,10 +112,10 @@ fn check_owners(
                 continue;
             };
             let target = purlin_value::path::join(&from.file.folder, &module.path);
-            let in_file =
-                module.path.is_empty() || owner.file.path == target.as_str() || owner.file.folder == target.as_str();
-            let named = module.name.is_empty() || module.name == owner.name;
-            if in_file && named {
+            // Names are unique in a run, and a file may refer on to another one: a name says it all.
+            let in_file = owner.file.path == target.as_str() || owner.file.folder == target.as_str();
+            let fits = if module.name.is_empty() { in_file } else { module.name == owner.name };
+            if fits {
                 continue;
             }
             let wanted = if module.name.is_empty() { &module.path } else { &module.name };

@@ -132,6 +132,25 @@ fn artifacts(build: &mut Item<'_>, around: &Surround) -> bool {
     sound
 }
 
+/// Fills in the folders of artifacts and tests alone. They differ from file to file, unlike all other defaults.
+pub fn contexts(config: &mut Item<'_>) {
+    if let Some(list) = config.get_mut("build").and_then(|build| build.get_mut("artifacts")) {
+        context(list, &artifact::ARTIFACT);
+    }
+    if let Some(list) = config.get_mut("test") {
+        context(list, &run::TEST_CASE);
+    }
+}
+
+fn context(list: &mut Item<'_>, entity: &'static Entity) {
+    if list.view().form() != Form::List {
+        return;
+    }
+    for row in entity.fields(LATEST).filter(|row| row.key == "context" && !row.default.is_empty()) {
+        list.list().iter_mut().filter(|item| item.view().form() == Form::Map).for_each(|item| constant(item, row));
+    }
+}
+
 fn artifact(item: &mut Item<'_>, in_cluster: bool) {
     constants(item, &artifact::ARTIFACT);
     sync(item);

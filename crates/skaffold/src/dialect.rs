@@ -189,7 +189,7 @@ impl Work<'_> {
 
     fn value(&self, config: &Config<'_>) -> Value {
         let mut out = ValueOut::new(self.session);
-        let finish = Finish { founding: false, base: config.base.as_deref(), ..Finish::default() };
+        let finish = Finish { base: config.base.as_deref(), ..Finish::default() };
         section_without(config.item.view(), &SKAFFOLD_CONFIG, &["requires", "profiles", "modules"], &finish, &mut out);
         out.done.unwrap_or_else(Value::null)
     }
@@ -209,7 +209,7 @@ impl Work<'_> {
             node.source = artifact.span();
             let mut out = ValueOut::new(self.session);
             let base = configs.get(artifact.config).and_then(|config| config.base.as_deref());
-            let finish = Finish { founding: false, base, ..Finish::default() };
+            let finish = Finish { base, ..Finish::default() };
             section_without(artifact.view, &ARTIFACT, &[], &finish, &mut out);
             node.resolved = out.done.unwrap_or_else(Value::null);
             for needed in &artifact.requires {
@@ -225,7 +225,7 @@ impl Work<'_> {
     /// The one configuration all modules make together.
     fn merged(&self, raw: &[Config<'_>]) -> Value {
         let sink = &self.session.sink;
-        let items: Vec<Item<'_>> = raw.iter().map(Config::placed).collect();
+        let items: Vec<Item<'_>> = raw.iter().map(with_contexts).collect();
         let part = |(config, item): (&Config<'_>, _)| Part { name: self.id(config), item, span: config.span };
         // The document the user named is the parent of the modules it names.
         let is_parent = |config: &Config<'_>| !config.is_dependency && !config.is_inline;
@@ -240,7 +240,7 @@ impl Work<'_> {
             defaults::fill(&mut whole, &around);
         }
         let mut out = ValueOut::new(self.session);
-        let finish = Finish { founding: false, ..Finish::default() };
+        let finish = Finish::default();
         section_without(whole.view(), &SKAFFOLD_CONFIG, &["requires", "profiles", "modules"], &finish, &mut out);
         out.done.unwrap_or_else(Value::null)
     }
@@ -287,4 +287,11 @@ fn dependency(id: &EcoString, span: Option<purlin_syntax::Span>, runtime: bool) 
 fn uses_founding_design(config: &Config<'_>) -> bool {
     let modules = config.file.documents.get(config.index).is_some_and(|document| !document.modules.is_empty());
     config.is_inline || modules
+}
+
+/// A configuration ready to be joined with others: what has no `context` is found in the folder of its own file.
+fn with_contexts<'f>(config: &Config<'f>) -> Item<'f> {
+    let mut config = config.clone();
+    defaults::contexts(&mut config.item);
+    config.placed()
 }

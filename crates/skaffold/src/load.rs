@@ -322,6 +322,7 @@ impl<'f> Loader<'f> {
                 None => sound = false,
             }
         }
+        modules::complete(&mut documents, self.sink());
         if sound && documents.is_empty() {
             let message = "this file holds no configuration";
             let hint = format!("start with `apiVersion: {}`", LATEST.api_version());

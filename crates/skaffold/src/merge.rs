@@ -31,7 +31,7 @@ pub fn merge<'f>(modules: &[Part<'_, 'f>], parent: Option<&Part<'_, 'f>>, sink: 
     let mut whole = Item::empty_map();
     let mut merger = Merger {
         sink,
-        owners: Vec::new(),
+        owners: HashMap::new(),
         way: Vec::new(),
         part: 0,
         parent: None,
@@ -57,10 +57,17 @@ pub fn merge<'f>(modules: &[Part<'_, 'f>], parent: Option<&Part<'_, 'f>>, sink: 
     crate::emit::normalised(whole.view(), &SKAFFOLD_CONFIG)
 }
 
+/// The part that set a value, and where it is written.
+#[derive(Clone, Copy)]
+struct Owner {
+    part: usize,
+    span: Option<Span>,
+}
+
 struct Merger<'s> {
     sink: &'s Sink,
-    /// Which part set a value, by its way through the keys.
-    owners: Vec<(Vec<&'static str>, usize)>,
+    /// Which part set a value first and where, by its way through the keys.
+    owners: HashMap<String, Owner>,
     way: Vec<&'static str>,
     part: usize,
     parent: Option<usize>,
@@ -81,6 +88,7 @@ impl Merger<'_> {
             return;
         }
         self.way.push(row.key);
+        self.own(&self.way.join("."), value.span());
         let below = parent.and_then(|parent| parent.get(row.key));
         match row.shape {
             Shape::One(entity) | Shape::Maybe(entity) if !entity.is_open() && value.form() == Form::Map => {
@@ -137,9 +145,7 @@ impl Merger<'_> {
             }
             Some(_) => false,
             None => {
-                let mut way = self.way.clone();
-                way.push(other.key);
-                let first = self.owner(&way);
+                let first = self.owner(&format!("{}.{}", self.way.join("."), other.key));
                 let what = format!("`{}` and `{}` are both used in `{}`", other.key, row.key, self.way.join("."));
                 self.conflict(first, value.span(), &what);
                 false
@@ -160,7 +166,7 @@ impl Merger<'_> {
             }
             let is_parent = self.parent == Some(self.part);
             if !is_parent && parent.is_none() {
-                let first = self.owner(&self.way.clone());
+                let first = self.owner(&self.way.join("."));
                 let what = format!("`{}` is `{}` and `{}`", self.way.join("."), known.text(), value.text());
                 return self.conflict(first, value.span(), &what);
             }
@@ -169,7 +175,6 @@ impl Merger<'_> {
             }
         }
         let over = whole.view().get(key).and_then(View::span);
-        self.owners.push((self.way.clone(), self.part));
         whole.set(key, self.taken(value, over));
     }
 
@@ -179,13 +184,13 @@ impl Merger<'_> {
         match known {
             Some(known) if same(known, value) => {}
             Some(known) if !is_parent && parent.is_none_or(|parent| parent.raw(key).is_none()) => {
-                let first = self.owner(&self.way.clone());
+                let first = self.owner(&format!("{}.{key}", self.way.join(".")));
                 let what = format!("`{}.{key}` is `{}` and `{}`", self.way.join("."), known.text(), value.text());
                 self.conflict(first, value.span(), &what);
             }
             Some(_) if !is_parent => {}
             _ => {
-                self.owners.push((self.way.clone(), self.part));
+                self.own(&format!("{}.{key}", self.way.join(".")), value.span());
                 whole.set(key, self.taken(value, None));
             }
         }
@@ -202,12 +207,12 @@ impl Merger<'_> {
             match known {
                 Some(known) if same(known, item) => {}
                 Some(_) if !identity.is_empty() && item.form() == Form::Map => {
-                    let first = self.owner(&self.way.clone());
+                    let first = self.owner(&format!("{}.{identity}", self.way.join(".")));
                     let what = format!("`{identity}` in `{}` is written differently", self.way.join("."));
                     self.conflict(first, item.span(), &what);
                 }
                 _ => {
-                    self.owners.push((self.way.clone(), self.part));
+                    self.own(&format!("{}.{identity}", self.way.join(".")), item.span());
                     let taken = self.taken(item, None);
                     self.items.entry(key).or_insert(whole.list().len());
                     whole.list().push(taken);
@@ -221,18 +226,26 @@ impl Merger<'_> {
         value.to_item().stepped(Step::Merge(name), over, value.span())
     }
 
-    fn owner(&self, way: &[&'static str]) -> Option<usize> {
-        self.owners.iter().rev().find(|(known, _)| known.starts_with(way)).map(|(_, part)| *part)
+    /// Remembers who set a value first.
+    fn own(&mut self, way: &str, span: Option<Span>) {
+        if !self.owners.contains_key(way) {
+            self.owners.insert(way.to_owned(), Owner { part: self.part, span });
+        }
     }
 
-    fn conflict(&self, first: Option<usize>, span: Option<Span>, what: &str) {
-        let name = |at: usize| self.names.get(at).map_or("", |(name, _)| name.as_str());
-        let here = self.names.get(self.part).map(|(_, span)| *span);
-        let Some(span) = span.or(here) else { return };
-        let message = format!("modules `{}` and `{}` do not agree: {what}", first.map_or("", name), name(self.part));
-        let mut diagnostic = Diagnostic::at(&rules::MERGE_CONFLICT, span, message);
-        if let Some((_, place)) = first.and_then(|at| self.names.get(at)) {
-            diagnostic = diagnostic.label(*place, "the other module is here");
+    fn owner(&self, way: &str) -> Option<Owner> {
+        self.owners.get(way).copied()
+    }
+
+    fn conflict(&self, first: Option<Owner>, span: Option<Span>, what: &str) {
+        let named = |at: usize| self.names.get(at);
+        let Some((second, here)) = named(self.part) else { return };
+        let other = first.and_then(|first| named(first.part));
+        let name = other.map_or("", |(name, _)| name.as_str());
+        let message = format!("modules `{name}` and `{second}` do not agree: {what}");
+        let mut diagnostic = Diagnostic::at(&rules::MERGE_CONFLICT, span.unwrap_or(*here), message);
+        if let (Some(first), Some((name, place))) = (first, other) {
+            diagnostic = diagnostic.label(first.span.unwrap_or(*place), format!("module `{name}` sets it here"));
         }
         self.sink.push(diagnostic.hint("make them agree, or set it in the document that names the modules"));
     }

@@ -5,14 +5,15 @@
 
 use crate::entities::config::pipeline;
 use crate::item::{Entry, Form, Item, View};
-use crate::load::Document;
+use crate::load::{Document, File};
 use crate::profile::Profiles;
-use crate::requires::{Choice, Edge, Place};
+use crate::requires::{Choice, Edge, Named, Place};
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use purlin_value::path;
+use std::rc::Rc;
 
 /// A module a document names.
 #[derive(Clone, Debug)]
@@ -45,10 +46,11 @@ pub fn push<'f>(mut document: Document<'f>, documents: &mut Vec<Document<'f>>, s
             sound = false;
             continue;
         }
-        document.modules.push(ModuleEntry { name: name.as_ref().into(), path: place.as_ref().into(), span });
+        let entry = ModuleEntry { name: name.as_ref().into(), path: place.as_ref().into(), span };
         if has_pipeline {
             inline.push(inline_document(&document, owner, owner + 1 + inline.len(), module));
         }
+        document.modules.push(entry);
     }
     documents.push(document);
     documents.extend(inline);
@@ -57,10 +59,41 @@ pub fn push<'f>(mut document: Document<'f>, documents: &mut Vec<Document<'f>>, s
 
 fn problem(name: &str, place: &str, has_pipeline: bool) -> Option<String> {
     match (place.is_empty(), name.is_empty(), has_pipeline) {
-        (false, _, true) => Some(format!("module `{name}` is found at `{place}` and written here as well")),
+        (false, _, true) => Some(format!("module `{name}` has both a `path` (`{place}`) and its own sections")),
         (true, true, _) => Some("this module has neither a `name` nor a `path`".to_owned()),
         _ => None,
     }
+}
+
+/// Adds the modules that are only a name: without sections, unless the name leads to a module elsewhere.
+pub fn complete(documents: &mut Vec<Document<'_>>, sink: &Sink) {
+    for owner in 0..documents.len() {
+        let Some(list) = documents.get(owner).and_then(|document| document.item.view().get("modules")) else {
+            continue;
+        };
+        for module in list.to_item().view().items() {
+            let Some(document) = documents.get(owner) else { return };
+            let name = module.text_of("name");
+            let is_known = documents.iter().any(|other| other.name == name.as_ref());
+            if name.is_empty() || is_known || module.get("path").is_some() || leads_elsewhere(document, &name) {
+                continue;
+            }
+            let names = documents.iter().map(|other| other.name.as_str());
+            if let Some(hint) = did_you_mean(&name, names) {
+                let message = format!("module `{name}` has no sections, so it contributes nothing");
+                let span = module.span().unwrap_or(document.span);
+                sink.push(Diagnostic::at(&rules::EMPTY_MODULE, span, message).hint(hint));
+            }
+            let empty = inline_document(document, owner, documents.len(), module);
+            documents.push(empty);
+        }
+    }
+}
+
+/// Whether something in a document can lead to a module of a name in another file.
+fn leads_elsewhere(document: &Document<'_>, name: &str) -> bool {
+    let leads = |entry: &ModuleEntry| !entry.path.is_empty() && (entry.name.is_empty() || entry.name == name);
+    document.item.view().get("requires").is_some() || document.modules.iter().any(leads)
 }
 
 /// The document a module written in another one stands for.
@@ -110,48 +143,86 @@ fn mappings<'a, 'f: 'a>(
 }
 
 /// Adds the profiles that active ones switch on in a module of the same document.
-pub fn add_mapped(document: &Document<'_>, profiles: &Profiles, active: &mut Vec<EcoString>) {
+pub fn add_mapped(document: &Document<'_>, file: &File<'_>, profiles: &Profiles, active: &mut Vec<EcoString>) {
     let now = active.clone();
     for (module, names) in mappings(document.item.view(), &now) {
-        if module.name == document.name && module.path.is_empty() {
-            for name in names.into_iter().filter(|name| profiles.names.contains(name)) {
-                if !active.contains(&name) {
-                    active.push(name);
-                }
-            }
+        if module.name == document.name && leads_here(&module, file) {
+            add_known(names, profiles, active);
         }
     }
 }
 
-/// What a document requires by its modules and by the modules of its artifacts.
-pub fn edges(document: &Document<'_>, config: View<'_, '_>, active: &[EcoString], folder: &str) -> Vec<Edge> {
+/// Adds those of some profiles that a document has.
+pub fn add_known(names: Vec<EcoString>, profiles: &Profiles, active: &mut Vec<EcoString>) {
+    for name in names.into_iter().filter(|name| profiles.names.contains(name)) {
+        if !active.contains(&name) {
+            active.push(name);
+        }
+    }
+}
+
+/// Whether an entry speaks of the file it is written in.
+fn leads_here(module: &ModuleEntry, file: &File<'_>) -> bool {
+    module.path.is_empty() || place(&file.folder, &module.path) == place("", &file.path)
+}
+
+/// A path in the one form that a folder and the configuration file in it have in common.
+fn place(folder: &str, written: &str) -> String {
+    let full = path::join(folder, written);
+    let bare = full.strip_suffix("/skaffold.yaml").or_else(|| full.strip_suffix("/skaffold.yml"));
+    bare.map_or_else(|| full.clone(), str::to_owned)
+}
+
+/// What a document requires by its modules and by the modules of its artifacts. Also completes what it requires
+/// otherwise: profiles may be switched on in a module by its name alone.
+pub fn edges(
+    document: &Document<'_>,
+    config: View<'_, '_>,
+    active: &[EcoString],
+    file: &File<'_>,
+    required: &mut Vec<Edge>,
+) {
     let mapped: Vec<_> = mappings(document.item.view(), active).collect();
-    let edge = |entry: &ModuleEntry| {
+    let named = |speaks: &dyn Fn(&ModuleEntry) -> bool| -> Rc<[Named]> {
+        let chosen = mapped.iter().filter(|(module, _)| !module.name.is_empty() && speaks(module));
+        let named = |(module, profiles): &(ModuleEntry, Vec<EcoString>)| Named {
+            module: module.name.clone(),
+            profiles: profiles.clone(),
+            span: module.span,
+        };
+        chosen.map(named).collect()
+    };
+    let by_name = named(&|module| module.path.is_empty());
+    for edge in required.iter_mut() {
+        edge.named = by_name.clone();
+    }
+    let edge = |entry: &ModuleEntry, for_artifact: bool| {
         let names = if entry.name.is_empty() { Vec::new() } else { vec![entry.name.clone()] };
         if entry.path.is_empty() {
-            return Edge { place: Place::Same, names, profiles: Vec::new(), choice: Choice::Shared, span: entry.span };
+            let place = if file.has(&entry.name) { Place::Same } else { Place::Named(entry.name.clone()) };
+            let choice = if file.has(&entry.name) { Choice::Shared } else { Choice::Own };
+            let (profiles, span) = (Vec::new(), entry.span);
+            return Edge { place, names, profiles, named: by_name.clone(), choice, for_artifact, span };
         }
-        let target = path::join(folder, &entry.path);
-        let speaks = |other: &ModuleEntry| {
-            (other.name.is_empty() || other.name == entry.name)
-                && !other.path.is_empty()
-                && path::join(folder, &other.path) == target
-        };
+        let target = self::place(&file.folder, &entry.path);
+        let leads_there = |module: &ModuleEntry| self::place(&file.folder, &module.path) == target;
+        let whole = mapped
+            .iter()
+            .filter(|(module, _)| module.name.is_empty() && !module.path.is_empty() && leads_there(module));
         let mut profiles: Vec<EcoString> = Vec::new();
-        for name in mapped.iter().filter(|(other, _)| speaks(other)).flat_map(|(_, names)| names) {
+        for name in whole.flat_map(|(_, names)| names) {
             if !profiles.contains(name) {
                 profiles.push(name.clone());
             }
         }
+        let named = named(&|module| module.path.is_empty() || leads_there(module));
         let place = Place::Path(entry.path.clone());
-        Edge { place, names, profiles, choice: Choice::Own, span: entry.span }
+        Edge { place, names, profiles, named, choice: Choice::Own, for_artifact, span: entry.span }
     };
     let artifacts = config.at(&["build", "artifacts"]).into_iter().flat_map(View::items);
     let needed = artifacts.flat_map(|artifact| artifact.get("requires").into_iter().flat_map(View::items));
-    let references = needed.filter_map(|needed| reference(needed));
-    let mut found: Vec<Edge> = document.modules.iter().map(edge).collect();
-    found.extend(references.map(|entry| edge(&entry)));
-    found
+    required.extend(document.modules.iter().map(|entry| edge(entry, false)));
+    required.extend(needed.filter_map(reference).map(|entry| edge(&entry, true)));
 }
 
 /// The module an artifact's requirement names, if it names one.
@@ -165,37 +236,37 @@ pub fn reference(needed: View<'_, '_>) -> Option<ModuleEntry> {
     (!entry.name.is_empty() || !entry.path.is_empty()).then_some(entry)
 }
 
-/// Whether a document only names modules and has no sections of its own.
-pub fn is_bare(document: &Document<'_>) -> bool {
-    let view = document.item.view();
-    !document.modules.is_empty() && pipeline().all(|row| view.get(row.key).is_none())
-}
-
-/// A profile that speaks about a module nobody has is most likely a slip of the pen.
-pub fn check_mappings(document: &Document<'_>, folder: &str, sink: &Sink) {
+/// A profile that speaks about a module nobody has, or of profiles that a module written here does not have, is most
+/// likely a slip of the pen.
+pub fn check_mappings(document: &Document<'_>, file: &File<'_>, sink: &Sink) {
     if document.modules.is_empty() || document.owner.is_some() {
         return;
     }
-    let all: Vec<EcoString> = document
-        .item
-        .view()
-        .get("profiles")
-        .into_iter()
-        .flat_map(View::items)
-        .map(|profile| profile.text_of("name").as_ref().into())
-        .collect();
-    for (module, _) in mappings(document.item.view(), &all) {
-        let same = |entry: &&ModuleEntry| {
-            (module.name.is_empty() || entry.name.is_empty() || module.name == entry.name)
-                && path::join(folder, &module.path) == path::join(folder, &entry.path)
+    let profiles = document.item.view().get("profiles").into_iter().flat_map(View::items);
+    let all: Vec<EcoString> = profiles.map(|profile| profile.text_of("name").as_ref().into()).collect();
+    for (module, wanted) in mappings(document.item.view(), &all) {
+        let span = module.span.unwrap_or(document.span);
+        if leads_here(&module, file) && file.has(&module.name) {
+            for name in wanted.iter().filter(|name| !all.contains(name)) {
+                let message = format!("no profile `{name}` for module `{}`", module.name);
+                let hint = did_you_mean(name, all.iter().map(EcoString::as_str));
+                sink.push(Diagnostic::at(&rules::UNKNOWN_PROFILE, span, message).maybe_hint(hint));
+            }
+            continue;
+        }
+        let may_lead_there = |entry: &ModuleEntry| {
+            let name_fits = module.name.is_empty() || entry.name.is_empty() || module.name == entry.name;
+            let place_fits = module.path.is_empty() && !entry.path.is_empty()
+                || place(&file.folder, &module.path) == place(&file.folder, &entry.path);
+            name_fits && place_fits
         };
-        if document.modules.iter().any(|entry| same(&entry)) {
+        let by_requirement = module.path.is_empty() && document.item.view().get("requires").is_some();
+        if by_requirement || document.modules.iter().any(may_lead_there) {
             continue;
         }
         let shown = if module.name.is_empty() { &module.path } else { &module.name };
         let hint = did_you_mean(shown, document.modules.iter().map(|entry| entry.name.as_str()));
-        let message = format!("a profile speaks of the module `{shown}`, which this document does not have");
-        let span = module.span.unwrap_or(document.span);
+        let message = format!("unknown module `{shown}` in a profile: this document has no such module");
         sink.push(Diagnostic::at(&rules::UNKNOWN_MODULE, span, message).maybe_hint(hint));
     }
 }

@@ -5,6 +5,7 @@
 use crate::item::{Form, View};
 use ecow::EcoString;
 use purlin_syntax::Span;
+use std::rc::Rc;
 
 /// One requirement.
 #[derive(Clone, Debug)]
@@ -15,9 +16,24 @@ pub struct Edge {
     pub names: Vec<EcoString>,
     /// Profiles it switches on there.
     pub profiles: Vec<EcoString>,
+    /// Profiles it switches on in modules of these names, wherever they are met behind it.
+    pub named: Rc<[Named]>,
     /// How the user's own choice of profiles reaches it.
     pub choice: Choice,
+    /// Whether it leads to the module of a required image. Modules may need each other that way: only images must not.
+    pub for_artifact: bool,
     /// Where it is written.
+    pub span: Option<Span>,
+}
+
+/// Profiles that are switched on in the modules of one name.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// The module's name.
+    pub module: EcoString,
+    /// The profiles.
+    pub profiles: Vec<EcoString>,
+    /// Where that is written.
     pub span: Option<Span>,
 }
 
@@ -39,6 +55,8 @@ pub enum Place {
     Same,
     /// At a path.
     Path(EcoString),
+    /// Wherever a module of this name is: in the same file, in one it names, or in one that was met before.
+    Named(EcoString),
     /// In a git repository.
     Git(Git),
     /// Somewhere that cannot be reached.
@@ -103,7 +121,15 @@ fn edge(item: View<'_, '_>, active: &[EcoString]) -> Edge {
         (None, Some(git)) => Place::Git(git),
         (None, None) => place,
     };
-    Edge { place, names, profiles, choice: Choice::Propagated, span: item.span() }
+    Edge {
+        place,
+        names,
+        profiles,
+        named: Rc::default(),
+        choice: Choice::Propagated,
+        for_artifact: false,
+        span: item.span(),
+    }
 }
 
 /// The profiles an edge switches on, given the active ones of the requiring configuration.

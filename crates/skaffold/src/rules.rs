@@ -68,6 +68,8 @@ pub const REMOTE: Rule = Rule::error("skaffold-remote", "A remote configuration 
 /// A source that is known but not read.
 pub const SOURCE: Rule =
     Rule::error("skaffold-source", "A configuration is required from a source Purlin cannot read.");
+/// A module that is only a name.
+pub const EMPTY_MODULE: Rule = Rule::warning("skaffold-empty-module", "A module has no sections.");
 /// Manifests that need another tool.
 pub const NOT_RENDERED: Rule = Rule::warning("skaffold-not-rendered", "Some manifests need another tool.");
 /// A file outside the project.
@@ -105,6 +107,7 @@ pub const RULES: &[&Rule] = &[
     &DUPLICATE_ACTION,
     &MERGE_CONFLICT,
     &MODULE,
+    &EMPTY_MODULE,
     &REMOTE,
     &SOURCE,
     &NOT_RENDERED,

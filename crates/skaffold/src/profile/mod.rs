@@ -3,6 +3,7 @@
 //! Works on one document that is up to date. It must not know files or other documents.
 
 pub mod activation;
+pub mod family;
 pub mod overlay;
 pub mod patch;
 pub mod pointer;
@@ -14,6 +15,7 @@ use crate::item::{Item, View};
 use crate::rules;
 use activation::Surroundings;
 use ecow::EcoString;
+use family::{Member, Patched};
 use purlin_syntax::{Diagnostic, Sink, Span};
 
 /// What is known of a document's profiles before anyone asks for one.
@@ -76,20 +78,21 @@ impl Profiles {
 }
 
 /// How profiles are applied.
-#[derive(Clone, Copy)]
-pub struct Application<'a> {
+pub struct Application<'a, 'f> {
     /// Receives what is wrong.
     pub sink: &'a Sink,
     /// Place for problems that are written nowhere.
     pub fallback: Span,
     /// Whether the founding design's keys are known.
     pub founding: bool,
-    /// Whether patches count; they do not for a document that only names modules, which they are meant for.
-    pub patches: bool,
+    /// The document's place among the modules written in it, if there are any.
+    pub member: Option<Member<'a, 'f>>,
+    /// Remembers which patches of such a family applied.
+    pub patched: &'a mut Patched,
 }
 
 /// Applies profiles to a configuration, in order. False if a patch does not apply, which is reported.
-pub fn apply(config: &mut Item<'_>, active: &[EcoString], how: &Application<'_>) -> bool {
+pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], how: &mut Application<'_, 'f>) -> bool {
     if active.is_empty() {
         return true;
     }
@@ -102,8 +105,11 @@ pub fn apply(config: &mut Item<'_>, active: &[EcoString], how: &Application<'_>)
         else {
             continue;
         };
-        overlay::overlay(config, profile, name);
-        let patches = profile.get("patches").filter(|patches| how.patches && patches.items().next().is_some());
+        match &how.member {
+            Some(member) => overlay::overlay(config, member.share(profile).view(), name),
+            None => overlay::overlay(config, profile, name),
+        }
+        let patches = profile.get("patches").filter(|patches| patches.items().next().is_some());
         if let Some(patches) = patches
             && !apply_patches(config, patches, name, how)
         {
@@ -113,14 +119,33 @@ pub fn apply(config: &mut Item<'_>, active: &[EcoString], how: &Application<'_>)
     true
 }
 
-fn apply_patches<'f>(config: &mut Item<'f>, patches: View<'_, 'f>, profile: &EcoString, how: &Application<'_>) -> bool {
+fn apply_patches<'f>(
+    config: &mut Item<'f>,
+    patches: View<'_, 'f>,
+    profile: &EcoString,
+    how: &mut Application<'_, 'f>,
+) -> bool {
     *config = crate::emit::normalised(config.view(), &SKAFFOLD_CONFIG);
     for patch in patches.items() {
-        if let Err(problem) = patch::apply(config, patch, profile) {
-            let span = problem.span.or(patch.span()).unwrap_or(how.fallback);
+        let span = patch.span().unwrap_or(how.fallback);
+        let tried = match &how.member {
+            None => patch::apply(config, patch, &patch.text_of("path"), profile),
+            Some(member) => match member.own_path(&patch.text_of("path")) {
+                Some(path) => patch::apply(config, patch, &path, profile),
+                None => Err(patch::not_here(patch)),
+            },
+        };
+        let problem = tried.err().map(|problem| {
             let message = format!("profile `{profile}`: {}", problem.message);
-            how.sink.push(Diagnostic::at(&rules::PATCH, span, message).maybe_hint(problem.hint));
-            return false;
+            Diagnostic::at(&rules::PATCH, problem.span.unwrap_or(span), message).maybe_hint(problem.hint)
+        });
+        match (problem, &how.member) {
+            (problem, Some(_)) => how.patched.push(span, problem),
+            (Some(problem), None) => {
+                how.sink.push(problem);
+                return false;
+            }
+            (None, None) => {}
         }
     }
     // Patches may write anything; what the table does not know must not vanish silently.

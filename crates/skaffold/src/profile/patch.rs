@@ -19,14 +19,21 @@ pub struct Problem {
 
 type Done = Result<(), Problem>;
 
-/// Applies one patch.
-pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, profile: &EcoString) -> Done {
+/// A patch that is about something else in the document.
+pub fn not_here(patch: View<'_, '_>) -> Problem {
+    let path = patch.text_of("path");
+    let mut problem = problem(format!("`{path}` leads to no module"), patch.get("path").and_then(View::span));
+    problem.hint = Some("patches change what is in a module, as `/modules/0/…` or `/modules/name=NAME/…`".to_owned());
+    problem
+}
+
+/// Applies one patch at a path of the configuration.
+pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile: &EcoString) -> Done {
     let op = patch.text_of("op");
     let op = if op.is_empty() { "replace" } else { op.as_ref() };
-    let path = patch.text_of("path");
     let span = patch.get("path").and_then(View::span);
-    let pointer = Pointer::parse(&path).map_err(|message| problem(format!("`{op}`: {message}"), span))?;
-    let way = Way { op, path: &path, pointer: &pointer, span };
+    let pointer = Pointer::parse(path).map_err(|message| problem(format!("`{op}`: {message}"), span))?;
+    let way = Way { op, path, pointer: &pointer, span };
     let value = patch.raw("value").map(|value| {
         let from = value.to_item();
         from.stepped(Step::Patch(profile.clone()), None, patch.span())

@@ -83,7 +83,7 @@ impl<'f> Config<'f> {
     /// The configuration without what led to it, its paths starting from its base.
     pub fn placed(&self) -> Item<'f> {
         let mut out = ItemOut::default();
-        let finish = Finish { founding: false, base: self.base.as_deref(), ..Finish::default() };
+        let finish = Finish { base: self.base.as_deref(), ..Finish::default() };
         section_without(self.item.view(), &SKAFFOLD_CONFIG, &["requires", "profiles", "modules"], &finish, &mut out);
         out.done.unwrap_or_else(Item::empty_map)
     }

@@ -5,6 +5,7 @@
 //! as long as it likes. It must not know what configurations contain besides `requires` and `profiles`.
 
 mod config;
+mod founding;
 mod names;
 mod report;
 
@@ -13,9 +14,10 @@ pub use config::{Bases, Config, Wanted, as_written};
 use crate::defaults::{self, Surround};
 use crate::load::{File, Format, Loader, Picked, missing};
 use crate::profile::activation::Surroundings;
+use crate::profile::family::{Member, Patched};
 use crate::profile::{self, Application, Profiles};
 use crate::remote::Fetch;
-use crate::requires::{Choice, Edge, Place};
+use crate::requires::{Choice, Edge, Named, Place};
 use crate::{modules, remote};
 use ecow::EcoString;
 use purlin_syntax::Span;
@@ -28,6 +30,8 @@ struct Visit {
     profiles: Vec<EcoString>,
     from: Option<usize>,
     edge: Option<Span>,
+    /// Whether it was reached as the module of a required image.
+    for_artifact: bool,
     open: bool,
 }
 
@@ -57,9 +61,12 @@ struct FileFrame<'f> {
     dependency: bool,
     remote: bool,
     entered: bool,
-    /// The visit that asked, and where.
+    /// Profiles asked for in modules of some names.
+    named: Rc<[Named]>,
+    /// The visit that asked, where, and whether for the sake of an artifact.
     from: Option<usize>,
     edge: Option<Span>,
+    for_artifact: bool,
 }
 
 struct ConfigFrame<'f> {
@@ -69,6 +76,7 @@ struct ConfigFrame<'f> {
     edges: std::vec::IntoIter<Edge>,
     /// Profiles its file was asked for.
     asked: Rc<[EcoString]>,
+    named: Rc<[Named]>,
 }
 
 /// The walk of one run.
@@ -86,6 +94,7 @@ pub struct Walk<'w, 'f> {
     /// The profiles that reach required configurations.
     passed_on: Rc<[EcoString]>,
     nothing: Rc<[EcoString]>,
+    patched: Patched,
     fetch: Option<&'w Fetch<'w>>,
 }
 
@@ -104,6 +113,7 @@ impl<'w, 'f> Walk<'w, 'f> {
             here: loader.here().into(),
             passed_on: wanted.profiles.iter().filter(|_| wanted.propagate).map(EcoString::from).collect(),
             nothing: Rc::default(),
+            patched: Patched::default(),
             fetch: None,
         }
     }
@@ -126,8 +136,10 @@ impl<'w, 'f> Walk<'w, 'f> {
             dependency: false,
             remote: false,
             entered: false,
+            named: Rc::default(),
             from: None,
             edge: None,
+            for_artifact: false,
         })];
         while let Some(frame) = stack.last_mut() {
             let next = match frame {
@@ -144,6 +156,8 @@ impl<'w, 'f> Walk<'w, 'f> {
                 }
             }
         }
+        let patched = std::mem::take(&mut self.patched);
+        patched.failed().into_iter().for_each(|problem| self.loader.sink().push(problem));
         self.check_names();
         self.result
     }
@@ -188,8 +202,9 @@ impl<'w, 'f> Walk<'w, 'f> {
         let Some(profiles) = self.survey(&frame.file, index) else { return Next::Skip };
         let mut active = profiles.active(frame.asked.iter().map(EcoString::as_str));
         if document.owner.is_some() {
-            modules::add_mapped(document, &profiles, &mut active);
+            modules::add_mapped(document, &frame.file, &profiles, &mut active);
         }
+        self.add_named(frame, document, &profiles, &mut active);
         let visit = self.visits.len();
         let first = self.known(frame.file.first + index).visits[usize::from(required)].get_or_insert(visit);
         if *first != visit {
@@ -198,14 +213,18 @@ impl<'w, 'f> Walk<'w, 'f> {
             return Next::Skip;
         }
         let profiles_asked = report::sorted(&active);
-        self.visits.push(Visit { profiles: profiles_asked, from: frame.from, edge: frame.edge, open: true });
+        let (from, edge, for_artifact) = (frame.from, frame.edge, frame.for_artifact);
+        self.visits.push(Visit { profiles: profiles_asked, from, edge, for_artifact, open: true });
         match self.configure(frame, index, &profiles, active) {
             Some((config, edges)) => {
                 let edges = edges.into_iter();
-                let asked = frame.asked.clone();
-                Next::Enter(Frame::Config(Box::new(ConfigFrame { config, required, visit, edges, asked })))
+                let (asked, named) = (frame.asked.clone(), frame.named.clone());
+                Next::Enter(Frame::Config(Box::new(ConfigFrame { config, required, visit, edges, asked, named })))
             }
-            None => Next::Skip,
+            None => {
+                self.close(visit);
+                Next::Skip
+            }
         }
     }
 
@@ -232,8 +251,10 @@ impl<'w, 'f> Walk<'w, 'f> {
         let sink = self.loader.sink();
         let mut item = document.item.clone();
         let founding = self.wanted.format == Format::Native;
-        let how = Application { sink, fallback: document.span, founding, patches: !modules::is_bare(document) };
-        if !profile::apply(&mut item, &active, &how) {
+        let member = Member::of(&frame.file, document);
+        let patched = &mut self.patched;
+        let mut how = Application { sink, fallback: document.span, founding, member, patched };
+        if !profile::apply(&mut item, &active, &mut how) {
             return None;
         }
         if !self.context_agrees(&item, profiles, document.span) {
@@ -248,7 +269,7 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
         let mut edges = crate::requires::read(item.view(), &active);
         if founding {
-            edges.extend(modules::edges(document, item.view(), &active, &frame.file.folder));
+            modules::edges(document, item.view(), &active, &frame.file, &mut edges);
         }
         let base = match self.wanted.bases {
             Bases::None => None,
@@ -279,12 +300,17 @@ impl<'w, 'f> Walk<'w, 'f> {
         let Some(edge) = frame.edges.next() else { return Next::Done };
         let config = &mut frame.config;
         let Some((file, is_remote)) = self.target(config, &edge) else { return Next::Skip };
+        let Some(file) = self.refer_on(file, &edge) else { return Next::Skip };
         let documents = file.picked(&edge.names);
         config.requires.extend(documents.clone().map(|index| file.first + index));
         self.check_edge(&file, &edge);
         let dependency = config.is_dependency || !Rc::ptr_eq(&file, &config.file);
         let remote = config.is_remote || is_remote;
         let asked = self.asked(frame, &edge);
+        let named = match edge.choice {
+            Choice::Shared => edge.named.iter().chain(&*frame.named).cloned().collect(),
+            Choice::Own | Choice::Propagated => edge.named.clone(),
+        };
         Next::Enter(Frame::File(FileFrame {
             file,
             documents,
@@ -293,8 +319,10 @@ impl<'w, 'f> Walk<'w, 'f> {
             dependency,
             remote,
             entered: false,
+            named,
             from: Some(frame.visit),
             edge: edge.span,
+            for_artifact: edge.for_artifact,
         }))
     }
 
@@ -316,6 +344,7 @@ impl<'w, 'f> Walk<'w, 'f> {
     fn target(&self, config: &Config<'f>, edge: &Edge) -> Option<(Rc<File<'f>>, bool)> {
         let (target, is_remote) = match &edge.place {
             Place::Same => return Some((config.file.clone(), false)),
+            Place::Named(name) => return Some((self.named_file(config, name, edge)?, false)),
             Place::Path(written) => (path::join(&config.file.folder, written), false),
             Place::Git(git) => (remote::fetch(self.loader, git, self.wanted.sync, self.fetch)?, true),
             Place::Unsupported(source) => {
@@ -334,10 +363,14 @@ impl<'w, 'f> Walk<'w, 'f> {
         }
     }
 
-    fn finish(&mut self, frame: ConfigFrame<'f>) {
-        if let Some(visit) = self.visits.get_mut(frame.visit) {
+    fn close(&mut self, visit: usize) {
+        if let Some(visit) = self.visits.get_mut(visit) {
             visit.open = false;
         }
+    }
+
+    fn finish(&mut self, frame: ConfigFrame<'f>) {
+        self.close(frame.visit);
         if frame.required {
             self.result.push(frame.config);
         }

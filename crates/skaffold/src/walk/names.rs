@@ -20,7 +20,7 @@ impl<'f> Walk<'_, 'f> {
         let mut sound = true;
         let mut here: HashMap<&EcoString, Span> = HashMap::new();
         for document in &file.documents {
-            modules::check_mappings(document, &file.folder, self.loader.sink());
+            modules::check_mappings(document, file, self.loader.sink());
             self.add_profiles(document);
             if document.name.is_empty() {
                 continue;

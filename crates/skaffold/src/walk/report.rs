@@ -40,21 +40,27 @@ impl<'f> Walk<'_, 'f> {
         }
     }
 
-    /// A requirement that leads back to where it comes from.
+    /// A requirement that leads back to where it comes from. Where images led the way, only they can be in a cycle,
+    /// and that is judged when all of them are known.
     pub(super) fn report_ring(&self, visit: usize, frame: &FileFrame<'f>, name: &str) {
         let mut way: Vec<(Span, String)> = Vec::new();
         let mut at = frame.from;
+        let mut for_artifact = frame.for_artifact;
         while let Some(current) = at {
             if current == visit {
                 break;
             }
             let Some(step) = self.visits.get(current) else { break };
+            for_artifact |= step.for_artifact;
             if let Some(edge) = step.edge {
                 way.push((edge, "required here".to_owned()));
             }
             at = step.from;
         }
-        let message = format!("`{name}` requires itself in the end");
+        if for_artifact {
+            return;
+        }
+        let message = format!("circular requirement: `{name}` requires itself");
         let mut diagnostic = Diagnostic::nowhere(&rules::CYCLE, message);
         diagnostic.span = frame.edge;
         for (span, text) in way.into_iter().take(50) {
