@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 
 use purlin_model::Node;
+use purlin_model::validate::{Problem, Validator};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Origin, OriginKind, Session, Value};
 
 use crate::chart::Chart;
 use crate::metachart::config;
 use crate::rules;
-use crate::schema::{Problem, Schema};
+use crate::schema;
 
 fn at(session: &Session, origin: Origin) -> Option<Span> {
     session.origins.span(origin, &session.sources)
@@ -66,10 +67,10 @@ pub fn check(session: &Session, chart: &Chart, nodes: &[Node]) {
 fn report_problem(session: &Session, node: &Node, problem: &Problem) {
     let field = problem.at.trim_start_matches('/').replace('/', ".");
     let place = if field.is_empty() { String::new() } else { format!(" at `{field}`") };
-    let message = format!("`{}` does not fit the Kubernetes schema{place}: {}", node.id, problem.message);
+    let message = format!("`{}` does not fit the Kubernetes schema{place}: {}", node.id, schema::message(problem));
     let mut diagnostic = Diagnostic::nowhere(&rules::KUBERNETES, message);
-    diagnostic.span = at(session, problem.origin);
-    if let Some(span) = value_span(session, problem.origin).filter(|span| Some(*span) != diagnostic.span) {
+    diagnostic.span = at(session, problem.value.origin);
+    if let Some(span) = value_span(session, problem.value.origin).filter(|span| Some(*span) != diagnostic.span) {
         diagnostic = diagnostic.label(span, "this value");
     }
     session.sink.push(diagnostic);
@@ -93,7 +94,7 @@ fn value_span(session: &Session, origin: Origin) -> Option<Span> {
 type Names = HashMap<(String, String, String), String>;
 
 /// The definitions that the chart's own `config/schema.yaml` names, with the definition of each group, version and kind.
-fn definitions(session: &Session, chart: &Chart) -> Option<(Schema, Names)> {
+fn definitions(session: &Session, chart: &Chart) -> Option<(Validator, Names)> {
     let path = format!("{}/config/schema.yaml", chart.folder);
     let bytes = session.world.read(&path).ok()?;
     let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
@@ -104,7 +105,7 @@ fn definitions(session: &Session, chart: &Chart) -> Option<(Schema, Names)> {
         candidates.iter().find_map(|path| session.world.read(path).ok())
     };
     let bytes = config.definitions.iter().find_map(read)?;
-    let schema = Schema::parse(&bytes).ok()?;
+    let schema = schema::parse(&bytes).ok()?;
     let mut names = Names::new();
     for (name, definition) in schema.definitions() {
         for entry in definition.get("x-kubernetes-group-version-kind").and_then(Value::as_list).unwrap_or_default() {

@@ -11,9 +11,9 @@ use purlin_value::Session;
 use crate::chart::Chart;
 use crate::context::origin_of;
 use crate::engine::RenderError;
-use crate::rules;
 use crate::template::TemplateError;
 use crate::trace::{span_in, template_path};
+use crate::{rules, schema};
 
 /// Longest message of a template that is shown; some quote whole values.
 const MAX_MESSAGE: usize = 2_000;
@@ -26,10 +26,10 @@ pub fn report(session: &Session, chart: Option<&Chart>, error: &TemplateError) {
     for (name, problem) in &error.problems {
         let field = problem.at.trim_start_matches('/').replace('/', ".");
         let place = if field.is_empty() { format!("the values of `{name}`") } else { format!("`{field}` of `{name}`") };
-        let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {}", problem.message));
-        diagnostic.span = session.origins.span(problem.origin, &session.sources);
+        let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {}", schema::message(problem)));
+        diagnostic.span = session.origins.span(problem.value.origin, &session.sources);
         for cause in &problem.causes {
-            diagnostic.message.push_str(&format!("; {}", cause.message));
+            diagnostic.message.push_str(&format!("; {}", schema::message(cause)));
         }
         session.sink.push(diagnostic);
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
 use purlin_model::SetFlag;
+use purlin_model::validate::{Fault, Problem};
 use purlin_value::{Session, Value};
 
 use crate::capabilities::{Capabilities, KubeVersion};
@@ -13,7 +14,7 @@ use crate::context::Release;
 use crate::engine::{self, Inputs, RenderError, Rendered};
 use crate::given::user_values;
 use crate::manifest::{self, Document, Manifests};
-use crate::schema::{Problem, Schema};
+use crate::schema;
 use crate::values::Coalescer;
 use crate::{dependencies, load, metadata};
 
@@ -148,16 +149,16 @@ pub fn check_schemas(chart: &Chart, values: &Value) -> Result<(), TemplateError>
             let _ = write!(message, "\n{name}:");
             last = name;
         }
-        let _ = write!(message, "\n{}", problem.text(0));
+        let _ = write!(message, "\n{}", schema::report(problem, 0));
     }
     Err(TemplateError { message, while_rendering: false, render: None, problems })
 }
 
 fn schema_problems(chart: &Chart, values: &Value, found: &mut Vec<(String, Problem)>) {
     if let Some(text) = &chart.schema {
-        let problems = match Schema::parse(text) {
+        let problems = match schema::parse(text) {
             Ok(schema) => schema.check(values),
-            Err(message) => vec![Problem { at: String::new(), message, causes: Vec::new(), origin: values.origin }],
+            Err(message) => vec![Problem::new("", Fault::Schema(message), values)],
         };
         found.extend(problems.into_iter().map(|problem| (chart.name().to_owned(), problem)));
     }

@@ -51,12 +51,4 @@ impl Build for Values {
     fn map(&mut self, node: Node<'_>, entries: Map) -> Value {
         Value::map(entries).with_origin(Origin::node(node))
     }
-
-    fn fill(&self, map: &mut Map, value: &Value) -> bool {
-        let Some(base) = value.as_map() else { return false };
-        for (key, value) in base.iter().filter(|(key, _)| !map.contains_key(key.as_str())).collect::<Vec<_>>() {
-            map.insert(key.clone(), value.clone());
-        }
-        true
-    }
 }

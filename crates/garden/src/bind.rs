@@ -7,7 +7,7 @@ use crate::place::{NodeRef, Place};
 use crate::structure;
 use crate::templates::Templates;
 use ecow::EcoString;
-use purlin_syntax::{Kind, Node, Span};
+use purlin_syntax::{Kind, MergeKeys, Node, Span};
 use purlin_value::read::{key_text, scalar_data};
 use purlin_value::{Data, Eval, Lazy, Map, Origin, Scope, Session, Taint, Thunk, Value};
 use std::sync::Arc;
@@ -124,53 +124,12 @@ impl Binder {
 
 /// The value under a key of a mapping, merge keys applied.
 pub(crate) fn entry<'t>(node: Node<'t>, key: &str) -> Option<Node<'t>> {
-    if let Some(found) = node.get(key) {
-        return Some(found);
-    }
-    if !node.entries().any(|entry| entry.key.is_merge_key()) {
-        return None;
-    }
-    entries(node).into_iter().find(|(known, _)| known == key).map(|(_, value)| value)
+    node.merged_entry(key).map(|entry| entry.value)
 }
 
-/// The entries of a mapping with merge keys (`<<`) applied: keys written here win, among bases the first.
+/// The entries of a mapping with merge keys (`<<`) applied.
 pub(crate) fn entries<'t>(node: Node<'t>) -> Vec<(EcoString, Node<'t>)> {
-    let mut found: Vec<(EcoString, Node<'t>)> = Vec::with_capacity(node.entries().count());
-    let mut bases: Vec<Node<'t>> = Vec::new();
-    for entry in node.entries() {
-        if entry.key.is_merge_key() {
-            bases.push(entry.value);
-        } else {
-            found.push((key_text(entry.key), entry.value));
-        }
-    }
-    for base in bases {
-        merge_base(&mut found, base, 0);
-    }
-    found
-}
-
-/// Chains of merge keys are bounded by the depth of documents.
-fn merge_base<'t>(found: &mut Vec<(EcoString, Node<'t>)>, base: Node<'t>, depth: u32) {
-    if depth > 100 {
-        return;
-    }
-    if base.is_list() {
-        for item in base.items() {
-            merge_base(found, item, depth + 1);
-        }
-        return;
-    }
-    for entry in base.entries() {
-        if entry.key.is_merge_key() {
-            merge_base(found, entry.value, depth + 1);
-            continue;
-        }
-        let key = key_text(entry.key);
-        if !found.iter().any(|(known, _)| *known == key) {
-            found.push((key, entry.value));
-        }
-    }
+    node.merged_entries(MergeKeys::Apply).map(|entry| (key_text(entry.key), entry.value)).collect()
 }
 
 /// A template string with its scope.

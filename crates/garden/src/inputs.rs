@@ -7,19 +7,25 @@ use crate::json;
 use crate::project::{Project, force};
 use crate::rules;
 use ecow::EcoString;
+use purlin_model::validate::{Fault, Problem, Validator};
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Data, Map, MergeKeys, Value, path, value_of};
+use purlin_value::{Map, MergeKeys, Value, path, value_of};
+use std::sync::Arc;
 
 /// What is expected of inputs.
 #[derive(Clone, Debug, Default)]
 pub struct InputSchema {
     /// As a JSON Schema; nothing if anything is accepted.
     schema: Option<Value>,
-    /// Whether keys beyond those listed are refused, whatever the schema says.
-    strict: bool,
+    validator: Option<Arc<Validator>>,
 }
 
 impl InputSchema {
+    fn new(schema: Value) -> Result<Self, String> {
+        let validator = Validator::new(schema.clone())?;
+        Ok(InputSchema { schema: Some(schema), validator: Some(Arc::new(validator)) })
+    }
+
     /// Reads what a template says about its inputs.
     pub fn read(ground: &Ground<'_>, project: &Project, document: &Document) -> Self {
         if let Some(node) = document.field("inputs")
@@ -33,8 +39,13 @@ impl InputSchema {
                 ("type".into(), Value::str("object")),
                 ("required".into(), required),
                 ("properties".into(), Value::map(properties)),
+                ("additionalProperties".into(), Value::from(false)),
             ]);
-            return InputSchema { schema: Some(Value::map(schema)), strict: true };
+            // What each input says is a schema of its own, which may be wrong.
+            return InputSchema::new(Value::map(schema)).unwrap_or_else(|why| {
+                ground.report(&rules::TEMPLATE, node.span(), format!("`inputs` cannot be used: {why}"));
+                InputSchema::default()
+            });
         }
         let Some(node) = document.field("inputsSchemaPath") else { return InputSchema::default() };
         let file = force(ground, &ground.env(project.full_scope()), &node);
@@ -43,16 +54,13 @@ impl InputSchema {
         let read = ground.session.world.read(&full).map_err(|error| error.diagnostic(&full).message);
         let parsed = read.and_then(|bytes| json::read(&String::from_utf8_lossy(&bytes)));
         let sound = parsed.and_then(|schema| match schema.get("type").and_then(Value::as_str) {
-            Some("object") => Ok(schema),
+            Some("object") => InputSchema::new(schema),
             _ => Err("the schema of inputs must be of `type: object`".to_owned()),
         });
-        match sound {
-            Ok(schema) => InputSchema { schema: Some(schema), strict: false },
-            Err(why) => {
-                ground.report(&rules::TEMPLATE, node.span(), format!("`{name}` cannot be used for inputs: {why}"));
-                InputSchema::default()
-            }
-        }
+        sound.unwrap_or_else(|why| {
+            ground.report(&rules::TEMPLATE, node.span(), format!("`{name}` cannot be used for inputs: {why}"));
+            InputSchema::default()
+        })
     }
 
     /// The defaults at the top.
@@ -75,122 +83,93 @@ impl InputSchema {
         use_span: Option<Span>,
         key_span: &dyn Fn(&str) -> Option<Span>,
     ) {
-        let Some(schema) = &self.schema else { return };
-        let mut problems = Vec::new();
-        check_value(inputs, schema, "", self.strict, &mut problems);
-        for Problem { message, hint, at } in problems {
-            let place = match at {
-                At::Use => None,
-                At::Value(value) => ground.span_of(&value),
-                At::Key(key, value) => key_span(&key).or_else(|| ground.span_of(&value)),
-            };
-            let place = place.or(use_span);
-            ground.push(Diagnostic::nowhere(&rules::TEMPLATE_INPUTS, message).maybe_hint(hint), place);
+        let Some(validator) = &self.validator else { return };
+        for problem in validator.check(inputs) {
+            for (message, hint, at) in worded(&problem) {
+                let place = match at {
+                    At::Use => None,
+                    At::Value => ground.span_of(&problem.value),
+                    At::Key(key, value) => key_span(&key).or_else(|| ground.span_of(&value)),
+                };
+                let place = place.or(use_span);
+                ground.push(Diagnostic::nowhere(&rules::TEMPLATE_INPUTS, message).maybe_hint(hint), place);
+            }
         }
     }
-}
-
-/// What does not fit.
-struct Problem {
-    message: String,
-    hint: Option<String>,
-    at: At,
 }
 
 /// Where a problem is shown.
 enum At {
     /// At the use of the template.
     Use,
-    /// At a value.
-    Value(Value),
+    /// At the value.
+    Value,
     /// At a key with its value.
     Key(String, Value),
 }
 
-/// A small part of JSON Schema: types, required and further properties, items, words to choose from.
-fn check_value(value: &Value, schema: &Value, path: &str, strict: bool, problems: &mut Vec<Problem>) {
-    // What is not known yet, or broken, is not judged.
-    if value.is_pending() || value.is_poison() {
-        return;
-    }
-    let name = if path.is_empty() { "inputs".to_owned() } else { format!("input `{path}`") };
-    if let Some(wanted) = schema.get("type")
-        && !fits_any(value, wanted)
-    {
-        let message = format!("{name} must be {}, not {}", type_words(wanted), crate::expr::shown_type(value));
-        problems.push(Problem { message, hint: None, at: At::Value(value.clone()) });
-        return;
-    }
-    if let Some(words) = schema.get("enum").and_then(Value::as_list)
-        && !words.contains(value)
-    {
-        let shown: Vec<String> = words.iter().map(|word| format!("`{}`", crate::expr::text_of(word))).collect();
-        let message = format!("{name} must be one of {}", shown.join(", "));
-        problems.push(Problem { message, hint: None, at: At::Value(value.clone()) });
-    }
-    if let Some(map) = value.as_map() {
-        check_map(map, schema, path, strict, problems);
-    }
-    if let (Some(items), Some(list)) = (schema.get("items"), value.as_list()) {
-        for (index, item) in list.iter().enumerate() {
-            check_value(item, items, &format!("{path}.{index}"), false, problems);
+/// What does not fit, in the words of templates: messages with hints and places.
+fn worded(problem: &Problem) -> Vec<(String, Option<String>, At)> {
+    let path = problem.path();
+    let full = |key: &str| path.iter().map(String::as_str).chain([key]).collect::<Vec<_>>().join(".");
+    let name = if path.is_empty() { "inputs".to_owned() } else { format!("input `{}`", path.join(".")) };
+    let at_value = |message: String| vec![(message, None, At::Value)];
+    match &problem.fault {
+        Fault::Missing(keys) => {
+            keys.iter().map(|key| (format!("input `{}` is missing", full(key)), None, At::Use)).collect()
         }
-    }
-}
-
-fn check_map(map: &Map, schema: &Value, path: &str, strict: bool, problems: &mut Vec<Problem>) {
-    let empty = Map::new();
-    let properties = schema.get("properties").and_then(Value::as_map).unwrap_or(&empty);
-    let full = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    for key in schema.get("required").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(Value::as_str) {
-        if !map.contains_key(key) {
-            problems.push(Problem { message: format!("input `{}` is missing", full(key)), hint: None, at: At::Use });
+        Fault::Additional { keys, known } => {
+            let one = |key: &EcoString| {
+                let hint = suggest::did_you_mean(key, known.iter().map(EcoString::as_str));
+                let value = problem.value.get(key).cloned().unwrap_or_default();
+                (format!("the template has no input `{}`", full(key)), hint, At::Key(full(key), value))
+            };
+            keys.iter().map(one).collect()
         }
-    }
-    let closed = strict || schema.get("additionalProperties").and_then(Value::as_bool) == Some(false);
-    for (key, value) in map.iter() {
-        match properties.get(key) {
-            Some(inner) => check_value(value, inner, &full(key), false, problems),
-            None if closed => {
-                let hint = suggest::did_you_mean(key, properties.keys().map(EcoString::as_str));
-                let message = format!("the template has no input `{}`", full(key));
-                problems.push(Problem { message, hint, at: At::Key(full(key), value.clone()) });
-            }
-            None => {}
+        Fault::Type(wanted) => {
+            at_value(format!("{name} must be {}, not {}", type_words(wanted), crate::expr::shown_type(&problem.value)))
         }
+        Fault::Enum(words) => {
+            let words: Vec<String> = words.iter().map(|word| format!("`{}`", crate::expr::text_of(word))).collect();
+            at_value(format!("{name} must be one of {}", words.join(", ")))
+        }
+        Fault::Const(wanted) => at_value(format!("{name} must be `{}`", crate::expr::text_of(wanted))),
+        Fault::Bound { rule, found, wanted } => {
+            at_value(format!("{name} does not fit `{rule}`: expected {wanted}, found {found}"))
+        }
+        Fault::Pattern(pattern) => at_value(format!("{name} does not match the pattern `{pattern}`")),
+        Fault::Format(format) => at_value(format!("{name} is not a valid `{format}`")),
+        Fault::Dependent { key, because } => {
+            vec![(format!("input `{}` is required because `{}` is set", full(key), full(because)), None, At::Use)]
+        }
+        Fault::Equal(first, second) => at_value(format!("items {first} and {second} of {name} are equal")),
+        Fault::Contains => at_value(format!("no item of {name} fits `contains`")),
+        Fault::AnyOf => at_value(format!("{name} fits none of `anyOf`{}", causes(problem))),
+        Fault::NoneOfOneOf => at_value(format!("{name} fits none of `oneOf`{}", causes(problem))),
+        Fault::SeveralOfOneOf(first, second) => {
+            at_value(format!("{name} fits more than one of `oneOf`: numbers {first} and {second}"))
+        }
+        Fault::Not => at_value(format!("{name} fits what `not` excludes")),
+        Fault::Refused => at_value(format!("{name} is not allowed")),
+        Fault::TooManySteps => at_value(format!("the schema takes too many steps to check {name}")),
+        Fault::Schema(message) => at_value(message.clone()),
     }
 }
 
-fn fits_any(value: &Value, wanted: &Value) -> bool {
-    match wanted.as_list() {
-        Some(types) => types.iter().filter_map(Value::as_str).any(|wanted| fits(value, wanted)),
-        None => wanted.as_str().is_none_or(|wanted| fits(value, wanted)),
-    }
+/// Why none of several schemas fits.
+fn causes(problem: &Problem) -> String {
+    let causes = problem.causes.iter().flat_map(worded).map(|(message, ..)| message);
+    let causes: Vec<String> = causes.collect();
+    if causes.is_empty() { String::new() } else { format!(" ({})", causes.join("; ")) }
 }
 
-fn fits(value: &Value, wanted: &str) -> bool {
-    match wanted {
-        "string" => matches!(value.data, Data::Str(_)),
-        "number" => value.as_number().is_some(),
-        "integer" => value.as_number().is_some_and(|number| number.fract() == 0.0),
-        "boolean" => value.as_bool().is_some(),
-        "object" => value.as_map().is_some(),
-        "array" => value.as_list().is_some(),
-        "null" => value.is_null(),
-        _ => true,
-    }
-}
-
-fn type_words(wanted: &Value) -> String {
-    let word = |name: &str| match name {
+fn type_words(wanted: &[EcoString]) -> String {
+    let word = |name: &EcoString| match name.as_str() {
         "object" => "a map".to_owned(),
         "array" => "a list".to_owned(),
         "integer" => "an integer".to_owned(),
         "null" => "null".to_owned(),
         other => format!("a {other}"),
     };
-    match wanted.as_list() {
-        Some(types) => types.iter().filter_map(Value::as_str).map(word).collect::<Vec<_>>().join(" or "),
-        None => word(wanted.as_str().unwrap_or("value")),
-    }
+    wanted.iter().map(word).collect::<Vec<_>>().join(" or ")
 }

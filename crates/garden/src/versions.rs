@@ -6,11 +6,11 @@
 use crate::action::Action;
 use crate::config::ActionKind;
 use crate::files::{FileTree, Selection};
-use crate::functions::text::hex;
 use crate::graph::Graph;
 use crate::json::{self, KeyOrder};
 use crate::scan::texts;
 use ecow::EcoString;
+use purlin_value::encoding::hex;
 use purlin_value::world::WorldError;
 use purlin_value::{Data, Session, Value, path};
 use sha1::Sha1;

@@ -1,6 +1,6 @@
 //! The little of DER and PEM that keys and certificates need.
 
-use crate::base64;
+use purlin_value::encoding;
 
 /// An element: tag and content.
 pub fn element(tag: u8, content: &[u8]) -> Vec<u8> {
@@ -68,7 +68,7 @@ pub fn take_integer<'d>(rest: &mut &'d [u8]) -> Option<&'d [u8]> {
 
 /// A PEM block.
 pub fn pem(label: &str, content: &[u8]) -> String {
-    let body = base64::encode(content);
+    let body = encoding::base64(content);
     let mut out = format!("-----BEGIN {label}-----\n");
     for line in body.as_bytes().chunks(64) {
         out.push_str(&String::from_utf8_lossy(line));
@@ -84,5 +84,5 @@ pub fn read_pem(text: &str) -> Option<(String, Vec<u8>)> {
     let (label, rest) = rest.split_once("-----")?;
     let (body, _) = rest.split_once(&format!("-----END {label}-----"))?;
     let plain: String = body.chars().filter(|ch| !ch.is_whitespace()).collect();
-    Some((label.to_owned(), base64::decode(plain.as_bytes()).ok()?))
+    Some((label.to_owned(), encoding::from_base64(plain.as_bytes()).ok()?))
 }

@@ -166,7 +166,7 @@ impl Walk<'_, '_> {
             Data::Float(n) => out.float(*n),
             Data::Str(text) => out.string(&text.text()),
             Data::Complex(_) => return Err(EmitError::Type("complex128")),
-            Data::Bytes(bytes) => out.string(&crate::base64::encode(bytes.bytes())),
+            Data::Bytes(bytes) => out.string(&purlin_value::encoding::base64(bytes.bytes())),
             _ => out.null(),
         }
         Ok(())

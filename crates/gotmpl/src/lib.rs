@@ -5,7 +5,6 @@
 //! outside comes in through [`Outside`].
 
 pub mod ast;
-pub mod base64;
 mod decimal;
 mod der;
 pub mod emit;

@@ -180,14 +180,6 @@ impl Build for Reader<'_> {
         let value = self.heap.any_map(entries);
         self.place(node, value)
     }
-
-    fn fill(&self, map: &mut BTreeMap<Str, Val>, value: &Val) -> bool {
-        let Some(base) = value.as_map() else { return false };
-        for (key, value) in &self.heap.get_map(base).entries {
-            map.entry(key.clone()).or_insert_with(|| value.clone());
-        }
-        true
-    }
 }
 
 impl Reader<'_> {

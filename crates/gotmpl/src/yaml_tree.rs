@@ -1,10 +1,10 @@
 //! Walks a YAML tree as Go programs do that read YAML through JSON: every number is a float, every key a text, of equal
-//! keys the last one counts, merge keys fill in what is missing. What is built of it is the caller's.
+//! keys the last one counts, merge keys are carried out where they stand. What is built of it is the caller's.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use purlin_syntax::{Kind, Node, Scalar};
+use purlin_syntax::{Kind, MergeKeys, Node, Scalar};
 
 /// A scalar as JSON has it.
 pub enum Leaf<'t> {
@@ -33,8 +33,6 @@ pub trait Build {
     fn insert(&mut self, map: &mut Self::Map, key: (Node<'_>, Cow<'_, str>), value: Self::Value);
     /// The value of a mapping.
     fn map(&mut self, node: Node<'_>, entries: Self::Map) -> Self::Value;
-    /// Adds the entries of a value that are not there yet; false if it is no mapping.
-    fn fill(&self, map: &mut Self::Map, value: &Self::Value) -> bool;
 }
 
 /// The value of a node; the message is Go's in kind.
@@ -51,13 +49,7 @@ struct Walk<'b, B: Build> {
 impl<B: Build> Walk<'_, B> {
     fn value(&mut self, node: Node<'_>) -> Result<B::Value, String> {
         if node.is_alias() {
-            let target = node.target();
-            if let Some(value) = self.shared.get(&target.index()) {
-                return Ok(value.clone());
-            }
-            let value = self.value(target)?;
-            self.shared.insert(target.index(), value.clone());
-            return Ok(value);
+            return self.shared_value(node.target());
         }
         match node.kind() {
             Kind::Scalar => {
@@ -76,35 +68,38 @@ impl<B: Build> Walk<'_, B> {
         }
     }
 
-    fn entries(&mut self, node: Node<'_>) -> Result<B::Map, String> {
-        let mut entries = B::Map::default();
-        let mut merged = Vec::new();
-        for entry in node.entries() {
-            if entry.key.is_merge_key() {
-                merged.push(entry.value);
-                continue;
-            }
-            let value = self.value(entry.value)?;
-            self.builder.insert(&mut entries, (entry.key, key_text(entry.key)?), value);
+    /// The value of a node that several refer to, built once.
+    fn shared_value(&mut self, node: Node<'_>) -> Result<B::Value, String> {
+        if let Some(value) = self.shared.get(&node.index()) {
+            return Ok(value.clone());
         }
-        for base in merged {
-            self.merge(&mut entries, base)?;
+        let value = self.value(node)?;
+        self.shared.insert(node.index(), value.clone());
+        Ok(value)
+    }
+
+    fn entries(&mut self, node: Node<'_>) -> Result<B::Map, String> {
+        check_bases(node)?;
+        let mut entries = B::Map::default();
+        for entry in node.merged_entries(MergeKeys::InPlace) {
+            let is_own = node.encloses(entry.key);
+            let value = if is_own { self.value(entry.value)? } else { self.shared_value(entry.value)? };
+            self.builder.insert(&mut entries, (entry.key, key_text(entry.key)?), value);
         }
         Ok(entries)
     }
+}
 
-    fn merge(&mut self, entries: &mut B::Map, base: Node<'_>) -> Result<(), String> {
-        if base.is_list() {
-            for item in base.items() {
-                self.merge(entries, item)?;
-            }
-            return Ok(());
-        }
-        let value = self.value(base)?;
-        if self.builder.fill(entries, &value) {
-            return Ok(());
-        }
-        Err("yaml: map merge requires map or sequence of maps as the value".to_owned())
+/// Refuses a merge key that names something else than mappings. Those that a base holds were refused with the base.
+fn check_bases(node: Node<'_>) -> Result<(), String> {
+    if node.tree().symbol("<<").is_none() {
+        return Ok(());
+    }
+    let is_wrong =
+        |base: Node<'_>| if base.is_list() { base.items().any(|item| !item.is_map()) } else { !base.is_map() };
+    match node.entries().any(|entry| entry.key.is_merge_key() && is_wrong(entry.value)) {
+        true => Err("yaml: map merge requires map or sequence of maps as the value".to_owned()),
+        false => Ok(()),
     }
 }
 

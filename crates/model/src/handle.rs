@@ -59,7 +59,7 @@ impl NodeRef {
     pub fn entries(&self) -> Vec<(NodeRef, NodeRef)> {
         let Some(node) = self.node() else { return Vec::new() };
         let keep = |node: Node<'_>| NodeRef::new(&self.tree, node);
-        let entries = crate::read::entries(node, MergeKeys::Apply);
+        let entries = node.merged_entries(MergeKeys::Apply);
         entries.into_iter().map(|entry| (keep(entry.key), keep(entry.value))).collect()
     }
 

@@ -14,6 +14,7 @@ pub mod project;
 pub mod read;
 pub mod rules;
 pub mod schema;
+pub mod validate;
 
 pub use dialect::{Answer, Dialect, Question, Recognised};
 pub use guard::guard;

@@ -10,8 +10,7 @@ use crate::rules;
 use crate::schema::{Edition, Entity, Field, Kind, Nulls, Schema, Shape};
 use purlin_syntax::tree::Entry;
 use purlin_syntax::{Diagnostic, Kind as NodeKind, Node, Sink, Span, Tree};
-use purlin_value::MergeKeys;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Entities inside one another, at most. Real ones are nested a handful deep.
@@ -289,30 +288,6 @@ impl<'a> Reader<'a> {
     }
 
     fn entries<'t>(&self, node: Node<'t>) -> Vec<Entry<'t>> {
-        entries(node, self.schema.merge_keys)
+        node.merged_entries(self.schema.merge_keys).collect()
     }
-}
-
-/// The entries of a mapping with merge keys applied: what is written here first, then what is merged in.
-pub fn entries<'t>(node: Node<'t>, merge_keys: MergeKeys) -> Vec<Entry<'t>> {
-    let written: Vec<Entry<'t>> = node.entries().collect();
-    if merge_keys == MergeKeys::Keep || !written.iter().any(|entry| entry.key.is_merge_key()) {
-        return written;
-    }
-    let (bases, mut entries): (Vec<_>, Vec<_>) = written.into_iter().partition(|entry| entry.key.is_merge_key());
-    let mut seen: HashSet<&str> = entries.iter().map(Entry::name).collect();
-    // An explicit stack: what is merged may itself merge. Aliases cannot be cyclic, and their expansion is bounded.
-    let mut open: Vec<Node<'t>> = bases.iter().rev().map(|entry| entry.value).collect();
-    while let Some(base) = open.pop() {
-        let mut below: Vec<Node<'t>> = base.items().collect();
-        for entry in base.entries() {
-            if entry.key.is_merge_key() {
-                below.push(entry.value);
-            } else if seen.insert(entry.name()) {
-                entries.push(entry);
-            }
-        }
-        open.extend(below.into_iter().rev());
-    }
-    entries
 }

@@ -11,7 +11,7 @@ use crate::modules::{self, ModuleEntry};
 use crate::{rules, upgrade};
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
-use purlin_syntax::{Diagnostic, Flavor, Node, Severity, Sink, Source, Span, Tree, sources, yaml};
+use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Node, Severity, Sink, Source, Span, Tree, sources, tree, yaml};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, WorldError, path};
 use std::cell::{Cell, OnceCell, RefCell};
@@ -392,24 +392,12 @@ impl<'f> Loader<'f> {
 fn merged<'f>(node: Node<'f>) -> Item<'f> {
     match View::Node(node).form() {
         Form::Map => {
-            let mut entries: Vec<Entry<'f>> = Vec::new();
-            for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
-                let value = merged(entry.value);
-                entries.push(Entry { key: entry.key.eco_text(), written: Some(entry.key), value });
-            }
-            for entry in node.entries().filter(|entry| entry.key.is_merge_key()) {
-                let bases: Vec<Node<'f>> =
-                    if entry.value.is_list() { entry.value.items().collect() } else { vec![entry.value] };
-                for base in bases {
-                    let Data::Map(inherited) = merged(base).data else { continue };
-                    for candidate in inherited {
-                        if !entries.iter().any(|known| known.key == candidate.key) {
-                            entries.push(candidate);
-                        }
-                    }
-                }
-            }
-            Data::Map(entries).into()
+            let entry = |entry: tree::Entry<'f>| Entry {
+                key: entry.key.eco_text(),
+                written: Some(entry.key),
+                value: merged(entry.value),
+            };
+            Data::Map(node.merged_entries(MergeKeys::Apply).map(entry).collect()).into()
         }
         Form::List => Data::List(node.items().map(merged).collect()).into(),
         _ => Item::node(node),

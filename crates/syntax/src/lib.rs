@@ -3,9 +3,11 @@
 //! The lowest layer: it knows text, and nothing of values, dialects or the outside world.
 
 mod build;
+pub mod calendar;
 pub mod diagnostic;
 pub mod json;
 pub mod limits;
+mod merge;
 mod plain;
 pub mod print;
 pub mod rules;
@@ -20,6 +22,7 @@ pub mod yaml;
 pub use build::Properties;
 pub use diagnostic::{Diagnostic, Label, Rule, RuleClass, Severity, Sink};
 pub use limits::{Limit, Limits};
+pub use merge::{MergeKeys, Merged};
 pub use scalar::{Flavor, Scalar};
 pub use source::{FileId, Position, Source, Span};
 pub use sources::Sources;

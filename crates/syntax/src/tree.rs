@@ -374,7 +374,7 @@ impl<'t> Node<'t> {
     }
 
     #[inline]
-    fn after(self) -> u32 {
+    pub(crate) fn after(self) -> u32 {
         let raw = self.raw();
         match raw.kind {
             Kind::Map | Kind::List => raw.extra,

@@ -8,7 +8,7 @@ use crate::functions::is_function;
 use crate::host::Host;
 use ecow::EcoString;
 use purlin_syntax::tree::Entry;
-use purlin_syntax::{Kind, Node, Scalar, Span, Style};
+use purlin_syntax::{Kind, MergeKeys, Node, Scalar, Span, Style};
 use purlin_value::{Origin, Taint};
 use std::sync::Arc;
 
@@ -247,39 +247,7 @@ impl PartialEq for Val {
 
 /// The entries of a mapping with merge keys (`<<`) carried out: what is written wins over what is merged.
 pub fn merged_entries(node: Node<'_>) -> Vec<Entry<'_>> {
-    if !node.entries().any(|entry| entry.key.is_merge_key()) {
-        return node.entries().collect();
-    }
-    let mut out: Vec<Entry<'_>> = node.entries().filter(|entry| !entry.key.is_merge_key()).collect();
-    let mut pending: Vec<Node<'_>> = Vec::new();
-    for entry in node.entries().filter(|entry| entry.key.is_merge_key()) {
-        if entry.value.is_list() {
-            pending.extend(entry.value.items());
-        } else {
-            pending.push(entry.value);
-        }
-    }
-    // Merged maps may merge others; each is visited once, so a long chain cannot repeat work.
-    let mut seen = Vec::new();
-    while !pending.is_empty() && seen.len() < MAX_DEPTH as usize {
-        let source = pending.remove(0).target();
-        if seen.contains(&source.index()) {
-            continue;
-        }
-        seen.push(source.index());
-        for entry in source.entries() {
-            if entry.key.is_merge_key() {
-                if entry.value.is_list() {
-                    pending.extend(entry.value.items());
-                } else {
-                    pending.push(entry.value);
-                }
-            } else if !out.iter().any(|known| known.key.is_scalar() && known.name() == entry.name()) {
-                out.push(entry);
-            }
-        }
-    }
-    out
+    node.merged_entries(MergeKeys::Apply).collect()
 }
 
 /// How values are written: by which edition's rule calls are told from data, and what a host adds to it.

@@ -5,6 +5,7 @@
 use aes::cipher::{KeyIvInit, StreamCipher};
 use ecow::EcoString;
 use hmac::{Hmac, KeyInit, Mac};
+use purlin_value::encoding::hex;
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -186,16 +187,6 @@ fn authenticate(keys: &[u8; DERIVED], text: &[u8]) -> Vec<u8> {
         }
         Err(_) => Vec::new(),
     }
-}
-
-/// Bytes as hexadecimal digits.
-pub fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write;
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        let _ = write!(out, "{byte:02x}");
-    }
-    out
 }
 
 fn unhex(digits: &[u8]) -> Option<Vec<u8>> {

@@ -2,8 +2,8 @@
 //!
 //! The core that all dialects share. It knows text and trees, and no dialect.
 
-pub mod calendar;
 pub mod emit;
+pub mod encoding;
 pub mod function;
 pub mod glob;
 pub mod ignore;
@@ -27,7 +27,8 @@ pub use emit::{Secrets, emit};
 pub use lazy::{Eval, Lazy, Thunk};
 pub use merge::{Strategy, merge};
 pub use origin::{Origin, OriginKind, Origins, Piece};
-pub use read::{MergeKeys, value_of};
+pub use purlin_syntax::{MergeKeys, calendar};
+pub use read::value_of;
 pub use scope::{Layer, Lookup, MapLayer, Scope};
 pub use session::{Fuel, Session};
 pub use taint::Taint;

@@ -139,7 +139,7 @@ impl Merge<'_> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::read::{MergeKeys, value_of};
+    use crate::{MergeKeys, value_of};
     use purlin_syntax::{Flavor, Limits, Sources, yaml};
 
     fn value(text: &str) -> Value {

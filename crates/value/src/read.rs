@@ -6,18 +6,9 @@ use crate::origin::Origin;
 use crate::taint::Taint;
 use crate::value::{Data, Entries, Map, Value};
 use ecow::EcoString;
-use purlin_syntax::{Kind, Node, Scalar};
+use purlin_syntax::{Kind, MergeKeys, Node, Scalar};
 use std::collections::HashMap;
 use std::sync::Arc;
-
-/// Whether `<<` merges.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum MergeKeys {
-    /// `<<: *base` takes over the base's keys that are not written here.
-    Apply,
-    /// `<<` is a key like any other.
-    Keep,
-}
 
 /// The value of a node and all below it.
 pub fn value_of(node: Node<'_>, merge_keys: MergeKeys) -> Value {
@@ -34,13 +25,7 @@ impl Reader {
     /// Depth is bounded by the tree's own limit.
     fn read(&mut self, node: Node<'_>) -> Value {
         if node.is_alias() {
-            let target = node.target();
-            if let Some(value) = self.shared.get(&target.index()) {
-                return value.clone();
-            }
-            let value = self.read(target);
-            self.shared.insert(target.index(), value.clone());
-            return value;
+            return self.read_shared(node.target());
         }
         let data = match node.kind() {
             Kind::Scalar => scalar_data(node),
@@ -51,37 +36,24 @@ impl Reader {
         Value::of(data, Origin::node(node), Taint::NONE)
     }
 
-    fn map(&mut self, node: Node<'_>) -> Map {
-        let mut entries = Entries::default();
-        let mut merged = Vec::new();
-        for entry in node.entries() {
-            if self.merge_keys == MergeKeys::Apply && entry.key.is_merge_key() {
-                merged.push(entry.value);
-                continue;
-            }
-            let value = self.read(entry.value);
-            entries.insert(key_text(entry.key), value);
+    /// The value of a node that several refer to, made once.
+    fn read_shared(&mut self, node: Node<'_>) -> Value {
+        if let Some(value) = self.shared.get(&node.index()) {
+            return value.clone();
         }
-        for base in merged {
-            self.merge_into(&mut entries, base);
-        }
-        entries.into_iter().collect()
+        let value = self.read(node);
+        self.shared.insert(node.index(), value.clone());
+        value
     }
 
-    /// Keys already there win; among several bases the first wins.
-    fn merge_into(&mut self, entries: &mut Entries, base: Node<'_>) {
-        if base.is_list() {
-            for item in base.items() {
-                self.merge_into(entries, item);
-            }
-            return;
+    fn map(&mut self, node: Node<'_>) -> Map {
+        let mut entries = Entries::default();
+        for entry in node.merged_entries(self.merge_keys) {
+            let is_own = node.encloses(entry.key);
+            let value = if is_own { self.read(entry.value) } else { self.read_shared(entry.value) };
+            entries.insert(key_text(entry.key), value);
         }
-        let Value { data: Data::Map(map), .. } = self.read(base) else { return };
-        for (key, value) in map.iter() {
-            if !entries.contains_key(key) {
-                entries.insert(key.clone(), value.clone());
-            }
-        }
+        entries.into_iter().collect()
     }
 }
 

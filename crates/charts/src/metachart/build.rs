@@ -8,6 +8,7 @@ use purlin_gotmpl::emit::{KeyOrder, emit};
 use purlin_gotmpl::rope::Rope;
 use purlin_gotmpl::{Data, Fault, Heap, Machine, Str, Val};
 use purlin_syntax::write::{GoStyle, GoYamlWriter};
+use purlin_value::encoding::hex;
 use sha2::{Digest, Sha256};
 
 use super::merge::over_defaults;
@@ -104,10 +105,6 @@ fn shortened(name: &str) -> String {
     }
     let cut = name.get(..end).unwrap_or_default();
     cut.strip_suffix('-').unwrap_or(cut).to_owned()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The release's name, or what the values put in its place.

@@ -9,19 +9,19 @@ use crate::json::{self, KeyOrder};
 use crate::number;
 use purlin_syntax::{FileId, Flavor, Scalar, Source, yaml as syntax_yaml};
 use purlin_value::rules::{LIMIT_LIST, LIMIT_STRING};
-use purlin_value::{Data, MergeKeys, Value, value_of};
+use purlin_value::{Data, MergeKeys, Value, encoding, value_of};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
 type Answer = Result<Value, Fault>;
 
 pub(super) fn base64_decode(args: &Arguments<'_>) -> Answer {
-    let bytes = text::base64_decode(args.text(0)?);
+    let bytes = encoding::from_base64_leniently(args.text(0)?);
     Ok(Value::str(String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 pub(super) fn base64_encode(args: &Arguments<'_>) -> Answer {
-    Ok(Value::str(text::base64_encode(args.text(0)?.as_bytes())))
+    Ok(Value::str(encoding::base64(args.text(0)?.as_bytes())))
 }
 
 pub(super) fn camel_case(args: &Arguments<'_>) -> Answer {
@@ -127,7 +127,7 @@ pub(super) fn replace(args: &Arguments<'_>) -> Answer {
 }
 
 pub(super) fn sha256(args: &Arguments<'_>) -> Answer {
-    Ok(Value::str(text::hex(&Sha256::digest(args.text(0)?.as_bytes()))))
+    Ok(Value::str(encoding::hex(&Sha256::digest(args.text(0)?.as_bytes()))))
 }
 
 pub(super) fn slice(args: &Arguments<'_>) -> Answer {
@@ -183,7 +183,7 @@ pub(super) fn uuid(args: &Arguments<'_>) -> Answer {
     if let Some(variant) = bytes.get_mut(8) {
         *variant = *variant & 0x3F | 0x80;
     }
-    let digits = text::hex(&bytes);
+    let digits = encoding::hex(&bytes);
     let part = |from: usize, to: usize| digits.get(from..to).unwrap_or("").to_string();
     let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
     Ok(Value::str(parts.join("-")))

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use purlin_value::encoding;
 use sha1::{Digest, Sha1};
 
 use super::{arg, bytes, int, row, text};
-use crate::base64;
 use crate::der::{bit_string, element, integer, oid, pem, read_pem, sequence, take};
 use crate::error::Fault;
 use crate::func::{Func, Ty};
@@ -91,8 +91,8 @@ fn parts(value: &Val) -> Option<(String, String)> {
 
 fn build(_: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let decode = |index: usize, what: &str| {
-        let raw =
-            base64::decode(bytes(args, index)).map_err(|_| Fault::new(format!("unable to decode base64 {what}")))?;
+        let raw = encoding::from_base64(bytes(args, index))
+            .map_err(|_| Fault::new(format!("unable to decode base64 {what}")))?;
         let text = String::from_utf8_lossy(&raw).into_owned();
         if read_pem(&text).is_none() {
             return Err(Fault::new(format!("unable to decode {what}")));

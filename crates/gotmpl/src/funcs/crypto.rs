@@ -2,9 +2,9 @@
 
 use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
 use hmac::Mac;
+use purlin_value::encoding;
 
 use super::{bytes, int, row, text};
-use crate::base64;
 use crate::error::{Fault, Limit};
 use crate::func::{Func, Ty};
 use crate::machine::Machine;
@@ -45,14 +45,14 @@ pub static FUNCS: &[Func] = &[
         }
         let mut out = vec![0; count as usize];
         m.random().fill(&mut out);
-        Ok(Val::str(base64::encode(&out)))
+        Ok(Val::str(encoding::base64(&out)))
     }),
     row("uuidv4", &[], "`uuidv4`: a random UUID.", |m, _| {
         let mut raw = [0u8; 16];
         m.random().fill(&mut raw);
         raw[6] = raw[6] & 0x0f | 0x40;
         raw[8] = raw[8] & 0x3f | 0x80;
-        let hex = super::encoding::hex(&raw);
+        let hex = encoding::hex(&raw);
         let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
         Ok(Val::str(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))))
     }),
@@ -177,11 +177,11 @@ fn encrypt(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         previous = block.into();
         out.extend_from_slice(&previous);
     }
-    Ok(Val::str(base64::encode(&out)))
+    Ok(Val::str(encoding::base64(&out)))
 }
 
 fn decrypt(args: &[Val]) -> Result<Val, Fault> {
-    let raw = base64::decode(bytes(args, 1)).map_err(Fault::new)?;
+    let raw = encoding::from_base64(bytes(args, 1)).map_err(Fault::new)?;
     let Some(cipher) = cipher(bytes(args, 0)) else { return Err(Fault::new("bad key")) };
     if raw.is_empty() {
         return Ok(Val::str(""));

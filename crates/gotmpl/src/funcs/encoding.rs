@@ -1,9 +1,9 @@
 //! Encodings and digests.
 
+use purlin_value::encoding;
 use sha2::Digest;
 
 use super::{bytes, row};
-use crate::base64;
 use crate::func::{Func, Ty};
 use crate::value::Val;
 
@@ -11,22 +11,22 @@ const S: Ty = Ty::Str;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
-    row("b64enc", &[S], "`b64enc TEXT`: in base 64.", |_, args| Ok(Val::str(base64::encode(bytes(args, 0))))),
+    row("b64enc", &[S], "`b64enc TEXT`: in base 64.", |_, args| Ok(Val::str(encoding::base64(bytes(args, 0))))),
     row("b64dec", &[S], "`b64dec TEXT`: read from base 64; a problem is the result's text.", |_, args| {
-        Ok(base64::decode(bytes(args, 0)).map_or_else(Val::str, Val::str))
+        Ok(encoding::from_base64(bytes(args, 0)).map_or_else(Val::str, Val::str))
     }),
-    row("b32enc", &[S], "`b32enc TEXT`: in base 32.", |_, args| Ok(Val::str(base64::encode32(bytes(args, 0))))),
+    row("b32enc", &[S], "`b32enc TEXT`: in base 32.", |_, args| Ok(Val::str(encoding::base32(bytes(args, 0))))),
     row("b32dec", &[S], "`b32dec TEXT`: read from base 32; a problem is the result's text.", |_, args| {
-        Ok(base64::decode32(bytes(args, 0)).map_or_else(Val::str, Val::str))
+        Ok(encoding::from_base32(bytes(args, 0)).map_or_else(Val::str, Val::str))
     }),
     row("sha1sum", &[S], "`sha1sum TEXT`: the SHA-1 digest.", |_, args| {
-        Ok(Val::str(hex(&sha1::Sha1::digest(bytes(args, 0)))))
+        Ok(Val::str(encoding::hex(&sha1::Sha1::digest(bytes(args, 0)))))
     }),
     row("sha256sum", &[S], "`sha256sum TEXT`: the SHA-256 digest.", |_, args| {
-        Ok(Val::str(hex(&sha2::Sha256::digest(bytes(args, 0)))))
+        Ok(Val::str(encoding::hex(&sha2::Sha256::digest(bytes(args, 0)))))
     }),
     row("sha512sum", &[S], "`sha512sum TEXT`: the SHA-512 digest.", |_, args| {
-        Ok(Val::str(hex(&sha2::Sha512::digest(bytes(args, 0)))))
+        Ok(Val::str(encoding::hex(&sha2::Sha512::digest(bytes(args, 0)))))
     }),
     row("adler32sum", &[S], "`adler32sum TEXT`: the Adler-32 checksum.", |_, args| {
         let (mut a, mut b) = (1u32, 0u32);
@@ -37,15 +37,3 @@ pub static FUNCS: &[Func] = &[
         Ok(Val::str((b << 16 | a).to_string()))
     }),
 ];
-
-/// Bytes in hexadecimal.
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut out = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        for digit in [byte >> 4, byte & 15] {
-            out.push(char::from(DIGITS.get(usize::from(digit)).copied().unwrap_or(b'0')));
-        }
-    }
-    out
-}

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use purlin_value::encoding;
+
 use super::{arg, bytes, row};
-use crate::base64;
 use crate::error::Fault;
 use crate::func::{Func, Ty};
 use crate::glob::Glob;
@@ -47,7 +48,7 @@ pub static METHODS: &[Func] = &[
         as_map(m, args, |text| Val::new(Data::Str(text.clone())))
     }),
     row("AsSecrets", &[], "`.AsSecrets`: the files as the data of a Secret.", |m, args| {
-        as_map(m, args, |text| Val::str(base64::encode(text.bytes())))
+        as_map(m, args, |text| Val::str(encoding::base64(text.bytes())))
     }),
 ];
 

@@ -8,3 +8,4 @@ mod describing;
 mod dialect;
 mod editions;
 mod reading;
+mod validating;

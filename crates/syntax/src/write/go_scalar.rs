@@ -4,6 +4,7 @@
 
 use super::go_yaml::GoStyle;
 use super::json::{JsonFlavor, is_json_number, quote};
+use crate::calendar::month_length;
 use std::cmp::Ordering;
 
 /// Keys whose JSON text is longer than this cannot be read back as simple keys.
@@ -254,7 +255,7 @@ fn is_timestamp(text: &str) -> bool {
         return false;
     }
     let Some(day) = rest.number(1, 2) else { return false };
-    if !(1..=12).contains(&month) || day < 1 || day > days_in(year, month) {
+    if !(1..=12).contains(&month) || day < 1 || day > month_length(i64::from(year), month) {
         return false;
     }
     if rest.0.is_empty() {
@@ -264,15 +265,6 @@ fn is_timestamp(text: &str) -> bool {
         return rest.time() && rest.0.is_empty();
     }
     (rest.eat('T') || rest.eat('t')) && rest.time() && rest.zone() && rest.0.is_empty()
-}
-
-fn days_in(year: u32, month: u32) -> u32 {
-    match month {
-        4 | 6 | 9 | 11 => 30,
-        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
-        2 => 28,
-        _ => 31,
-    }
 }
 
 /// What is left of a timestamp.

@@ -31,7 +31,7 @@ pub fn read(session: &Session, file: &str) -> Result<String, String> {
 
 /// Where the answer for a file is kept.
 fn kept_at(file: &str, source: &[u8]) -> String {
-    let name = crate::vault::hex(&Sha256::digest(source));
+    let name = purlin_value::encoding::hex(&Sha256::digest(source));
     path::join(&path::join(path::parent(file), KEPT), &format!("{name}.yaml"))
 }
 

@@ -6,7 +6,7 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault::{self, Secret};
 use crate::yaml_text::{self, YamlStyle};
 use ecow::EcoString;
-use purlin_syntax::{Kind, Node, Scalar, Span};
+use purlin_syntax::{Kind, MergeKeys, Node, Scalar, Span};
 use purlin_value::{Origin, Taint};
 use std::rc::Rc;
 
@@ -56,22 +56,11 @@ impl Reader<'_> {
 
     fn map(&mut self, node: Node<'_>, depth: usize) -> ValMap {
         let mut entries = ValMap::default();
-        let mut merged = Vec::new();
-        for entry in node.entries() {
-            if entry.key.is_merge_key() {
-                merged.push(entry.value);
-                continue;
-            }
-            let value = self.read_at(entry.value, depth + 1);
+        let merges_secret = merges_secret(node, depth);
+        for entry in node.merged_entries(MergeKeys::Apply) {
+            let is_secret = merges_secret && !node.encloses(entry.key);
+            let value = self.read_at(entry.value, depth + 1).taint_if(is_secret);
             entries.insert(MapKey::Str(purlin_value::read::key_text(entry.key)), value);
-        }
-        for base in merged {
-            let bases: Vec<Node<'_>> = if base.is_list() { base.items().collect() } else { vec![base] };
-            for base in bases {
-                for (key, value) in self.read_at(base, depth + 1).as_map().into_iter().flatten() {
-                    entries.entry(key.clone()).or_insert_with(|| value.clone());
-                }
-            }
         }
         entries
     }
@@ -99,6 +88,13 @@ impl Reader<'_> {
             }
         }
     }
+}
+
+/// Whether a mapping merges one that is secret as a whole, so that what comes from there is.
+fn merges_secret(node: Node<'_>, depth: usize) -> bool {
+    let is_secret = |base: Node<'_>| base.tag() == Some("!sensitive") || merges_secret(base, depth + 1);
+    let mut bases = node.entries().filter(|entry| entry.key.is_merge_key()).map(|entry| entry.value.target());
+    depth <= 4 * MAX_DEPTH && bases.any(|base| is_secret(base) || base.items().any(|item| is_secret(item.target())))
 }
 
 /// What vault data holds, by its tag.

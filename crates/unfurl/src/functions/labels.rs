@@ -4,9 +4,8 @@ use super::Call;
 use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::eval::Ctx;
 use crate::val::{Data, MapKey, Val, ValMap};
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE;
 use fancy_regex::Regex;
+use purlin_value::encoding;
 use sha1::{Digest, Sha1};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -139,9 +138,9 @@ impl Options {
         let extra = self.digest.as_deref().unwrap_or("");
         let hash = Sha1::digest(format!("{text}{extra}").as_bytes());
         let encoded = match self.case {
-            Case::Any => URL_SAFE.encode(hash).replace(['-', '_'], ""),
-            Case::Lower => base32(&hash).to_ascii_lowercase(),
-            Case::Upper => base32(&hash),
+            Case::Any => encoding::base64(&hash).replace(['+', '/'], ""),
+            Case::Lower => encoding::base32(&hash).to_ascii_lowercase(),
+            Case::Upper => encoding::base32(&hash),
         };
         encoded.chars().take(self.digest_length).collect()
     }
@@ -270,22 +269,4 @@ fn class(text: &str) -> Result<Regex> {
 
 fn matches(class: &Regex, c: char) -> bool {
     class.is_match(c.encode_utf8(&mut [0; 4])).unwrap_or(false)
-}
-
-/// RFC 4648 base32 without padding.
-fn base32(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
-    let mut out = String::new();
-    let (mut buffer, mut bits) = (0u32, 0);
-    for byte in bytes {
-        buffer = (buffer << 8) | u32::from(*byte);
-        bits += 8;
-        while bits >= 5 {
-            bits -= 5;
-            let at = usize::try_from((buffer >> bits) & 31).unwrap_or(0);
-            out.push(LETTERS.get(at).map_or('A', |letter| char::from(*letter)));
-        }
-        buffer &= (1 << bits) - 1;
-    }
-    out
 }

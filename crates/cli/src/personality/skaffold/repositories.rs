@@ -5,9 +5,9 @@
 use super::flags::Flags;
 use crate::invocation::Invocation;
 use crate::native;
-use purlin_gotmpl::base64;
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::requires::Git;
+use purlin_value::encoding;
 use purlin_value::world::Remote;
 use purlin_value::{Session, WorldError};
 use sha2::{Digest, Sha256};
@@ -92,7 +92,7 @@ impl Repositories {
 fn name(repo: &str, revision: &str) -> String {
     let quoted = |text: &str| purlin_syntax::write::json::quote(text, purlin_syntax::write::JsonFlavor::Go);
     let digest = Sha256::digest(format!("[{},{}]\n", quoted(repo), quoted(revision)));
-    base64::encode(&digest).replace('+', "-").replace('/', "_").chars().take(32).collect()
+    encoding::base64(&digest).replace('+', "-").replace('/', "_").chars().take(32).collect()
 }
 
 /// Files and folders; what a repository links to stays behind.

@@ -7,9 +7,8 @@ use crate::functions::{files, random};
 use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault;
 use crate::yaml_text::{self, YamlStyle};
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use purlin_syntax::Flavor;
+use purlin_value::encoding;
 use sha1::Digest as _;
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
@@ -29,7 +28,7 @@ pub fn b64encode(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result
         }
         _ => bytes_of(render, &input)?,
     };
-    Ok(Val::str(STANDARD.encode(bytes)))
+    Ok(Val::str(encoding::base64(&bytes)))
 }
 
 fn bad_codec(codec: &str) -> Box<Error> {
@@ -40,7 +39,7 @@ pub fn b64decode(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result
     // Characters that are no part of the encoding do not count, as in MIME.
     let text = text_of(render, &input)?;
     let text: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || "+/=".contains(*c)).collect();
-    match STANDARD.decode(text.as_bytes()) {
+    match encoding::from_base64(text.as_bytes()) {
         Ok(bytes) => match text_arg(render, args, 0, "encoding")? {
             Some(codec) => files::decode(&bytes, &codec).map(Val::str).ok_or_else(|| bad_codec(&codec)),
             None => Ok(Val::bytes(&bytes)),
@@ -115,23 +114,23 @@ fn yaml(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, mut style: Ya
 }
 
 pub fn md5(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    Ok(Val::str(vault::hex(&md5::Md5::digest(bytes_of(render, &input)?))))
+    Ok(Val::str(encoding::hex(&md5::Md5::digest(bytes_of(render, &input)?))))
 }
 
 pub fn sha1(render: R<'_, '_, '_, '_>, input: Val, _: &Values) -> Result<Val> {
-    Ok(Val::str(vault::hex(&sha1::Sha1::digest(bytes_of(render, &input)?))))
+    Ok(Val::str(encoding::hex(&sha1::Sha1::digest(bytes_of(render, &input)?))))
 }
 
 pub fn hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let bytes = bytes_of(render, &input)?;
     let kind = text_arg(render, args, 0, "hashtype")?.unwrap_or_else(|| "sha1".into());
     Ok(Val::str(match kind.as_str() {
-        "md5" => vault::hex(&md5::Md5::digest(bytes)),
-        "sha1" => vault::hex(&sha1::Sha1::digest(bytes)),
-        "sha224" => vault::hex(&sha2::Sha224::digest(bytes)),
-        "sha256" => vault::hex(&sha2::Sha256::digest(bytes)),
-        "sha384" => vault::hex(&sha2::Sha384::digest(bytes)),
-        "sha512" => vault::hex(&sha2::Sha512::digest(bytes)),
+        "md5" => encoding::hex(&md5::Md5::digest(bytes)),
+        "sha1" => encoding::hex(&sha1::Sha1::digest(bytes)),
+        "sha224" => encoding::hex(&sha2::Sha224::digest(bytes)),
+        "sha256" => encoding::hex(&sha2::Sha256::digest(bytes)),
+        "sha384" => encoding::hex(&sha2::Sha384::digest(bytes)),
+        "sha512" => encoding::hex(&sha2::Sha512::digest(bytes)),
         _ => return value_error(format!("there is no hash `{kind}`")),
     }))
 }
@@ -230,7 +229,7 @@ pub fn to_uuid(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     if let Some(variant) = digest.get_mut(8) {
         *variant = (*variant & 0x3f) | 0x80;
     }
-    let hex = vault::hex(digest.get(..16).unwrap_or(&[]));
+    let hex = encoding::hex(digest.get(..16).unwrap_or(&[]));
     let part = |from: usize, to: usize| hex.get(from..to).unwrap_or("");
     Ok(Val::str(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))))
 }

@@ -1,4 +1,7 @@
-//! Base 64 and base 32 as Go's standard encodings, with Go's messages.
+//! Bytes as text: hexadecimal, base 32 and base 64 in their standard alphabets.
+//!
+//! The strict readers say where a text goes wrong in the words of Go, which the functions of charts show; the lenient one
+//! takes what can be taken, as JavaScript does.
 
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const ALPHABET32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -7,8 +10,14 @@ fn symbol(alphabet: &[u8], index: u32) -> char {
     char::from(alphabet.get(index as usize).copied().unwrap_or(b'='))
 }
 
-/// Encodes with padding.
-pub fn encode(bytes: &[u8]) -> String {
+/// Bytes in lower-case hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(|digit| char::from_digit(u32::from(digit), 16).unwrap_or('0')).collect()
+}
+
+/// Bytes in base 64, with padding.
+pub fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
         let word = chunk.iter().fold(0u32, |word, byte| word << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
@@ -23,13 +32,13 @@ pub fn encode(bytes: &[u8]) -> String {
     out
 }
 
-/// Decodes; line breaks are skipped, anything else is an error at its byte.
-pub fn decode(text: &[u8]) -> Result<Vec<u8>, String> {
+/// The bytes of a text in base 64; line breaks are skipped, anything else is an error at its byte.
+pub fn from_base64(text: &[u8]) -> Result<Vec<u8>, String> {
     decode_with(text, 4, 6, |byte| ALPHABET.iter().position(|b| *b == byte), "base64")
 }
 
-/// Encodes in base 32 with padding.
-pub fn encode32(bytes: &[u8]) -> String {
+/// Bytes in base 32, with padding.
+pub fn base32(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.chunks(5) {
         let word = chunk.iter().fold(0u64, |word, byte| word << 8 | u64::from(*byte)) << (8 * (5 - chunk.len()));
@@ -45,8 +54,8 @@ pub fn encode32(bytes: &[u8]) -> String {
     out
 }
 
-/// Decodes base 32.
-pub fn decode32(text: &[u8]) -> Result<Vec<u8>, String> {
+/// The bytes of a text in base 32; line breaks are skipped, anything else is an error at its byte.
+pub fn from_base32(text: &[u8]) -> Result<Vec<u8>, String> {
     decode_with(text, 8, 5, |byte| ALPHABET32.iter().position(|b| *b == byte), "base32")
 }
 
@@ -86,4 +95,55 @@ fn decode_with(
         out.extend((0..bytes).rev().map(|index| (word >> (8 * index)) as u8));
     }
     Ok(out)
+}
+
+/// The bytes of a text in base 64, as far as it is one: characters that do not belong are skipped, padding may be
+/// missing, both alphabets are read.
+pub fn from_base64_leniently(text: &str) -> Vec<u8> {
+    let mut result = Vec::with_capacity(text.len() / 4 * 3);
+    let (mut bits, mut count) = (0_u32, 0);
+    for byte in text.bytes() {
+        let digit = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => break,
+            _ => continue,
+        };
+        bits = bits << 6 | u32::from(digit);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            result.push((bits >> count & 0xFF) as u8);
+        }
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        for text in ["", "a", "ab", "abc", "abcd", "abcde", "my value", "ünï"] {
+            let bytes = text.as_bytes();
+            assert_eq!(from_base64(base64(bytes).as_bytes()).unwrap(), bytes);
+            assert_eq!(from_base32(base32(bytes).as_bytes()).unwrap(), bytes);
+            assert_eq!(from_base64_leniently(&base64(bytes)), bytes);
+        }
+        assert_eq!(
+            (base64(b"a").as_str(), base32(b"a").as_str(), hex(b"a\xf0").as_str()),
+            ("YQ==", "ME======", "61f0")
+        );
+    }
+
+    #[test]
+    fn leniency_skips_what_does_not_belong() {
+        assert_eq!(from_base64_leniently("!!"), b"");
+        assert_eq!(from_base64_leniently("Y W-"), from_base64_leniently("YW+"));
+        assert_eq!(from_base64(b"YW!j").unwrap_err(), "illegal base64 data at input byte 2");
+    }
 }

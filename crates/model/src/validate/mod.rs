@@ -1,0 +1,209 @@
+//! Checks values against a JSON Schema that a project brings along (drafts 4 to 2020-12), and fills in its defaults.
+//!
+//! References lead only inside the schema itself: nothing is read or fetched. Patterns match in linear time. What does
+//! not fit is returned as data; the dialect puts it into words.
+
+mod check;
+mod defaults;
+mod formats;
+mod pattern;
+mod references;
+
+use purlin_value::{Data, EcoString, Value};
+use regex::Regex;
+use std::collections::HashMap;
+
+/// Deepest nesting of schemas.
+const MAX_DEPTH: u32 = 200;
+
+/// One thing that does not fit.
+#[derive(Clone, Debug)]
+pub struct Problem {
+    /// JSON pointer of the value.
+    pub at: String,
+    /// What is wrong with it.
+    pub fault: Fault,
+    /// What led to it (`anyOf` and the like).
+    pub causes: Vec<Problem>,
+    /// The value itself.
+    pub value: Value,
+}
+
+impl Problem {
+    /// A problem with a value.
+    pub fn new(at: &str, fault: Fault, value: &Value) -> Self {
+        Problem { at: at.to_owned(), fault, causes: Vec::new(), value: value.clone() }
+    }
+
+    /// The keys and indices that lead to the value.
+    pub fn path(&self) -> Vec<String> {
+        let steps = self.at.split('/').skip(1);
+        steps.map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
+    }
+}
+
+/// In which way a value does not fit.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// The schema itself cannot be used.
+    Schema(String),
+    /// Nothing may stand here.
+    Refused,
+    /// Checking it takes more steps than are allowed.
+    TooManySteps,
+    /// It has another type than one of these.
+    Type(Vec<EcoString>),
+    /// It is none of these.
+    Enum(Vec<Value>),
+    /// It is not this.
+    Const(Value),
+    /// A rule such as `minimum` or `maxItems` with what was found and what it asks for.
+    Bound {
+        /// The keyword.
+        rule: &'static str,
+        /// The number, or the count.
+        found: f64,
+        /// The limit.
+        wanted: f64,
+    },
+    /// It does not match a pattern.
+    Pattern(EcoString),
+    /// It is not written in a format.
+    Format(EcoString),
+    /// Keys that must be there are not.
+    Missing(Vec<EcoString>),
+    /// Keys that may not be there, and those that may.
+    Additional {
+        /// The keys that are too many.
+        keys: Vec<EcoString>,
+        /// The keys that have a schema.
+        known: Vec<EcoString>,
+    },
+    /// A key must be there, because another one is.
+    Dependent {
+        /// The missing key.
+        key: EcoString,
+        /// The key that asks for it.
+        because: EcoString,
+    },
+    /// Two items of a list are equal.
+    Equal(usize, usize),
+    /// No item fits `contains`.
+    Contains,
+    /// It fits none of `anyOf`.
+    AnyOf,
+    /// It fits none of `oneOf`.
+    NoneOfOneOf,
+    /// It fits these two of `oneOf`.
+    SeveralOfOneOf(usize, usize),
+    /// It fits what it must not fit.
+    Not,
+}
+
+/// A schema, read once.
+#[derive(Debug)]
+pub struct Validator {
+    root: Value,
+    patterns: HashMap<EcoString, Option<Regex>>,
+    /// What each reference in the schema leads to.
+    targets: HashMap<EcoString, Value>,
+    old_draft: bool,
+}
+
+impl Validator {
+    /// Takes a schema; the message says why it cannot be used.
+    pub fn new(root: Value) -> Result<Self, String> {
+        let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let old_draft = ["draft-04", "draft-06", "draft-07"].iter().any(|name| draft.contains(name));
+        let names = references::Names::of(&root)?;
+        let mut validator = Validator { patterns: HashMap::new(), targets: HashMap::new(), old_draft, root };
+        validator.prepare(&names)?;
+        Ok(validator)
+    }
+
+    /// Compiles patterns, follows references and refuses those that lead outside.
+    fn prepare(&mut self, names: &references::Names) -> Result<(), String> {
+        let mut open = vec![self.root.clone()];
+        while let Some(node) = open.pop() {
+            match &node.data {
+                Data::List(items) => open.extend(items.iter().rev().cloned()),
+                Data::Map(map) => {
+                    for key in ["$ref", "$dynamicRef"] {
+                        if let Some(reference) = map.get(key).and_then(Value::as_str) {
+                            self.follow(names, reference)?;
+                        }
+                    }
+                    self.compile(map.get("pattern").and_then(Value::as_str));
+                    let patterns = map.get("patternProperties").and_then(Value::as_map);
+                    patterns.into_iter().flat_map(|map| map.keys()).for_each(|key| self.compile(Some(key)));
+                    open.extend(map.values().rev().cloned());
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn follow(&mut self, names: &references::Names, reference: &str) -> Result<(), String> {
+        if !self.targets.contains_key(reference)
+            && let Some(target) = names.resolve(&self.root, reference)?
+        {
+            self.targets.insert(reference.into(), target);
+        }
+        Ok(())
+    }
+
+    fn compile(&mut self, pattern: Option<&str>) {
+        if let Some(pattern) = pattern.filter(|pattern| !self.patterns.contains_key(*pattern)) {
+            self.patterns.insert(pattern.into(), pattern::compile(pattern));
+        }
+    }
+
+    fn matches(&self, pattern: &str, text: &str) -> Option<bool> {
+        Some(self.patterns.get(pattern)?.as_ref()?.is_match(text))
+    }
+
+    /// Everything that does not fit. What is not known yet or broken is not judged.
+    pub fn check(&self, value: &Value) -> Vec<Problem> {
+        check::Checker::new(self).check(&self.root, value, "", 0)
+    }
+
+    /// Everything in a value that does not fit one of the schema's definitions.
+    pub fn check_definition(&self, name: &str, value: &Value) -> Vec<Problem> {
+        match self.root.get("definitions").and_then(|all| all.get(name)) {
+            Some(definition) => check::Checker::new(self).check(definition, value, "", 0),
+            None => Vec::new(),
+        }
+    }
+
+    /// The schema's definitions by name.
+    pub fn definitions(&self) -> impl Iterator<Item = (&str, &Value)> {
+        let all = self.root.get("definitions").and_then(Value::as_map);
+        all.into_iter().flat_map(|all| all.iter()).map(|(name, definition)| (name.as_str(), definition))
+    }
+}
+
+/// The name that schemas have for the type of a value.
+pub fn type_name(value: &Value) -> &'static str {
+    match &value.data {
+        Data::Null => "null",
+        Data::Bool(_) => "boolean",
+        Data::Int(_) | Data::BigInt(_) | Data::Float(_) => "number",
+        Data::List(_) => "array",
+        Data::Map(_) => "object",
+        _ => "string",
+    }
+}
+
+/// A number, whatever its size.
+fn number(value: &Value) -> Option<f64> {
+    match &value.data {
+        Data::BigInt(text) => text.parse().ok(),
+        _ => value.as_number(),
+    }
+}
+
+/// Whether a value is one that can be looked at.
+fn is_known(value: &Value) -> bool {
+    !matches!(value.data, Data::Lazy(_) | Data::Pending(_) | Data::Poison)
+}
