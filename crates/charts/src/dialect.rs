@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_gotmpl::Val;
-use purlin_model::{Answer, Dialect, Manifest, Node, Question, Recognised, Request, Resolved};
+use purlin_model::{Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign};
 use purlin_syntax::{Diagnostic, Span, Tree};
-use purlin_value::world::FileKind;
 use purlin_value::{Data, EcoString, Pending, Session, Value, path};
 
 use crate::chart::Chart;
@@ -24,29 +23,40 @@ use crate::trace::{Tracer, Woven, node_id, template_path};
 pub const DIALECT: Dialect = Dialect {
     name: "charts",
     summary: "Helm charts and Metachart charts: values, templates, manifests.",
-    detect,
+    noun: "chart",
+    has_name: true,
+    unit: "object",
+    recognise,
+    is_usual: |name| name == CHART_FILE,
+    inside: &[],
+    reaches_below: true,
     resolve,
     eval,
     rules: RULES,
 };
 
+/// The file that makes a folder a chart.
+const CHART_FILE: &str = "Chart.yaml";
+
+/// Files of a chart that a user may name when the chart is meant.
+const MEMBERS: &[&str] = &["values.yaml", "values.schema.json", "Chart.lock", "requirements.yaml", ".helmignore"];
+
 /// The folder or archive of the chart a request names.
 fn chart_path(session: &Session, request: &Request) -> Option<String> {
-    let start = if request.path.is_empty() { "." } else { request.path.as_str() };
-    let stat = session.world.stat(start).ok()?;
-    if stat.kind == FileKind::Folder {
-        return session.world.exists(&path::join(start, "Chart.yaml")).then(|| path::normalize(start));
-    }
-    if path::file_name(start) == "Chart.yaml" {
-        return Some(path::normalize(path::parent(start)));
-    }
-    start.ends_with(".tgz").then(|| start.to_owned())
+    let file = DIALECT.file_of(session, request)?;
+    Some(if path::file_name(&file) == CHART_FILE { path::normalize(path::parent(&file)) } else { file })
 }
 
-fn detect(session: &Session, request: &Request) -> Option<Recognised> {
-    let folder = chart_path(session, request)?;
-    let file = if folder.ends_with(".tgz") { folder } else { path::join(&folder, "Chart.yaml") };
-    Some(Recognised { file, strength: 40 })
+fn recognise(file: &Glance<'_>) -> Option<Sign> {
+    let name = file.name();
+    if name == CHART_FILE {
+        return Some(Sign::new(Role::Project, 48));
+    }
+    if name.ends_with(".tgz") {
+        return Some(Sign::new(Role::Named, 40));
+    }
+    let is_member = MEMBERS.contains(&name) || file.path().split('/').any(|part| part == "templates");
+    (file.is_named() && is_member).then_some(Sign::new(Role::Member, 5))
 }
 
 fn options(session: &Session, request: &Request) -> Options {

@@ -188,9 +188,9 @@ pub enum AnswerFormat {
 pub enum Command {
     /// Read and resolve everything and print all problems; change nothing, run nothing.
     Check {
-        /// Folder or file.
-        #[arg(default_value = ".")]
-        path: PathBuf,
+        /// Folders or files; every project at or below them is checked.
+        #[arg(default_value = ".", value_name = "PATH")]
+        paths: Vec<PathBuf>,
         #[command(flatten)]
         target: Target,
         /// Print a summary for programs.

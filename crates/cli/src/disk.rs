@@ -264,6 +264,16 @@ impl World for DiskWorld {
         if done == size { Ok(()) } else { Err(WorldError::Failed("it changed while it was read".to_owned())) }
     }
 
+    fn head(&self, path: &str, most: usize) -> Result<Arc<[u8]>, WorldError> {
+        if !self.overlay.is_empty() {
+            return self.read(path).map(|bytes| bytes.get(..most).map_or_else(|| bytes.clone(), Into::into));
+        }
+        let (file, size) = self.open(path)?;
+        let mut bytes = Vec::with_capacity(most.min(usize::try_from(size).unwrap_or(most)));
+        file.take(most as u64).read_to_end(&mut bytes).map_err(|error| failure(&error))?;
+        Ok(bytes.into())
+    }
+
     fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError> {
         let mut found = Vec::new();
         for entry in self.reach(path, |root, full| root.list(full))? {

@@ -154,6 +154,7 @@ pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result
         sets.into_iter().flat_map(|(kind, texts)| texts.iter().map(move |text| SetFlag { kind, text: text.clone() }));
     Ok(Request {
         path,
+        found: None,
         environment: target.env.clone(),
         profiles: target.profile.clone(),
         modules: target.module.clone(),

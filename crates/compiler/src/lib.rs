@@ -20,5 +20,5 @@ pub use dialects::{DIALECTS, all_rules};
 pub use diff::{Difference, diff};
 pub use graph::{GraphFormat, draw};
 pub use output::{affects_value, differences_value, graph_value, resolved_value, why_value};
-pub use survey::{Survey, survey};
+pub use survey::{Checked, survey};
 pub use why::{Cause, Place, Step, Why, WhyPiece, origin_text, why};

@@ -3,16 +3,17 @@
 use crate::action::Action;
 use crate::bind::Binder;
 use crate::expr;
+use crate::files::is_config_file;
 use crate::ground::KnownOutputs;
 use crate::place::Place;
-use crate::project::find_root;
 use crate::resolve::{Resolution, resolve};
 use crate::rules;
 use crate::templates::syntax_problem;
 use crate::trace::trace;
 use crate::workflows::evaluate_all;
 use ecow::EcoString;
-use purlin_model::{Answer, Dependency, Dialect, Node, Question, Recognised, Request, Resolved};
+use purlin_model::{Answer, Dependency, Dialect, Glance, Node, Question, Request, Resolved, Role, Sign};
+use purlin_syntax::DocumentHead;
 use purlin_value::{Eval, Map, Session, Value};
 use std::sync::Arc;
 
@@ -20,7 +21,13 @@ use std::sync::Arc;
 pub const DIALECT: Dialect = Dialect {
     name: "garden",
     summary: "Garden projects: actions, modules, templates and variables, resolved into one graph.",
-    detect,
+    noun: "garden",
+    has_name: true,
+    unit: "node",
+    recognise,
+    is_usual: is_config_file,
+    inside: &[],
+    reaches_below: true,
     resolve: resolved,
     eval,
     rules: rules::RULES,
@@ -29,8 +36,20 @@ pub const DIALECT: Dialect = Dialect {
 /// A project file is the strongest sign there is: it composes what the other dialects describe.
 const STRENGTH: u8 = 100;
 
-fn detect(session: &Session, request: &Request) -> Option<Recognised> {
-    find_root(session, request).map(|(_, file)| Recognised { file, strength: STRENGTH })
+/// What the versions of this tool's own files begin with.
+const API: &str = "garden.io/";
+
+/// A file of the usual name that says it is of another tool is not ours.
+fn recognise(file: &Glance<'_>) -> Option<Sign> {
+    if !is_config_file(file.name()) {
+        return None;
+    }
+    let is_own = |page: &&DocumentHead| page.get("apiVersion").is_none_or(|version| version.starts_with(API));
+    let head = file.whole();
+    if head.documents().iter().filter(is_own).any(|page| page.get("kind") == Some("Project")) {
+        return Some(Sign::new(Role::Project, STRENGTH));
+    }
+    (head.is_empty() || head.documents().iter().any(|page| is_own(&page))).then_some(Sign::new(Role::Member, 10))
 }
 
 fn resolved(session: &Session, request: &Request) -> Option<Resolved> {

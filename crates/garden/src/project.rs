@@ -4,6 +4,7 @@ use crate::base::base_scope;
 use crate::bind::{Binder, Env};
 use crate::check::check_config;
 use crate::config::{ConfigKind, Document, read_file};
+use crate::dialect::DIALECT;
 use crate::draft::Draft;
 use crate::files::is_config_file;
 use crate::ground::{Ground, fill};
@@ -17,38 +18,14 @@ use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, path};
 use std::sync::Arc;
 
-/// The folder of the project that a path belongs to: the nearest above it with a project file.
-pub fn find_root(session: &Session, request: &Request) -> Option<(String, String)> {
-    let start = match session.world.stat(&request.path) {
-        Ok(stat) if stat.kind == purlin_value::world::FileKind::File => path::parent(&request.path).to_owned(),
-        _ => path::normalize(&request.path),
-    };
-    let mut folder = start.as_str();
-    loop {
-        let found = config_files(session, folder).into_iter().find(|file| declares_project(session, file));
-        if let Some(file) = found {
-            return Some((folder.to_owned(), file));
-        }
-        if matches!(folder, "." | "/") {
-            return None;
-        }
-        folder = path::parent(folder);
-    }
+/// The folder of the project that a request means: the nearest at or above its path.
+pub fn find_root(session: &Session, request: &Request) -> Option<String> {
+    DIALECT.file_of(session, request).map(|file| path::parent(&file).to_owned())
 }
 
 fn config_files(session: &Session, folder: &str) -> Vec<String> {
     let entries = session.world.list(folder).unwrap_or_default();
     entries.iter().filter(|entry| is_config_file(&entry.name)).map(|entry| path::join(folder, &entry.name)).collect()
-}
-
-/// Looks without parsing; the project is read properly afterwards.
-fn declares_project(session: &Session, file: &str) -> bool {
-    let Ok(bytes) = session.world.read(file) else { return false };
-    let text = String::from_utf8_lossy(&bytes);
-    text.lines().any(|line| {
-        line.strip_prefix("kind:")
-            .is_some_and(|rest| rest.split('#').next().unwrap_or("").trim().trim_matches(['"', '\'']) == "Project")
-    })
 }
 
 /// A project with its environment, as far as it is known before anything is scanned.

@@ -60,7 +60,7 @@ pub fn resolve<'s>(
     outputs: KnownOutputs,
     extensions: &[Augment],
 ) -> Option<Resolution<'s>> {
-    let (root, _) = find_root(session, request)?;
+    let root = find_root(session, request)?;
     let ground = Ground::new(session, request, root, outputs);
     let project = read_project(&ground)?;
     let phases = Phases::new(&ground, &project);

@@ -1,16 +1,46 @@
 //! What a dialect is to the rest of Purlin: a constant.
 
+use crate::glance::Glance;
 use crate::project::{Request, Resolved};
 use purlin_syntax::Rule;
 use purlin_value::{Session, Value};
 
-/// How sure a dialect is that a folder or file is its own.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recognised {
-    /// The file that says so, relative to the world's root.
-    pub file: String,
-    /// Higher wins where several dialects see something of theirs: a project file beats a part of one.
+/// What a file is to its dialect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// A project of its own.
+    Project,
+    /// A project unless another one takes it in, such as a library of types. It does not make its folder a project.
+    Part,
+    /// It says which file in its folder or below is the project; its folder is one if nothing stronger is there.
+    Pointer,
+    /// It belongs to a project in its folder or above.
+    Member,
+    /// A project only if the user names it.
+    Named,
+}
+
+/// What a dialect says of a file that is its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sign {
+    /// What the file is.
+    pub role: Role,
+    /// Higher wins where several files or dialects compete: what composes others beats what it composes.
     pub strength: u8,
+    /// Whether a project may take in this one, so that it is read and checked with the other.
+    pub is_shared: bool,
+}
+
+impl Sign {
+    /// A sign of something that is never taken in by another project.
+    pub const fn new(role: Role, strength: u8) -> Self {
+        Sign { role, strength, is_shared: false }
+    }
+
+    /// The same for what another project may take in.
+    pub const fn shared(self) -> Self {
+        Sign { is_shared: true, ..self }
+    }
 }
 
 /// What `eval` was asked.
@@ -40,8 +70,20 @@ pub struct Dialect {
     pub name: &'static str,
     /// One sentence on what it reads.
     pub summary: &'static str,
-    /// Whether the request's path is one of its projects. Looks, and does not parse more than it must.
-    pub detect: fn(&Session, &Request) -> Option<Recognised>,
+    /// What one project of it is called.
+    pub noun: &'static str,
+    /// Whether a project says what it is called.
+    pub has_name: bool,
+    /// What a node of a project is called.
+    pub unit: &'static str,
+    /// Whether a file is its own, by its name and its first lines.
+    pub recognise: fn(&Glance<'_>) -> Option<Sign>,
+    /// Whether a file's name tells that a project may be here.
+    pub is_usual: fn(&str) -> bool,
+    /// Files below a folder that make the folder a project.
+    pub inside: &'static [&'static str],
+    /// Whether its projects reach into the folders below them.
+    pub reaches_below: bool,
     /// Reads and resolves everything. Problems go to the session's sink; what can be resolved is there all the same.
     /// `None` if there is nothing to show at all.
     pub resolve: fn(&Session, &Request) -> Option<Resolved>,

@@ -4,7 +4,9 @@
 
 pub mod check;
 pub mod describe;
+pub mod detect;
 pub mod dialect;
+pub mod glance;
 mod guard;
 mod handle;
 pub mod instance;
@@ -16,7 +18,9 @@ pub mod rules;
 pub mod schema;
 pub mod validate;
 
-pub use dialect::{Answer, Dialect, Question, Recognised};
+pub use detect::{Detection, Judged};
+pub use dialect::{Answer, Dialect, Question, Role, Sign};
+pub use glance::Glance;
 pub use guard::guard;
 pub use handle::NodeRef;
 pub use instance::{Content, Instance, Named, Slot};

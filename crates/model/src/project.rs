@@ -11,6 +11,8 @@ use std::sync::Arc;
 pub struct Request {
     /// Folder or file to resolve, relative to the world's root.
     pub path: String,
+    /// The file that makes it a project, as detection found it; a dialect that gets none looks for it itself.
+    pub found: Option<String>,
     /// `-e/--env`
     pub environment: Option<String>,
     /// `-p/--profile`, in order; `-name` switches one off.

@@ -21,8 +21,8 @@ use crate::value::ValueOut;
 use crate::walk::{Bases, Config, Walk, Wanted};
 use crate::{keys, unrendered};
 use ecow::EcoString;
-use purlin_model::{Answer, Dependency, Dialect, Node, Question, Recognised, Request, Resolved};
-use purlin_value::world::FileKind;
+use purlin_model::{Answer, Dependency, Dialect, Glance, Node, Question, Request, Resolved, Role, Sign};
+use purlin_syntax::DocumentHead;
 use purlin_value::{Session, Value, path};
 use std::collections::{HashMap, HashSet};
 
@@ -30,7 +30,13 @@ use std::collections::{HashMap, HashSet};
 pub const DIALECT: Dialect = Dialect {
     name: "skaffold",
     summary: "Skaffold configurations: modules, profiles, patches, artifact dependencies.",
-    detect,
+    noun: "skaffold",
+    has_name: false,
+    unit: "node",
+    recognise,
+    is_usual: |name| NAMES.contains(&name),
+    inside: &[],
+    reaches_below: false,
     resolve,
     eval,
     rules: RULES,
@@ -41,33 +47,16 @@ type Places<'a> = HashMap<usize, &'a EcoString>;
 
 const NAMES: &[&str] = &["skaffold.yaml", "skaffold.yml"];
 
-fn detect(session: &Session, request: &Request) -> Option<Recognised> {
-    let (file, strength) = root_file(session, request)?;
-    Some(Recognised { file, strength })
-}
+/// What the versions of this tool's own files begin with.
+const API: &str = "skaffold/";
 
-/// The root file of a request, relative to the world's root, and how sure that is.
-fn root_file(session: &Session, request: &Request) -> Option<(String, u8)> {
-    let world = session.world.as_ref();
-    let start = if request.path.is_empty() { "." } else { request.path.as_str() };
-    let is_folder = world.stat(start).is_ok_and(|stat| stat.kind == FileKind::Folder);
-    if is_folder {
-        if let Some(named) = &request.file {
-            let full = path::join(start, named);
-            return says_skaffold(session, &full).then_some((full, 60));
-        }
-        let found = NAMES.iter().map(|name| path::join(start, name)).find(|full| world.exists(full))?;
-        return Some((found, 50));
+/// A file of the usual name is ours whatever it says; any other must say so.
+fn recognise(file: &Glance<'_>) -> Option<Sign> {
+    if NAMES.contains(&file.name()) {
+        return Some(Sign::new(Role::Project, 50).shared());
     }
-    says_skaffold(session, start).then(|| (start.to_owned(), 60))
-}
-
-/// Whether a file calls itself a Skaffold configuration; its text is enough to tell.
-fn says_skaffold(session: &Session, full: &str) -> bool {
-    session.world.read(full).is_ok_and(|bytes| {
-        let needle = b"apiVersion: skaffold/";
-        bytes.windows(needle.len()).any(|window| window == needle)
-    })
+    let says_so = |page: &DocumentHead| page.get("apiVersion").is_some_and(|version| version.starts_with(API));
+    file.head().documents().iter().any(says_so).then_some(Sign::new(Role::Project, 46).shared())
 }
 
 /// Everything a native command may want of a project.
@@ -78,12 +67,12 @@ struct Work<'r> {
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
-    let (file, _) = root_file(session, request)?;
+    let file = DIALECT.file_of(session, request)?;
     Work { session, request, file }.configs(|work, raw, filled| work.resolved(raw, filled))
 }
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
-    let (file, _) = root_file(session, request)?;
+    let file = DIALECT.file_of(session, request)?;
     Work { session, request, file }.configs(|work, raw, filled| work.answer(raw, filled, question))
 }
 

@@ -5,6 +5,7 @@
 mod build;
 pub mod calendar;
 pub mod diagnostic;
+pub mod head;
 pub mod json;
 pub mod limits;
 mod merge;
@@ -21,6 +22,7 @@ pub mod yaml;
 
 pub use build::Properties;
 pub use diagnostic::{Diagnostic, Label, Rule, RuleClass, Severity, Sink};
+pub use head::{DocumentHead, Head};
 pub use limits::{Limit, Limits};
 pub use merge::{MergeKeys, Merged};
 pub use scalar::{Flavor, Scalar};

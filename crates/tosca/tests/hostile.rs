@@ -279,7 +279,7 @@ fn a_folder_is_no_service_because_of_any_zip_in_it() {
     let finds = |entries: &[Entry<'_>]| {
         let session = Session::new(Arc::new(MemoryWorld::new().bytes("folder/a.zip", &zip(entries))));
         let request = purlin_model::Request { path: "folder".into(), ..Default::default() };
-        (purlin_tosca::DIALECT.detect)(&session, &request).is_some()
+        purlin_tosca::DIALECT.file_of(&session, &request).is_some()
     };
     assert!(finds(&[Entry::of("a.yaml", TEMPLATE)]));
     assert!(finds(&[

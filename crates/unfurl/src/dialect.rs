@@ -3,6 +3,7 @@
 use crate::check;
 use crate::convert;
 use crate::ensemble::report::{diagnostic, span_of};
+use crate::ensemble::project::PROJECT_FILE;
 use crate::ensemble::{self, Ensemble, manifest};
 use crate::error::{Error, Result};
 use crate::eval::frame::Mode;
@@ -15,19 +16,39 @@ use crate::rules::RULES;
 use crate::tree::{NodeId, NodeKind};
 use crate::val::{Data, Val};
 use ecow::EcoString;
-use purlin_model::dialect::{Answer, Dialect, Question, Recognised};
+use purlin_model::Glance;
+use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor, Span};
 use purlin_value::{Map, Session, Value};
 
 /// The dialect.
-pub const DIALECT: Dialect =
-    Dialect { name: "unfurl", summary: "Unfurl ensembles and their expressions.", detect, resolve, eval, rules: RULES };
+pub const DIALECT: Dialect = Dialect {
+    name: "unfurl",
+    summary: "Unfurl ensembles and their expressions.",
+    noun: "unfurl",
+    has_name: false,
+    unit: "node",
+    recognise,
+    is_usual: |name| name == PROJECT_FILE || manifest::ENSEMBLE_FILES.contains(&name),
+    inside: &["ensemble/ensemble.yaml", ".unfurl/unfurl.yaml"],
+    reaches_below: false,
+    resolve,
+    eval,
+    rules: RULES,
+};
 
-fn detect(session: &Session, request: &Request) -> Option<Recognised> {
-    let target = request.file.as_deref().unwrap_or(&request.path);
-    let file = manifest::find(session, target)?;
-    Some(Recognised { file, strength: 60 })
+fn recognise(file: &Glance<'_>) -> Option<Sign> {
+    if manifest::is_ensemble(file.head()) {
+        let place = manifest::ENSEMBLE_FILES.iter().rev().position(|name| *name == file.name());
+        let usual = place.and_then(|place| u8::try_from(place).ok()).map_or(0, |place| 15 + place);
+        return Some(Sign::new(Role::Project, 45 + usual));
+    }
+    if file.name() == PROJECT_FILE {
+        return Some(Sign::new(Role::Pointer, 47));
+    }
+    let version = file.head().get("tosca_definitions_version");
+    version.is_some_and(|version| version.contains("unfurl")).then_some(Sign::new(Role::Member, 10))
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {

@@ -31,8 +31,8 @@ impl Fuel {
 pub struct Session {
     /// Files, environment, clock: everything outside.
     pub world: Arc<dyn World>,
-    /// All files read so far.
-    pub sources: Sources,
+    /// All files read so far; runs that follow each other may share them.
+    pub sources: Arc<Sources>,
     /// Where derived values come from.
     pub origins: Origins,
     /// Problems found so far.
@@ -56,13 +56,23 @@ impl Session {
     pub fn with_limits(world: Arc<dyn World>, limits: Limits, threads: usize) -> Self {
         Session {
             world,
-            sources: Sources::new(),
+            sources: Arc::new(Sources::new()),
             origins: Origins::new(),
             sink: Sink::new(),
             fuel: Arc::new(Fuel::new(limits.fuel)),
             limits,
             threads: threads.max(1),
             bytes: AtomicU64::new(0),
+        }
+    }
+
+    /// A run of its own over the same files: other problems, other origins, all steps of evaluation. For checking
+    /// several projects of one repository, none of which may suffer from another.
+    pub fn sibling(&self) -> Self {
+        Session {
+            world: self.world.clone(),
+            sources: self.sources.clone(),
+            ..Self::with_limits(self.world.clone(), self.limits.clone(), self.threads)
         }
     }
 

@@ -179,6 +179,12 @@ pub trait World: Send + Sync {
         Ok(())
     }
 
+    /// The first bytes of a file, at most so many.
+    fn head(&self, path: &str, most: usize) -> Result<Arc<[u8]>, WorldError> {
+        let bytes = self.read(path)?;
+        Ok(bytes.get(..most).map_or_else(|| bytes.clone(), Into::into))
+    }
+
     /// The names in a folder, sorted.
     fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError>;
 

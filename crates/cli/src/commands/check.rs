@@ -3,54 +3,132 @@
 use super::Context;
 use crate::args::{AnswerFormat, DiagnosticFormat, Target};
 use crate::invocation::Exit;
+use purlin_compiler::{Checked, survey};
+use purlin_model::Request;
+use purlin_syntax::Severity;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
-use purlin_value::{EcoString, Map, Secrets, Value};
-use std::path::Path;
+use purlin_value::{EcoString, Map, Secrets, Session, Value};
+use std::path::PathBuf;
+
+/// Up to so many projects are listed on one line.
+const ON_ONE_LINE: usize = 3;
+
+/// What was checked, over all paths.
+#[derive(Default)]
+struct Total {
+    projects: Vec<Checked>,
+    files: usize,
+    errors: usize,
+    warnings: usize,
+}
 
 pub(super) fn run(
     cx: &mut Context<'_, '_>,
-    path: &Path,
+    paths: &[PathBuf],
     target: &Target,
     output: Option<AnswerFormat>,
 ) -> Result<Exit, Exit> {
-    let (session, request) = cx.open(path, target, &[])?;
-    let (files, nodes) = match purlin_compiler::detect(&session, &request) {
-        Some(dialect) => {
-            let resolved = (dialect.resolve)(&session, &request);
-            let counts = (session.sources.len(), resolved.as_ref().map_or(0, |resolved| resolved.nodes.len()));
-            cx.let_go(resolved);
-            counts
-        }
-        None => {
-            let survey = purlin_compiler::survey(&session, &request);
-            (survey.files, survey.nodes)
-        }
-    };
-    let errors = session.sink.count(purlin_syntax::Severity::Error);
-    let warnings = session.sink.count(purlin_syntax::Severity::Warning);
-    let exit = cx.report(&session);
+    let mut total = Total::default();
+    let mut exit = Exit::Ok;
+    for (session, request, paths) in sessions(cx, paths, target)? {
+        let projects = survey(&session, &request, &paths);
+        total.projects.extend(projects);
+        total.files += session.sources.len();
+        total.errors += session.sink.count(Severity::Error);
+        total.warnings += session.sink.count(Severity::Warning);
+        exit = worse(exit, cx.report(&session));
+        cx.let_go(session);
+    }
     if output == Some(AnswerFormat::Json) {
-        let number = |n: usize| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
-        let counts = [("files", files), ("nodes", nodes), ("errors", errors), ("warnings", warnings)];
-        let map: Map = counts.into_iter().map(|(key, n)| (EcoString::from(key), number(n))).collect();
-        let text = to_json(&Value::map(map), Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
+        let text = to_json(&total.value(), Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
         cx.print(&format!("{text}\n"), None);
         return Ok(exit);
     }
     // Whoever reads problems line by line does not want a line of another kind among them.
-    if cx.style.format != DiagnosticFormat::Human {
-        return Ok(exit);
+    if cx.style.format == DiagnosticFormat::Human {
+        let _ = write!(cx.invocation.stderr, "{}", total.text());
     }
-    let plural = |n: usize, word: &str| if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") };
-    let mut parts = vec![plural(files, "file")];
-    if nodes > 0 {
-        parts.push(plural(nodes, "node"));
-    }
-    parts.push(if errors == 0 { "no errors".to_owned() } else { plural(errors, "error") });
-    if warnings > 0 {
-        parts.push(plural(warnings, "warning"));
-    }
-    let _ = writeln!(cx.invocation.stderr, "checked {}", parts.join(", "));
     Ok(exit)
+}
+
+/// The sessions that paths need: those in one repository share one.
+fn sessions(
+    cx: &mut Context<'_, '_>,
+    paths: &[PathBuf],
+    target: &Target,
+) -> Result<Vec<(Session, Request, Vec<String>)>, Exit> {
+    let mut opened: Vec<(Session, Request, Vec<String>)> = Vec::new();
+    for path in paths {
+        let (session, request) = cx.open(path, target, &[])?;
+        let path = request.path.clone();
+        match opened.iter_mut().find(|(known, _, _)| known.world.root() == session.world.root()) {
+            Some((_, _, paths)) => paths.push(path),
+            None => opened.push((session, request, vec![path])),
+        }
+    }
+    Ok(opened)
+}
+
+/// The exit code that says more.
+fn worse(one: Exit, other: Exit) -> Exit {
+    if other.code() > one.code() { other } else { one }
+}
+
+impl Total {
+    fn nodes(&self) -> usize {
+        self.projects.iter().map(|project| project.nodes).sum()
+    }
+
+    /// The summary for programs. Members are only ever added.
+    fn value(&self) -> Value {
+        let number = |n: usize| Value::from(i64::try_from(n).unwrap_or(i64::MAX));
+        let text = |text: &str| Value::str(EcoString::from(text));
+        let project = |project: &Checked| {
+            let members = [
+                ("path", text(&project.path)),
+                ("name", text(&project.name)),
+                ("kind", text(project.noun)),
+                ("nodes", number(project.nodes)),
+                ("errors", number(project.errors)),
+            ];
+            Value::map(members.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect::<Map>())
+        };
+        let counts =
+            [("files", self.files), ("nodes", self.nodes()), ("errors", self.errors), ("warnings", self.warnings)];
+        let mut map: Map = counts.into_iter().map(|(key, n)| (EcoString::from(key), number(n))).collect();
+        map.insert("projects".into(), Value::list(self.projects.iter().map(project).collect::<Vec<_>>()));
+        Value::map(map)
+    }
+
+    /// The summary for people: the projects if all is well, numbers otherwise.
+    fn text(&self) -> String {
+        let warnings = if self.warnings > 0 { vec![plural(self.warnings, "warning")] } else { Vec::new() };
+        if self.errors > 0 {
+            let mut parts = vec![plural(self.files, "file")];
+            if self.nodes() > 0 {
+                parts.push(plural(self.nodes(), "node"));
+            }
+            parts.push(plural(self.errors, "error"));
+            parts.extend(warnings);
+            return format!("checked {}\n", parts.join(", "));
+        }
+        let mut parts: Vec<String> = self.projects.iter().map(project_text).collect();
+        let verdict: Vec<String> = std::iter::once("no errors".to_owned()).chain(warnings).collect();
+        if parts.len() <= ON_ONE_LINE {
+            parts.extend(verdict);
+            return format!("{}\n", parts.join(" · "));
+        }
+        let all = format!("{} · {}", plural(self.projects.len(), "project"), verdict.join(" · "));
+        parts.push(all);
+        parts.join("\n") + "\n"
+    }
+}
+
+fn project_text(project: &Checked) -> String {
+    format!("{} ({}) {}", project.label, project.noun, plural(project.nodes, project.unit))
+}
+
+fn plural(n: usize, word: &str) -> String {
+    if n == 1 { format!("1 {word}") } else { format!("{n} {word}s") }
 }

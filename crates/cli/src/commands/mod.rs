@@ -127,7 +127,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let style = Style::new(invocation, &cli.global);
     let mut cx = Context { invocation, global: cli.global, style };
     let done = match cli.command {
-        Command::Check { path, target, output } => check::run(&mut cx, &path, &target, output),
+        Command::Check { paths, target, output } => check::run(&mut cx, &paths, &target, output),
         Command::Resolve { path, nodes, target, output, out, reveal } => {
             resolve::resolve(&mut cx, &path, &nodes, &target, output, out.as_deref(), reveal)
         }

@@ -32,6 +32,12 @@ impl Files for Sources {
     }
 }
 
+impl<F: Files + ?Sized> Files for Arc<F> {
+    fn source(&self, id: FileId) -> Option<Arc<Source>> {
+        (**self).source(id)
+    }
+}
+
 impl Files for [Arc<Source>] {
     fn source(&self, id: FileId) -> Option<Arc<Source>> {
         self.iter().find(|source| source.id() == id).cloned()

@@ -8,7 +8,6 @@ use crate::archive::Archive;
 use crate::compile::{Compiled, Settings, compile, is_invalid, unknown_quirk};
 use crate::edition::{Edition, Standard};
 use crate::evaluate::{Owner, Scope};
-use crate::folder;
 use crate::inputs;
 use crate::problem::Problems;
 use crate::profile;
@@ -19,16 +18,21 @@ use crate::topology::{Given, Prop};
 use crate::val::{self, Val};
 use ecow::EcoString;
 use print::Printer;
-use purlin_model::{Answer, Dialect, Question, Recognised, Request, Resolved};
-use purlin_syntax::{Flavor, yaml};
-use purlin_value::world::FileKind;
+use purlin_model::{Answer, Dialect, Glance, Question, Request, Resolved, Role, Sign};
+use purlin_syntax::{Flavor, Head, yaml};
 use purlin_value::{Origin, Session, path};
 
 /// The TOSCA dialect.
 pub const DIALECT: Dialect = Dialect {
     name: "tosca",
     summary: "TOSCA service templates and CSAR archives, 1.0 to 2.0.",
-    detect,
+    noun: "tosca",
+    has_name: false,
+    unit: "node",
+    recognise,
+    is_usual: |name| NAMES.contains(&name),
+    inside: &[],
+    reaches_below: false,
     resolve,
     eval,
     rules: RULES,
@@ -37,104 +41,85 @@ pub const DIALECT: Dialect = Dialect {
 /// What a folder's service template is usually called, the surest first.
 const NAMES: &[&str] =
     &["service.yaml", "service-template.yaml", "service_template.yaml", "main.yaml", "topology.yaml"];
-/// How sure a named file with a known version is, and one with an unknown version.
-const SURE: u8 = 60;
+/// How sure a file of a known version is, one with a version that nobody knows, and how much a usual name adds.
+const SURE: u8 = 40;
 const UNSURE: u8 = 20;
 
-fn detect(session: &Session, request: &Request) -> Option<Recognised> {
-    let start = if request.path.is_empty() { "." } else { request.path.as_str() };
-    let world = session.world.as_ref();
-    let is_folder = world.stat(start).is_ok_and(|stat| stat.kind == FileKind::Folder);
-    if !is_folder {
-        return strength_of(session, start).map(|strength| Recognised { file: start.to_owned(), strength });
+/// The key that says which edition a file is written in.
+const VERSION: &str = "tosca_definitions_version";
+
+/// Keys of the root that hold what is deployed; a file without them is a library of types.
+const SERVICE: &[&str] = &["topology_template", "service_template"];
+
+fn recognise(file: &Glance<'_>) -> Option<Sign> {
+    if Archive::is_archive(file.name()) {
+        return recognise_archive(file);
     }
-    if let Some(named) = &request.file {
-        let full = path::join(start, named);
-        return strength_of(session, &full).map(|strength| Recognised { file: full, strength });
+    let head = file.head();
+    let Some(keyword) = version_of(head) else { return recognise_unversioned(file) };
+    if !known_version(keyword) {
+        let is_other = keyword.contains("unfurl");
+        return (!is_other).then_some(Sign::new(Role::Part, UNSURE).shared());
     }
-    let usual = NAMES.iter().map(|name| path::join(start, name)).find(|full| has_service(session, full));
-    if let Some(file) = usual {
-        return Some(Recognised { file, strength: 45 });
+    if !file.whole().has_any(SERVICE) {
+        return Some(Sign::new(Role::Part, SURE).shared());
     }
-    let candidates = folder::files(session, start, |name| folder::is_yaml(name) || Archive::is_archive(name));
-    let mut found = candidates.into_iter().filter(|full| has_service(session, full));
-    let file = found.next()?;
-    // With several templates in a folder, the user must say which is meant.
-    found.next().is_none().then_some(Recognised { file, strength: 40 })
+    // Of several usual names the first is the surest.
+    let place = NAMES.iter().rev().position(|name| *name == file.name()).map_or(0, |place| place + 1);
+    let usual = u8::try_from(place).unwrap_or(0);
+    Some(Sign::new(Role::Project, SURE + usual).shared())
 }
 
-/// The keys of a file's root map with what is written beside them, as far as lines tell; all may be indented alike.
-fn root_lines(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    let written = |line: &&str| {
-        let line = line.trim_start();
-        !line.is_empty() && !line.starts_with(['#', '%']) && !line.starts_with("---")
+/// A file that looks like TOSCA should be told that it does not say which.
+fn recognise_unversioned(file: &Glance<'_>) -> Option<Sign> {
+    let head = file.head();
+    let misspelt =
+        || head.documents().iter().flat_map(|page| page.keys()).any(|key| key.starts_with("tosca_definition"));
+    if head.has_any(&["topology_template"]) || misspelt() {
+        return Some(Sign::new(Role::Part, UNSURE).shared());
+    }
+    if !file.is_named() {
+        return None;
+    }
+    let is_xml = || {
+        let bytes = file.bytes().unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        text.trim_start().starts_with('<') && text.contains("docs.oasis-open.org/tosca/ns")
     };
-    let indent = text.lines().find(written).map_or(0, |line| line.len() - line.trim_start().len());
-    text.lines().filter_map(move |line| {
-        let rest = line.get(indent..).filter(|rest| line.trim_start().len() == rest.len())?;
-        let (key, value) = rest.split_once(':')?;
-        let value = value.split(" #").next().unwrap_or(value).trim().trim_matches(['"', '\'']);
-        Some((key.trim().trim_matches(['"', '\'']), value))
-    })
+    let is_named = file.whole().has_any(&["heat_template_version", "topology_template", "node_types"]) || is_xml();
+    is_named.then_some(Sign::new(Role::Named, UNSURE))
 }
 
-/// The version keyword of a file's text.
-fn keyword(text: &str) -> Option<&str> {
-    root_lines(text).find_map(|(key, value)| (key == "tosca_definitions_version").then_some(value))
+/// An archive is a CSAR by its name, or by what is in it.
+fn recognise_archive(file: &Glance<'_>) -> Option<Sign> {
+    let name = file.name().to_ascii_lowercase();
+    if name.ends_with(".csar") {
+        return Some(Sign::new(Role::Project, SURE));
+    }
+    let limits = &file.session().limits;
+    let opened = file.bytes().and_then(|bytes| Archive::open(file.path(), &bytes, limits).ok());
+    if opened.is_some_and(|archive| is_csar(&archive)) {
+        return Some(Sign::new(Role::Project, SURE + 1));
+    }
+    // A zip archive is nothing else that anybody reads; that it is no CSAR is worth saying.
+    name.ends_with(".zip").then_some(Sign::new(Role::Named, UNSURE))
 }
 
-/// Whether a file's text has one of these keys at its root.
-fn has_key(text: &str, keys: &[&str]) -> bool {
-    root_lines(text).any(|(key, _)| keys.contains(&key))
+/// The version keyword of a file.
+fn version_of(head: &Head) -> Option<&str> {
+    head.get(VERSION)
 }
 
 fn known_version(keyword: &str) -> bool {
     profile::version(keyword).or_else(|| profile::spelt_otherwise(keyword)).is_some()
 }
 
-/// How surely a file is ours: by a version we know, or by one that nobody knows and somebody should complain about.
-fn strength_of(session: &Session, full: &str) -> Option<u8> {
-    if full.to_ascii_lowercase().ends_with(".csar") {
-        return Some(SURE);
-    }
-    let bytes = session.world.read(full).ok()?;
-    if Archive::is_archive(full) {
-        if Archive::open(full, &bytes, &session.limits).is_ok_and(|archive| is_csar(&archive)) {
-            return Some(SURE);
-        }
-        // A zip archive is nothing else that anybody reads; that it is no CSAR is worth saying.
-        return full.to_ascii_lowercase().ends_with(".zip").then_some(UNSURE);
-    }
-    let text = std::str::from_utf8(&bytes).ok()?;
-    match keyword(text) {
-        Some(keyword) if known_version(keyword) => Some(SURE),
-        Some(keyword) if keyword.contains("unfurl") => None,
-        Some(_) => Some(UNSURE),
-        None if text.trim_start().starts_with('<') && text.contains("docs.oasis-open.org/tosca/ns") => Some(UNSURE),
-        // A file that looks like TOSCA should be told that it does not say which.
-        None => (has_key(text, &["heat_template_version", "topology_template", "node_types"])
-            || root_lines(text).any(|(key, _)| key.starts_with("tosca_definitions")))
-        .then_some(UNSURE),
-    }
-}
-
 /// Whether an archive has the metadata of a CSAR, or an entry that says which edition of TOSCA it is. Any other archive
 /// may have a single YAML file in its root too.
 fn is_csar(archive: &Archive) -> bool {
-    let says_edition = |entry: String| {
-        let text = archive.read(&entry).and_then(|bytes| std::str::from_utf8(bytes).ok());
-        text.and_then(keyword).is_some()
-    };
+    let says_edition =
+        |entry: String| archive.read(&entry).is_some_and(|bytes| version_of(&Head::scan(bytes)).is_some());
     archive.entry("").is_ok_and(|entry| archive.has_metadata() || says_edition(entry))
-}
-
-fn has_service(session: &Session, full: &str) -> bool {
-    if Archive::is_archive(full) {
-        return strength_of(session, full) == Some(SURE);
-    }
-    let Ok(bytes) = session.world.read(full) else { return false };
-    let Ok(text) = std::str::from_utf8(&bytes) else { return false };
-    keyword(text).is_some_and(known_version) && has_key(text, &["topology_template", "service_template"])
 }
 
 /// What a request asks of the compiler.
@@ -153,7 +138,7 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
 }
 
 fn compiled(session: &Session, request: &Request) -> Option<(Compiled, String)> {
-    let file = detect(session, request)?.file;
+    let file = DIALECT.file_of(session, request)?;
     let mut problems = Problems::new();
     let settings = settings(session, request, &mut problems);
     let compiled = compile(session, &file, &settings);

@@ -13,14 +13,16 @@ use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
 use crate::vault::Secret;
 use ecow::EcoString;
+use purlin_model::Glance;
 use purlin_model::project::Request;
-use purlin_syntax::{Diagnostic, Node, Span, Tree};
+use purlin_syntax::{Diagnostic, Head, Node, Span, Tree};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
 use std::sync::Arc;
 
 /// Names an ensemble's file may have, looked for in this order.
-const ENSEMBLE_FILES: &[&str] = &["ensemble.yaml", "ensemble.yml", "ensemble/ensemble.yaml", "manifest.yaml"];
+pub(crate) const ENSEMBLE_FILES: &[&str] =
+    &["ensemble.yaml", "ensemble.yml", "ensemble/ensemble.yaml", "manifest.yaml"];
 
 /// What was read of an ensemble, before anything is made of it.
 pub struct Manifest {
@@ -51,14 +53,15 @@ pub struct Manifest {
 /// The ensemble's file a path means, if there is one.
 pub fn find(session: &Session, target: &str) -> Option<String> {
     let stat = session.world.stat(target).ok()?;
+    let says_so = |file: &str| is_ensemble(Glance::named(session, file).head());
     if stat.kind == FileKind::File {
         if path::file_name(target) == PROJECT_FILE {
             return project_default(session, target);
         }
-        return is_ensemble(session, target).then(|| target.to_owned());
+        return says_so(target).then(|| target.to_owned());
     }
     let own = path::join(target, "ensemble.yaml");
-    if is_ensemble(session, &own) {
+    if says_so(&own) {
         return Some(own);
     }
     let files = [PROJECT_FILE, ".unfurl/unfurl.yaml"].map(|name| path::join(target, name));
@@ -68,19 +71,13 @@ pub fn find(session: &Session, target: &str) -> Option<String> {
         return Some(ensemble);
     }
     let candidates = ENSEMBLE_FILES.iter().map(|name| path::join(target, name));
-    candidates.into_iter().find(|file| is_ensemble(session, file))
+    candidates.into_iter().find(|file| says_so(file))
 }
 
-/// Whether a file says that it is an ensemble; it is not parsed for that.
-fn is_ensemble(session: &Session, file: &str) -> bool {
-    let Ok(bytes) = session.world.read(file) else {
-        return false;
-    };
-    let head = bytes.get(..bytes.len().min(4096)).unwrap_or(&[]);
-    let text = String::from_utf8_lossy(head);
-    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
-    lines.iter().any(|line| line.starts_with("apiVersion:") && line.contains("unfurl"))
-        && lines.iter().any(|line| line.starts_with("kind:") && line.contains("Ensemble"))
+/// Whether a file says that it is an ensemble.
+pub(crate) fn is_ensemble(head: &Head) -> bool {
+    head.get("apiVersion").is_some_and(|version| version.contains("unfurl"))
+        && head.get("kind").is_some_and(|kind| kind.contains("Ensemble"))
 }
 
 /// The ensemble a project means by itself: its only one, its default, or one at a usual place.

@@ -44,10 +44,34 @@ pub fn open(session: &Session, request: &Request) -> Option<Ensemble> {
     open_at(session, request, &[])
 }
 
+/// The ensemble's file. In a folder the project's default comes before what else detection found there.
+fn ensemble_file(session: &Session, request: &Request) -> Option<String> {
+    let found = request.found.as_deref();
+    let target = found.filter(|_| request.file.is_some()).or(request.file.as_deref()).unwrap_or(&request.path);
+    let is_project = |file: &str| purlin_value::path::file_name(file) == project::PROJECT_FILE;
+    let file = manifest::find(session, target).or_else(|| {
+        found.filter(|found| !is_project(found)).map(str::to_owned)
+    });
+    if let Some(found) = found.filter(|_| file.is_none()) {
+        report_no_ensemble(session, found);
+    }
+    file
+}
+
+/// A project without an ensemble: its file may be broken; otherwise it names none.
+fn report_no_ensemble(session: &Session, project: &str) {
+    let tree = session.read_yaml(project, purlin_syntax::Flavor::Core);
+    if tree.as_ref().is_ok_and(|tree| !tree.is_sound()) {
+        return;
+    }
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, "this project names no ensemble that exists");
+    diagnostic.span = tree.ok().and_then(|tree| tree.root().map(|root| root.span()));
+    session.sink.push(diagnostic.hint("list one under `ensembles`, or name the ensemble's file"));
+}
+
 /// Opens an ensemble that others refer to; `through` are their files, outermost first.
 fn open_at(session: &Session, request: &Request, through: &[&str]) -> Option<Ensemble> {
-    let target = request.file.as_deref().unwrap_or(&request.path);
-    let file = manifest::find(session, target)?;
+    let file = ensemble_file(session, request)?;
     let mut manifest = manifest::read(session, &file, request)?;
     manifest.settings.externals = externals(session, &manifest, through);
     if manifest.service.is_none() {
