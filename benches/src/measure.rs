@@ -71,6 +71,7 @@ pub(crate) fn typed<'a>(
         stdout,
         stderr,
         terminal: false,
+        given: None,
         last: false,
     }
 }

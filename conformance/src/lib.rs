@@ -99,6 +99,7 @@ pub fn purlin_reading(args: &[String], cwd: &Path, env: &[(String, String)], mut
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal: false,
+        given: None,
         last: false,
     });
     Ran { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() }

@@ -24,6 +24,7 @@ pub fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -> Ran {
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal: false,
+        given: None,
         last: false,
     });
     // Paths of the scratch folder change from run to run.

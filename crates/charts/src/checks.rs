@@ -96,13 +96,13 @@ type Names = HashMap<(String, String, String), String>;
 /// The definitions that the chart's own `config/schema.yaml` names, with the definition of each group, version and kind.
 fn definitions(session: &Session, chart: &Chart) -> Option<(Validator, Names)> {
     let path = format!("{}/config/schema.yaml", chart.folder);
-    let bytes = session.world.read(&path).ok()?;
+    let bytes = session.load_bytes(&path).ok()?;
     let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
     let config = config::schema(&crate::yaml::value_of_tree(&tree, 0).ok()?);
     let read = |name: &String| {
         let candidates =
             [purlin_value::path::join(&chart.folder, name), purlin_value::path::join(session.world.here(), name)];
-        candidates.iter().find_map(|path| session.world.read(path).ok())
+        candidates.iter().find_map(|path| session.load_bytes(path).ok())
     };
     let bytes = config.definitions.iter().find_map(read)?;
     let schema = schema::parse(&bytes).ok()?;
@@ -119,7 +119,7 @@ fn definitions(session: &Session, chart: &Chart) -> Option<(Validator, Names)> {
 /// Keys at the root of a Metachart chart's values that it does not know.
 pub fn unknown_keys(session: &Session, chart: &Chart, values: &Value) {
     let path = format!("{}/config/resources.yaml", chart.folder);
-    let Ok(bytes) = session.world.read(&path) else { return };
+    let Ok(bytes) = session.load_bytes(&path) else { return };
     let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
     let Ok(value) = crate::yaml::value_of_tree(&tree, 0) else { return };
     let resources = config::resources(&value);

@@ -65,7 +65,7 @@ fn apply_flag(session: &Session, options: &Options, base: Value, flag: &SetFlag)
     let mut map = base.as_map().cloned().unwrap_or_default();
     let read = |path: &str| {
         let path = purlin_value::path::join(&options.here, path);
-        let bytes = session.world.read(&path).map_err(|error| error.diagnostic(&path).message)?;
+        let bytes = session.load_bytes(&path).map_err(|error| error.diagnostic(&path).message)?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     };
     let origin = |key: &str| session.origins.flag(format!("{name} {}", key.trim()));

@@ -35,7 +35,7 @@ pub fn load(session: &Session, path: &str) -> Result<Chart, LoadError> {
     let files = if stat.kind == FileKind::Folder {
         folder_files(session, path)?
     } else {
-        let packed = world.read(path).map_err(|error| LoadError(error.diagnostic(path).message))?;
+        let packed = session.load_bytes(path).map_err(|error| LoadError(error.diagnostic(path).message))?;
         if !archive::is_archive(&packed) {
             return Err(LoadError(format!("file {path:?} does not appear to be a gzipped archive")));
         }
@@ -57,7 +57,7 @@ fn archive_files(packed: &[u8]) -> Result<Vec<ChartFile>, LoadError> {
 }
 
 fn folder_files(session: &Session, folder: &str) -> Result<Vec<ChartFile>, LoadError> {
-    let written = session.world.read(&format!("{folder}/{IGNORE_FILE}")).ok();
+    let written = session.load_bytes(&format!("{folder}/{IGNORE_FILE}")).ok();
     let ignore = Ignore::parse(&String::from_utf8_lossy(written.as_deref().unwrap_or_default()))?;
     let mut walk = Walk { session, folder, ignore, written, files: Vec::new() };
     walk.enter("", 0)?;
@@ -108,7 +108,7 @@ impl Walk<'_> {
             let known = self.written.clone().filter(|_| name == IGNORE_FILE);
             let bytes = match known {
                 Some(bytes) => bytes,
-                None => world.read(&full).map_err(|error| LoadError(error.diagnostic(&full).message))?,
+                None => self.session.load_bytes(&full).map_err(|error| LoadError(error.diagnostic(&full).message))?,
             };
             self.files.push(ChartFile { name, bytes: without_mark(bytes) });
         }

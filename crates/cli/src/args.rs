@@ -18,6 +18,26 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// Options that stand before the name of a personality.
+#[derive(Parser, Debug)]
+#[command(name = "purlin", disable_help_subcommand = true)]
+pub struct Early {
+    /// Flags that every command takes.
+    #[command(flatten)]
+    pub global: Global,
+}
+
+/// Whether a global option, as written, is followed by its value.
+pub fn takes_value(arg: &str) -> bool {
+    use clap::CommandFactory;
+    let command = Early::command();
+    let mut options = command.get_arguments().filter(|option| option.get_action().takes_values());
+    options.any(|option| {
+        let is_long = option.get_long().is_some_and(|long| arg.strip_prefix("--") == Some(long));
+        is_long || option.get_short().is_some_and(|short| arg.strip_prefix('-') == Some(short.to_string().as_str()))
+    })
+}
+
 /// Flags that every command takes.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Global {

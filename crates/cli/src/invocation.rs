@@ -20,6 +20,8 @@ pub struct Invocation<'io> {
     pub stderr: &'io mut (dyn Write + Send),
     /// Whether the two are terminals.
     pub terminal: bool,
+    /// What options before the name of a personality say; nothing for native commands, which read them themselves.
+    pub given: Option<crate::project::Setup>,
     /// Whether the process ends with this run: what it made in memory need not be taken apart.
     pub last: bool,
 }

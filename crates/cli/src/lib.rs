@@ -43,14 +43,52 @@ fn print_version(invocation: Invocation<'_>) -> Exit {
 }
 
 fn dispatch(mut invocation: Invocation<'_>) -> Exit {
-    let name = invocation.args.first().cloned().unwrap_or_default();
+    let Some(at) = personality_place(&invocation.args) else { return run_native(invocation) };
+    let rest = invocation.args.split_off(at + 1);
+    let name = invocation.args.pop().unwrap_or_default();
+    if let Err(exit) = take_global_options(&mut invocation) {
+        return exit;
+    }
     match personality::PERSONALITIES.iter().find(|personality| personality.name == name) {
-        Some(personality) => {
-            let rest = invocation.args.split_off(1);
-            (personality.run)(&mut invocation, &rest)
-        }
+        Some(personality) => (personality.run)(&mut invocation, &rest),
         None => run_native(invocation),
     }
+}
+
+/// Where the name of a personality is among the arguments: first, or after global options.
+fn personality_place(args: &[String]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let arg = args.get(at)?;
+        if personality::PERSONALITIES.iter().any(|personality| personality.name == arg) {
+            return Some(at);
+        }
+        if !arg.starts_with('-') {
+            return None;
+        }
+        let takes_value = args::takes_value(arg);
+        at += if takes_value { 2 } else { 1 };
+    }
+}
+
+/// Reads the options before the name of a personality; they hold for it as they do for native commands.
+fn take_global_options(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
+    if invocation.args.is_empty() {
+        return Ok(());
+    }
+    let args = std::iter::once("purlin".to_owned()).chain(invocation.args.iter().cloned());
+    let global = args::Early::try_parse_from(args).map_err(|error| usage(invocation, &error))?.global;
+    if let Some(folder) = &global.chdir {
+        invocation.cwd = invocation.cwd.join(folder);
+    }
+    match Setup::from_flags(std::path::Path::new("."), &global) {
+        Ok(setup) => invocation.given = Some(setup),
+        Err(message) => {
+            let _ = writeln!(invocation.stderr, "error: {message}");
+            return Err(Exit::Usage);
+        }
+    }
+    Ok(())
 }
 
 fn run_native(mut invocation: Invocation<'_>) -> Exit {

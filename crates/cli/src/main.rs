@@ -23,6 +23,7 @@ fn main() {
         stdout: &mut stdout,
         stderr: &mut stderr,
         terminal,
+        given: None,
         last: true,
     });
     std::process::exit(stdout.finish(code));

@@ -42,6 +42,22 @@ impl Setup {
         }
     }
 
+    /// The same with what options before the name of a personality say.
+    fn with_given(mut self, given: Option<&Setup>) -> Self {
+        let Some(given) = given else { return self };
+        let (own, more) = (&mut self.permissions, &given.permissions);
+        own.paths.extend(more.paths.iter().cloned());
+        own.hosts.extend(more.hosts.iter().cloned());
+        own.exec |= more.exec;
+        own.write |= more.write;
+        own.offline |= more.offline;
+        own.update |= more.update;
+        self.limits = given.limits.clone();
+        self.threads = self.threads.or(given.threads);
+        self.seed = if self.seed == 0 { given.seed } else { self.seed };
+        self
+    }
+
     /// What the global flags say, or what is wrong with them.
     pub fn from_flags(path: &Path, global: &Global) -> Result<Self, String> {
         let mut limits = Limits::default();
@@ -74,6 +90,7 @@ impl Setup {
 
 /// Opens a session on a path. The second part is the path relative to the world's root.
 pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(Session, String), Exit> {
+    let setup = &setup.clone().with_given(invocation.given.as_ref());
     let named = invocation.cwd.join(&setup.path);
     let full = match native::canonical(&named) {
         Ok(full) => full,
@@ -145,6 +162,14 @@ pub(crate) fn repository_of(folder: &Path) -> PathBuf {
         }
         _ => own.to_owned(),
     }
+}
+
+/// What naming a file on the command line allows to read: the repository that the file lies in. Nothing if it is not
+/// there, or no file at all (`-`, an address).
+pub(crate) fn consent(cwd: &Path, named: &str) -> Option<PathBuf> {
+    let full = native::canonical(&cwd.join(named)).ok()?;
+    let folder = if full.is_dir() { full.as_path() } else { full.parent()? };
+    Some(repository_of(folder))
 }
 
 /// The request that the target flags make.

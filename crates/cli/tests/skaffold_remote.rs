@@ -63,6 +63,7 @@ impl Place {
             stdout: &mut out,
             stderr: &mut errors,
             terminal: false,
+            given: None,
             last: false,
         });
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();

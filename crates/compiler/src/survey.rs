@@ -92,7 +92,7 @@ pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Che
     claims.dedup_by(|a, b| a.is_same(b));
     let mut checked: Vec<Checked> = Vec::new();
     for claim in &claims {
-        if claim.judged.sign.is_shared && session.sources.has(&claim.file) {
+        if claim.judged.sign.is_shared && session.has_read(&claim.file) {
             continue;
         }
         checked.push(check(session, request, claim));

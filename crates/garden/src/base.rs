@@ -80,7 +80,7 @@ fn git(ground: &Ground<'_>) -> Value {
     let mut map = Map::new();
     if let Some(folder) = git_folder(ground) {
         let read = |name: &str| {
-            let bytes = ground.session.world.read(&path::join(&folder, name)).ok()?;
+            let bytes = ground.session.load_bytes(&path::join(&folder, name)).ok()?;
             Some(String::from_utf8_lossy(&bytes).trim().to_owned())
         };
         let head = read("HEAD").unwrap_or_default();

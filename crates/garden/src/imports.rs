@@ -83,7 +83,7 @@ fn run_import(ground: &Ground<'_>, source: &Value, format: &str) -> Imported {
 
 fn read_values(ground: &Ground<'_>, name: &str, format: &str, span: Option<Span>) -> Map {
     let file = path::join(&ground.root, name);
-    match ground.session.world.read(&file) {
+    match ground.session.load_bytes(&file) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes).into_owned();
             let by_name = match name.rsplit('.').next() {

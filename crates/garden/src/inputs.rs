@@ -51,7 +51,7 @@ impl InputSchema {
         let file = force(ground, &ground.env(project.full_scope()), &node);
         let Some(name) = file.as_str() else { return InputSchema::default() };
         let full = path::join(document.folder(), name);
-        let read = ground.session.world.read(&full).map_err(|error| error.diagnostic(&full).message);
+        let read = ground.session.load_bytes(&full).map_err(|error| error.diagnostic(&full).message);
         let parsed = read.and_then(|bytes| json::read(&String::from_utf8_lossy(&bytes)));
         let sound = parsed.and_then(|schema| match schema.get("type").and_then(Value::as_str) {
             Some("object") => InputSchema::new(schema),

@@ -55,7 +55,7 @@ impl<'g> Glance<'g> {
 
     /// The bytes of the file.
     pub fn bytes(&self) -> Option<Arc<[u8]>> {
-        self.session.world.read(self.path).ok()
+        self.session.load_bytes(self.path).ok()
     }
 
     /// What the file's first lines say.

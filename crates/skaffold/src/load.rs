@@ -11,9 +11,9 @@ use crate::modules::{self, ModuleEntry};
 use crate::{rules, upgrade};
 use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
-use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Node, Severity, Sink, Source, Span, Tree, sources, tree, yaml};
+use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Node, Severity, Sink, Source, Span, Tree, sources, tree};
 use purlin_value::world::FileKind;
-use purlin_value::{Session, WorldError, path};
+use purlin_value::{Session, Text, WorldError, path};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -253,23 +253,28 @@ impl<'f> Loader<'f> {
     }
 
     fn fetch(&self, path: &str) -> Result<(), Missing> {
-        let bytes = self.bytes(path)?;
-        let file = self.parse(path, &bytes);
+        let text = self.text(path)?;
+        let file = self.parse(path, text);
         self.files.borrow_mut().insert(path.into(), file);
         Ok(())
     }
 
-    /// The bytes of a file; `skaffold.yaml` may also be called `skaffold.yml`.
-    fn bytes(&self, path: &str) -> Result<Arc<[u8]>, Missing> {
+    /// The text of a file; `skaffold.yaml` may also be called `skaffold.yml`.
+    fn text(&self, path: &str) -> Result<Text, Missing> {
         if path == "-" {
-            return self.stdin.clone().ok_or(Missing::NotFound);
+            let bytes = self.stdin.clone().ok_or(Missing::NotFound)?;
+            let (text, problem) = sources::decode(&bytes);
+            let source = self.session.sources.insert(path, text);
+            let problem = problem.map(|(at, what)| sources::encoding_problem(&source, at, what));
+            return Ok(Text { source, problem });
         }
-        match self.session.world.read(path) {
-            Ok(bytes) => Ok(bytes),
+        let load = |path: &str| self.session.load_text(path, &self.shown(path));
+        match load(path) {
+            Ok(text) => Ok(text),
             Err(error) => {
                 let sibling = path.strip_suffix("skaffold.yaml").map(|stem| format!("{stem}skaffold.yml"));
-                match sibling.map(|sibling| self.session.world.read(&sibling)) {
-                    Some(Ok(bytes)) => Ok(bytes),
+                match sibling.map(|sibling| load(&sibling)) {
+                    Some(Ok(text)) => Ok(text),
                     _ => Err(match error {
                         WorldError::NotFound => Missing::NotFound,
                         error => Missing::World(error),
@@ -279,14 +284,13 @@ impl<'f> Loader<'f> {
         }
     }
 
-    fn parse(&self, path: &str, bytes: &[u8]) -> Option<Rc<File<'f>>> {
-        let (text, problem) = sources::decode(bytes);
-        let source = self.session.sources.insert(&self.shown(path), text);
-        if let Some((at, what)) = problem {
-            self.sink().push(sources::encoding_problem(&source, at, what));
+    fn parse(&self, path: &str, text: Text) -> Option<Rc<File<'f>>> {
+        let source = text.source;
+        if let Some(problem) = text.problem {
+            self.sink().push(problem);
             return None;
         }
-        let tree = self.session.sources.add(yaml::parse(source.clone(), Flavor::CoreGo, &self.session.limits));
+        let tree = self.session.load_tree(&source, Flavor::CoreGo);
         self.sink().extend(tree.diagnostics().iter().cloned());
         if !tree.is_sound() {
             return None;

@@ -70,12 +70,6 @@ impl Sources {
         inner.sources.get(id.0 as usize).cloned().flatten()
     }
 
-    /// Whether a file with this path was read.
-    pub fn has(&self, path: &str) -> bool {
-        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
-        inner.sources.iter().flatten().any(|source| source.path() == path)
-    }
-
     /// The span of the node with a number, as [`crate::tree::Node::number`] gave it.
     pub fn node_span(&self, number: u32) -> Option<Span> {
         let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);

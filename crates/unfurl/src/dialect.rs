@@ -2,8 +2,8 @@
 
 use crate::check;
 use crate::convert;
-use crate::ensemble::report::{diagnostic, span_of};
 use crate::ensemble::project::PROJECT_FILE;
+use crate::ensemble::report::{diagnostic, span_of};
 use crate::ensemble::{self, Ensemble, manifest};
 use crate::error::{Error, Result};
 use crate::eval::frame::Mode;

@@ -4,6 +4,7 @@
 
 pub mod emit;
 pub mod encoding;
+mod files;
 pub mod function;
 pub mod glob;
 pub mod ignore;
@@ -14,6 +15,7 @@ pub mod merge;
 pub mod origin;
 pub mod path;
 pub mod read;
+mod recorded;
 pub mod rules;
 pub mod scope;
 pub mod session;
@@ -24,6 +26,7 @@ pub mod world;
 
 pub use ecow::EcoString;
 pub use emit::{Secrets, emit};
+pub use files::{Read, Text};
 pub use lazy::{Eval, Lazy, Thunk};
 pub use merge::{Strategy, merge};
 pub use origin::{Origin, OriginKind, Origins, Piece};

@@ -1,14 +1,11 @@
-//! Reads and parses many files at once.
-//!
-//! Files are read by as many threads as the session allows, and registered in the order they were asked for, so
-//! that nothing depends on which thread was faster.
+//! Reads JSON files, strictly; and spreads work over threads so that nothing depends on which was faster.
 
 use crate::session::Session;
-use purlin_syntax::{Diagnostic, FileId, Flavor, Source, Tree, json, sources, yaml};
+use purlin_syntax::{Diagnostic, Tree, json};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Below this many files a thread costs more than it saves.
+/// Below this many pieces of work a thread costs more than it saves.
 const WORTH_A_THREAD: usize = 16;
 
 /// What became of one file.
@@ -43,41 +40,11 @@ pub fn in_parallel<T: Send>(threads: usize, count: usize, work: impl Fn(usize) -
 }
 
 impl Session {
-    /// Reads and parses YAML (or JSON) files; problems inside them go to the sink, in order.
-    pub fn read_yaml_files<P: AsRef<str> + Sync>(&self, paths: &[P], flavor: Flavor) -> Vec<Loaded> {
-        let first = self.sources.reserve(paths.len()).0;
-        let read = |index: usize| {
-            let id = FileId(first.saturating_add(u32::try_from(index).unwrap_or(u32::MAX)));
-            let path = paths.get(index).map_or("", AsRef::as_ref);
-            self.parse_file(id, path, |source| yaml::parse(source, flavor, &self.limits))
-        };
-        let trees = in_parallel(self.threads, paths.len(), read);
-        let register = |tree: Result<Tree, Diagnostic>| {
-            let tree = self.sources.add(tree?);
-            self.sink.extend(tree.diagnostics().iter().cloned());
-            Ok(tree)
-        };
-        trees.into_iter().map(register).collect()
-    }
-
     /// Reads one JSON file, strictly; problems inside it go to the sink.
     pub fn read_json(&self, path: &str) -> Loaded {
-        let id = self.sources.reserve(1);
-        let tree = self.parse_file(id, path, |source| json::parse(source, &self.limits))?;
-        let tree = self.sources.add(tree);
+        let source = self.read_text(path)?;
+        let tree = self.sources.add(json::parse(source, &self.limits));
         self.sink.extend(tree.diagnostics().iter().cloned());
         Ok(tree)
-    }
-
-    fn parse_file(&self, id: FileId, path: &str, parse: impl Fn(Arc<Source>) -> Tree) -> Result<Tree, Diagnostic> {
-        let bytes = self.world.read(path).map_err(|error| error.diagnostic(path))?;
-        self.account(path, bytes.len() as u64)?;
-        let (text, problem) = sources::decode(&bytes);
-        let source = Arc::new(Source::new(id, path, text));
-        self.sources.fill(source.clone());
-        if let Some((at, what)) = problem {
-            self.sink.push(sources::encoding_problem(&source, at, what));
-        }
-        Ok(parse(source))
     }
 }

@@ -2,10 +2,14 @@
 //!
 //! Every phase of every dialect is handed a session by reference. There are no globals.
 
+use crate::files::{Files, Read, Text};
 use crate::origin::Origins;
+use crate::recorded::Recorded;
 use crate::rules;
 use crate::world::{World, WorldError};
 use purlin_syntax::{Diagnostic, Flavor, Limits, Sink, Source, Sources, Span, Tree, sources, yaml};
+use std::collections::BTreeSet;
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,7 +47,7 @@ pub struct Session {
     pub fuel: Arc<Fuel>,
     /// How many threads may work; 1 means none but the caller's.
     pub threads: usize,
-    bytes: AtomicU64,
+    files: Arc<Files>,
 }
 
 impl Session {
@@ -54,39 +58,99 @@ impl Session {
 
     /// A run.
     pub fn with_limits(world: Arc<dyn World>, limits: Limits, threads: usize) -> Self {
+        let files = Arc::new(Files::new(world.root()));
+        let world = Arc::new(Recorded::new(world, files.clone()));
+        Self::over(world, files, Arc::new(Sources::new()), limits, threads)
+    }
+
+    fn over(world: Arc<dyn World>, files: Arc<Files>, sources: Arc<Sources>, limits: Limits, threads: usize) -> Self {
         Session {
             world,
-            sources: Arc::new(Sources::new()),
+            sources,
             origins: Origins::new(),
             sink: Sink::new(),
             fuel: Arc::new(Fuel::new(limits.fuel)),
             limits,
             threads: threads.max(1),
-            bytes: AtomicU64::new(0),
+            files,
         }
     }
 
     /// A run of its own over the same files: other problems, other origins, all steps of evaluation. For checking
     /// several projects of one repository, none of which may suffer from another.
     pub fn sibling(&self) -> Self {
-        Session {
-            world: self.world.clone(),
-            sources: self.sources.clone(),
-            ..Self::with_limits(self.world.clone(), self.limits.clone(), self.threads)
+        let (files, sources) = (self.files.clone(), self.sources.clone());
+        Self::over(self.world.clone(), files, sources, self.limits.clone(), self.threads)
+    }
+
+    /// The bytes of a file, counted against the limits. They are kept as long as somebody holds them.
+    pub fn load_bytes(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
+        let key = self.files.key(path);
+        if let Some(bytes) = self.files.bytes(&key) {
+            return Ok(bytes);
         }
+        let bytes = self.world.read(path)?;
+        self.files.account(&key, bytes.len() as u64, &self.limits)?;
+        self.files.keep_bytes(key, &bytes);
+        Ok(bytes)
+    }
+
+    /// The text of a file, read and decoded once, registered under the path that messages show. Reports nothing.
+    pub fn load_text(&self, path: &str, shown: &str) -> Result<Text, WorldError> {
+        let key = self.files.key(path);
+        if let Some(text) = self.files.text(&key) {
+            return Ok(text);
+        }
+        let bytes = self.load_bytes(path)?;
+        let (text, problem) = sources::decode(&bytes);
+        let source = self.sources.insert(shown, text);
+        let problem = problem.map(|(at, what)| sources::encoding_problem(&source, at, what));
+        let text = Text { source, problem };
+        self.files.keep_text(key, text.clone());
+        Ok(text)
+    }
+
+    /// The tree of a text, parsed once for each flavour. Reports nothing.
+    pub fn load_tree(&self, source: &Arc<Source>, flavor: Flavor) -> Arc<Tree> {
+        if let Some(tree) = self.files.tree(source.id(), flavor) {
+            return tree;
+        }
+        self.keep_tree(yaml::parse(source.clone(), flavor, &self.limits), flavor)
+    }
+
+    /// Registers a tree that was parsed elsewhere, on a thread of its own for example.
+    pub fn keep_tree(&self, tree: Tree, flavor: Flavor) -> Arc<Tree> {
+        let tree = self.sources.add(tree);
+        self.files.keep_tree(flavor, &tree);
+        tree
+    }
+
+    /// Whether the text of a file was read, in this run or in one that shares its files.
+    pub fn has_read(&self, path: &str) -> bool {
+        self.files.text(&self.files.key(path)).is_some()
+    }
+
+    /// Everything that answers depend on so far: files, folders, what is missing, environment variables.
+    pub fn reads(&self) -> BTreeSet<Read> {
+        self.files.reads()
+    }
+
+    /// A number that changes when a file's content does; nothing if it cannot be read. Computed when it is asked for.
+    pub fn fingerprint(&self, path: &str) -> Option<u64> {
+        let mut hasher = DefaultHasher::new();
+        let read = self.world.read_in_pieces(path, &mut |size, piece| {
+            hasher.write_u64(size);
+            hasher.write(piece);
+        });
+        read.ok().map(|()| hasher.finish())
     }
 
     /// Reads a file as text and registers it. Problems come back as a diagnostic without a place; the caller, who
     /// knows what named the file, adds it.
     pub fn read_text(&self, path: &str) -> Result<Arc<Source>, Diagnostic> {
-        let bytes = self.world.read(path).map_err(|error| error.diagnostic(path))?;
-        self.account(path, bytes.len() as u64)?;
-        let (text, problem) = sources::decode(&bytes);
-        let source = self.sources.insert(path, text);
-        if let Some((at, what)) = problem {
-            self.sink.push(sources::encoding_problem(&source, at, what));
-        }
-        Ok(source)
+        let text = self.load_text(path, path).map_err(|error| error.diagnostic(path))?;
+        self.sink.extend(text.problem);
+        Ok(text.source)
     }
 
     /// Reads and parses a YAML (or JSON) file. Its own problems go to the sink; it is there as far as it was read.
@@ -97,24 +161,9 @@ impl Session {
 
     /// Parses a text that is registered already.
     pub fn parse_yaml(&self, source: Arc<Source>, flavor: Flavor) -> Arc<Tree> {
-        let tree = self.sources.add(yaml::parse(source, flavor, &self.limits));
+        let tree = self.load_tree(&source, flavor);
         self.sink.extend(tree.diagnostics().iter().cloned());
         tree
-    }
-
-    /// Counts a file's bytes against the limits.
-    pub(crate) fn account(&self, path: &str, bytes: u64) -> Result<(), Diagnostic> {
-        if bytes > self.limits.file_bytes {
-            let message = format!("`{path}` has {bytes} bytes, more than the {} allowed", self.limits.file_bytes);
-            let diagnostic = Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_FILE, message);
-            return Err(diagnostic.hint("raise it with `--limit file-size=BYTES`"));
-        }
-        let total = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        if total > self.limits.total_bytes {
-            let message = format!("all files together have more than the {} bytes allowed", self.limits.total_bytes);
-            return Err(Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_TOTAL, message));
-        }
-        Ok(())
     }
 
     /// Reports that evaluation has used up its steps.

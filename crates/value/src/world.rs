@@ -23,6 +23,8 @@ pub enum WorldError {
     Denied(String),
     /// It is larger than a limit allows; the text says which.
     TooLarge(String),
+    /// All that was read together is larger than a limit allows; the text says which.
+    TooMuch(String),
     /// Something remote could not be fetched; the text says why.
     FetchFailed(String),
     /// Something remote is not what `purlin.lock` recorded; the text says how.
@@ -39,6 +41,7 @@ impl WorldError {
             WorldError::WrongKind(what) => what,
             WorldError::Denied(why)
             | WorldError::TooLarge(why)
+            | WorldError::TooMuch(why)
             | WorldError::FetchFailed(why)
             | WorldError::LockMismatch(why)
             | WorldError::Failed(why) => why,
@@ -53,6 +56,7 @@ impl WorldError {
             WorldError::Denied(hint) => {
                 Diagnostic::nowhere(&rules::NOT_ALLOWED, format!("`{path}` may not be used here")).hint(hint.clone())
             }
+            WorldError::TooMuch(why) => Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_TOTAL, why.clone()),
             WorldError::TooLarge(why) => {
                 Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_FILE, format!("`{path}` {why}"))
             }

@@ -64,7 +64,7 @@ pub fn kinds(session: &Session, chart: &Chart) -> Option<Vec<Kind>> {
         .iter()
         .filter_map(|file| file.name.strip_prefix("templates/preprocess/_")?.strip_suffix(".tpl"))
         .collect();
-    if let Ok(bytes) = session.world.read(&path) {
+    if let Ok(bytes) = session.load_bytes(&path) {
         let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
         let value = crate::yaml::value_of_tree(&tree, 0).ok()?;
         let resources = config::resources(&value);

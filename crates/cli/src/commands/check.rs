@@ -3,12 +3,13 @@
 use super::Context;
 use crate::args::{AnswerFormat, DiagnosticFormat, Target};
 use crate::invocation::Exit;
+use crate::native;
 use purlin_compiler::{Checked, survey};
 use purlin_model::Request;
 use purlin_syntax::Severity;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
-use purlin_value::{EcoString, Map, Secrets, Session, Value};
+use purlin_value::{EcoString, Map, Secrets, Session, Value, path};
 use std::path::PathBuf;
 
 /// Up to so many projects are listed on one line.
@@ -32,7 +33,8 @@ pub(super) fn run(
     let mut total = Total::default();
     let mut exit = Exit::Ok;
     for (session, request, paths) in sessions(cx, paths, target)? {
-        let projects = survey(&session, &request, &paths);
+        let above = folder_of_root(cx, &session);
+        let projects = survey(&session, &request, &paths).into_iter().map(|project| seen_from(&above, project));
         total.projects.extend(projects);
         total.files += session.sources.len();
         total.errors += session.sink.count(Severity::Error);
@@ -68,6 +70,23 @@ fn sessions(
         }
     }
     Ok(opened)
+}
+
+/// Where a session's root lies as seen from where the user stands, if that is below.
+fn folder_of_root(cx: &Context<'_, '_>, session: &Session) -> String {
+    let cwd = native::world_text(&native::canonical_or_same(cx.invocation.cwd.clone()));
+    let below = session.world.root().strip_prefix(cwd.as_str());
+    below.map(|rest| rest.trim_start_matches('/').to_owned()).unwrap_or_default()
+}
+
+/// A project whose path starts where the user stands.
+fn seen_from(above: &str, project: Checked) -> Checked {
+    if above.is_empty() {
+        return project;
+    }
+    let path = path::join(above, &project.path);
+    let label = if project.path == "." { path.clone() } else { path::join(above, &project.label) };
+    Checked { path, label, ..project }
 }
 
 /// The exit code that says more.

@@ -45,12 +45,22 @@ impl Context<'_, '_> {
             setup.permissions.write = false;
             setup.permissions.frozen = true;
         }
+        let root_is_open = root.is_none();
         setup.root = root;
-        // A values file the user names may be read wherever it lies.
-        setup.permissions.paths.extend(target.values.iter().map(std::path::PathBuf::from));
+        // What the user names may be read wherever it is: a project file with its repository, other files alone.
+        let alone = [&target.values, &target.var_file, &target.secret_file, &target.inputs].into_iter().flatten();
+        setup.permissions.paths.extend(alone.map(PathBuf::from));
+        let project_file = target.file.as_deref().filter(|_| root_is_open);
+        setup.permissions.paths.extend(project_file.and_then(|file| project::consent(&self.invocation.cwd, file)));
         let (session, relative) = open_session(self.invocation, &setup)?;
         let mut request = project::request(relative, target, nodes).map_err(|message| self.usage(&message))?;
         let cwd = native::canonical_or_same(self.invocation.cwd.clone());
+        if let Some(file) = request.file.as_mut().filter(|_| root_is_open) {
+            let beside = cwd.join(&path).join(&*file);
+            if !beside.exists() && cwd.join(&*file).exists() {
+                *file = native::world_text(&native::canonical_or_same(cwd.join(&*file)));
+            }
+        }
         if !cwd.starts_with(session.world.root()) {
             for file in &mut request.values {
                 *file = native::world_text(&cwd.join(&file));

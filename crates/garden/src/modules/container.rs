@@ -79,7 +79,7 @@ pub(super) fn builds_something(module: &Module) -> bool {
 /// The files that a Dockerfile copies, and itself; nothing if that cannot be told.
 pub(super) fn dockerfile_includes(ground: &Ground<'_>, module: &Module) -> Option<Vec<String>> {
     let name = module.text("dockerfile").unwrap_or_else(|| "Dockerfile".into());
-    let bytes = ground.session.world.read(&path::join(&module.config.folder, &name)).ok()?;
+    let bytes = ground.session.load_bytes(&path::join(&module.config.folder, &name)).ok()?;
     let mut includes = Vec::new();
     for line in String::from_utf8_lossy(&bytes).replace("\\\n", " ").lines() {
         let mut words = line.split_whitespace();

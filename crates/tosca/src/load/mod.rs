@@ -19,7 +19,7 @@ use crate::rules;
 use crate::val::Text;
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Source, Span, Tree, yaml};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Source, Span, Tree};
 use purlin_value::{Session, path};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -279,12 +279,17 @@ impl Loader<'_> {
 
     /// Parses a file; one with syntax errors is not looked at further, since what is missing would be reported too.
     fn parse(&mut self, source: Arc<Source>) -> Option<Arc<Tree>> {
-        let tree = yaml::parse(source, Flavor::CoreGo, &self.session.limits);
-        self.parsed(tree)
+        let tree = self.session.load_tree(&source, Flavor::CoreGo);
+        self.sound(tree)
     }
 
     fn parsed(&mut self, tree: Tree) -> Option<Arc<Tree>> {
-        let tree = self.session.sources.add(tree);
+        let tree = self.session.keep_tree(tree, Flavor::CoreGo);
+        self.sound(tree)
+    }
+
+    /// The tree if it is sound; what is wrong with it is said each time, since those who heard it may have kept it.
+    fn sound(&mut self, tree: Arc<Tree>) -> Option<Arc<Tree>> {
         let sound = tree.is_sound();
         for diagnostic in tree.diagnostics() {
             self.problems.push(diagnostic.clone());

@@ -182,7 +182,7 @@ fn profiles_in(session: &Session, folder: &str) -> IndexMap<String, String> {
             continue;
         }
         let path = path::join(folder, &entry.name);
-        if let Ok(bytes) = session.world.read(&path)
+        if let Ok(bytes) = session.load_bytes(&path)
             && let Ok(text) = std::str::from_utf8(&bytes)
             && let Some(name) = profile_of(text)
         {

@@ -21,7 +21,7 @@ impl Loader<'_> {
         if !Archive::is_archive(&place.path) {
             return Some(place);
         }
-        let bytes = match self.session.world.read(&place.path) {
+        let bytes = match self.session.load_bytes(&place.path) {
             Ok(bytes) => bytes,
             Err(error) => {
                 self.problems.push(error.diagnostic(&place.path));

@@ -98,7 +98,7 @@ fn beside(session: &Session, root: &str, nesting: &mut Nesting) -> Vec<String> {
         if let Some(known) = nesting.looks.get(path) {
             return *known;
         }
-        let right = session.world.read(path).is_ok_and(|bytes| may_substitute(&bytes));
+        let right = session.load_bytes(path).is_ok_and(|bytes| may_substitute(&bytes));
         nesting.looks.insert(path.clone(), right);
         right
     };
@@ -112,7 +112,7 @@ fn in_archive(session: &Session, archive: &str, root: &str, nesting: &mut Nestin
 }
 
 fn fitting_entries(session: &Session, archive: &str) -> Vec<String> {
-    let Ok(bytes) = session.world.read(archive) else { return Vec::new() };
+    let Ok(bytes) = session.load_bytes(archive) else { return Vec::new() };
     let Ok(opened) = Archive::open(archive, &bytes, &session.limits) else { return Vec::new() };
     let names = opened.names().filter(|name| folder::is_yaml(name));
     let fitting = names.filter(|name| opened.read(name).is_some_and(may_substitute));

@@ -330,7 +330,7 @@ fn passwords(session: &Session, environment: &Val) -> Vec<Secret> {
         if let Some(id) = rest.strip_suffix("_PASSWORD") {
             out.push(Secret::new(id.to_ascii_lowercase(), &value));
         } else if let Some(id) = rest.strip_suffix("_PASSWORD_FILE")
-            && let Ok(bytes) = session.world.read(&value)
+            && let Ok(bytes) = session.load_bytes(&value)
         {
             out.push(Secret::new(id.to_ascii_lowercase(), String::from_utf8_lossy(&bytes).trim_end()));
         }

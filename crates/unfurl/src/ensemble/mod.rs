@@ -49,9 +49,7 @@ fn ensemble_file(session: &Session, request: &Request) -> Option<String> {
     let found = request.found.as_deref();
     let target = found.filter(|_| request.file.is_some()).or(request.file.as_deref()).unwrap_or(&request.path);
     let is_project = |file: &str| purlin_value::path::file_name(file) == project::PROJECT_FILE;
-    let file = manifest::find(session, target).or_else(|| {
-        found.filter(|found| !is_project(found)).map(str::to_owned)
-    });
+    let file = manifest::find(session, target).or_else(|| found.filter(|found| !is_project(found)).map(str::to_owned));
     if let Some(found) = found.filter(|_| file.is_none()) {
         report_no_ensemble(session, found);
     }

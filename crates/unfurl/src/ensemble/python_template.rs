@@ -14,13 +14,13 @@ const VARIABLES: &[&str] = &["PATH", "HOME", "PYTHONPATH", "VIRTUAL_ENV"];
 
 /// The YAML that a Python file stands for, or why that is not known.
 pub fn read(session: &Session, file: &str) -> Result<String, String> {
-    let source = session.world.read(file).map_err(|error| error.reason().to_owned())?;
+    let source = session.load_bytes(file).map_err(|error| error.reason().to_owned())?;
     let text = String::from_utf8_lossy(&source);
     if declares_nothing(&text) {
         return Ok("{}".to_owned());
     }
     let kept = kept_at(file, &source);
-    if let Ok(known) = session.world.read(&kept) {
+    if let Ok(known) = session.load_bytes(&kept) {
         return Ok(String::from_utf8_lossy(&known).into_owned());
     }
     let answer = ask(session, file)?;

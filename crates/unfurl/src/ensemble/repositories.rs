@@ -149,7 +149,7 @@ impl<'s> Repositories<'s> {
 
     /// The commit a repository was started with, from its log.
     fn first_commit(&self, copy: &str) -> Option<String> {
-        let log = self.session.world.read(&path::join(copy, ".git/logs/HEAD")).ok()?;
+        let log = self.session.load_bytes(&path::join(copy, ".git/logs/HEAD")).ok()?;
         let line = log.split(|byte| *byte == b'\n').next()?;
         let mut words = std::str::from_utf8(line).ok()?.split(' ');
         let (before, first) = (words.next()?, words.next()?);

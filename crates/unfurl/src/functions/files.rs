@@ -43,6 +43,7 @@ fn refused(error: &WorldError, file: &str) -> Box<Error> {
         }
         WorldError::NotFound => Error::new(Kind::Io, format!("`{file}` does not exist")),
         WorldError::WrongKind(what) => Error::new(Kind::Io, format!("`{file}` is {what}")),
+        WorldError::TooMuch(why) => Error::new(Kind::Limit, why.clone()),
         WorldError::TooLarge(why) => Error::new(Kind::Limit, format!("`{file}` {why}")),
         WorldError::Failed(why) | WorldError::FetchFailed(why) | WorldError::LockMismatch(why) => {
             Error::new(Kind::Io, format!("`{file}`: {why}"))
@@ -53,7 +54,7 @@ fn refused(error: &WorldError, file: &str) -> Box<Error> {
 /// The bytes of a file; none if there is no such file.
 pub fn read_optional(ctx: &Ctx<'_, '_>, file: &str) -> Result<Option<Vec<u8>>> {
     let full = absolute(ctx, file);
-    match ctx.engine.session.world.read(&full) {
+    match ctx.engine.session.load_bytes(&full) {
         Ok(bytes) if bytes.len() > MAX_FILE => {
             Err(Error::new(Kind::Limit, format!("`{file}` has more than {MAX_FILE} bytes")))
         }

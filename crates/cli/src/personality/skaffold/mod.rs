@@ -8,7 +8,7 @@ mod surroundings;
 
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
-use crate::project::{Setup, open_session};
+use crate::project::{Setup, consent, open_session};
 use crate::report::{Style, report};
 use flags::Flags;
 use purlin_skaffold::forest::Forest;
@@ -74,6 +74,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags, look: &Look) -> Result<O
     let mut setup = Setup::of(".");
     let repositories = Repositories::new(invocation, flags, look.sync);
     let mut paths: Vec<std::path::PathBuf> = flags.list("allow-path").into_iter().map(Into::into).collect();
+    paths.extend(flags.text("filename").and_then(|file| consent(&invocation.cwd, file)));
     // Copies this command made itself may be read.
     paths.push(repositories.folder().to_owned());
     setup.permissions = Permissions {

@@ -1,0 +1,117 @@
+//! A world that remembers what was asked of it.
+//!
+//! Every session wraps its world in one, so that nobody can read past the record. It answers as the world inside does.
+
+use crate::files::{Files, Read};
+use crate::world::{Command, Entry, Fetched, Moment, Output, Remote, Stat, World, WorldError};
+use std::sync::Arc;
+
+/// A world and the record of its answers.
+pub(crate) struct Recorded {
+    world: Arc<dyn World>,
+    files: Arc<Files>,
+}
+
+impl Recorded {
+    /// A world whose answers are noted in a record.
+    pub(crate) fn new(world: Arc<dyn World>, files: Arc<Files>) -> Self {
+        Recorded { world, files }
+    }
+
+    /// Notes an answer about a path: what it was about if there was one, or that nothing is there.
+    fn note<T>(&self, path: &str, answer: &Result<T, WorldError>, about: fn(String) -> Read) {
+        let path = self.files.key(path);
+        match answer {
+            Err(WorldError::NotFound) => self.files.note(Read::Absent(path)),
+            // What is not allowed was not looked at.
+            Err(WorldError::Denied(_)) => {}
+            _ => self.files.note(about(path)),
+        }
+    }
+}
+
+impl World for Recorded {
+    fn root(&self) -> &str {
+        self.world.root()
+    }
+
+    fn here(&self) -> &str {
+        self.world.here()
+    }
+
+    fn read(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
+        let answer = self.world.read(path);
+        self.note(path, &answer, Read::File);
+        answer
+    }
+
+    fn read_in_pieces(&self, path: &str, each: &mut dyn FnMut(u64, &[u8])) -> Result<(), WorldError> {
+        let answer = self.world.read_in_pieces(path, each);
+        self.note(path, &answer, Read::File);
+        answer
+    }
+
+    fn head(&self, path: &str, most: usize) -> Result<Arc<[u8]>, WorldError> {
+        let answer = self.world.head(path, most);
+        self.note(path, &answer, Read::File);
+        answer
+    }
+
+    fn list(&self, path: &str) -> Result<Vec<Entry>, WorldError> {
+        let answer = self.world.list(path);
+        self.note(path, &answer, Read::Folder);
+        answer
+    }
+
+    fn stat(&self, path: &str) -> Result<Stat, WorldError> {
+        let answer = self.world.stat(path);
+        self.note(path, &answer, Read::Present);
+        answer
+    }
+
+    fn exists(&self, path: &str) -> bool {
+        self.stat(path).is_ok()
+    }
+
+    fn read_link(&self, path: &str) -> Result<String, WorldError> {
+        let answer = self.world.read_link(path);
+        self.note(path, &answer, Read::Present);
+        answer
+    }
+
+    fn env(&self, name: &str) -> Option<String> {
+        self.files.note(Read::Variable(name.to_owned()));
+        self.world.env(name)
+    }
+
+    fn user(&self) -> String {
+        crate::world::USER_VARIABLES.iter().for_each(|name| self.files.note(Read::Variable((*name).to_owned())));
+        self.world.user()
+    }
+
+    fn env_all(&self) -> Vec<(String, String)> {
+        self.files.note(Read::Environment);
+        self.world.env_all()
+    }
+
+    fn now(&self) -> Moment {
+        self.world.now()
+    }
+
+    fn seed(&self) -> u64 {
+        self.world.seed()
+    }
+
+    fn run(&self, command: &Command) -> Result<Output, WorldError> {
+        self.world.run(command)
+    }
+
+    fn fetch(&self, remote: &Remote) -> Result<Fetched, WorldError> {
+        self.world.fetch(remote)
+    }
+
+    fn write(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {
+        self.files.forget(path);
+        self.world.write(path, bytes)
+    }
+}
