@@ -336,7 +336,7 @@ fn resolve(dialect: &str, main: &str, input: &[u8]) -> u64 {
     let Some(dialect) = purlin_compiler::DIALECTS.iter().find(|known| known.name == dialect) else { return 0 };
     let session = Session::new(Arc::new(world_of(main, input)));
     let request = Request { path: ".".to_owned(), ..Request::default() };
-    let recognised = (dialect.detect)(&session, &request).is_some();
+    let recognised = dialect.file_of(&session, &request).is_some();
     let resolved = (dialect.resolve)(&session, &request);
     let nodes = resolved.as_ref().map_or(0, |resolved| resolved.nodes.len());
     let mut size = 0;
