@@ -51,7 +51,10 @@ impl Context<'_, '_> {
         let alone = [&target.values, &target.var_file, &target.secret_file, &target.inputs].into_iter().flatten();
         setup.permissions.paths.extend(alone.map(PathBuf::from));
         let project_file = target.file.as_deref().filter(|_| root_is_open);
-        setup.permissions.paths.extend(project_file.and_then(|file| project::consent(&self.invocation.cwd, file)));
+        let beside = self.invocation.cwd.join(&path);
+        let places = [beside.as_path(), self.invocation.cwd.as_path()];
+        let repository = project_file.and_then(|file| places.iter().find_map(|place| project::consent(place, file)));
+        setup.permissions.paths.extend(repository);
         let (session, relative) = open_session(self.invocation, &setup)?;
         let mut request = project::request(relative, target, nodes).map_err(|message| self.usage(&message))?;
         let cwd = native::canonical_or_same(self.invocation.cwd.clone());
