@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use purlin_gotmpl::Val;
+use purlin_gotmpl::{ExecError, Val};
 use purlin_model::{Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign};
 use purlin_syntax::{Diagnostic, Span, Tree};
 use purlin_value::{Data, EcoString, Pending, Session, Value, path};
@@ -14,7 +14,7 @@ use crate::context::{Contexts, import};
 use crate::engine::{self, RenderError};
 use crate::manifest::{self, Document};
 use crate::metachart::pipeline;
-use crate::report::report;
+use crate::report::{ChartYaml, report, report_broken, report_failed, report_missing};
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
@@ -75,6 +75,7 @@ fn options(session: &Session, request: &Request) -> Options {
         api_versions: list("api-versions"),
         kube_version: request.extra("kube-version").map(str::to_owned),
         include_crds: request.extra("include-crds").is_some(),
+        lenient: true,
         pending: request.extra.iter().filter(|(key, _)| key == "pending").map(|(_, text)| pending_flag(text)).collect(),
         track: true,
         ..Options::default()
@@ -107,16 +108,26 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     let prepared = match template::prepare(session, folder, options) {
         Ok(prepared) => prepared,
         Err(error) => {
-            report(session, None, &error);
+            report(session, folder, None, &error);
             return None;
         }
     };
+    let place = ChartYaml { session, folder };
     for warning in &prepared.warnings {
-        session.sink.push(Diagnostic::nowhere(&rules::WARNING, warning.trim_start_matches("warning: ")));
+        let plain = warning.trim_start_matches("warning: ").trim_start_matches("Warning: ");
+        session.sink.push(place.locate(Diagnostic::nowhere(&rules::WARNING, plain), &["name"]));
     }
     let chart = prepared.chart.clone();
     let mut resolved = Resolved::new(chart.name());
     resolved.variables = prepared.values.clone();
+    if chart.is_library() {
+        // Only its definitions can be wrong; what they print is up to whoever includes them.
+        if let Err(error) = engine::compile(&chart) {
+            report(session, folder, Some(&chart), &error.into());
+        }
+        report_missing(session, &place, &prepared.missing, 0);
+        return Some(resolved);
+    }
     let rendered = match pipeline::kinds(session, &chart) {
         Some(kinds) => {
             checks::unknown_keys(session, &chart, &prepared.values);
@@ -124,13 +135,19 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
         }
         None => render_helm(session, &prepared),
     };
-    let (tracer, pieces) = match rendered {
+    let Documents { tracer, pieces, failed } = match rendered {
         Ok(rendered) => rendered,
         Err(error) => {
-            report(session, Some(&chart), &error);
+            report_missing(session, &place, &prepared.missing, 0);
+            report(session, folder, Some(&chart), &error);
             return Some(resolved);
         }
     };
+    match prepared.missing.is_empty() {
+        true => report_failed(session, &prepared.chart, &prepared.values, &failed),
+        // What fails without them may well work with them.
+        false => report_missing(session, &place, &prepared.missing, failed.len()),
+    }
     for piece in &pieces {
         let (node, manifest) = finish(session, &chart, &tracer, piece);
         resolved.manifests.push(manifest);
@@ -140,7 +157,13 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
     Some(resolved)
 }
 
-type Documents<'s> = (Tracer<'s>, Vec<Piece>);
+/// What was rendered.
+struct Documents<'s> {
+    tracer: Tracer<'s>,
+    pieces: Vec<Piece>,
+    /// The templates that could not be.
+    failed: Vec<ExecError>,
+}
 
 fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Result<Documents<'s>, TemplateError> {
     let rendered = prepared.render(session)?;
@@ -151,7 +174,7 @@ fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Resul
         .map(|(path, rope)| (path.clone(), String::from_utf8_lossy(&rope.bytes).into_owned()))
         .collect();
     let files = texts.iter().map(|(path, text)| (path.as_str(), text.as_str()));
-    let manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(TemplateError::rendering)?;
+    let (manifests, broken) = manifest::sort_readable(files, &rendered.holes, &session.limits);
     // Documents of one file share its text.
     let woven = |rope: purlin_gotmpl::Rope| Arc::new(Woven { bytes: rope.bytes, pieces: rope.pieces });
     let files: HashMap<String, Arc<Woven>> =
@@ -162,7 +185,11 @@ fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Resul
         let text = files.get(&document.path).cloned().unwrap_or_default();
         pieces.push(Piece { offset: document.start, document, text, unsure });
     }
-    Ok((Tracer::new(session, &prepared.chart, rendered.sources, rendered.calls, rendered.holes), pieces))
+    let tracer = Tracer::new(session, &prepared.chart, rendered.sources, rendered.calls, rendered.holes);
+    for broken in &broken {
+        report_broken(session, &tracer, files.get(&broken.path), broken);
+    }
+    Ok(Documents { tracer, pieces, failed: rendered.failed })
 }
 
 fn render_metachart<'s>(
@@ -170,21 +197,15 @@ fn render_metachart<'s>(
     prepared: &template::Prepared,
     kinds: &[crate::metachart::build::Kind],
 ) -> Result<Documents<'s>, TemplateError> {
-    let failed = |error: RenderError| TemplateError {
-        message: error.helm_text(),
-        while_rendering: true,
-        render: Some(error),
-        problems: Vec::new(),
-    };
-    let compiled = engine::compile(&prepared.chart).map_err(failed)?;
+    let compiled = engine::compile(&prepared.chart).map_err(TemplateError::from)?;
     let (outside, limits) = (template::outside(session, true), template::engine_limits(session));
-    let made =
-        pipeline::render(&compiled, prepared.inputs(&outside, &limits), kinds, session.threads).map_err(failed)?;
+    let made = pipeline::render(&compiled, prepared.inputs(&outside, &limits), kinds, session.threads)
+        .map_err(TemplateError::from)?;
     let mut pieces = Vec::new();
     for resource in made.resources {
         let path = format!("{}/templates/resources.yaml", prepared.chart.name());
         let sorted = manifest::sort([(path.as_str(), resource.text.as_str())], &made.holes, &session.limits)
-            .map_err(TemplateError::rendering)?;
+            .map_err(|broken| TemplateError::rendering(broken.helm_text()))?;
         let text = Arc::new(Woven { bytes: resource.text.into_bytes(), pieces: resource.pieces });
         for document in sorted.resources.into_iter().chain(sorted.hooks) {
             let (offset, unsure) = (document.start, made.unsure.clone());
@@ -192,7 +213,8 @@ fn render_metachart<'s>(
         }
     }
     pieces.sort_by_cached_key(|piece| manifest::place(&piece.document));
-    Ok((Tracer::new(session, &prepared.chart, made.sources, made.calls, made.holes), pieces))
+    let tracer = Tracer::new(session, &prepared.chart, made.sources, made.calls, made.holes);
+    Ok(Documents { tracer, pieces, failed: Vec::new() })
 }
 
 /// The node and manifest of a document.
@@ -254,7 +276,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     let prepared = match template::prepare(session, &folder, &options) {
         Ok(prepared) => prepared,
         Err(error) => {
-            report(session, None, &error);
+            report(session, &folder, None, &error);
             return None;
         }
     };
@@ -266,13 +288,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     match evaluate(session, &prepared, &text) {
         Ok(output) => Some(Answer { value: Value::str(output), trace: Vec::new() }),
         Err(error) => {
-            let error = TemplateError {
-                message: error.helm_text(),
-                while_rendering: false,
-                render: Some(error),
-                problems: Vec::new(),
-            };
-            report(session, Some(&prepared.chart), &error);
+            report(session, &folder, Some(&prepared.chart), &error.into());
             None
         }
     }

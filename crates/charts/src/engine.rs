@@ -70,6 +70,8 @@ pub struct Inputs<'a> {
     pub outside: &'a Outside,
     /// Limits.
     pub limits: &'a Limits,
+    /// Whether a file that fails leaves the others to be rendered; its error is then in [`Rendered::failed`].
+    pub keep_going: bool,
 }
 
 /// What came out.
@@ -85,6 +87,8 @@ pub struct Rendered {
     pub holes: Holes,
     /// Files rendered after a collection may have been changed, with what decides on that and is not known yet.
     pub unsure: BTreeMap<String, Pending>,
+    /// Files that could not be rendered, if the rest was asked for.
+    pub failed: Vec<ExecError>,
 }
 
 /// A template file found in a chart or in one inside it.
@@ -148,7 +152,15 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
     for (name, chart) in &compiled.files {
         let Some(context) = contexts.get(chart) else { continue };
         set_template(&mut machine, context, name, chart);
-        let rope = machine.execute(name, context.clone()).map_err(RenderError::Exec)?;
+        let rope = match machine.execute(name, context.clone()) {
+            Ok(rope) => rope,
+            // What is too much for one file is too much for the run.
+            Err(error) if inputs.keep_going && error.limit().is_none() => {
+                rendered.failed.push(*error);
+                continue;
+            }
+            Err(error) => return Err(RenderError::Exec(error)),
+        };
         let rope = purlin_gotmpl::funcs::templates::without_no_value(rope);
         if let Some(pending) = &machine.unsure {
             rendered.unsure.insert(name.text().into_owned(), pending.clone());

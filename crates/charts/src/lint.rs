@@ -34,8 +34,8 @@ pub fn lint(session: &Session, path: &str, options: &Options) -> Vec<Finding> {
     if data.icon.is_empty() {
         found.push(finding("INFO", "Chart.yaml", "icon is recommended"));
     }
-    if let Err(message) = metadata::validate(data) {
-        found.push(finding("ERROR", "Chart.yaml", message));
+    if let Err(flaw) = metadata::validate(data) {
+        found.push(finding("ERROR", "Chart.yaml", flaw.helm_text));
     }
     if Version::parse_strict(&data.version).is_none() {
         let message = format!("version '{}' is not a valid SemVerV2", data.version);

@@ -2,7 +2,7 @@
 
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::yaml::{first_problem, go_message, parse};
-use purlin_syntax::{Limits, Node, Scalar};
+use purlin_syntax::{Limits, Node, Scalar, Tree};
 
 /// One document of a rendered file.
 #[derive(Clone, Debug)]
@@ -152,11 +152,17 @@ fn kind_of(node: Node<'_>) -> &'static str {
     }
 }
 
-fn head(text: &str, limits: &Limits) -> Result<Head, String> {
+/// The head of a document, or what is wrong with it and where.
+fn head(text: &str, limits: &Limits) -> Result<Head, (String, usize)> {
     let tree = parse(text, limits);
     if let Some(problem) = first_problem(&tree) {
-        return Err(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)));
+        let at = problem.span.map_or(0, |span| span.start as usize);
+        return Err((format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)), at));
     }
+    head_of(&tree).map_err(|message| (message, 0))
+}
+
+fn head_of(tree: &Tree) -> Result<Head, String> {
     let mut head = Head::default();
     let Some(root) = tree.root().filter(|root| !root.is_null()) else { return Ok(head) };
     if !root.is_map() {
@@ -203,25 +209,60 @@ fn readable(text: &str, limits: &Limits) -> Head {
     }
 }
 
-/// Sorts the documents of rendered files; files are given in the order of their paths. A document that holes decide on
-/// may be cut off anywhere, so nothing is expected of it.
+/// A rendered document that is not a manifest.
+#[derive(Clone, Debug)]
+pub struct Broken {
+    /// The template it came from.
+    pub path: String,
+    /// What is wrong, in Helm's words.
+    pub message: String,
+    /// Where the document starts in the rendered file.
+    pub start: usize,
+    /// Where in the document the problem was seen.
+    pub at: usize,
+}
+
+impl Broken {
+    /// Helm's text.
+    pub fn helm_text(&self) -> String {
+        format!("YAML parse error on {}: {}", self.path, self.message)
+    }
+}
+
+/// Sorts the documents of rendered files; the first that is not a manifest is an error.
 pub fn sort<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
     holes: &Holes,
     limits: &Limits,
-) -> Result<Manifests, String> {
+) -> Result<Manifests, Broken> {
+    let (manifests, broken) = sort_readable(files, holes, limits);
+    broken.into_iter().next().map_or(Ok(manifests), Err)
+}
+
+/// Sorts the documents of rendered files, and lists those that are not manifests; files are given in the order of their
+/// paths. A document that holes decide on may be cut off anywhere, so nothing is expected of it.
+pub fn sort_readable<'f>(
+    files: impl IntoIterator<Item = (&'f str, &'f str)>,
+    holes: &Holes,
+    limits: &Limits,
+) -> (Manifests, Vec<Broken>) {
     let mut manifests = Manifests::default();
+    let mut broken = Vec::new();
     for (path, text) in files {
         if text.trim().is_empty() {
             continue;
         }
-        // Windows line ends are not kept.
-        let unix = if text.contains('\r') { text.replace("\r\n", "\n") } else { String::new() };
-        let text = if unix.is_empty() { text } else { &unix };
         for (start, piece) in split(text) {
             let head = match holes.deciding(piece.as_bytes()) {
-                Some(_) => readable(piece, limits),
-                None => head(piece, limits).map_err(|error| format!("YAML parse error on {path}: {error}"))?,
+                Some(_) => Ok(readable(piece, limits)),
+                None => head(piece, limits),
+            };
+            let head = match head {
+                Ok(head) => head,
+                Err((message, at)) => {
+                    broken.push(Broken { path: path.to_owned(), message, start, at });
+                    continue;
+                }
             };
             let mut document = Document {
                 path: path.to_owned(),
@@ -247,7 +288,7 @@ pub fn sort<'f>(
     }
     manifests.resources.sort_by_cached_key(place);
     manifests.hooks.sort_by_cached_key(place);
-    Ok(manifests)
+    (manifests, broken)
 }
 
 /// Where a document stands in the order Helm installs in: known kinds first, others by name.

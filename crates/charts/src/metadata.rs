@@ -77,28 +77,50 @@ fn import_value(node: Node<'_>) -> Value {
     crate::yaml::value_of(node).unwrap_or_default()
 }
 
-/// What is wrong with the metadata, in Helm's words.
-pub fn validate(metadata: &Metadata) -> Result<(), String> {
-    let wrong = |what: &str| Err(format!("validation: {what}"));
+/// What is wrong with the metadata.
+#[derive(Clone, Debug)]
+pub struct Flaw {
+    /// The key it is about.
+    pub key: &'static str,
+    /// What Helm says.
+    pub helm_text: String,
+    /// What is wrong, in plain words.
+    pub message: String,
+}
+
+/// Checks the metadata; the first thing that is wrong.
+pub fn validate(metadata: &Metadata) -> Result<(), Flaw> {
+    let wrong = |key: &'static str, helm: &str, message: String| {
+        Err(Flaw { key, helm_text: format!("validation: {helm}"), message })
+    };
+    let missing = |key: &'static str| {
+        wrong(key, &format!("chart.metadata.{key} is required"), format!("`Chart.yaml` has no `{key}`"))
+    };
     if metadata.name.is_empty() {
-        return wrong("chart.metadata.name is required");
+        return missing("name");
     }
     if metadata.name.contains('/') || metadata.name == "." || metadata.name == ".." {
-        return wrong(&format!("chart.metadata.name {:?} is invalid", metadata.name));
+        let helm = format!("chart.metadata.name {:?} is invalid", metadata.name);
+        return wrong("name", &helm, format!("`{}` cannot be the name of a chart", metadata.name));
     }
     if metadata.version.is_empty() {
-        return wrong("chart.metadata.version is required");
+        return missing("version");
     }
     if Version::parse(&metadata.version).is_none() {
-        return wrong(&format!("chart.metadata.version {:?} is invalid", metadata.version));
+        let helm = format!("chart.metadata.version {:?} is invalid", metadata.version);
+        let message = format!("expected a semantic version such as `1.2.3`, found `{}`", metadata.version);
+        return wrong("version", &helm, message);
     }
     if !matches!(metadata.kind.as_str(), "" | "application" | "library") {
-        return wrong("chart.metadata.type must be application or library");
+        let message = format!("expected `application` or `library`, found `{}`", metadata.kind);
+        return wrong("type", "chart.metadata.type must be application or library", message);
     }
     for dependency in &metadata.dependencies {
         let plain = |ch: char| ch.is_ascii_alphanumeric() || matches!(ch, '-' | '_');
         if !dependency.alias.chars().all(|ch| plain(ch) || ch == '.') {
-            return wrong(&format!("dependency {:?} has disallowed characters in the alias", dependency.name));
+            let helm = format!("dependency {:?} has disallowed characters in the alias", dependency.name);
+            let message = format!("the alias `{}` may only have letters, digits, `-`, `_` and `.`", dependency.alias);
+            return wrong("dependencies", &helm, message);
         }
     }
     Ok(())

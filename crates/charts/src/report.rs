@@ -1,18 +1,20 @@
 //! Says why a chart cannot be rendered, in the user's words: the rule, the place in a template or values file, and the
 //! whole chain of templates that led there.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Limit};
-use purlin_syntax::{Diagnostic, Rule, Source, Span};
-use purlin_value::Session;
+use purlin_syntax::{Diagnostic, Flavor, Node, Rule, Source, Span};
+use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
 use crate::context::origin_of;
+use crate::dependencies::lookup;
 use crate::engine::RenderError;
-use crate::template::TemplateError;
-use crate::trace::{span_in, template_path};
+use crate::manifest::Broken;
+use crate::template::{About, TemplateError};
+use crate::trace::{Tracer, Woven, span_in, template_path};
 use crate::{rules, schema};
 
 /// Longest message of a template that is shown; some quote whole values.
@@ -21,8 +23,99 @@ const MAX_MESSAGE: usize = 2_000;
 /// Most levels of a chain of templates that a message shows.
 const MAX_TRACE: usize = 20;
 
+/// The `Chart.yaml` of a chart, for locations in it. Read again only where something is wrong.
+pub struct ChartYaml<'s> {
+    /// The run.
+    pub session: &'s Session,
+    /// The folder or archive of the chart.
+    pub folder: &'s str,
+}
+
+impl ChartYaml<'_> {
+    /// The diagnostic with the location of a key; of the first key if it is missing, and with the chart's name if
+    /// there is no such file on its own.
+    pub fn locate(&self, mut diagnostic: Diagnostic, path: &[&str]) -> Diagnostic {
+        diagnostic.span = self.with_root(|root| span_of(root, path)).flatten();
+        if diagnostic.span.is_none() {
+            diagnostic.message = format!("{}: {}", self.folder, diagnostic.message);
+        }
+        diagnostic
+    }
+
+    /// Where a dependency is declared.
+    fn dependency(&self, name: &str) -> Option<Span> {
+        let span = self.with_root(|root| {
+            let mut entries = root.get("dependencies")?.items();
+            let entry = entries.find(|entry| entry.get("name").is_some_and(|value| value.text() == name))?;
+            entry.get("name").map(|value| value.span())
+        });
+        span.flatten()
+    }
+
+    fn with_root<T>(&self, read: impl FnOnce(Node<'_>) -> T) -> Option<T> {
+        let path = purlin_value::path::normalize(&format!("{}/Chart.yaml", self.folder));
+        let bytes = self.session.world.read(&path).ok()?;
+        let source = self.session.sources.insert(&path, purlin_gotmpl::value::text_of(&bytes).into_owned());
+        let tree = purlin_syntax::yaml::parse(source, Flavor::Go, &self.session.limits);
+        tree.root().map(read)
+    }
+}
+
+/// The value under a path, or the first key of the deepest mapping on the way.
+fn span_of(root: Node<'_>, path: &[&str]) -> Option<Span> {
+    let mut node = root;
+    for key in path {
+        match node.get(key) {
+            Some(value) => node = value,
+            None => return node.entries().next().map(|entry| entry.key.span()),
+        }
+    }
+    Some(node.span())
+}
+
+/// Reports dependencies that are not there, and how many templates could not be rendered without them.
+pub fn report_missing(session: &Session, place: &ChartYaml<'_>, missing: &[String], failed: usize) {
+    let Some(first) = missing.first() else { return };
+    let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    let (noun, verb) = if missing.len() == 1 { ("dependency", "is") } else { ("dependencies", "are") };
+    let mut message = format!("{noun} {names} {verb} missing from `charts/`");
+    match failed {
+        0 => {}
+        1 => message.push_str("; 1 template needs it and was not rendered"),
+        many => message.push_str(&format!("; {many} templates need it and were not rendered")),
+    }
+    let mut diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, message);
+    match place.dependency(first) {
+        Some(span) => diagnostic.span = Some(span),
+        None => diagnostic = place.locate(diagnostic, &["dependencies"]),
+    }
+    session.sink.push(diagnostic.hint(format!("fetch it with `helm dependency build {}`", place.folder)));
+}
+
+/// Reports the templates that failed. What they include may fail in many of them; it is reported once.
+pub fn report_failed(session: &Session, chart: &Chart, values: &Value, failed: &[ExecError]) {
+    let mut seen = HashSet::new();
+    for error in failed {
+        let last = error.innermost();
+        if seen.insert((last.file.clone(), last.offset, last.fault.go_text())) {
+            report_exec(session, chart, Some(values), error);
+        }
+    }
+}
+
+/// Reports a rendered document that is not a manifest, at the line of the template that printed it.
+pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<Woven>>, broken: &Broken) {
+    let plain = broken.message.trim_start_matches("error converting YAML to JSON: yaml: ");
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, format!("this renders to invalid YAML: {plain}"));
+    diagnostic.span = text.and_then(|text| tracer.span_of_text(text, broken.start + broken.at));
+    if diagnostic.span.is_none() {
+        diagnostic.message = format!("{} renders to invalid YAML: {plain}", broken.path);
+    }
+    session.sink.push(diagnostic);
+}
+
 /// Reports why a chart cannot be rendered.
-pub fn report(session: &Session, chart: Option<&Chart>, error: &TemplateError) {
+pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &TemplateError) {
     for (name, problem) in &error.problems {
         let field = problem.at.trim_start_matches('/').replace('/', ".");
         let place = if field.is_empty() { format!("the values of `{name}`") } else { format!("`{field}` of `{name}`") };
@@ -37,7 +130,7 @@ pub fn report(session: &Session, chart: Option<&Chart>, error: &TemplateError) {
         return;
     }
     match (&error.render, chart) {
-        (Some(RenderError::Exec(failed)), Some(chart)) => report_exec(session, chart, failed),
+        (Some(RenderError::Exec(failed)), Some(chart)) => report_exec(session, chart, None, failed),
         (Some(RenderError::Parse(problem)), Some(chart)) => {
             let text = template_text(chart, &problem.file);
             let offset = text.split_inclusive('\n').take(problem.line.saturating_sub(1) as usize).map(str::len).sum();
@@ -45,9 +138,38 @@ pub fn report(session: &Session, chart: Option<&Chart>, error: &TemplateError) {
             session.sink.push(Diagnostic::at(&rules::SYNTAX, span, problem.message.clone()));
         }
         _ => {
-            let rule = rule_of(&error.message);
-            session.sink.push(Diagnostic::nowhere(rule, error.message.clone()));
+            let place = ChartYaml { session, folder };
+            session.sink.push(located(&place, error));
         }
+    }
+}
+
+/// A plain error with the location that fits what it is about.
+fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
+    let rule = rule_of(&error.message);
+    match &error.about {
+        About::Metadata(key, message) => {
+            let diagnostic = Diagnostic::nowhere(&rules::METADATA, message.clone());
+            place.locate(diagnostic, &[key])
+        }
+        About::DefaultValues => {
+            let path = purlin_value::path::normalize(&format!("{}/values.yaml", place.folder));
+            let mut diagnostic = Diagnostic::nowhere(rule, error.message.clone());
+            match place.session.world.read(&path) {
+                Ok(bytes) => {
+                    let text = purlin_gotmpl::value::text_of(&bytes).into_owned();
+                    let source = place.session.sources.insert(&path, text);
+                    let tree = purlin_syntax::yaml::parse(source.clone(), Flavor::Go, &place.session.limits);
+                    let problem = tree.diagnostics().first().and_then(|problem| problem.span);
+                    diagnostic.span = problem.or(Some(source.span(0, 1)));
+                }
+                Err(_) => diagnostic.message = format!("{}: {}", place.folder, error.message),
+            }
+            diagnostic
+        }
+        // What options or the release are about has no place in the chart.
+        About::Chart if rule.name == rules::VALUES.name => Diagnostic::nowhere(rule, error.message.clone()),
+        About::Chart => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
     }
 }
 
@@ -97,16 +219,41 @@ impl Levels<'_> {
         });
         let source = known.as_ref()?;
         let offset = level.offset as usize;
-        let end = source
-            .text()
-            .get(offset..)
-            .and_then(|rest| rest.find('\n'))
-            .map_or(source.text().len(), |len| offset + len);
-        Some(source.span(offset, end.min(offset + 200)))
+        let line = source.text().get(offset..).and_then(|rest| rest.lines().next()).unwrap_or_default();
+        // The very expression where it is written as it was parsed; otherwise up to the end of the action.
+        let node = level.node.as_str();
+        let action = line.find("}}").map_or(line.len(), |end| line.get(..end).unwrap_or(line).trim_end().len());
+        let length = if line.starts_with(node) { node.len() } else { action.min(200) };
+        Some(source.span(offset, offset + length.max(1)))
     }
 }
 
-fn report_exec(session: &Session, chart: &Chart, error: &ExecError) {
+/// A value that a template reads and nobody set.
+struct Unset {
+    message: String,
+    hint: String,
+}
+
+/// Go speaks of a nil pointer where a value on the way is missing; a chart's author wants to know which.
+fn unset_value(last: &ExecError, chart: &Chart, values: Option<&Value>) -> Option<Unset> {
+    let text = last.fault.go_text();
+    let wanted = text.strip_prefix("nil pointer evaluating ")?.rsplit_once('.')?.1.to_owned();
+    let node = last.node.as_str();
+    let parts: Vec<&str> = node.split('.').collect();
+    let at = parts.iter().position(|part| *part == wanted).filter(|at| *at > 1)?;
+    let missing = parts.get(..at)?.join(".");
+    let message = format!("`{missing}` is not set, so `{node}` cannot be read");
+    let file = purlin_value::path::normalize(&format!("{}/values.yaml", chart.folder));
+    let keys = missing.split_once("Values.")?.1;
+    let (outer, name) = keys.rsplit_once('.').unwrap_or(("", keys));
+    let around = values.and_then(|values| if outer.is_empty() { Some(values) } else { lookup(values, outer) });
+    let known = around.and_then(Value::as_map).map(|map| map.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>());
+    let near = known.and_then(|known| purlin_syntax::suggest::did_you_mean(name, known));
+    let hint = near.unwrap_or_else(|| format!("set `{keys}` in `{file}`, or test for it with `if` or `default`"));
+    Some(Unset { message, hint })
+}
+
+fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: &ExecError) {
     let levels = error.chain();
     let last = error.innermost();
     let rule = match (error.limit(), error.stop_message()) {
@@ -128,7 +275,11 @@ fn report_exec(session: &Session, chart: &Chart, error: &ExecError) {
         message.truncate(end);
         message.push('…');
     }
-    let mut diagnostic = Diagnostic::nowhere(rule, message);
+    let unset = unset_value(last, chart, values);
+    let mut diagnostic = match unset {
+        Some(unset) => Diagnostic::nowhere(rule, unset.message).hint(unset.hint),
+        None => Diagnostic::nowhere(rule, message),
+    };
     // The innermost level that lies in a file; texts of `tpl` do not.
     let mut places = Levels { session, chart, files: HashMap::new() };
     diagnostic.span = levels.iter().rev().find_map(|level| places.span(level));

@@ -55,10 +55,25 @@ pub struct Options {
     pub given: Value,
     /// `--pending`: paths of values that are not known yet, with what they wait for.
     pub pending: Vec<(String, String)>,
+    /// Whether as much as possible is looked at: library charts, charts with missing dependencies, and the files
+    /// beside one that fails. Helm stops at each of these.
+    pub lenient: bool,
+}
+
+/// What in a chart an error is about.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum About {
+    /// Nothing in particular.
+    #[default]
+    Chart,
+    /// A key of `Chart.yaml`, with what is wrong in plain words.
+    Metadata(&'static str, String),
+    /// Its default values.
+    DefaultValues,
 }
 
 /// Why nothing was rendered.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TemplateError {
     /// Helm's text.
     pub message: String,
@@ -68,11 +83,27 @@ pub struct TemplateError {
     pub render: Option<RenderError>,
     /// Values that do not fit their schema, with the chart each belongs to.
     pub problems: Vec<(String, Problem)>,
+    /// What it is about.
+    pub about: About,
+    /// The rendered files, where one of them is not valid YAML.
+    pub rendered: Option<String>,
 }
 
 impl From<String> for TemplateError {
     fn from(message: String) -> Self {
-        Self { message, while_rendering: false, render: None, problems: Vec::new() }
+        Self { message, ..Self::default() }
+    }
+}
+
+impl From<metadata::Flaw> for TemplateError {
+    fn from(flaw: metadata::Flaw) -> Self {
+        Self { message: flaw.helm_text, about: About::Metadata(flaw.key, flaw.message), ..Self::default() }
+    }
+}
+
+impl From<RenderError> for TemplateError {
+    fn from(error: RenderError) -> Self {
+        Self { message: error.helm_text(), while_rendering: true, render: Some(error), ..Self::default() }
     }
 }
 
@@ -151,7 +182,7 @@ pub fn check_schemas(chart: &Chart, values: &Value) -> Result<(), TemplateError>
         }
         let _ = write!(message, "\n{}", schema::report(problem, 0));
     }
-    Err(TemplateError { message, while_rendering: false, render: None, problems })
+    Err(TemplateError { message, problems, ..TemplateError::default() })
 }
 
 fn schema_problems(chart: &Chart, values: &Value, found: &mut Vec<(String, Problem)>) {
@@ -182,13 +213,16 @@ pub struct Prepared {
     pub capabilities: Capabilities,
     /// What Helm would log.
     pub warnings: Vec<String>,
+    /// Dependencies that `Chart.yaml` names and that are not there; Helm would have stopped.
+    pub missing: Vec<String>,
     track: bool,
+    lenient: bool,
 }
 
 impl TemplateError {
     /// A failure while rendering.
     pub fn rendering(message: String) -> Self {
-        Self { message, while_rendering: true, render: None, problems: Vec::new() }
+        Self { message, while_rendering: true, ..Self::default() }
     }
 }
 
@@ -211,7 +245,10 @@ pub fn template_chart(
 /// Loads a chart and everything it needs to be rendered.
 pub fn prepare(session: &Session, path: &str, options: &Options) -> Result<Prepared, TemplateError> {
     let name = release_name(session, options)?;
-    let chart = load::load(session, path).map_err(|error| error.0)?;
+    let chart = load::load(session, path).map_err(|error| {
+        let about = if error.0.starts_with("cannot load values.yaml") { About::DefaultValues } else { About::Chart };
+        TemplateError { message: error.0, about, ..TemplateError::default() }
+    })?;
     let values = user_values(session, options)?;
     prepare_chart(session, chart, values, name, options)
 }
@@ -224,11 +261,11 @@ fn prepare_chart(
     options: &Options,
 ) -> Result<Prepared, TemplateError> {
     metadata::validate(&chart.metadata)?;
-    if chart.is_library() {
+    if chart.is_library() && !options.lenient {
         return Err("library charts are not installable".to_owned().into());
     }
     let missing = dependencies::missing(&chart);
-    if !missing.is_empty() {
+    if !missing.is_empty() && !options.lenient {
         let message = "an error occurred while checking for chart dependencies. You may need to run 'helm dependency build' to fetch missing dependencies";
         let names = missing.join(", ");
         return Err(format!("{message}: found in Chart.yaml, but missing in charts/ directory: {names}").into());
@@ -255,14 +292,15 @@ fn prepare_chart(
     }
     let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
     let release = Release { name, namespace: namespace.to_owned(), upgrade: options.is_upgrade, revision: 1 };
-    Ok(Prepared { chart, values, release, capabilities, warnings, track: options.track })
+    let (track, lenient) = (options.track, options.lenient);
+    Ok(Prepared { chart, values, release, capabilities, warnings, missing, track, lenient })
 }
 
 impl Prepared {
     /// What the engine takes.
     pub fn inputs<'a>(&'a self, outside: &'a Outside, limits: &'a Limits) -> Inputs<'a> {
         let (chart, values, release, capabilities) = (&self.chart, &self.values, &self.release, &self.capabilities);
-        Inputs { chart, values, release, capabilities, outside, limits }
+        Inputs { chart, values, release, capabilities, outside, limits, keep_going: self.lenient }
     }
 
     /// Renders all templates.
@@ -270,12 +308,7 @@ impl Prepared {
         let (outside, limits) = (outside(session, self.track), engine_limits(session));
         let rendered =
             engine::compile(&self.chart).and_then(|compiled| engine::render(&compiled, self.inputs(&outside, &limits)));
-        rendered.map_err(|error| TemplateError {
-            message: error.helm_text(),
-            while_rendering: true,
-            render: Some(error),
-            problems: Vec::new(),
-        })
+        rendered.map_err(TemplateError::from)
     }
 }
 
@@ -289,7 +322,12 @@ fn finish(session: &Session, mut prepared: Prepared, options: &Options) -> Resul
         .map(|(path, rope)| (path.as_str(), String::from_utf8_lossy(&rope.bytes)))
         .collect();
     let files = texts.iter().map(|(path, text)| (*path, text.as_ref()));
-    let manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(TemplateError::rendering)?;
+    let broken = |broken: manifest::Broken| {
+        let filled = texts.iter().filter(|(_, text)| !text.trim().is_empty());
+        let text: String = filled.map(|(path, text)| format!("---\n# Source: {path}\n{text}\n")).collect();
+        TemplateError { rendered: Some(text), ..TemplateError::rendering(broken.helm_text()) }
+    };
+    let manifests = manifest::sort(files, &rendered.holes, &session.limits).map_err(broken)?;
     drop(texts);
     let mut warnings = std::mem::take(&mut prepared.warnings);
     for hook in &manifests.unknown_hooks {

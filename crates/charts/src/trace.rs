@@ -234,6 +234,12 @@ impl<'s> Tracer<'s> {
         }
     }
 
+    /// The span a user is sent to for a place in rendered text.
+    pub fn span_of_text(&self, text: &Woven, at: usize) -> Option<Span> {
+        let (origin, _) = self.range_origin(text, at, at + 1, None);
+        self.session.origins.span(origin, &self.session.sources)
+    }
+
     /// The span a user is sent to for a place in a template.
     pub fn span(&self, site: u32) -> Option<Span> {
         self.place(site).0

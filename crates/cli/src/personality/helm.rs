@@ -78,7 +78,10 @@ Checks:
       --strict               lint: warnings fail
       --quiet                lint: only warnings and errors
 
-Helm's other flags are taken and change nothing: no cluster is asked and nothing is fetched.
+      --debug                print rendered files that are not valid YAML
+
+Flags that need a cluster, a signature or the network (--validate, --dry-run=server, --verify, --dependency-update,
+--repo, --devel) are refused. Flags of Helm that change nothing without a cluster are accepted.
 ";
 
 /// What the flags say, and what is no flag.
@@ -92,13 +95,14 @@ struct Parsed {
     output_dir: Option<String>,
     strict: bool,
     quiet: bool,
+    debug: bool,
+    skip_crds: bool,
 }
 
 /// Flags that take a value and are accepted without effect on rendering.
 const IGNORED_VALUES: &[&str] = &[
     "kube-context",
     "kubeconfig",
-    "repo",
     "version",
     "username",
     "password",
@@ -111,7 +115,6 @@ const IGNORED_VALUES: &[&str] = &[
     "repository-cache",
     "repository-config",
     "description",
-    "dry-run",
     "wait",
     "labels",
     "color",
@@ -128,13 +131,8 @@ const IGNORED_VALUES: &[&str] = &[
 
 /// Flags without a value that are accepted without effect on rendering.
 const IGNORED_SWITCHES: &[&str] = &[
-    "debug",
-    "validate",
     "atomic",
-    "dependency-update",
-    "devel",
     "replace",
-    "verify",
     "create-namespace",
     "disable-openapi-validation",
     "insecure-skip-tls-verify",
@@ -145,13 +143,26 @@ const IGNORED_SWITCHES: &[&str] = &[
     "force",
     "hide-notes",
     "wait-for-jobs",
-    "skip-crds",
-    "release-name",
-    "with-subcharts",
     "take-ownership",
     "rollback-on-failure",
     "hide-secret",
 ];
+
+/// Flags that would change the answer and are not supported, with the reason.
+const REFUSED: &[(&str, &str)] = &[
+    ("validate", "asks a cluster"),
+    ("verify", "checks a signature"),
+    ("dependency-update", "fetches dependencies; run `helm dependency update` first"),
+    ("devel", "looks for versions in a repository"),
+    ("repo", "looks for the chart in a repository"),
+    ("release-name", "changes the folders that `--output-dir` writes"),
+    ("with-subcharts", "lints the charts inside; name them as well"),
+];
+
+fn refused(name: &str) -> Option<String> {
+    let (_, why) = REFUSED.iter().find(|(flag, _)| *flag == name)?;
+    Some(format!("`--{name}` is not supported: it {why}"))
+}
 
 fn parse(args: &[String]) -> Result<Parsed, String> {
     let mut parsed = Parsed::default();
@@ -211,6 +222,18 @@ fn switch(parsed: &mut Parsed, name: &str, inline: Option<&str>) -> Option<Resul
         "generate-name" | "g" => parsed.generate_name = on,
         "strict" => parsed.strict = on,
         "quiet" => parsed.quiet = on,
+        "debug" => parsed.debug = on,
+        "skip-crds" => parsed.skip_crds = on,
+        // Without a value it means `client`, which is what happens here.
+        "dry-run" => match inline {
+            None | Some("client" | "none" | "true" | "false") => {}
+            Some("server") => return Some(Err("`--dry-run=server` is not supported: it asks a cluster".to_owned())),
+            Some(other) => {
+                let message = format!("invalid argument {other:?} for \"--dry-run\": expected client, server or none");
+                return Some(Err(message));
+            }
+        },
+        _ if refused(name).is_some() => return if on { refused(name).map(Err) } else { Some(Ok(())) },
         _ if IGNORED_SWITCHES.contains(&name) => {}
         _ => return None,
     }
@@ -294,9 +317,13 @@ fn random_seed() -> u64 {
     std::collections::hash_map::RandomState::new().build_hasher().finish()
 }
 
-fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError) -> Exit {
+fn print_failure(invocation: &mut Invocation<'_>, error: &TemplateError, debug: bool) -> Exit {
+    // As Helm does: everything that was rendered, so that the line of the message can be found.
+    if let Some(text) = error.rendered.as_deref().filter(|_| debug) {
+        let _ = writeln!(invocation.stdout, "{}", text.trim());
+    }
     let _ = writeln!(invocation.stderr, "Error: {}", error.message);
-    if error.while_rendering {
+    if error.while_rendering && !debug {
         let _ = writeln!(invocation.stderr, "\nUse --debug flag to render out invalid YAML");
     }
     match error.render.as_ref() {
@@ -319,13 +346,14 @@ fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         [] => return fail(invocation, "\"helm template\" requires at least 1 argument"),
         _ => return fail(invocation, "expected at most two arguments, unexpected arguments"),
     };
+    parsed.options.include_crds &= !parsed.skip_crds;
     let (session, path) = match session(invocation, &chart, &mut parsed) {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
     let output = match template(&session, &path, &parsed.options) {
         Ok(output) => output,
-        Err(error) => return print_failure(invocation, &error),
+        Err(error) => return print_failure(invocation, &error, parsed.debug),
     };
     for warning in &output.warnings {
         let _ = writeln!(invocation.stderr, "{warning}");
