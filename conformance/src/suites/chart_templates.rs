@@ -72,6 +72,7 @@ fn rendered(case: &Json) -> Result<Vec<u8>, RenderError> {
         capabilities: &Capabilities::default(),
         outside: &Outside { now: 1_600_000_000_000_000_000, seed: 1, track: false },
         limits: &Limits::default(),
+        keep_going: false,
     };
     let out = render(&compiled, inputs)?;
     let wanted = out.files.into_iter().find(|(name, _)| name == "t/templates/t.txt");

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Limit};
-use purlin_syntax::{Diagnostic, Flavor, Node, Rule, Source, Span};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Rule, Source, Span};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
@@ -55,10 +55,18 @@ impl ChartYaml<'_> {
     fn with_root<T>(&self, read: impl FnOnce(Node<'_>) -> T) -> Option<T> {
         let path = purlin_value::path::normalize(&format!("{}/Chart.yaml", self.folder));
         let bytes = self.session.world.read(&path).ok()?;
-        let source = self.session.sources.insert(&path, purlin_gotmpl::value::text_of(&bytes).into_owned());
+        let source = source_of(self.session, &path, purlin_gotmpl::value::text_of(&bytes).into_owned());
         let tree = purlin_syntax::yaml::parse(source, Flavor::Go, &self.session.limits);
         tree.root().map(read)
     }
+}
+
+/// The file as it was registered before, or registered now: a file counts once, however often it is looked at.
+fn source_of(session: &Session, path: &str, text: String) -> Arc<Source> {
+    let count = u32::try_from(session.sources.len()).unwrap_or(u32::MAX);
+    let known = (0..count).filter_map(|id| session.sources.get(FileId(id)));
+    let known = known.into_iter().find(|source| source.path() == path && source.text() == text);
+    known.unwrap_or_else(|| session.sources.insert(path, text))
 }
 
 /// The value under a path, or the first key of the deepest mapping on the way.
@@ -158,7 +166,7 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             match place.session.world.read(&path) {
                 Ok(bytes) => {
                     let text = purlin_gotmpl::value::text_of(&bytes).into_owned();
-                    let source = place.session.sources.insert(&path, text);
+                    let source = source_of(place.session, &path, text);
                     let tree = purlin_syntax::yaml::parse(source.clone(), Flavor::Go, &place.session.limits);
                     let problem = tree.diagnostics().first().and_then(|problem| problem.span);
                     diagnostic.span = problem.or(Some(source.span(0, 1)));
@@ -215,7 +223,7 @@ impl Levels<'_> {
         let (session, chart) = (self.session, self.chart);
         let known = self.files.entry(level.file.clone()).or_insert_with(|| {
             let text = template_text(chart, &level.file);
-            (!text.is_empty()).then(|| session.sources.insert(&template_path(chart, &level.file), text))
+            (!text.is_empty()).then(|| source_of(session, &template_path(chart, &level.file), text))
         });
         let source = known.as_ref()?;
         let offset = level.offset as usize;
@@ -228,10 +236,26 @@ impl Levels<'_> {
     }
 }
 
+impl Levels<'_> {
+    /// The span of a part of a level's expression, given by its bytes in it; Go's own place may be in its middle.
+    fn span_in_node(&mut self, level: &ExecError, part: std::ops::Range<usize>) -> Option<Span> {
+        self.span(level)?;
+        let source = self.files.get(&level.file)?.as_ref()?;
+        let at = level.offset as usize;
+        let line_start = source.text().get(..at)?.rfind('\n').map_or(0, |at| at + 1);
+        let line = source.text().get(line_start..)?.lines().next()?;
+        let nodes = line.match_indices(level.node.as_str()).map(|(start, _)| line_start + start);
+        let start = nodes.filter(|start| (*start..*start + level.node.len()).contains(&at)).last()?;
+        Some(source.span(start + part.start, start + part.end))
+    }
+}
+
 /// A value that a template reads and nobody set.
 struct Unset {
     message: String,
     hint: String,
+    /// The name that is not set, as bytes of the expression.
+    name: std::ops::Range<usize>,
 }
 
 /// Go speaks of a nil pointer where a value on the way is missing; a chart's author wants to know which.
@@ -250,7 +274,7 @@ fn unset_value(last: &ExecError, chart: &Chart, values: Option<&Value>) -> Optio
     let known = around.and_then(Value::as_map).map(|map| map.iter().map(|(key, _)| key.as_str()).collect::<Vec<_>>());
     let near = known.and_then(|known| purlin_syntax::suggest::did_you_mean(name, known));
     let hint = near.unwrap_or_else(|| format!("set `{keys}` in `{file}`, or test for it with `if` or `default`"));
-    Some(Unset { message, hint })
+    Some(Unset { message, hint, name: missing.len() - name.len()..missing.len() })
 }
 
 fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: &ExecError) {
@@ -276,13 +300,17 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
         message.push('…');
     }
     let unset = unset_value(last, chart, values);
+    let mut places = Levels { session, chart, files: HashMap::new() };
     let mut diagnostic = match unset {
-        Some(unset) => Diagnostic::nowhere(rule, unset.message).hint(unset.hint),
+        Some(unset) => {
+            let mut diagnostic = Diagnostic::nowhere(rule, unset.message).hint(unset.hint);
+            diagnostic.span = places.span_in_node(last, unset.name);
+            diagnostic
+        }
         None => Diagnostic::nowhere(rule, message),
     };
     // The innermost level that lies in a file; texts of `tpl` do not.
-    let mut places = Levels { session, chart, files: HashMap::new() };
-    diagnostic.span = levels.iter().rev().find_map(|level| places.span(level));
+    diagnostic.span = diagnostic.span.or_else(|| levels.iter().rev().find_map(|level| places.span(level)));
     if last.line == 0 {
         diagnostic.message = format!("{}: {}", last.file, diagnostic.message);
     }
