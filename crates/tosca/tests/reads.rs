@@ -101,7 +101,7 @@ fn services_inside_services_look_at_the_files_beside_them_once() {
     assert_eq!(world.times("list ."), 1);
     assert_eq!(world.times("read unrelated.yaml"), 1);
     for candidate in ["a.yaml", "b.yaml", "of_nothing.yaml"] {
-        // Once to see whether it may be a candidate, once to build it.
+        // What was looked at to see whether it may be a candidate is not read again to build it.
         assert_eq!(world.times(&format!("read {candidate}")), 1, "{candidate}");
     }
 }
