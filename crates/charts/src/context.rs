@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_gotmpl::object::{Object, Struct};
 use purlin_gotmpl::{Data, Heap, ListType, MapType, Str, Val};
-use purlin_value::{Origin, Value};
+use purlin_value::{Origin, Pending, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::{Chart, Metadata};
@@ -39,11 +39,28 @@ pub fn origin_of(number: u32) -> Origin {
     Origin::from_bits(number.wrapping_sub(1))
 }
 
+/// What stands in a template for a value that is broken and reported.
+const BROKEN: &str = "a value that is broken";
+
+/// What a hole is outside of templates again.
+pub fn filled(pending: Pending) -> purlin_value::Data {
+    if pending.what.starts_with(BROKEN) {
+        return purlin_value::Data::Poison;
+    }
+    purlin_value::Data::Pending(Arc::new(pending))
+}
+
 /// Copies a value into the heap.
 pub fn import(heap: &mut Heap, value: &Value) -> Val {
     use purlin_value::Data as D;
     let made = match &value.data {
-        D::Null | D::Poison | D::Lazy(_) => Val::NIL,
+        D::Null => Val::NIL,
+        // What is broken was reported; as something unknown it causes no second message.
+        D::Poison => heap.pending(&Pending { tasks: Vec::new(), what: BROKEN.into() }),
+        D::Lazy(lazy) => match lazy.known() {
+            Some(known) => import(heap, known),
+            None => heap.pending(&Pending { tasks: Vec::new(), what: "a value that nobody asked for".into() }),
+        },
         D::Pending(pending) => heap.pending(pending),
         D::Bool(truth) => Val::bool(*truth),
         D::Int(number) => Val::new(Data::Int64(*number)),
@@ -89,7 +106,9 @@ impl<'h> Contexts<'h> {
         out: &mut Vec<(String, Val)>,
     ) -> Val {
         let values = match values.data {
-            Data::Map(map) => Val::new(Data::Map(map.seen_as(MapType::Values))).at(values.origin),
+            Data::Map(map) => {
+                Val::new(Data::Map(map.seen_as(MapType::Values))).at(values.origin).taint(values.is_tainted())
+            }
             _ if self.heap.is_undecided(&values) => values,
             _ => self.heap.map(MapType::Values, BTreeMap::new()),
         };

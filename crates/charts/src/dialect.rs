@@ -6,11 +6,11 @@ use std::sync::Arc;
 use purlin_gotmpl::{ExecError, Val};
 use purlin_model::{Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign};
 use purlin_syntax::{Diagnostic, Span, Tree};
-use purlin_value::{Data, EcoString, Pending, Session, Value, path};
+use purlin_value::{EcoString, Pending, Session, Value, path};
 
 use crate::chart::Chart;
 use crate::checks;
-use crate::context::{Contexts, import};
+use crate::context::{Contexts, filled, import};
 use crate::engine::{self, RenderError};
 use crate::manifest::{self, Document};
 use crate::metachart::pipeline;
@@ -217,13 +217,20 @@ fn render_metachart<'s>(
     Ok(Documents { tracer, pieces, failed: Vec::new() })
 }
 
+/// Whether the name of a resource is a secret, so that it cannot be known by it.
+fn has_secret_name(value: &Value) -> bool {
+    value.is_tainted() || value.at("metadata.name").is_some_and(|name| name.is_tainted())
+}
+
 /// The node and manifest of a document.
 fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) -> (Option<Node>, Manifest) {
     let document = &piece.document;
     let tree: Tree = purlin_gotmpl::yaml::parse(&document.text, &session.limits);
     let value = tree.root().map(|root| tracer.value(root, &piece.text, piece.offset)).unwrap_or_default();
     let open = still_open(tracer, tree.root(), piece);
-    let text = Some(EcoString::from(document.text.trim_end()));
+    // A secret may also be in a comment or a key, which the value does not say.
+    let secret = crate::trace::range_taint(&piece.text, piece.offset, piece.offset + document.text.len()).is_secret();
+    let text = (!secret).then(|| EcoString::from(document.text.trim_end()));
     let manifest = Manifest { source: EcoString::from(document.path.as_str()), text, value: value.clone() };
     if value.as_map().is_none() && open.is_none() {
         return (None, manifest);
@@ -231,13 +238,14 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     // A document that may have no name yet goes by the template that will make it.
     let (kind, name) = match (document.kind.as_str(), document.name.as_str()) {
         ("", _) | (_, "") if open.is_some() => ("pending", document.path.as_str()),
+        (kind, _) if has_secret_name(&value) => (kind, document.path.as_str()),
         known => known,
     };
     let mut node = Node::new(node_id(kind, name), kind, "charts");
     node.type_name = EcoString::from(document.api_version.as_str());
     node.source = session.origins.span(value.origin, &session.sources).or_else(|| first_span(session, chart, document));
     node.resolved = match open {
-        Some(pending) => value.with(Data::Pending(Arc::new(pending))),
+        Some(pending) => value.with(filled(pending)),
         None => value,
     };
     (Some(node), manifest)

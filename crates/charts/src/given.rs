@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use purlin_model::{SetFlag, SetKind};
 use purlin_syntax::Flavor;
-use purlin_value::{Data, Map, Pending, Session, Value};
+use purlin_value::{Data, Eval, Map, Pending, Session, Value};
 
 use crate::strvals::{Typing, parse_into};
 use crate::template::Options;
@@ -38,8 +38,10 @@ pub fn user_values(session: &Session, options: &Options) -> Result<Value, String
             base = apply_flag(session, options, base, flag)?;
         }
     }
-    if options.given.as_map().is_some() {
-        base = merge_maps(base, options.given.clone(), origins);
+    // A host's values may still be lazy; templates look at all of them.
+    let given = Eval::new(session).force_deep(&options.given);
+    if given.as_map().is_some() {
+        base = merge_maps(base, given, origins);
     }
     for (path, what) in &options.pending {
         let flag = session.origins.flag(format!("--pending {path}"));

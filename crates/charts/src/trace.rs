@@ -8,10 +8,10 @@ use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::rope::{Piece as RopePiece, first_behind};
 use purlin_syntax::{Kind, Node, Source, Span, Style};
 use purlin_value::read::scalar_data;
-use purlin_value::{Data, EcoString, Map, Origin, OriginKind, Piece, Session, Taint, Value};
+use purlin_value::{EcoString, Map, Origin, OriginKind, Piece, Session, Taint, Value};
 
 use crate::chart::Chart;
-use crate::context::origin_of;
+use crate::context::{filled, origin_of};
 
 /// Longest chain of calls told.
 const MAX_CALLS: usize = 50;
@@ -225,7 +225,7 @@ impl<'s> Tracer<'s> {
                     self.range_origin(woven, from, to, None)
                 };
                 let data = match pending {
-                    Some(pending) => Data::Pending(Arc::new(pending)),
+                    Some(pending) => filled(pending),
                     None => scalar_data(target),
                 };
                 Value::new(data).with_origin(origin).tainted_if(tainted)
@@ -285,7 +285,7 @@ pub fn node_id(kind: &str, name: &str) -> EcoString {
 }
 
 /// Whether a piece of a range of rendered text is a secret.
-fn range_taint(text: &Woven, from: usize, to: usize) -> Taint {
+pub fn range_taint(text: &Woven, from: usize, to: usize) -> Taint {
     let first = first_behind(&text.pieces, from);
     let mut start = first.checked_sub(1).and_then(|at| text.pieces.get(at)).map_or(0, |before| before.end as usize);
     for piece in text.pieces.get(first..).unwrap_or_default() {

@@ -9,7 +9,7 @@ use purlin_charts::resolve_chart;
 use purlin_charts::template::Options;
 use purlin_model::Resolved;
 use purlin_value::emit::{Secrets, to_yaml};
-use purlin_value::{Data, Map, MemoryWorld, Session, Value};
+use purlin_value::{Data, Eval, Lazy, Map, MemoryWorld, Session, Thunk, Value};
 
 const CHART: &str = "apiVersion: v2\nname: web\nversion: 1.0.0\n";
 
@@ -68,6 +68,38 @@ fn pending_values_are_pending_with_their_tasks() {
     all.sort();
     assert_eq!(all, ["deploy.db", "deploy.lb", "run.login"]);
     assert_eq!(field(&resolved, "data.user").as_str(), Some("app"));
+}
+
+#[test]
+fn lazy_and_broken_values_are_not_null() {
+    let world = MemoryWorld::new()
+        .file("web/Chart.yaml", CHART)
+        .file("web/templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata: {lazy: {{ .Values.lazy | upper }}, broken: {{ .Values.broken.part | quote }}, made: {{ printf \"%s!\" .Values.broken }}}\n");
+    let session = Session::new(Arc::new(world));
+    let given = Map::from_iter([("lazy".into(), Lazy::value(Later)), ("broken".into(), Value::poison())]);
+    let options = Options { given: Value::map(given), track: true, ..Options::default() };
+    let resolved = resolve_chart(&session, "web", &options).expect("a chart");
+    assert!(session.sink.take().is_empty());
+    assert_eq!(field(&resolved, "data.lazy").as_str(), Some("LATER"));
+    assert!(field(&resolved, "data.broken").is_poison());
+    assert!(field(&resolved, "data.made").is_poison());
+}
+
+/// A text that is computed when it is asked for.
+struct Later;
+
+impl Thunk for Later {
+    fn evaluate(&self, _: &mut Eval<'_>) -> Value {
+        Value::str("later")
+    }
+
+    fn span(&self) -> Option<purlin_syntax::Span> {
+        None
+    }
+
+    fn name(&self) -> String {
+        "later".to_owned()
+    }
 }
 
 #[test]

@@ -91,10 +91,9 @@ fn git(ground: &Ground<'_>) -> Value {
         };
         map.insert("branch".into(), Value::str(branch.unwrap_or_default()));
         map.insert("commitHash".into(), Value::str(commit.unwrap_or_default()));
-        map.insert(
-            "originUrl".into(),
-            Value::str(read("config").and_then(|text| origin_url(&text)).unwrap_or_default()),
-        );
+        let url = read("config").and_then(|text| origin_url(&text)).unwrap_or_default();
+        let secret = has_credentials(&url);
+        map.insert("originUrl".into(), Value::str(url).tainted_if(secret));
     }
     for key in ["branch", "commitHash", "originUrl"] {
         map.entry(key.into()).or_insert_with(|| Value::str(""));
@@ -121,6 +120,14 @@ fn packed_ref(text: &str, branch: &str) -> Option<String> {
     text.lines()
         .find_map(|line| line.split_once(' ').filter(|(_, name)| *name == wanted))
         .map(|(hash, _)| hash.to_owned())
+}
+
+/// Whether an address holds a password or token: `https://token@host` or `ssh://user:password@host`. The user of `ssh`
+/// alone is none.
+fn has_credentials(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else { return false };
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or(rest);
+    authority.rsplit_once('@').is_some_and(|(user, _)| scheme.starts_with("http") || user.contains(':'))
 }
 
 fn origin_url(config: &str) -> Option<String> {

@@ -24,7 +24,9 @@ impl About {
         let name = local.unwrap_or_else(|| Value::str(action.name.clone()));
         let version = self.version(eval);
         let id = match (name.as_str(), version.as_str()) {
-            (Some(name), Some(version)) => Value::str(ecow::eco_format!("{name}:{version}")),
+            (Some(text), Some(tag)) => {
+                Value::str(ecow::eco_format!("{text}:{tag}")).tainted_by(name.taint() | version.taint())
+            }
             (None, _) => name.clone(),
             _ => version.clone(),
         };

@@ -76,6 +76,19 @@ impl Fault {
         Self::Message(message.into())
     }
 
+    /// The same fault of a call that was given a secret: what it says may quote it.
+    #[must_use]
+    pub fn without_words(self) -> Self {
+        let hidden = "one of its arguments is a secret, so the reason is hidden";
+        match self {
+            Self::Stop(_) => Self::Stop(hidden.to_owned()),
+            Self::Message(_) | Self::TplParse(..) | Self::TplExec(..) => Self::Message(hidden.to_owned()),
+            // What has no place is about the template that was asked for, and its name is the secret.
+            Self::Inner(inner) if inner.line == 0 => Self::Message(hidden.to_owned()),
+            Self::Inner(_) | Self::Limit(_) => self,
+        }
+    }
+
     /// Go's text of the fault.
     pub fn go_text(&self) -> String {
         match self {

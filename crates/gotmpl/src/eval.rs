@@ -10,6 +10,7 @@ use crate::error::Fault;
 use crate::func::{Form, Func, Ty};
 use crate::machine::{Exec, Frame, Machine};
 use crate::methods;
+use crate::taint::holds_taint;
 use crate::value::{Data, MapType, Str, Val};
 
 type Args = SmallVec<[Val; 4]>;
@@ -317,6 +318,7 @@ impl Machine<'_> {
     }
 
     fn call_error(&self, frame: &Frame<'_>, func: &Func, values: &[Val], fault: Fault) -> Box<crate::error::ExecError> {
+        let fault = if holds_taint(&self.heap, values) { fault.without_words() } else { fault };
         let mut error = self.error(frame, Some(func.name), fault);
         error.origin = values.iter().map(|value| value.origin).find(|origin| *origin != 0).unwrap_or(0);
         error

@@ -15,6 +15,8 @@ struct Inner {
     /// Sorted by base, since bases only grow.
     trees: Vec<Arc<Tree>>,
     next: u32,
+    /// Parts of files that are secrets.
+    hidden: Vec<Span>,
 }
 
 /// All files read so far.
@@ -62,6 +64,17 @@ impl Sources {
         let tree = Arc::new(tree);
         inner.trees.push(tree.clone());
         tree
+    }
+
+    /// Notes that a part of a file is a secret, so that no excerpt shows it.
+    pub fn hide(&self, span: Span) {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner).hidden.push(span);
+    }
+
+    /// The parts of a file that are secrets.
+    pub fn hidden(&self, id: FileId) -> Vec<Span> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.hidden.iter().filter(|span| span.file == id).copied().collect()
     }
 
     /// The source with an id.

@@ -3,7 +3,7 @@
 use crate::check;
 use crate::edition::Standard;
 use crate::entities;
-use crate::evaluate::Evaluator;
+use crate::evaluate::{Evaluator, Values};
 use crate::finish;
 use crate::load::Options;
 use crate::model::{self, Model};
@@ -31,6 +31,8 @@ pub struct Settings {
     pub missing: Option<MissingInputs>,
     /// Whether other services are put in the place of nodes that ask for it.
     pub substitution: Substitution,
+    /// Whether somebody will ask where values come from.
+    pub track: bool,
     /// The phase to stop after; all are gone through if nothing is said.
     pub stop: Option<u8>,
 }
@@ -56,6 +58,8 @@ pub struct Compiled {
     pub resolution: Resolution,
     /// Nodes that other services stand for.
     pub substituted: Vec<Substituted>,
+    /// All values, evaluated; none if something is wrong before that.
+    pub values: Values,
     /// What is wrong.
     pub problems: Problems,
 }
@@ -86,6 +90,7 @@ pub(crate) fn service(
     let mut topology = Topology::default();
     let mut resolution = Resolution::default();
     let mut substituted = Vec::new();
+    let mut values = Values::default();
     let missing =
         settings.missing.unwrap_or(if model.edition().is_2() { MissingInputs::Accept } else { MissingInputs::Refuse });
     if model.files.edition.is_some() && settings.stop.is_none_or(|phase| phase >= 5) {
@@ -105,9 +110,10 @@ pub(crate) fn service(
                 (topology, substituted) = within.substitute(topology, nesting, &mut problems);
             }
             let mut evaluator = Evaluator::with_resolution(&model, &topology, &resolution);
+            evaluator.origins = settings.track.then_some(&session.origins);
             finish::check_all(&mut evaluator, &topology);
-            let found = evaluator.problems().list().to_vec();
-            found.into_iter().for_each(|problem| problems.add(problem));
+            problems.absorb(evaluator.problems());
+            values = evaluator.into_values();
         }
     }
     // What is evaluated for the sake of a decision reports nothing itself.
@@ -115,7 +121,7 @@ pub(crate) fn service(
     if let Some(diagnostic) = model.budget.exceeded().filter(|_| !problems.list().iter().any(told)) {
         problems.push(diagnostic.clone());
     }
-    Compiled { model, topology, resolution, substituted, problems }
+    Compiled { model, topology, resolution, substituted, values, problems }
 }
 
 /// Whether all nodes and what they require are known. What comes from an import that was not read may have any

@@ -70,8 +70,8 @@ fn owned(evaluator: &mut Evaluator<'_>, owner: Owner, properties: &Props, attrib
 }
 
 fn props(evaluator: &mut Evaluator<'_>, all: &Props, scope: &Scope) {
-    for prop in all.values() {
-        evaluator.settle(prop, scope);
+    for (name, prop) in all {
+        evaluator.settle_once(name, prop, scope);
     }
 }
 

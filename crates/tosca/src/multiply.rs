@@ -107,7 +107,7 @@ fn counted(model: &Model, topology: &Topology, count: &Val, at: Span, problems: 
     let mut evaluator = Evaluator::new(model, topology);
     let prop = Prop { value: count.clone(), definition: None, data_type: None, at, given: Given::Assigned };
     let value = evaluator.settle(&prop, &Scope::default());
-    evaluator.problems().list().iter().for_each(|problem| problems.add(problem.clone()));
+    problems.absorb(evaluator.problems());
     whole(&value, at, problems)
 }
 

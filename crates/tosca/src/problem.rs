@@ -5,6 +5,7 @@
 
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Span};
+use purlin_value::Session;
 use std::collections::HashMap;
 
 /// A diagnostic and what is needed to name its path.
@@ -21,6 +22,8 @@ pub struct Problem {
 pub struct Problems {
     list: Vec<Problem>,
     seen: HashMap<(&'static str, Option<Span>, String), usize>,
+    /// Where secrets are written.
+    hidden: Vec<Span>,
 }
 
 impl Problems {
@@ -62,6 +65,28 @@ impl Problems {
                 self.list.push(problem);
             }
         }
+    }
+
+    /// Takes all problems of another run, and what it knows of secrets.
+    pub fn absorb(&mut self, other: &Problems) {
+        other.list.iter().for_each(|problem| self.add(problem.clone()));
+        self.hidden.extend(&other.hidden);
+    }
+
+    /// Notes where a secret is written, so that no problem is shown with it.
+    pub fn hide(&mut self, span: Span) {
+        self.hidden.push(span);
+    }
+
+    /// Hands everything to a session.
+    pub fn report(&self, session: &Session) {
+        self.hidden.iter().for_each(|span| session.sources.hide(*span));
+        session.sink.extend(self.list.iter().map(|problem| problem.diagnostic.clone()));
+    }
+
+    /// Where secrets are written.
+    pub fn hidden(&self) -> &[Span] {
+        &self.hidden
     }
 
     /// Whether anything is wrong.

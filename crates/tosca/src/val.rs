@@ -8,7 +8,7 @@ use crate::functions::is_function;
 use crate::host::Host;
 use ecow::EcoString;
 use purlin_syntax::tree::Entry;
-use purlin_syntax::{Kind, MergeKeys, Node, Scalar, Span, Style};
+use purlin_syntax::{Kind, MergeKeys, Node, Scalar, Span, Style, Tree};
 use purlin_value::{Origin, Taint};
 use std::sync::Arc;
 
@@ -263,6 +263,24 @@ impl From<Edition> for Notation {
     fn from(edition: Edition) -> Self {
         Notation { edition, host: None }
     }
+}
+
+/// Where a file has secrets written as they are.
+pub fn secrets(tree: &Tree) -> impl Iterator<Item = Span> {
+    let mut pending: Vec<Node<'_>> = tree.roots().filter(|_| tree.source().text().contains(SENSITIVE)).collect();
+    std::iter::from_fn(move || {
+        while let Some(node) = pending.pop() {
+            if node.tag() == Some(SENSITIVE) {
+                return Some(node.span());
+            }
+            match node.kind() {
+                Kind::List => pending.extend(node.items()),
+                Kind::Map => pending.extend(node.entries().flat_map(|entry| [entry.key, entry.value])),
+                _ => {}
+            }
+        }
+        None
+    })
 }
 
 /// Reads a value, finding function calls by the notation's rule.

@@ -72,6 +72,9 @@ impl<'a> Checker<'a> {
     fn part(&mut self, value: &Val, definition: &Entity, at: Span, depth: u32) -> Val {
         let Some(declared) = self.declared(definition) else {
             // It has no type, or an unknown one that was reported.
+            if definition.sensitive {
+                self.problems.hide(value.span);
+            }
             return value.clone().tainted_by(Taint::secret_if(definition.sensitive));
         };
         self.typed(value, declared, at, depth)
@@ -87,7 +90,8 @@ impl<'a> Checker<'a> {
     pub fn typed(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
         let taint = self.taint(declared);
         if taint.is_secret() {
-            // Marked before it is looked at, so that no message quotes it.
+            // Marked before it is looked at, so that no message quotes or shows it.
+            self.problems.hide(value.span);
             return self.checked(&value.clone().tainted_by(taint), declared, at, depth);
         }
         self.checked(value, declared, at, depth)

@@ -163,7 +163,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     let ensemble = ensemble::open(session, request)?;
     let engine = ensemble.engine(session);
     *engine.trace.borrow_mut() = question.trace.then(Trace::new);
-    let answer = match ask(session, &engine, question) {
+    let answer = match ask(session, &engine, question).map_err(|error| engine.scrubbed(error)) {
         Ok(value) => convert::to_value(&value.plain(), &ensemble.tree),
         Err(error) => {
             session.sink.push(of_question(session, &error, &question.expression));

@@ -75,6 +75,15 @@ impl Error {
         self
     }
 
+    /// The same without the reason, which may quote a secret that something was made from.
+    pub fn hiding(mut self: Box<Self>, secret: bool) -> Box<Self> {
+        if secret && self.kind != Kind::Limit {
+            self.message = "this cannot be evaluated; it is about a secret, so the reason is hidden".to_owned();
+            self.hint = None;
+        }
+        self
+    }
+
     /// Adds a hint.
     pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
         self.hint = Some(hint.into());

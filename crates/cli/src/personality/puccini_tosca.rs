@@ -135,7 +135,7 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
         Err(exit) => return exit,
     };
     let compiled = compiled(&session, &path, command, flags);
-    session.sink.extend(compiled.problems.list().iter().map(|problem| problem.diagnostic.clone()));
+    compiled.problems.report(&session);
     let invalid = is_invalid(&compiled.problems);
     for phase in &flags.dump {
         let out = filtered(dump::phase(&compiled, *phase), &flags.filter);

@@ -4,6 +4,7 @@ use super::snippet::{self, Mark};
 use super::{Files, escape, severity_name};
 use crate::diagnostic::{Diagnostic, Label, Severity};
 use crate::source::{Source, Span};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -61,10 +62,36 @@ pub fn human<'d, F: Files + ?Sized>(
 /// The lines of one file that a diagnostic points at.
 struct Excerpt {
     source: Arc<Source>,
+    /// What is not to be shown of it.
+    hidden: Vec<Span>,
     /// The place named above the lines.
     start: u32,
     /// Marks by line, counted from 1.
     marks: BTreeMap<u32, Vec<Mark>>,
+}
+
+impl Excerpt {
+    /// A line with a star for every byte of a secret, so that the marks below it stay where they are.
+    fn line(&self, number: u32) -> Cow<'_, str> {
+        let line = self.source.line(number).unwrap_or("");
+        let start = line.as_ptr() as usize - self.source.text().as_ptr() as usize;
+        let is_hidden = |at: usize| {
+            let at = u32::try_from(start + at).unwrap_or(u32::MAX);
+            self.hidden.iter().any(|span| span.start <= at && at < span.end)
+        };
+        if self.hidden.is_empty() || !line.char_indices().any(|(at, _)| is_hidden(at)) {
+            return Cow::Borrowed(line);
+        }
+        let mut out = String::with_capacity(line.len());
+        for (at, c) in line.char_indices() {
+            if is_hidden(at) {
+                out.extend(std::iter::repeat_n('*', c.len_utf8()));
+            } else {
+                out.push(c);
+            }
+        }
+        Cow::Owned(out)
+    }
 }
 
 /// One excerpt for each file, the diagnostic's own first.
@@ -77,7 +104,8 @@ fn excerpts<F: Files + ?Sized>(diagnostic: &Diagnostic, files: &F) -> Vec<Excerp
         let at = match (at, files.source(span.file)) {
             (Some(at), _) => at,
             (None, Some(source)) => {
-                excerpts.push(Excerpt { source, start: span.start, marks: BTreeMap::new() });
+                let hidden = files.hidden(span.file);
+                excerpts.push(Excerpt { source, hidden, start: span.start, marks: BTreeMap::new() });
                 excerpts.len() - 1
             }
             (None, None) => continue,
@@ -146,8 +174,8 @@ impl Printer<'_> {
         self.frame_line("|");
         let mut previous: Option<u32> = None;
         for (&line, marks) in &excerpt.marks {
-            self.gap(&excerpt.source, previous, line);
-            for shown in snippet::show(excerpt.source.line(line).unwrap_or(""), marks) {
+            self.gap(excerpt, previous, line);
+            for shown in snippet::show(&excerpt.line(line), marks) {
                 self.source_line(line, &shown.text);
                 let primary = marks.iter().any(|mark| mark.primary);
                 shown.below.iter().for_each(|below| self.mark_line(below, primary, severity));
@@ -157,12 +185,12 @@ impl Printer<'_> {
     }
 
     /// What stands between two lines with marks: the line itself if it is only one.
-    fn gap(&mut self, source: &Source, previous: Option<u32>, line: u32) {
+    fn gap(&mut self, excerpt: &Excerpt, previous: Option<u32>, line: u32) {
         let Some(previous) = previous else { return };
         match line - previous {
             0 | 1 => {}
             2 => {
-                let text = snippet::show(source.line(line - 1).unwrap_or(""), &[blank_mark()]);
+                let text = snippet::show(&excerpt.line(line - 1), &[blank_mark()]);
                 text.iter().for_each(|shown| self.source_line(line - 1, &shown.text));
             }
             _ => self.out.push_str("...\n"),

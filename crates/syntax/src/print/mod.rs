@@ -24,11 +24,20 @@ use std::sync::Arc;
 pub trait Files {
     /// The file with an id, if it is known.
     fn source(&self, id: FileId) -> Option<Arc<Source>>;
+
+    /// The parts of a file that are not to be shown.
+    fn hidden(&self, _id: FileId) -> Vec<Span> {
+        Vec::new()
+    }
 }
 
 impl Files for Sources {
     fn source(&self, id: FileId) -> Option<Arc<Source>> {
         self.get(id)
+    }
+
+    fn hidden(&self, id: FileId) -> Vec<Span> {
+        Sources::hidden(self, id)
     }
 }
 

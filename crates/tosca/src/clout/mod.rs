@@ -87,7 +87,7 @@ struct Writer<'a> {
 impl<'a> Writer<'a> {
     fn new(compiled: &'a Compiled, options: Options) -> Self {
         let evaluator =
-            Evaluator::with_resolution(&compiled.model, &compiled.topology, &compiled.resolution).refuelled();
+            Evaluator::after(&compiled.model, &compiled.topology, &compiled.resolution, &compiled.values).refuelled();
         let root = if compiled.model.edition().is_2() { "service_template" } else { "topology_template" };
         Writer {
             compiled,

@@ -134,6 +134,7 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
     let given = !request.inputs.is_empty() || !request.input_files.is_empty();
     settings.inputs = inputs::read(session, &request.input_files, &request.inputs, problems);
     settings.missing = given.then_some(MissingInputs::Refuse);
+    settings.track = true;
     settings
 }
 
@@ -142,8 +143,8 @@ fn compiled(session: &Session, request: &Request) -> Option<(Compiled, String)> 
     let mut problems = Problems::new();
     let settings = settings(session, request, &mut problems);
     let compiled = compile(session, &file, &settings);
-    let all = problems.list().iter().chain(compiled.problems.list());
-    session.sink.extend(all.map(|problem| problem.diagnostic.clone()));
+    problems.report(session);
+    compiled.problems.report(session);
     Some((compiled, file))
 }
 
@@ -187,7 +188,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     let prop =
         Prop { value: expression, definition: None, data_type: None, at: tree.root()?.span(), given: Given::Assigned };
     let value = printer.evaluator.settle(&prop, &scope);
-    session.sink.extend(printer.evaluator.problems().list().iter().map(|problem| problem.diagnostic.clone()));
+    printer.evaluator.problems().report(session);
     let edition: Edition = compiled.model.edition();
     let trace = if question.trace { vec![format!("TOSCA {}", edition.number())] } else { Vec::new() };
     let value = printer.value(&value);

@@ -28,8 +28,9 @@ type Outside = Vec<(usize, Option<usize>, EcoString)>;
 
 impl<'a> Printer<'a> {
     pub fn new(session: &'a Session, compiled: &'a Compiled) -> Self {
-        let mut evaluator =
-            Evaluator::with_resolution(&compiled.model, &compiled.topology, &compiled.resolution).refuelled();
+        let Compiled { model, topology, resolution, values, .. } = compiled;
+        // Only an expression from outside, and what a relationship takes, is still to be evaluated.
+        let mut evaluator = Evaluator::after(model, topology, resolution, values).refuelled();
         evaluator.origins = Some(&session.origins);
         Printer { session, compiled, evaluator, prefix: EcoString::new() }
     }
@@ -212,7 +213,7 @@ impl<'a> Printer<'a> {
     pub fn loose(&mut self, props: &Props, scope: &Scope) -> Value {
         let mut out = Map::new();
         for (name, prop) in props {
-            let value = self.evaluator.settle(prop, scope);
+            let value = self.evaluator.settle_once(name, prop, scope);
             out.insert(name.clone(), self.given(name, prop, &value));
         }
         Value::map(out)

@@ -105,6 +105,16 @@ enum State {
     Tentative(Val),
 }
 
+/// Where a value stands that nothing can refer to: in which node or relationship, and where it is given.
+type Site = (Option<usize>, Option<(usize, usize)>, Span, EcoString);
+
+/// The values of a service, each evaluated once: those that can be referred to, and those that stand somewhere.
+#[derive(Debug, Default)]
+pub struct Values {
+    owned: HashMap<Key, Val, foldhash::fast::RandomState>,
+    standing: HashMap<Site, Val, foldhash::fast::RandomState>,
+}
+
 /// A value that is being evaluated, and what must be known before it.
 struct Frame {
     key: Key,
@@ -182,6 +192,10 @@ pub struct Evaluator<'a> {
     pub(crate) idle: Vec<Failure>,
     /// Where computed values are noted, if somebody will ask.
     pub origins: Option<&'a Origins>,
+    /// What was evaluated and checked before.
+    earlier: Option<&'a Values>,
+    /// Values that nothing can refer to, by where they stand.
+    standing: HashMap<Site, Val, foldhash::fast::RandomState>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -210,12 +224,28 @@ impl<'a> Evaluator<'a> {
             overrun: Cell::new(None),
             idle: Vec::new(),
             origins: None,
+            earlier: None,
+            standing: HashMap::default(),
         }
     }
 
     /// An evaluator that can follow relationships.
     pub fn with_resolution(model: &'a Model, topology: &'a Topology, resolution: &'a Resolution) -> Self {
         Evaluator { resolution: Some(resolution), ..Evaluator::new(model, topology) }
+    }
+
+    /// An evaluator of a service that was evaluated and checked: what it is asked for is there already.
+    pub fn after(model: &'a Model, topology: &'a Topology, resolution: &'a Resolution, values: &'a Values) -> Self {
+        Evaluator { earlier: Some(values), ..Evaluator::with_resolution(model, topology, resolution) }
+    }
+
+    /// All values, for whoever prints the service.
+    pub fn into_values(self) -> Values {
+        let done = self.memo.into_iter().filter_map(|(key, state)| match state {
+            State::Done(value) => Some((key, value)),
+            State::Active | State::Tentative(_) => None,
+        });
+        Values { owned: done.collect(), standing: self.standing }
     }
 
     /// The same one with all steps before it, for those who go through a service again after it was checked.
@@ -269,7 +299,7 @@ impl<'a> Evaluator<'a> {
             let next = top.waiting.pop();
             match next {
                 Some(next) if matches!(self.memo.get(&next), Some(State::Active)) => self.report_ring(&next),
-                Some(next) if self.memo.contains_key(&next) => {}
+                Some(next) if self.known(&next).is_some() => {}
                 Some(next) => stack.extend(self.frame(next)),
                 None => {
                     if let Some(frame) = stack.pop() {
@@ -283,7 +313,8 @@ impl<'a> Evaluator<'a> {
 
     /// A value that is evaluated already.
     fn known(&self, key: &Key) -> Option<Val> {
-        match self.memo.get(key)? {
+        let Some(state) = self.memo.get(key) else { return self.earlier?.owned.get(key).cloned() };
+        match state {
             State::Active => None,
             State::Done(value) => Some(value.clone()),
             State::Tentative(value) => {
@@ -336,7 +367,7 @@ impl<'a> Evaluator<'a> {
     fn check_in_turn(&mut self, prop: Prop, value: &Val, scope: Scope) {
         if self.active.is_empty() && !self.checking {
             self.check(&prop, value, &scope);
-        } else if !self.resolving {
+        } else if !self.resolving && self.earlier.is_none() {
             self.unchecked.push_back((prop, value.clone(), scope));
         }
     }
@@ -352,7 +383,7 @@ impl<'a> Evaluator<'a> {
                 if let Some(Ok(reference)) = self.reference(call, scope) {
                     let mut seen: HashSet<Key, foldhash::fast::RandomState> = HashSet::default();
                     let listed = reference.listed;
-                    let unknown = |key: &Key| !matches!(self.memo.get(key), Some(State::Done(_) | State::Tentative(_)));
+                    let unknown = |key: &Key| self.known(key).is_none();
                     let unknown = reference.keys.into_iter().filter(unknown);
                     out.extend(unknown.filter(|key| !listed || seen.insert(key.clone())));
                 }
@@ -400,6 +431,20 @@ impl<'a> Evaluator<'a> {
         self.prop(prop, scope)
     }
 
+    /// The same for a value with a name, which is kept: whoever asks for it later gets what was computed.
+    pub fn settle_once(&mut self, name: &EcoString, prop: &Prop, scope: &Scope) -> Val {
+        let site = (scope.node, scope.relationship, prop.at, name.clone());
+        let known = self.standing.get(&site).or_else(|| self.earlier?.standing.get(&site));
+        if let Some(value) = known {
+            return value.clone();
+        }
+        let value = self.settle(prop, scope);
+        if prop.value.has_call() {
+            self.standing.insert(site, value.clone());
+        }
+        value
+    }
+
     /// Evaluates, coerces and validates a value that stands somewhere.
     pub fn prop(&mut self, prop: &Prop, scope: &Scope) -> Val {
         let value = self.value(prop, scope);
@@ -425,8 +470,8 @@ impl<'a> Evaluator<'a> {
     /// Checks the clauses on a value, and on those that become known meanwhile. While requirements are being resolved
     /// nobody asks for that.
     fn check(&mut self, prop: &Prop, value: &Val, scope: &Scope) {
-        if self.resolving {
-            return;
+        if self.resolving || self.earlier.is_some() {
+            return; // nobody asks, or it was done before
         }
         let outermost = !std::mem::replace(&mut self.checking, true);
         self.check_one(prop, value, scope);

@@ -290,6 +290,7 @@ impl Loader<'_> {
 
     /// The tree if it is sound; what is wrong with it is said each time, since those who heard it may have kept it.
     fn sound(&mut self, tree: Arc<Tree>) -> Option<Arc<Tree>> {
+        crate::val::secrets(&tree).for_each(|span| self.problems.hide(span));
         let sound = tree.is_sound();
         for diagnostic in tree.diagnostics() {
             self.problems.push(diagnostic.clone());

@@ -136,7 +136,7 @@ impl Service<'_> {
             for place in now {
                 match self.node(&topology, place, &candidates, nesting) {
                     Ok(Some(found)) => {
-                        found.service.problems.list().iter().for_each(|problem| problems.add(problem.clone()));
+                        problems.absorb(&found.service.problems);
                         wires::attributes(&mut topology, &found, self.resolution);
                         done.push(found);
                     }

@@ -129,6 +129,7 @@ fn places(session: &Session, manifest: &Manifest, model: &Model) -> Places {
     }
     for tree in manifest.trees.iter().chain(model.files.list.iter().map(|file| &file.tree)) {
         places.tagged(tree);
+        tosca::secrets(tree).for_each(|span| session.sources.hide(span));
     }
     places
 }
@@ -136,6 +137,7 @@ fn places(session: &Session, manifest: &Manifest, model: &Model) -> Places {
 /// Hands TOSCA's problems on, as far as they are problems here; whether one of them is an error.
 fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: &Places) -> bool {
     let mut broken = false;
+    problems.hidden().iter().for_each(|span| session.sources.hide(places.span(*span)));
     for problem in problems.list() {
         let mut diagnostic = problem.diagnostic.clone();
         let rule = diagnostic.rule.name;

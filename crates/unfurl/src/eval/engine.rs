@@ -249,15 +249,26 @@ impl<'w> Engine<'w> {
         }
     }
 
+    /// Adds a step to the trace, without the secrets that were met.
+    pub fn say(&self, step: impl FnOnce() -> String) {
+        if let Some(trace) = self.trace.borrow_mut().as_mut() {
+            trace.say(self.without_secrets(step()));
+        }
+    }
+
     /// An error without the secrets that were met.
     pub fn scrubbed(&self, mut error: Box<Error>) -> Box<Error> {
-        for secret in self.secrets.borrow().iter() {
-            if error.message.contains(secret.as_str()) {
-                error.message = error.message.replace(secret.as_str(), super::show::REDACTED);
-            }
-            error.hint = error.hint.take().filter(|hint| !hint.contains(secret.as_str()));
-        }
+        error.message = self.without_secrets(std::mem::take(&mut error.message));
+        error.hint = error.hint.take().filter(|hint| self.without_secrets(hint.clone()) == *hint);
         error
+    }
+
+    /// A text without the secrets that were met, longer ones first: a shorter one may be a part of them.
+    fn without_secrets(&self, text: String) -> String {
+        let secrets = self.secrets.borrow();
+        let mut found: Vec<&EcoString> = secrets.iter().filter(|secret| text.contains(secret.as_str())).collect();
+        found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+        found.into_iter().fold(text, |text, secret| text.replace(secret.as_str(), super::show::REDACTED))
     }
 
     /// Remembers that a secret was written to a file.

@@ -222,9 +222,7 @@ fn call(ctx: &Ctx<'_, '_>, function: &'static Function, entries: &ValMap) -> Res
     let null = Val::null();
     let arg = entries.get(&MapKey::Str(function.name.into())).unwrap_or(&null);
     let value = (function.run)(ctx, &Call { name: function.name, arg, entries, ready: false })?;
-    if let Some(trace) = ctx.engine.trace.borrow_mut().as_mut() {
-        trace.say(format!("`{}` gives {}", function.name, show::brief(ctx, &value)));
-    }
+    ctx.engine.say(|| format!("`{}` gives {}", function.name, show::brief(ctx, &value)));
     Ok(spread(function, value))
 }
 

@@ -218,9 +218,7 @@ impl Walk<'_, '_, '_, '_> {
     }
 
     fn trace(&self, say: impl FnOnce() -> String) {
-        if let Some(trace) = self.ctx.engine.trace.borrow_mut().as_mut() {
-            trace.say(say());
-        }
+        self.ctx.engine.say(say);
     }
 }
 

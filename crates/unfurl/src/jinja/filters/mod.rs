@@ -220,7 +220,8 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
         });
     };
     if filter.takes == Takes::Anything {
-        return (filter.run)(render, input, args);
+        let secret = input.tainted_within() || args.tainted();
+        return (filter.run)(render, input, args).map_err(|error| error.hiding(secret));
     }
     let input = match input.data {
         // Loops over and measures of something undefined are those of nothing, where undefined is tolerated.
@@ -231,7 +232,8 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
         return type_error(format!("`{name}` needs text, not {}", input.kind()));
     }
     let tainted = input.tainted_within() || args.tainted();
-    (filter.run)(render, input, args).map(|value| value.taint_if(tainted))
+    let result = (filter.run)(render, input, args).map_err(|error| error.hiding(tainted));
+    result.map(|value| value.taint_if(tainted))
 }
 
 /// A list of items, as most filters want it.

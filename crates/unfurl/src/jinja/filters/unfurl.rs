@@ -18,6 +18,13 @@ pub fn eval(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val>
     let ctx = render.ctx.with_variables(variables);
     let input = render.ctx.engine.force(input)?;
     let matches = match &input.data {
+        // What is asked for would be told step by step.
+        Data::Str(_) | Data::Map(_) if input.tainted_within() => {
+            let trace = ctx.engine.trace.take();
+            let found = form::expression(&ctx, &input);
+            ctx.engine.trace.replace(trace);
+            found?
+        }
         Data::Str(_) | Data::Map(_) => form::expression(&ctx, &input)?,
         // Anything else is a value already: there is nothing to evaluate.
         _ => return Ok(input),

@@ -221,7 +221,9 @@ impl Renderer<'_, '_, '_> {
                 for term in rest {
                     terms.push(self.ctx.engine.force(term.clone())?);
                 }
-                let found = lookup::lookup(self.ctx, &plugin, terms, &args.named)?;
+                let secret = args.tainted();
+                let found = lookup::lookup(self.ctx, &plugin, terms, &args.named);
+                let found = found.map_err(|error| error.hiding(secret))?;
                 if name != "lookup" || args.get(usize::MAX, "wantlist").is_some_and(python::truthy) {
                     return Ok(Val::list(found));
                 }

@@ -4,6 +4,7 @@ use super::calls::GLOBALS;
 use super::{Output, Renderer, absent, undefined, undefined_error};
 use crate::error::{Result, type_error};
 use crate::eval::path::place;
+use crate::eval::show::REDACTED;
 use crate::functions;
 use crate::jinja::object::{Loop, Object};
 use crate::jinja::{arithmetic, ast, methods, tests, time};
@@ -48,13 +49,13 @@ impl Renderer<'_, '_, '_> {
             Expr::Item(base, key, at) => {
                 let base = self.inner(base)?;
                 let key = self.inner(key)?.plain();
-                let found = self.item(&base, &key).map_err(|error| error.at(at.0, at.1))?;
                 let tainted = base.is_tainted() || key.is_tainted();
+                let found = self.item(&base, &key).map_err(|error| error.hiding(key.is_tainted()).at(at.0, at.1))?;
                 match found {
                     Some(found) => Ok(found.taint_if(tainted)),
                     None => {
-                        let name = self.ctx.text(&key)?;
-                        Ok(self.not_there(&base, &name, expr))
+                        let shown = if key.is_tainted() { REDACTED.into() } else { self.ctx.text(&key)? };
+                        Ok(self.not_there(&base, &shown, expr).taint_if(tainted))
                     }
                 }
             }
@@ -72,7 +73,8 @@ impl Renderer<'_, '_, '_> {
                 let args = self.values(&call.args)?;
                 let tainted = base.is_tainted() || args.tainted();
                 let held = tests::run(self, &call.name, &base, &args);
-                Ok(Val::bool(held.map_err(|error| error.at(call.at.0, call.at.1))?).taint_if(tainted))
+                let held = held.map_err(|error| error.hiding(tainted).at(call.at.0, call.at.1))?;
+                Ok(Val::bool(held).taint_if(tainted))
             }
             _ => self.operation(expr),
         }
