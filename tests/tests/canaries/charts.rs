@@ -145,11 +145,14 @@ fn one(random: &mut Random, failing: bool) -> usize {
             "web/charts/inner/templates/i.yaml",
             "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: i}\ndata: {k: {{ .Values.key | b64enc }}}\n",
         );
+    // Values of the user below those of the host, so that maps meet.
+    world = world.file("user.yaml", "whole: {six: 6, two: {seven: 7}}\nlogin: {nested: {eight: 8}}\n");
     for (name, text) in &files {
         world = world.file(&format!("web/templates/{name}"), text);
     }
     let session = Session::new(Arc::new(world));
-    let options = Options { given, track: true, ..Options::default() };
+    let values = vec![("user.yaml".into(), "user.yaml".into())];
+    let options = Options { given, values, track: true, ..Options::default() };
     let resolved = resolve_chart(&session, "web", &options);
     let diagnostics = session.sink.take();
     let mut texts = vec![

@@ -55,6 +55,7 @@ pub fn search(project: &Project, folder: &Path) -> usize {
         let unknown = ran.stderr.contains("unexpected argument") || ran.stderr.contains("invalid value");
         assert!(ran.code != 2 || !unknown, "`{}`: {}", command.join(" "), ran.stderr);
         let written = ["whole.txt", "purlin.lock"].map(|name| std::fs::read_to_string(here.join(name)));
+        let _ = std::fs::remove_file(here.join("whole.txt"));
         for text in [ran.stdout, ran.stderr].into_iter().chain(written.into_iter().flatten()) {
             if let Some((line, trace)) = needles.find(&text) {
                 found.push(format!("`purlin {}` shows `{trace}`:\n    {line}", command.join(" ")));
