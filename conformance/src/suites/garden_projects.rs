@@ -93,7 +93,14 @@ fn world(files: &Path) -> MemoryWorld {
     let variables = [("USER", "root"), ("TEST_VARIABLE", "banana"), ("MODULE_A_TEST_ENV_VAR", "foo")];
     let world = variables.iter().fold(MemoryWorld::new(), |world, (name, value)| world.variable(name, value));
     let files = read_folder(files, "").unwrap_or_default();
-    files.into_iter().fold(world, |world, (path, bytes)| world.bytes(&path, &bytes))
+    let kept = files.into_iter().filter(|(path, bytes)| !is_absolute_link(path, bytes));
+    kept.fold(world, |world, (path, bytes)| world.bytes(&path, &bytes))
+}
+
+/// The recordings keep links as plain files that hold their target. Git hashes a link by its target, so that is the
+/// same; a link to an absolute path is left out by Garden, and here.
+fn is_absolute_link(path: &str, bytes: &[u8]) -> bool {
+    path.ends_with("/symlink.txt") && bytes.starts_with(b"/")
 }
 
 fn answer(case: &Json, files: &Path, expected: &Json) -> Answer {

@@ -165,7 +165,8 @@ pub struct Target {
     /// Read the project as it was at a git revision; files that other flags name are read as they are now.
     #[arg(long, value_name = "REVISION")]
     pub rev: Option<String>,
-    /// A chart's value that is not known yet, and what it waits for.
+    /// A chart's value that is not known yet, and what it waits for; or `local.env[.NAME]`: environment variables that
+    /// may be unset in a Garden project.
     #[arg(long, value_name = "PATH[=WHAT]")]
     pub pending: Vec<String>,
 }

@@ -4,17 +4,18 @@ use crate::bind::{Binder, Env};
 use crate::check::row;
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::{Draft, without_gaps};
-use crate::ground::Ground;
+use crate::ground::{Ground, fill};
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
 use crate::render::{Config, Rendered};
 use crate::rules;
+use crate::scopes::Late;
 use crate::shapes::check_fields;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::emit::REDACTED;
-use purlin_value::{Data, Eval, Map, MapLayer, Scope, Value, path};
+use purlin_value::{Data, Eval, Map, Scope, Value, path};
 use std::sync::Arc;
 
 /// The module an action was made from.
@@ -113,8 +114,14 @@ impl OwnScope<'_> {
             let inputs = env_at(ground, project.vars.over(&base), stage);
             base = base.push(rendered.layer(ground, &inputs));
         }
-        let base = base.push(MapLayer::new("this", Value::map(Map::from_iter([("this".into(), Value::map(this))]))));
+        let own = ground.cell();
+        let base = base.push(Late::new("this", &own));
         let vars = self.variables(ground, project, &base, stage);
+        let mut this = this;
+        if stage == Stage::Full {
+            this.insert("var".into(), vars.merged());
+        }
+        fill(&own, Value::map(Map::from_iter([("this".into(), Value::map(this))])));
         (env_at(ground, vars.over(&base), stage), vars)
     }
 

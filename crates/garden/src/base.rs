@@ -1,5 +1,6 @@
 //! The keys every template can use: `local`, `command`, `datetime`, `project`, `git`, `secrets` and `imported`.
 
+use crate::expr::REST;
 use crate::functions::dates::Instant;
 use crate::ground::Ground;
 use crate::phases::LaterKeys;
@@ -25,7 +26,8 @@ fn local(ground: &Ground<'_>) -> Value {
         let origin = origins.env(name.as_str());
         (EcoString::from(name), Value::str(text).with_origin(origin))
     };
-    let env: Map = world.env_all().into_iter().map(variable).collect();
+    let mut env: Map = world.env_all().into_iter().map(variable).collect();
+    allow_unset(ground, &mut env);
     let mut known = Map::from_iter([
         ("artifactsPath".into(), Value::str(ground.full_path(&path::join(&ground.root, ".garden/artifacts")))),
         ("env".into(), Value::map(env)),
@@ -40,6 +42,22 @@ fn local(ground: &Ground<'_>) -> Value {
         known.insert("username".into(), Value::str(username));
     }
     Value::map(known)
+}
+
+/// Variables that the user says may be unset: `--pending local.env` for all, `--pending local.env.NAME` for one. They
+/// are pending, so that a project can be checked where nobody set them.
+fn allow_unset(ground: &Ground<'_>, env: &mut Map) {
+    let asked = ground.request.extra.iter().filter(|(key, _)| key == "pending").map(|(_, text)| text.as_str());
+    for path in asked.map(|text| text.split('=').next().unwrap_or(text)) {
+        let Some(name) = path.strip_prefix("local.env") else { continue };
+        let name = match name.strip_prefix('.') {
+            Some(name) if name != "*" => name,
+            None if !name.is_empty() => continue,
+            _ => REST,
+        };
+        let what = if name == REST { "local.env".into() } else { ecow::eco_format!("local.env.{name}") };
+        env.entry(name.into()).or_insert_with(|| Value::pending("environment", what));
+    }
 }
 
 /// As Node.js would call it, since projects compare with those names.

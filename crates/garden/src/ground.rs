@@ -4,6 +4,7 @@ use crate::bind::Env;
 use crate::entities::SCHEMA;
 use crate::scopes::Cell;
 use crate::templates::Templates;
+use crate::versions::Sources;
 use purlin_model::Request;
 use purlin_model::schema::{Edition, Kind, Literal};
 use purlin_syntax::{Diagnostic, Rule, Span, Tree};
@@ -27,6 +28,8 @@ pub struct Ground<'s> {
     pub templates: Arc<Templates>,
     /// What actions have given already.
     pub outputs: KnownOutputs,
+    /// Files that were hashed already, for modules and actions.
+    pub sources: Arc<Sources>,
     defaults: Arc<Defaults>,
     cells: Mutex<Vec<Cell>>,
     trees: Mutex<Vec<Arc<Tree>>>,
@@ -42,6 +45,7 @@ impl<'s> Ground<'s> {
             root,
             templates: Arc::default(),
             outputs,
+            sources: Arc::default(),
             defaults: Arc::default(),
             cells: Mutex::default(),
             trees: Mutex::default(),

@@ -12,12 +12,17 @@ use crate::graph::Graph;
 use crate::ground::{Defaults, Ground, KnownOutputs, fill};
 use crate::phases::{Phases, Stage};
 use crate::project::Project;
+use crate::rules;
 use crate::scan::texts;
 use crate::vars::VarScope;
-use crate::versions::{SourceScope, Version, combine, config_version, counted_dependencies, source_version};
+use crate::versions::{
+    Exclusions, SourceKey, SourceScope, SourceVersion, Sources, Version, combine, config_version, counted_dependencies,
+    source_version,
+};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::Span;
+use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, path};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -34,29 +39,33 @@ pub struct LiveAction {
     pub outputs: Value,
 }
 
-/// The hash of an action's files, and which they are.
-type SourceVersion = Arc<(EcoString, Vec<String>)>;
-
 /// What versions and outputs are computed from.
 struct Base {
     graph: Graph,
     files: Arc<FileTree>,
     root: String,
     full_root: String,
-    exclusions: Vec<String>,
+    exclusions: Exclusions,
     outputs: KnownOutputs,
     /// What is asked of all actions; it owns what this is part of, so it is not owned here.
     actions: Weak<OnceLock<Value>>,
-    sources: Mutex<HashMap<EcoString, SourceVersion>>,
+    sources: Arc<Sources>,
+    /// Who decides how source is hashed that several actions share.
+    owners: HashMap<SourceKey, EcoString>,
     written: Mutex<HashMap<EcoString, Arc<Version>>>,
+    /// The resolved specs by action, filled once all actions are bound.
+    specs: OnceLock<HashMap<EcoString, Value>>,
+    resolved: Mutex<HashMap<EcoString, Computed>>,
 }
+
+/// A resolved version, or the value that stands for it: poison, or what it waits for.
+type Computed = Result<Arc<Version>, Value>;
 
 /// Everything that is asked about an action by others.
 pub(crate) struct About {
     base: Arc<Base>,
     pub(crate) key: EcoString,
     pub(crate) spec: Value,
-    whole: Value,
 }
 
 /// Binds all actions of a graph.
@@ -67,7 +76,8 @@ pub fn bind_actions(
     graph: Graph,
     files: Arc<FileTree>,
 ) -> Arc<LiveSet> {
-    let exclusions = texts(&project.field(ground, "excludeValuesFromActionVersions", &project.full_scope()));
+    let exclusions = project_exclusions(ground, project);
+    let owners = source_owners(&graph);
     let base = Arc::new(Base {
         graph,
         files,
@@ -76,8 +86,11 @@ pub fn bind_actions(
         exclusions,
         outputs: ground.outputs.clone(),
         actions: Arc::downgrade(phases.actions()),
-        sources: Mutex::default(),
+        sources: ground.sources.clone(),
+        owners,
         written: Mutex::default(),
+        specs: OnceLock::new(),
+        resolved: Mutex::default(),
     });
     let mut actions = IndexMap::with_capacity(base.graph.actions.len());
     let mut by_kind: IndexMap<ActionKind, Map> = ActionKind::ALL.into_iter().map(|kind| (kind, Map::new())).collect();
@@ -88,6 +101,9 @@ pub fn bind_actions(
             map.insert(action.name.clone(), value);
         }
     }
+    let specs = actions.iter().map(|(key, live)| (key.clone(), live.whole.clone()));
+    // Bound once per resolution, so the cell is empty.
+    let _ = base.specs.set(specs.collect());
     // What does not exist was reported; asking for it again says nothing new.
     for (kind, name) in &base.graph.missing {
         if let Some(map) = by_kind.get_mut(kind) {
@@ -101,6 +117,47 @@ pub fn bind_actions(
     let layer = Map::from_iter([("actions".into(), Value::map(all)), ("runtime".into(), Value::map(runtime))]);
     fill(phases.actions(), Value::map(layer));
     Arc::new(LiveSet { base, actions })
+}
+
+/// The project's patterns of texts that do not count in versions.
+fn project_exclusions(ground: &Ground<'_>, project: &Project) -> Exclusions {
+    const FIELD: &str = "excludeValuesFromActionVersions";
+    let list = project.field(ground, FIELD, &project.full_scope());
+    let (exclusions, broken) = Exclusions::compile(&texts(&list));
+    for (pattern, why) in broken {
+        let place = list.as_list().unwrap_or(&[]).iter().find(|item| item.as_str() == Some(pattern.as_str()));
+        let shown = if list.is_tainted_deep() { REDACTED } else { pattern.as_str() };
+        let why = if list.is_tainted_deep() { "" } else { why.lines().last().unwrap_or("").trim() };
+        let message = format!("invalid pattern `{shown}` in `{FIELD}`: {why}");
+        ground.report(&rules::CONFIG_SHAPE, place.and_then(|item| ground.span_of(item)), message);
+    }
+    exclusions
+}
+
+/// The first action of each choice of files, in Garden's order of kinds.
+fn source_owners(graph: &Graph) -> HashMap<SourceKey, EcoString> {
+    const ORDER: [ActionKind; 4] = [ActionKind::Deploy, ActionKind::Build, ActionKind::Run, ActionKind::Test];
+    let mut owners = HashMap::with_capacity(graph.actions.len());
+    for kind in ORDER {
+        for action in graph.actions.values().filter(|action| action.kind == kind) {
+            owners.entry(source_key(action)).or_insert_with(|| action.key.clone());
+        }
+    }
+    owners
+}
+
+/// An action's choice of files; that of a module's Build is the module's own.
+fn chosen_files(action: &Action) -> (Option<Vec<String>>, Option<Vec<String>>) {
+    let module = action.module.as_ref().filter(|_| action.kind == ActionKind::Build);
+    match module.and_then(|module| module.files.clone()) {
+        Some((include, exclude)) => (include, Some(exclude).filter(|list| !list.is_empty())),
+        None => (action.fields.get("include").map(texts), action.fields.get("exclude").map(texts)),
+    }
+}
+
+fn source_key(action: &Action) -> SourceKey {
+    let (include, exclude) = chosen_files(action);
+    SourceKey::new(&action.source_folder, include.as_deref(), exclude.as_deref())
 }
 
 /// All actions with what they say of themselves.
@@ -119,6 +176,12 @@ impl LiveSet {
     /// The version of an action as it is written, before anything is resolved. Nothing if it is part of a circle.
     pub fn written_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
         self.base.written_version(session, key)
+    }
+
+    /// The version of an action over its resolved spec and the resolved versions of its dependencies. Nothing if it
+    /// waits for something that runs, or is broken.
+    pub fn resolved_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
+        self.base.resolved_version(&mut Eval::new(session), key).ok()
     }
 
     /// The folder an action works in.
@@ -147,7 +210,7 @@ fn bind_action(
     let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
     let spec = Lazy::value(spec);
     let whole = Lazy::value(Whole { spec: spec.clone(), span: action.span() });
-    let about = About { base: base.clone(), key: action.key.clone(), spec, whole: whole.clone() };
+    let about = About { base: base.clone(), key: action.key.clone(), spec };
     let about = Arc::new(about);
     let outputs = Lazy::value(Outputs(about.clone()));
     known.insert("var".into(), vars.merged());
@@ -260,30 +323,12 @@ impl About {
         self.base.actions.upgrade()?.get().cloned()
     }
 
-    /// The version over the resolved spec and the resolved versions of what it depends on.
+    /// The version over the resolved spec and the resolved versions of its dependencies.
     pub(crate) fn version(&self, eval: &mut Eval<'_>) -> Value {
-        let Some(action) = self.base.graph.actions.get(&self.key) else { return Value::poison() };
-        if self.base.graph.cyclic.contains(&self.key) {
-            return Value::poison();
+        match self.base.resolved_version(eval, &self.key) {
+            Ok(version) => Value::str(version.string.clone()),
+            Err(value) => value,
         }
-        if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {
-            return Value::str(module.version.clone());
-        }
-        let spec = eval.force(&self.whole);
-        if spec.any(Value::is_poison) {
-            return Value::poison();
-        }
-        if let Some(pending) = crate::expr::pending_in(&spec) {
-            return pending;
-        }
-        let mut versions = Vec::new();
-        for key in counted_dependencies(&self.base.graph, action) {
-            let Some(version) = self.base.written_version(eval.session, &key) else { return Value::poison() };
-            versions.push((key, version.string.clone()));
-        }
-        let (source, files) = &*self.base.source(eval.session, action);
-        let config = config_version(action, &spec, &self.base.exclusions);
-        Value::str(combine(config, source.clone(), files.clone(), versions).string)
     }
 }
 
@@ -305,30 +350,25 @@ impl Base {
         build.map_or_else(|| action.source_folder.to_string(), |build| self.build_folder(build))
     }
 
-    fn source(&self, session: &Session, action: &Action) -> Arc<(EcoString, Vec<String>)> {
-        let mut known = self.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known.get(&action.key) {
+    fn source(&self, session: &Session, action: &Action) -> Arc<SourceVersion> {
+        let key = source_key(action);
+        if let Some(found) = self.sources.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return found.clone();
         }
-        let module = action.module.as_ref().filter(|_| action.kind == ActionKind::Build);
-        let (include, exclude) = match module.and_then(|module| module.files.clone()) {
-            Some(files) => files,
-            None => {
-                (action.fields.get("include").map(texts), action.fields.get("exclude").map(texts).unwrap_or_default())
-            }
-        };
-        let uncounted = action.fields.get("version").and_then(|v| v.get("excludeFiles")).map(texts).unwrap_or_default();
+        let owner = self.owners.get(&key).and_then(|owner| self.graph.actions.get(owner));
+        let owner = owner.map_or(action, |owner| &**owner);
+        let (include, exclude) = chosen_files(owner);
+        let uncounted = owner.fields.get("version").and_then(|v| v.get("excludeFiles")).map(texts).unwrap_or_default();
         let scope = SourceScope {
-            folder: &action.source_folder,
-            base: &action.config.folder,
-            config_file: &action.config.file,
+            folder: &owner.source_folder,
+            base: &owner.config.folder,
+            config_file: &owner.config.file,
             include: include.as_deref(),
-            exclude: &exclude,
+            exclude: exclude.as_deref().unwrap_or(&[]),
             uncounted: &uncounted,
         };
-        let found = source_version(session, &self.files, &scope);
-        let found = Arc::new((found.hash, found.files));
-        known.insert(action.key.clone(), found.clone());
+        let found = Arc::new(source_version(session, &self.files, &scope));
+        self.sources.lock().unwrap_or_else(PoisonError::into_inner).insert(key, found.clone());
         found
     }
 
@@ -340,10 +380,8 @@ impl Base {
                 return None;
             }
             let action = self.graph.actions.get(&next)?;
-            let missing: Vec<EcoString> = counted_dependencies(&self.graph, action)
-                .into_iter()
-                .filter(|key| self.known_version(key).is_none())
-                .collect();
+            let missing = counted_dependencies(&self.graph, action).into_iter();
+            let missing: Vec<EcoString> = missing.filter(|key| self.known_version(key).is_none()).collect();
             if !missing.is_empty() {
                 open.extend(missing);
                 continue;
@@ -358,6 +396,58 @@ impl Base {
         self.known_version(key)
     }
 
+    /// Dependencies first, as [`Self::written_version`] does; the stack keeps long chains off the machine's own.
+    fn resolved_version(&self, eval: &mut Eval<'_>, key: &str) -> Computed {
+        let mut open: Vec<EcoString> = vec![key.into()];
+        while let Some(next) = open.last().cloned() {
+            let Some(action) = self.graph.actions.get(&next).filter(|_| !self.graph.cyclic.contains(&next)) else {
+                return Err(Value::poison());
+            };
+            let dependencies = counted_dependencies(&self.graph, action);
+            let missing = dependencies.iter().filter(|key| self.computed(key).is_none()).cloned();
+            let before = open.len();
+            open.extend(missing);
+            if open.len() > before {
+                continue;
+            }
+            open.pop();
+            if self.computed(&next).is_none() {
+                let version = self.compute_resolved(eval, action, dependencies);
+                self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(next, version);
+            }
+        }
+        self.computed(key).unwrap_or_else(|| Err(Value::poison()))
+    }
+
+    fn computed(&self, key: &str) -> Option<Computed> {
+        self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    fn compute_resolved(&self, eval: &mut Eval<'_>, action: &Action, dependencies: Vec<EcoString>) -> Computed {
+        let module = action.module.as_ref().filter(|_| action.kind == ActionKind::Build);
+        let mut versions = Vec::with_capacity(dependencies.len());
+        for key in dependencies {
+            let version = self.computed(&key).unwrap_or_else(|| Err(Value::poison()))?;
+            versions.push((key, version.string.clone()));
+        }
+        let spec = self.specs.get().and_then(|specs| specs.get(&action.key)).map(|spec| eval.force(spec));
+        let spec = spec.unwrap_or_else(Value::poison);
+        if spec.any(Value::is_poison) {
+            return Err(Value::poison());
+        }
+        if let Some(pending) = crate::expr::pending_in(&spec) {
+            return Err(pending);
+        }
+        let found = self.source(eval.session, action);
+        let config = config_version(action, &spec, &self.exclusions);
+        let mut version = combine(config, found.hash.clone(), found.files.clone(), versions);
+        // What others see of a Build made from a module is the module's version.
+        if let Some(module) = module {
+            version.string = module.version.clone();
+        }
+        Ok(Arc::new(version))
+    }
+
     fn known_version(&self, key: &str) -> Option<Arc<Version>> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
@@ -368,9 +458,9 @@ impl Base {
             let version = self.known_version(&key)?.string.clone();
             dependencies.push((key, version));
         }
-        let (source, files) = &*self.source(session, action);
+        let found = self.source(session, action);
         let config = config_version(action, &action.spec().written(), &self.exclusions);
-        let mut version = combine(config, source.clone(), files.clone(), dependencies);
+        let mut version = combine(config, found.hash.clone(), found.files.clone(), dependencies);
         // What others see of a Build made from a module is the module's version.
         if let Some(module) = action.module.as_ref().filter(|_| action.kind == ActionKind::Build) {
             version.string = module.version.clone();

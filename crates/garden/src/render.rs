@@ -22,6 +22,7 @@ use std::sync::Arc;
 /// A template of configurations.
 struct Template {
     name: EcoString,
+    folder: EcoString,
     inputs: InputSchema,
     configs: Vec<NodeRef>,
     modules: Vec<NodeRef>,
@@ -34,6 +35,8 @@ pub struct Rendered {
     pub parent: EcoString,
     /// The template's name.
     pub template: EcoString,
+    /// The folder of the template's file.
+    pub template_folder: EcoString,
     /// What the use gives.
     pub inputs: Vec<(EcoString, Draft)>,
     /// What the template expects.
@@ -149,6 +152,7 @@ fn read_template(ground: &Ground<'_>, project: &Project, document: &Document) ->
     };
     Some(Template {
         name: document.plain("name")?.into(),
+        folder: document.folder().into(),
         inputs: InputSchema::read(ground, project, document),
         configs: list("configs"),
         modules: list("modules"),
@@ -186,6 +190,7 @@ fn render_use(
         let rendered = Arc::new(Rendered {
             parent: document.plain("name").unwrap_or_default().into(),
             template: template.name.clone(),
+            template_folder: template.folder.clone(),
             inputs,
             schema: template.inputs.clone(),
             span: document.span(),
@@ -284,7 +289,7 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
     let name = written.map_or("", |node| node.text());
     let found = KIND_NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
     let allowed =
-        found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow | ConfigKind::Command));
+        found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow));
     if allowed.is_none() {
         let place = written.map_or(view.span(), |node| node.span());
         let message = format!("a template makes actions and workflows, not `{name}`");

@@ -57,7 +57,7 @@ pub const SELF_REFERENCE: Rule = Rule::error("garden-self-reference", "An action
 pub const ACTION_CYCLE: Rule = Rule::error("garden-action-cycle", "Actions need each other in a circle.");
 /// A service or task that does not exist.
 pub const MISSING_SERVICE: Rule =
-    Rule::warning("garden-missing-service", "A service, task or test depends on something that does not exist.");
+    Rule::error("garden-missing-service", "A service, task or test depends on something that does not exist.");
 /// A module that does not exist.
 pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "Something needs a module that does not exist.");
 /// Modules that need each other.

@@ -13,15 +13,21 @@ use ecow::EcoString;
 use purlin_value::encoding::hex;
 use purlin_value::world::WorldError;
 use purlin_value::{Data, Session, Value, path};
+use regex::{NoExpand, Regex, RegexBuilder};
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 /// Fields that do not count in a version.
 const OMITTED: &[&str] =
     &["internal", "source", "include", "exclude", "description", "disabled", "variables", "varfiles", "version"];
 
-/// What stands in the place of a text that does not count.
-const EXCLUDED: &str = "<excluded>";
+/// What replaces a text that does not count. It is part of what is hashed, so it is Garden's own.
+const EXCLUDED: &str = "!!!GARDEN-EXCLUDED!!!";
+
+/// How much memory a compiled pattern may take.
+const PATTERN_SIZE: usize = 1 << 20;
 
 /// The version of no files at all.
 const NO_SOURCE: &str = "0000000000";
@@ -86,6 +92,30 @@ pub struct SourceVersion {
     pub files: Vec<String>,
 }
 
+/// The choice of files that source is shared by: Garden hashes each once, and whoever asks first decides which
+/// configuration file and which `excludeFiles` do not count.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct SourceKey {
+    folder: EcoString,
+    include: Option<Vec<String>>,
+    exclude: Option<Vec<String>>,
+}
+
+impl SourceKey {
+    /// The key of a choice of files.
+    pub fn new(folder: &str, include: Option<&[String]>, exclude: Option<&[String]>) -> Self {
+        let sorted = |list: &[String]| {
+            let mut list = list.to_vec();
+            list.sort();
+            list
+        };
+        SourceKey { folder: folder.into(), include: include.map(sorted), exclude: exclude.map(sorted) }
+    }
+}
+
+/// Source that was hashed already.
+pub type Sources = Mutex<HashMap<SourceKey, Arc<SourceVersion>>>;
+
 /// What counts as source of an action or module.
 pub struct SourceScope<'a> {
     /// The folder of the files.
@@ -144,49 +174,107 @@ fn link_hash(session: &Session, path: &str) -> Result<Option<String>, WorldError
     Ok((!purlin_value::path::is_absolute(&target)).then(|| blob_hash(target.as_bytes())))
 }
 
+/// Patterns of texts that do not count in versions, the first that matches a text being the one that applies.
+#[derive(Clone, Debug, Default)]
+pub struct Exclusions(Vec<Regex>);
+
+impl Exclusions {
+    /// Compiles patterns; what cannot be compiled is returned with the reason.
+    pub fn compile(patterns: &[String]) -> (Self, Vec<(String, String)>) {
+        let mut broken = Vec::new();
+        let compile = |pattern: &String| match RegexBuilder::new(pattern).size_limit(PATTERN_SIZE).build() {
+            Ok(regex) => Some(regex),
+            Err(error) => {
+                broken.push((pattern.clone(), error.to_string()));
+                None
+            }
+        };
+        let compiled = patterns.iter().filter_map(compile).collect();
+        (Exclusions(compiled), broken)
+    }
+
+    fn replace(&self, text: &str) -> Option<String> {
+        let regex = self.0.iter().find(|regex| regex.is_match(text))?;
+        Some(regex.replace_all(text, NoExpand(EXCLUDED)).into_owned())
+    }
+}
+
 /// The configuration of an action as it counts in its version.
-pub fn config_version(action: &Action, spec: &Value, project_exclusions: &[String]) -> EcoString {
+pub fn config_version(action: &Action, spec: &Value, project_exclusions: &Exclusions) -> EcoString {
     let counted = action.fields.iter().filter(|(key, _)| !OMITTED.contains(&key.as_str()) && *key != "spec");
     let counted = counted.map(|(key, value)| (key.clone(), value.clone()));
     let mut config = Value::map(counted.chain([("spec".into(), spec.clone())]).collect());
     let version = action.fields.get("version");
-    for path in version.and_then(|v| v.get("excludeFields")).and_then(Value::as_list).unwrap_or(&[]) {
-        let steps: Vec<EcoString> = path.as_list().unwrap_or(&[]).iter().map(crate::expr::text_of).collect();
-        config = without_path(&config, &steps);
+    let path = |item: &Value| item.as_list().unwrap_or(&[]).iter().map(crate::expr::text_of).collect();
+    let listed = version.and_then(|v| v.get("excludeFields")).and_then(Value::as_list).unwrap_or(&[]);
+    let fields: Vec<Vec<EcoString>> = listed.iter().map(path).collect();
+    if !fields.is_empty() {
+        config = without_fields(&config, &fields, &mut Vec::new());
     }
     let own = version.and_then(|v| v.get("excludeValues")).map(texts).unwrap_or_default();
-    let exclusions: Vec<&String> = own.iter().chain(project_exclusions).filter(|text| !text.is_empty()).collect();
-    if !exclusions.is_empty() {
-        config = without_texts(&config, &exclusions);
+    let (mut exclusions, _) = Exclusions::compile(&own);
+    exclusions.0.extend(project_exclusions.0.iter().cloned());
+    if !exclusions.0.is_empty() {
+        let replaced = Replaced { fields: &fields, exclusions: &exclusions };
+        config = replaced.value(&config, &mut Vec::new());
     }
     ecow::eco_format!("v-{}", short(&[&json::write(&config, KeyOrder::Sorted)]))
 }
 
-/// A value without what lies at a path; `*` stands for any one step.
-fn without_path(value: &Value, steps: &[EcoString]) -> Value {
-    let Some((step, rest)) = steps.split_first() else { return value.clone() };
-    let Some(map) = value.as_map() else { return value.clone() };
-    let kept = map.iter().filter_map(|(key, item)| {
-        let hit = step == "*" || step == key;
-        match (hit, rest.is_empty()) {
-            (true, true) => None,
-            (true, false) => Some((key.clone(), without_path(item, rest))),
-            (false, _) => Some((key.clone(), item.clone())),
+/// A value without the fields at some paths; `*` stands for any one step, also for an item of a list.
+///
+/// The first path that is longer than the place hides those listed after it, as in Garden; versions must be equal.
+fn without_fields(value: &Value, fields: &[Vec<EcoString>], path: &mut Vec<EcoString>) -> Value {
+    let hidden = |path: &[EcoString]| {
+        let reached = fields.iter().take_while(|field| field.len() <= path.len());
+        let matches = |field: &Vec<EcoString>| {
+            field.len() == path.len() && field.iter().zip(path).all(|(wanted, step)| wanted == "*" || wanted == step)
+        };
+        reached.into_iter().any(matches)
+    };
+    let mut below = |step: EcoString, item: &Value| {
+        path.push(step);
+        let kept = (!hidden(path)).then(|| without_fields(item, fields, path));
+        path.pop();
+        kept
+    };
+    match &value.data {
+        Data::Map(map) => {
+            let kept = map.iter().filter_map(|(key, item)| Some((key.clone(), below(key.clone(), item)?)));
+            Value::map(kept.collect())
         }
-    });
-    Value::map(kept.collect())
+        Data::List(list) => {
+            let kept = list.iter().enumerate();
+            Value::list(kept.filter_map(|(index, item)| below(ecow::eco_format!("{index}"), item)).collect())
+        }
+        _ => value.clone(),
+    }
 }
 
-/// A value with texts replaced, literally.
-fn without_texts(value: &Value, texts: &[&String]) -> Value {
-    match &value.data {
-        Data::Str(text) => {
-            let replaced = texts.iter().fold(text.to_string(), |text, gone| text.replace(gone.as_str(), EXCLUDED));
-            Value::str(replaced)
+/// Replaces texts that do not count.
+struct Replaced<'a> {
+    fields: &'a [Vec<EcoString>],
+    exclusions: &'a Exclusions,
+}
+
+impl Replaced<'_> {
+    /// Paths are those of keys only: items of a list are at the path of the list.
+    fn value(&self, value: &Value, path: &mut Vec<EcoString>) -> Value {
+        match &value.data {
+            Data::Str(_) if self.fields.iter().any(|field| field == path) => Value::str(EXCLUDED),
+            Data::Str(text) => self.exclusions.replace(text).map_or_else(|| value.clone(), Value::str),
+            Data::List(list) => Value::list(list.iter().map(|item| self.value(item, path)).collect()),
+            Data::Map(map) => {
+                let entry = |(key, item): (&EcoString, &Value)| {
+                    path.push(key.clone());
+                    let replaced = self.value(item, path);
+                    path.pop();
+                    (key.clone(), replaced)
+                };
+                Value::map(map.iter().map(entry).collect())
+            }
+            _ => value.clone(),
         }
-        Data::List(list) => Value::list(list.iter().map(|item| without_texts(item, texts)).collect()),
-        Data::Map(map) => Value::map(map.iter().map(|(key, item)| (key.clone(), without_texts(item, texts))).collect()),
-        _ => value.clone(),
     }
 }
 

@@ -22,10 +22,19 @@ const GIVEN_ARGUMENTS: &[&str] = &["$all", "$rest", "--"];
 /// Evaluates all workflows and commands; problems go to the sink.
 pub(crate) fn evaluate_all(resolution: &Resolution<'_>) {
     for workflow in &resolution.workflows {
-        evaluate(resolution, workflow, &resolution.project_env());
+        evaluate(resolution, workflow, &workflow_env(resolution, workflow));
     }
     for command in &resolution.commands {
         evaluate(resolution, command, &command_env(resolution, command));
+    }
+}
+
+/// What the templates of a workflow see; one that a template made also sees what it was made from.
+fn workflow_env(resolution: &Resolution<'_>, workflow: &Config) -> Arc<Env> {
+    let env = resolution.project_env();
+    match &workflow.rendered {
+        Some(rendered) => env.with_scope(env.scope.push(rendered.layer(&resolution.ground, &env))),
+        None => env,
     }
 }
 

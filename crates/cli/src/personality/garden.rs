@@ -105,10 +105,8 @@ impl Flags {
                 "e" | "env" => flags.environment = Some(value()?),
                 "o" | "output" => flags.output = Some(value()?),
                 "var" => {
-                    for pair in value()?.split(',') {
-                        let (key, text) =
-                            pair.split_once('=').ok_or_else(|| format!("`--var {pair}` is not NAME=VALUE"))?;
-                        flags.vars.push((key.to_owned(), text.to_owned()));
+                    for pair in split_unquoted(&value()?) {
+                        flags.vars.push(variable(pair)?);
                     }
                 }
                 "kind" => flags.kind = Some(value()?),
@@ -125,6 +123,32 @@ impl Flags {
         }
         Ok(flags)
     }
+}
+
+/// Splits at commas that are not between double quotes.
+fn split_unquoted(text: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    let (mut start, mut quoted) = (0, false);
+    for (at, c) in text.char_indices() {
+        match c {
+            '"' => quoted = !quoted,
+            ',' if !quoted => {
+                parts.push(text.get(start..at).unwrap_or(""));
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(text.get(start..).unwrap_or(""));
+    parts
+}
+
+/// A variable as a line of a `.env` file, which is how Garden reads it: quotes around the value are not part of it.
+fn variable(pair: &str) -> Result<(String, String), String> {
+    let (key, text) = pair.split_once('=').ok_or_else(|| format!("`--var {pair}`: expected NAME=VALUE"))?;
+    let line = format!("NAME={text}");
+    let read = purlin_garden::dotenv::parse(&line).into_iter().next();
+    Ok((key.trim().to_owned(), read.map_or_else(|| text.to_owned(), |variable| variable.value)))
 }
 
 fn work(
@@ -253,7 +277,7 @@ fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action,
         for key in ["allowPublish", "publishId"] {
             map.extend(action.fields.get(key).map(|value| (EcoString::from(key), value.clone())));
         }
-        if let Some(version) = resolution.live.written_version(session, &action.key) {
+        if let Some(version) = resolution.live.resolved_version(session, &action.key) {
             let others = version.dependencies.iter().map(|(key, text)| (key.clone(), Value::str(text.clone())));
             let parts = Map::from_iter([
                 ("configVersion".into(), Value::str(version.config.clone())),

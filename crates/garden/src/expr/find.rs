@@ -395,6 +395,11 @@ impl Missing {
         let place = if self.under.is_empty() { String::new() } else { format!(" under `{}`", self.under) };
         let message = format!("could not find key `{}`{place}", self.key);
         let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
+        // The names of a user's environment variables are nobody else's business.
+        if self.under == "local.env" {
+            let hint = "set this environment variable, add a fallback with `||`, or allow it to be unset with";
+            return diagnostic.hint(format!("{hint} `--pending local.env.{}`", self.key));
+        }
         match purlin_syntax::suggest::nearest(&self.key, self.available.iter().map(EcoString::as_str)) {
             Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),
             None if self.available.is_empty() => diagnostic.hint("there are no keys here that could be shown"),

@@ -38,30 +38,36 @@ pub(super) struct Names<'g> {
     pub modules: IndexMap<EcoString, Arc<Module>>,
     /// Modules that others copy files from.
     sources: HashSet<EcoString>,
+    /// Deploy and Run actions that are written as such, by key.
+    actions: HashSet<EcoString>,
 }
 
 /// Who has a name.
 struct Taken {
     module: EcoString,
     span: Option<Span>,
+    disabled: bool,
 }
 
 /// What an action is called, and where that is written.
 pub(super) struct Label {
     name: EcoString,
     span: Option<Span>,
+    disabled: bool,
 }
 
 impl Label {
     /// The name of the module itself.
     pub(super) fn of_module(module: &Module) -> Self {
-        Label { name: module.name().clone(), span: module.config.span }
+        Label { name: module.name().clone(), span: module.config.span, disabled: module.disabled }
     }
 }
 
 /// Converts all modules.
-pub fn convert(ground: &Ground<'_>, modules: &[Arc<Module>]) -> Vec<Converted> {
-    let names = collect_names(ground, modules);
+///
+/// `written` are the keys of the Deploy and Run actions that services, tasks and tests may depend on.
+pub fn convert(ground: &Ground<'_>, modules: &[Arc<Module>], written: HashSet<EcoString>) -> Vec<Converted> {
+    let names = collect_names(ground, modules, written);
     let mut actions = Vec::new();
     for module in modules {
         let known = TYPES.iter().find(|(name, _)| *name == module.config.type_name);
@@ -92,13 +98,14 @@ fn warn_unknown_type(ground: &Ground<'_>, module: &Module) {
 
 /// Services and tasks share one space of names. Two services, or two tasks, of one name are two actions of one name,
 /// which are reported as such.
-fn collect_names<'g>(ground: &'g Ground<'g>, modules: &[Arc<Module>]) -> Names<'g> {
+fn collect_names<'g>(ground: &'g Ground<'g>, modules: &[Arc<Module>], actions: HashSet<EcoString>) -> Names<'g> {
     let mut names = Names {
         ground,
         services: IndexMap::new(),
         tasks: IndexMap::new(),
         modules: modules.iter().map(|module| (module.name().clone(), module.clone())).collect(),
         sources: modules.iter().flat_map(|module| copied(module).map(|d| d.name.clone())).collect(),
+        actions,
     };
     for module in modules {
         if matches!(module.config.type_name.as_str(), "kubernetes" | "helm") {
@@ -121,7 +128,7 @@ impl Names<'_> {
         let own = item_name(item)?;
         let name = if kind == ActionKind::Test { ecow::eco_format!("{}-{own}", module.name()) } else { own };
         let span = item.get("name").and_then(|draft| draft.span(self.ground.session));
-        Some(Label { name, span: span.or(module.config.span) })
+        Some(Label { name, span: span.or(module.config.span), disabled: module.disabled || is_off(item) })
     }
 
     fn take(&mut self, module: &Module, kind: ActionKind, label: Label) {
@@ -142,14 +149,15 @@ impl Names<'_> {
             }
             self.ground.push(diagnostic.hint("give one of them another name"), label.span);
         }
-        own.entry(label.name).or_insert_with(|| Taken { module: module.name().clone(), span: label.span });
+        let taken = || Taken { module: module.name().clone(), span: label.span, disabled: label.disabled };
+        own.entry(label.name).or_insert_with(taken);
     }
 
-    /// A dependency on nothing that exists is passed over, as in the original, but not silently.
     fn report_unknown(&self, name: &str, item: &Draft) {
-        let known = self.services.keys().chain(self.tasks.keys()).map(EcoString::as_str);
+        let known = self.services.keys().chain(self.tasks.keys()).chain(self.actions.iter());
+        let known = known.map(EcoString::as_str);
         let hint = suggest::did_you_mean(name, known);
-        let message = format!("there is no service or task `{name}`, so this dependency does not count");
+        let message = format!("unknown service or task `{name}` in `dependencies`");
         let diagnostic = Diagnostic::nowhere(&rules::MISSING_SERVICE, message).maybe_hint(hint);
         self.ground.push(diagnostic, item.span(self.ground.session));
     }
@@ -159,22 +167,32 @@ impl Names<'_> {
         dependency.span.map_or(Origin::NONE, |span| self.ground.session.origins.file(span))
     }
 
-    /// Dependencies of a service, task or test as references to actions; unknown names are left out.
+    /// Dependencies of a service, task or test as references to actions. One that is switched off is left out: nobody
+    /// waits for what does not run.
     pub(super) fn references(&self, item: &Draft) -> Vec<Draft> {
         let items = item.get("dependencies").map(|draft| draft.items()).unwrap_or_default();
         let reference = |item: &Draft| {
-            let name = item.as_value()?.as_str()?;
-            let kind = match (self.services.contains_key(name), self.tasks.contains_key(name)) {
-                (true, _) => ActionKind::Deploy,
-                (_, true) => ActionKind::Run,
-                _ => {
+            let value = item.as_value()?;
+            let name = value.as_str()?;
+            let taken = self.services.get(name).map(|taken| (ActionKind::Deploy, taken));
+            let taken = taken.or_else(|| self.tasks.get(name).map(|taken| (ActionKind::Run, taken)));
+            match (taken, self.action(name)) {
+                (Some((_, taken)), _) if taken.disabled => None,
+                (Some((kind, _)), _) => Some(reference_to(kind, name, value.origin)),
+                (None, Some((kind, name))) => Some(reference_to(kind, name, value.origin)),
+                (None, None) => {
                     self.report_unknown(name, item);
-                    return None;
+                    None
                 }
-            };
-            Some(reference_to(kind, name, item.as_value().map_or(Origin::NONE, |value| value.origin)))
+            }
         };
         items.iter().filter_map(reference).collect()
+    }
+
+    /// The Deploy or Run action that a dependency names by its key.
+    fn action<'n>(&self, key: &'n str) -> Option<(ActionKind, &'n str)> {
+        let (kind, name) = key.split_once('.').filter(|_| self.actions.contains(key))?;
+        Some((ActionKind::named(kind)?, name))
     }
 }
 
@@ -283,6 +301,10 @@ impl Names<'_> {
     }
 }
 
+fn is_off(item: &Draft) -> bool {
+    item.get("disabled").and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false)
+}
+
 /// What every service, task and test has: whether it is off, what it needs, how long it may take.
 pub(super) fn runtime_fields(
     names: &Names<'_>,
@@ -291,9 +313,8 @@ pub(super) fn runtime_fields(
     has_build: bool,
     timeout: i64,
 ) -> Vec<(&'static str, Draft)> {
-    let off = item.get("disabled").and_then(|d| d.as_value().and_then(Value::as_bool)).unwrap_or(false);
     let mut dependencies = names.references(item);
-    let mut fields = vec![("disabled", value(module.disabled || off))];
+    let mut fields = vec![("disabled", value(module.disabled || is_off(item)))];
     fields.extend(item.get("description").filter(|draft| !draft.is_null()).map(|draft| ("description", draft)));
     if has_build {
         fields.push(("build", Draft::text(module.name().clone())));

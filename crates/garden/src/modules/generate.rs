@@ -13,6 +13,11 @@ use std::sync::Arc;
 
 /// Evaluates the files a module generates and keeps them for whoever reads them later in this run.
 pub(super) fn generate_files(ground: &Ground<'_>, env: &Arc<Env>, module: &Module) {
+    // A template's files lie beside the template, not beside its use.
+    let folder = match &module.config.rendered {
+        Some(rendered) => rendered.template_folder.as_str(),
+        None => path::parent(&module.config.file),
+    };
     for entry in module.config.body.get("generateFiles").map(|draft| draft.items()).unwrap_or_default() {
         let text = |key: &str| {
             let draft = entry.get(key)?.settle(ground.session, env);
@@ -21,9 +26,7 @@ pub(super) fn generate_files(ground: &Ground<'_>, env: &Arc<Env>, module: &Modul
         let Some(target) = text("targetPath") else { continue };
         let templated = entry.get("resolveTemplates").is_none_or(|draft| draft.written().as_bool() != Some(false));
         let content = match text("sourcePath") {
-            Some(source) => {
-                file_text(ground, env, &path::join(path::parent(&module.config.file), &source), templated, &entry)
-            }
+            Some(source) => file_text(ground, env, &path::join(folder, &source), templated, &entry),
             None => text("value"),
         };
         if let Some(content) = content {

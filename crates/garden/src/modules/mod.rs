@@ -25,6 +25,7 @@ use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::{Map, MapLayer, Value, path};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A module that another is built from.
@@ -122,6 +123,7 @@ pub fn resolve_modules(
     configs: &[Config],
     files: &FileTree,
 ) -> Modules {
+    let written: HashSet<EcoString> = configs.iter().filter_map(runtime_key).collect();
     let configs: Vec<&Config> = configs.iter().filter(|config| config.kind == ConfigKind::Module).collect();
     if configs.is_empty() {
         fill(phases.modules(), Value::map(Map::from_iter([("modules".into(), Value::map(Map::new()))])));
@@ -148,8 +150,18 @@ pub fn resolve_modules(
     }
     fill(phases.modules(), Value::map(Map::from_iter([("modules".into(), Value::map(known))])));
     overlap::report_overlaps(ground, &modules);
-    let actions = convert::convert(ground, &modules);
+    let actions = convert::convert(ground, &modules, written);
     Modules { modules, actions }
+}
+
+/// The key of a Deploy or Run action.
+fn runtime_key(config: &Config) -> Option<EcoString> {
+    match config.kind {
+        ConfigKind::Action(kind @ (ActionKind::Deploy | ActionKind::Run)) => {
+            Some(ecow::eco_format!("{}.{}", kind.lower(), config.name))
+        }
+        _ => None,
+    }
 }
 
 /// A module that is not resolved yet.

@@ -5,10 +5,10 @@ use crate::draft::Draft;
 use crate::files::FileTree;
 use crate::ground::Ground;
 use crate::json::{self, KeyOrder};
-use crate::versions::{SourceScope, short, source_version};
+use crate::versions::{SourceKey, SourceScope, short, source_version};
 use ecow::EcoString;
 use purlin_value::{Map, Value};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 
 /// The version of a module whose dependencies are resolved.
 pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, done: &[Arc<Module>]) -> EcoString {
@@ -21,8 +21,11 @@ pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, do
         exclude,
         uncounted: &[],
     };
-    let source = source_version(ground.session, files, &scope);
-    let mut parts: Vec<(EcoString, EcoString)> = vec![(module.name().clone(), source.hash)];
+    let excluded = Some(exclude.as_slice()).filter(|list| !list.is_empty());
+    let key = SourceKey::new(&module.config.folder, include.as_deref(), excluded);
+    let hash = || Arc::new(source_version(ground.session, files, &scope));
+    let source = ground.sources.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(hash).clone();
+    let mut parts: Vec<(EcoString, EcoString)> = vec![(module.name().clone(), source.hash.clone())];
     for other in all_needs(module, done) {
         parts.push((other.name().clone(), other.version.clone()));
     }
