@@ -15,7 +15,7 @@ use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::emit::REDACTED;
-use purlin_value::{Data, Eval, Map, Scope, Value, path};
+use purlin_value::{Data, Eval, Map, MapLayer, Scope, Value, path};
 use std::sync::Arc;
 
 /// The module an action was made from.
@@ -99,6 +99,17 @@ pub struct OwnScope<'a> {
 }
 
 impl OwnScope<'_> {
+    /// The environment of the fields that every action has. Variables and inputs are what they are before the graph.
+    fn fields(&self, ground: &Ground<'_>, project: &Project, phases: &Phases, this: Map, vars: &VarScope) -> Arc<Env> {
+        let mut base = phases.field_base().clone();
+        if let Some(rendered) = &self.config.rendered {
+            let inputs = env_at(ground, project.vars.over(phases.action_base(Stage::PreGraph)), Stage::PreGraph);
+            base = base.push(rendered.layer(ground, &inputs));
+        }
+        let this = Map::from_iter([("this".into(), Value::map(this))]);
+        env_at(ground, vars.over(&base.push(MapLayer::new("this", Value::map(this)))), Stage::PreGraph)
+    }
+
     /// The environment of its templates at a stage, and its variables.
     pub fn environment(
         &self,
@@ -174,12 +185,14 @@ pub fn preprocess(
     let this =
         || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &[] };
-    let (first, _) = own.environment(ground, project, phases, this(), Stage::PreGraph);
-    let varfiles = read_varfiles(ground, &config, &first);
+    let (first, vars) = own.environment(ground, project, phases, this(), Stage::PreGraph);
+    let varfiles = read_varfiles(ground, &config, &own.fields(ground, project, phases, this(), &vars));
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &varfiles };
-    let pre =
-        if varfiles.is_empty() { first } else { own.environment(ground, project, phases, this(), Stage::PreGraph).0 };
-    let mut fields = evaluate_fields(ground, &config, &pre);
+    let (pre, vars) = match varfiles.is_empty() {
+        true => (first, vars),
+        false => own.environment(ground, project, phases, this(), Stage::PreGraph),
+    };
+    let mut fields = evaluate_fields(ground, &config, &own.fields(ground, project, phases, this(), &vars));
     if let (Draft::Node(written), None) = (&config.body, &module) {
         check_fields(ground.session, row(ConfigKind::Action(kind)), &fields, written);
     }

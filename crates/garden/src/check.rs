@@ -3,11 +3,13 @@
 //! Values that only evaluation brings are looked at in `shapes`.
 
 use crate::config::{ActionKind, ConfigKind};
+use crate::entities::words::{self, Given, Problem};
 use crate::entities::{self, SCHEMA};
 use crate::place::NodeRef;
+use crate::rules;
 use purlin_model::Reader;
-use purlin_model::schema::{Edition, Kind};
-use purlin_syntax::{Diagnostic, Node, Sink, Span};
+use purlin_model::schema::{Edition, Field, Kind, Shape, Special};
+use purlin_syntax::{Diagnostic, Node, Scalar, Sink, Span};
 use purlin_value::Session;
 
 /// The row of a kind of configuration.
@@ -40,14 +42,28 @@ fn check_but(session: &Session, config: &NodeRef, kind: ConfigKind, known: Optio
     let Some(node) = config.get() else { return };
     let heading = node.get("name").or_else(|| node.get("kind")).map(|value| value.span());
     let known = known.and_then(|key| node.entry(key)).map(|entry| entry.key.span());
-    check_node(session, config, node, row(kind), heading, known);
+    let row = match kind {
+        ConfigKind::Module => entities::module_row(type_of(node)),
+        _ => row(kind),
+    };
+    check_node(session, config, node, row, heading, known);
     let ConfigKind::Action(kind) = kind else { return };
-    let type_name = node.get("type").filter(|value| value.is_scalar()).map_or("", |value| value.text());
-    if let Some(spec) = entities::spec_type(type_name, kind)
+    if let Some(spec) = entities::spec_type(type_of(node), kind)
         && let Some(written) = node.entry("spec").filter(|entry| entry.value.is_map())
     {
         check_node(session, config, written.value, spec.row, Some(written.key.span()), None);
     }
+}
+
+fn type_of(node: Node<'_>) -> &str {
+    node.get("type").filter(|value| value.is_scalar()).map_or("", |value| value.text())
+}
+
+/// Checks an entry of the project's providers against the row of its plugin.
+pub fn check_provider(session: &Session, provider: &NodeRef, row: Kind) {
+    let Some(node) = provider.get() else { return };
+    let heading = node.get("name").map(|value| value.span());
+    check_node(session, provider, node, row, heading, None);
 }
 
 /// Checks a mapping against a row. What it lacks is nowhere in it, so that is shown at its heading; what is said of a
@@ -62,11 +78,102 @@ fn check_node(
 ) {
     let sink = Sink::new();
     Reader { schema: &SCHEMA, edition: Edition(0), tree: config.tree(), sink: &sink }.read(node, row);
+    Words { sink: &sink }.entity(row, node, 0);
     // What was salvaged of a file that cannot be read is not blamed for what it lacks.
     let is_sound = config.tree().is_sound();
     let kept = sink.take().into_iter().filter(|problem| known.is_none() || problem.span != known);
     let kept = kept.filter(|problem| is_sound || !says_missing(problem));
     session.sink.extend(kept.map(|problem| at_heading(problem, node, heading)));
+}
+
+/// Rows nest a handful deep; the bound is for a table that is wrong.
+const DEPTH: u32 = 20;
+
+/// Looks at the words of what is written: names, paths, numbers. Shapes were looked at before.
+struct Words<'s> {
+    sink: &'s Sink,
+}
+
+impl Words<'_> {
+    fn entity(&self, kind: Kind, node: Node<'_>, depth: u32) {
+        let Some(entity) = SCHEMA.entity(kind).filter(|_| depth < DEPTH) else { return };
+        if entities::is_expression(node) {
+            return;
+        }
+        if !node.is_map() {
+            let short = entity.short.first().and_then(|notation| entity.field_of(notation.slot, Edition(0)));
+            if let Some(field) = short.filter(|_| node.is_scalar()) {
+                self.value(field, &field.shape, node, depth);
+            }
+            return;
+        }
+        for (key, value) in crate::bind::entries(node) {
+            if let Some(field) = entity.field_or_alias(&key, Edition(0)) {
+                self.value(field, &field.shape, value, depth);
+            }
+        }
+    }
+
+    fn value(&self, field: &'static Field, shape: &'static Shape, node: Node<'_>, depth: u32) {
+        if entities::is_expression(node) || node.is_null() {
+            return;
+        }
+        match shape {
+            Shape::One(kind) => self.entity(*kind, node, depth + 1),
+            Shape::List(kind) => node.items().for_each(|item| self.entity(*kind, item, depth + 1)),
+            Shape::Map(kind) => node.entries().for_each(|entry| self.entity(*kind, entry.value, depth + 1)),
+            Shape::ListOf(inner) if depth < DEPTH => {
+                node.items().for_each(|item| self.value(field, inner, item, depth + 1));
+            }
+            Shape::Special(word) if words::is_environment(word) => self.environment(node),
+            Shape::Special(word) => self.word(field, word, node),
+            _ => {}
+        }
+    }
+
+    fn word(&self, field: &'static Field, word: &'static Special, node: Node<'_>) {
+        let Some(problem) = given(node).and_then(|given| words::problem(word, given)) else { return };
+        self.sink.push(invalid(word, field.key, node.text(), &problem, node.span()));
+    }
+
+    fn environment(&self, node: Node<'_>) {
+        for entry in node.entries().filter(|entry| !entry.key.is_merge_key()) {
+            let name = entry.key.text();
+            if !words::is_variable(name) {
+                self.sink.push(invalid_variable(name, entry.key.span()));
+            }
+        }
+    }
+}
+
+fn given(node: Node<'_>) -> Option<Given<'_>> {
+    if !node.is_scalar() {
+        return None;
+    }
+    match node.scalar() {
+        Scalar::Str => Some(Given::Text(node.text())),
+        Scalar::Bool(_) => Some(Given::Bool),
+        Scalar::Int(value) => Some(Given::Number(value as f64)),
+        Scalar::Float(value) => Some(Given::Number(value)),
+        Scalar::BigInt => node.text().parse().ok().map(Given::Number),
+        Scalar::Timestamp | Scalar::Null => None,
+    }
+}
+
+/// The message for a word that does not fit; `shown` is its text, or what stands for it.
+pub(crate) fn invalid(word: &Special, key: &str, shown: &str, problem: &Problem, span: Span) -> Diagnostic {
+    let (rule, message) = match words::is_naming(word) {
+        true => (&rules::INVALID_NAME, format!("invalid name `{shown}` under `{key}`")),
+        false => (&rules::INVALID_VALUE, format!("invalid `{key}`: expected {}, found `{shown}`", problem.expected)),
+    };
+    Diagnostic::at(rule, span, message).maybe_hint(problem.hint.map(str::to_owned))
+}
+
+/// The message for a name that no environment variable can have.
+pub(crate) fn invalid_variable(name: &str, span: Span) -> Diagnostic {
+    let message = format!("invalid name `{name}` of an environment variable");
+    let hint = "use letters, digits and underscores, and do not begin with `GARDEN`, which Garden keeps for itself";
+    Diagnostic::at(&rules::INVALID_NAME, span, message).hint(hint)
 }
 
 fn says_missing(problem: &Diagnostic) -> bool {

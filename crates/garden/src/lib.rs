@@ -1,10 +1,14 @@
 //! The Garden dialect: projects made of actions, modules and templates, resolved into one graph.
 
+// The kinds of the tables are numbered one by one.
+#![recursion_limit = "256"]
+
 pub mod action;
 pub mod augment;
 mod base;
 pub mod bind;
 pub mod check;
+mod complete;
 pub mod config;
 mod dialect;
 pub mod dotenv;
@@ -37,6 +41,7 @@ mod shapes;
 mod structure;
 pub mod templates;
 mod trace;
+mod types;
 pub mod vars;
 pub mod versions;
 mod workflows;

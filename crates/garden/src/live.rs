@@ -3,6 +3,7 @@
 
 use crate::action::Action;
 use crate::bind::{Binder, Env};
+use crate::complete::Completer;
 use crate::config::ActionKind;
 use crate::draft::without_gaps;
 use crate::entities::spec_type;
@@ -21,6 +22,7 @@ use crate::versions::{
 };
 use ecow::EcoString;
 use indexmap::IndexMap;
+use purlin_model::schema::Kind;
 use purlin_syntax::Span;
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, path};
@@ -173,6 +175,11 @@ impl LiveSet {
         &self.base.graph
     }
 
+    /// The files of the project.
+    pub fn files(&self) -> &FileTree {
+        &self.base.files
+    }
+
     /// The version of an action as it is written, before anything is resolved. Nothing if it is part of a circle.
     pub fn written_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
         self.base.written_version(session, key)
@@ -209,7 +216,9 @@ fn bind_action(
     let defaults = ground.defaults().clone();
     let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
     let spec = Lazy::value(spec);
-    let whole = Lazy::value(Whole { spec: spec.clone(), span: action.span() });
+    let row = spec_type(&action.type_name, action.kind).map(|known| known.row);
+    let whole = Whole { spec: spec.clone(), span: action.span(), row, defaults: ground.defaults().clone() };
+    let whole = Lazy::value(whole);
     let about = About { base: base.clone(), key: action.key.clone(), spec };
     let about = Arc::new(about);
     let outputs = Lazy::value(Outputs(about.clone()));
@@ -253,15 +262,21 @@ impl Thunk for Spec {
     }
 }
 
-/// A spec with everything in it forced; items that are nothing at all are dropped.
+/// A spec with everything in it forced and completed by its row; items that are nothing at all are dropped.
 struct Whole {
     spec: Value,
     span: Option<Span>,
+    row: Option<Kind>,
+    defaults: Arc<Defaults>,
 }
 
 impl Thunk for Whole {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
-        without_gaps(&eval.force_deep(&self.spec))
+        let spec = without_gaps(&eval.force_deep(&self.spec));
+        match self.row {
+            Some(row) => Completer { session: eval.session, defaults: &self.defaults }.entity(row, &spec),
+            None => spec,
+        }
     }
 
     fn span(&self) -> Option<Span> {

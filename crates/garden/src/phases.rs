@@ -82,6 +82,8 @@ pub struct Phases {
     actions: Cell,
     /// Everything but variables in actions, before the graph and after.
     bases: [Scope; 2],
+    /// Everything but variables in what templates make names from.
+    names: Scope,
 }
 
 /// Whether the graph is there.
@@ -100,7 +102,8 @@ impl Phases {
         let scope = project.scope.clone();
         let shared = scope.push(Late::new("providers", &providers)).push(Late::new("modules", &modules));
         let bases = [shared.push(unknown_actions()), shared.push(Late::new("actions", &actions))];
-        Phases { scope, providers, modules, actions, bases }
+        let names = project.early.push(unknown_actions());
+        Phases { scope, providers, modules, actions, bases, names }
     }
 
     /// The cell that `providers` is read from: a map with that one key.
@@ -127,6 +130,17 @@ impl Phases {
     pub fn module_base(&self) -> Scope {
         let scope = self.scope.push(Late::new("providers", &self.providers)).push(Late::new("modules", &self.modules));
         scope.push(unknown_runtime())
+    }
+
+    /// Everything but variables, in the fields that every action has: they decide what the graph is, so nothing that
+    /// comes later exists for them.
+    pub fn field_base(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// Everything but variables, in uses of templates and in the names they make, which come before the environment.
+    pub fn name_base(&self) -> &Scope {
+        &self.names
     }
 
     /// Everything but variables, in actions and in what is read after them.

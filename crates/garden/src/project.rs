@@ -42,6 +42,8 @@ pub struct Project {
     pub environments: Vec<EcoString>,
     /// The namespace.
     pub namespace: EcoString,
+    /// Base keys and secrets, without variables: what exists before the environment does.
+    pub early: Scope,
     /// Everything but variables: base keys, secrets, `environment`.
     pub scope: Scope,
     /// The variables of project and environment.
@@ -93,6 +95,7 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
     let base = base_scope(ground, &name);
     let environments = environment_nodes(&document);
     let names: Vec<EcoString> = environments.iter().map(|(name, _)| name.clone()).collect();
+    report_environments(ground, &document, &environments);
     let (environment, namespace_flag) = select_environment(ground, &document, &base, &names)?;
     let project_scope = base.push_shared(import_layer(ground, &document, &base));
     let flags = has_flags(ground.request).then(|| ground.cell());
@@ -113,7 +116,8 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
     if let Some(flags) = flags {
         fill(&flags, flag_map(ground, &known_names(&vars)));
     }
-    Some(Project { name, document, nearby, environment, environments: names, namespace, scope, vars })
+    let early = project_scope;
+    Some(Project { name, document, nearby, environment, environments: names, namespace, early, scope, vars })
 }
 
 fn has_flags(request: &Request) -> bool {
@@ -154,6 +158,26 @@ fn environment_nodes(document: &Document) -> Vec<(EcoString, NodeRef)> {
     let Some(view) = list.get() else { return Vec::new() };
     let named = |item: purlin_syntax::Node<'_>| Some((EcoString::from(item.get("name")?.text()), list.other(item)));
     view.items().filter_map(named).collect()
+}
+
+/// Reports a list of environments that is empty, or names one twice.
+fn report_environments(ground: &Ground<'_>, document: &Document, environments: &[(EcoString, NodeRef)]) {
+    let is_empty = |list: NodeRef| list.get().is_some_and(|node| node.is_list() && node.items().next().is_none());
+    if document.field("environments").is_some_and(is_empty) {
+        let place = document.node.get().and_then(|node| node.entry("environments")).map(|entry| entry.key.span());
+        let diagnostic = Diagnostic::nowhere(&rules::ENVIRONMENT, "a project needs at least one environment");
+        ground.push(diagnostic.hint("for example `environments: [{name: dev}]`"), place);
+    }
+    let place = |node: &NodeRef| node.get().and_then(|node| node.get("name")).map(|name| name.span());
+    for (index, (name, node)) in environments.iter().enumerate() {
+        let first = environments.iter().take(index).find(|(other, _)| other == name);
+        let Some((_, first)) = first else { continue };
+        let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, format!("duplicate environment `{name}`"));
+        if let Some(span) = place(first) {
+            diagnostic = diagnostic.label(span, "the first one");
+        }
+        ground.push(diagnostic.hint("remove one of them"), place(node));
+    }
 }
 
 /// The environment to use, and the namespace if the user named one.

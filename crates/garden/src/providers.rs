@@ -1,43 +1,184 @@
-//! Providers: their configurations, each seeing those it mentions.
+//! Providers: their configurations, checked against the row of their plugin, each seeing those it depends on.
 //!
 //! Configurations of the same name are laid upon each other as merge patches. Nothing is started; outputs that need a
 //! provider to run are pending.
 
-use crate::bind::Binder;
+use crate::bind::{Binder, Env};
+use crate::check::check_provider;
+use crate::draft::Draft;
+use crate::entities::{PROVIDER, PROVIDERS, REMOVED};
 use crate::ground::{Ground, fill};
 use crate::phases::Phases;
 use crate::place::NodeRef;
 use crate::project::Project;
+use crate::references::references;
+use crate::rules;
 use crate::scan::texts;
 use ecow::EcoString;
-use purlin_value::{Eval, Map, Strategy, Value, merge};
+use indexmap::IndexMap;
+use purlin_graph::Digraph;
+use purlin_model::schema::Kind;
+use purlin_syntax::{Diagnostic, Span, suggest};
+use purlin_value::{Data, Eval, Map, Strategy, Value, merge};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Providers every project has.
 const ALWAYS: &[&str] = &["exec", "container", "templated"];
 
-/// Fills the cell that `${providers.…}` is read from.
-pub fn resolve_providers(ground: &Ground<'_>, project: &Project, phases: &Phases) {
-    let mut configs: Vec<(EcoString, Value)> = ALWAYS.iter().map(|name| ((*name).into(), named(name))).collect();
-    let scope = phases.provider_scope(&project.vars);
-    let env = ground.env(scope);
-    for node in enabled_nodes(ground, project) {
-        let bound = Binder::new(&env).bind(&node);
-        let Some(name) = bound.get("name").and_then(Value::as_str).map(EcoString::from) else { continue };
-        match configs.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, config)) => *config = merge(config, &bound, Strategy::Patch, &ground.session.origins),
-            None => configs.push((name, bound)),
-        }
+/// The providers that the environment uses.
+#[derive(Clone, Debug, Default)]
+pub struct Providers {
+    names: Vec<EcoString>,
+    /// Whether one of them is not known, which was reported: what is missing may be that one.
+    unknown: bool,
+}
+
+impl Providers {
+    /// Whether one of some providers is there, or none is needed.
+    pub fn has_any(&self, wanted: &[&str]) -> bool {
+        wanted.is_empty() || self.unknown || self.names.iter().any(|name| wanted.contains(&name.as_str()))
     }
-    let providers: Map = configs.into_iter().map(|(name, config)| (name.clone(), provider(&name, config))).collect();
-    let value = Value::map(Map::from_iter([("providers".into(), Value::map(providers))]));
+}
+
+/// One provider, from all entries of its name.
+struct Provider {
+    row: Kind,
+    nodes: Vec<NodeRef>,
+    /// What it depends on, with the place that says so.
+    needs: Vec<(EcoString, Option<Span>)>,
+}
+
+impl Provider {
+    fn of(row: Kind) -> Self {
+        Provider { row, nodes: Vec::new(), needs: Vec::new() }
+    }
+}
+
+/// Fills the cell that `${providers.…}` is read from.
+pub fn resolve_providers(ground: &Ground<'_>, project: &Project, phases: &Phases) -> Providers {
+    let env = ground.env(phases.provider_scope(&project.vars));
+    let mut found = Providers::default();
+    let always = ALWAYS.iter().map(|name| ((*name).into(), Provider::of(row_of(name).unwrap_or(PROVIDER))));
+    let mut providers: IndexMap<EcoString, Provider> = always.collect();
+    for node in enabled_nodes(ground, project) {
+        let Some(name) = plain_name(&node) else { continue };
+        let row = row_of(&name);
+        if row.is_none() {
+            report_unknown(ground, &node, &name);
+        }
+        found.unknown |= row.is_none();
+        let row = row.unwrap_or(PROVIDER);
+        check_provider(ground.session, &node, row);
+        let provider = providers.entry(name).or_insert_with(|| Provider::of(row));
+        provider.needs.extend(needs(ground, &env, &node));
+        provider.nodes.push(node);
+    }
+    let cyclic = report_order(ground, &providers);
+    let resolve = |(name, provider): (&EcoString, &Provider)| {
+        let config = match cyclic.contains(name) {
+            true => Value::poison(),
+            false => config(ground, &env, name, provider),
+        };
+        (name.clone(), resolved(name, config))
+    };
+    let map: Map = providers.iter().map(resolve).collect();
+    let value = Value::map(Map::from_iter([("providers".into(), Value::map(map))]));
     fill(phases.providers(), value.clone());
     // A mistake in a provider is reported whether or not anything uses it.
     Eval::new(ground.session).force_deep(&value);
+    found.names = providers.into_keys().collect();
+    found
 }
 
-fn named(name: &str) -> Value {
-    Value::map(Map::from_iter([("name".into(), Value::str(name))]))
+fn plain_name(node: &NodeRef) -> Option<EcoString> {
+    let name = node.get()?.get("name").filter(|name| name.is_scalar() && !crate::entities::is_expression(*name))?;
+    Some(name.eco_text())
+}
+
+fn row_of(name: &str) -> Option<Kind> {
+    PROVIDERS.iter().find(|(known, _, _)| *known == name).map(|(_, row, _)| *row)
+}
+
+fn report_unknown(ground: &Ground<'_>, node: &NodeRef, name: &str) {
+    let place = node.get().and_then(|node| node.get("name")).map(|name| name.span());
+    let diagnostic = if REMOVED.contains(&name) {
+        let message = format!("the provider `{name}` was removed in Garden 0.14");
+        Diagnostic::nowhere(&rules::PROVIDER, message).hint("remove it from `providers`")
+    } else {
+        let names = PROVIDERS.iter().map(|(known, _, _)| *known).filter(|known| !known.starts_with("test-"));
+        let hint = suggest::did_you_mean(name, names);
+        Diagnostic::nowhere(&rules::PROVIDER, format!("unknown provider `{name}`")).maybe_hint(hint)
+    };
+    ground.push(diagnostic, place);
+}
+
+/// What an entry names under `dependencies`, and the providers its templates mention.
+fn needs(ground: &Ground<'_>, env: &Arc<Env>, node: &NodeRef) -> Vec<(EcoString, Option<Span>)> {
+    let draft = Draft::Node(node.clone());
+    let listed = draft.get("dependencies").map(|list| list.settle(ground.session, env));
+    let listed = listed.iter().flat_map(Draft::items).filter_map(|item| {
+        let name = item.as_value()?.as_str().map(EcoString::from)?;
+        Some((name, item.span(ground.session)))
+    });
+    let mentioned = references(ground.session, env, &["providers"], &[&draft]).into_iter();
+    let mentioned = mentioned.filter_map(|reference| Some((reference.name(1)?.clone(), reference.span)));
+    listed.chain(mentioned).collect()
+}
+
+/// Reports providers that are missing, and those that depend on each other; returns the latter.
+fn report_order(ground: &Ground<'_>, providers: &IndexMap<EcoString, Provider>) -> Vec<EcoString> {
+    let mut graph: Digraph<EcoString> = Digraph::new();
+    for (name, provider) in providers {
+        graph.add(name.clone());
+        for (need, span) in &provider.needs {
+            if providers.contains_key(need) {
+                graph.connect(name.clone(), need.clone());
+            } else {
+                report_missing(ground, name, need, *span, providers);
+            }
+        }
+    }
+    let mut cyclic = Vec::new();
+    for cycle in graph.cycles() {
+        let mut shown: Vec<&str> = cycle.path.iter().map(EcoString::as_str).collect();
+        shown.extend(cycle.path.first().map(EcoString::as_str));
+        let message = format!("circular dependency between providers: {}", shown.join(" → "));
+        let place = cycle.path.first().and_then(|name| providers.get(name)).and_then(|provider| {
+            let next = cycle.path.get(1).or_else(|| cycle.path.first())?;
+            provider.needs.iter().find(|(need, _)| need == next)?.1
+        });
+        ground.push(Diagnostic::nowhere(&rules::PROVIDER, message).hint("remove one of these dependencies"), place);
+        cyclic.extend(cycle.path.iter().cloned());
+    }
+    cyclic
+}
+
+fn report_missing(
+    ground: &Ground<'_>,
+    name: &str,
+    need: &str,
+    span: Option<Span>,
+    providers: &IndexMap<EcoString, Provider>,
+) {
+    let hint = suggest::did_you_mean(need, providers.keys().map(EcoString::as_str));
+    let hint = hint.unwrap_or_else(|| format!("add `- name: {need}` under `providers`"));
+    let message = format!("provider `{name}` depends on `{need}`, which is not configured for this environment");
+    ground.push(Diagnostic::nowhere(&rules::PROVIDER, message).hint(hint), span);
+}
+
+/// The configuration of a provider: its entries, the later over the earlier, and the defaults of its row.
+fn config(ground: &Ground<'_>, env: &Arc<Env>, name: &EcoString, provider: &Provider) -> Value {
+    let named = Value::map(Map::from_iter([("name".into(), Value::str(name.clone()))]));
+    let bound = provider.nodes.iter().map(|node| Binder::new(env).bind(node));
+    let merged = bound.reduce(|below, over| merge(&below, &over, Strategy::Patch, &ground.session.origins));
+    let merged = merged.unwrap_or(named);
+    let Some(map) = merged.as_map() else { return merged };
+    let mut completed = map.clone();
+    for (key, default) in ground.defaults().of(provider.row, ground.session).iter() {
+        completed.entry(key.clone()).or_insert_with(|| default.clone());
+    }
+    Value { data: Data::Map(completed.into()), ..merged }
 }
 
 /// The provider entries that the environment uses.
@@ -53,7 +194,7 @@ fn enabled_nodes(ground: &Ground<'_>, project: &Project) -> Vec<NodeRef> {
     view.items().filter(enabled).map(|item| list.other(item)).collect()
 }
 
-fn provider(name: &EcoString, config: Value) -> Value {
+fn resolved(name: &EcoString, config: Value) -> Value {
     let outputs = provider_outputs(name, &config);
     Value::map(Map::from_iter([("config".into(), config), ("outputs".into(), outputs)]))
 }

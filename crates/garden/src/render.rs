@@ -7,6 +7,8 @@ use crate::bind::{Binder, Env};
 use crate::check::check_in_template;
 use crate::config::{ConfigKind, Document, KIND_NAMES};
 use crate::draft::Draft;
+use crate::entities::is_expression;
+use crate::entities::words::name_problem;
 use crate::ground::Ground;
 use crate::inputs::InputSchema;
 use crate::phases::{Phases, Stage, env_at};
@@ -166,7 +168,7 @@ fn render_use(
     templates: &[Template],
     document: &Document,
 ) -> Vec<Config> {
-    let env = ground.env(project.full_scope());
+    let env = ground.env(project.vars.over(&project.early));
     let field = |key: &str| document.field(key).map(|node| (force(ground, &env, &node), node));
     if field("disabled").is_some_and(|(value, _)| value.as_bool() == Some(true)) {
         return Vec::new();
@@ -206,7 +208,7 @@ fn render_use(
 
 /// Names are evaluated before anything has run, but see the inputs.
 fn name_scope(ground: &Ground<'_>, project: &Project, phases: &Phases, rendered: &Rendered) -> Scope {
-    let base = project.vars.over(phases.action_base(Stage::PreGraph));
+    let base = project.vars.over(phases.name_base());
     let inputs = rendered.layer(ground, &env_at(ground, base.clone(), Stage::PreGraph));
     base.push(inputs)
 }
@@ -264,6 +266,7 @@ fn render_one(
         }
     };
     let (name, span) = text("name")?;
+    check_name(ground, view.get("name"), &name);
     let folder = match view.get("path") {
         Some(_) => path::join(document.folder(), &text("path")?.0).into(),
         None => document.folder().into(),
@@ -282,6 +285,17 @@ fn render_one(
         span,
         rendered: Some(rendered.clone()),
     })
+}
+
+/// Checks a name that a template made; one that is written was checked with the rest.
+fn check_name(ground: &Ground<'_>, written: Option<purlin_syntax::Node<'_>>, name: &str) {
+    if let Some(node) = written.filter(|node| is_expression(*node))
+        && let Some(problem) = name_problem(name)
+    {
+        let message = format!("invalid name `{name}` of a configuration that a template makes");
+        let diagnostic = Diagnostic::at(&rules::INVALID_NAME, node.span(), message);
+        ground.push(diagnostic.maybe_hint(problem.hint.map(str::to_owned)), None);
+    }
 }
 
 fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<ConfigKind> {

@@ -19,11 +19,11 @@ use crate::render::{Config, render};
 use crate::rules;
 use crate::scan::scan;
 use crate::shapes::check_evaluated;
+use crate::types::{report_module_types, report_types};
 use ecow::EcoString;
 use purlin_model::Request;
 use purlin_syntax::Diagnostic;
 use purlin_value::{Eval, Map, Session, Value};
-use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A project whose graph is there; values are computed as they are asked for.
@@ -66,9 +66,10 @@ pub fn resolve<'s>(
     let phases = Phases::new(&ground, &project);
     let scanned = scan(&ground, &project);
     // Names that templates make may use what providers give, so providers come first.
-    resolve_providers(&ground, &project, &phases);
+    let providers = resolve_providers(&ground, &project, &phases);
     let configs = render(&ground, &project, &phases, &scanned);
     let modules = resolve_modules(&ground, &project, &phases, &configs, &scanned.files);
+    report_module_types(&ground, &providers, &project, &modules.modules);
     let of_kind = |kind: ConfigKind| configs.iter().filter(move |config| config.kind == kind).cloned().collect();
     let (workflows, commands) = (of_kind(ConfigKind::Workflow), of_kind(ConfigKind::Command));
     let mut actions = Actions::with_capacity(configs.len() + modules.actions.len());
@@ -82,7 +83,7 @@ pub fn resolve<'s>(
         let action = preprocess(&ground, &project, &phases, converted.kind, converted.config, Some(origin));
         keep(&ground, &mut actions, action);
     }
-    warn_unknown_types(&ground, &actions);
+    report_types(&ground, &providers, &project, &actions);
     let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions), extensions);
     let live = bind_actions(&ground, &project, &phases, graph, scanned.files);
     Some(Resolution { ground, project, phases, modules: modules.modules, live, workflows, commands })
@@ -130,22 +131,6 @@ fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) -> bool {
     !found.is_empty()
 }
 
-fn warn_unknown_types(ground: &Ground<'_>, actions: &Actions) {
-    let mut seen = HashSet::new();
-    for action in actions.values() {
-        let known = spec_type(&action.type_name, action.kind).is_some() || action.module.is_some();
-        if !known && seen.insert((action.type_name.clone(), action.kind)) {
-            let message = format!(
-                "the {} type `{}` is not known; its spec is resolved but not checked",
-                action.kind.name(),
-                action.type_name
-            );
-            let place = action.config.field("type").and_then(|draft| draft.span(ground.session));
-            ground.report(&rules::UNKNOWN_TYPE, place.or(action.span()), message);
-        }
-    }
-}
-
 /// The graph with what extensions add.
 fn augmented(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Graph, extensions: &[Augment]) -> Graph {
     let mut graph = graph;
@@ -185,6 +170,14 @@ impl Resolution<'_> {
     /// The variables of project and environment, resolved.
     pub fn variables(&self) -> Value {
         Eval::new(self.ground.session).force_deep(&self.project.vars.merged())
+    }
+
+    /// The configurations of all providers, resolved.
+    pub fn providers(&self) -> Value {
+        let Some(layer) = self.phases.providers().get() else { return Value::list(Vec::new()) };
+        let forced = Eval::new(self.ground.session).force_deep(layer);
+        let all = forced.get("providers").and_then(Value::as_map);
+        Value::list(all.into_iter().flat_map(|map| map.values()).filter_map(|p| p.get("config").cloned()).collect())
     }
 
     /// What an action comes to.

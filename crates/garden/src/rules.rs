@@ -66,7 +66,14 @@ pub const MODULE_CYCLE: Rule = Rule::error("garden-module-cycle", "Modules need 
 pub const MODULE_OVERLAP: Rule = Rule::error("garden-module-overlap", "Modules share files without saying so.");
 /// An action type that is not known.
 pub const UNKNOWN_TYPE: Rule =
-    Rule::warning("garden-unknown-type", "An action has a type that is not known, so its spec is not checked.");
+    Rule::error("garden-unknown-type", "An action or module has a type that does not exist.");
+/// A name that Garden does not take.
+pub const INVALID_NAME: Rule = Rule::error("garden-invalid-name", "A name is not one that Garden takes.");
+/// A value that its key does not take.
+pub const INVALID_VALUE: Rule = Rule::error("garden-invalid-value", "A value is not one that its key takes.");
+/// A provider that does not exist, is missing, or depends on itself.
+pub const PROVIDER: Rule =
+    Rule::error("garden-provider", "A provider does not exist, is missing, or depends on itself.");
 /// A variable that Garden would find elsewhere.
 pub const VARIABLE_SCOPE: Rule =
     Rule::warning("garden-variable-scope", "A variable means something else here than it does in Garden.");
@@ -101,5 +108,8 @@ pub const RULES: &[&Rule] = &[
     &MODULE_CYCLE,
     &MODULE_OVERLAP,
     &UNKNOWN_TYPE,
+    &INVALID_NAME,
+    &INVALID_VALUE,
+    &PROVIDER,
     &VARIABLE_SCOPE,
 ];

@@ -4,13 +4,15 @@
 //! after evaluation; it is checked here, and the place is the expression that made it.
 
 use crate::bind::entry;
+use crate::check::{invalid, invalid_variable};
+use crate::entities::words::{self, Given};
 use crate::entities::{SCHEMA, is_expression};
 use crate::expr::shown_type;
 use crate::place::NodeRef;
 use ecow::EcoString;
 use purlin_model::check::{alternatives, describe_shape, with_article};
 use purlin_model::rules;
-use purlin_model::schema::{Edition, Entity, Field, Kind, Shape};
+use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
 use purlin_syntax::{Diagnostic, Node, Span, suggest};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Map, Session, Value};
@@ -146,12 +148,30 @@ impl Checker<'_> {
                     self.value(item, inner, value, at, depth + 1);
                 }
             }
+            (Shape::Special(word), _) => self.word(slot, word, value, at),
             (Shape::MapOf(inner), Data::Map(map)) if **inner != Shape::Any => {
                 for (key, value) in map.iter() {
                     self.value(Slot { part: "an entry of ", ..slot }, inner, value, at.key(key), depth + 1);
                 }
             }
             _ => {}
+        }
+    }
+
+    /// Looks at a word that an expression made.
+    fn word(&self, slot: Slot, word: &'static Special, value: &Value, at: At<'_>) {
+        let Some(span) = at.expression() else { return };
+        if let (true, Some(map)) = (words::is_environment(word), value.as_map()) {
+            for name in map.keys().filter(|name| !words::is_variable(name)) {
+                self.session.sink.push(invalid_variable(name, span));
+            }
+            return;
+        }
+        let Some(given) = given(value) else { return };
+        if let Some(problem) = words::problem(word, given) {
+            // A secret is not shown, not even where it is wrong.
+            let shown = if value.tainted { REDACTED.into() } else { crate::expr::text_of(value) };
+            self.report(invalid(word, slot.field.key, &shown, &problem, span), value, span);
         }
     }
 
@@ -187,6 +207,14 @@ impl Checker<'_> {
             Some(own) => diagnostic.label(own, "the value comes from here"),
             None => diagnostic,
         });
+    }
+}
+
+fn given(value: &Value) -> Option<Given<'_>> {
+    match &value.data {
+        Data::Str(text) => Some(Given::Text(text)),
+        Data::Bool(_) => Some(Given::Bool),
+        _ => value.as_number().map(Given::Number),
     }
 }
 

@@ -31,9 +31,10 @@ pub(crate) fn evaluate_all(resolution: &Resolution<'_>) {
 
 /// What the templates of a workflow see; one that a template made also sees what it was made from.
 fn workflow_env(resolution: &Resolution<'_>, workflow: &Config) -> Arc<Env> {
-    let env = resolution.project_env();
+    let ground = &resolution.ground;
+    let env = ground.env(resolution.project.full_scope());
     match &workflow.rendered {
-        Some(rendered) => env.with_scope(env.scope.push(rendered.layer(&resolution.ground, &env))),
+        Some(rendered) => env.with_scope(env.scope.push(rendered.layer(ground, &env))),
         None => env,
     }
 }

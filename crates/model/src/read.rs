@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         match shape {
             Shape::One(kind) => Content::One(self.entity(node, *kind, None, depth + 1)),
             Shape::List(kind) if node.is_list() => {
-                Content::List(node.items().map(|item| self.entity(item, *kind, None, depth + 1)).collect())
+                Content::List(self.items(node).map(|item| self.entity(item, *kind, None, depth + 1)).collect())
             }
             Shape::Map(kind) if node.is_map() => {
                 let named = self.entries(node).into_iter().filter(|entry| self.has_name(place, field, entry));
@@ -209,8 +209,14 @@ impl<'a> Reader<'a> {
 
     /// The items of a list, those that fit.
     fn values(&self, place: Place<'_>, field: &Field, inner: &Shape, node: Node<'_>, depth: u32) -> Content {
-        let items = node.items().filter(|item| self.simple(place, field, inner, *item, depth + 1));
+        let items = self.items(node).filter(|item| self.simple(place, field, inner, *item, depth + 1));
         Content::Values(items.map(|item| self.keep(item)).collect())
+    }
+
+    /// The items of a list; where a key without a value counts as absent, so does an item.
+    fn items<'t>(&self, node: Node<'t>) -> impl Iterator<Item = Node<'t>> + use<'t> {
+        let sparse = self.schema.nulls == Nulls::Absent;
+        node.items().filter(move |item| !(sparse && item.is_null()))
     }
 
     /// Checks something simple and all below it.
@@ -233,7 +239,7 @@ impl<'a> Reader<'a> {
             }
             // Shapes in a table are nested a few deep; the bound is for a table that is wrong.
             Shape::ListOf(inner) if depth < ENTITY_DEPTH => {
-                node.items().filter(|item| !self.simple(place, field, inner, *item, depth + 1)).count() == 0
+                self.items(node).filter(|item| !self.simple(place, field, inner, *item, depth + 1)).count() == 0
             }
             Shape::MapOf(inner) if depth < ENTITY_DEPTH => {
                 let entries = self.entries(node);

@@ -3,18 +3,18 @@
 //! Nothing is ever run for an answer: where Garden would execute an action to learn its outputs, the value is shown as
 //! pending.
 
+mod answers;
+
 use super::Personality;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
-use purlin_garden::action::Action;
-use purlin_garden::draft::Draft;
 use purlin_garden::ground::KnownOutputs;
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{Secrets, to_json, to_yaml};
-use purlin_value::{EcoString, Map, Session, Value};
+use purlin_value::{Map, Session, Value};
 
 /// The personality.
 pub(super) const GARDEN: Personality = Personality { name: "garden", summary: "Garden's get and validate.", run };
@@ -32,6 +32,9 @@ struct Flags {
     sort: String,
     exclude_disabled: bool,
     resolve: Vec<String>,
+    pending: Vec<String>,
+    only_deploys: bool,
+    state: bool,
 }
 
 /// How the answer is written.
@@ -56,14 +59,20 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     };
     let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
     let answer: fn(&Session, &Resolution<'_>, &Flags) -> Value = match words.as_slice() {
-        ["get", "actions", ..] => actions,
-        ["get", "graph"] => graph,
-        ["get", "config"] => config,
+        ["get", "actions" | "action", ..] => answers::actions,
+        ["get", "builds" | "build", ..] => answers::builds,
+        ["get", "deploys" | "deploy", ..] => answers::deploys,
+        ["get", "runs" | "run", ..] => answers::runs,
+        ["get", "tests" | "test", ..] => answers::tests,
+        ["get", "files", ..] => answers::files,
+        ["get", "status"] => answers::status,
+        ["get", "graph"] => answers::graph,
+        ["get", "config"] => answers::config,
         ["get", "outputs"] => |_, resolution, _| resolution.outputs(),
         ["get", "variables", ..] => |_, resolution, _| resolution.variables(),
-        ["get", "workflows", ..] => workflows,
-        ["get", "modules", ..] => modules,
-        ["validate"] => validated,
+        ["get", "workflows" | "workflow", ..] => answers::workflows,
+        ["get", "modules" | "module", ..] => answers::modules,
+        ["validate"] => answers::validated,
         ["get", other, ..] => return usage(invocation, &format!("there is no `get {other}` here")),
         ["version"] => {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
@@ -72,7 +81,8 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         _ => {
             return usage(
                 invocation,
-                "name a command: get actions|graph|config|outputs|variables|workflows|modules, or validate",
+                "name a command: get actions|builds|deploys|runs|tests|modules|workflows|config|graph|files|status|outputs|\
+                 variables, or validate",
             );
         }
     };
@@ -117,7 +127,11 @@ impl Flags {
                 "l" | "log-level" | "logger-type" => {
                     value()?;
                 }
-                "silent" | "s" | "force-refresh" | "yes" | "y" | "offline" | "include-state" | "show-timestamps" => {}
+                "pending" => flags.pending.push(value()?),
+                "only-deploys" => flags.only_deploys = true,
+                "silent" | "s" | "force-refresh" | "yes" | "y" | "offline" | "show-timestamps" | "full"
+                | "skip-detail" => {}
+                "include-state" => flags.state = true,
                 other => return Err(format!("there is no flag `--{other}`")),
             }
         }
@@ -165,7 +179,9 @@ fn work(
         path,
         environment: flags.environment.clone(),
         vars: flags.vars.clone(),
-        extra: vec![("command".to_owned(), flags.words.join(" "))],
+        extra: std::iter::once(("command".to_owned(), flags.words.join(" ")))
+            .chain(flags.pending.iter().map(|path| ("pending".to_owned(), path.clone())))
+            .collect(),
         ..Request::default()
     };
     let resolution = resolve(&session, &request, KnownOutputs::new(), &[]);
@@ -225,175 +241,4 @@ fn failed(problems: &[String], format: Format) -> String {
         ("errors".into(), Value::list(problems.iter().map(error).collect())),
     ]);
     written(&Value::map(answer), format)
-}
-
-fn texts<'t>(items: impl Iterator<Item = &'t str>) -> Value {
-    Value::list(items.map(Value::from).collect())
-}
-
-/// Names or globs that limit which actions are shown; all if there are none.
-fn wanted(flags: &Flags, action: &Action) -> bool {
-    let names: Vec<&String> = flags.words.iter().skip(2).collect();
-    let named = names.is_empty()
-        || names.iter().any(|name| {
-            let glob = purlin_value::glob::Glob::new(name);
-            glob.matches(&action.key) || glob.matches(&action.name)
-        });
-    let of_kind = flags.kind.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case(action.kind.name()));
-    named && of_kind && !(flags.exclude_disabled && action.disabled)
-}
-
-fn actions(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
-    let all = resolution.graph().actions.values().map(|action| &**action);
-    let mut found: Vec<&Action> = all.filter(|action| wanted(flags, action)).collect();
-    found.sort_by_key(|action| match flags.sort.as_str() {
-        "kind" => (action.kind.name().to_owned(), action.name.clone()),
-        "type" => (action.type_name.to_string(), action.name.clone()),
-        _ => (action.name.to_string(), action.key.clone()),
-    });
-    let list = found.into_iter().map(|action| action_value(session, resolution, action, flags.detail));
-    Value::map(Map::from_iter([("actions".into(), Value::list(list.collect()))]))
-}
-
-fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action, detail: bool) -> Value {
-    let mut map = Map::from_iter([
-        ("name".into(), Value::str(action.name.clone())),
-        ("kind".into(), Value::str(action.kind.name())),
-        ("type".into(), Value::str(action.type_name.clone())),
-    ]);
-    // Every spec is evaluated, so that a mistake in any of them is found.
-    let _ = resolution.action(&action.key);
-    if detail {
-        let graph = resolution.graph();
-        let needed_by = graph.needs.iter().filter(|(_, needs)| needs.iter().any(|need| need.key == action.key));
-        map.insert("path".into(), Value::str(resolution.ground.full_path(&action.source_folder)));
-        map.insert("disabled".into(), Value::from(action.disabled));
-        map.insert("dependencies".into(), texts(resolution.needs(&action.key).iter().map(|need| need.key.as_str())));
-        map.insert("dependents".into(), texts(needed_by.map(|(key, _)| key.as_str())));
-        map.insert(
-            "moduleName".into(),
-            action.module.as_ref().map_or_else(Value::null, |m| Value::str(m.module.clone())),
-        );
-        for key in ["allowPublish", "publishId"] {
-            map.extend(action.fields.get(key).map(|value| (EcoString::from(key), value.clone())));
-        }
-        if let Some(version) = resolution.live.resolved_version(session, &action.key) {
-            let others = version.dependencies.iter().map(|(key, text)| (key.clone(), Value::str(text.clone())));
-            let parts = Map::from_iter([
-                ("configVersion".into(), Value::str(version.config.clone())),
-                ("sourceVersion".into(), Value::str(version.source.clone())),
-                ("versionString".into(), Value::str(version.string.clone())),
-                ("dependencyVersions".into(), Value::map(others.collect())),
-                ("files".into(), texts(version.files.iter().map(String::as_str))),
-            ]);
-            map.insert("version".into(), Value::map(parts));
-        }
-    }
-    Value::map(map)
-}
-
-/// Nodes with those they need first, and who needs whom.
-fn graph(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Value {
-    let graph = resolution.graph();
-    let mut order = purlin_graph::Digraph::new();
-    for key in graph.actions.keys() {
-        order.add(key.clone());
-    }
-    for (key, needs) in &graph.needs {
-        needs.iter().for_each(|need| order.connect(key.clone(), need.key.clone()));
-    }
-    let node = |key: &EcoString| {
-        let action = graph.actions.get(key)?;
-        Some(Value::map(Map::from_iter([
-            ("name".into(), Value::str(action.name.clone())),
-            ("kind".into(), Value::str(action.kind.name())),
-            ("key".into(), Value::str(action.name.clone())),
-            ("disabled".into(), Value::from(action.disabled)),
-            ("type".into(), Value::str(action.type_name.clone())),
-        ])))
-    };
-    let nodes = order.depth_first(graph.actions.keys()).into_iter().filter_map(node);
-    let mut relationships = Vec::new();
-    for (key, needs) in &graph.needs {
-        for need in needs {
-            let (Some(from), Some(to)) = (node(key), node(&need.key)) else { continue };
-            relationships.push(Value::map(Map::from_iter([("dependant".into(), from), ("dependency".into(), to)])));
-        }
-    }
-    let nodes = Value::list(nodes.collect());
-    Value::map(Map::from_iter([("nodes".into(), nodes), ("relationships".into(), Value::list(relationships))]))
-}
-
-fn config(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
-    let project = &resolution.project;
-    let mut by_kind = Map::new();
-    for action in resolution.graph().actions.values().filter(|action| !(flags.exclude_disabled && action.disabled)) {
-        let mut map = action.fields.clone();
-        if let Some(found) = resolution.action(&action.key) {
-            map.insert("spec".into(), found.spec);
-        }
-        map.insert("variables".into(), resolution.own_variables(&action.key));
-        let entry = by_kind.entry(action.kind.name().into()).or_insert_with(|| Value::map(Map::new()));
-        let mut actions = entry.as_map().cloned().unwrap_or_default();
-        actions.insert(action.name.clone(), Value::map(map));
-        *entry = Value::map(actions);
-    }
-    Value::map(Map::from_iter([
-        ("projectName".into(), Value::str(project.name.clone())),
-        ("projectRoot".into(), Value::str(resolution.ground.full_path(&resolution.ground.root))),
-        ("environmentName".into(), Value::str(project.environment.clone())),
-        ("allEnvironmentNames".into(), texts(project.environments.iter().map(EcoString::as_str))),
-        ("namespace".into(), Value::str(project.namespace.clone())),
-        ("variables".into(), resolution.variables()),
-        ("actionConfigs".into(), Value::map(by_kind)),
-        ("moduleConfigs".into(), module_list(resolution)),
-        ("workflowConfigs".into(), workflow_list(resolution)),
-    ]))
-}
-
-fn workflow_list(resolution: &Resolution<'_>) -> Value {
-    Value::list(resolution.workflows.iter().map(|workflow| workflow.body.written()).collect())
-}
-
-fn workflows(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Value {
-    let listed = resolution.workflows.iter().map(|workflow| {
-        let description = workflow.field("description").map_or_else(Value::null, |draft: Draft| draft.written());
-        Value::map(Map::from_iter([
-            ("name".into(), Value::str(workflow.name.clone())),
-            ("description".into(), description),
-        ]))
-    });
-    Value::map(Map::from_iter([("workflows".into(), Value::list(listed.collect()))]))
-}
-
-fn module_list(resolution: &Resolution<'_>) -> Value {
-    let listed = resolution.modules.iter().map(|module| {
-        Value::map(Map::from_iter([
-            ("name".into(), Value::str(module.name().clone())),
-            ("type".into(), Value::str(module.config.type_name.clone())),
-            ("version".into(), Value::str(module.version.clone())),
-            ("disabled".into(), Value::from(module.disabled)),
-            ("services".into(), texts(module.names("services").iter().map(EcoString::as_str))),
-            ("tasks".into(), texts(module.names("tasks").iter().map(EcoString::as_str))),
-            ("tests".into(), texts(module.names("tests").iter().map(EcoString::as_str))),
-        ]))
-    });
-    Value::list(listed.collect())
-}
-
-fn modules(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Value {
-    Value::map(Map::from_iter([("modules".into(), module_list(resolution))]))
-}
-
-/// Unlike the original's, this evaluates everything that can be known.
-fn validated(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
-    let all = flags.resolve.is_empty() || flags.resolve.iter().any(|key| key == "*");
-    for key in resolution.graph().actions.keys() {
-        if all || flags.resolve.iter().any(|wanted| wanted == key) {
-            let _ = resolution.action(key);
-        }
-    }
-    let _ = resolution.variables();
-    let _ = resolution.outputs();
-    Value::map(Map::new())
 }

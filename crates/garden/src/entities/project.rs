@@ -1,17 +1,20 @@
 //! Rows of the project and what stands directly in it.
 
 use super::{ENVIRONMENT, IMPORT_VARIABLES, PROJECT, PROJECT_OUTPUT, PROVIDER, PROXY, SCAN, SCAN_GIT, SOURCE};
+use super::words::{BOOL, FILE_LIST, FILE_NAME, LABEL, NAME, OPEN_MAP, PATH, REPOSITORY, TEXT, TEXTS};
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
 
-const TEXTS: Shape = Shape::ListOf(&Shape::Text);
-const VARIABLES: Shape = Shape::MapOf(&Shape::Any);
 
-/// Keys that identify any configuration.
-pub(super) const IDENTITY: &[Field] = &[
-    field("apiVersion", Shape::Text, "The version of the configuration format; only the project's matters."),
-    field("kind", Shape::Text, "What this configuration is.").required(),
-    field("name", Shape::Text, "What it is called: small letters, digits and dashes.").required(),
-];
+/// Keys that identify any configuration; its name is of a shape of its own.
+pub(super) const fn identity(name: Shape) -> [Field; 3] {
+    [
+        field("apiVersion", Shape::Text, "The version of the configuration format; only the project's matters."),
+        field("kind", Shape::Text, "What this configuration is.").required(),
+        field("name", name, "What it is called: lower-case letters, digits and dashes.").required(),
+    ]
+}
+
+const IDENTITY: &[Field] = &identity(LABEL);
 
 pub(super) const PROJECT_ROW: Entity = entity(
     PROJECT,
@@ -28,8 +31,8 @@ pub(super) const PROJECT_ROW: Entity = entity(
             .required(),
             field("defaultEnvironment", Shape::Text, "The environment that is used unless another is named."),
             field("providers", Shape::List(PROVIDER), "The plugins the project uses."),
-            field("variables", VARIABLES, "Variables of the whole project."),
-            field("varfile", Shape::Text, "A file with variables of the whole project.")
+            field("variables", OPEN_MAP, "Variables of the whole project."),
+            field("varfile", PATH, "A file with variables of the whole project.")
                 .default(Literal::Text("garden.env")),
             field(
                 "importVariables",
@@ -38,14 +41,14 @@ pub(super) const PROJECT_ROW: Entity = entity(
             ),
             field("sources", Shape::List(SOURCE), "Repositories with further configuration."),
             field("scan", Shape::One(SCAN), "Where configuration files are looked for."),
-            field("dotIgnoreFile", Shape::Text, "The name of ignore files.").default(Literal::Text(".gardenignore")),
+            field("dotIgnoreFile", FILE_NAME, "The name of ignore files.").default(Literal::Text(".gardenignore")),
             field("outputs", Shape::List(PROJECT_OUTPUT), "Values the project gives to others."),
             field("excludeValuesFromActionVersions", TEXTS, "Texts that do not count in versions of actions."),
             field("proxy", Shape::One(PROXY), "Where port forwards listen."),
             field("organizationId", Shape::Text, "The organisation in Garden Cloud."),
             field("id", Shape::Text, "The project in Garden Cloud."),
             field("domain", Shape::Text, "The address of Garden Cloud."),
-            field("disableCloudLogs", Shape::Bool, "Whether logs stay out of Garden Cloud."),
+            field("disableCloudLogs", BOOL, "Whether logs stay out of Garden Cloud."),
             field("modules", Shape::Any, "Where modules are looked for.").deprecated("use `scan`"),
             field("dotIgnoreFiles", Shape::Any, "Names of ignore files.").deprecated("use `dotIgnoreFile`"),
             field("environmentDefaults", Shape::Any, "Settings of all environments.")
@@ -59,36 +62,23 @@ pub(super) const ENVIRONMENT_ROW: Entity = entity(
     "environment",
     "One place the project is used in.",
     &[&[
-        field("name", Shape::Text, "Its name.").required(),
-        field("defaultNamespace", Shape::Text, "The namespace that is used unless another is named."),
-        field("production", Shape::Bool, "Whether care is needed.").default(Literal::Bool(false)),
-        field("varfile", Shape::Text, "A file with variables of this environment."),
-        field("variables", VARIABLES, "Variables of this environment."),
+        field("name", NAME, "Its name.").required(),
+        field("defaultNamespace", LABEL, "The namespace that is used unless another is named."),
+        field("production", BOOL, "Whether care is needed.").default(Literal::Bool(false)),
+        field("varfile", PATH, "A file with variables of this environment."),
+        field("variables", OPEN_MAP, "Variables of this environment."),
         field("aec", Shape::Any, "When the environment is cleaned up by itself."),
         field("providers", Shape::Any, "Plugins of this environment.").deprecated("use the project's `providers`"),
     ]],
 );
-
-pub(super) const PROVIDER_ROW: Entity = entity(
-    PROVIDER,
-    "provider",
-    "A plugin with its settings.",
-    &[&[
-        field("name", Shape::Text, "The plugin.").required(),
-        field("dependencies", TEXTS, "Providers that must be there first."),
-        field("environments", TEXTS, "The environments it is used in; all if not given."),
-        field("preInit", Shape::Any, "What runs before the plugin starts."),
-    ]],
-)
-.rest(field("settings", Shape::MapOf(&Shape::Any), "Settings of the plugin."));
 
 pub(super) const SOURCE_ROW: Entity = entity(
     SOURCE,
     "source",
     "A repository with further configuration.",
     &[&[
-        field("name", Shape::Text, "Its name.").required(),
-        field("repositoryUrl", Shape::Text, "Its address, with the revision after `#`.").required(),
+        field("name", NAME, "Its name.").required(),
+        field("repositoryUrl", REPOSITORY, "Its address, with the revision after `#`.").required(),
     ]],
 );
 
@@ -97,8 +87,8 @@ pub(super) const SCAN_ROW: Entity = entity(
     "scan",
     "Where configuration files are looked for.",
     &[&[
-        field("include", TEXTS, "Patterns of files that are read."),
-        field("exclude", TEXTS, "Patterns of files that are not read."),
+        field("include", FILE_LIST, "Patterns of files that are read."),
+        field("exclude", FILE_LIST, "Patterns of files that are not read."),
         field("git", Shape::One(SCAN_GIT), "How the repository is listed."),
     ]],
 );
@@ -118,7 +108,7 @@ pub(super) const OUTPUT_ROW: Entity = entity(
     PROJECT_OUTPUT,
     "output",
     "A value the project gives to others.",
-    &[&[field("name", Shape::Text, "Its name.").required(), field("value", Shape::Any, "Its value.").required()]],
+    &[&[field("name", TEXT, "Its name.").required(), field("value", Shape::Any, "Its value.").required()]],
 );
 
 pub(super) const PROXY_ROW: Entity = entity(

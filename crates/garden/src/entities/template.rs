@@ -1,8 +1,11 @@
 //! Rows of templates and their uses.
 
-use super::project::IDENTITY;
+use super::project::identity;
+use super::words::{BOOL, LABEL, NAME, SUB_PATH};
 use super::{CONFIG_TEMPLATE, RENDER_TEMPLATE, TEMPLATE_INPUT};
-use purlin_model::schema::{Entity, Literal, Shape, entity, field};
+use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
+
+const IDENTITY: &[Field] = &identity(NAME);
 
 pub(super) const CONFIG_TEMPLATE_ROW: Entity = entity(
     CONFIG_TEMPLATE,
@@ -12,7 +15,7 @@ pub(super) const CONFIG_TEMPLATE_ROW: Entity = entity(
         IDENTITY,
         &[
             field("inputs", Shape::Map(TEMPLATE_INPUT), "What a use must or may give.").one_of("inputs"),
-            field("inputsSchemaPath", Shape::Text, "A JSON Schema of what a use must or may give.").one_of("inputs"),
+            field("inputsSchemaPath", SUB_PATH, "A JSON Schema of what a use must or may give.").one_of("inputs"),
             field("configs", Shape::ListOf(&Shape::Any), "Configurations it makes."),
             field("modules", Shape::ListOf(&Shape::Any), "Modules it makes."),
         ],
@@ -37,8 +40,8 @@ pub(super) const RENDER_ROW: Entity = entity(
     &[
         IDENTITY,
         &[
-            field("template", Shape::Text, "The template.").required(),
-            field("disabled", Shape::Bool, "Whether it is switched off.").default(Literal::Bool(false)),
+            field("template", LABEL, "The template.").required(),
+            field("disabled", BOOL, "Whether it is switched off.").default(Literal::Bool(false)),
             field("inputs", Shape::Any, "What it gives to the template."),
             field(
                 "matrix",

@@ -1,12 +1,18 @@
 //! Rows of workflows and of commands of the user's own.
 
-use super::project::IDENTITY;
+use super::project::identity;
+use super::words::{BOOL, ENVIRONMENT, LABEL, NAME, NUMBER, OPEN_MAP, PATH, TEXT, TEXTS};
 use super::{
-    COMMAND, COMMAND_ARGUMENT, COMMAND_DESCRIPTION, COMMAND_EXEC, COMMAND_STEP, STEP, WORKFLOW, WORKFLOW_FILE,
+    COMMAND, COMMAND_ARGUMENT, COMMAND_DESCRIPTION, COMMAND_EXEC, COMMAND_STEP, STEP, TRIGGER, WORKFLOW, WORKFLOW_AMOUNT,
+    WORKFLOW_FILE, WORKFLOW_RESOURCES,
 };
+use purlin_model::instance::{Instance, Slot};
+use purlin_model::read::Place;
+use purlin_model::rules;
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
+use purlin_syntax::Diagnostic;
 
-const TEXTS: Shape = Shape::ListOf(&Shape::Text);
+const IDENTITY: &[Field] = &identity(NAME);
 
 pub(super) const WORKFLOW_ROW: Entity = entity(
     WORKFLOW,
@@ -16,25 +22,57 @@ pub(super) const WORKFLOW_ROW: Entity = entity(
         IDENTITY,
         &[
             field("description", Shape::Text, "What it is for."),
-            field("envVars", Shape::MapOf(&Shape::Any), "Environment variables of all steps."),
+            field("envVars", ENVIRONMENT, "Environment variables of all steps."),
             field("files", Shape::List(WORKFLOW_FILE), "Files that are written before the first step."),
             field("steps", Shape::List(STEP), "The steps.").required(),
-            field("keepAliveHours", Shape::Number, "How long it is kept."),
-            field("limits", Shape::Any, "What it may use at most."),
-            field("resources", Shape::Any, "What it needs."),
-            field("triggers", Shape::Any, "When it runs by itself."),
+            field("keepAliveHours", NUMBER, "How long it is kept."),
+            field("limits", Shape::One(WORKFLOW_AMOUNT), "What it may use at most.").deprecated("use `resources.limits`"),
+            field("resources", Shape::One(WORKFLOW_RESOURCES), "What it uses."),
+            field("triggers", Shape::List(TRIGGER), "When it runs by itself."),
         ],
     ],
 );
 
+pub(super) const RESOURCES_ROW: Entity = entity(
+    WORKFLOW_RESOURCES,
+    "workflow resources",
+    "What a workflow uses.",
+    &[&[
+        field("requests", Shape::One(WORKFLOW_AMOUNT), "At least."),
+        field("limits", Shape::One(WORKFLOW_AMOUNT), "At most."),
+    ]],
+);
+
+pub(super) const AMOUNT_ROW: Entity = entity(
+    WORKFLOW_AMOUNT,
+    "workflow resource amount",
+    "An amount of resources.",
+    &[&[field("cpu", NUMBER, "Processor time, in thousandths."), field("memory", NUMBER, "Memory, in megabytes.")]],
+);
+
+pub(super) const TRIGGER_ROW: Entity = entity(
+    TRIGGER,
+    "trigger",
+    "When a workflow runs by itself.",
+    &[&[
+        field("environment", TEXT, "The environment it runs in.").required(),
+        field("namespace", TEXT, "The namespace it runs in."),
+        field("events", TEXTS, "What starts it."),
+        field("branches", TEXTS, "Branches it runs for."),
+        field("baseBranches", TEXTS, "Branches that pull requests go to."),
+        field("ignoreBranches", TEXTS, "Branches it does not run for."),
+        field("ignoreBaseBranches", TEXTS, "Branches that pull requests go to, for which it does not run."),
+    ]],
+);
+
 const STEP_KEYS: &[Field] = &[
-    field("name", Shape::Text, "Its name."),
+    field("name", LABEL, "Its name."),
     field("description", Shape::Text, "What it is for."),
-    field("envVars", Shape::MapOf(&Shape::Any), "Environment variables of this step."),
-    field("skip", Shape::Bool, "Whether it is left out.").default(Literal::Bool(false)),
+    field("envVars", ENVIRONMENT, "Environment variables of this step."),
+    field("skip", BOOL, "Whether it is left out.").default(Literal::Bool(false)),
     field("when", Shape::Choice(&["onSuccess", "onError", "always", "never"]), "When it runs.")
         .default(Literal::Text("onSuccess")),
-    field("continueOnError", Shape::Bool, "Whether the next step runs all the same.").default(Literal::Bool(false)),
+    field("continueOnError", BOOL, "Whether the next step runs all the same.").default(Literal::Bool(false)),
 ];
 
 pub(super) const STEP_ROW: Entity = entity(
@@ -45,7 +83,7 @@ pub(super) const STEP_ROW: Entity = entity(
         STEP_KEYS,
         &[
             field("command", TEXTS, "A command of this tool.").one_of("work"),
-            field("script", Shape::Text, "A shell script.").one_of("work"),
+            field("script", TEXT, "A shell script.").one_of("work"),
         ],
     ],
 )
@@ -56,11 +94,12 @@ pub(super) const FILE_ROW: Entity = entity(
     "file",
     "A file that is written before the first step.",
     &[&[
-        field("path", Shape::Text, "Where it is written.").required(),
+        field("path", PATH, "Where it is written.").required(),
         field("data", Shape::Text, "Its text.").one_of("text"),
         field("secretName", Shape::Text, "The secret its text is.").one_of("text"),
     ]],
-);
+)
+.exactly_one(&["text"]);
 
 pub(super) const COMMAND_ROW: Entity = entity(
     COMMAND,
@@ -72,13 +111,34 @@ pub(super) const COMMAND_ROW: Entity = entity(
             field("description", Shape::One(COMMAND_DESCRIPTION), "What it is for."),
             field("args", Shape::List(COMMAND_ARGUMENT), "Arguments by position."),
             field("opts", Shape::List(COMMAND_ARGUMENT), "Arguments by name."),
-            field("variables", Shape::MapOf(&Shape::Any), "Variables of this command."),
+            field("variables", OPEN_MAP, "Variables of this command."),
             field("exec", Shape::One(COMMAND_EXEC), "A program that runs first."),
             field("gardenCommand", TEXTS, "A command of this tool that runs then."),
-            field("steps", Shape::List(COMMAND_STEP), "Steps that run one after the other."),
+            field("steps", Shape::List(COMMAND_STEP), "Steps that run one after the other, instead of the two above."),
         ],
     ],
-);
+)
+.check(command_work);
+
+/// A command runs a program and a command of the tool, or steps; something it must do.
+fn command_work(command: &Instance, place: &Place<'_>) {
+    let written = |key: &str| command.slots.iter().find(|slot| slot.field.key == key);
+    let single = written("exec").or_else(|| written("gardenCommand"));
+    let span = |slot: Option<&Slot>| slot.and_then(|slot| slot.key.as_ref()).map(|key| key.span());
+    match (single, written("steps")) {
+        (Some(single), Some(steps)) => {
+            let message = format!("`steps` and `{}` of a command exclude each other", single.field.key);
+            let mut diagnostic = Diagnostic::nowhere(&rules::EXCLUSIVE_KEYS, message).hint("keep one of them");
+            diagnostic.span = span(Some(steps)).or_else(|| span(Some(single)));
+            place.sink.push(diagnostic);
+        }
+        (None, None) => {
+            let message = "a command needs `exec`, `gardenCommand` or `steps`";
+            place.sink.push(Diagnostic::at(&rules::MISSING_KEY, command.node.span(), message));
+        }
+        _ => {}
+    }
+}
 
 pub(super) const DESCRIPTION_ROW: Entity = entity(
     COMMAND_DESCRIPTION,
@@ -92,11 +152,11 @@ pub(super) const ARGUMENT_ROW: Entity = entity(
     "argument",
     "An argument of a command.",
     &[&[
-        field("name", Shape::Text, "Its name.").required(),
-        field("description", Shape::Text, "What it is for."),
+        field("name", LABEL, "Its name.").required(),
+        field("description", TEXT, "What it is for."),
         field("type", Shape::Choice(&["string", "integer", "boolean"]), "What it takes.")
             .default(Literal::Text("string")),
-        field("required", Shape::Bool, "Whether it must be given.").default(Literal::Bool(false)),
+        field("required", BOOL, "Whether it must be given.").default(Literal::Bool(false)),
     ]],
 );
 
@@ -106,7 +166,7 @@ pub(super) const EXEC_ROW: Entity = entity(
     "A program of a command.",
     &[&[
         field("command", TEXTS, "The program with its arguments.").required(),
-        field("env", Shape::MapOf(&Shape::Any), "Its environment variables."),
+        field("env", ENVIRONMENT, "Its environment variables."),
     ]],
 );
 
@@ -119,7 +179,7 @@ pub(super) const COMMAND_STEP_ROW: Entity = entity(
         &[
             field("exec", Shape::One(COMMAND_EXEC), "A program.").one_of("work"),
             field("gardenCommand", TEXTS, "A command of this tool.").one_of("work"),
-            field("script", Shape::Text, "A shell script.").one_of("work"),
+            field("script", TEXT, "A shell script.").one_of("work"),
         ],
     ],
 )

@@ -6,6 +6,7 @@ use crate::config::ActionKind;
 use crate::draft::Draft;
 use crate::ground::Ground;
 use crate::render::Config;
+use ecow::EcoString;
 use purlin_value::path;
 
 /// Keys that a service, task or test of a container module hands to its action.
@@ -43,7 +44,18 @@ pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(Acti
         }
         let stage = module.field("build").and_then(|build| build.get("targetImage"));
         spec.extend(stage.map(|draft| ("targetStage", draft)));
-        actions.push(build_action(names, module, "container", spec));
+        let mut build = module.field("build").map(|build| build.entries()).unwrap_or_default();
+        let known = |key: &EcoString| matches!(key.as_str(), "dependencies" | "timeout" | "targetImage");
+        let mut config = build_action(names, module, &module.config.type_name, spec);
+        // What a jib-container module says about its build is the spec of its Build.
+        if let (true, Draft::Map(body)) = (module.config.type_name == "jib-container", &mut config.1.body) {
+            for (_, draft) in body.iter_mut().filter(|(key, _)| key == "spec") {
+                if let Draft::Map(spec) = draft {
+                    spec.extend(build.drain(..).filter(|(key, _)| !known(key)));
+                }
+            }
+        }
+        actions.push(config);
     }
     for (key, kind, patience) in
         [("services", ActionKind::Deploy, 300), ("tasks", ActionKind::Run, 600), ("tests", ActionKind::Test, 600)]

@@ -25,7 +25,10 @@ const TYPES: &[(&str, Convert)] = &[
     ("exec", plain_actions),
     ("test", plain_actions),
     ("container", container_actions),
+    ("jib-container", container_actions),
     ("kubernetes", kubernetes_actions),
+    ("terraform", stack_actions),
+    ("pulumi", stack_actions),
     ("helm", helm_actions),
 ];
 
@@ -71,9 +74,6 @@ pub fn convert(ground: &Ground<'_>, modules: &[Arc<Module>], written: HashSet<Ec
     let mut actions = Vec::new();
     for module in modules {
         let known = TYPES.iter().find(|(name, _)| *name == module.config.type_name);
-        if known.is_none() {
-            warn_unknown_type(ground, module);
-        }
         let hook = known.map_or(plain_actions as Convert, |(_, hook)| *hook);
         let origin = Arc::new(MadeFrom {
             module: module.name().clone(),
@@ -89,13 +89,6 @@ pub fn convert(ground: &Ground<'_>, modules: &[Arc<Module>], written: HashSet<Ec
     actions
 }
 
-fn warn_unknown_type(ground: &Ground<'_>, module: &Module) {
-    let name = &module.config.type_name;
-    let place = module.config.field("type").and_then(|draft| draft.span(ground.session));
-    let message = format!("the module type `{name}` is not known; it is converted like `exec`");
-    ground.report(&rules::UNKNOWN_TYPE, place.or(module.config.span), message);
-}
-
 /// Services and tasks share one space of names. Two services, or two tasks, of one name are two actions of one name,
 /// which are reported as such.
 fn collect_names<'g>(ground: &'g Ground<'g>, modules: &[Arc<Module>], actions: HashSet<EcoString>) -> Names<'g> {
@@ -108,7 +101,7 @@ fn collect_names<'g>(ground: &'g Ground<'g>, modules: &[Arc<Module>], actions: H
         actions,
     };
     for module in modules {
-        if matches!(module.config.type_name.as_str(), "kubernetes" | "helm") {
+        if matches!(module.config.type_name.as_str(), "kubernetes" | "helm" | "terraform" | "pulumi") {
             names.take(module, ActionKind::Deploy, Label::of_module(module));
         }
         for (key, kind) in [("services", ActionKind::Deploy), ("tasks", ActionKind::Run)] {
@@ -160,6 +153,20 @@ impl Names<'_> {
         let message = format!("unknown service or task `{name}` in `dependencies`");
         let diagnostic = Diagnostic::nowhere(&rules::MISSING_SERVICE, message).maybe_hint(hint);
         self.ground.push(diagnostic, item.span(self.ground.session));
+    }
+
+    /// A task or test that has no pod to run in makes no action, as in Garden, but not without a word.
+    pub(super) fn report_no_resource(&self, module: &Module, item: &Draft) {
+        let name = item_name(item).unwrap_or_default();
+        let message = format!("`{name}` of module `{}` has no `resource` to run in, so it makes no action", module.name());
+        let hint = "set `resource` here, or `serviceResource` on the module";
+        let span = item.get("name").and_then(|draft| draft.span(self.ground.session)).or(module.config.span);
+        self.ground.push(Diagnostic::nowhere(&rules::MISSING_SERVICE, message).warning().hint(hint), span);
+    }
+
+    /// The full path of a module's folder.
+    pub(super) fn full_folder(&self, module: &Module) -> EcoString {
+        self.ground.full_path(&module.config.folder)
     }
 
     /// Where a dependency on another module is written.
@@ -280,6 +287,12 @@ pub(super) fn build_references(names: &Names<'_>, module: &Module) -> Vec<Draft>
     module.dependencies.iter().filter(|dependency| builds(&dependency.name)).map(reference).collect()
 }
 
+/// The Build of another module, if it makes one.
+pub(super) fn build_reference(names: &Names<'_>, name: &str) -> Option<Draft> {
+    let other = names.modules.get(name).filter(|other| names.makes_build(other))?;
+    Some(reference_to(ActionKind::Build, other.name(), Origin::NONE))
+}
+
 /// The modules that a module copies files from.
 pub(super) fn copied(module: &Module) -> impl Iterator<Item = &super::BuildDependency> {
     module.dependencies.iter().filter(|dependency| !dependency.copy.is_empty())
@@ -289,10 +302,13 @@ impl Names<'_> {
     /// Whether a Build comes out of a module.
     pub(super) fn makes_build(&self, module: &Module) -> bool {
         match module.config.type_name.as_str() {
+            "jib-container" => true,
             "container" => {
                 module.field("image").is_none() || module.field("dockerfile").is_some() || builds_something(module)
             }
-            "kubernetes" | "helm" => {
+            // A chart is worked on in the folder of a Build, so there always is one.
+            "helm" => true,
+            "kubernetes" => {
                 let copies = copied(module).next().is_some() || self.sources.contains(module.name());
                 copies || !module.items("generateFiles").is_empty()
             }
@@ -366,6 +382,33 @@ fn plain_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
     actions
 }
 
+/// Keys of a Terraform or Pulumi module that are the module's own.
+const OWN_KEYS: &[&str] = &[
+    "apiVersion", "kind", "type", "name", "description", "disabled", "local", "include", "exclude", "repositoryUrl",
+    "allowPublish", "generateFiles", "varfile", "path", "build", "dependencies",
+];
+
+/// A stack: one Deploy of the module's type with everything that is not the module's own.
+fn stack_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
+    let type_name = module.config.type_name.as_str();
+    let mut actions = Vec::new();
+    let has_build = copied(module).next().is_some();
+    if has_build {
+        actions.push(build_action(names, module, "exec", Vec::new()));
+    }
+    let entries = module.fields.entries().into_iter();
+    let spec = entries.filter(|(key, draft)| !OWN_KEYS.contains(&key.as_str()) && !draft.is_null());
+    let spec = spec.filter(|(key, _)| type_name == "terraform" || key != "variables").collect();
+    let fields = runtime_fields(names, module, &module.fields, has_build, 600);
+    let (kind, mut config) = action(module, type_name, ActionKind::Deploy, Label::of_module(module), fields, Vec::new());
+    if let Draft::Map(body) = &mut config.body {
+        body.retain(|(key, _)| key != "spec");
+        body.push(("spec".into(), Draft::Map(spec)));
+    }
+    actions.push((kind, config));
+    actions
+}
+
 /// A condition that conversions write for services with a sync mode.
 const IN_SYNC_MODE: &str = "${this.mode == 'sync'}";
 
@@ -400,7 +443,11 @@ fn service_spec(module: &Module, service: &Draft) -> Vec<(&'static str, Draft)> 
 /// What `modules.NAME.outputs` holds.
 pub fn module_outputs(module: &Module) -> Value {
     let mut map = Map::new();
-    if module.config.type_name == "container" {
+    if module.config.type_name == "helm" {
+        let release = module.text("releaseName").unwrap_or_else(|| module.name().clone());
+        map.insert("release-name".into(), Value::str(release));
+    }
+    if matches!(module.config.type_name.as_str(), "container" | "jib-container") {
         let name = module.text("image").unwrap_or_else(|| module.name().clone());
         let id = ecow::eco_format!("{name}:{}", module.version);
         for key in ["local-image-name", "deployment-image-name"] {
@@ -409,6 +456,7 @@ pub fn module_outputs(module: &Module) -> Value {
         for key in ["local-image-id", "deployment-image-id"] {
             map.insert(key.into(), Value::str(id.clone()));
         }
+        map.insert("deployment-image-tag".into(), Value::str(module.version.clone()));
     }
     Value::map(map)
 }

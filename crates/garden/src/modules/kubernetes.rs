@@ -1,8 +1,8 @@
-//! Conversion of `kubernetes` and `helm` modules. Neither builds anything itself; files copied from other modules need
-//! a Build that does only that.
+//! Conversion of `kubernetes` and `helm` modules: a Deploy for the module, and a pod for each task and test that has a
+//! resource to take it from. Neither builds anything itself; a Build only holds the files that are copied.
 
 use super::Module;
-use super::convert::{Label, Names, action, build_action, runtime_fields};
+use super::convert::{Label, Names, action, build_action, build_reference, runtime_fields};
 use crate::config::ActionKind;
 use crate::draft::Draft;
 use crate::render::Config;
@@ -10,51 +10,69 @@ use ecow::EcoString;
 use purlin_value::{Origins, Strategy, Value, merge, path};
 
 /// Keys of a kubernetes module that its Deploy takes over.
-const KUBERNETES_KEYS: &[(&str, &str)] = &[
-    ("files", "files"),
-    ("manifests", "manifests"),
-    ("namespace", "namespace"),
-    ("kustomize", "kustomize"),
-    ("serviceResource", "defaultTarget"),
-    ("sync", "sync"),
-    ("portForwards", "portForwards"),
-];
+const KUBERNETES_KEYS: &[&str] = &["namespace", "kustomize", "patchResources", "portForwards", "applyArgs", "localMode"];
 
-/// Keys of a helm module that its Deploy takes over.
-const HELM_KEYS: &[(&str, &str)] = &[
-    ("atomicInstall", "atomic"),
-    ("namespace", "namespace"),
-    ("releaseName", "releaseName"),
-    ("timeout", "timeout"),
-    ("valueFiles", "valueFiles"),
-    ("serviceResource", "defaultTarget"),
-    ("sync", "sync"),
-    ("portForwards", "portForwards"),
-];
+/// Keys of a task or test that its pod takes over.
+const POD_KEYS: &[&str] = &["command", "args", "env", "artifacts", "cacheResult"];
+
+type Fields = Vec<(&'static str, Draft)>;
 
 pub(super) fn kubernetes_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
     let mut actions = copying_build(names, module);
     let has_build = !actions.is_empty();
-    let spec = taken(module, KUBERNETES_KEYS);
-    let fields = runtime_fields(names, module, &module.fields, has_build, 300);
+    let mut sources: Fields = vec![
+        ("manifestTemplates", list_of(module.field("files"))),
+        ("manifestFiles", Draft::List(Vec::new())),
+        ("manifests", list_of(module.field("manifests"))),
+    ];
+    let mut spec: Fields = taken(module, KUBERNETES_KEYS);
+    spec.extend(sources.iter().cloned());
+    spec.push(("waitForJobs", Draft::Value(Value::from(true))));
+    let resource = module.field("serviceResource");
+    spec.extend(target_and_sync(names, module, resource.as_ref()));
+    let mut fields = deploy_fields(names, module, has_build, resource.as_ref());
+    fields.push(("include", list_of(module.field("files"))));
     actions.push(action(module, "kubernetes", ActionKind::Deploy, Label::of_module(module), fields, spec));
-    actions.extend(pod_actions(names, module, "kubernetes-pod", has_build));
+    sources.extend(taken(module, &["namespace"]));
+    actions.extend(pod_actions(names, module, "kubernetes-pod", has_build, &sources));
     actions
 }
 
 pub(super) fn helm_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
     let mut actions = copying_build(names, module);
     let has_build = !actions.is_empty();
-    let skipped =
-        module.field("skipDeploy").and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false);
-    if !skipped {
-        let mut spec = vec![("chart", chart(module)), ("values", values(names, module, 0))];
-        spec.extend(taken(module, HELM_KEYS));
-        let fields = runtime_fields(names, module, &module.fields, has_build, 300);
+    let base = module.text("base").and_then(|name| names.modules.get(&name).cloned());
+    let mut shared: Fields = taken(module, &["namespace"]);
+    let release = module.field("releaseName").unwrap_or_else(|| Draft::text(module.name().clone()));
+    shared.push(("releaseName", release));
+    shared.push(("valueFiles", list_of(module.field("valueFiles"))));
+    if !is_true(module.field("skipDeploy")) {
+        let own = module.field("serviceResource");
+        let below = base.as_ref().and_then(|base| base.field("serviceResource"));
+        let resource = match (below, own) {
+            (Some(below), Some(own)) => Some(merged(&below, &own)),
+            (below, own) => own.or(below),
+        };
+        let mut spec = vec![("chart", chart(module, base.as_deref())), ("values", values(names, module, 0))];
+        spec.extend(shared.iter().cloned());
+        spec.extend(taken(module, &["portForwards", "localMode"]));
+        spec.extend(module.field("atomicInstall").map(|draft| ("atomic", draft)));
+        spec.extend(target_and_sync(names, module, resource.as_ref()));
+        let fields = deploy_fields(names, module, has_build, resource.as_ref());
         actions.push(action(module, "helm", ActionKind::Deploy, Label::of_module(module), fields, spec));
     }
-    actions.extend(pod_actions(names, module, "helm-pod", has_build));
+    shared.push(("chart", chart(module, None)));
+    shared.push(("values", module.field("values").unwrap_or_else(Draft::empty_map)));
+    actions.extend(pod_actions(names, module, "helm-pod", has_build, &shared));
     actions
+}
+
+fn list_of(draft: Option<Draft>) -> Draft {
+    draft.unwrap_or_else(|| Draft::List(Vec::new()))
+}
+
+fn is_true(draft: Option<Draft>) -> bool {
+    draft.and_then(|draft| draft.as_value().and_then(Value::as_bool)).unwrap_or(false)
 }
 
 /// A Build that only copies, where there is something to copy.
@@ -62,8 +80,25 @@ fn copying_build(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
     if names.makes_build(module) { vec![build_action(names, module, "exec", Vec::new())] } else { Vec::new() }
 }
 
-fn taken(module: &Module, keys: &[(&'static str, &'static str)]) -> Vec<(&'static str, Draft)> {
-    keys.iter().filter_map(|(from, to)| Some((*to, module.field(from)?))).collect()
+fn taken(module: &Module, keys: &[&'static str]) -> Fields {
+    keys.iter().filter_map(|key| Some((*key, module.field(key)?))).collect()
+}
+
+/// What the Deploy of a module has; it also waits for the Builds of what it is built from, and of its image.
+fn deploy_fields(names: &Names<'_>, module: &Module, has_build: bool, resource: Option<&Draft>) -> Fields {
+    let mut fields = runtime_fields(names, module, &module.fields, has_build, 300);
+    let image = resource.and_then(|resource| resource.get("containerModule"));
+    let image = image.and_then(|draft| draft.as_value().and_then(Value::as_str).map(EcoString::from));
+    let mut builds = super::convert::build_references(names, module);
+    builds.extend(image.and_then(|name| build_reference(names, &name)));
+    for (key, draft) in &mut fields {
+        if *key == "dependencies"
+            && let Draft::List(list) = draft
+        {
+            list.extend(builds.iter().cloned());
+        }
+    }
+    fields
 }
 
 /// The files of a chart that lies in the module; none of one that is fetched.
@@ -75,15 +110,15 @@ pub(super) fn chart_files(module: &Module) -> Vec<String> {
     ["*", "charts/**/*", "templates/**/*"].iter().map(|files| path::join(&folder, files)).collect()
 }
 
-/// Where the chart is: in the module, in another folder of it, in a repository.
-fn chart(module: &Module) -> Draft {
+/// Where the chart is: in the module, in another folder of it, in a repository, in the module it is based on.
+fn chart(module: &Module, base: Option<&Module>) -> Draft {
     let mut entries: Vec<(EcoString, Draft)> = Vec::new();
     for (from, to) in [("chart", "name"), ("repo", "repo"), ("version", "version")] {
         entries.extend(module.field(from).map(|draft| (to.into(), draft)));
     }
-    if module.field("chart").is_none() || module.field("chartPath").is_some() {
-        let path = module.field("chartPath").unwrap_or_else(|| Draft::text("."));
-        entries.push(("path".into(), path));
+    let of = base.unwrap_or(module);
+    if module.field("chart").is_none() || base.is_some() {
+        entries.push(("path".into(), of.field("chartPath").unwrap_or_else(|| Draft::text("."))));
     }
     Draft::Map(entries)
 }
@@ -93,7 +128,10 @@ fn values(names: &Names<'_>, module: &Module, depth: usize) -> Draft {
     let own = module.field("values").unwrap_or_else(Draft::empty_map);
     let base = module.text("base").and_then(|name| names.modules.get(&name).cloned());
     let Some(base) = base.filter(|_| depth < 20) else { return own };
-    let below = values(names, &base, depth + 1);
+    merged(&values(names, &base, depth + 1), &own)
+}
+
+fn merged(below: &Draft, own: &Draft) -> Draft {
     match (below.as_value(), own.as_value()) {
         (Some(below), Some(own)) => Draft::Value(merge(below, own, Strategy::Deep, &Origins::new())),
         _ => Draft::Map(merge_entries(below.entries(), own.entries())),
@@ -119,21 +157,69 @@ fn merge_entries(below: Vec<(EcoString, Draft)>, own: Vec<(EcoString, Draft)>) -
     merged.into_iter().chain(new).collect()
 }
 
-fn pod_actions(names: &Names<'_>, module: &Module, type_name: &str, has_build: bool) -> Vec<(ActionKind, Config)> {
-    const KEYS: &[(&str, &str)] = &[
-        ("command", "command"),
-        ("args", "args"),
-        ("env", "env"),
-        ("resource", "resource"),
-        ("artifacts", "artifacts"),
-        ("cacheResult", "cacheResult"),
-    ];
+/// The container that a resource of a module means: by labels, or by kind and name.
+fn target(module: &Module, resource: &Draft) -> Draft {
+    let given = |key: &str| resource.get(key).filter(|draft| !draft.is_null());
+    let mut entries: Vec<(EcoString, Draft)> = match given("podSelector").filter(|draft| !draft.entries().is_empty()) {
+        Some(labels) => vec![("podSelector".into(), labels)],
+        None => vec![
+            ("kind".into(), given("kind").unwrap_or_else(|| Draft::text("Deployment"))),
+            ("name".into(), given("name").unwrap_or_else(|| Draft::text(module.name().clone()))),
+        ],
+    };
+    entries.extend(given("containerName").map(|draft| ("containerName".into(), draft)));
+    Draft::Map(entries)
+}
+
+/// The default target of a Deploy, and its sync settings in the newer form.
+fn target_and_sync(names: &Names<'_>, module: &Module, resource: Option<&Draft>) -> Fields {
+    let Some(target) = resource.map(|resource| target(module, resource)) else { return Vec::new() };
+    let mut fields = vec![("defaultTarget", target.clone())];
+    let Some(sync) = module.field("sync").or_else(|| module.field("devMode")) else { return fields };
+    let folder = names.full_folder(module);
+    let items = sync.get("paths").or_else(|| sync.get("sync")).map(|paths| paths.items()).unwrap_or_default();
+    let path = |item: &Draft| {
+        let source = item.get("source").and_then(|draft| draft.as_value().and_then(Value::as_str).map(str::to_owned));
+        let source = path::join(&folder, source.as_deref().unwrap_or("."));
+        let kept = item.entries().into_iter().filter(|(key, _)| key != "source" && key != "target");
+        let mut entries: Vec<(EcoString, Draft)> = kept.collect();
+        entries.push(("sourcePath".into(), Draft::text(source)));
+        entries.extend(item.get("target").map(|draft| ("containerPath".into(), draft)));
+        entries.push(("target".into(), target.clone()));
+        Draft::Map(entries)
+    };
+    let mut entries = vec![(EcoString::from("paths"), Draft::List(items.iter().map(path).collect()))];
+    let changed: Vec<(EcoString, Draft)> =
+        ["command", "args"].iter().filter_map(|key| Some(((*key).into(), sync.get(key)?))).collect();
+    if !changed.is_empty() && target.get("kind").is_some() {
+        let overridden = std::iter::once((EcoString::from("target"), target)).chain(changed);
+        entries.push(("overrides".into(), Draft::List(vec![Draft::Map(overridden.collect())])));
+    }
+    fields.push(("sync", Draft::Map(entries)));
+    fields
+}
+
+/// A pod for each task and test; what has no resource to take it from is left out, as in Garden.
+fn pod_actions(
+    names: &Names<'_>,
+    module: &Module,
+    type_name: &str,
+    has_build: bool,
+    shared: &[(&'static str, Draft)],
+) -> Vec<(ActionKind, Config)> {
     let mut actions = Vec::new();
     for (key, kind) in [("tasks", ActionKind::Run), ("tests", ActionKind::Test)] {
         for item in module.items(key) {
             let Some(label) = names.label(module, &item, kind) else { continue };
-            let spec =
-                KEYS.iter().filter_map(|(from, to)| Some((*to, item.get(from).filter(|d| !d.is_null())?))).collect();
+            let own = item.get("resource").filter(|draft| !draft.is_null());
+            let Some(resource) = own.or_else(|| module.field("serviceResource")) else {
+                names.report_no_resource(module, &item);
+                continue;
+            };
+            let given = |key: &&'static str| Some((*key, item.get(key).filter(|draft| !draft.is_null())?));
+            let mut spec: Fields = POD_KEYS.iter().filter_map(given).collect();
+            spec.push(("resource", target(module, &resource)));
+            spec.extend(shared.iter().cloned());
             let fields = runtime_fields(names, module, &item, has_build, 600);
             actions.push(action(module, type_name, kind, label, fields, spec));
         }

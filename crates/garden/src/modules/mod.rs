@@ -15,8 +15,9 @@ use crate::files::FileTree;
 use crate::ground::{Ground, fill};
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
-use crate::references::references;
+use crate::references::{Reference, Step, references};
 use crate::render::Config;
+use crate::resolve::Resolution;
 use crate::rules;
 use crate::scan::texts;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
@@ -24,7 +25,7 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Map, MapLayer, Value, path};
+use purlin_value::{Map, MapLayer, Session, Value, path};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -86,6 +87,12 @@ impl Module {
         self.items(key).iter().filter_map(item_name).collect()
     }
 
+    /// The hash of its files, and which they are.
+    pub fn source(&self, session: &Session, resolution: &Resolution<'_>) -> (EcoString, Vec<String>) {
+        let found = version::source(session, &resolution.ground.sources, resolution.live.files(), self);
+        (found.hash.clone(), found.files.clone())
+    }
+
     /// Its variables, evaluated.
     pub fn variables(&self) -> Option<Draft> {
         self.field("variables")
@@ -135,18 +142,39 @@ pub fn resolve_modules(
         let pending = Pending::new(ground, project, phases, config);
         drafts.entry(config.name.clone()).or_insert(pending);
     }
+    let order = order(ground, &drafts);
     let mut known = Map::new();
     let mut modules: Vec<Arc<Module>> = Vec::new();
-    for name in order(ground, &drafts) {
-        let Some(pending) = drafts.get(&name) else { continue };
-        // What is not there yet is part of a circle, or the module itself, which was reported.
-        let mut visible = known.clone();
-        for other in drafts.keys().filter(|other| !known.contains_key(*other)) {
-            visible.insert(other.clone(), Value::poison());
+    // What a module mentions may be computed from another module, so that it is known only when that is resolved: then
+    // what it mentions comes first.
+    for name in order {
+        let mut open = vec![name];
+        while let Some(name) = open.last().cloned() {
+            let discovered = match drafts.get(&name) {
+                Some(pending) if !known.contains_key(&name) => pending.discover(ground, project, phases, &known),
+                _ => {
+                    open.pop();
+                    continue;
+                }
+            };
+            if let Some(pending) = drafts.get_mut(&name) {
+                pending.needs.extend(discovered);
+            }
+            if let Some(next) = next_needed(ground, &drafts, &name, &open, &known) {
+                open.push(next);
+                continue;
+            }
+            open.pop();
+            let Some(pending) = drafts.get(&name) else { continue };
+            // What is not there yet is part of a circle, or the module itself, which was reported.
+            let mut visible = known.clone();
+            for other in drafts.keys().filter(|other| !known.contains_key(*other)) {
+                visible.insert(other.clone(), Value::poison());
+            }
+            let (module, value) = resolve_one(ground, project, phases, pending, &visible, &modules, files);
+            known.insert(name, value);
+            modules.push(Arc::new(module));
         }
-        let (module, value) = resolve_one(ground, project, phases, pending, &visible, &modules, files);
-        known.insert(name, value);
-        modules.push(Arc::new(module));
     }
     fill(phases.modules(), Value::map(Map::from_iter([("modules".into(), Value::map(known))])));
     overlap::report_overlaps(ground, &modules);
@@ -169,6 +197,10 @@ struct Pending {
     config: Config,
     /// The modules it needs, with the place that says so.
     needs: Vec<(EcoString, Option<Span>)>,
+    /// How many of them were known before any module was resolved.
+    written: usize,
+    /// Whether it mentions modules whose names are computed from others.
+    computes: bool,
 }
 
 impl Pending {
@@ -192,8 +224,12 @@ impl Pending {
             .filter(|_| config.type_name == "helm")
             .map(|draft| draft.settle(ground.session, &env));
         needs.extend(base.iter().filter_map(|draft| base_dependency(ground, draft)).map(|d| (d.name, d.span)));
-        for reference in references(ground.session, &env, &["modules"], &[&config.body]) {
-            let Some(name) = reference.name(1) else { continue };
+        let mut computes = false;
+        for reference in mentioned(ground, &env, config) {
+            let Some(name) = reference.name(1) else {
+                computes |= reference.path.get(1) == Some(&Step::Unknown);
+                continue;
+            };
             if *name == config.name {
                 let message = format!("module `{name}` cannot refer to itself");
                 ground.report(&rules::SELF_REFERENCE, reference.span, message);
@@ -201,8 +237,76 @@ impl Pending {
                 needs.push((name.clone(), reference.span));
             }
         }
-        Pending { config: config.clone(), needs }
+        Pending { config: config.clone(), written: needs.len(), needs, computes }
     }
+
+    /// The modules it turns out to mention now that others are resolved.
+    fn discover(
+        &self,
+        ground: &Ground<'_>,
+        project: &Project,
+        phases: &Phases,
+        known: &Map,
+    ) -> Vec<(EcoString, Option<Span>)> {
+        if !self.computes {
+            return Vec::new();
+        }
+        let mut visible = known.clone();
+        visible.insert(crate::expr::REST.into(), Value::pending("modules", "modules"));
+        let (env, _) = module_env(ground, project, phases, &self.config, Value::map(visible));
+        let found = mentioned(ground, &env, &self.config).into_iter();
+        let found = found.filter_map(|reference| Some((reference.name(1)?.clone(), reference.span)));
+        let is_new = |(name, _): &(EcoString, Option<Span>)| !self.needs.iter().any(|(need, _)| need == name);
+        found.filter(is_new).collect()
+    }
+}
+
+/// What a module mentions of others, in its configuration and in what a template's use gives it.
+fn mentioned(ground: &Ground<'_>, env: &Arc<Env>, config: &Config) -> Vec<Reference> {
+    let inputs = config.rendered.iter().flat_map(|rendered| rendered.inputs.iter().map(|(_, draft)| draft));
+    let drafts: Vec<&Draft> = std::iter::once(&config.body).chain(inputs).collect();
+    references(ground.session, env, &["modules"], &drafts)
+}
+
+/// The next module that must be resolved before another; one that leads back is reported.
+fn next_needed(
+    ground: &Ground<'_>,
+    drafts: &IndexMap<EcoString, Pending>,
+    name: &EcoString,
+    open: &[EcoString],
+    known: &Map,
+) -> Option<EcoString> {
+    let pending = drafts.get(name)?;
+    for (index, (need, span)) in pending.needs.iter().enumerate() {
+        let discovered = index >= pending.written;
+        match drafts.contains_key(need) {
+            true if known.contains_key(need) => {}
+            true => match open.iter().position(|other| other == need) {
+                None => return Some(need.clone()),
+                Some(start) if discovered => report_cycle(ground, open.get(start..).unwrap_or(&[]), drafts),
+                // Circles that are written were reported before.
+                Some(_) => {}
+            },
+            false if discovered => report_missing_module(ground, drafts, name, need, *span),
+            false => {}
+        }
+    }
+    None
+}
+
+fn report_missing_module(
+    ground: &Ground<'_>,
+    drafts: &IndexMap<EcoString, Pending>,
+    name: &str,
+    need: &str,
+    span: Option<Span>,
+) {
+    if ground.misses_source() {
+        return;
+    }
+    let hint = suggest::did_you_mean(need, drafts.keys().map(EcoString::as_str));
+    let message = format!("module `{name}` depends on module `{need}`, which does not exist");
+    ground.push(Diagnostic::nowhere(&rules::MISSING_MODULE, message).maybe_hint(hint), span);
 }
 
 fn report_duplicate_modules(ground: &Ground<'_>, configs: &[&Config]) {
@@ -231,10 +335,8 @@ fn order(ground: &Ground<'_>, drafts: &IndexMap<EcoString, Pending>) -> Vec<EcoS
         for (need, span) in &pending.needs {
             if drafts.contains_key(need) {
                 graph.connect(name.clone(), need.clone());
-            } else if !ground.misses_source() {
-                let hint = suggest::did_you_mean(need, drafts.keys().map(EcoString::as_str));
-                let message = format!("module `{name}` needs module `{need}`, which does not exist");
-                ground.push(Diagnostic::nowhere(&rules::MISSING_MODULE, message).maybe_hint(hint), *span);
+            } else {
+                report_missing_module(ground, drafts, name, need, *span);
             }
         }
     }
@@ -247,7 +349,7 @@ fn order(ground: &Ground<'_>, drafts: &IndexMap<EcoString, Pending>) -> Vec<EcoS
 fn report_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &IndexMap<EcoString, Pending>) {
     let mut shown: Vec<&str> = path.iter().map(EcoString::as_str).collect();
     shown.extend(path.first().map(EcoString::as_str));
-    let message = format!("these modules need each other in a circle: {}", shown.join(" → "));
+    let message = format!("circular dependency between modules: {}", shown.join(" → "));
     let place = |index: usize| {
         let next = path.get((index + 1) % path.len().max(1))?;
         drafts.get(path.get(index)?)?.needs.iter().find(|(need, _)| need == next)?.1
@@ -394,7 +496,10 @@ fn resolve_one(
         fields,
     };
     if let Some(rendered) = &config.rendered {
-        let scope = project.vars.over(&phases.module_base());
+        // Inputs see what the module sees but its own variables; what only actions give is pending.
+        let base = phases.module_base();
+        let modules = Map::from_iter([("modules".into(), Value::map(known.clone()))]);
+        let scope = project.vars.over(&base.push(MapLayer::new("modules", Value::map(modules))));
         let inputs = rendered.inputs_value(ground, &env_at(ground, scope, Stage::PreGraph));
         let forced = purlin_value::Eval::new(ground.session).force_deep(&inputs);
         rendered.check(ground, &forced);

@@ -5,13 +5,13 @@ use crate::draft::Draft;
 use crate::files::FileTree;
 use crate::ground::Ground;
 use crate::json::{self, KeyOrder};
-use crate::versions::{SourceKey, SourceScope, short, source_version};
+use crate::versions::{SourceKey, SourceScope, SourceVersion, Sources, short, source_version};
 use ecow::EcoString;
-use purlin_value::{Map, Value};
+use purlin_value::{Map, Session, Value};
 use std::sync::{Arc, PoisonError};
 
-/// The version of a module whose dependencies are resolved.
-pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, done: &[Arc<Module>]) -> EcoString {
+/// The files of a module, hashed once.
+pub fn source(session: &Session, sources: &Sources, files: &FileTree, module: &Module) -> Arc<SourceVersion> {
     let (include, exclude) = &module.files;
     let scope = SourceScope {
         folder: &module.config.folder,
@@ -23,8 +23,13 @@ pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, do
     };
     let excluded = Some(exclude.as_slice()).filter(|list| !list.is_empty());
     let key = SourceKey::new(&module.config.folder, include.as_deref(), excluded);
-    let hash = || Arc::new(source_version(ground.session, files, &scope));
-    let source = ground.sources.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(hash).clone();
+    let hash = || Arc::new(source_version(session, files, &scope));
+    sources.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert_with(hash).clone()
+}
+
+/// The version of a module whose dependencies are resolved.
+pub fn module_version(ground: &Ground<'_>, files: &FileTree, module: &Module, done: &[Arc<Module>]) -> EcoString {
+    let source = source(ground.session, &ground.sources, files, module);
     let mut parts: Vec<(EcoString, EcoString)> = vec![(module.name().clone(), source.hash.clone())];
     for other in all_needs(module, done) {
         parts.push((other.name().clone(), other.version.clone()));

@@ -1,0 +1,355 @@
+//! The answers of `purlin garden get …`, in the shape of Garden's own `--output json`.
+//!
+//! What only a cluster or a run could tell is `unknown` or left out.
+
+use super::Flags;
+use purlin_garden::action::Action;
+use purlin_garden::config::ActionKind;
+use purlin_garden::draft::Draft;
+use purlin_garden::modules::Module;
+use purlin_garden::resolve::Resolution;
+use purlin_garden::versions::Version;
+use purlin_value::{EcoString, Map, Session, Value, path};
+
+fn texts<'t>(items: impl Iterator<Item = &'t str>) -> Value {
+    Value::list(items.map(Value::from).collect())
+}
+
+fn sorted(mut items: Vec<&str>) -> Value {
+    items.sort_unstable();
+    texts(items.into_iter())
+}
+
+fn map<const N: usize>(entries: [(&str, Value); N]) -> Value {
+    Value::map(entries.into_iter().map(|(key, value)| (key.into(), value)).collect())
+}
+
+/// Names or globs that limit which actions are shown; all if there are none.
+fn wanted(flags: &Flags, action: &Action) -> bool {
+    let names: Vec<&String> = flags.words.iter().skip(2).collect();
+    let named = names.is_empty()
+        || names.iter().any(|name| {
+            let glob = purlin_value::glob::Glob::new(name);
+            glob.matches(&action.key) || glob.matches(&action.name)
+        });
+    let of_kind = flags.kind.as_deref().is_none_or(|kind| kind.eq_ignore_ascii_case(action.kind.name()));
+    named && of_kind && !(flags.exclude_disabled && action.disabled)
+}
+
+pub(super) fn actions(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    of_kind(session, resolution, flags, None)
+}
+
+pub(super) fn builds(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    of_kind(session, resolution, flags, Some(ActionKind::Build))
+}
+
+pub(super) fn deploys(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    of_kind(session, resolution, flags, Some(ActionKind::Deploy))
+}
+
+pub(super) fn runs(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    of_kind(session, resolution, flags, Some(ActionKind::Run))
+}
+
+pub(super) fn tests(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    of_kind(session, resolution, flags, Some(ActionKind::Test))
+}
+
+fn of_kind(session: &Session, resolution: &Resolution<'_>, flags: &Flags, kind: Option<ActionKind>) -> Value {
+    let all = resolution.graph().actions.values().map(|action| &**action);
+    let all = all.filter(|action| kind.is_none_or(|kind| kind == action.kind));
+    let mut found: Vec<&Action> = all.filter(|action| wanted(flags, action)).collect();
+    found.sort_by_key(|action| match flags.sort.as_str() {
+        "kind" => (action.kind.name().to_owned(), action.name.clone()),
+        "type" => (action.type_name.to_string(), action.name.clone()),
+        _ => (action.name.to_string(), action.key.clone()),
+    });
+    let list = found.into_iter().map(|action| action_value(session, resolution, action, flags));
+    map([("actions", Value::list(list.collect()))])
+}
+
+fn action_value(session: &Session, resolution: &Resolution<'_>, action: &Action, flags: &Flags) -> Value {
+    let mut shown = Map::from_iter([
+        ("name".into(), Value::str(action.name.clone())),
+        ("kind".into(), Value::str(action.kind.name())),
+        ("type".into(), Value::str(action.type_name.clone())),
+    ]);
+    if flags.state {
+        shown.insert("state".into(), Value::str("unknown"));
+    }
+    // Every spec is evaluated, so that a mistake in any of them is found.
+    let resolved = resolution.action(&action.key);
+    if !flags.detail {
+        return Value::map(shown);
+    }
+    let graph = resolution.graph();
+    let needed_by = graph.needs.iter().filter(|(_, needs)| needs.iter().any(|need| need.key == action.key));
+    let file = path::relative(&resolution.ground.root, &action.config.file);
+    let file = if path::escapes(&file) { file } else { format!("./{file}") };
+    let needs = resolution.needs(&action.key).iter().map(|need| need.key.as_str()).collect();
+    shown.insert("path".into(), Value::str(file));
+    shown.insert("dependencies".into(), sorted(needs));
+    shown.insert("dependents".into(), sorted(needed_by.map(|(key, _)| key.as_str()).collect()));
+    shown.insert("disabled".into(), Value::from(action.disabled));
+    if let Some(version) = resolution.live.resolved_version(session, &action.key) {
+        shown.insert("version".into(), version_value(resolution, &version));
+    }
+    shown.extend(action.fields.get("allowPublish").map(|value| ("allowPublish".into(), value.clone())));
+    let publish = resolved.as_ref().and_then(|found| found.spec.get("publishId")).filter(|id| !id.is_null());
+    shown.extend(publish.map(|value| ("publishId".into(), value.clone())));
+    shown.extend(action.module.as_ref().map(|module| ("moduleName".into(), Value::str(module.module.clone()))));
+    Value::map(shown)
+}
+
+fn version_value(resolution: &Resolution<'_>, version: &Version) -> Value {
+    let others = version.dependencies.iter().map(|(key, text)| (key.clone(), Value::str(text.clone())));
+    map([
+        ("configVersion", Value::str(version.config.clone())),
+        ("sourceVersion", Value::str(version.source.clone())),
+        ("versionString", Value::str(version.string.clone())),
+        ("dependencyVersions", Value::map(others.collect())),
+        ("files", full_paths(resolution, &version.files)),
+    ])
+}
+
+fn full_paths(resolution: &Resolution<'_>, files: &[String]) -> Value {
+    Value::list(files.iter().map(|file| Value::str(resolution.ground.full_path(file))).collect())
+}
+
+/// The files of each action, by its key.
+pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    let all = resolution.graph().actions.values().filter(|action| wanted(flags, action));
+    let entry = |action: &Box<Action>| {
+        let version = resolution.live.written_version(session, &action.key)?;
+        Some((action.key.clone(), full_paths(resolution, &version.files)))
+    };
+    Value::map(all.filter_map(entry).collect())
+}
+
+/// Nothing is asked of a cluster, so every state is unknown; outputs that are known without running are there.
+pub(super) fn status(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    let of = |kind: ActionKind| {
+        let shown = kind == ActionKind::Deploy || !flags.only_deploys;
+        let all = resolution.graph().actions.values().filter(|action| shown && action.kind == kind && !action.disabled);
+        let state = |action: &Box<Action>| {
+            let outputs = resolution.action(&action.key).map_or_else(|| Value::map(Map::new()), |found| found.outputs);
+            let state = [("state", Value::str("unknown")), ("detail", Value::null()), ("outputs", outputs)];
+            (action.name.clone(), map(state))
+        };
+        (EcoString::from(kind.name()), Value::map(all.map(state).collect()))
+    };
+    let kinds = [ActionKind::Build, ActionKind::Deploy, ActionKind::Test, ActionKind::Run].map(of);
+    map([("providers", Value::map(Map::new())), ("actions", Value::map(Map::from_iter(kinds)))])
+}
+
+/// Nodes with those they need first, and who needs whom.
+pub(super) fn graph(_: &Session, resolution: &Resolution<'_>, _: &Flags) -> Value {
+    let graph = resolution.graph();
+    let mut order = purlin_graph::Digraph::new();
+    for key in graph.actions.keys() {
+        order.add(key.clone());
+    }
+    for (key, needs) in &graph.needs {
+        needs.iter().for_each(|need| order.connect(key.clone(), need.key.clone()));
+    }
+    let node = |key: &EcoString| {
+        let action = graph.actions.get(key)?;
+        Some(map([
+            ("name", Value::str(action.name.clone())),
+            ("kind", Value::str(action.kind.name())),
+            ("key", Value::str(action.name.clone())),
+            ("disabled", Value::from(action.disabled)),
+            ("type", Value::str(action.type_name.clone())),
+        ]))
+    };
+    let nodes = order.depth_first(graph.actions.keys()).into_iter().filter_map(node);
+    let mut relationships = Vec::new();
+    for (key, needs) in &graph.needs {
+        for need in needs {
+            let (Some(from), Some(to)) = (node(key), node(&need.key)) else { continue };
+            relationships.push(map([("dependant", from), ("dependency", to)]));
+        }
+    }
+    map([("nodes", Value::list(nodes.collect())), ("relationships", Value::list(relationships))])
+}
+
+/// Everything that is configured: resolved, or with `--resolve partial` as it is written.
+pub(super) fn config(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    let project = &resolution.project;
+    let partial = flags.resolve.iter().any(|how| how == "partial");
+    let mut kinds: Vec<(EcoString, Map)> =
+        ActionKind::ALL.iter().map(|kind| (kind.name().into(), Map::new())).collect();
+    for action in resolution.graph().actions.values().filter(|action| !(flags.exclude_disabled && action.disabled)) {
+        let config = if partial { written_config(action) } else { resolved_config(resolution, action) };
+        if let Some((_, actions)) = kinds.iter_mut().find(|(kind, _)| kind == action.kind.name()) {
+            actions.insert(action.name.clone(), config);
+        }
+    }
+    let actions = kinds.into_iter().map(|(kind, actions)| (kind, Value::map(actions)));
+    let modules = resolution.modules.iter().filter(|module| !(flags.exclude_disabled && module.disabled));
+    map([
+        ("environmentName", Value::str(project.environment.clone())),
+        ("allEnvironmentNames", texts(project.environments.iter().map(EcoString::as_str))),
+        ("namespace", Value::str(project.namespace.clone())),
+        ("providers", if partial { written_providers(resolution) } else { resolution.providers() }),
+        ("variables", resolution.variables()),
+        ("actionConfigs", Value::map(actions.collect())),
+        ("moduleConfigs", Value::list(modules.map(|module| module_value(session, resolution, module)).collect())),
+        ("workflowConfigs", workflow_list(resolution)),
+        ("projectName", Value::str(project.name.clone())),
+        ("projectRoot", Value::str(resolution.ground.full_path(&resolution.ground.root))),
+        ("sources", project.field(&resolution.ground, "sources", &project.full_scope())),
+    ])
+}
+
+fn resolved_config(resolution: &Resolution<'_>, action: &Action) -> Value {
+    let mut config = action.fields.clone();
+    if let Some(found) = resolution.action(&action.key) {
+        config.insert("spec".into(), found.spec);
+    }
+    config.insert("variables".into(), resolution.own_variables(&action.key));
+    Value::map(config)
+}
+
+fn written_config(action: &Action) -> Value {
+    let mut config = action.fields.clone();
+    config.insert("spec".into(), action.spec().written());
+    let variables = action.variables().map_or_else(|| Value::map(Map::new()), |draft| draft.written());
+    config.insert("variables".into(), variables);
+    Value::map(config)
+}
+
+fn written_providers(resolution: &Resolution<'_>) -> Value {
+    let list = resolution.project.document.field("providers").map(|node| Draft::Node(node).written());
+    list.unwrap_or_else(|| Value::list(Vec::new()))
+}
+
+fn workflow_list(resolution: &Resolution<'_>) -> Value {
+    let mut workflows: Vec<_> = resolution.workflows.iter().collect();
+    workflows.sort_by(|a, b| a.name.cmp(&b.name));
+    let written = workflows.into_iter().map(|workflow| {
+        let mut body = workflow.body.written().as_map().cloned().unwrap_or_default();
+        body.insert("name".into(), Value::str(workflow.name.clone()));
+        Value::map(body)
+    });
+    Value::list(written.collect())
+}
+
+pub(super) fn workflows(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    let names: Vec<&String> = flags.words.iter().skip(2).collect();
+    let named = |workflow: &Value| {
+        let name = workflow.get("name").and_then(Value::as_str).unwrap_or("");
+        names.is_empty() || names.iter().any(|wanted| *wanted == name)
+    };
+    let all = workflow_list(resolution);
+    Value::list(all.as_list().unwrap_or(&[]).iter().filter(|workflow| named(workflow)).cloned().collect())
+}
+
+/// The modules by name.
+pub(super) fn modules(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    let names: Vec<&String> = flags.words.iter().skip(2).collect();
+    let shown = |module: &Module| {
+        let named = names.is_empty() || names.iter().any(|name| *name == module.name());
+        named && !(flags.exclude_disabled && module.disabled)
+    };
+    let mut modules: Vec<&Module> = resolution.modules.iter().map(|module| &**module).collect();
+    modules.sort_by(|a, b| a.name().cmp(b.name()));
+    let found = modules.into_iter().filter(|module| shown(module));
+    let found = found.map(|module| (module.name().clone(), module_value(session, resolution, module)));
+    map([("modules", Value::map(found.collect()))])
+}
+
+/// Keys of a module that its type knows nothing of.
+const COMMON_KEYS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "type",
+    "name",
+    "description",
+    "disabled",
+    "local",
+    "include",
+    "exclude",
+    "repositoryUrl",
+    "allowPublish",
+    "generateFiles",
+    "variables",
+    "varfile",
+    "build",
+    "path",
+];
+
+fn module_value(session: &Session, resolution: &Resolution<'_>, module: &Module) -> Value {
+    let fields = module.fields.written();
+    let given = |key: &str| fields.get(key).cloned();
+    let mut shown = Map::new();
+    for key in ["apiVersion", "kind", "type", "name", "description", "repositoryUrl", "include", "exclude", "varfile"] {
+        shown.extend(given(key).map(|value| (key.into(), value)));
+    }
+    let root = resolution.ground.full_path(&resolution.ground.root);
+    let build_path = build_path_of(&root, module.name());
+    let dependencies = module.dependencies.iter().map(|dependency| {
+        let copy = dependency.copy.iter();
+        let copy = copy.map(|(s, t)| map([("source", Value::str(s.clone())), ("target", Value::str(t.clone()))]));
+        map([("name", Value::str(dependency.name.clone())), ("copy", Value::list(copy.collect()))])
+    });
+    let mut build = given("build").and_then(|build| build.as_map().cloned()).unwrap_or_default();
+    build.insert("dependencies".into(), Value::list(dependencies.collect()));
+    let spec = fields.as_map().into_iter().flat_map(|map| map.iter());
+    let spec = spec.filter(|(key, _)| !COMMON_KEYS.contains(&key.as_str())).map(|(k, v)| (k.clone(), v.clone()));
+    let source = module.source(session, resolution);
+    let version = map([
+        ("contentHash", Value::str(source.0)),
+        ("versionString", Value::str(module.version.clone())),
+        ("files", full_paths(resolution, &source.1)),
+    ]);
+    let rest = [
+        ("path", Value::str(resolution.ground.full_path(&module.config.folder))),
+        ("configPath", Value::str(resolution.ground.full_path(&module.config.file))),
+        ("disabled", Value::from(module.disabled)),
+        ("local", given("local").unwrap_or_else(|| Value::from(false))),
+        ("allowPublish", given("allowPublish").unwrap_or_else(|| Value::from(true))),
+        ("build", Value::map(build)),
+        ("generateFiles", given("generateFiles").unwrap_or_else(|| Value::list(Vec::new()))),
+        ("variables", given("variables").unwrap_or_else(|| Value::map(Map::new()))),
+        ("spec", Value::map(spec.collect())),
+        ("version", version),
+        ("buildPath", Value::str(build_path)),
+        ("serviceNames", texts(module.names("services").iter().map(EcoString::as_str))),
+        ("serviceDependencyNames", dependency_names(module, "services")),
+        ("taskNames", texts(module.names("tasks").iter().map(EcoString::as_str))),
+        ("taskDependencyNames", dependency_names(module, "tasks")),
+    ];
+    shown.extend(rest.into_iter().map(|(key, value)| (key.into(), value)));
+    Value::map(shown)
+}
+
+fn build_path_of(root: &str, name: &str) -> String {
+    format!("{}/.garden/build/{name}", root.trim_end_matches('/'))
+}
+
+/// What the services or tasks of a module depend on, each once.
+fn dependency_names(module: &Module, key: &str) -> Value {
+    let mut names: Vec<String> = Vec::new();
+    for item in module.items(key) {
+        for dependency in item.get("dependencies").map(|draft| draft.items()).unwrap_or_default() {
+            let name = dependency.as_value().and_then(Value::as_str).map(str::to_owned);
+            names.extend(name.filter(|name| !names.contains(name)));
+        }
+    }
+    texts(names.iter().map(String::as_str))
+}
+
+/// Unlike the original's, this evaluates everything that can be known.
+pub(super) fn validated(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    let all = flags.resolve.is_empty() || flags.resolve.iter().any(|key| key == "*");
+    for key in resolution.graph().actions.keys() {
+        if all || flags.resolve.iter().any(|wanted| wanted == key) {
+            let _ = resolution.action(key);
+        }
+    }
+    let _ = resolution.variables();
+    let _ = resolution.outputs();
+    Value::map(Map::new())
+}
