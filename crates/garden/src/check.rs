@@ -8,8 +8,10 @@ use crate::entities::{self, SCHEMA};
 use crate::place::NodeRef;
 use crate::rules;
 use purlin_model::Reader;
-use purlin_model::schema::{Edition, Field, Kind, Shape, Special};
-use purlin_syntax::{Diagnostic, Node, Scalar, Sink, Span};
+use purlin_model::check::with_article;
+use purlin_model::rules as model_rules;
+use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
+use purlin_syntax::{Diagnostic, Node, Scalar, Sink, Span, suggest};
 use purlin_value::Session;
 
 /// The row of a kind of configuration.
@@ -108,10 +110,20 @@ impl Words<'_> {
             return;
         }
         for (key, value) in crate::bind::entries(node) {
-            if let Some(field) = entity.field_or_alias(&key, Edition(0)) {
-                self.value(field, &field.shape, value, depth);
+            match entity.field_or_alias(&key, Edition(0)) {
+                Some(field) => self.value(field, &field.shape, value, depth),
+                None if entities::LENIENT.contains(&kind) => self.ignored(entity, node, &key),
+                None => {}
             }
         }
+    }
+
+    /// Garden reads these entities without a word about keys it does not know.
+    fn ignored(&self, entity: &'static Entity, node: Node<'_>, key: &str) {
+        let hint = suggest::did_you_mean(key, entity.fields(Edition(0)).map(|field| field.key));
+        let message = format!("unknown key `{key}` in {}, which Garden ignores", with_article(entity.label));
+        let place = node.entry(key).map_or(node.span(), |entry| entry.key.span());
+        self.sink.push(Diagnostic::at(&model_rules::UNKNOWN_KEY, place, message).warning().maybe_hint(hint));
     }
 
     fn value(&self, field: &'static Field, shape: &'static Shape, node: Node<'_>, depth: u32) {

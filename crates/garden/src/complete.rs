@@ -53,7 +53,7 @@ impl Completer<'_> {
                 completed.insert((*key).into(), value);
             }
         }
-        Value { data: Data::Map(completed.into()), ..value.clone() }
+        value.clone().with(Data::Map(completed.into()))
     }
 
     fn shaped(&self, shape: &Shape, value: &Value, depth: u32) -> Value {
@@ -74,7 +74,7 @@ impl Completer<'_> {
 }
 
 fn with_items(list: &Value, items: Vec<Value>) -> Value {
-    Value { data: Data::List(std::sync::Arc::new(items.into())), ..list.clone() }
+    list.clone().with(Data::List(std::sync::Arc::new(items.into())))
 }
 
 fn keeps_null(shape: &Shape) -> bool {
@@ -89,7 +89,7 @@ fn keeps_null(shape: &Shape) -> bool {
 fn short(entity: &'static Entity, value: &Value) -> Value {
     match entity.short.first() {
         Some(notation) if !value.is_collection() => {
-            Value::map(Map::from_iter([(notation.slot.into(), value.clone())])).with_origin(value.origin)
+            Value::map(Map::from_iter([(notation.slot.into(), value.clone())])).with_origin(value.origin).tainted_by(value.taint())
         }
         _ => value.clone(),
     }
@@ -104,5 +104,5 @@ fn converted(word: &Special, text: &str, value: &Value) -> Value {
     } else {
         None
     };
-    data.map_or_else(|| value.clone(), |data| Value { data, ..value.clone() })
+    data.map_or_else(|| value.clone(), |data| value.clone().with(data))
 }

@@ -52,6 +52,71 @@ pub const KEYS: &[TemplateKey] = &[
     key("opts", "in commands of your own", "The command's options."),
 ];
 
+/// What is resolved in one phase, and the keys its templates have besides those that always exist.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Phase {
+    /// What is resolved.
+    pub what: &'static str,
+    /// The keys.
+    pub keys: &'static [&'static str],
+}
+
+const fn phase(what: &'static str, keys: &'static [&'static str]) -> Phase {
+    Phase { what, keys }
+}
+
+/// All phases in order. Keys that a template adds (`inputs`, `parent`, `template`) are there only in what it makes.
+pub const PHASES: &[Phase] = &[
+    phase("`defaultEnvironment` of the project", &[]),
+    phase("other fields of the project, its variables", &["secrets", "imported", "var", "variables"]),
+    phase("`environments` of the project", &["secrets", "imported", "var", "variables"]),
+    phase(
+        "`sources`, `scan`, `excludeValuesFromActionVersions`",
+        &["secrets", "imported", "var", "variables", "environment"],
+    ),
+    phase("uses of templates (`template`, `disabled`, `matrix`)", &["secrets", "imported", "var", "variables"]),
+    phase(
+        "names and paths that templates make",
+        &["secrets", "imported", "var", "variables", "inputs", "parent", "template"],
+    ),
+    phase("providers", &["secrets", "imported", "var", "variables", "environment", "providers"]),
+    phase(
+        "modules",
+        &[
+            "secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "inputs",
+            "parent", "template", "this",
+        ],
+    ),
+    phase(
+        "fields of actions (`include`, `disabled`, `dependencies`, `timeout`, …)",
+        &["secrets", "imported", "var", "variables", "environment", "inputs", "parent", "template", "this"],
+    ),
+    phase(
+        "`spec` and `variables` of actions, inputs of templates",
+        &[
+            "secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "actions",
+            "inputs", "parent", "template", "this",
+        ],
+    ),
+    phase(
+        "workflows",
+        &["secrets", "imported", "var", "variables", "environment", "inputs", "parent", "template", "steps"],
+    ),
+    phase(
+        "commands of your own",
+        &[
+            "secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "actions",
+            "steps", "args", "opts",
+        ],
+    ),
+    phase(
+        "`outputs` of the project",
+        &[
+            "secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "actions",
+        ],
+    ),
+];
+
 /// The lowest layer: it knows which keys exist later.
 pub struct LaterKeys;
 

@@ -178,7 +178,7 @@ fn config(ground: &Ground<'_>, env: &Arc<Env>, name: &EcoString, provider: &Prov
     for (key, default) in ground.defaults().of(provider.row, ground.session).iter() {
         completed.entry(key.clone()).or_insert_with(|| default.clone());
     }
-    Value { data: Data::Map(completed.into()), ..merged }
+    merged.with(Data::Map(completed.into()))
 }
 
 /// The provider entries that the environment uses.

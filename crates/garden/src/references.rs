@@ -72,7 +72,12 @@ enum Verdict {
 impl Walker<'_, '_> {
     fn draft(&mut self, draft: &Draft) {
         match draft {
-            Draft::Value(_) | Draft::Template(_) => {}
+            Draft::Value(_) => {}
+            Draft::Template(text) => {
+                if let Ok(template) = crate::expr::parse(text) {
+                    self.template(&template, &Place::Nowhere);
+                }
+            }
             Draft::Choice(_, then, otherwise) => {
                 self.draft(then);
                 otherwise.iter().for_each(|draft| self.draft(draft));

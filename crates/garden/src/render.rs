@@ -31,7 +31,7 @@ struct Template {
 }
 
 /// A use of a template, with one choice of its matrix.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Rendered {
     /// The use's name.
     pub parent: EcoString,
@@ -41,6 +41,8 @@ pub struct Rendered {
     pub template_folder: EcoString,
     /// What the use gives.
     pub inputs: Vec<(EcoString, Draft)>,
+    /// The item of a `$forEach` that made this configuration.
+    pub item: Option<Value>,
     /// What the template expects.
     pub schema: InputSchema,
     /// Where the use is written.
@@ -51,14 +53,13 @@ impl Rendered {
     /// The layer with `inputs`, `parent` and `template`, inputs bound to a scope of their own.
     pub fn layer(&self, ground: &Ground<'_>, env: &Arc<Env>) -> MapLayer {
         let name = |name: &EcoString| Value::map(Map::from_iter([("name".into(), Value::str(name.clone()))]));
-        MapLayer::new(
-            "template",
-            Value::map(Map::from_iter([
-                ("inputs".into(), self.inputs_value(ground, env)),
-                ("parent".into(), name(&self.parent)),
-                ("template".into(), name(&self.template)),
-            ])),
-        )
+        let mut layer = Map::from_iter([
+            ("inputs".into(), self.inputs_value(ground, env)),
+            ("parent".into(), name(&self.parent)),
+            ("template".into(), name(&self.template)),
+        ]);
+        layer.extend(self.item.iter().map(|item| ("item".into(), item.clone())));
+        MapLayer::new("template", Value::map(layer))
     }
 
     /// Checks resolved inputs against what the template expects.
@@ -194,16 +195,82 @@ fn render_use(
             template: template.name.clone(),
             template_folder: template.folder.clone(),
             inputs,
+            item: None,
             schema: template.inputs.clone(),
             span: document.span(),
         });
-        let scope = name_scope(ground, project, phases, &rendered);
-        for node in template.configs.iter().chain(&template.modules) {
-            let is_module = template.modules.iter().any(|module| std::ptr::eq(module, node));
-            configs.extend(render_one(ground, &scope, document, &rendered, node, is_module));
+        for (nodes, is_module) in [(&template.configs, false), (&template.modules, true)] {
+            for node in nodes {
+                for (node, rendered) in expand(ground, project, phases, &rendered, node, 0) {
+                    let scope = name_scope(ground, project, phases, &rendered);
+                    configs.extend(render_one(ground, &scope, document, &rendered, &node, is_module));
+                }
+            }
         }
     }
     configs
+}
+
+/// How deep operators may nest in a template's list of configurations.
+const OPERATOR_DEPTH: u32 = 20;
+
+/// The configurations that an item of a template's list stands for: itself, or what its operators make of it.
+fn expand(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    rendered: &Arc<Rendered>,
+    node: &NodeRef,
+    depth: u32,
+) -> Vec<(NodeRef, Arc<Rendered>)> {
+    let Some(view) = node.get().filter(|_| depth < OPERATOR_DEPTH) else { return Vec::new() };
+    let all = |view: purlin_syntax::Node<'_>, rendered: &Arc<Rendered>| {
+        let inner = node.other(view);
+        expand(ground, project, phases, rendered, &inner, depth + 1)
+    };
+    let env = || env_at(ground, name_scope(ground, project, phases, rendered), Stage::PreGraph);
+    if view.is_list() {
+        return view.items().flat_map(|item| all(item, rendered)).collect();
+    }
+    if let Some(inner) = view.get("$concat") {
+        return all(inner, rendered);
+    }
+    if let Some(condition) = view.get("$if") {
+        let branch = match force(ground, &env(), &node.other(condition)).as_bool() {
+            Some(true) => view.get("$then"),
+            Some(false) => view.get("$else"),
+            None => None,
+        };
+        return branch.map(|branch| all(branch, rendered)).unwrap_or_default();
+    }
+    let (Some(collection), Some(body)) = (view.get("$forEach"), view.get("$return")) else {
+        return vec![(node.clone(), rendered.clone())];
+    };
+    let collection = force(ground, &env(), &node.other(collection));
+    let mut made = Vec::new();
+    for item in items_of(&collection) {
+        let rendered = Arc::new(Rendered { item: Some(item), ..(**rendered).clone() });
+        let keep = view.get("$filter").is_none_or(|filter| {
+            let env = env_at(ground, name_scope(ground, project, phases, &rendered), Stage::PreGraph);
+            force(ground, &env, &node.other(filter)).as_bool() != Some(false)
+        });
+        if keep {
+            made.extend(all(body, &rendered));
+        }
+    }
+    made
+}
+
+/// What `item` is for each entry of a collection.
+fn items_of(collection: &Value) -> Vec<Value> {
+    let item = |key: EcoString, value: &Value| {
+        Value::map(Map::from_iter([("key".into(), Value::str(key)), ("value".into(), value.clone())]))
+    };
+    match &collection.data {
+        Data::List(list) => list.iter().enumerate().map(|(at, value)| item(ecow::eco_format!("{at}"), value)).collect(),
+        Data::Map(map) => map.iter().map(|(key, value)| item(key.clone(), value)).collect(),
+        _ => Vec::new(),
+    }
 }
 
 /// Names are evaluated before anything has run, but see the inputs.

@@ -170,7 +170,7 @@ impl Checker<'_> {
         let Some(given) = given(value) else { return };
         if let Some(problem) = words::problem(word, given) {
             // A secret is not shown, not even where it is wrong.
-            let shown = if value.tainted { REDACTED.into() } else { crate::expr::text_of(value) };
+            let shown = if value.is_tainted() { REDACTED.into() } else { crate::expr::text_of(value) };
             self.report(invalid(word, slot.field.key, &shown, &problem, span), value, span);
         }
     }

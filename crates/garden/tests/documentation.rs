@@ -7,6 +7,7 @@ use purlin_syntax::Flavor;
 use purlin_value::{MemoryWorld, Session};
 use std::sync::Arc;
 
+const PHASES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/garden-template-keys.md");
 const TOUR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/tour/garden.md");
 
 /// The text with what stands between a marker and its end replaced.
@@ -26,6 +27,17 @@ fn the_tour_lists_what_there_is() {
         std::fs::write(TOUR, &wanted).unwrap();
     } else {
         assert!(text == wanted, "run with UPDATE=1 to rewrite the tables of docs/tour/garden.md");
+    }
+}
+
+#[test]
+fn the_page_of_phases_is_the_table() {
+    let wanted = reference::phases_page();
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(PHASES, &wanted).unwrap();
+    } else {
+        let text = std::fs::read_to_string(PHASES).unwrap();
+        assert!(text == wanted, "run with UPDATE=1 to rewrite docs/reference/garden-template-keys.md");
     }
 }
 

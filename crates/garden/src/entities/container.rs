@@ -54,8 +54,8 @@ pub(super) const CONTAINER_KEYS: &[Field] = &[
         .default(Literal::Text("RollingUpdate")),
 ];
 
-/// The image, which a Build or the module may give instead.
-const IMAGE: Field = field("image", TEXT, "The image; that of `build` if it is not set.");
+const IMAGE: Field =
+    field("image", TEXT, "The image, for example `${actions.build.web.outputs.deploymentImageId}`.").required();
 
 /// Keys of a container that keeps running.
 pub(super) const SERVICE_KEYS: &[Field] = &[

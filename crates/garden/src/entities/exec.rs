@@ -20,7 +20,8 @@ pub(super) const EXEC_BUILD_ROW: Entity = entity(
             field("statusCommand", TEXTS, "A command that tells whether there is nothing to do."),
         ],
     ],
-);
+)
+.rest(super::IGNORED);
 
 pub(super) const EXEC_DEPLOY_ROW: Entity = entity(
     EXEC_DEPLOY,
@@ -36,7 +37,8 @@ pub(super) const EXEC_DEPLOY_ROW: Entity = entity(
             field("statusTimeout", INTEGER, "Seconds to wait until it is up.").default(Literal::Int(10)),
         ],
     ],
-);
+)
+.rest(super::IGNORED);
 
 pub(super) const EXEC_RUN_ROW: Entity = entity(
     EXEC_RUN,
@@ -50,7 +52,8 @@ pub(super) const EXEC_RUN_ROW: Entity = entity(
             field("artifacts", Shape::List(ARTIFACT), "Files that are kept."),
         ],
     ],
-);
+)
+.rest(super::IGNORED);
 
 pub(super) const ARTIFACT_ROW: Entity = entity(
     ARTIFACT,

@@ -18,7 +18,7 @@ mod workflow;
 
 use crate::expr::is_template;
 use crate::structure;
-use purlin_model::schema::{Entity, Schema};
+use purlin_model::schema::{Entity, Field, Kind, Schema, Shape, field};
 use purlin_syntax::Node;
 
 pub use module::{MODULE_TYPES, module_row};
@@ -282,6 +282,21 @@ const ENTITIES: &[Entity] = &[
     provider::RESOURCE_AMOUNT_ROW,
     provider::TLS_ROW,
     provider::NAMESPACE_ROW,
+];
+
+/// Keys that Garden ignores.
+const IGNORED: Field = field("ignored", Shape::MapOf(&Shape::Any), "Keys that Garden ignores.");
+
+/// Entities whose unknown keys Garden ignores; they are worth a warning.
+pub const LENIENT: &[Kind] = &[
+    EXEC_BUILD,
+    EXEC_DEPLOY,
+    EXEC_RUN,
+    EXEC_SERVICE,
+    CONTAINER_SERVICE,
+    EXEC_PROVIDER,
+    LOCAL_KUBERNETES_PROVIDER,
+    WORKFLOW_FILE,
 ];
 
 /// The tables. One place in memory: a constant would be laid down anew wherever it is used.

@@ -174,7 +174,8 @@ pub(super) const EXEC_SERVICE_ROW: Entity = entity(
             field("sourceModuleName", LABEL, "The module its files come from."),
         ],
     ],
-);
+)
+.rest(super::IGNORED);
 
 pub(super) const EXEC_SYNC_MODE_ROW: Entity = entity(
     EXEC_SYNC_MODE,
@@ -250,7 +251,8 @@ pub(super) const CONTAINER_SERVICE_ROW: Entity = entity(
         SERVICE_KEYS,
         &[OWN_IMAGE, field("sourceModuleName", LABEL, "The module its files come from.")],
     ],
-);
+)
+.rest(super::IGNORED);
 
 pub(super) const CONTAINER_TASK_ROW: Entity = entity(
     CONTAINER_TASK,

@@ -35,7 +35,8 @@ pub(super) const EXEC_ROW: Entity = entity(
     "exec provider",
     "Commands on this machine.",
     &[PROVIDER_KEYS, &[field("initScript", TEXT, "A shell script that runs first.").deprecated("use `preInit.runScript`")]],
-);
+)
+.rest(super::IGNORED);
 
 pub(super) const CONTAINER_ROW: Entity = entity(
     CONTAINER_PROVIDER,
@@ -158,7 +159,8 @@ pub(super) const LOCAL_KUBERNETES_ROW: Entity = entity(
     "local-kubernetes provider",
     "A Kubernetes cluster on this machine.",
     &[PROVIDER_KEYS, CLUSTER_KEYS, &[field("context", TEXT, "The context of the cluster; found if not set.")]],
-);
+)
+.rest(super::IGNORED);
 
 pub(super) const BUILDKIT_ROW: Entity = entity(
     BUILDKIT,

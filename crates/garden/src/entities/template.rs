@@ -3,7 +3,12 @@
 use super::project::identity;
 use super::words::{BOOL, LABEL, NAME, SUB_PATH};
 use super::{CONFIG_TEMPLATE, RENDER_TEMPLATE, TEMPLATE_INPUT};
+use purlin_model::check::describe_node;
+use purlin_model::instance::{Content, Instance};
+use purlin_model::read::Place;
+use purlin_model::rules;
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
+use purlin_syntax::{Diagnostic, Scalar};
 
 const IDENTITY: &[Field] = &identity(NAME);
 
@@ -31,7 +36,27 @@ pub(super) const INPUT_ROW: Entity = entity(
         field("default", Shape::Any, "What holds if it is not given."),
         field("description", Shape::Text, "What it is for."),
     ]],
-);
+)
+.check(default_of_type);
+
+/// A default is of the input's own type.
+fn default_of_type(input: &Instance, place: &Place<'_>) {
+    let node = |key: &str| input.slots.iter().find(|slot| slot.field.key == key).and_then(|slot| match &slot.content {
+        Content::Value(node) => node.node(),
+        _ => None,
+    });
+    let (Some(wanted), Some(default)) = (node("type"), node("default")) else { return };
+    let fits = match wanted.text() {
+        "string" => default.as_str().is_some(),
+        "number" => default.is_scalar() && matches!(default.scalar(), Scalar::Int(_) | Scalar::Float(_) | Scalar::BigInt),
+        "boolean" => default.as_bool().is_some(),
+        _ => true,
+    };
+    if !fits && !default.is_null() {
+        let message = format!("expected a default of type {}, found {}", wanted.text(), describe_node(default));
+        place.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, default.span(), message));
+    }
+}
 
 pub(super) const RENDER_ROW: Entity = entity(
     RENDER_TEMPLATE,

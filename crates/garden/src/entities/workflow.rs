@@ -99,7 +99,8 @@ pub(super) const FILE_ROW: Entity = entity(
         field("secretName", Shape::Text, "The secret its text is.").one_of("text"),
     ]],
 )
-.exactly_one(&["text"]);
+.exactly_one(&["text"])
+.rest(super::IGNORED);
 
 pub(super) const COMMAND_ROW: Entity = entity(
     COMMAND,

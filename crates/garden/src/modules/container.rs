@@ -66,9 +66,12 @@ pub(super) fn container_actions(names: &Names<'_>, module: &Module) -> Vec<(Acti
                 .iter()
                 .filter_map(|key| Some((*key, item.get(key).filter(|draft| !draft.is_null())?)))
                 .collect();
-            if !has_build {
-                spec.extend(module.field("image").map(|draft| ("image", draft)));
-            }
+            let built = || {
+                let name = module.name();
+                Draft::Template(ecow::eco_format!("${{actions.build.{name}.outputs.deploymentImageId}}"))
+            };
+            let image = if has_build { Some(built()) } else { module.field("image") };
+            spec.extend(image.map(|draft| ("image", draft)));
             spec.push(("env", environment(module, &item)));
             let fields = runtime_fields(names, module, &item, has_build, patience);
             actions.push(action(module, "container", kind, label, fields, spec));
