@@ -49,7 +49,8 @@ impl Completer<'_> {
             }
         }
         for (_, key, other) in SAME.iter().filter(|(same, _, _)| *same == kind) {
-            if let Some(value) = completed.get(*other).filter(|_| !completed.contains_key(*key)).cloned() {
+            let other = completed.get(*other).filter(|value| value.as_number().is_some());
+            if let Some(value) = other.filter(|_| !completed.contains_key(*key)).cloned() {
                 completed.insert((*key).into(), value);
             }
         }
@@ -88,9 +89,9 @@ fn keeps_null(shape: &Shape) -> bool {
 /// Something that stands for a mapping with one key.
 fn short(entity: &'static Entity, value: &Value) -> Value {
     match entity.short.first() {
-        Some(notation) if !value.is_collection() => {
-            Value::map(Map::from_iter([(notation.slot.into(), value.clone())])).with_origin(value.origin).tainted_by(value.taint())
-        }
+        Some(notation) if !value.is_collection() => Value::map(Map::from_iter([(notation.slot.into(), value.clone())]))
+            .with_origin(value.origin)
+            .tainted_by(value.taint()),
         _ => value.clone(),
     }
 }

@@ -9,7 +9,7 @@ use crate::rules;
 use ecow::EcoString;
 use purlin_model::validate::{Fault, Problem, Validator};
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Map, MergeKeys, Value, path, value_of};
+use purlin_value::{Eval, Lazy, Map, MergeKeys, Thunk, Value, path, value_of};
 use std::sync::Arc;
 
 /// What is expected of inputs.
@@ -18,12 +18,15 @@ pub struct InputSchema {
     /// As a JSON Schema; nothing if anything is accepted.
     schema: Option<Value>,
     validator: Option<Arc<Validator>>,
+    /// Whether it has defaults below the top, which are known only when all inputs are.
+    nested: bool,
 }
 
 impl InputSchema {
     fn new(schema: Value) -> Result<Self, String> {
         let validator = Validator::new(schema.clone())?;
-        Ok(InputSchema { schema: Some(schema), validator: Some(Arc::new(validator)) })
+        let nested = has_nested_defaults(&schema);
+        Ok(InputSchema { schema: Some(schema), validator: Some(Arc::new(validator)), nested })
     }
 
     /// Reads what a template says about its inputs.
@@ -75,6 +78,14 @@ impl InputSchema {
         properties.map(|map| map.iter().filter_map(default).collect()).unwrap_or_default()
     }
 
+    /// Inputs once everything is known, with the defaults of every depth.
+    pub fn completed(&self, inputs: Value) -> Value {
+        match &self.validator {
+            Some(validator) if self.nested => Lazy::value(Completed { inputs, validator: validator.clone() }),
+            _ => inputs,
+        }
+    }
+
     /// Checks resolved inputs; problems are reported at the keys and values, or at the use of the template.
     pub fn check(
         &self,
@@ -95,6 +106,43 @@ impl InputSchema {
                 ground.push(Diagnostic::nowhere(&rules::TEMPLATE_INPUTS, message).maybe_hint(hint), place);
             }
         }
+    }
+}
+
+/// Whether a schema has defaults in properties of properties, in items or in definitions.
+fn has_nested_defaults(schema: &Value) -> bool {
+    let of_properties = |(key, value): (&EcoString, &Value)| match key.as_str() {
+        "properties" => value.as_map().is_some_and(|map| map.values().any(|property| below(property, "default"))),
+        _ => value.any(|value| value.get("default").is_some()),
+    };
+    schema.as_map().is_some_and(|map| map.iter().any(of_properties))
+}
+
+/// Whether a key lies somewhere below a mapping, but not directly in it.
+fn below(value: &Value, key: &str) -> bool {
+    value.as_map().is_some_and(|map| map.values().any(|item| item.any(|item| item.get(key).is_some())))
+}
+
+/// Inputs with the defaults of every depth.
+struct Completed {
+    inputs: Value,
+    validator: Arc<Validator>,
+}
+
+impl Thunk for Completed {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        let inputs = eval.force_deep(&self.inputs);
+        let origins = &eval.session.origins;
+        let origin = |at: &str| origins.fallback(ecow::eco_format!("default of input `{at}` of the template"), None);
+        self.validator.with_defaults(&inputs, &origin)
+    }
+
+    fn span(&self) -> Option<Span> {
+        None
+    }
+
+    fn name(&self) -> String {
+        "inputs".into()
     }
 }
 

@@ -41,7 +41,11 @@ pub const KEYS: &[TemplateKey] = &[
     key("providers", "once providers are resolved", "Providers by name, with `config` and `outputs`."),
     key("modules", "once modules are resolved", "Modules by name, with `path`, `version`, `outputs`, `var`."),
     key("runtime", "in actions and modules", "Outputs of Deploys (`services`) and Runs (`tasks`)."),
-    key("actions", "in actions", "Actions by kind and name, with `outputs`, `version`, `var` and more."),
+    key(
+        "actions",
+        "in `spec` and `variables` of actions",
+        "Actions by kind and name, with `outputs`, `version`, `var` and more.",
+    ),
     key("inputs", "in configurations made from a template", "What the use of the template gives."),
     key("parent", "in configurations made from a template", "The use of the template: `name`."),
     key("template", "in configurations made from a template", "The template: `name`."),
@@ -83,8 +87,18 @@ pub const PHASES: &[Phase] = &[
     phase(
         "modules",
         &[
-            "secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "inputs",
-            "parent", "template", "this",
+            "secrets",
+            "imported",
+            "var",
+            "variables",
+            "environment",
+            "providers",
+            "modules",
+            "runtime",
+            "inputs",
+            "parent",
+            "template",
+            "this",
         ],
     ),
     phase(
@@ -94,8 +108,19 @@ pub const PHASES: &[Phase] = &[
     phase(
         "`spec` and `variables` of actions, inputs of templates",
         &[
-            "secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "actions",
-            "inputs", "parent", "template", "this",
+            "secrets",
+            "imported",
+            "var",
+            "variables",
+            "environment",
+            "providers",
+            "modules",
+            "runtime",
+            "actions",
+            "inputs",
+            "parent",
+            "template",
+            "this",
         ],
     ),
     phase(
@@ -105,15 +130,23 @@ pub const PHASES: &[Phase] = &[
     phase(
         "commands of your own",
         &[
-            "secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "actions",
-            "steps", "args", "opts",
+            "secrets",
+            "imported",
+            "var",
+            "variables",
+            "environment",
+            "providers",
+            "modules",
+            "runtime",
+            "actions",
+            "steps",
+            "args",
+            "opts",
         ],
     ),
     phase(
         "`outputs` of the project",
-        &[
-            "secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "actions",
-        ],
+        &["secrets", "imported", "var", "variables", "environment", "providers", "modules", "runtime", "actions"],
     ),
 ];
 

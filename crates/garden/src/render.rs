@@ -83,7 +83,10 @@ impl Rendered {
         for (key, value) in self.schema.defaults(ground) {
             map.entry(key).or_insert(value);
         }
-        Value::map(map)
+        match env.pre_graph {
+            true => Value::map(map),
+            false => self.schema.completed(Value::map(map)),
+        }
     }
 }
 
@@ -333,7 +336,10 @@ fn render_one(
         }
     };
     let (name, span) = text("name")?;
-    check_name(ground, view.get("name"), &name);
+    // The name of an action is checked with its other fields.
+    if !matches!(kind, ConfigKind::Action(_)) {
+        check_name(ground, view.get("name"), &name);
+    }
     let folder = match view.get("path") {
         Some(_) => path::join(document.folder(), &text("path")?.0).into(),
         None => document.folder().into(),
@@ -369,8 +375,7 @@ fn config_kind(ground: &Ground<'_>, view: purlin_syntax::Node<'_>) -> Option<Con
     let written = view.get("kind");
     let name = written.map_or("", |node| node.text());
     let found = KIND_NAMES.iter().find(|(known, _)| *known == name).map(|(_, kind)| *kind);
-    let allowed =
-        found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow));
+    let allowed = found.filter(|kind| matches!(kind, ConfigKind::Action(_) | ConfigKind::Workflow));
     if allowed.is_none() {
         let place = written.map_or(view.span(), |node| node.span());
         let message = format!("a template makes actions and workflows, not `{name}`");

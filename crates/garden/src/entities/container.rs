@@ -1,12 +1,12 @@
 //! Rows of the `container` types: images, and containers that run.
 
 use super::words::{
-    BOOL, COUNT, ENVIRONMENT, FILE_LIST, INTEGER, LIMIT, MODE, NAME, NUMBER, OPEN_MAP, PATH, SUB_PATH, TEXT, TEXT_MAP, TEXTS,
+    BOOL, COUNT, ENVIRONMENT, FILE_LIST, INTEGER, LIMIT, MODE, NAME, NUMBER, OPEN_MAP, PATH, SUB_PATH, TEXT, TEXT_MAP,
+    TEXTS,
 };
 use super::{
-    ARTIFACT, CONTAINER_BUILD, CONTAINER_DEPLOY, CONTAINER_LIMITS, CONTAINER_RUN, CONTAINER_SYNC,
-    CONTAINER_SYNC_PATH, CPU, HEALTH_CHECK, HTTP_CHECK, INGRESS, LOCAL_MODE, LOCAL_MODE_PORT, LOCAL_MODE_RESTART, MEMORY,
-    PORT, VOLUME,
+    ARTIFACT, CONTAINER_BUILD, CONTAINER_DEPLOY, CONTAINER_LIMITS, CONTAINER_RUN, CONTAINER_SYNC, CONTAINER_SYNC_PATH,
+    CPU, HEALTH_CHECK, HTTP_CHECK, INGRESS, LOCAL_MODE, LOCAL_MODE_PORT, LOCAL_MODE_RESTART, MEMORY, PORT, VOLUME,
 };
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
 
@@ -86,12 +86,8 @@ pub(super) const CONTAINER_DEPLOY_ROW: Entity = entity(
     &[CONTAINER_KEYS, SERVICE_KEYS, &[IMAGE]],
 );
 
-pub(super) const CONTAINER_RUN_ROW: Entity = entity(
-    CONTAINER_RUN,
-    "container spec",
-    "A container that runs once.",
-    &[CONTAINER_KEYS, TASK_KEYS, &[IMAGE]],
-);
+pub(super) const CONTAINER_RUN_ROW: Entity =
+    entity(CONTAINER_RUN, "container spec", "A container that runs once.", &[CONTAINER_KEYS, TASK_KEYS, &[IMAGE]]);
 
 pub(super) const CPU_ROW: Entity = entity(
     CPU,

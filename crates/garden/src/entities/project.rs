@@ -1,9 +1,8 @@
 //! Rows of the project and what stands directly in it.
 
-use super::{ENVIRONMENT, IMPORT_VARIABLES, PROJECT, PROJECT_OUTPUT, PROVIDER, PROXY, SCAN, SCAN_GIT, SOURCE};
 use super::words::{BOOL, FILE_LIST, FILE_NAME, LABEL, NAME, OPEN_MAP, PATH, REPOSITORY, TEXT, TEXTS};
+use super::{ENVIRONMENT, IMPORT_VARIABLES, PROJECT, PROJECT_OUTPUT, PROVIDER, PROXY, SCAN, SCAN_GIT, SOURCE};
 use purlin_model::schema::{Entity, Field, Literal, Shape, entity, field};
-
 
 /// Keys that identify any configuration; its name is of a shape of its own.
 pub(super) const fn identity(name: Shape) -> [Field; 3] {
@@ -32,8 +31,7 @@ pub(super) const PROJECT_ROW: Entity = entity(
             field("defaultEnvironment", Shape::Text, "The environment that is used unless another is named."),
             field("providers", Shape::List(PROVIDER), "The plugins the project uses."),
             field("variables", OPEN_MAP, "Variables of the whole project."),
-            field("varfile", PATH, "A file with variables of the whole project.")
-                .default(Literal::Text("garden.env")),
+            field("varfile", PATH, "A file with variables of the whole project.").default(Literal::Text("garden.env")),
             field(
                 "importVariables",
                 Shape::List(IMPORT_VARIABLES),

@@ -4,8 +4,8 @@ use super::words::{BOOL, INTEGER, LABEL, NAME, NUMBER, OPEN_MAP, SUB_PATH, TEXT,
 use super::{
     BUILDKIT, BUILDKIT_CACHE, CONTAINER_BUILDER, CONTAINER_PROVIDER, EXEC_PROVIDER, JIB_PROVIDER, JIB_SETTINGS, KANIKO,
     KANIKO_UTIL, KUBERNETES_PROVIDER, LOCAL_KUBERNETES_PROVIDER, NAMESPACE_SETTINGS, OTEL_EXPORTER, OTEL_PROVIDER,
-    PRE_INIT, PROVIDER, PROVIDER_SYNC, PULUMI_PROVIDER, REGISTRY, RESOURCE_AMOUNT, RESOURCE_LIMITS, RESOURCES, SECRET_REF,
-    SYNC_DEFAULTS, TERRAFORM_PROVIDER, TLS_CERTIFICATE, TOLERATION,
+    PRE_INIT, PROVIDER, PROVIDER_SYNC, PULUMI_PROVIDER, REGISTRY, RESOURCE_AMOUNT, RESOURCE_LIMITS, RESOURCES,
+    SECRET_REF, SYNC_DEFAULTS, TERRAFORM_PROVIDER, TLS_CERTIFICATE, TOLERATION,
 };
 use purlin_model::schema::{Entity, Field, Kind, Literal, Shape, entity, field, scalar};
 
@@ -19,22 +19,20 @@ const PROVIDER_KEYS: &[Field] = &[
     field("preInit", Shape::One(PRE_INIT), "What runs before the plugin starts."),
 ];
 
-pub(super) const PROVIDER_ROW: Entity =
-    entity(PROVIDER, "provider", "A plugin with its settings.", &[PROVIDER_KEYS])
-        .rest(field("settings", OPEN_MAP, "Settings of the plugin."));
+pub(super) const PROVIDER_ROW: Entity = entity(PROVIDER, "provider", "A plugin with its settings.", &[PROVIDER_KEYS])
+    .rest(field("settings", OPEN_MAP, "Settings of the plugin."));
 
-pub(super) const PRE_INIT_ROW: Entity = entity(
-    PRE_INIT,
-    "preInit",
-    "What runs before a plugin starts.",
-    &[&[field("runScript", TEXT, "A shell script.")]],
-);
+pub(super) const PRE_INIT_ROW: Entity =
+    entity(PRE_INIT, "preInit", "What runs before a plugin starts.", &[&[field("runScript", TEXT, "A shell script.")]]);
 
 pub(super) const EXEC_ROW: Entity = entity(
     EXEC_PROVIDER,
     "exec provider",
     "Commands on this machine.",
-    &[PROVIDER_KEYS, &[field("initScript", TEXT, "A shell script that runs first.").deprecated("use `preInit.runScript`")]],
+    &[
+        PROVIDER_KEYS,
+        &[field("initScript", TEXT, "A shell script that runs first.").deprecated("use `preInit.runScript`")],
+    ],
 )
 .rest(super::IGNORED);
 
@@ -122,8 +120,7 @@ const CLUSTER_KEYS: &[Field] = &[
     field("jib", Shape::One(JIB_SETTINGS), "How Jib's images reach the cluster."),
     field("kaniko", Shape::One(KANIKO), "How Kaniko builds in the cluster."),
     field("defaultHostname", TEXT, "The host name of ingresses."),
-    field("sync", Shape::One(PROVIDER_SYNC), "What holds for all files that are kept in step.")
-        .aliases(&["devMode"]),
+    field("sync", Shape::One(PROVIDER_SYNC), "What holds for all files that are kept in step.").aliases(&["devMode"]),
     field("forceSsl", BOOL, "Whether ingresses need encryption.").default(Literal::Bool(false)),
     field("imagePullSecrets", Shape::List(SECRET_REF), "Secrets for pulling images.").default(EMPTY_LIST),
     field("copySecrets", Shape::List(SECRET_REF), "Secrets that are copied to the namespace.").default(EMPTY_LIST),

@@ -41,14 +41,18 @@ pub(super) const INPUT_ROW: Entity = entity(
 
 /// A default is of the input's own type.
 fn default_of_type(input: &Instance, place: &Place<'_>) {
-    let node = |key: &str| input.slots.iter().find(|slot| slot.field.key == key).and_then(|slot| match &slot.content {
-        Content::Value(node) => node.node(),
-        _ => None,
-    });
+    let node = |key: &str| {
+        input.slots.iter().find(|slot| slot.field.key == key).and_then(|slot| match &slot.content {
+            Content::Value(node) => node.node(),
+            _ => None,
+        })
+    };
     let (Some(wanted), Some(default)) = (node("type"), node("default")) else { return };
     let fits = match wanted.text() {
         "string" => default.as_str().is_some(),
-        "number" => default.is_scalar() && matches!(default.scalar(), Scalar::Int(_) | Scalar::Float(_) | Scalar::BigInt),
+        "number" => {
+            default.is_scalar() && matches!(default.scalar(), Scalar::Int(_) | Scalar::Float(_) | Scalar::BigInt)
+        }
         "boolean" => default.as_bool().is_some(),
         _ => true,
     };

@@ -65,11 +65,8 @@ pub(crate) const MODE: Shape = Shape::Special(&word(MODE_NUMBER, "permissions fr
 /// The address of a repository, with a revision.
 pub(crate) const REPOSITORY: Shape = Shape::Special(&word(REPOSITORY_NUMBER, "a repository address", Shape::Text));
 /// Environment variables by name.
-pub(crate) const ENVIRONMENT: Shape = Shape::Special(&word(
-    ENVIRONMENT_NUMBER,
-    "a mapping of environment variables",
-    Shape::MapOf(&Shape::Any),
-));
+pub(crate) const ENVIRONMENT: Shape =
+    Shape::Special(&word(ENVIRONMENT_NUMBER, "a mapping of environment variables", Shape::MapOf(&Shape::Any)));
 
 /// What a command and its arguments are: strings, which may be empty.
 pub(crate) const TEXTS: Shape = Shape::ListOf(&Shape::Text);
@@ -94,7 +91,8 @@ const fn expected(expected: &'static str) -> Option<Problem> {
 
 const NAME_HINT: &str = "use lower-case letters, digits and single dashes, begin with a letter and not with `garden`, \
                          and stay within 63 characters";
-const LABEL_HINT: &str = "use lower-case letters, digits and dashes, no dash at either end, and stay within 63 characters";
+const LABEL_HINT: &str =
+    "use lower-case letters, digits and dashes, no dash at either end, and stay within 63 characters";
 const BELOW_HINT: &str = "paths begin at the folder of this configuration and cannot lead out of it";
 
 /// What is wrong with a scalar of a word; nothing if it fits.
@@ -103,7 +101,9 @@ pub(crate) fn problem(word: &Special, given: Given<'_>) -> Option<Problem> {
         (BOOL_NUMBER, Given::Bool) => None,
         (BOOL_NUMBER, Given::Text(text)) if as_bool(text).is_some() => None,
         (BOOL_NUMBER, _) => expected("true or false"),
-        (INTEGER_NUMBER | NUMBER_NUMBER | LIMIT_NUMBER | COUNT_NUMBER | MODE_NUMBER, _) => number_problem(word.number, given),
+        (INTEGER_NUMBER | NUMBER_NUMBER | LIMIT_NUMBER | COUNT_NUMBER | MODE_NUMBER, _) => {
+            number_problem(word.number, given)
+        }
         (_, Given::Text(text)) => text_problem(word.number, text),
         // Anything else that is not text was refused by the outline.
         _ => None,
@@ -158,9 +158,8 @@ fn repository_problem(text: &str) -> Option<Problem> {
 /// Whether a text is a name that a user may give.
 pub(crate) fn is_name(text: &str) -> bool {
     let mut parts = text.split('-');
-    let is_part = |part: &str| {
-        !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-    };
+    let is_part =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit());
     text.len() <= 63
         && text.starts_with(|c: char| c.is_ascii_lowercase())
         && !text.starts_with("garden")

@@ -3,8 +3,8 @@
 use super::project::identity;
 use super::words::{BOOL, ENVIRONMENT, LABEL, NAME, NUMBER, OPEN_MAP, PATH, TEXT, TEXTS};
 use super::{
-    COMMAND, COMMAND_ARGUMENT, COMMAND_DESCRIPTION, COMMAND_EXEC, COMMAND_STEP, STEP, TRIGGER, WORKFLOW, WORKFLOW_AMOUNT,
-    WORKFLOW_FILE, WORKFLOW_RESOURCES,
+    COMMAND, COMMAND_ARGUMENT, COMMAND_DESCRIPTION, COMMAND_EXEC, COMMAND_STEP, STEP, TRIGGER, WORKFLOW,
+    WORKFLOW_AMOUNT, WORKFLOW_FILE, WORKFLOW_RESOURCES,
 };
 use purlin_model::instance::{Instance, Slot};
 use purlin_model::read::Place;
@@ -26,7 +26,8 @@ pub(super) const WORKFLOW_ROW: Entity = entity(
             field("files", Shape::List(WORKFLOW_FILE), "Files that are written before the first step."),
             field("steps", Shape::List(STEP), "The steps.").required(),
             field("keepAliveHours", NUMBER, "How long it is kept."),
-            field("limits", Shape::One(WORKFLOW_AMOUNT), "What it may use at most.").deprecated("use `resources.limits`"),
+            field("limits", Shape::One(WORKFLOW_AMOUNT), "What it may use at most.")
+                .deprecated("use `resources.limits`"),
             field("resources", Shape::One(WORKFLOW_RESOURCES), "What it uses."),
             field("triggers", Shape::List(TRIGGER), "When it runs by itself."),
         ],

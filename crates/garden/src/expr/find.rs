@@ -11,6 +11,7 @@ use crate::number;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
+use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Lookup, Value};
 
 /// The place of a template among variables: a variable that mentions itself means the one below.
@@ -397,8 +398,10 @@ impl Missing {
         let diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, message);
         // The names of a user's environment variables are nobody else's business.
         if self.under == "local.env" {
+            let allow = if self.key == REDACTED { "" } else { self.key.as_str() };
+            let allow = ["local.env", allow].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(".");
             let hint = "set this environment variable, add a fallback with `||`, or allow it to be unset with";
-            return diagnostic.hint(format!("{hint} `--pending local.env.{}`", self.key));
+            return diagnostic.hint(format!("{hint} `--pending {allow}`"));
         }
         match purlin_syntax::suggest::nearest(&self.key, self.available.iter().map(EcoString::as_str)) {
             Some(near) => diagnostic.hint(format!("did you mean `{near}`?")),

@@ -158,7 +158,8 @@ impl Names<'_> {
     /// A task or test that has no pod to run in makes no action, as in Garden, but not without a word.
     pub(super) fn report_no_resource(&self, module: &Module, item: &Draft) {
         let name = item_name(item).unwrap_or_default();
-        let message = format!("`{name}` of module `{}` has no `resource` to run in, so it makes no action", module.name());
+        let message =
+            format!("`{name}` of module `{}` has no `resource` to run in, so it makes no action", module.name());
         let hint = "set `resource` here, or `serviceResource` on the module";
         let span = item.get("name").and_then(|draft| draft.span(self.ground.session)).or(module.config.span);
         self.ground.push(Diagnostic::nowhere(&rules::MISSING_SERVICE, message).warning().hint(hint), span);
@@ -384,8 +385,22 @@ fn plain_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
 
 /// Keys of a Terraform or Pulumi module that are the module's own.
 const OWN_KEYS: &[&str] = &[
-    "apiVersion", "kind", "type", "name", "description", "disabled", "local", "include", "exclude", "repositoryUrl",
-    "allowPublish", "generateFiles", "varfile", "path", "build", "dependencies",
+    "apiVersion",
+    "kind",
+    "type",
+    "name",
+    "description",
+    "disabled",
+    "local",
+    "include",
+    "exclude",
+    "repositoryUrl",
+    "allowPublish",
+    "generateFiles",
+    "varfile",
+    "path",
+    "build",
+    "dependencies",
 ];
 
 /// A stack: one Deploy of the module's type with everything that is not the module's own.
@@ -400,7 +415,8 @@ fn stack_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
     let spec = entries.filter(|(key, draft)| !OWN_KEYS.contains(&key.as_str()) && !draft.is_null());
     let spec = spec.filter(|(key, _)| type_name == "terraform" || key != "variables").collect();
     let fields = runtime_fields(names, module, &module.fields, has_build, 600);
-    let (kind, mut config) = action(module, type_name, ActionKind::Deploy, Label::of_module(module), fields, Vec::new());
+    let (kind, mut config) =
+        action(module, type_name, ActionKind::Deploy, Label::of_module(module), fields, Vec::new());
     if let Draft::Map(body) = &mut config.body {
         body.retain(|(key, _)| key != "spec");
         body.push(("spec".into(), Draft::Map(spec)));

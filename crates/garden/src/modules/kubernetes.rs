@@ -10,7 +10,8 @@ use ecow::EcoString;
 use purlin_value::{Origins, Strategy, Value, merge, path};
 
 /// Keys of a kubernetes module that its Deploy takes over.
-const KUBERNETES_KEYS: &[&str] = &["namespace", "kustomize", "patchResources", "portForwards", "applyArgs", "localMode"];
+const KUBERNETES_KEYS: &[&str] =
+    &["namespace", "kustomize", "patchResources", "portForwards", "applyArgs", "localMode"];
 
 /// Keys of a task or test that its pod takes over.
 const POD_KEYS: &[&str] = &["command", "args", "env", "artifacts", "cacheResult"];

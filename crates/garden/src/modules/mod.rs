@@ -166,9 +166,10 @@ pub fn resolve_modules(
             }
             open.pop();
             let Some(pending) = drafts.get(&name) else { continue };
-            // What is not there yet is part of a circle, or the module itself, which was reported.
+            // What is not there is part of a circle, missing, or the module itself, which was reported.
             let mut visible = known.clone();
-            for other in drafts.keys().filter(|other| !known.contains_key(*other)) {
+            let missing = pending.needs.iter().map(|(need, _)| need);
+            for other in drafts.keys().chain(missing).filter(|other| !known.contains_key(*other)) {
                 visible.insert(other.clone(), Value::poison());
             }
             let (module, value) = resolve_one(ground, project, phases, pending, &visible, &modules, files);
@@ -283,15 +284,25 @@ fn next_needed(
             true if known.contains_key(need) => {}
             true => match open.iter().position(|other| other == need) {
                 None => return Some(need.clone()),
-                Some(start) if discovered => report_cycle(ground, open.get(start..).unwrap_or(&[]), drafts),
-                // Circles that are written were reported before.
-                Some(_) => {}
+                Some(start) => report_discovered_cycle(ground, open.get(start..).unwrap_or(&[]), drafts),
             },
             false if discovered => report_missing_module(ground, drafts, name, need, *span),
             false => {}
         }
     }
     None
+}
+
+/// Reports a circle, unless all of it is written: those were reported before.
+fn report_discovered_cycle(ground: &Ground<'_>, path: &[EcoString], drafts: &IndexMap<EcoString, Pending>) {
+    let next = path.iter().cycle().skip(1);
+    let is_discovered = |(from, to): (&EcoString, &EcoString)| {
+        let pending = drafts.get(from)?;
+        pending.needs.iter().position(|(need, _)| need == to).map(|index| index >= pending.written)
+    };
+    if path.iter().zip(next).any(|edge| is_discovered(edge) == Some(true)) {
+        report_cycle(ground, path, drafts);
+    }
 }
 
 fn report_missing_module(

@@ -119,8 +119,8 @@ fn full_paths(resolution: &Resolution<'_>, files: &[String]) -> Value {
 
 /// The files of each action, by its key.
 pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
-    let all = resolution.graph().actions.values().filter(|action| wanted(flags, action));
-    let entry = |action: &Box<Action>| {
+    let all = resolution.graph().actions.values().map(|action| &**action).filter(|action| wanted(flags, action));
+    let entry = |action: &Action| {
         let version = resolution.live.written_version(session, &action.key)?;
         Some((action.key.clone(), full_paths(resolution, &version.files)))
     };
@@ -131,8 +131,9 @@ pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flag
 pub(super) fn status(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
     let of = |kind: ActionKind| {
         let shown = kind == ActionKind::Deploy || !flags.only_deploys;
-        let all = resolution.graph().actions.values().filter(|action| shown && action.kind == kind && !action.disabled);
-        let state = |action: &Box<Action>| {
+        let all = resolution.graph().actions.values().map(|action| &**action);
+        let all = all.filter(|action| shown && action.kind == kind && !action.disabled);
+        let state = |action: &Action| {
             let outputs = resolution.action(&action.key).map_or_else(|| Value::map(Map::new()), |found| found.outputs);
             let state = [("state", Value::str("unknown")), ("detail", Value::null()), ("outputs", outputs)];
             (action.name.clone(), map(state))
