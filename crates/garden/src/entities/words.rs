@@ -144,15 +144,12 @@ fn text_problem(number: u16, text: &str) -> Option<Problem> {
     }
 }
 
+/// An address without a revision. What is no address at all is for whoever fetches it to say.
 fn repository_problem(text: &str) -> Option<Problem> {
-    let with = |expected, hint| Some(Problem { expected, hint: Some(hint) });
     let is_git = ["git:", "ssh:", "http:", "https:"].iter().any(|scheme| text.contains(scheme))
         || text.split_once('@').is_some_and(|(_, rest)| rest.contains(':'));
-    match (text.starts_with("file://"), is_git, text.contains('#')) {
-        (true, _, _) | (_, true, true) => None,
-        (_, true, false) => with("an address with a revision", "add a branch or tag after `#`, for example `#main`"),
-        _ => with("the address of a git repository", "for example `https://github.com/org/repo.git#main`"),
-    }
+    let hint = "add a branch or tag after `#`, for example `#main`";
+    (is_git && !text.contains('#')).then_some(Problem { expected: "an address with a revision", hint: Some(hint) })
 }
 
 /// Whether a text is a name that a user may give.
