@@ -91,6 +91,8 @@ struct Counts {
     clouts: Tally,
     /// Authored templates with a single defect: nothing else is reported.
     single: Tally,
+    /// Files in TOSCA 2.0 without a reference: whether we accept them.
+    drafts: Tally,
 }
 
 /// How many agree, and which do not.
@@ -124,10 +126,15 @@ impl Counts {
             self.problems.line("problems"),
             self.clouts.line("clouts"),
             self.single.line("single defects"),
+            self.drafts.line("accepted without a reference"),
         ];
         if std::env::var_os("PURLIN_TOSCA_DETAILS").is_some() {
-            for (name, tally) in [("problem", &self.problems), ("clout", &self.clouts), ("single defect", &self.single)]
-            {
+            for (name, tally) in [
+                ("problem", &self.problems),
+                ("clout", &self.clouts),
+                ("single defect", &self.single),
+                ("draft", &self.drafts),
+            ] {
                 let mut differ = tally.differ.lock().unwrap_or_else(PoisonError::into_inner).clone();
                 differ.sort();
                 out.extend(differ.into_iter().map(|line| format!("{name} differs in {line}")));
@@ -142,7 +149,7 @@ fn judge(context: &Context, case: &Case, counts: &Counts) -> Verdict {
         return Verdict::Skipped(why.to_owned());
     }
     let Some(expected) = case.expected() else {
-        return Verdict::Skipped("a draft of TOSCA 2.0 is no reference".to_owned());
+        return Verdict::Skipped(tried(context, case, counts));
     };
     let compiled = match answer(context, case) {
         Ok(compiled) => compiled,
@@ -167,6 +174,23 @@ fn judge(context: &Context, case: &Case, counts: &Counts) -> Verdict {
             why.unwrap_or_else(|| case.text("first_message").to_owned())
         )
     })
+}
+
+/// What we say of a file that there is no reference for, since the recorded tool reads a draft of TOSCA 2.0.
+fn tried(context: &Context, case: &Case, counts: &Counts) -> String {
+    let refused = match answer(context, case) {
+        Ok(compiled) => {
+            let first = compiled.problems.list().iter().find(|problem| problem.diagnostic.is_error());
+            first
+                .map(|problem| format!("{}: {}", place(&compiled, problem.diagnostic.span), problem.diagnostic.message))
+        }
+        Err(why) => Some(why),
+    };
+    counts.drafts.count(&case.id, refused.clone());
+    match refused {
+        None => "no reference for TOSCA 2.0; accepted".to_owned(),
+        Some(why) => format!("no reference for TOSCA 2.0; refused, {why}"),
+    }
 }
 
 /// Whether our Clout equals the recorded one; those without a vertex say nothing.

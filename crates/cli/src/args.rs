@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(name = "purlin", version, disable_help_subcommand = true, max_term_width = 100)]
 #[command(
-    after_help = "Personalities take an original tool's own arguments: garden, helm, metachart, puccini-tosca, skaffold, unfurl."
+    after_help = "Personalities take an original tool's own arguments: garden, helm, metachart, puccini-clout, puccini-csar, puccini-tosca, skaffold, unfurl."
 )]
 pub struct Cli {
     /// Flags that every command takes.
@@ -156,6 +156,9 @@ pub struct Target {
     /// Read inputs from a file.
     #[arg(long, value_name = "FILE")]
     pub inputs: Vec<String>,
+    /// Folder below which TOSCA profiles are looked for, beside the project.
+    #[arg(long, value_name = "DIR")]
+    pub profile_path: Vec<String>,
     /// Namespace.
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
@@ -339,6 +342,12 @@ pub enum Command {
         #[arg(long)]
         reveal: bool,
     },
+    /// Create, list and unpack CSAR archives of TOSCA.
+    Csar {
+        /// What to do.
+        #[command(subcommand)]
+        command: CsarCommand,
+    },
     /// Show the page of a rule; without one, the list of rules.
     Explain {
         /// The rule's name.
@@ -355,4 +364,43 @@ pub enum Command {
     Man,
     /// Print the version.
     Version,
+}
+
+/// What to do with a CSAR archive.
+#[derive(Subcommand, Debug)]
+pub enum CsarCommand {
+    /// Make an archive of the files below a folder; the same files give the same bytes.
+    Create {
+        /// The archive to write.
+        archive: PathBuf,
+        /// The folder with its content.
+        folder: PathBuf,
+        /// The service template; the only YAML file in the folder if left out.
+        #[arg(long, value_name = "FILE")]
+        entry: Option<String>,
+        /// A further service template.
+        #[arg(long, value_name = "FILE")]
+        other: Vec<String>,
+        /// Who made it.
+        #[arg(long, value_name = "NAME", default_value = "purlin")]
+        created_by: String,
+        /// Version of the archive format.
+        #[arg(long, value_name = "VERSION", default_value = "1.1")]
+        csar_version: String,
+        /// Version of its metadata.
+        #[arg(long, value_name = "VERSION", default_value = "1.1")]
+        tosca_meta_file_version: String,
+    },
+    /// Print the metadata of an archive and the names of its files.
+    List {
+        /// The archive.
+        archive: PathBuf,
+    },
+    /// Write the files of an archive to a new or empty folder.
+    Unpack {
+        /// The archive.
+        archive: PathBuf,
+        /// The folder.
+        folder: PathBuf,
+    },
 }

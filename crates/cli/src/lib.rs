@@ -7,6 +7,7 @@
 mod args;
 mod border;
 mod commands;
+mod csar;
 pub mod disk;
 mod fetch;
 mod invocation;

@@ -12,6 +12,9 @@ use purlin_value::world::Moment;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+/// The name under which a request carries folders with profiles.
+pub(crate) const PROFILE_PATH: &str = "profile-path";
+
 /// How a session is opened; personalities fill it in their own way.
 #[derive(Clone, Debug)]
 pub struct Setup {
@@ -130,6 +133,15 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
     Ok((session, path::normalize(&native::world_text(relative))))
 }
 
+/// A file or folder the user named, as the world writes it: seen from the working directory, whatever the project is.
+pub(crate) fn named(invocation: &Invocation<'_>, session: &Session, name: &str) -> String {
+    let cwd = native::canonical_or_same(invocation.cwd.clone());
+    let full = path::normalize(&native::world_text(&cwd.join(name)));
+    let root = session.world.root();
+    let inside = full.strip_prefix(root).and_then(|rest| rest.strip_prefix('/'));
+    inside.map_or_else(|| if full == root { ".".to_owned() } else { full.clone() }, str::to_owned)
+}
+
 /// As many threads as this process may use. The system reads files to find out, so it is asked once.
 fn threads_of_machine() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
@@ -207,7 +219,8 @@ fn extra(target: &Target) -> Vec<(String, String)> {
     let texts = texts.into_iter().filter_map(|(name, text)| Some((name, text.clone()?)));
     let switches = switches.into_iter().filter_map(|(name, switch)| Some((name, switch?.to_string())));
     let pending = target.pending.iter().map(|text| ("pending", text.clone()));
-    texts.chain(switches).chain(pending).map(|(name, text)| (name.to_owned(), text)).collect()
+    let folders = target.profile_path.iter().map(|folder| (PROFILE_PATH, folder.clone()));
+    texts.chain(switches).chain(pending).chain(folders).map(|(name, text)| (name.to_owned(), text)).collect()
 }
 
 /// `K=V` flags.

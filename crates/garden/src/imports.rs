@@ -32,7 +32,7 @@ pub fn import_layer(ground: &Ground<'_>, document: &Document, base: &Scope) -> A
         }
     }
     for file in &ground.request.secret_files {
-        let values = read_values(ground, file, "dotenv", None);
+        let values = read_values(ground, ".", file, "dotenv", None);
         all.extend(values.into_entries());
     }
     // A source that could not be asked may know any key, so nothing can be said to be missing.
@@ -55,7 +55,7 @@ fn imported(ground: &Ground<'_>, source: &Value) -> Imported {
     match text("from").as_str() {
         "file" => {
             let span = source.get("path").and_then(|value| ground.span_of(value));
-            Imported::Values(read_values(ground, &text("path"), &format, span))
+            Imported::Values(read_values(ground, &ground.root, &text("path"), &format, span))
         }
         "exec" => run_import(ground, source, &format),
         other => Imported::Unknown(ecow::eco_format!("values of {other}")),
@@ -81,8 +81,8 @@ fn run_import(ground: &Ground<'_>, source: &Value, format: &str) -> Imported {
     }
 }
 
-fn read_values(ground: &Ground<'_>, name: &str, format: &str, span: Option<Span>) -> Map {
-    let file = path::join(&ground.root, name);
+fn read_values(ground: &Ground<'_>, folder: &str, name: &str, format: &str, span: Option<Span>) -> Map {
+    let file = path::join(folder, name);
     match ground.session.load_bytes(&file) {
         Ok(bytes) => {
             let text = String::from_utf8_lossy(&bytes).into_owned();

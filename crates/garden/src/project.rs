@@ -263,7 +263,7 @@ fn environment_variables(
     let own = own_varfile(ground, field("varfile"), fields_scope, &usual);
     let flagged = ground.request.var_files.iter().filter_map(|name| {
         let file = VarFile { name, presence: Presence::Required, place: None, secret: false };
-        read_varfile(ground, &ground.root, &file)
+        read_varfile(ground, ".", &file)
     });
     let sources: Vec<VarSource> = own.into_iter().chain(flagged).collect();
     sources.iter().fold(vars, |vars, source| vars.with(ground, scope, source, false))

@@ -22,13 +22,18 @@ use crate::values::Checker;
 use ecow::eco_format;
 use purlin_model::schema::Merge;
 use purlin_syntax::Diagnostic;
+use std::collections::HashSet;
 use std::sync::Arc;
+
+/// How metadata begins that tells Puccini to run JavaScript.
+const PLUGINS: &[&str] = &["puccini.scriptlet", "puccini.converter", "puccini.data-type.converter"];
 
 /// TOSCA 1.3 had it, and people look for it.
 const IN_RANGE: &str = "write `$and` of `$greater_or_equal` and `$less_or_equal`";
 
 /// Checks all declarations of all files that are not part of a profile.
 pub fn check(model: &Model, problems: &mut Problems) {
+    let rendered = rendered(model);
     for (index, decl) in model.names.decls.iter().enumerate() {
         let Some(file) = model.files.list.get(decl.file).filter(|file| file.role != Role::Profile) else { continue };
         let id = DeclId(u32::try_from(index).unwrap_or(u32::MAX));
@@ -36,7 +41,10 @@ pub fn check(model: &Model, problems: &mut Problems) {
         let mut inspector = Inspector { model, problems: &mut found, partial: model.is_partial(id) };
         inspector.declaration(id, &decl.entity);
         for problem in found.list() {
-            problems.add(if file.role == Role::Root { problem.clone() } else { softened(problem) });
+            // What is missing in a type that a template has is missing in the template.
+            let matters = rendered.contains(&id) && problem.diagnostic.rule == &rules::MISSING_KEY;
+            let firm = file.role == Role::Root || matters;
+            problems.add(if firm { problem.clone() } else { softened(problem) });
         }
     }
     let mut inspector = Inspector { model, problems, partial: false };
@@ -49,7 +57,30 @@ pub fn check(model: &Model, problems: &mut Problems) {
     }
     for file in model.files.list.iter().filter(|file| file.role != Role::Profile) {
         inspector.calls_in(&file.entity);
+        inspector.plugins(&file.entity);
     }
+}
+
+/// Whether an artifact definition may leave a key to those that use it. Before TOSCA 2.0 they may leave everything, and
+/// the short notation is a file alone; afterwards the type can be told from the file.
+fn is_optional_of_artifact(own: &Entity, slot: &str) -> bool {
+    own.kind == entities::ARTIFACT_DEFINITION && !own.edition.is_extended() && (!own.edition.is_2() || slot == "type")
+}
+
+/// The types of node templates, and what they derive from.
+fn rendered(model: &Model) -> HashSet<DeclId> {
+    let mut rendered = HashSet::new();
+    for (_, template) in model.service().into_iter().flat_map(|service| service.entries("node_templates")) {
+        if let Some(id) = model.type_of(template, "type", entities::NODE_TYPE) {
+            // The rest of a lineage that was met before is known.
+            for id in model.hierarchy.lineage(id) {
+                if !rendered.insert(id) {
+                    break;
+                }
+            }
+        }
+    }
+    rendered
 }
 
 fn softened(problem: &Problem) -> Problem {
@@ -71,6 +102,7 @@ impl Inspector<'_> {
             return;
         }
         self.version(own);
+        self.plugins(own);
         match own.kind {
             entities::DATA_TYPE => self.data_type(id, own),
             entities::INTERFACE_TYPE if own.edition.is_2() => self.interface_type(own),
@@ -109,18 +141,19 @@ impl Inspector<'_> {
             field.is_required(own.edition) && !matches!(field.merge, Merge::Own) && field.window.has(own.edition)
         });
         for field in needed {
-            let artifact_2 = own.kind == entities::ARTIFACT_DEFINITION && own.edition.is_2() && field.slot == "type";
+            let optional = is_optional_of_artifact(own, field.slot);
             let broken = own.slot(field.slot).is_none() && self.reported_at(own);
-            if complete.slot(field.slot).is_none() && !artifact_2 && !broken && !self.partial {
+            if complete.slot(field.slot).is_none() && !optional && !broken && !self.partial {
                 let message = format!("the {} `{}` needs the key `{}`", row.label, own.name, field.key);
                 self.problems.beyond(&rules::MISSING_KEY, own.at, eco_format!(".{}", field.key), message);
             }
         }
         let only_value =
             own.kind == entities::PARAMETER_DEFINITION && own.slot("value").is_some_and(|slot| slot.at == own.at);
+        let is_call = || own.edition.is_2() && own.value("value").is_some_and(Val::is_call);
         let given = own.kind == entities::PARAMETER_DEFINITION
             && own.slot("value").is_some()
-            && self.model.allows(quirks::PARAMETERS_PERMISSIVE);
+            && (self.model.allows(quirks::PARAMETERS_PERMISSIVE) || is_call());
         if only_value && !given && !own.edition.is_extended() && complete.slot("type").is_none() {
             let message = format!("`{}` gives a value to a parameter that is not defined", own.name);
             self.problems.beyond(&rules::MISSING_KEY, own.at, ".type", message);
@@ -176,6 +209,18 @@ impl Inspector<'_> {
                 let mut checker = Checker::new(self.model, self.problems);
                 checker.value(value, complete, own.place(slot));
             }
+        }
+    }
+
+    /// What Puccini would run as JavaScript is not run.
+    fn plugins(&mut self, own: &Entity) {
+        let Some(Data::Map(notes)) = own.value("metadata").map(|notes| &notes.data) else { return };
+        for (key, _) in notes.iter() {
+            let Some(name) = key.as_str().filter(|name| PLUGINS.iter().any(|plugin| name.starts_with(plugin))) else {
+                continue;
+            };
+            let message = format!("`{name}` has no effect: JavaScript plugins of Puccini are not run");
+            self.problems.push(Diagnostic::at(&rules::UNSUPPORTED, key.span, message).warning());
         }
     }
 

@@ -5,6 +5,7 @@ use crate::edition::Standard;
 use crate::entities;
 use crate::evaluate::{Evaluator, Values};
 use crate::finish;
+use crate::library;
 use crate::load::Options;
 use crate::model::{self, Model};
 use crate::multiply;
@@ -33,6 +34,10 @@ pub struct Settings {
     pub substitution: Substitution,
     /// Whether somebody will ask where values come from.
     pub track: bool,
+    /// Whether requirements are left as they are.
+    pub unresolved: bool,
+    /// Whether values are left as they are, so that no function is called and no constraint is looked at.
+    pub unevaluated: bool,
     /// The phase to stop after; all are gone through if nothing is said.
     pub stop: Option<u8>,
 }
@@ -73,6 +78,7 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     let model = Arc::new(model);
     if model.files.edition.is_some() {
         check::check(&model, &mut problems);
+        library::collect(&model, &mut problems);
     }
     let root = model.files.root().map_or_else(|| path.to_owned(), |file| file.path.to_string());
     service(session, model, settings, &[], &mut Nesting::new(&root), problems)
@@ -103,17 +109,21 @@ pub(crate) fn service(
         if model.edition().is_2() {
             topology = multiply::multiply(&model, topology, &mut problems);
         }
-        resolution = resolve::resolve(&model, &topology, &mut problems);
+        if !settings.unresolved {
+            resolution = resolve::resolve(&model, &topology, &mut problems);
+        }
         if !is_invalid(&problems) {
             if settings.substitution == Substitution::CarryOut {
                 let within = substitute::Service { session, settings, model: &model, resolution: &resolution };
                 (topology, substituted) = within.substitute(topology, nesting, &mut problems);
             }
-            let mut evaluator = Evaluator::with_resolution(&model, &topology, &resolution);
-            evaluator.origins = settings.track.then_some(&session.origins);
-            finish::check_all(&mut evaluator, &topology);
-            problems.absorb(evaluator.problems());
-            values = evaluator.into_values();
+            if !settings.unevaluated {
+                let mut evaluator = Evaluator::with_resolution(&model, &topology, &resolution);
+                evaluator.origins = settings.track.then_some(&session.origins);
+                finish::check_all(&mut evaluator, &topology);
+                problems.absorb(evaluator.problems());
+                values = evaluator.into_values();
+            }
         }
     }
     // What is evaluated for the sake of a decision reports nothing itself.

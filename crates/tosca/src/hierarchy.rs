@@ -148,11 +148,33 @@ fn cut_rings(names: &Names, hierarchy: &mut Hierarchy, problems: &mut Problems) 
         let child = DeclId(u32::try_from(child).unwrap_or(u32::MAX));
         parent.iter().for_each(|parent| graph.connect(child, *parent));
     }
+    let mut incomplete = Vec::new();
     for cycle in graph.cycles() {
         report_ring(names, &cycle.path, problems);
         cycle.members.iter().for_each(|id| hierarchy.cut(*id));
+        incomplete.extend_from_slice(&cycle.members);
     }
     label(hierarchy);
+    let mut incomplete: HashSet<DeclId> = incomplete.into_iter().collect();
+    for id in &hierarchy.order {
+        if let Some(parent) = hierarchy.parent(*id).filter(|parent| incomplete.contains(parent)) {
+            report_incomplete(names, *id, parent, problems);
+            incomplete.insert(*id);
+        }
+    }
+}
+
+/// Reports a type whose parent goes round in a cycle, or derives from one that does.
+fn report_incomplete(names: &Names, id: DeclId, parent: DeclId, problems: &mut Problems) {
+    let (Some(decl), Some(parent)) = (names.decl(id), names.decl(parent)) else { return };
+    let message = format!(
+        "the {} `{}` derives from `{}`, which is incomplete",
+        entities::label(decl.kind),
+        decl.name,
+        parent.name
+    );
+    let diagnostic = Diagnostic::at(&rules::INCOMPLETE, decl.entity.at, message);
+    problems.push(diagnostic.label(parent.entity.at, "its own parent cannot be known"));
 }
 
 /// The places of types in an order in which all their parents come first, as far as there is one.

@@ -45,7 +45,7 @@ pub fn inherit(names: &Names, hierarchy: &Hierarchy, host: Option<&'static Host>
         if !needs.is_empty() {
             return Step::Needs(needs);
         }
-        let mut run = Run { engine: &engine, done, broken: Vec::new() };
+        let mut run = Run { engine: &engine, done, broken: Vec::new(), completing: false };
         let Some(complete) = run.complete(*id) else { return Step::Fail(()) };
         if !run.broken.is_empty() {
             broken.lock().unwrap_or_else(PoisonError::into_inner).push((*id, run.broken));
@@ -153,6 +153,9 @@ struct Run<'a> {
     done: &'a Done,
     /// What breaks a promise.
     broken: Vec<Diagnostic>,
+    /// Whether a definition is being completed from its own type, which promises nothing before TOSCA 2.0: what is
+    /// assigned already stays.
+    completing: bool,
 }
 
 impl Run<'_> {
@@ -191,6 +194,7 @@ impl Run<'_> {
                 && theirs.is_none()
                 && !own_type
                 && !own.edition.is_extended()
+                && !self.completing
                 && let Some(base) = &base
             {
                 // A definition is required unless it says otherwise, so silence is a promise too.
@@ -217,7 +221,20 @@ impl Run<'_> {
         if same {
             return Arc::new(refined); // the parent's definition has it all already
         }
-        Arc::new(self.merged(&refined, Some(Base { entity, own_type: true }), depth + 1))
+        let outer = std::mem::replace(&mut self.completing, !refined.edition.is_2());
+        let complete = self.merged(&refined, Some(Base { entity, own_type: true }), depth + 1);
+        self.completing = outer;
+        Arc::new(complete)
+    }
+
+    /// Whether a definition that is assigned already has another type than the one it would be completed from.
+    fn contradicts(&self, own: &Entity, base: &Entity) -> bool {
+        let type_of = |entity: &Entity| {
+            let name = entity.text("type")?;
+            self.engine.names.find(name.span.file, entities::DATA_TYPE, &name.text)
+        };
+        let (Some(own), Some(base)) = (type_of(own), type_of(base)) else { return false };
+        self.completing && !self.engine.hierarchy.is_a(own, base)
     }
 
     fn field(
@@ -281,7 +298,10 @@ impl Run<'_> {
         // A definition that was completed before (own type after parent) is a layer itself: all of it counts as own.
         for (name, entity) in defs.flat() {
             let completed = match field.merge {
-                Merge::ByName => self.definition(entity, base.get(name), depth),
+                Merge::ByName => {
+                    let base = base.get(name).filter(|base| !self.contradicts(entity, base));
+                    self.definition(entity, base, depth)
+                }
                 _ => entity.clone(),
             };
             own.insert(name.clone(), completed);
@@ -291,8 +311,8 @@ impl Run<'_> {
 
     /// Checks what the merge rule promises where both the parent and the child say something.
     fn contract(&mut self, own: &Entity, field: &'static Field, mine: &Slot, theirs: &Slot) {
-        if own.edition.is_extended() {
-            return; // a type may say something else than its parent
+        if own.edition.is_extended() || self.completing {
+            return; // a type may say something else than its parent, a definition something else than its own type
         }
         if self.engine.names.is_of_profile(own.at.file) {
             return; // nobody can mend a normative type whose parent was replaced
@@ -305,7 +325,10 @@ impl Run<'_> {
             (Merge::Narrow, Content::Bool(false), Content::Bool(true)) => self.loosened(own, mine.at, theirs.at),
             (Merge::Narrow, Content::Range(range), Content::Range(outer)) if !outer.covers(range) => {
                 let message = format!("`{}` {range} goes beyond the parent's {outer}", field.key);
-                self.broken(mine.at, message, theirs.at);
+                let diagnostic = Diagnostic::at(&rules::CONTRACT, mine.at, message);
+                let diagnostic = diagnostic.label(theirs.at, "the parent says so here");
+                let is_2 = own.edition.is_2();
+                self.broken.push(if is_2 { diagnostic } else { diagnostic.warning().hint("TOSCA 2.0 refuses this") });
             }
             (Merge::Fixed, Content::Value(value), Content::Value(fixed)) if value != fixed => {
                 self.broken(

@@ -48,6 +48,7 @@ pub mod hierarchy;
 pub mod host;
 pub mod inherit;
 pub mod inputs;
+mod library;
 pub mod link;
 pub mod load;
 pub mod locate;

@@ -180,8 +180,12 @@ impl Model {
             && self.hierarchy.lineage(id).any(|id| self.complete(id).is_some_and(|complete| allows_any(complete)))
     }
 
-    /// Whether a type derives from something in a file that could not be read, so that not all it has is known.
+    /// Whether not all is known of what a type has: it derives from something that is not there, goes round in a cycle,
+    /// or lies in a file that could not be read.
     pub fn is_partial(&self, id: DeclId) -> bool {
+        if self.hierarchy.is_broken(id) {
+            return true;
+        }
         let unread = self.files.list.iter().any(|file| !file.unread.is_empty());
         unread
             && self.hierarchy.lineage(id).any(|id| {

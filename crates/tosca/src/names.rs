@@ -160,7 +160,7 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
         }
     }
     let mut own: Vec<Vec<(EcoString, DeclId)>> = vec![Vec::new(); files.list.len()];
-    let spaces = spaces(files);
+    let spaces = spaces(files, quirks);
     for (index, file) in files.list.iter().enumerate() {
         let space = spaces.get(index).map_or("", |space| space.as_str());
         for (section, kind) in SECTIONS {
@@ -194,7 +194,40 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
     for file in import_order(files) {
         merge_file(files, file, &own, &mut names, problems);
     }
+    close_cycles(files, &mut names);
     names
+}
+
+/// Lets the files of an import cycle see each other's names. A file's own names, and those that came without going round,
+/// are in front.
+fn close_cycles(files: &Files, names: &mut Names) {
+    // Each pass carries names across one more closing import.
+    for _ in 0..files.closing.len() {
+        let mut changed = false;
+        for (importer, import) in &files.closing {
+            let Some(brought) = names.tables.get(import.file).cloned() else { continue };
+            let Some(table) = names.tables.get_mut(*importer) else { continue };
+            for (kind, name, id) in brought.iter() {
+                let name = prefixed(files, *importer, &import.prefix, name);
+                if table.get(kind, &name).is_none() {
+                    table.insert(kind, name, id);
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return;
+        }
+    }
+}
+
+/// A name as a file sees it that imports it with a prefix.
+fn prefixed(files: &Files, importer: usize, prefix: &EcoString, name: &EcoString) -> EcoString {
+    if prefix.is_empty() {
+        return name.clone();
+    }
+    let extended = files.list.get(importer).is_some_and(|file| file.edition.is_extended());
+    eco_format!("{prefix}{}{name}", if extended { '.' } else { ':' })
 }
 
 /// Lets types that are called like a normative one stand in its place, under all its names and in all files: those who
@@ -250,13 +283,15 @@ fn tell_replaced(mut decls: Vec<&Decl>, [what, hint]: [&str; 2], problems: &mut 
     }
 }
 
-/// The namespace of every file: that of the file that imports it, otherwise its own.
-fn spaces(files: &Files) -> Vec<EcoString> {
+/// The namespace of every file: its own, otherwise that of the file that imports it. Puccini lets the importing file's
+/// namespace win.
+fn spaces(files: &Files, quirks: &Quirks) -> Vec<EcoString> {
+    let own_wins = files.edition.is_some_and(|edition| edition.is_2() || quirks.allow(quirks::NAMESPACE_OWN, edition));
     let mut spaces: Vec<EcoString> = files.list.iter().map(|file| file.entity.str("profile").into()).collect();
     for file in import_order(files).into_iter().rev() {
         let Some(own) = spaces.get(file).cloned().filter(|own| !own.is_empty()) else { continue };
         for import in files.list.get(file).into_iter().flat_map(|file| &file.imports) {
-            if let Some(space) = spaces.get_mut(import.file) {
+            if let Some(space) = spaces.get_mut(import.file).filter(|space| space.is_empty() || !own_wins) {
                 *space = own.clone();
             }
         }
@@ -301,9 +336,7 @@ fn merge_file(
         let mut entries: Vec<(Kind, &EcoString, DeclId)> = imported.iter().collect();
         entries.sort_unstable_by_key(|(_, name, id)| (*id, *name));
         for (kind, name, id) in entries {
-            let between = if file.edition.is_extended() { '.' } else { ':' };
-            let name =
-                if import.prefix.is_empty() { name.clone() } else { eco_format!("{}{between}{name}", import.prefix) };
+            let name = prefixed(files, index, &import.prefix, name);
             if file.edition.is_extended() {
                 table.insert(kind, name, id); // the later import stands in front of the earlier one
             } else {

@@ -87,6 +87,14 @@ impl Problems {
     /// Where secrets are written.
     pub fn hidden(&self) -> &[Span] {
         &self.hidden
+
+    /// Takes those out that fit.
+    pub fn set_aside(&mut self, fits: impl Fn(&Problem) -> bool) -> Vec<Problem> {
+        let (aside, kept) = std::mem::take(&mut self.list).into_iter().partition(|problem| fits(problem));
+        self.seen.clear();
+        let kept: Vec<Problem> = kept;
+        kept.into_iter().for_each(|problem| self.add(problem));
+        aside
     }
 
     /// Whether anything is wrong.

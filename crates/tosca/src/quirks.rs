@@ -16,6 +16,7 @@ pub const QUIRKS: &[(&str, &str)] = &[
     (IMPLICIT_DISABLE, "the normative profile is not imported by itself"),
     (VERSION_PERMISSIVE, "imported files may be written in another edition"),
     (TOPOLOGY_IGNORE, "a service template in an imported file is ignored"),
+    (IMPORT_CYCLES, "files may import each other in a cycle"),
     (IMPORTS_SEQUENCED, "an import may be written as a one-key map"),
     (STRING_PERMISSIVE, "other scalars are accepted as strings and versions"),
     (TIMESTAMP_PERMISSIVE, "timestamps may be written without quotes"),
@@ -34,11 +35,14 @@ pub const QUIRKS: &[(&str, &str)] = &[
     (BOOLEAN_PERMISSIVE, "`yes` and `no` are booleans where a keyname wants one"),
     (ENTRY_OPTIONAL, "lists and maps need not say what their entries are"),
     (NORMATIVE_REPLACE, "a type that is called like a normative one stands in its place"),
+    (NAMESPACE_OWN, "types are identified by the namespace of their own file, not of the one that imports it"),
     (NAMESPACE_FLAT, "a file may use names of files that are imported elsewhere"),
     (PARAMETERS_PERMISSIVE, "an input may be given a value where it should be defined"),
     (INTERFACE_INPUTS_PERMISSIVE, "an input of an interface may be given to its operations instead"),
     (ATTRIBUTES_REFLECT, "a property can be asked for as an attribute"),
     (ATTRIBUTES_PENDING, "an attribute without a value is known once the service runs"),
+    (UNUSED_PERMISSIVE, "problems in imported types that are not used are one warning per file"),
+    (REQUIREMENTS_OPEN, "a requirement that names no node may stay open"),
     (OCCURRENCES_MINIMUM, "that a capability is used too seldom is only a warning"),
     (REACH, "a reference through a requirement reaches what is at its other end"),
     (FILTER_VALUES, "a filter may give the value that a property must be equal to"),
@@ -56,6 +60,7 @@ pub const COMBINATIONS: &[(&str, &[&str])] = &[
 /// What the native commands read before TOSCA 2.0, because the standard's own examples, or nearly all templates, are
 /// written so and mean one thing only.
 const USUAL: &[&str] = &[
+    IMPORT_CYCLES,
     IMPORTS_SEQUENCED,
     TOPOLOGY_IGNORE,
     TIMESTAMP_PERMISSIVE,
@@ -68,11 +73,14 @@ const USUAL: &[&str] = &[
     BOOLEAN_PERMISSIVE,
     ENTRY_OPTIONAL,
     NORMATIVE_REPLACE,
+    NAMESPACE_OWN,
     NAMESPACE_FLAT,
     PARAMETERS_PERMISSIVE,
     INTERFACE_INPUTS_PERMISSIVE,
     ATTRIBUTES_REFLECT,
     ATTRIBUTES_PENDING,
+    UNUSED_PERMISSIVE,
+    REQUIREMENTS_OPEN,
     OCCURRENCES_MINIMUM,
     REACH,
     FILTER_VALUES,
@@ -81,6 +89,7 @@ const USUAL: &[&str] = &[
 pub(crate) const IMPLICIT_DISABLE: &str = "imports.implicit.disable";
 pub(crate) const VERSION_PERMISSIVE: &str = "imports.version.permissive";
 pub(crate) const TOPOLOGY_IGNORE: &str = "imports.topology_template.ignore";
+pub(crate) const IMPORT_CYCLES: &str = "imports.cycles.permissive";
 pub(crate) const IMPORTS_SEQUENCED: &str = "imports.sequencedlist";
 pub(crate) const STRING_PERMISSIVE: &str = "data_types.string.permissive";
 pub(crate) const TIMESTAMP_PERMISSIVE: &str = "data_types.timestamp.permissive";
@@ -99,11 +108,14 @@ pub(crate) const EMPTY_PERMISSIVE: &str = "keynames.empty.permissive";
 pub(crate) const BOOLEAN_PERMISSIVE: &str = "keynames.boolean.permissive";
 pub(crate) const ENTRY_OPTIONAL: &str = "data_types.entry_schema.optional";
 pub(crate) const NORMATIVE_REPLACE: &str = "namespace.normative.replace";
+pub(crate) const NAMESPACE_OWN: &str = "namespace.own";
 pub(crate) const NAMESPACE_FLAT: &str = "namespace.flat";
 pub(crate) const PARAMETERS_PERMISSIVE: &str = "parameters.permissive";
 pub(crate) const INTERFACE_INPUTS_PERMISSIVE: &str = "interfaces.inputs.permissive";
 pub(crate) const ATTRIBUTES_REFLECT: &str = "attributes.reflect";
 pub(crate) const ATTRIBUTES_PENDING: &str = "attributes.pending";
+pub(crate) const UNUSED_PERMISSIVE: &str = "types.unused.permissive";
+pub(crate) const REQUIREMENTS_OPEN: &str = "requirements.open";
 pub(crate) const OCCURRENCES_MINIMUM: &str = "capabilities.occurrences.minimum";
 pub(crate) const REACH: &str = "functions.requirement.reach";
 pub(crate) const FILTER_VALUES: &str = "node_filter.values";
@@ -136,6 +148,11 @@ impl Quirks {
     pub fn allow(&self, name: &str, edition: Edition) -> bool {
         let old = !edition.is_2() && !edition.is_extended();
         self.has(name) || (self.usual && old && USUAL.contains(&name))
+    }
+
+    /// Whether a quirk is in force in all editions, asked for or as one of the usual ones.
+    pub(crate) fn allow_everywhere(&self, name: &str) -> bool {
+        self.has(name) || (self.usual && USUAL.contains(&name))
     }
 
     /// Whether a quirk was asked for.

@@ -28,6 +28,8 @@ rules! {
     AMBIGUOUS = error("tosca-ambiguous-name", "One name means two different things.");
     UNKNOWN_NAME = error("tosca-unknown-name", "A name refers to nothing.");
     TYPE_LOOP = error("tosca-type-loop", "Types derive from each other in a ring.");
+    INCOMPLETE = error("tosca-incomplete-type", "A type derives from one that is incomplete.");
+    LIBRARY = warning("tosca-library", "Types of an imported file that are not used have problems.");
     CONTRACT = error("tosca-broken-contract", "A derived type breaks what its parent promises.");
     COPY_LOOP = error("tosca-copy-loop", "Templates copy each other in a ring.");
     UNDECLARED = error("tosca-undeclared", "Something is assigned that the type does not declare.");

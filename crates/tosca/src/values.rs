@@ -104,12 +104,32 @@ impl<'a> Checker<'a> {
         if value.is_call() {
             return self.call(value, declared, at);
         }
+        if let Some(zero) = self.zero(value, declared.data_type) {
+            return value.with(zero);
+        }
         match self.model.primitive(declared.data_type) {
             Some(Primitive::List) => self.list(value, declared, at, depth),
             Some(Primitive::Map) => self.map(value, declared, at, depth),
             Some(primitive) => self.primitive(value, primitive, declared.data_type, at),
             None => self.complex(value, declared.data_type, at, depth),
         }
+    }
+
+    /// Before TOSCA 2.0, null is the empty or zero value of a built-in type.
+    fn zero(&self, value: &Val, id: DeclId) -> Option<Data> {
+        let edition = self.model.edition();
+        if !matches!(value.data, Data::Null) || edition.is_2() || edition.is_extended() {
+            return None;
+        }
+        Some(match self.model.primitive(id)? {
+            Primitive::String => Data::Str("".into()),
+            Primitive::Integer => Data::Int(0),
+            Primitive::Float => Data::Float(0.0),
+            Primitive::Boolean => Data::Bool(false),
+            Primitive::List => Data::List(Vec::new().into()),
+            Primitive::Map => Data::Map(Vec::new().into()),
+            _ => return None,
+        })
     }
 
     /// What a call gives is known before it is computed, as far as its kind goes.

@@ -95,6 +95,11 @@ impl Lock {
         self.entries.get(&(address.to_owned(), revision.to_owned()))
     }
 
+    /// All entries: address, revision and what was found there.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &str, &Locked)> {
+        self.entries.iter().map(|((address, revision), locked)| (address.as_str(), revision.as_str(), locked))
+    }
+
     /// Records something; true if that changes the file.
     pub fn record(&mut self, address: &str, revision: &str, locked: Locked) -> bool {
         let key = (address.to_owned(), revision.to_owned());

@@ -1,6 +1,7 @@
 //! The native commands, one file each.
 
 mod check;
+mod csar;
 mod diff;
 mod eval;
 mod explain;
@@ -48,7 +49,8 @@ impl Context<'_, '_> {
         let root_is_open = root.is_none();
         setup.root = root;
         // What the user names may be read wherever it is: a project file with its repository, other files alone.
-        let alone = [&target.values, &target.var_file, &target.secret_file, &target.inputs].into_iter().flatten();
+        let alone = [&target.values, &target.var_file, &target.secret_file, &target.inputs];
+        let alone = alone.into_iter().chain([&target.profile_path]).flatten();
         setup.permissions.paths.extend(alone.map(PathBuf::from));
         let project_file = target.file.as_deref().filter(|_| root_is_open);
         let beside = self.invocation.cwd.join(&path);
@@ -57,6 +59,7 @@ impl Context<'_, '_> {
         setup.permissions.paths.extend(repository);
         let (session, relative) = open_session(self.invocation, &setup)?;
         let mut request = project::request(relative, target, nodes).map_err(|message| self.usage(&message))?;
+        self.name_files(&session, &mut request);
         let cwd = native::canonical_or_same(self.invocation.cwd.clone());
         if let Some(file) = request.file.as_mut().filter(|_| root_is_open) {
             let beside = cwd.join(&path).join(&*file);
@@ -70,6 +73,15 @@ impl Context<'_, '_> {
             }
         }
         Ok((session, request))
+    }
+
+    /// Paths on the command line are seen from where the user stands.
+    fn name_files(&self, session: &Session, request: &mut Request) {
+        let lists = [&mut request.input_files, &mut request.var_files, &mut request.secret_files];
+        let folders = request.extra.iter_mut().filter(|(name, _)| name == project::PROFILE_PATH).map(|(_, path)| path);
+        for file in lists.into_iter().flatten().chain(folders) {
+            *file = project::named(self.invocation, session, file);
+        }
     }
 
     /// Where a path of the user's repository lies as it was at a revision, and the folder of that revision.
@@ -171,6 +183,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             let question = purlin_model::Question { expression, on, trace };
             eval::run(&mut cx, &path, &question, &target, output, reveal)
         }
+        Command::Csar { command } => Ok(csar::run(&mut cx, &command)),
         Command::Explain { rule } => Ok(explain::run(&mut cx, rule.as_deref())),
         Command::Limits => Ok(limits(&mut cx)),
         Command::Completions { shell } => Ok(completions(&mut cx, shell)),

@@ -29,7 +29,10 @@ use purlin_value::world::{Fetched, Remote, WorldError};
 pub(crate) use revision::lay_out;
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
+
+/// What came of fetching something, once it is done. Others fetch something else meanwhile.
+type Once = Arc<OnceLock<Result<Fetched, WorldError>>>;
 
 /// Finds a path of the world on disk, if it may be read.
 pub(crate) type Locate<'a> = &'a dyn Fn(&str) -> Result<PathBuf, WorldError>;
@@ -47,7 +50,7 @@ pub(crate) struct Fetcher {
     max_file: u64,
     ledger: Ledger,
     /// What this run fetched: nothing is asked for twice, and reading there is allowed.
-    done: Mutex<HashMap<Remote, Result<Fetched, WorldError>>>,
+    done: Mutex<HashMap<Remote, Once>>,
     /// What this run found behind the addresses and revisions of the lock file, and the full address it asked.
     settled: Mutex<HashMap<(String, String), (String, Locked)>>,
     places: RwLock<Vec<PathBuf>>,
@@ -95,16 +98,15 @@ impl Fetcher {
 
     /// Fetches something, or uses the copy that is here.
     pub(crate) fn fetch(&self, remote: &Remote, locate: Locate<'_>) -> Result<Fetched, WorldError> {
-        let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(result) = done.get(remote) {
-            return result.clone();
-        }
-        let result = match remote {
+        let once: Once = {
+            let mut done = self.done.lock().unwrap_or_else(PoisonError::into_inner);
+            done.entry(remote.clone()).or_default().clone()
+        };
+        let result = once.get_or_init(|| match remote {
             Remote::Git { address, revision, refresh } => self.repository(address, revision, *refresh, locate),
             Remote::File { address } => self.file(address, locate),
-        };
-        done.insert(remote.clone(), result.clone());
-        result
+        });
+        result.clone()
     }
 
     fn repository(

@@ -5,6 +5,8 @@
 mod garden;
 mod helm;
 mod metachart;
+mod puccini_clout;
+mod puccini_csar;
 mod puccini_tosca;
 pub mod skaffold;
 mod unfurl;
@@ -26,6 +28,8 @@ pub const PERSONALITIES: &[Personality] = &[
     garden::GARDEN,
     helm::HELM,
     metachart::METACHART,
+    puccini_clout::PUCCINI_CLOUT,
+    puccini_csar::PUCCINI_CSAR,
     puccini_tosca::PUCCINI_TOSCA,
     Personality {
         name: "skaffold",

@@ -3,17 +3,20 @@
 //! The Clout goes to stdout (or to a file), problems to stderr. Ids and order are stable, unlike the original's.
 
 use super::Personality;
+use crate::args::{DiagnosticFormat, Global, When};
 use crate::invocation::{Exit, Invocation};
-use crate::project::{Setup, open_session};
+use crate::project::{Setup, named, open_session};
 use crate::report::{Style, report};
+use purlin_syntax::Severity;
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, YamlWriter};
 use purlin_tosca::clout::{self, Form, Out};
-use purlin_tosca::compile::{Compiled, Settings, Substitution, compile, is_invalid, unknown_quirk};
+use purlin_tosca::compile::{Compiled, Settings, Substitution, compile, unknown_quirk};
 use purlin_tosca::problem::Problems;
 use purlin_tosca::quirks::Quirks;
 use purlin_tosca::render::MissingInputs;
 use purlin_tosca::{dump, inputs};
 use purlin_value::Session;
+use std::path::{Path, PathBuf};
 
 /// The personality.
 pub(super) const PUCCINI_TOSCA: Personality =
@@ -36,6 +39,11 @@ struct Flags {
     dump: Vec<u8>,
     filter: Vec<String>,
     quiet: bool,
+    profile_paths: Vec<String>,
+    /// What is allowed, and how problems are printed.
+    global: Global,
+    /// Options of the original that change nothing here.
+    without_effect: Vec<String>,
 }
 
 /// Runs `purlin puccini-tosca ARGS`.
@@ -119,51 +127,126 @@ impl Flags {
             }
             "q" | "quiet" => self.quiet = truth(),
             "v" | "verbose" | "vv" | "vvv" | "y" | "strict" | "p" | "pretty" => {}
-            "z" | "colorize" | "m" | "problems-format" | "l" | "log" | "u" | "map-url" | "timeout" => {
-                value()?;
+            "z" | "colorize" => {
+                self.global.color = match value()?.as_str() {
+                    "always" | "true" | "force" => When::Always,
+                    "never" | "false" => When::Never,
+                    _ => When::Auto,
+                };
             }
-            other => return Err(format!("there is no flag `{other}`")),
+            "m" | "problems-format" => {
+                self.global.diagnostics = match value()?.as_str() {
+                    "" | "text" => DiagnosticFormat::Human,
+                    "json" | "cjson" => DiagnosticFormat::Json,
+                    other => return Err(format!("unknown format of problems `{other}`: expected text or json")),
+                };
+            }
+            "l" | "log" | "timeout" => {
+                value()?;
+                self.without_effect.push(name.to_owned());
+            }
+            "u" | "map-url" => return Err("`--map-url` is not supported: use `--path DIR`".to_owned()),
+            "e" | "exec" | "a" | "argument" => {
+                return Err(format!("`{name}` is not supported: JavaScript plugins of Puccini are not run"));
+            }
+            "profile-path" => self.profile_paths.push(value()?),
+            "allow-path" => self.global.allow_path.push(value()?.into()),
+            "allow-net" => self.global.allow_net.push(value()?),
+            "offline" => self.global.offline = truth(),
+            "update" => self.global.update = truth(),
+            "limit" => self.global.limit.push(value()?),
+            other => return Err(unknown_flag(other)),
         }
         Ok(())
     }
 }
 
+/// The options as people write them, for suggestions.
+const OPTIONS: &[&str] = &[
+    "input",
+    "inputs",
+    "quirk",
+    "template",
+    "path",
+    "resolve",
+    "coerce",
+    "format",
+    "output",
+    "stop",
+    "dump",
+    "filter",
+    "quiet",
+    "colorize",
+    "problems-format",
+    "profile-path",
+    "allow-path",
+    "allow-net",
+    "offline",
+    "update",
+    "limit",
+];
+
+fn unknown_flag(name: &str) -> String {
+    let near = purlin_syntax::suggest::did_you_mean(name, OPTIONS.iter().copied());
+    let dashes = if name.len() == 1 { "-" } else { "--" };
+    format!("unknown option `{dashes}{name}`{}", near.map(|near| format!("; {near}")).unwrap_or_default())
+}
+
 fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     let Some(path) = &flags.path else { return usage(invocation, "name a service template or an archive") };
-    let (session, path) = match open_session(invocation, &Setup::of(path)) {
+    for option in &flags.without_effect {
+        let _ = writeln!(invocation.stderr, "warning: `{option}` has no effect");
+    }
+    let mut setup = match Setup::from_flags(Path::new(path), &flags.global) {
+        Ok(setup) => setup,
+        Err(message) => return usage(invocation, &message),
+    };
+    // What the user names may be read wherever it lies.
+    let lists = [&flags.input_files, &flags.bases, &flags.profile_paths];
+    setup.permissions.paths.extend(lists.into_iter().flatten().map(PathBuf::from));
+    let (session, path) = match open_session(invocation, &setup) {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let compiled = compiled(&session, &path, command, flags);
+    let compiled = compiled(invocation, &session, &path, command, flags);
     compiled.problems.report(&session);
-    let invalid = is_invalid(&compiled.problems);
+    let sound = session.sink.count(Severity::Error) == 0;
     for phase in &flags.dump {
         let out = filtered(dump::phase(&compiled, *phase), &flags.filter);
         if let Err(exit) = write(invocation, flags, |emit| out.emit(emit)) {
             return exit;
         }
     }
-    if command == "compile" && !invalid && !flags.quiet {
+    if command == "compile" && sound && !flags.quiet {
         let form = if flags.coerce { Form::Coerced } else { Form::Raw };
         let options = clout::Options { form, resolved: flags.resolve };
         if let Err(exit) = write(invocation, flags, |emit| clout::write(&compiled, options, emit)) {
             return exit;
         }
     }
-    report(invocation, &session, Style::default())
+    let style = Style::new(invocation, &flags.global);
+    report(invocation, &session, style)
 }
 
-fn compiled(session: &Session, path: &str, command: &str, flags: &Flags) -> Compiled {
+fn compiled(invocation: &Invocation<'_>, session: &Session, path: &str, command: &str, flags: &Flags) -> Compiled {
+    let named = |paths: &[String]| paths.iter().map(|path| named(invocation, session, path)).collect::<Vec<_>>();
     let mut problems = Problems::new();
     let mut settings = Settings::default();
     let (quirks, unknown) = Quirks::parse(flags.quirks.iter().map(String::as_str));
     unknown.into_iter().for_each(|name| problems.push(unknown_quirk(name)));
     settings.options.quirks = quirks;
     settings.options.template = flags.template.clone();
-    settings.options.bases = flags.bases.clone();
-    settings.inputs = inputs::read(session, &flags.input_files, &flags.inputs, &mut problems);
-    settings.missing = (command == "compile").then_some(MissingInputs::Refuse);
+    settings.options.bases = named(&flags.bases);
+    settings.options.profile_paths = named(&flags.profile_paths);
+    settings.inputs = inputs::read(session, &named(&flags.input_files), &flags.inputs, &mut problems);
+    settings.missing = match command {
+        _ if problems.any() => Some(MissingInputs::Accept), // they may be in the file that could not be read
+        "compile" => Some(MissingInputs::Refuse),
+        _ => None,
+    };
     settings.substitution = Substitution::Leave;
+    settings.unresolved = !flags.resolve;
+    settings.unevaluated = !flags.coerce;
     settings.stop = if command == "parse" { Some(flags.stop.unwrap_or(5)) } else { None };
     let mut compiled = compile(session, path, &settings);
     for problem in problems.list() {

@@ -7,6 +7,8 @@ pub(super) struct Meta {
     pub entry: Option<String>,
     /// Further templates.
     pub others: Vec<String>,
+    /// Everything as it is written.
+    pub pairs: Vec<(String, String)>,
 }
 
 /// Reads the metadata; the message begins with a verb.
@@ -35,10 +37,9 @@ pub(super) fn parse(text: &str) -> Result<Meta, String> {
     )?;
     require(get("CSAR-Version"), "CSAR-Version", &["1.0", "1.1", "2.0"])?;
     require(get("Created-By"), "Created-By", &[])?;
-    Ok(Meta {
-        entry: get("Entry-Definitions").map(str::to_owned),
-        others: words(get("Other-Definitions").unwrap_or(""))?,
-    })
+    let entry = get("Entry-Definitions").map(str::to_owned);
+    let others = words(get("Other-Definitions").unwrap_or(""))?;
+    Ok(Meta { entry, others, pairs })
 }
 
 fn require(value: Option<&str>, name: &str, known: &[&str]) -> Result<(), String> {

@@ -5,7 +5,10 @@
 
 mod meta;
 mod tar;
+mod write;
 mod zip;
+
+pub use write::{Heading, create};
 
 use crate::folder::is_yaml;
 use crate::rules;
@@ -122,6 +125,33 @@ impl Archive {
         self.bytes(name).ok()
     }
 
+    /// What its metadata says, by name, in the order it is written; nothing without metadata.
+    pub fn metadata(&self) -> Result<Vec<(String, String)>, Diagnostic> {
+        Ok(self.meta()?.map(|meta| meta.pairs).unwrap_or_default())
+    }
+
+    /// The further templates that its metadata lists.
+    pub fn others(&self) -> Result<Vec<String>, Diagnostic> {
+        Ok(self.meta()?.map(|meta| meta.others).unwrap_or_default())
+    }
+
+    fn meta(&self) -> Result<Option<meta::Meta>, Diagnostic> {
+        if !self.has_metadata() {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(self.bytes(META)?).into_owned();
+        let fail = |message: String| Diagnostic::nowhere(&rules::CSAR, format!("`{}`: `{META}` {message}", self.path));
+        meta::parse(&text).map(Some).map_err(fail)
+    }
+
+    /// How large a file is once it is unpacked, as the archive says.
+    pub fn size(&self, name: &str) -> Option<u64> {
+        Some(match &self.files.get(name)?.data {
+            Data::Plain(bytes) => bytes.len() as u64,
+            Data::Deflated { size, .. } => *size,
+        })
+    }
+
     /// Whether its metadata says that it is a CSAR.
     pub fn has_metadata(&self) -> bool {
         self.contains(META)
@@ -130,12 +160,7 @@ impl Archive {
     /// The template to read: the archive's entry, the n-th other definition, or a path listed in its metadata.
     pub fn entry(&self, template: &str) -> Result<String, Diagnostic> {
         let fail = |message: String| Diagnostic::nowhere(&rules::CSAR, format!("`{}`: {message}", self.path));
-        let meta = if self.has_metadata() {
-            let text = String::from_utf8_lossy(self.bytes(META)?).into_owned();
-            Some(meta::parse(&text).map_err(|message| fail(format!("`{META}` {message}")))?)
-        } else {
-            None
-        };
+        let meta = self.meta()?;
         let listed = meta.as_ref().and_then(|meta| meta.entry.clone());
         let others = meta.map(|meta| meta.others).unwrap_or_default();
         let chosen = match template {

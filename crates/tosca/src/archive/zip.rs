@@ -3,9 +3,9 @@
 use super::{Data, Trouble};
 use purlin_syntax::Limits;
 
-const END: &[u8] = b"PK\x05\x06";
-const ENTRY: &[u8] = b"PK\x01\x02";
-const LOCAL: &[u8] = b"PK\x03\x04";
+pub(super) const END: &[u8] = b"PK\x05\x06";
+pub(super) const ENTRY: &[u8] = b"PK\x01\x02";
+pub(super) const LOCAL: &[u8] = b"PK\x03\x04";
 /// The end record is at most this far from the end: its own size and the longest comment.
 const END_REACH: usize = 22 + 65_535;
 

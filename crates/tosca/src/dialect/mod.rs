@@ -131,9 +131,15 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
     unknown.into_iter().for_each(|name| problems.push(unknown_quirk(name)));
     settings.options.quirks = quirks.and_usual();
     settings.options.template = request.extra("template").unwrap_or("").to_owned();
+    let folders = request.extra.iter().filter(|(name, _)| name == "profile-path");
+    settings.options.profile_paths = folders.map(|(_, folder)| folder.clone()).collect();
     let given = !request.inputs.is_empty() || !request.input_files.is_empty();
     settings.inputs = inputs::read(session, &request.input_files, &request.inputs, problems);
-    settings.missing = given.then_some(MissingInputs::Refuse);
+    settings.missing = Some(match given {
+        _ if problems.any() => MissingInputs::Accept, // they may be in the file that could not be read
+        true => MissingInputs::Refuse,
+        false => MissingInputs::Warn,
+    });
     settings.track = true;
     settings
 }

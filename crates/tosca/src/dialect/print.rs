@@ -7,7 +7,7 @@ use crate::compile::Compiled;
 use crate::evaluate::{Evaluator, Key, Owner, Scope, text_of};
 use crate::resolve::Edge;
 use crate::substitute::Substituted;
-use crate::topology::{Given, Node, Prop, Props, Requirement};
+use crate::topology::{Given, Node, Operation, Prop, Props, Requirement};
 use crate::val::{Data, Val};
 use ecow::{EcoString, eco_format};
 use purlin_model::{Dependency, Node as GraphNode, Resolved};
@@ -182,21 +182,27 @@ impl<'a> Printer<'a> {
         inward.filter_map(|inward| inner.get_index(inward.node)).map(|(name, _)| name.clone()).collect()
     }
 
-    /// The operations that somebody implements, with their inputs.
+    /// Interfaces with their inputs and all their operations, unless they say nothing at all.
     fn interfaces(&mut self, node: &Node, scope: &Scope) -> Value {
         let mut out = Map::new();
         for (name, interface) in &node.interfaces {
-            let mut operations = Map::new();
+            let says = |operation: &Operation| operation.primary.is_some() || !operation.inputs.is_empty();
+            if interface.inputs.is_empty() && !interface.operations.values().any(says) {
+                continue;
+            }
+            let mut entries = Map::new();
+            if !interface.inputs.is_empty() {
+                entries.insert("inputs".into(), self.loose(&interface.inputs, scope));
+            }
             for (operation_name, operation) in &interface.operations {
-                let Some(primary) = &operation.primary else { continue };
                 let mut parts = Map::new();
-                parts.insert("implementation".into(), self.value(primary));
+                if let Some(primary) = &operation.primary {
+                    parts.insert("implementation".into(), self.value(primary));
+                }
                 parts.insert("inputs".into(), self.loose(&operation.inputs, scope));
-                operations.insert(operation_name.clone(), Value::map(parts));
+                entries.insert(operation_name.clone(), Value::map(parts));
             }
-            if !operations.is_empty() {
-                out.insert(name.clone(), Value::map(operations));
-            }
+            out.insert(name.clone(), Value::map(entries));
         }
         Value::map(out)
     }

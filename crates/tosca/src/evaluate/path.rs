@@ -170,9 +170,12 @@ impl<'a> Evaluator<'a> {
         let noun = if key.attribute { "attribute" } else { "property" };
         let title = self.title(&key);
         let owner = title.rsplit_once('.').map_or("", |(owner, _)| owner);
-        let message = format!("there is no {noun} `{}` in `{owner}`", key.name);
         // What is declared may still get a value.
-        Err(if self.is_declared(&key) { Astray::NotYet(message) } else { Astray::Never(message) })
+        Err(if self.is_declared(&key) {
+            Astray::NotYet(format!("the {noun} `{}` of `{owner}` is not set", key.name))
+        } else {
+            Astray::Never(format!("there is no {noun} `{}` in `{owner}`", key.name))
+        })
     }
 
     /// Whether the type of its owner declares a value, or is not known well enough to tell.

@@ -1,10 +1,12 @@
 //! Parsing ahead: the files that a file imports are parsed side by side when they are large.
 //!
-//! They are read and registered one after the other, so that results do not depend on threads. Small files are parsed
+//! What lies on the network is fetched side by side in any case. Files are read and registered one after the other, so that results do not depend on threads. Small files are parsed
 //! when their turn comes: a thread costs more than it gives.
 
 use super::Loader;
+use crate::entity::Entity;
 use purlin_syntax::{Flavor, Limits, Source, Tree, yaml};
+use purlin_value::world::Remote;
 use std::sync::Arc;
 
 /// Files are parsed side by side if together they have at least so many bytes.
@@ -19,6 +21,10 @@ impl Loader<'_> {
         let Some(file) = self.files.list.get(index) else { return };
         let imports = file.entity.list("imports");
         if imports.len() < 2 || from.archive.is_some() {
+            return;
+        }
+        self.fetch_ahead(imports);
+        if from.address.is_some() {
             return;
         }
         let addresses = imports.iter().filter(|import| import.slot("repository").is_none());
@@ -47,6 +53,28 @@ impl Loader<'_> {
         for ((key, source), tree) in waiting.into_iter().zip(trees) {
             self.ahead.insert(key, (source, tree));
         }
+    }
+}
+
+impl Loader<'_> {
+    /// Fetches what lies on the network side by side. The world remembers the answers, so that each import finds its own
+    /// when its turn comes, and reports what went wrong.
+    fn fetch_ahead(&self, imports: &[Arc<Entity>]) {
+        let is_remote = |address: &&str| address.starts_with("https://") || address.starts_with("http://");
+        let addresses: Vec<&str> = imports.iter().map(|import| import.str("url")).filter(is_remote).collect();
+        if addresses.len() < 2 || self.session.threads < 2 {
+            return;
+        }
+        let world = &self.session.world;
+        std::thread::scope(|scope| {
+            for part in addresses.chunks(addresses.len().div_ceil(THREADS)) {
+                scope.spawn(move || {
+                    for address in part {
+                        let _ = world.fetch(&Remote::File { address: (*address).to_owned() });
+                    }
+                });
+            }
+        });
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod ahead;
 mod places;
+mod profiles;
 mod rings;
 mod root;
 
@@ -18,7 +19,6 @@ use crate::read::{Reader, Role};
 use crate::rules;
 use crate::val::Text;
 use ecow::EcoString;
-use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Source, Span, Tree};
 use purlin_value::{Session, path};
 use std::collections::{HashMap, HashSet};
@@ -31,6 +31,8 @@ pub struct Options {
     pub quirks: Quirks,
     /// Folders to look for imports in, after the importing file's own.
     pub bases: Vec<String>,
+    /// Folders below which profiles are looked for, beside the project.
+    pub profile_paths: Vec<String>,
     /// Which template of an archive to take: empty for its entry, a number, or a path.
     pub template: String,
     /// Further version keywords that a host understands, read as this edition.
@@ -98,6 +100,8 @@ pub struct Files {
     pub edition: Option<Edition>,
     /// Where imported files lie that are templates of services, which may be substituted for nodes.
     pub templates: Vec<String>,
+    /// Imports that lead back to a file that imports them, by the importing file. All others are free of cycles.
+    pub closing: Vec<(usize, Import)>,
     by_id: HashMap<FileId, usize>,
 }
 
@@ -161,20 +165,34 @@ impl Files {
     }
 }
 
-/// Where a file lies: in the world, or in an archive.
+/// Where a file lies: in the world, in an archive, or in a copy of what was fetched.
 #[derive(Clone)]
 struct Place {
     archive: Option<Arc<Archive>>,
     path: String,
+    /// The address it was fetched from, which its own imports are relative to.
+    address: Option<Arc<str>>,
 }
 
 impl Place {
+    fn at(path: impl Into<String>) -> Place {
+        Place { archive: None, path: path.into(), address: None }
+    }
+
+    fn inside(archive: Arc<Archive>, path: impl Into<String>) -> Place {
+        Place { archive: Some(archive), path: path.into(), address: None }
+    }
+
+    fn fetched(path: impl Into<String>, address: &str) -> Place {
+        Place { archive: None, path: path.into(), address: Some(address.into()) }
+    }
+
     fn folder(&self) -> String {
         path::parent(&self.path).to_owned()
     }
 
     fn beside(&self, relative: &str) -> Place {
-        Place { archive: self.archive.clone(), path: path::join(&self.folder(), relative) }
+        Place { archive: self.archive.clone(), path: path::join(&self.folder(), relative), address: None }
     }
 
     fn key(&self) -> String {
@@ -190,7 +208,7 @@ struct Loader<'a> {
     files: Files,
     known: HashMap<String, Option<usize>>,
     places: Vec<Place>,
-    profiles: HashMap<String, IndexMap<String, String>>,
+    profiles: HashMap<profiles::Searched, profiles::Profiles>,
     /// Files that were read before their turn, and their trees if they were parsed too.
     ahead: HashMap<String, (Arc<Source>, Option<Tree>)>,
     root: Place,
@@ -198,7 +216,7 @@ struct Loader<'a> {
 
 /// Loads a file or archive and everything it imports.
 pub fn load(session: &Session, path: &str, options: &Options, problems: &mut Problems) -> Files {
-    let root = Place { archive: None, path: path.to_owned() };
+    let root = Place::at(path);
     let mut loader = Loader {
         session,
         options,
@@ -264,6 +282,7 @@ impl Loader<'_> {
             return Ok(self.session.sources.insert(path, text.clone()));
         }
         match &place.archive {
+            None if place.address.is_some() => self.fetched_source(place),
             None => self.session.read_text(&place.path),
             Some(archive) => {
                 let bytes = archive.bytes(&path::normalize(&place.path))?;
@@ -340,7 +359,7 @@ impl Loader<'_> {
         };
         let keyword = tree.root()?.get("tosca_definitions_version")?.text().to_owned();
         let edition = self.find_version(&keyword)?.edition;
-        let place = Place { archive: None, path: embedded.path.to_owned() };
+        let place = Place::at(embedded.path);
         let key = place.key();
         let index = self.add(place, &tree, tree.root()?, edition, Role::Profile)?;
         self.known.insert(key, Some(index));
@@ -367,9 +386,17 @@ impl Loader<'_> {
                 return self.embedded(*embedded);
             }
             let Some(place) = self.find_profile(&from, &name.text) else {
-                let message = format!("no profile `{}` was found", name.text);
-                let hint = "a profile is looked for among the files beside this one, by their `profile` key";
-                self.problems.push(Diagnostic::at(&rules::IMPORT, import.at, message).hint(hint));
+                let message = format!("unknown profile `{}`", name.text);
+                let known = self.known_profiles(&from);
+                let near = crate::suggest::nearest(&name.text, known.iter().map(String::as_str));
+                let hint = near.map_or_else(
+                    || {
+                        "profiles are looked for in the project; name other folders with `--profile-path DIR`"
+                            .to_owned()
+                    },
+                    |near| format!("did you mean `{near}`?"),
+                );
+                self.problems.push(Diagnostic::at(&rules::IMPORT, name.span, message).hint(hint));
                 return None;
             };
             return self.file_at(place, "", import.at);
@@ -421,7 +448,12 @@ impl Loader<'_> {
             None => self.new_tree(&place, at)?,
         };
         let edition = self.files.edition?;
-        let root = tree.root()?;
+        let Some(root) = tree.root().filter(|root| edition.is_extended() || !root.is_null()) else {
+            if !edition.is_extended() {
+                self.problems.at(&rules::IMPORT, at, format!("`{}` is empty", tree.source().path()));
+            }
+            return None;
+        };
         if let Some(version) = root.get("tosca_definitions_version").filter(|node| node.is_scalar()) {
             let found = self.find_version(version.text());
             if found.is_some_and(|found| found.edition != edition)

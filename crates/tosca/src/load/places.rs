@@ -3,12 +3,11 @@
 use super::{Loader, Place};
 use crate::edition::Standard;
 use crate::entity::Entity;
-use crate::folder::is_yaml;
 use crate::rules;
-use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Span};
+use purlin_syntax::{Diagnostic, Source, Span};
 use purlin_value::world::{FileKind, Remote};
-use purlin_value::{Session, WorldError, path};
+use purlin_value::{WorldError, path};
+use std::sync::Arc;
 
 impl Loader<'_> {
     /// A file of a repository that comes with the host, unless this file declares one of that name.
@@ -75,7 +74,19 @@ impl Loader<'_> {
                 _ => Err(fail(format!("addresses that begin with `{scheme}:` cannot be imported"))),
             };
         }
+        // What a fetched file imports lies beside it, where it came from.
+        if let Some(base) = &from.address {
+            return self.remote(&beside_address(base, &address), import.at);
+        }
         self.local(from, &address).ok_or_else(|| self.missing(from, &address, import.at))
+    }
+
+    /// The text of a file that was fetched, called by its address.
+    pub(super) fn fetched_source(&self, place: &Place) -> Result<Arc<Source>, Diagnostic> {
+        let address = place.address.as_deref().unwrap_or(&place.path);
+        let text = self.session.load_text(&place.path, address).map_err(|error| error.diagnostic(address))?;
+        self.session.sink.extend(text.problem);
+        Ok(text.source)
     }
 
     /// The first existing place for a relative or absolute path.
@@ -83,9 +94,9 @@ impl Loader<'_> {
         let mut candidates = vec![from.beside(address)];
         if let Some(rooted) = address.strip_prefix('/') {
             // A leading slash means the root of what was given: the archive, or the root file's folder.
-            candidates = vec![Place { archive: None, path: address.to_owned() }, self.root.beside(rooted)];
-            if from.archive.is_some() {
-                candidates = vec![Place { archive: from.archive.clone(), path: rooted.to_owned() }];
+            candidates = vec![Place::at(address), self.root.beside(rooted)];
+            if let Some(archive) = &from.archive {
+                candidates = vec![Place::inside(archive.clone(), rooted)];
             }
         }
         if self.files.edition.is_some_and(|edition| edition.is_2()) {
@@ -93,7 +104,7 @@ impl Loader<'_> {
             let clamped = path::normalize(address);
             candidates.push(self.root.beside(clamped.trim_start_matches("../")));
         }
-        let bases = self.options.bases.iter().map(|base| Place { archive: None, path: path::join(base, address) });
+        let bases = self.options.bases.iter().map(|base| Place::at(path::join(base, address)));
         candidates.into_iter().chain(bases).find(|place| self.is_file(place))
     }
 
@@ -119,7 +130,7 @@ impl Loader<'_> {
 
     pub(super) fn remote(&self, address: &str, at: Span) -> Result<Place, Box<Diagnostic>> {
         match self.session.world.fetch(&Remote::File { address: address.to_owned() }) {
-            Ok(fetched) => Ok(Place { archive: None, path: fetched.path }),
+            Ok(fetched) => Ok(Place::fetched(fetched.path, address)),
             Err(error) => {
                 let denied = matches!(error, WorldError::Denied(_));
                 let rule = if denied { &rules::IMPORT_DENIED } else { &purlin_value::rules::FETCH_FAILED };
@@ -132,29 +143,23 @@ impl Loader<'_> {
             }
         }
     }
+}
 
-    /// The file that defines a profile: beside the importing file, or in a search folder.
-    pub(super) fn find_profile(&mut self, from: &Place, name: &str) -> Option<Place> {
-        if from.archive.is_some() {
-            let archive = from.archive.clone()?;
-            let path =
-                archive.names().find(|path| archive.read(path).is_some_and(|bytes| defines(bytes, name)))?.to_owned();
-            return Some(Place { archive: Some(archive), path });
-        }
-        let folders: Vec<String> = std::iter::once(from.folder()).chain(self.options.bases.iter().cloned()).collect();
-        for folder in folders {
-            let session = self.session;
-            let bare = Place { archive: None, path: path::join(&folder, name.split(':').next().unwrap_or(name)) };
-            if self.is_file(&bare) {
-                return Some(bare);
-            }
-            let index = self.profiles.entry(folder.clone()).or_insert_with(|| profiles_in(session, &folder));
-            if let Some(path) = index.get(name) {
-                return Some(Place { archive: None, path: path.clone() });
-            }
-        }
-        None
+/// A path as seen from a file with an address.
+fn beside_address(base: &str, relative: &str) -> String {
+    let (scheme, rest) = base.split_once("://").unwrap_or(("https", base));
+    let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+    let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+    let joined = match relative.strip_prefix('/') {
+        Some(rooted) => path::normalize(rooted),
+        None => path::normalize(&path::join(path::parent(path), relative)),
+    };
+    // Going up beyond the root stays at the root.
+    let mut joined = joined.as_str();
+    while let Some(below) = joined.strip_prefix("../") {
+        joined = below;
     }
+    format!("{scheme}://{host}/{joined}")
 }
 
 /// The scheme of an address, if it has one.
@@ -164,30 +169,20 @@ fn scheme(address: &str) -> Option<(&str, &str)> {
     (plausible && (rest.starts_with("//") || scheme == "file")).then_some((scheme, rest))
 }
 
-/// Whether a file's text declares a profile of this name.
-fn defines(bytes: &[u8], name: &str) -> bool {
-    std::str::from_utf8(bytes).is_ok_and(|text| profile_of(text).is_some_and(|found| found == name))
-}
+#[cfg(test)]
+mod tests {
+    use super::beside_address;
 
-fn profile_of(text: &str) -> Option<&str> {
-    let line = text.lines().find_map(|line| line.strip_prefix("profile:"))?;
-    Some(line.split(" #").next()?.trim().trim_matches(['"', '\'']))
-}
-
-/// The profiles that the files of a folder define.
-fn profiles_in(session: &Session, folder: &str) -> IndexMap<String, String> {
-    let mut found = IndexMap::new();
-    for entry in session.world.list(folder).unwrap_or_default() {
-        if !is_yaml(&entry.name) || entry.kind == FileKind::Folder {
-            continue;
-        }
-        let path = path::join(folder, &entry.name);
-        if let Ok(bytes) = session.load_bytes(&path)
-            && let Ok(text) = std::str::from_utf8(&bytes)
-            && let Some(name) = profile_of(text)
-        {
-            found.entry(name.to_owned()).or_insert(path);
+    #[test]
+    fn paths_are_relative_to_the_address_of_their_file() {
+        for (relative, expected) in [
+            ("b.yaml", "https://h.example/x/b.yaml"),
+            ("../b.yaml", "https://h.example/b.yaml"),
+            ("../../../b.yaml", "https://h.example/b.yaml"),
+            ("/b.yaml", "https://h.example/b.yaml"),
+            ("sub/./b.yaml", "https://h.example/x/sub/b.yaml"),
+        ] {
+            assert_eq!(beside_address("https://h.example/x/a.yaml?v=1", relative), expected, "{relative}");
         }
     }
-    found
 }

@@ -1,11 +1,17 @@
-//! Rings among imports, found on the finished graph without recursion.
+//! Cycles among imports, found on the finished graph without recursion.
+//!
+//! Every file is read once, whoever imports it. What closes a cycle is set apart, so that later phases see none.
 
 use super::{Import, Loader};
+use crate::quirks;
 use crate::rules;
 use purlin_syntax::Diagnostic;
 
+/// Stands for the file of an import that closes a cycle, until it is set apart.
+const CLOSING: usize = usize::MAX;
+
 impl Loader<'_> {
-    /// Finds rings among imports, each reported where it closes.
+    /// Finds cycles among imports, each reported where it closes.
     pub(super) fn report_rings(&mut self) {
         #[derive(Clone, Copy, PartialEq)]
         enum State {
@@ -35,25 +41,31 @@ impl Loader<'_> {
                 _ => {}
             }
         }
-        // A ring's closing import is dropped, so that later phases see no ring; what it would bring is not known.
-        for (index, file) in self.files.list.iter_mut().enumerate() {
-            let dropped = file.imports.iter().filter(|import| import.file == usize::MAX);
-            file.unread.extend(dropped.map(|import| import.prefix.clone()));
-            file.imports.retain(|import| import.file != index && import.file != usize::MAX);
-        }
+        self.files.list.iter_mut().for_each(|file| file.imports.retain(|import| import.file != CLOSING));
     }
 
-    pub(super) fn report_ring(&mut self, stack: &[(usize, usize)], import: &Import) {
+    /// Whether cycles are only worth a warning.
+    fn allows_cycles(&self) -> bool {
+        self.files.edition.is_some_and(|edition| self.options.quirks.allow(quirks::IMPORT_CYCLES, edition))
+    }
+
+    fn report_ring(&mut self, stack: &[(usize, usize)], import: &Import) {
         let start = stack.iter().position(|(file, _)| *file == import.file).unwrap_or(0);
         let members = stack.get(start..).unwrap_or(&[]).iter().map(|(file, _)| *file).chain([import.file]);
         let names: Vec<String> =
             members.filter_map(|file| self.files.list.get(file)).map(|file| format!("`{}`", file.path)).collect();
-        let message = format!("these files import each other in a ring: {}", names.join(" → "));
-        self.problems.push(Diagnostic::at(&rules::IMPORT_LOOP, import.at, message));
-        let closing =
-            stack.last().and_then(|(file, next)| self.files.list.get_mut(*file)?.imports.get_mut(next.checked_sub(1)?));
-        if let Some(closing) = closing {
-            closing.file = usize::MAX;
+        let message = format!("circular import: {}", names.join(" → "));
+        let diagnostic = Diagnostic::at(&rules::IMPORT_LOOP, import.at, message);
+        let allowed = self.allows_cycles();
+        self.problems.push(if allowed { diagnostic.warning().hint("each file is read once") } else { diagnostic });
+        let Some((importer, next)) = stack.last().copied() else { return };
+        let Some(file) = self.files.list.get_mut(importer) else { return };
+        if !allowed {
+            file.unread.push(import.prefix.clone()); // what it would bring is not known
+        }
+        self.files.closing.push((importer, import.clone()));
+        if let Some(closing) = next.checked_sub(1).and_then(|at| file.imports.get_mut(at)) {
+            closing.file = CLOSING;
         }
     }
 }

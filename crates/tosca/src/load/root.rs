@@ -36,10 +36,10 @@ impl Loader<'_> {
             }
         };
         if let Some(path) = inside {
-            return Some(Place { archive: Some(archive), path });
+            return Some(Place::inside(archive, path));
         }
         match archive.entry(&self.options.template) {
-            Ok(path) => Some(Place { archive: Some(archive), path }),
+            Ok(path) => Some(Place::inside(archive, path)),
             Err(diagnostic) => {
                 self.problems.push(diagnostic);
                 None

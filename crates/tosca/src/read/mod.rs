@@ -95,7 +95,9 @@ impl Reader<'_> {
             entity.slots.push(Slot { name: "primary", at, content: Content::Value(val::read(node, self.edition)) });
             return Some(entity);
         }
-        if kind == entities::PARAMETER_DEFINITION && self.allows(quirks::PARAMETERS_PERMISSIVE) {
+        // A call in the place of a definition is the parameter's value; TOSCA 2.0 has this notation.
+        if kind == entities::PARAMETER_DEFINITION && (self.edition.is_2() || self.allows(quirks::PARAMETERS_PERMISSIVE))
+        {
             let value = val::read(node, val::Notation { edition: self.edition, host: self.host });
             if value.is_call() {
                 entity.slots.push(Slot { name: "value", at, content: Content::Value(value) });

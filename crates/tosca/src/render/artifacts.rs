@@ -27,7 +27,13 @@ impl Renderer<'_> {
 
     pub(super) fn artifact(&mut self, entity: &Arc<Entity>, declared: bool) -> Artifact {
         let artifact_type = self.model.type_of(entity, "type", entities::ARTIFACT_TYPE);
-        if entity.slot("file").is_none() && !entity.edition.is_extended() && !self.problems.any_within(entity.span) {
+        // Before TOSCA 2.0, an artifact that its type declares need not be complete.
+        let loose = declared && !entity.edition.is_2();
+        if !loose
+            && entity.slot("file").is_none()
+            && !entity.edition.is_extended()
+            && !self.problems.any_within(entity.span)
+        {
             self.problems.beyond(
                 &rules::MISSING_KEY,
                 entity.at,
@@ -35,7 +41,7 @@ impl Renderer<'_> {
                 format!("the artifact `{}` needs the key `file`", entity.name),
             );
         }
-        if entity.slot("type").is_none() && !self.model.edition().is_2() && !entity.edition.is_extended() {
+        if !loose && entity.slot("type").is_none() && !self.model.edition().is_2() && !entity.edition.is_extended() {
             self.problems.beyond(
                 &rules::MISSING_KEY,
                 entity.at,

@@ -40,6 +40,8 @@ pub enum MissingInputs {
     /// They are: the service is to be resolved.
     #[default]
     Refuse,
+    /// They are worth a warning: what does not depend on them is looked at all the same.
+    Warn,
     /// They are not: only the template itself is looked at.
     Accept,
 }

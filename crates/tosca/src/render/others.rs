@@ -47,8 +47,11 @@ impl Renderer<'_> {
         let policy_type = self.model.type_of(template, "type", entities::POLICY_TYPE)?;
         let complete = self.model.complete(policy_type)?.clone();
         let properties = self.template_props(Sort::Property, &complete, template);
-        let allowed = self.allowed(&complete, "targets", &[entities::NODE_TYPE, entities::GROUP_TYPE]);
+        // A list of node types says nothing about groups, nor the other way round.
         for target in template.texts("targets") {
+            let is_node = service.named("node_templates", &target.text).is_some();
+            let kind = if is_node { entities::NODE_TYPE } else { entities::GROUP_TYPE };
+            let allowed = self.allowed(&complete, "targets", &[kind]);
             self.fits(target, &allowed, service, "be a target of this policy");
         }
         let own = template.entries("triggers").map(|(name, trigger)| (name.clone(), trigger.clone()));

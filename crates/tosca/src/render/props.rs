@@ -181,18 +181,15 @@ impl Renderer<'_> {
                 self.undeclared_input(name, value, Some(service));
             }
         }
+        let mut needed = Vec::new();
         for (name, definition) in service.entries("inputs") {
             let data_type = self.model.type_of(definition, "type", entities::DATA_TYPE);
             let from_outside = given.get(name).map(|value| (accommodate(value, self.model, data_type), Given::Input));
             let own =
                 definition.value("value").or(definition.value("default")).map(|value| (value.clone(), Given::Default));
             let Some((value, given)) = from_outside.or(own) else {
-                let needed = definition.bool("required").unwrap_or(true) && !mapped.contains(name);
-                if needed && missing == MissingInputs::Refuse {
-                    let message = format!("the input `{name}` needs a value");
-                    let mut diagnostic = Diagnostic::at(&rules::INPUT, definition.at, message);
-                    diagnostic = diagnostic.hint(format!("give it with `--input {name}=VALUE`"));
-                    self.problems.push(diagnostic);
+                if definition.bool("required").unwrap_or(true) && !mapped.contains(name) {
+                    needed.push(definition.clone());
                 }
                 continue;
             };
@@ -206,6 +203,28 @@ impl Renderer<'_> {
                 .inputs
                 .insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });
         }
+        self.missing_inputs(&needed, missing);
+    }
+
+    /// Says in one message which inputs have no value.
+    fn missing_inputs(&mut self, needed: &[Arc<Entity>], missing: MissingInputs) {
+        let Some((first, others)) = needed.split_first().filter(|_| missing != MissingInputs::Accept) else { return };
+        let names: Vec<String> = needed.iter().map(|input| format!("`{}`", input.name)).collect();
+        let message = match names.as_slice() {
+            [name] => format!("the input {name} needs a value"),
+            names => format!("{} inputs need a value: {}", names.len(), names.join(", ")),
+        };
+        let mut diagnostic = Diagnostic::at(&rules::INPUT, first.at, message);
+        for input in others {
+            diagnostic = diagnostic.label(input.at, "and this one");
+        }
+        let (it, or_file) = if others.is_empty() { ("it", "") } else { ("them", " or `--inputs FILE`") };
+        let mut hint = format!("give {it} with `--input {}=VALUE`{or_file}", first.name);
+        if missing == MissingInputs::Warn {
+            hint.push_str(&format!("; what depends on {it} is not checked"));
+            diagnostic = diagnostic.warning();
+        }
+        self.problems.push(diagnostic.hint(hint));
     }
 
     pub(super) fn undeclared_input(&mut self, name: &str, value: &Val, service: Option<&Arc<Entity>>) {

@@ -65,7 +65,8 @@ impl Renderer<'_> {
                     total += 1;
                 }
             }
-            let too_few_firm = explicit && firm < range.lower;
+            // What is added automatically is firm.
+            let too_few_firm = explicit && firm + (total - assigned) < range.lower;
             if !range.contains(total) || too_few_firm {
                 let allowed = if range.contains(total) {
                     format!(

@@ -25,7 +25,7 @@ impl Resolver<'_> {
         if requirement.optional {
             return;
         }
-        if self.may_stay_open(requirement) {
+        if self.model.edition().is_2() && self.may_stay_open(requirement) {
             return self.warn_of_lack(user, node, requirement, refusals, problems);
         }
         let name = &node.template.name;
@@ -37,8 +37,13 @@ impl Resolver<'_> {
             None => format!("no node meets the requirement `{}` of `{name}`", requirement.name),
         };
         let mut diagnostic = self.with_refusals(Diagnostic::at(&rules::UNRESOLVED, requirement.at, message), &refusals);
-        if refusals.is_empty() {
-            diagnostic = diagnostic.maybe_hint(self.needed(requirement));
+        let needed = self.needed(requirement).filter(|_| refusals.is_empty());
+        if self.may_stay_open(requirement) {
+            let open = "it stays open for the orchestrator or another service";
+            let hint = needed.map_or_else(|| open.to_owned(), |needed| format!("{needed}; {open}"));
+            diagnostic = diagnostic.warning().hint(hint);
+        } else {
+            diagnostic = diagnostic.maybe_hint(needed);
         }
         problems.add(Problem { diagnostic, beyond: beyond(requirement) });
     }
@@ -129,9 +134,10 @@ impl Resolver<'_> {
         })
     }
 
-    /// In TOSCA 2.0, what no node of the service meets may be met by another service.
+    /// What no node of the service meets may be met by another service, unless the requirement says which node is meant.
     fn may_stay_open(&self, requirement: &Requirement) -> bool {
-        if !self.model.edition().is_2() || requirement.node_template.is_some() {
+        let allowed = self.model.edition().is_2() || self.model.allows(quirks::REQUIREMENTS_OPEN);
+        if !allowed || requirement.node_template.is_some() {
             return false;
         }
         let directives =

@@ -1,5 +1,7 @@
 //! The result of each phase as plain data, for those who want to look at it.
 
+mod service;
+
 use crate::clout::Out;
 use crate::compile::Compiled;
 use crate::entities;
@@ -8,14 +10,14 @@ use crate::names::DeclId;
 use ecow::{EcoString, eco_format};
 use purlin_model::Kind;
 
-/// What a phase has found; the fifth is the rendered service, which the Clout shows.
+/// What a phase has found; the fifth is the rendered service.
 pub fn phase(compiled: &Compiled, phase: u8) -> Out {
     match phase {
         1 => read(compiled),
         2 => names(compiled),
         3 => hierarchies(compiled),
         4 => types(compiled),
-        _ => service(compiled),
+        _ => service::service(compiled),
     }
 }
 
@@ -88,26 +90,4 @@ fn types(compiled: &Compiled) -> Out {
         (EcoString::from(entities::label(*kind)), Out::Map(complete.collect()))
     };
     Out::Map(entities::TYPES.iter().map(section).collect())
-}
-
-fn service(compiled: &Compiled) -> Out {
-    let nodes = compiled.topology.nodes.iter().map(|(name, node)| {
-        let names = |all: Vec<EcoString>| Out::List(all.into_iter().map(Out::Str).collect());
-        let out = Out::map([
-            ("type", Out::Str(compiled.model.name(node.node_type))),
-            (
-                "properties",
-                Out::Map(node.properties.iter().map(|(name, prop)| (name.clone(), Out::from(&prop.value))).collect()),
-            ),
-            (
-                "attributes",
-                Out::Map(node.attributes.iter().map(|(name, prop)| (name.clone(), Out::from(&prop.value))).collect()),
-            ),
-            ("capabilities", names(node.capabilities.keys().cloned().collect())),
-            ("requirements", names(node.requirements.iter().map(|requirement| requirement.name.clone()).collect())),
-            ("interfaces", names(node.interfaces.keys().cloned().collect())),
-        ]);
-        (name.clone(), out)
-    });
-    Out::Map(vec![("node_templates".into(), Out::Map(nodes.collect()))])
 }

@@ -1,0 +1,183 @@
+//! Creating, listing and unpacking CSAR archives, for the native command and for `puccini-csar`.
+//!
+//! What an archive is knows `purlin_tosca::archive`; this reads folders and writes files. Archives are not trusted: all is
+//! read and checked before the first file is written, and nothing is written outside the folder that was named.
+
+use crate::border::{write_atomically, write_below};
+use crate::invocation::{Exit, Invocation};
+use crate::project::{Setup, open_session};
+use crate::report::{Style, report};
+use purlin_tosca::archive::{self, Archive, Heading};
+use purlin_value::world::FileKind;
+use purlin_value::{Session, path};
+use std::fmt::Write;
+use std::path::Path;
+
+/// Makes an archive of all files below a folder.
+pub(crate) fn create(invocation: &mut Invocation<'_>, target: &Path, folder: &Path, heading: &Heading) -> Exit {
+    let name = target.to_string_lossy().to_ascii_lowercase();
+    if ![".csar", ".zip"].iter().any(|extension| name.ends_with(extension)) {
+        return fail(invocation, &format!("`{}` must end with `.csar` or `.zip`", target.display()), Exit::Usage);
+    }
+    let full = invocation.cwd.join(folder);
+    if !full.is_dir() {
+        return fail(invocation, &format!("`{}` is not a folder", folder.display()), Exit::Io);
+    }
+    let setup = Setup { root: Some(full), ..Setup::of(folder) };
+    let (session, _) = match open_session(invocation, &setup) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let made = crate::native::canonical_or_same(invocation.cwd.join(target));
+    let files = match files_below(&session, &made) {
+        Ok(files) => files,
+        Err((message, exit)) => return fail(invocation, &message, exit),
+    };
+    let bytes = match archive::create(files, heading) {
+        Ok(bytes) => bytes,
+        Err(message) => return fail(invocation, &message, Exit::Invalid),
+    };
+    // What cannot be read again should not be handed on.
+    if let Err(diagnostic) = Archive::open(&name, &bytes, &session.limits) {
+        session.sink.push(diagnostic);
+        return report(invocation, &session, Style::default());
+    }
+    match write_atomically(&invocation.cwd.join(target), &bytes) {
+        Ok(()) => Exit::Ok,
+        Err(error) => fail(invocation, &format!("cannot write `{}`: {error}", target.display()), Exit::Io),
+    }
+}
+
+/// Files with their names.
+type Contents = Vec<(String, Vec<u8>)>;
+
+/// All files below the root of a session, but for the archive that is being made and what belongs to git.
+fn files_below(session: &Session, made: &Path) -> Result<Contents, (String, Exit)> {
+    let mut files = Vec::new();
+    let mut waiting = vec![".".to_owned()];
+    let mut total = 0;
+    while let Some(folder) = waiting.pop() {
+        let entries = session.world.list(&folder).map_err(|error| (error.diagnostic(&folder).message, Exit::Io))?;
+        for entry in entries {
+            let name = path::join(&folder, &entry.name);
+            if entry.kind == FileKind::Folder {
+                if entry.name != ".git" {
+                    waiting.push(name);
+                }
+                continue;
+            }
+            if Path::new(session.world.root()).join(&name) == made {
+                continue;
+            }
+            let bytes = session.world.read(&name).map_err(|error| (error.diagnostic(&name).message, Exit::Io))?;
+            total += bytes.len() as u64;
+            let limits = &session.limits;
+            if total > limits.archive_bytes || files.len() as u64 >= limits.archive_entries {
+                let message = format!(
+                    "the folder has more than {} bytes or {} files, the most an archive may have",
+                    limits.archive_bytes, limits.archive_entries
+                );
+                return Err((message, Exit::Limit));
+            }
+            files.push((name, bytes.to_vec()));
+        }
+    }
+    Ok(files)
+}
+
+/// Prints what an archive says of itself and what is in it.
+pub(crate) fn list(invocation: &mut Invocation<'_>, named: &Path) -> Exit {
+    with_archive(invocation, named, |invocation, archive| {
+        let mut text = String::new();
+        for (name, value) in archive.metadata().map_err(Box::new)? {
+            let _ = writeln!(text, "{name}: {value}");
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        let mut names: Vec<&str> = archive.names().collect();
+        names.sort_unstable();
+        for name in names {
+            let _ = writeln!(text, "{:>10}  {name}", archive.size(name).unwrap_or(0));
+        }
+        Ok(print(invocation, &text))
+    })
+}
+
+/// Prints the metadata of an archive as `puccini-csar meta` does.
+pub(crate) fn meta(invocation: &mut Invocation<'_>, named: &Path) -> Exit {
+    with_archive(invocation, named, |invocation, archive| {
+        let pairs = archive.metadata().map_err(Box::new)?;
+        let entry = archive.entry("").map_err(Box::new)?;
+        let get = |name: &str| pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let version = |name: &str| get(name).unwrap_or("1.1").to_owned();
+        let mut text = format!(
+            "version: \"{}\"\ncsarVersion: \"{}\"\ncreatedBy: {}\nentryDefinitions: {entry}\n",
+            version("TOSCA-Meta-File-Version"),
+            version("CSAR-Version"),
+            get("Created-By").unwrap_or("puccini-tosca"),
+        );
+        text.push_str("otherDefinitions:");
+        let others = archive.others().map_err(Box::new)?;
+        text.push_str(if others.is_empty() { " []\n" } else { "\n" });
+        others.iter().for_each(|other| text.push_str(&format!("- {other}\n")));
+        Ok(print(invocation, &text))
+    })
+}
+
+/// Writes all files of an archive below a folder that is not there yet, or empty.
+pub(crate) fn unpack(invocation: &mut Invocation<'_>, named: &Path, folder: &Path) -> Exit {
+    let target = invocation.cwd.join(folder);
+    if target.read_dir().is_ok_and(|mut entries| entries.next().is_some()) || target.is_file() {
+        return fail(invocation, &format!("`{}` is not an empty folder", folder.display()), Exit::Io);
+    }
+    with_archive(invocation, named, |invocation, archive| {
+        let mut files = Vec::new();
+        for name in archive.names() {
+            files.push((name, archive.bytes(name).map_err(Box::new)?));
+        }
+        for (name, bytes) in files {
+            if let Err(error) = write_below(&target, name, bytes) {
+                return Ok(fail(invocation, &format!("cannot write `{name}`: {error}"), Exit::Io));
+            }
+        }
+        Ok(Exit::Ok)
+    })
+}
+
+type Worked = Result<Exit, Box<purlin_syntax::Diagnostic>>;
+
+/// Opens an archive and works with it; what is wrong with it is reported.
+fn with_archive(
+    invocation: &mut Invocation<'_>,
+    named: &Path,
+    work: impl FnOnce(&mut Invocation<'_>, &Archive) -> Worked,
+) -> Exit {
+    let (session, path) = match open_session(invocation, &Setup::of(named)) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let opened = match session.world.read(&path) {
+        Ok(bytes) => Archive::open(&path, &bytes, &session.limits),
+        Err(error) => Err(error.diagnostic(&path)),
+    };
+    match opened.map_err(Box::new).and_then(|archive| work(invocation, &archive)) {
+        Ok(exit) => exit,
+        Err(diagnostic) => {
+            session.sink.push(*diagnostic);
+            report(invocation, &session, Style::default())
+        }
+    }
+}
+
+fn print(invocation: &mut Invocation<'_>, text: &str) -> Exit {
+    match invocation.stdout.write_all(text.as_bytes()) {
+        Ok(()) => Exit::Ok,
+        Err(_) => Exit::Io,
+    }
+}
+
+fn fail(invocation: &mut Invocation<'_>, message: &str, exit: Exit) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: {message}");
+    exit
+}

@@ -1,0 +1,99 @@
+//! `purlin puccini-clout`: what can be done with the scriptlets of a Clout without running them.
+//!
+//! Scriptlets are JavaScript texts in a Clout's metadata. They are listed and printed; they are not run.
+
+use super::Personality;
+use crate::invocation::{Exit, Invocation};
+use crate::project::{Setup, open_session};
+use crate::report::{Style, report};
+use purlin_syntax::{Flavor, Node, yaml};
+
+/// The personality.
+pub(super) const PUCCINI_CLOUT: Personality =
+    Personality { name: "puccini-clout", summary: "Puccini's scriptlet list and get for Clouts.", run };
+
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["scriptlet", "list", path] => scriptlets(invocation, path, None),
+        ["scriptlet", "get", name, path] => scriptlets(invocation, path, Some(name)),
+        ["scriptlet", "exec", name, ..] => {
+            let native = match *name {
+                "tosca.resolve" => "; `purlin puccini-tosca compile` resolves by itself",
+                "tosca.coerce" => "; `purlin puccini-tosca compile --coerce` does what this one does",
+                _ => "",
+            };
+            usage(invocation, &format!("`scriptlet exec` is not supported: JavaScript is not run{native}"))
+        }
+        ["scriptlet", "put", ..] => usage(invocation, "`scriptlet put` is not supported: JavaScript is not run"),
+        ["version"] => {
+            let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
+            Exit::Ok
+        }
+        _ => usage(invocation, "expected `scriptlet list CLOUT` or `scriptlet get NAME CLOUT`"),
+    }
+}
+
+fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: {message}");
+    Exit::Usage
+}
+
+/// Prints the names of all scriptlets, or the text of one.
+fn scriptlets(invocation: &mut Invocation<'_>, path: &str, wanted: Option<&str>) -> Exit {
+    let (session, path) = match open_session(invocation, &Setup::of(path)) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let source = match session.read_text(&path) {
+        Ok(source) => source,
+        Err(diagnostic) => {
+            session.sink.push(diagnostic);
+            return report(invocation, &session, Style::default());
+        }
+    };
+    let tree = session.sources.add(yaml::parse(source, Flavor::CoreGo, &session.limits));
+    if !tree.is_sound() {
+        session.sink.extend(tree.diagnostics().iter().cloned());
+        return report(invocation, &session, Style::default());
+    }
+    let metadata = tree.root().and_then(|root| root.get("metadata")?.get("puccini")?.get("scriptlets"));
+    let Some(scriptlets) = metadata else {
+        return fail(invocation, "this Clout has no scriptlets in `metadata.puccini.scriptlets`");
+    };
+    let mut text = String::new();
+    match wanted {
+        None => names(scriptlets, &mut Vec::new(), &mut text),
+        Some(name) => match name.split('.').try_fold(scriptlets, |here, part| here.get(part)) {
+            Some(found) if found.is_scalar() => {
+                text.push_str(found.text());
+                text.push('\n');
+            }
+            _ => return fail(invocation, &format!("unknown scriptlet `{name}`")),
+        },
+    }
+    match invocation.stdout.write_all(text.as_bytes()) {
+        Ok(()) => Exit::Ok,
+        Err(_) => Exit::Io,
+    }
+}
+
+/// The names of all texts, with dots between their parts. A Clout nests them two or three deep; a tree's own limit on
+/// depth bounds this.
+fn names<'t>(node: Node<'t>, path: &mut Vec<&'t str>, text: &mut String) {
+    if node.is_scalar() {
+        text.push_str(&path.join("."));
+        text.push('\n');
+        return;
+    }
+    for entry in node.entries() {
+        path.push(entry.key.text());
+        names(entry.value, path, text);
+        path.pop();
+    }
+}
+
+fn fail(invocation: &mut Invocation<'_>, message: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: {message}");
+    Exit::Invalid
+}

@@ -1,0 +1,85 @@
+//! `purlin puccini-csar`: create and meta with that tool's own arguments.
+
+use super::Personality;
+use crate::csar;
+use crate::invocation::{Exit, Invocation};
+use purlin_tosca::archive::Heading;
+use std::path::Path;
+
+/// The personality.
+pub(super) const PUCCINI_CSAR: Personality =
+    Personality { name: "puccini-csar", summary: "Puccini's create and meta for CSAR archives.", run };
+
+fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let Some((command, rest)) = args.split_first() else {
+        return usage(invocation, "name a command: create, meta or version");
+    };
+    let flags = match Flags::read(rest) {
+        Ok(flags) => flags,
+        Err(message) => return usage(invocation, &message),
+    };
+    match (command.as_str(), flags.paths.as_slice()) {
+        ("create", [archive, folder]) => {
+            csar::create(invocation, Path::new(archive), Path::new(folder), &flags.heading)
+        }
+        ("create", _) => usage(invocation, "expected `create CSAR DIRECTORY`"),
+        ("meta", [archive]) => csar::meta(invocation, Path::new(archive)),
+        ("meta", _) => usage(invocation, "expected `meta CSAR`"),
+        ("version", _) => {
+            let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
+            Exit::Ok
+        }
+        (other, _) => usage(invocation, &format!("unknown command `{other}`: expected create, meta or version")),
+    }
+}
+
+fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: {message}");
+    Exit::Usage
+}
+
+struct Flags {
+    paths: Vec<String>,
+    heading: Heading,
+}
+
+impl Flags {
+    fn read(args: &[String]) -> Result<Flags, String> {
+        let heading = Heading { created_by: "puccini-csar".to_owned(), ..Heading::default() };
+        let mut flags = Flags { paths: Vec::new(), heading };
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            let Some(name) = arg.strip_prefix('-').filter(|name| !name.is_empty()) else {
+                flags.paths.push(arg.clone());
+                continue;
+            };
+            let (name, given) = match name.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (name, None),
+            };
+            let mut value =
+                || given.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("`{arg}` needs a value"));
+            match name.trim_start_matches('-') {
+                "tosca-meta-file-version" => flags.heading.file_version = value()?,
+                "csar-version" => flags.heading.csar_version = value()?,
+                "created-by" => flags.heading.created_by = value()?,
+                "entry-definitions" => flags.heading.entry = Some(value()?).filter(|entry| !entry.is_empty()),
+                "other-definitions" => flags.heading.others.push(value()?),
+                "a" | "archive-format" => {
+                    let format = value()?;
+                    if !["", "zip", "csar"].contains(&format.as_str()) {
+                        return Err(format!("archive format `{format}` is not supported: expected zip"));
+                    }
+                }
+                "f" | "format" => {
+                    let format = value()?;
+                    if !["", "yaml"].contains(&format.as_str()) {
+                        return Err(format!("format `{format}` is not supported: expected yaml"));
+                    }
+                }
+                other => return Err(format!("unknown option `{other}`")),
+            }
+        }
+        Ok(flags)
+    }
+}

@@ -1,0 +1,134 @@
+//! Problems in imported files, in types that the service does not use.
+//!
+//! Whoever uses a library cannot mend it, and what is not used does no harm: such problems become one warning per
+//! imported file. Must not know what the problems are about.
+
+use crate::edition::Standard;
+use crate::entities;
+use crate::entity::{Content, Entity};
+use crate::model::Model;
+use crate::names::DeclId;
+use crate::problem::{Problem, Problems};
+use crate::quirks;
+use crate::read::Role;
+use crate::rules;
+use crate::val::Text;
+use purlin_model::kinds::referred_kinds;
+use purlin_model::schema::Kind;
+use purlin_syntax::{Diagnostic, FileId, Span};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+/// Replaces the problems of unused types by one warning per imported file.
+pub fn collect(model: &Model, problems: &mut Problems) {
+    if !model.quirks.allow_everywhere(quirks::UNUSED_PERMISSIVE) || model.edition().is_extended() {
+        return;
+    }
+    let declared = Declared::of(model);
+    if declared.by_file.is_empty() || !problems.list().iter().any(|problem| declared.may_have(problem)) {
+        return;
+    }
+    let used = used(model);
+    let aside = problems.set_aside(|problem| {
+        let holder = problem.diagnostic.span.and_then(|span| declared.holder(span));
+        holder.is_some_and(|id| !used.contains(&id))
+    });
+    let mut by_file: Vec<(FileId, Vec<Problem>)> = Vec::new();
+    for problem in aside {
+        let Some(span) = problem.diagnostic.span else { continue };
+        match by_file.iter_mut().find(|(file, _)| *file == span.file) {
+            Some((_, list)) => list.push(problem),
+            None => by_file.push((span.file, vec![problem])),
+        }
+    }
+    for (file, list) in by_file {
+        if let Some(diagnostic) = summary(model, file, &list) {
+            problems.push(diagnostic);
+        }
+    }
+}
+
+fn summary(model: &Model, file: FileId, list: &[Problem]) -> Option<Diagnostic> {
+    let index = model.files.of(file)?;
+    let path = &model.files.list.get(index)?.path;
+    let count = if list.len() == 1 { "1 problem".to_owned() } else { format!("{} problems", list.len()) };
+    let message = format!("library `{path}`: {count} in types this template does not use");
+    let imports = model.files.list.iter().flat_map(|file| &file.imports);
+    let at = imports.filter(|import| import.file == index).map(|import| import.at).next()?;
+    let first = list.first()?;
+    let mut diagnostic = Diagnostic::at(&rules::LIBRARY, at, message);
+    if let Some(span) = first.diagnostic.span {
+        diagnostic = diagnostic.label(span, first.diagnostic.message.clone());
+    }
+    Some(diagnostic.hint(format!("`purlin check {path}` shows them")))
+}
+
+/// Where the types of imported files are declared.
+struct Declared {
+    by_file: HashMap<FileId, Vec<(u32, u32, DeclId)>>,
+}
+
+impl Declared {
+    fn of(model: &Model) -> Self {
+        let mut by_file: HashMap<FileId, Vec<(u32, u32, DeclId)>> = HashMap::new();
+        for (id, decl) in (0..).map(DeclId).zip(&model.names.decls) {
+            let imported = model.files.list.get(decl.file).is_some_and(|file| file.role == Role::Imported);
+            if imported && entities::is_type(decl.kind) {
+                let (at, span) = (decl.entity.at, decl.entity.span);
+                by_file.entry(at.file).or_default().push((at.start, span.end.max(at.end), id));
+            }
+        }
+        by_file.values_mut().for_each(|list| list.sort_unstable());
+        Declared { by_file }
+    }
+
+    fn may_have(&self, problem: &Problem) -> bool {
+        problem.diagnostic.span.is_some_and(|span| self.by_file.contains_key(&span.file))
+    }
+
+    /// The type that a place lies in.
+    fn holder(&self, span: Span) -> Option<DeclId> {
+        let list = self.by_file.get(&span.file)?;
+        let before = list.partition_point(|(start, _, _)| *start <= span.start);
+        let (_, end, id) = list.get(before.checked_sub(1)?)?;
+        (span.end <= *end).then_some(*id)
+    }
+}
+
+/// Everything that the root file names, and what that names.
+fn used(model: &Model) -> HashSet<DeclId> {
+    let mut used = HashSet::new();
+    let mut waiting: Vec<Arc<Entity>> = Vec::new();
+    if let Some(root) = model.files.root() {
+        named_in(model, &root.entity, &mut used, &mut waiting);
+    }
+    while let Some(entity) = waiting.pop() {
+        named_in(model, &entity, &mut used, &mut waiting);
+    }
+    used
+}
+
+/// The declarations that an entity names. Parts are nested as deep as the table says, which is not deep.
+fn named_in(model: &Model, entity: &Entity, used: &mut HashSet<DeclId>, waiting: &mut Vec<Arc<Entity>>) {
+    let row = entities::row(entity.kind);
+    let own = [entity.kind];
+    for slot in &entity.slots {
+        let mut mention = |text: &Text| {
+            let field = row.field_of(slot.name, entity.edition);
+            let kinds: &[Kind] = field.and_then(|field| referred_kinds(&field.shape, &own)).unwrap_or(&own);
+            for id in kinds.iter().filter_map(|kind| model.find(*kind, text)) {
+                if let Some(decl) = model.names.decl(id).filter(|_| used.insert(id)) {
+                    waiting.push(decl.entity.clone());
+                }
+            }
+        };
+        match &slot.content {
+            Content::Text(text) => mention(text),
+            Content::Texts(texts) => texts.iter().for_each(mention),
+            Content::One(inner) => named_in(model, inner, used, waiting),
+            Content::Map(defs) => defs.own().values().for_each(|inner| named_in(model, inner, used, waiting)),
+            Content::List(list) => list.iter().for_each(|inner| named_in(model, inner, used, waiting)),
+            _ => {}
+        }
+    }
+}
