@@ -87,6 +87,7 @@ impl Problems {
     /// Where secrets are written.
     pub fn hidden(&self) -> &[Span] {
         &self.hidden
+    }
 
     /// Takes those out that fit.
     pub fn set_aside(&mut self, fits: impl Fn(&Problem) -> bool) -> Vec<Problem> {
