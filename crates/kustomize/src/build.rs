@@ -1,0 +1,171 @@
+//! Builds a kustomization: gathers, generates, changes, names, sorts.
+//!
+//! The order is that of the original: resources, components, generators; then patches, namespace, prefix and suffix,
+//! labels, annotations, JSON patches, replicas, images. Digests of names, references to names and the order of the
+//! result come last, once for all.
+
+use crate::edit::text;
+use crate::kustomization::{Kustomization, Problem};
+use crate::names::{add_namespace, affix};
+use crate::resource::Resource;
+use crate::{generate, images, installed, labels, order, patch, references, rules};
+use purlin_model::Manifest;
+use purlin_syntax::{Diagnostic, Flavor, Span};
+use purlin_value::world::FileKind;
+use purlin_value::{MergeKeys, Session, Value, path, value_of};
+
+/// Kustomizations in kustomizations.
+const MAX_DEPTH: usize = 64;
+
+/// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported. `span` is where it
+/// is named.
+pub fn render(session: &Session, folder: &str, span: Option<Span>) -> Option<Vec<Manifest>> {
+    let mut builder = Builder { session, open: Vec::new() };
+    let problem = match builder.target(folder) {
+        Ok((resources, sorting)) => return Some(finished(resources, &sorting)),
+        Err(Problem::Elsewhere { what, span }) => return installed::run(session, folder, &what, span),
+        Err(Problem::Wrong(problem)) => problem,
+    };
+    session.sink.push(Diagnostic { span: problem.span.or(span), ..problem });
+    None
+}
+
+fn finished(mut resources: Vec<Resource>, sorting: &Value) -> Vec<Manifest> {
+    for resource in resources.iter_mut().filter(|resource| resource.hashed) {
+        let name = format!("{}-{}", resource.name(), generate::digest(resource));
+        resource.rename(&name);
+    }
+    references::update(&mut resources);
+    order::sort(&mut resources, sorting);
+    let manifest = |resource: Resource| Manifest { source: resource.source, text: None, value: resource.value };
+    resources.into_iter().map(manifest).collect()
+}
+
+/// A build under way.
+struct Builder<'s> {
+    session: &'s Session,
+    /// The folders being built, for cycles.
+    open: Vec<String>,
+}
+
+impl Builder<'_> {
+    /// The resources of a folder and how they are sorted.
+    fn target(&mut self, folder: &str) -> Result<(Vec<Resource>, Value), Problem> {
+        let kustomization = self.enter(folder)?;
+        let mut resources = Vec::new();
+        self.accumulate(&kustomization, &mut resources)?;
+        self.open.pop();
+        Ok((resources, kustomization.value.get("sortOptions").cloned().unwrap_or_else(Value::null)))
+    }
+
+    fn enter(&mut self, folder: &str) -> Result<Kustomization, Problem> {
+        let folder = path::normalize(folder);
+        if self.open.contains(&folder) || self.open.len() >= MAX_DEPTH {
+            let way = self.open.iter().skip_while(|open| **open != folder).chain([&folder]).cloned();
+            let message = format!("circular kustomizations: {}", way.collect::<Vec<_>>().join(" → "));
+            return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
+        }
+        let kustomization = Kustomization::read(self.session, &folder)?;
+        self.open.push(folder);
+        Ok(kustomization)
+    }
+
+    /// Adds what a kustomization has and changes what it is about: its own resources, or for a component all.
+    fn accumulate(&mut self, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
+        for key in ["resources", "bases"] {
+            for item in kustomization.list(key) {
+                self.resource(kustomization, &item, resources)?;
+            }
+        }
+        for item in kustomization.list("components") {
+            let place = self.local(kustomization, &item)?;
+            let component = self.enter(&place).map_err(|problem| self.at(problem, &item))?;
+            if !component.is_component() {
+                return Err(self.wrong(&item, format!("`{}` is no component", text(&item, &[]))).into());
+            }
+            self.accumulate(&component, resources)?;
+            self.open.pop();
+        }
+        generate::generate(self.session, kustomization, resources)?;
+        self.transform(kustomization, resources)
+    }
+
+    fn transform(&self, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
+        let session = self.session;
+        patch::strategic_files(session, kustomization, resources)?;
+        patch::patches(session, kustomization, resources)?;
+        add_namespace(kustomization.text("namespace"), resources);
+        affix(kustomization.text("namePrefix"), kustomization.text("nameSuffix"), resources);
+        labels::labels(kustomization, resources);
+        labels::annotations(kustomization, resources);
+        patch::json_files(session, kustomization, resources)?;
+        images::replicas(session, kustomization, resources)?;
+        images::images(kustomization, resources);
+        Ok(())
+    }
+
+    /// A file of resources, or the folder of another kustomization.
+    fn resource(
+        &mut self,
+        kustomization: &Kustomization,
+        item: &Value,
+        resources: &mut Vec<Resource>,
+    ) -> Result<(), Problem> {
+        let place = self.local(kustomization, item)?;
+        if self.session.world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder) {
+            let (found, _) = self.target(&place).map_err(|problem| self.at(problem, item))?;
+            resources.extend(found);
+            return Ok(());
+        }
+        let tree = match self.session.read_yaml(&place, Flavor::CoreGo) {
+            Ok(tree) => tree,
+            Err(problem) => return Err(self.at(problem.into(), item)),
+        };
+        for root in tree.roots().filter(|root| !root.is_null()) {
+            let value = value_of(root, MergeKeys::Apply);
+            let items = value.get("items").and_then(Value::as_list).filter(|_| text(&value, &["kind"]) == "List");
+            let single = [value.clone()];
+            for value in items.unwrap_or(&single) {
+                let resource = Resource::new(value.clone(), tree.source().path().into());
+                if resource.kind().is_empty() {
+                    let message = format!("a resource in `{place}` has no `kind`");
+                    return Err(Diagnostic::at(&rules::KUSTOMIZATION, root.span(), message).into());
+                }
+                resources.push(resource);
+            }
+        }
+        Ok(())
+    }
+
+    /// The place of something local; addresses are left to the installed tool.
+    fn local(&self, kustomization: &Kustomization, item: &Value) -> Result<String, Problem> {
+        let Some(written) = item.as_str().filter(|text| !text.is_empty()) else {
+            return Err(self.wrong(item, "expected a path, found nothing".to_owned()).into());
+        };
+        let place = path::join(&kustomization.folder, written);
+        let remote = written.contains("://") || written.starts_with("git@") || written.starts_with("github.com/");
+        if remote || (written.contains("?ref=") && !self.session.world.exists(&place)) {
+            let span = self.session.origins.span(item.origin, &self.session.sources);
+            return Err(Problem::Elsewhere { what: format!("the remote resource `{written}`"), span });
+        }
+        Ok(place)
+    }
+
+    fn wrong(&self, item: &Value, message: String) -> Diagnostic {
+        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
+        diagnostic.span = self.session.origins.span(item.origin, &self.session.sources);
+        diagnostic
+    }
+
+    /// A problem with the place that led to it, if it has none of its own.
+    fn at(&self, problem: Problem, item: &Value) -> Problem {
+        match problem {
+            Problem::Wrong(mut diagnostic) => {
+                let place = || self.session.origins.span(item.origin, &self.session.sources);
+                diagnostic.span = diagnostic.span.or_else(place);
+                Problem::Wrong(diagnostic)
+            }
+            other => other,
+        }
+    }
+}

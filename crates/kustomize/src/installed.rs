@@ -1,0 +1,42 @@
+//! The installed tool, for what is not built natively.
+
+use crate::rules;
+use purlin_model::Manifest;
+use purlin_syntax::{Diagnostic, Flavor, Span};
+use purlin_value::world::Command;
+use purlin_value::{MergeKeys, Session, WorldError, value_of};
+
+/// Builds a folder with `kubectl kustomize`, if programs may be run. Says so otherwise.
+pub fn run(session: &Session, folder: &str, what: &str, span: Option<Span>) -> Option<Vec<Manifest>> {
+    let full = purlin_value::path::join(session.world.root(), folder);
+    let argv = ["kubectl", "kustomize", &full].map(str::to_owned).to_vec();
+    let command = Command { argv, env: session.world.env_all(), folder: ".".to_owned(), stdin: Vec::new() };
+    let mut problem = match session.world.run(&command) {
+        Ok(output) if output.code == 0 => {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let source = session.sources.insert(&format!("{folder} (kubectl kustomize)"), text);
+            let tree = session.parse_yaml(source.clone(), Flavor::CoreGo);
+            let roots = tree.roots().filter(|root| !root.is_null());
+            let manifest = |root| Manifest {
+                source: source.path().into(),
+                text: None,
+                value: value_of(root, MergeKeys::Apply),
+            };
+            return Some(roots.map(manifest).collect());
+        }
+        Ok(output) => {
+            let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+            let message = format!("`kubectl kustomize {folder}` failed: {said}");
+            Diagnostic::nowhere(&rules::KUSTOMIZATION, message)
+        }
+        Err(WorldError::Denied(_)) => {
+            let message = format!("the kustomization `{folder}` uses {what}, which only an installed tool can build");
+            let hint = "add `--allow-exec` to run `kubectl kustomize`";
+            Diagnostic::nowhere(&rules::UNSUPPORTED, message).hint(hint)
+        }
+        Err(error) => error.diagnostic("kubectl"),
+    };
+    problem.span = span;
+    session.sink.push(problem);
+    None
+}

@@ -1,0 +1,23 @@
+//! Kustomizations: resources gathered from files and folders, generated, changed and named as Kustomize does it.
+//!
+//! An engine that dialects ask for manifests (see `model::inner`); it knows none of them. The common fields are built
+//! natively; whatever else a kustomization uses is named, and an installed `kubectl kustomize` does the work if programs
+//! are allowed. Every part of a result still knows its file.
+
+mod build;
+mod edit;
+mod generate;
+mod images;
+mod installed;
+mod kustomization;
+mod labels;
+mod names;
+mod order;
+mod patch;
+mod references;
+mod resource;
+pub mod rules;
+mod select;
+mod strategic;
+
+pub use build::render;

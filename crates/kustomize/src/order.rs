@@ -1,0 +1,57 @@
+//! The order of the result: what others need first, webhooks last; or as it was gathered.
+
+use crate::edit::text;
+use crate::resource::Resource;
+use purlin_value::Value;
+
+const FIRST: &[&str] = &[
+    "Namespace",
+    "ResourceQuota",
+    "StorageClass",
+    "CustomResourceDefinition",
+    "ServiceAccount",
+    "PodSecurityPolicy",
+    "Role",
+    "ClusterRole",
+    "RoleBinding",
+    "ClusterRoleBinding",
+    "ConfigMap",
+    "Secret",
+    "Endpoints",
+    "Service",
+    "LimitRange",
+    "PriorityClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "Deployment",
+    "StatefulSet",
+    "CronJob",
+    "PodDisruptionBudget",
+];
+
+const LAST: &[&str] = &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
+
+/// Sorts the resources of a build as `sortOptions` say.
+pub fn sort(resources: &mut [Resource], sorting: &Value) {
+    if text(sorting, &["order"]) == "fifo" {
+        return;
+    }
+    let list = |key: &str, known: &[&str]| -> Vec<String> {
+        let own = sorting.get("legacySortOptions").and_then(|options| options.get(key)).and_then(Value::as_list);
+        match own {
+            Some(own) => own.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+            None => known.iter().map(|kind| (*kind).to_owned()).collect(),
+        }
+    };
+    let (first, last) = (list("orderFirst", FIRST), list("orderLast", LAST));
+    let rank = |kind: &str| -> i64 {
+        let at = |list: &[String]| list.iter().position(|known| known == kind).map(|at| at as i64);
+        at(&first).map(|at| at - first.len() as i64).or_else(|| at(&last).map(|at| at + 1)).unwrap_or(0)
+    };
+    let or = |text: &str, none: &str| if text.is_empty() { none.to_owned() } else { text.to_owned() };
+    resources.sort_by_cached_key(|resource| {
+        let kind = or(resource.kind(), "~K");
+        let family = format!("{}_{}_{kind}", or(resource.group(), "~G"), or(resource.version(), "~V"));
+        (rank(resource.kind()), family, or(resource.namespace(), "~X"), or(resource.name(), "~N"))
+    });
+}

@@ -1,0 +1,120 @@
+//! Which resources a patch is about.
+
+use crate::edit::text;
+use crate::resource::Resource;
+use purlin_value::Value;
+use regex::Regex;
+
+/// A target of a patch: patterns of the whole text, and selectors.
+pub struct Target {
+    patterns: Vec<(&'static str, Regex)>,
+    labels: String,
+    annotations: String,
+}
+
+const KEYS: &[&str] = &["group", "version", "kind", "name", "namespace"];
+
+impl Target {
+    /// Reads a target. The text of a pattern that cannot be read is the error.
+    pub fn read(value: &Value) -> Result<Target, String> {
+        let mut patterns = Vec::new();
+        for key in KEYS.iter().copied() {
+            let pattern = text(value, &[key]);
+            if !pattern.is_empty() {
+                let whole = Regex::new(&format!("^(?:{pattern})$")).map_err(|_| pattern.to_owned())?;
+                patterns.push((key, whole));
+            }
+        }
+        let selector = |key: &str| text(value, &[key]).to_owned();
+        Ok(Target { patterns, labels: selector("labelSelector"), annotations: selector("annotationSelector") })
+    }
+
+    /// Whether it is about a resource. Names and namespaces may be those it had before.
+    pub fn fits(&self, resource: &Resource) -> bool {
+        let fits = |(key, pattern): &(&'static str, Regex)| match *key {
+            "group" => pattern.is_match(resource.group()),
+            "version" => pattern.is_match(resource.version()),
+            "kind" => pattern.is_match(resource.kind()),
+            "name" => {
+                pattern.is_match(resource.name()) || resource.before.iter().any(|(name, _)| pattern.is_match(name))
+            }
+            _ => {
+                let before = resource.before.iter().any(|(_, namespace)| pattern.is_match(namespace));
+                before || pattern.is_match(resource.effective_namespace())
+            }
+        };
+        self.patterns.iter().all(fits)
+            && selects(&self.labels, resource.value.get("metadata").and_then(|metadata| metadata.get("labels")))
+            && selects(
+                &self.annotations,
+                resource.value.get("metadata").and_then(|metadata| metadata.get("annotations")),
+            )
+    }
+}
+
+/// Whether a selector such as `app=web,tier!=db,!old,env in (a, b)` fits labels.
+fn selects(selector: &str, labels: Option<&Value>) -> bool {
+    let has = |key: &str| labels.and_then(|labels| labels.get(key.trim())).and_then(Value::as_str);
+    terms(selector).iter().all(|term| {
+        let among = |word: &str| -> Option<(&str, Vec<&str>)> {
+            let (key, rest) = term.split_once(word)?;
+            let list = rest.trim().strip_prefix('(')?.strip_suffix(')')?;
+            Some((key, list.split(',').map(str::trim).collect()))
+        };
+        if let Some((key, list)) = among(" notin ") {
+            return has(key).is_none_or(|value| !list.contains(&value));
+        }
+        if let Some((key, list)) = among(" in ") {
+            return has(key).is_some_and(|value| list.contains(&value));
+        }
+        if let Some((key, value)) = term.split_once("!=") {
+            return has(key) != Some(value.trim());
+        }
+        if let Some((key, value)) = term.split_once("==").or_else(|| term.split_once('=')) {
+            return has(key) == Some(value.trim());
+        }
+        match term.strip_prefix('!') {
+            Some(key) => has(key).is_none(),
+            None => has(term).is_some(),
+        }
+    })
+}
+
+/// The terms of a selector; commas inside parentheses do not separate.
+fn terms(selector: &str) -> Vec<String> {
+    let (mut found, mut term, mut inside) = (Vec::new(), String::new(), false);
+    for c in selector.chars() {
+        match c {
+            ',' if !inside => found.push(std::mem::take(&mut term)),
+            _ => {
+                inside = (inside || c == '(') && c != ')';
+                term.push(c);
+            }
+        }
+    }
+    found.push(term);
+    found.into_iter().map(|term| term.trim().to_owned()).filter(|term| !term.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use purlin_value::Map;
+
+    #[test]
+    fn selectors() {
+        let labels: Map = [("app", "web"), ("tier", "front")].map(|(k, v)| (k.into(), Value::str(v))).into_iter().collect();
+        let labels = Value::map(labels);
+        for (selector, fits) in [
+            ("app=web", true),
+            ("app==web,tier!=back", true),
+            ("app in (api, web)", true),
+            ("app notin (api, web)", false),
+            ("!old,app", true),
+            ("old", false),
+            ("", true),
+        ] {
+            assert_eq!(selects(selector, Some(&labels)), fits, "{selector}");
+        }
+    }
+}

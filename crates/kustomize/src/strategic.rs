@@ -1,0 +1,146 @@
+//! Strategic merge: maps are joined, lists of known things by their key, all else is replaced; null removes.
+//!
+//! Which lists are joined is known for Kubernetes' own kinds; resources of other groups have theirs replaced. It must
+//! not know which resource a patch is for.
+
+use crate::edit::{as_list, as_map, take};
+use purlin_value::{Data, Map, Value};
+use std::sync::Arc;
+
+/// Lists that are joined, by their own key, and the keys that identify an item.
+const JOINED: &[(&str, &[&str])] = &[
+    ("containers", &["name"]),
+    ("initContainers", &["name"]),
+    ("ephemeralContainers", &["name"]),
+    ("volumes", &["name"]),
+    ("env", &["name"]),
+    ("volumeMounts", &["mountPath"]),
+    ("volumeDevices", &["devicePath"]),
+    ("imagePullSecrets", &["name"]),
+    ("hostAliases", &["ip"]),
+    ("topologySpreadConstraints", &["topologyKey", "whenUnsatisfiable"]),
+    ("secrets", &["name"]),
+    ("conditions", &["type"]),
+    ("webhooks", &["name"]),
+    ("ownerReferences", &["uid"]),
+    ("resourceClaims", &["name"]),
+];
+
+/// Merges a patch into a value. `native` is whether lists are joined; `key` is the key both are under.
+pub fn merge(base: &mut Value, patch: &Value, key: &str, native: bool) {
+    match (as_map(base).is_some(), patch.as_map()) {
+        (true, Some(entries)) => merge_maps(base, entries, native),
+        (false, Some(_)) => *base = cleaned(patch),
+        _ => match identity(key, patch, native) {
+            Some(keys) if base.as_list().is_some() => merge_lists(base, patch, keys, native),
+            _ if key == "finalizers" && native && base.as_list().is_some() => add_missing(base, patch),
+            _ => *base = cleaned(patch),
+        },
+    }
+}
+
+fn merge_maps(base: &mut Value, patch: &Map, native: bool) {
+    if patch.get("$patch").and_then(Value::as_str) == Some("replace") {
+        *base = cleaned(&Value::map(patch.clone()).with_origin(base.origin));
+        return;
+    }
+    for (key, value) in patch.iter() {
+        if let Some(list) = key.strip_prefix("$deleteFromPrimitiveList/") {
+            let gone: Vec<&str> = value.as_list().unwrap_or_default().iter().filter_map(Value::as_str).collect();
+            if let Some(items) = as_map(base).and_then(|map| map.get_mut(list)).and_then(as_list) {
+                items.retain(|item| item.as_str().is_none_or(|text| !gone.contains(&text)));
+            }
+            continue;
+        }
+        if key.starts_with('$') {
+            continue;
+        }
+        if value.is_null() || is_deleted(value) {
+            take(base, key);
+            continue;
+        }
+        let Some(map) = as_map(base) else { return };
+        match map.get_mut(key.as_str()) {
+            Some(old) => merge(old, value, key, native),
+            None => {
+                map.insert(key.clone(), cleaned(value));
+            }
+        }
+    }
+}
+
+fn is_deleted(value: &Value) -> bool {
+    value.get("$patch").and_then(Value::as_str) == Some("delete")
+}
+
+/// The keys that identify the items of a list, if it is one that is joined.
+fn identity(key: &str, patch: &Value, native: bool) -> Option<&'static [&'static str]> {
+    let items = patch.as_list().filter(|_| native)?;
+    if key == "ports" {
+        let by_container = items.iter().any(|item| item.get("containerPort").is_some());
+        return Some(if by_container { &["containerPort", "protocol"] } else { &["port", "protocol"] });
+    }
+    JOINED.iter().find(|(known, _)| *known == key).map(|(_, keys)| *keys)
+}
+
+/// Items of the patch come first, in its order, each joined with the item of the same identity; the others follow.
+fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], native: bool) {
+    let Some(items) = as_list(base) else { return };
+    let mut rest: Vec<Option<Value>> = std::mem::take(&mut **items).into_iter().map(Some).collect();
+    let mut joined = Vec::new();
+    for item in patch.as_list().unwrap_or_default() {
+        if item.get("$patch").and_then(Value::as_str) == Some("replace") {
+            rest.clear();
+            continue;
+        }
+        let fits = |old: &Option<Value>| old.as_ref().is_some_and(|old| same_identity(old, item, keys));
+        let old = rest.iter_mut().find(|old| fits(old)).and_then(Option::take);
+        if is_deleted(item) {
+            continue;
+        }
+        joined.push(match old {
+            Some(mut old) => {
+                merge(&mut old, item, "", native);
+                old
+            }
+            None => cleaned(item),
+        });
+    }
+    joined.extend(rest.into_iter().flatten());
+    **items = joined;
+}
+
+fn same_identity(a: &Value, b: &Value, keys: &[&str]) -> bool {
+    keys.iter().all(|key| match (a.get(key), b.get(key)) {
+        (Some(a), Some(b)) => a.as_str() == b.as_str() && a.as_int() == b.as_int(),
+        // A port is of TCP unless it says otherwise.
+        (Some(one), None) | (None, Some(one)) => *key == "protocol" && one.as_str() == Some("TCP"),
+        (None, None) => *key == "protocol",
+    })
+}
+
+fn add_missing(base: &mut Value, patch: &Value) {
+    let Some(items) = as_list(base) else { return };
+    for item in patch.as_list().unwrap_or_default() {
+        if !items.iter().any(|known| known.as_str() == item.as_str()) {
+            items.push(item.clone());
+        }
+    }
+}
+
+/// A part of a patch as a value of its own: without directives and what they remove. Depth is bounded by the reader's
+/// limit.
+fn cleaned(value: &Value) -> Value {
+    let data = match &value.data {
+        Data::Map(map) => {
+            let kept = map.iter().filter(|(key, value)| !key.starts_with('$') && !value.is_null() && !is_deleted(value));
+            Data::Map(Arc::new(kept.map(|(key, value)| (key.clone(), cleaned(value))).collect()))
+        }
+        Data::List(list) => {
+            let kept = list.iter().filter(|item| !is_deleted(item) && item.get("$patch").is_none());
+            Data::List(Arc::new(kept.map(cleaned).collect::<Vec<_>>().into()))
+        }
+        other => other.clone(),
+    };
+    Value { data, origin: value.origin, tainted: value.tainted }
+}
