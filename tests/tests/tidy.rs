@@ -19,6 +19,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-tosca", 4),
     ("purlin-unfurl", 4),
     ("purlin-charts", 4),
+    ("purlin-kustomize", 4),
     ("purlin-compiler", 5),
     ("purlin-cli", 6),
     ("purlin-conformance", 7),

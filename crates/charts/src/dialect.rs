@@ -59,7 +59,8 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
     (file.is_named() && is_member).then_some(Sign::new(Role::Member, 5))
 }
 
-fn options(session: &Session, request: &Request) -> Options {
+/// What `helm template` is asked by a request.
+pub(crate) fn options(session: &Session, request: &Request) -> Options {
     let here = session.world.here();
     let values = request.values.iter().map(|file| (path::join(here, file), file.clone())).collect();
     let list = |name: &str| {

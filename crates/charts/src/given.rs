@@ -33,6 +33,9 @@ pub fn user_values(session: &Session, options: &Options) -> Result<Value, String
             base = merge_maps(base, value, origins);
         }
     }
+    if options.inline.as_map().is_some() {
+        base = merge_maps(base, options.inline.clone(), origins);
+    }
     for kind in [SetKind::Json, SetKind::Typed, SetKind::Text, SetKind::File, SetKind::Literal] {
         for flag in options.sets.iter().filter(|flag| flag.kind == kind) {
             base = apply_flag(session, options, base, flag)?;

@@ -10,6 +10,7 @@ mod dialect;
 pub mod engine;
 pub mod given;
 pub mod ignore;
+pub mod inner;
 pub mod json;
 pub mod lint;
 pub mod load;

@@ -51,6 +51,8 @@ pub struct Options {
     pub skip_schema: bool,
     /// Whether origins are recorded.
     pub track: bool,
+    /// Values a host gives, over those of files and under those of flags.
+    pub inline: Value,
     /// Values a host gives, over those of files and flags; some may be pending.
     pub given: Value,
     /// `--pending`: paths of values that are not known yet, with what they wait for.

@@ -4,7 +4,7 @@ use crate::args::{Global, Target};
 use crate::disk::{DiskSettings, DiskWorld, Permissions};
 use crate::invocation::{Exit, Invocation};
 use crate::native;
-use purlin_model::{Request, SetFlag, SetKind};
+use purlin_model::{Engines, Request, SetFlag, SetKind};
 use purlin_syntax::Limits;
 use purlin_value::Session;
 use purlin_value::path;
@@ -206,6 +206,7 @@ pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result
         namespace: target.namespace.clone(),
         extra: extra(target),
         nodes: nodes.to_vec(),
+        engines: Engines::default(),
     })
 }
 

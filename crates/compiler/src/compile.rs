@@ -1,6 +1,7 @@
 //! From a request to a resolved project: find the dialect, let it resolve.
 
 use crate::dialects::DIALECTS;
+use crate::inner::ENGINES;
 use crate::rules;
 use crate::survey::find;
 use purlin_model::{Answer, Detection, Dialect, Question, Request, Resolved};
@@ -25,6 +26,7 @@ pub fn detect(session: &Session, request: &Request) -> Detection {
 /// Resolves a project. Problems are in the session's sink; `None` if there is nothing to show.
 pub fn compile(session: &Session, request: &Request) -> Option<Compiled> {
     let (dialect, request) = detect_or_report(session, request)?;
+    let request = Request { engines: ENGINES, ..request };
     let resolved = (dialect.resolve)(session, &request)?;
     Some(Compiled { dialect, resolved })
 }

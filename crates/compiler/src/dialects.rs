@@ -15,8 +15,13 @@ pub const DIALECTS: &[&Dialect] = &[
 
 /// All rules of all layers and dialects, sorted by name.
 pub fn all_rules() -> Vec<&'static Rule> {
-    let own: [&[&'static Rule]; 4] =
-        [purlin_syntax::rules::RULES, purlin_value::rules::RULES, purlin_model::rules::RULES, crate::rules::RULES];
+    let own: [&[&'static Rule]; 5] = [
+        purlin_kustomize::rules::RULES,
+        purlin_syntax::rules::RULES,
+        purlin_value::rules::RULES,
+        purlin_model::rules::RULES,
+        crate::rules::RULES,
+    ];
     let dialects = DIALECTS.iter().map(|dialect| dialect.rules);
     let mut rules: Vec<&'static Rule> = own.into_iter().chain(dialects).flatten().copied().collect();
     rules.sort_by_key(|rule| rule.name);

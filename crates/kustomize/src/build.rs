@@ -9,17 +9,17 @@ use crate::kustomization::{Kustomization, Problem};
 use crate::names::{add_namespace, affix};
 use crate::resource::Resource;
 use crate::{generate, images, installed, labels, order, patch, references, rules};
-use purlin_model::Manifest;
-use purlin_syntax::{Diagnostic, Flavor, Span};
+use purlin_model::{Ask, Manifest};
+use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
 /// Kustomizations in kustomizations.
 const MAX_DEPTH: usize = 64;
 
-/// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported. `span` is where it
-/// is named.
-pub fn render(session: &Session, folder: &str, span: Option<Span>) -> Option<Vec<Manifest>> {
+/// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported.
+pub fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
+    let (folder, span) = (ask.folder, ask.span);
     let mut builder = Builder { session, open: Vec::new() };
     let problem = match builder.target(folder) {
         Ok((resources, sorting)) => return Some(finished(resources, &sorting)),

@@ -4,10 +4,9 @@ use crate::edit::{set, text};
 use crate::kustomization::{Kustomization, Problem};
 use crate::resource::Resource;
 use crate::rules;
-use purlin_gotmpl::base64;
 use purlin_syntax::Diagnostic;
 use purlin_syntax::write::{JsonFlavor, json};
-use purlin_value::{Map, Session, Value, path};
+use purlin_value::{Map, Session, Value, encoding, path};
 use sha2::{Digest, Sha256};
 
 /// Adds what a kustomization generates, or changes what was generated before.
@@ -100,7 +99,7 @@ impl Generator<'_> {
     fn data(&self) -> Result<(Map, Map), Problem> {
         let (mut data, mut binary) = (Map::new(), Map::new());
         let mut put = |key: &str, bytes: &[u8]| {
-            let encoded = || Value::str(base64::encode(bytes)).with_origin(self.rule.origin);
+            let encoded = || Value::str(encoding::base64(bytes)).with_origin(self.rule.origin);
             match std::str::from_utf8(bytes) {
                 _ if self.kind == "Secret" => data.insert(key.into(), encoded().tainted_if(true)),
                 Ok(text) => data.insert(key.into(), Value::str(text).with_origin(self.rule.origin)),
@@ -154,7 +153,8 @@ impl Generator<'_> {
         match (behavior, known) {
             ("" | "create" | "unspecified", None) => resources.push(made),
             ("" | "create" | "unspecified", Some(_)) => {
-                let message = format!("{} `{}` exists already; set `behavior` to `merge` or `replace`", self.kind, made.name());
+                let message =
+                    format!("{} `{}` exists already; set `behavior` to `merge` or `replace`", self.kind, made.name());
                 return Err(self.wrong(message));
             }
             ("merge" | "replace", Some(known)) => {
@@ -212,7 +212,8 @@ pub fn digest(resource: &Resource) -> String {
             let mut pairs: Vec<(&str, &str)> =
                 map.iter().map(|(key, value)| (key.as_str(), value.as_str().unwrap_or_default())).collect();
             pairs.sort_unstable();
-            let pairs: Vec<String> = pairs.iter().map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).collect();
+            let pairs: Vec<String> =
+                pairs.iter().map(|(key, value)| format!("{}:{}", quoted(key), quoted(value))).collect();
             format!("{{{}}}", pairs.join(","))
         }
     };

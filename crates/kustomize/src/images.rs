@@ -9,8 +9,7 @@ use purlin_value::{Session, Value};
 
 /// Gives containers the images a kustomization wants.
 pub fn images(kustomization: &Kustomization, resources: &mut [Resource]) {
-    let wanted: Vec<Value> =
-        kustomization.list("images").into_iter().chain(kustomization.list("imageTags")).collect();
+    let wanted: Vec<Value> = kustomization.list("images").into_iter().chain(kustomization.list("imageTags")).collect();
     if wanted.is_empty() {
         return;
     }
@@ -61,9 +60,11 @@ fn replace(container: &mut Value, wanted: &[Value]) {
 }
 
 fn shown(value: &Value) -> String {
-    value.as_str().map(str::to_owned).or_else(|| value.as_int().map(|n| n.to_string())).unwrap_or_else(|| {
-        value.as_number().map(|number| number.to_string()).unwrap_or_default()
-    })
+    value
+        .as_str()
+        .map(str::to_owned)
+        .or_else(|| value.as_int().map(|n| n.to_string()))
+        .unwrap_or_else(|| value.as_number().map(|number| number.to_string()).unwrap_or_default())
 }
 
 /// Name, tag and digest of an image.

@@ -75,8 +75,6 @@ pub struct Kustomization {
     pub folder: String,
     /// Its fields.
     pub value: Value,
-    /// Where the file starts.
-    pub span: Span,
 }
 
 impl Kustomization {
@@ -104,7 +102,7 @@ impl Kustomization {
                 return Err(diagnostic.maybe_hint(did_you_mean(key, known)).into());
             }
         }
-        Ok(Kustomization { folder: folder.to_owned(), value: value_of(root, MergeKeys::Apply), span: root.span() })
+        Ok(Kustomization { folder: folder.to_owned(), value: value_of(root, MergeKeys::Apply) })
     }
 
     /// The items of a list; a single value counts as one.

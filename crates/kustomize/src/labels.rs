@@ -58,7 +58,8 @@ pub fn labels(kustomization: &Kustomization, resources: &mut [Resource]) {
 
 fn add(pairs: &Value, resources: &mut [Resource], templates: bool, selectors: bool) {
     let templates = TEMPLATES.iter().filter(|_| templates);
-    let chosen: Vec<&Place> = [&OWN].into_iter().chain(templates).chain(SELECTORS.iter().filter(|_| selectors)).collect();
+    let chosen: Vec<&Place> =
+        [&OWN].into_iter().chain(templates).chain(SELECTORS.iter().filter(|_| selectors)).collect();
     for resource in resources {
         for (kinds, path, create) in chosen.iter().copied() {
             put(resource, kinds, path, *create, pairs);

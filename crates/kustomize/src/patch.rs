@@ -46,11 +46,7 @@ pub fn json_files(
 }
 
 /// `patches`.
-pub fn patches(
-    session: &Session,
-    kustomization: &Kustomization,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
+pub fn patches(session: &Session, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
     for item in kustomization.list("patches") {
         one(session, kustomization, &item, resources)?;
     }
@@ -182,7 +178,8 @@ fn apply_operations(session: &Session, operations: &Value, resource: &mut Resour
     for operation in operations.as_list().unwrap_or_default() {
         if let Err(why) = operate(&mut resource.value, operation) {
             let name = format!("{} `{}`", before.kind(), before.name());
-            let message = format!("`{}` of `{}` fails in {name}: {why}", text(operation, &["op"]), text(operation, &["path"]));
+            let message =
+                format!("`{}` of `{}` fails in {name}: {why}", text(operation, &["op"]), text(operation, &["path"]));
             return Err(wrong(session, operation, message).into());
         }
     }
@@ -245,7 +242,8 @@ fn add(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
     let parent = at(value, parents)?;
     if let Some(list) = as_list(parent) {
         let index = if last == "-" { Some(list.len()) } else { last.parse().ok() };
-        let index = index.filter(|index| *index <= list.len()).ok_or_else(|| format!("`{last}` is no place of the list"))?;
+        let index =
+            index.filter(|index| *index <= list.len()).ok_or_else(|| format!("`{last}` is no place of the list"))?;
         list.insert(index, given);
         return Ok(());
     }

@@ -74,8 +74,11 @@ impl Resource {
     /// Sets a text of its metadata.
     pub fn set_metadata(&mut self, key: &str, to: &str) {
         let metadata = map(&mut self.value).entry("metadata".into()).or_insert_with(Value::null);
-        let origin = metadata.get(key).map(|old| old.origin).unwrap_or_default();
-        set(metadata, key, Value::str(to).with_origin(origin));
+        let new = match metadata.get(key) {
+            Some(old) => Value::str(to).with_origin(old.origin),
+            None => Value::str(to),
+        };
+        set(metadata, key, new);
     }
 
     /// Whether it is, or was, called so.

@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn selectors() {
-        let labels: Map = [("app", "web"), ("tier", "front")].map(|(k, v)| (k.into(), Value::str(v))).into_iter().collect();
+        let labels: Map =
+            [("app", "web"), ("tier", "front")].map(|(k, v)| (k.into(), Value::str(v))).into_iter().collect();
         let labels = Value::map(labels);
         for (selector, fits) in [
             ("app=web", true),

@@ -133,14 +133,15 @@ fn add_missing(base: &mut Value, patch: &Value) {
 fn cleaned(value: &Value) -> Value {
     let data = match &value.data {
         Data::Map(map) => {
-            let kept = map.iter().filter(|(key, value)| !key.starts_with('$') && !value.is_null() && !is_deleted(value));
+            let kept =
+                map.iter().filter(|(key, value)| !key.starts_with('$') && !value.is_null() && !is_deleted(value));
             Data::Map(Arc::new(kept.map(|(key, value)| (key.clone(), cleaned(value))).collect()))
         }
         Data::List(list) => {
             let kept = list.iter().filter(|item| !is_deleted(item) && item.get("$patch").is_none());
             Data::List(Arc::new(kept.map(cleaned).collect::<Vec<_>>().into()))
         }
-        other => other.clone(),
+        _ => return value.clone(),
     };
-    Value { data, origin: value.origin, tainted: value.tainted }
+    value.clone().with(data)
 }

@@ -2,6 +2,7 @@
 //!
 //! `resolve`, `graph`, `why`, `diff` and `check` know only these types. A dialect fills them; nothing here knows one.
 
+use crate::inner::Engines;
 use purlin_syntax::{Span, Tree};
 use purlin_value::{EcoString, Map, Value};
 use std::sync::Arc;
@@ -41,6 +42,8 @@ pub struct Request {
     pub extra: Vec<(String, String)>,
     /// Only these nodes; all if empty.
     pub nodes: Vec<String>,
+    /// What other dialects may be asked for.
+    pub engines: Engines,
 }
 
 /// One `--set…` flag.

@@ -124,7 +124,7 @@ impl Work<'_> {
         let session = self.session;
         let world = session.world.as_ref();
         if !session.sink.has_errors() {
-            validate(filled, Scope::Manifests, world, &session.sink);
+            validate(filled, Scope::Project, world, &session.sink);
         }
         let root = path::parent(&self.file);
         let folder = path::join(world.root(), root);
@@ -140,7 +140,9 @@ impl Work<'_> {
                 let whole = self.merged(raw);
                 resolved.outputs = Value::map([(EcoString::from("configuration"), whole)].into_iter().collect());
             }
-            resolved.manifests = render::render(session, filled, &Settings::default());
+            let settings = Settings { namespace: self.request.namespace.clone(), ..Settings::default() };
+            let settings = Settings { release_namespace: settings.namespace.clone(), ..settings };
+            resolved.manifests = render::render(session, filled, &settings, self.request.engines);
             if self.request.extra("command") == Some("render") {
                 filled.iter().for_each(|config| unrendered::report(config, &session.sink));
             }

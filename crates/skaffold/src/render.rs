@@ -1,17 +1,19 @@
-//! Turns configurations into Kubernetes manifests, as far as that needs no cluster: raw files, in order.
+//! Turns configurations into Kubernetes manifests, as far as that needs no cluster: raw files, kustomizations, helm
+//! releases, in this order.
 //!
-//! Images that were built get their tags, labels are added. Works on values, so that every part of the result still
-//! knows its file. It must not know how the result is printed.
+//! Kustomizations and charts are rendered by engines that the request brings along. Works on values, so that every
+//! part of the result still knows its file. It must not know how the result is printed.
 
+use crate::helm::{self, Helm};
 use crate::item::View;
+use crate::transform::Selector;
 use crate::walk::Config;
-use crate::{glob, image};
+use crate::{glob, rules, template};
 use ecow::EcoString;
-use purlin_model::Manifest;
-use purlin_syntax::Flavor;
-use purlin_value::{Data, Map, MergeKeys, Session, Value, path, value_of};
-use std::collections::HashMap;
-use std::sync::Arc;
+use purlin_model::{Ask, Engines, Manifest, Request};
+use purlin_syntax::{Diagnostic, Flavor};
+use purlin_value::{MergeKeys, Session, Value, path, value_of};
+use std::collections::{BTreeMap, HashMap};
 
 /// What a single configuration without any source of manifests renders.
 pub const DEFAULT_MANIFESTS: &str = "k8s/*.yaml";
@@ -21,26 +23,15 @@ pub const DEFAULT_MANIFESTS: &str = "k8s/*.yaml";
 pub struct Settings {
     /// Built images by name: what manifests should use instead.
     pub images: HashMap<String, String>,
+    /// The same in the order they were given, for templates of releases.
+    pub builds: Vec<(String, String)>,
     /// Labels for every resource.
     pub labels: Vec<(String, String)>,
+    /// Namespace for resources without one.
+    pub namespace: Option<String>,
+    /// Namespace of all releases, over their own.
+    pub release_namespace: Option<String>,
 }
-
-/// Kinds whose images and labels may be changed.
-const WORKLOADS: &[&str] = &[
-    "Pod",
-    "Deployment",
-    "DaemonSet",
-    "StatefulSet",
-    "ReplicaSet",
-    "ReplicationController",
-    "Job",
-    "CronJob",
-    "Service",
-    "Config",
-    "Namespace",
-    "Rollout",
-    "WorkerPool",
-];
 
 /// A path as seen from a configuration's file: from its folder if it was required, else from where the user stands.
 pub fn from_file(config: &Config<'_>, text: &str) -> String {
@@ -51,18 +42,61 @@ pub fn from_file(config: &Config<'_>, text: &str) -> String {
 }
 
 /// All manifests of all configurations, in order.
-pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings) -> Vec<Manifest> {
+pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, engines: Engines) -> Vec<Manifest> {
     let mut found = Vec::new();
     let single = configs.len() == 1;
+    let helm = Helm { session, engines, settings };
+    let names: BTreeMap<String, String> = session.world.env_all().into_iter().collect();
     for config in configs {
         for pattern in patterns(config, single) {
+            let pattern = expanded(session, config, pattern, &names);
             let full = from_file(config, &pattern);
-            for file in glob::expand(session.world.as_ref(), &full).into_iter().filter(|file| is_manifest(file)) {
-                read(session, &file, config, settings, &mut found);
+            let is_named = session.world.exists(&full);
+            for file in glob::expand(session.world.as_ref(), &full) {
+                if is_manifest(&file) || (is_named && file == full) {
+                    read(session, &file, config, &mut found);
+                }
             }
+        }
+        for (path, span) in kustomizations(config) {
+            let path = expanded(session, config, path, &names);
+            let folder = from_file(config, &path);
+            let ask = Ask { folder: &folder, request: Request::default(), values: Value::null(), span };
+            let render = engines.get("kustomization").filter(|_| !crate::paths::is_address(&path));
+            found.extend(render.and_then(|render| render(session, &ask)).unwrap_or_default());
+        }
+        for release in helm::releases(config).into_iter().filter(|release| helm::is_local(*release)) {
+            found.extend(helm.render(config, release));
+        }
+    }
+    let selector = Selector::of(configs);
+    for manifest in &mut found {
+        if let Some(changed) = selector.apply(session, &manifest.value, settings)
+            && changed != manifest.value
+        {
+            *manifest = Manifest { text: None, value: changed, source: manifest.source.clone() };
         }
     }
     found
+}
+
+/// A path with its template expanded.
+fn expanded(session: &Session, config: &Config<'_>, text: String, names: &BTreeMap<String, String>) -> String {
+    if !text.contains("{{") {
+        return text;
+    }
+    template::expand(&text, names).unwrap_or_else(|why| {
+        session.sink.push(Diagnostic::at(&rules::TEMPLATE, config.span, why));
+        text
+    })
+}
+
+/// The folders of kustomizations, and where they are named.
+pub fn kustomizations(config: &Config<'_>) -> Vec<(String, Option<purlin_syntax::Span>)> {
+    let Some(section) = config.item.view().at(&["manifests", "kustomize"]) else { return Vec::new() };
+    let paths = section.get("paths").into_iter().flat_map(View::items);
+    let found: Vec<_> = paths.map(|path| (path.text().into_owned(), path.span())).collect();
+    if found.is_empty() { vec![(".".to_owned(), section.span())] } else { found }
 }
 
 fn is_manifest(path: &str) -> bool {
@@ -82,7 +116,7 @@ fn patterns(config: &Config<'_>, single: bool) -> Vec<String> {
     written.into_iter().filter(|pattern| !crate::paths::is_address(pattern)).collect()
 }
 
-fn read(session: &Session, file: &str, config: &Config<'_>, settings: &Settings, found: &mut Vec<Manifest>) {
+fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Manifest>) {
     let tree = match session.read_yaml(file, Flavor::CoreGo) {
         Ok(tree) => tree,
         Err(mut diagnostic) => {
@@ -90,87 +124,16 @@ fn read(session: &Session, file: &str, config: &Config<'_>, settings: &Settings,
             return session.sink.push(diagnostic);
         }
     };
+    let source = EcoString::from(tree.source().path());
     for root in tree.roots().filter(|root| !root.is_null()) {
-        let mut value = value_of(root, MergeKeys::Apply);
-        if is_workload(&value, config) {
-            value = finish(session, value, settings);
+        let value = value_of(root, MergeKeys::Apply);
+        if value.as_map().is_none() {
+            let message = format!("expected a Kubernetes object, found {}", value.kind_name());
+            session.sink.push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));
+            continue;
         }
-        found.push(Manifest { source: tree.source().path().into(), text: None, value });
+        found.push(Manifest { source: source.clone(), text: None, value });
     }
-}
-
-fn is_workload(value: &Value, config: &Config<'_>) -> bool {
-    let Some(kind) = value.get("kind").and_then(Value::as_str) else { return false };
-    let group = value.get("apiVersion").and_then(Value::as_str).and_then(|v| v.split_once('/')).map_or("", |(g, _)| g);
-    let selects = |list: &str| {
-        let rules = config.item.view().at(&["resourceSelector", list]);
-        rules.into_iter().flat_map(View::items).any(|rule| {
-            let pattern = rule.text_of("groupKind");
-            let (wanted_kind, wanted_group) = pattern.split_once('.').unwrap_or((&pattern, ""));
-            wanted_kind == "*" || (wanted_kind == kind && (wanted_group.is_empty() || wanted_group == group))
-        })
-    };
-    !selects("deny") && (WORKLOADS.contains(&kind) || selects("allow"))
-}
-
-/// Puts images and labels into a resource. Depth is bounded by the reader's limit.
-fn finish(session: &Session, value: Value, settings: &Settings) -> Value {
-    if settings.images.is_empty() && settings.labels.is_empty() {
-        return value;
-    }
-    let (origin, taint) = (value.origin, value.taint());
-    let data = match value.data {
-        Data::Map(map) => {
-            let mut entries = (*map).clone();
-            for (key, entry) in entries.iter_mut() {
-                let old = std::mem::replace(entry, Value::null());
-                *entry = match key.as_str() {
-                    "image" => tagged(session, old, settings),
-                    "metadata" => finish(session, labelled(session, old, settings), settings),
-                    _ => finish(session, old, settings),
-                };
-            }
-            Data::Map(Arc::new(entries))
-        }
-        Data::List(list) => {
-            let items = list.iter().map(|item| finish(session, item.clone(), settings)).collect::<Vec<_>>();
-            Data::List(Arc::new(items.into()))
-        }
-        other => other,
-    };
-    Value::of(data, origin, taint)
-}
-
-fn tagged(session: &Session, value: Value, settings: &Settings) -> Value {
-    let Some(text) = value.as_str() else { return finish(session, value, settings) };
-    let Ok(parts) = image::parse(text) else { return value };
-    if !parts.digest.is_empty() {
-        return value;
-    }
-    match settings.images.get(&parts.name) {
-        Some(built) => {
-            let flag = session.origins.flag("--images");
-            let origin = session.origins.chosen(flag, "built image", vec![value.origin]);
-            Value::str(built.as_str()).with_origin(origin)
-        }
-        None => value,
-    }
-}
-
-fn labelled(session: &Session, value: Value, settings: &Settings) -> Value {
-    if settings.labels.is_empty() || value.as_map().is_none() {
-        return value;
-    }
-    let mut map: Map = value.as_map().cloned().unwrap_or_default();
-    let mut labels: Map = map.get("labels").and_then(Value::as_map).cloned().unwrap_or_default();
-    for (name, text) in &settings.labels {
-        if !labels.contains_key(name.as_str()) {
-            let origin = session.origins.flag(format!("--label {name}"));
-            labels.insert(EcoString::from(name), Value::str(text.as_str()).with_origin(origin));
-        }
-    }
-    map.insert("labels".into(), Value::map(labels));
-    value.with(Data::Map(Arc::new(map)))
 }
 
 /// Reads the images of `--build-artifacts`: what a build said it made. `None` if it is not such a file.

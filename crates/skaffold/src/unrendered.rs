@@ -2,13 +2,12 @@
 //!
 //! Beside [`crate::render`], which renders the rest. It must not render anything.
 
+use crate::helm;
 use crate::item::View;
 use crate::paths::is_address;
-use crate::render::from_file;
 use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::{Diagnostic, Sink, Span};
-use std::collections::HashSet;
 
 /// Something that is not rendered: where it is written, what it is, what helps.
 struct Unrendered {
@@ -29,17 +28,13 @@ pub fn report(config: &Config<'_>, sink: &Sink) {
 fn all(config: &Config<'_>) -> Vec<Unrendered> {
     let view = config.item.view();
     let items = |path: &[&str]| view.at(path).into_iter().flat_map(View::items);
-    // Documents of older versions have their releases in both places once they are up to date.
-    let rendered: Vec<_> = items(&["manifests", "helm", "releases"]).collect();
-    let known: HashSet<_> = rendered.iter().map(|item| item.text_of("name")).collect();
-    let is_new = |item: &View<'_, '_>| !known.contains(&item.text_of("name"));
-    let deployed = items(&["deploy", "helm", "releases"]).filter(is_new);
-    let mut found: Vec<Unrendered> =
-        rendered.iter().copied().chain(deployed).map(|item| release(config, item)).collect();
-    found.extend(items(&["manifests", "kustomize", "paths"]).map(|item| kustomization(item, &item.text())));
-    if let Some(section) = view.at(&["manifests", "kustomize"]).filter(|section| section.get("paths").is_none()) {
-        found.push(kustomization(section, "."));
-    }
+    let remote = helm::releases(config).into_iter().filter(|release| !helm::is_local(*release));
+    let mut found: Vec<Unrendered> = remote.map(release).collect();
+    let addresses = items(&["manifests", "kustomize", "paths"]).filter(|item| is_address(&item.text()));
+    found.extend(addresses.map(|item| {
+        let hint = "fetch it and name its folder";
+        unrendered(item, format!("the kustomization `{}`", item.text()), hint)
+    }));
     found.extend(items(&["manifests", "kpt"]).map(|item| {
         let hint = "run `kpt fn render` into a folder and name that under `rawYaml`";
         unrendered(item, format!("the kpt package `{}`", item.text()), hint)
@@ -57,17 +52,7 @@ fn unrendered(item: View<'_, '_>, what: String, hint: impl Into<String>) -> Unre
     Unrendered { span: item.span(), what, hint: hint.into() }
 }
 
-fn release(config: &Config<'_>, item: View<'_, '_>) -> Unrendered {
-    let (name, chart) = (item.text_of("name"), item.text_of("chartPath"));
-    let hint = if chart.is_empty() {
-        "fetch its chart and run `purlin render` on the chart's folder".to_owned()
-    } else {
-        format!("run `purlin render {} --release-name {name}` with the release's values", from_file(config, &chart))
-    };
-    unrendered(item, format!("the helm release `{name}`"), hint)
-}
-
-fn kustomization(item: View<'_, '_>, path: &str) -> Unrendered {
-    let hint = "run `kustomize build` into a file and name that under `rawYaml`";
-    unrendered(item, format!("the kustomization `{path}`"), hint)
+fn release(item: View<'_, '_>) -> Unrendered {
+    let hint = "fetch its chart (`purlin helm pull`) and name its folder as `chartPath`";
+    unrendered(item, format!("the helm release `{}`", item.text_of("name")), hint)
 }

@@ -19,8 +19,10 @@ use purlin_value::World;
 pub enum Scope {
     /// What can be said of the configuration itself.
     Configuration,
-    /// Also that the manifests it names are there.
+    /// Also that the manifests it names are there, and its tags can be made.
     Manifests,
+    /// The same; a pattern that matches nothing yet is no error.
+    Project,
 }
 
 /// A check of one configuration.
@@ -52,11 +54,11 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
         structure::section(&check, config.item.view(), &SKAFFOLD_CONFIG);
         build::check(&check);
         run::check(&check);
-        if scope == Scope::Manifests {
+        if scope != Scope::Configuration {
             tags::check(&check);
         }
-        if scope == Scope::Manifests && !config.is_remote {
-            manifests(&check, world);
+        if scope != Scope::Configuration && !config.is_remote {
+            manifests(&check, scope, world);
         }
     }
     let all = artifacts::collect(configs);
@@ -65,11 +67,11 @@ pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &
     if let Some(first) = configs.first() {
         artifacts::check(configs, &all, sink, first.span);
     }
-    sink.len() == before
+    sink.len() == before || !sink.has_errors()
 }
 
 /// Each pattern of raw manifests must match something.
-fn manifests(check: &Check<'_, '_>, world: &dyn World) {
+fn manifests(check: &Check<'_, '_>, scope: Scope, world: &dyn World) {
     let list = check.config.item.view().at(&["manifests", "rawYaml"]);
     let patterns: Vec<_> = list.into_iter().flat_map(crate::item::View::items).collect();
     if patterns.len() == 1 && patterns.iter().all(|pattern| pattern.text() == crate::render::DEFAULT_MANIFESTS) {
@@ -82,7 +84,10 @@ fn manifests(check: &Check<'_, '_>, world: &dyn World) {
         }
         if glob::expand(world, &crate::render::from_file(check.config, &text)).is_empty() {
             let message = format!("no manifest is found at `{text}`");
-            check.report(&crate::rules::MANIFEST, pattern.span(), message);
+            let span = pattern.span().unwrap_or(check.config.span);
+            let problem = Diagnostic::at(&crate::rules::MANIFEST, span, message);
+            let may_come = scope == Scope::Project && text.contains(['*', '?', '[']);
+            check.push(if may_come { problem.warning() } else { problem });
         }
     }
 }

@@ -10,7 +10,7 @@ use purlin_skaffold::fix::{self, Fixed};
 use purlin_skaffold::render::{self, Settings};
 use purlin_skaffold::validate::{Scope, validate};
 use purlin_skaffold::walk::{Bases, Config};
-use purlin_skaffold::{image, json_schema, remote::Sync, rules, unrendered};
+use purlin_skaffold::{image, json_schema, remote::Sync, rules, tag, unrendered};
 use purlin_syntax::Diagnostic;
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, YamlWriter};
 use purlin_value::emit::to_yaml;
@@ -96,18 +96,21 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         if !validate(&configs, Scope::Manifests, session.world.as_ref(), &session.sink) {
             return opened.report(invocation);
         }
-        let settings = match settings(invocation, flags, session) {
+        let settings = match settings(invocation, flags, session, &configs) {
             Ok(settings) => settings,
             Err(message) => return usage(invocation, &message),
         };
         configs.iter().for_each(|config| unrendered::report(config, &session.sink));
-        let manifests = render::render(session, &configs, &settings);
+        let manifests = render::render(session, &configs, &settings, purlin_compiler::ENGINES);
         let mut text = String::new();
         for manifest in &manifests {
             if !text.is_empty() {
                 text.push_str("---\n");
             }
-            text.push_str(&to_yaml(&manifest.value, Secrets::Hide).unwrap_or_default());
+            match &manifest.text {
+                Some(written) => text.push_str(written),
+                None => text.push_str(&to_yaml(&manifest.value, Secrets::Reveal).unwrap_or_default()),
+            }
             if !text.ends_with('\n') {
                 text.push('\n');
             }
@@ -120,7 +123,12 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
 }
 
 /// Which images and labels go into manifests.
-fn settings(invocation: &Invocation<'_>, flags: &Flags, session: &Session) -> Result<Settings, String> {
+fn settings(
+    invocation: &Invocation<'_>,
+    flags: &Flags,
+    session: &Session,
+    configs: &[Config<'_>],
+) -> Result<Settings, String> {
     let mut built: Vec<(String, String)> = Vec::new();
     if let Some(file) = flags.text("build-artifacts") {
         let path = invocation.cwd.join(file);
@@ -138,11 +146,22 @@ fn settings(invocation: &Invocation<'_>, flags: &Flags, session: &Session) -> Re
         let tag = flags.text("default-repo").map_or_else(|| tag.clone(), |registry| image::in_registry(&tag, registry));
         built.push((name, tag));
     }
+    let given = flags.text("build-artifacts").is_some() || !flags.list("images").is_empty();
+    if !given && flags.text("digest-source") == Some("tag") {
+        built = tag::tags(session, configs, &invocation.env, flags.text("default-repo"))?;
+    }
     let label = |text: &String| {
         let (name, value) = text.split_once('=').unwrap_or((text, ""));
         (name.to_owned(), value.to_owned())
     };
-    Ok(Settings { images: built.into_iter().collect(), labels: flags.list("label").iter().map(label).collect() })
+    let namespace = flags.text("namespace").filter(|namespace| !namespace.is_empty()).map(str::to_owned);
+    Ok(Settings {
+        images: built.iter().cloned().collect(),
+        builds: built,
+        labels: flags.list("label").iter().map(label).collect(),
+        release_namespace: namespace.clone(),
+        namespace: namespace.filter(|_| !flags.switch("offline", false)),
+    })
 }
 
 /// `fix`: the file in the newest version.

@@ -1,0 +1,46 @@
+//! The tags images would be built with, as far as they are known without building.
+
+use crate::artifacts;
+use crate::item::View;
+use crate::walk::Config;
+use crate::{image, rules, template};
+use purlin_syntax::Diagnostic;
+use purlin_value::Session;
+use std::collections::BTreeMap;
+
+/// Every artifact's image with its tag. What only a build or git can tell is `latest`, as without either; where there
+/// is a git repository, that is said.
+pub fn tags(
+    session: &Session,
+    configs: &[Config<'_>],
+    env: &BTreeMap<String, String>,
+    registry: Option<&str>,
+) -> Result<Vec<(String, String)>, String> {
+    let mut found = Vec::new();
+    for artifact in artifacts::collect(configs) {
+        let Some(config) = configs.get(artifact.config) else { continue };
+        let policy = config.item.view().at(&["build", "tagPolicy"]);
+        let tag = match policy.and_then(|policy| policy.at(&["envTemplate", "template"])) {
+            Some(text) => {
+                let mut names = env.clone();
+                names.insert("IMAGE_NAME".to_owned(), artifact.image.clone());
+                template::expand(&text.text(), &names)?
+            }
+            None => {
+                if policy.is_some_and(|policy| policy.get("sha256").is_none()) && session.world.exists(".git") {
+                    let span = policy.and_then(View::span).unwrap_or(config.span);
+                    let message =
+                        format!("the tag of `{}` is not known without building: `latest` is used", artifact.image);
+                    session
+                        .sink
+                        .push(Diagnostic::at(&rules::NOT_RENDERED, span, message).hint("name tags with `--images`"));
+                }
+                "latest".to_owned()
+            }
+        };
+        let name =
+            registry.map_or_else(|| artifact.image.clone(), |registry| image::in_registry(&artifact.image, registry));
+        found.push((artifact.image, format!("{name}:{tag}")));
+    }
+    Ok(found)
+}
