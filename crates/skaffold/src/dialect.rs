@@ -21,7 +21,7 @@ use crate::value::ValueOut;
 use crate::walk::{Bases, Config, Walk, Wanted};
 use crate::{keys, unrendered};
 use ecow::EcoString;
-use purlin_model::{Answer, Dependency, Dialect, Glance, Node, Question, Request, Resolved, Role, Sign};
+use purlin_model::{Answer, Dependency, Dialect, Engines, Glance, Node, Question, Request, Resolved, Role, Sign};
 use purlin_syntax::DocumentHead;
 use purlin_value::{Session, Value, path};
 use std::collections::{HashMap, HashSet};
@@ -142,8 +142,11 @@ impl Work<'_> {
             }
             let settings = Settings { namespace: self.request.namespace.clone(), ..Settings::default() };
             let settings = Settings { release_namespace: settings.namespace.clone(), ..settings };
-            resolved.manifests = render::render(session, filled, &settings, self.request.engines);
-            if self.request.extra("command") == Some("render") {
+            // Charts and kustomizations are projects of their own; only `render` wants what they come to here.
+            let renders = self.request.extra("command") == Some("render");
+            let engines = if renders { self.request.engines } else { Engines::default() };
+            resolved.manifests = render::render(session, filled, &settings, engines);
+            if renders {
                 filled.iter().for_each(|config| unrendered::report(config, &session.sink));
             }
         }

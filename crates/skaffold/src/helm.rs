@@ -58,6 +58,13 @@ impl Helm<'_> {
                 return Vec::new();
             }
         };
+        if !self.session.world.exists(&folder) {
+            let chart = release.get("chartPath");
+            let message = format!("no chart is found at `{}`", release.text_of("chartPath"));
+            let span = chart.and_then(View::span).unwrap_or(config.span);
+            self.session.sink.push(Diagnostic::at(&rules::MANIFEST, span, message));
+            return Vec::new();
+        }
         let ask = Ask { folder: &folder, request, values, span: release.span() };
         render(self.session, &ask).unwrap_or_default()
     }

@@ -53,6 +53,6 @@ fn unrendered(item: View<'_, '_>, what: String, hint: impl Into<String>) -> Unre
 }
 
 fn release(item: View<'_, '_>) -> Unrendered {
-    let hint = "fetch its chart (`purlin helm pull`) and name its folder as `chartPath`";
+    let hint = "fetch its chart and name its folder as `chartPath`";
     unrendered(item, format!("the helm release `{}`", item.text_of("name")), hint)
 }
