@@ -5,6 +5,7 @@
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
+pub mod bounded;
 mod folder;
 mod page;
 mod transcript;
@@ -34,10 +35,11 @@ pub fn updating() -> bool {
 }
 
 /// A fresh folder for one case, removed when dropped.
-pub(crate) struct Scratch(PathBuf);
+pub struct Scratch(PathBuf);
 
 impl Scratch {
-    pub(crate) fn new(name: &str) -> std::io::Result<Self> {
+    /// A fresh folder.
+    pub fn new(name: &str) -> std::io::Result<Self> {
         let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
         let folder = std::env::temp_dir().join(format!("purlin-suite-{}-{name}", std::process::id()));
         if folder.exists() {
@@ -47,7 +49,8 @@ impl Scratch {
         Ok(Scratch(folder.canonicalize()?))
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
         &self.0
     }
 }

@@ -162,11 +162,14 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
             Err(error) => return Err(RenderError::Exec(error)),
         };
         let rope = purlin_gotmpl::funcs::templates::without_no_value(rope);
+        machine.keep(&rope).map_err(|limit| RenderError::Exec(machine.stopped(name, limit)))?;
         if let Some(pending) = &machine.unsure {
             rendered.unsure.insert(name.text().into_owned(), pending.clone());
         }
         rendered.files.push((name.text().into_owned(), rope));
     }
+    // What the next render may take is what this one has left.
+    let _ = inputs.limits.meter.charge(machine.spent(), 0);
     rendered.files.sort_by(|a, b| a.0.cmp(&b.0));
     rendered.sources = std::mem::take(&mut machine.sources);
     rendered.calls = std::mem::take(&mut machine.calls);

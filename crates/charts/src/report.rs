@@ -331,9 +331,13 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
 
 fn limit_rule(limit: Limit) -> &'static Rule {
     match limit {
-        Limit::Fuel | Limit::Heap => &purlin_value::rules::LIMIT_FUEL,
+        Limit::Fuel => &purlin_value::rules::LIMIT_FUEL,
+        Limit::Heap => &purlin_value::rules::LIMIT_MEMORY,
         Limit::Depth => &purlin_syntax::rules::LIMIT_DEPTH,
-        Limit::Output | Limit::Text => &purlin_value::rules::LIMIT_STRING,
+        Limit::Includes => &purlin_value::rules::LIMIT_INCLUDES,
+        Limit::Output => &purlin_value::rules::LIMIT_OUTPUT,
+        Limit::Text => &purlin_value::rules::LIMIT_STRING,
+        Limit::Regex => &purlin_value::rules::LIMIT_REGEX,
         Limit::Items => &purlin_value::rules::LIMIT_LIST,
     }
 }

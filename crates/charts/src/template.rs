@@ -135,7 +135,7 @@ pub fn outside(session: &Session, track: bool) -> Outside {
 
 /// The engine's limits, from those of the run.
 pub fn engine_limits(session: &Session) -> Limits {
-    Limits { fuel: session.limits.fuel, ..Limits::default() }
+    Limits::of(&session.meter)
 }
 
 fn release_name(session: &Session, options: &Options) -> Result<String, String> {

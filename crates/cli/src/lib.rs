@@ -21,6 +21,7 @@ pub use project::{Setup, open_session};
 pub use report::report;
 
 use clap::Parser;
+use purlin_value::stack::NoAnswer;
 use std::io::Write;
 
 /// Evaluation nests as deep as the configuration does; its limits assume this much stack. Only touched pages cost.
@@ -33,7 +34,19 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
     if first == "--version" || first == "-V" || first == "version" {
         return print_version(invocation).code();
     }
-    purlin_value::stack::with_stack(STACK, || dispatch(invocation)).unwrap_or(Exit::Other(101)).code()
+    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, last } = invocation;
+    let stdin = stdin.map(|input| -> &mut (dyn std::io::Read + Send) { input });
+    let inner = Invocation { args, cwd, env, stdin, stdout, stderr: &mut *stderr, terminal, last };
+    match purlin_value::stack::with_stack(STACK, || dispatch(inner)) {
+        Ok(exit) => exit.code(),
+        Err(NoAnswer::Panicked) => Exit::Other(101).code(),
+        Err(NoAnswer::NoStack) => {
+            let need = STACK >> 20;
+            // Where even this cannot be written, the exit code says it.
+            let _ = writeln!(stderr, "error: the system gives no stack of {need} MiB; allow more memory (`ulimit -v`)");
+            Exit::Io.code()
+        }
+    }
 }
 
 fn print_version(invocation: Invocation<'_>) -> Exit {

@@ -35,8 +35,12 @@ pub enum Limit {
     Text,
     /// Elements of one list.
     Items,
-    /// Elements on the heap.
+    /// Bytes of values.
     Heap,
+    /// Nested calls of `include` or `tpl`.
+    Includes,
+    /// Bytes of a compiled regular expression.
+    Regex,
 }
 
 impl Limit {
@@ -48,7 +52,9 @@ impl Limit {
             Self::Output => "the output is too large",
             Self::Text => "a string is too large",
             Self::Items => "a list has too many elements",
-            Self::Heap => "the templates hold too many values",
+            Self::Heap => "the templates hold too much at once",
+            Self::Includes => "templates include each other too deeply",
+            Self::Regex => "a regular expression is too large",
         }
     }
 }

@@ -305,7 +305,8 @@ impl Machine<'_> {
         let outer_site = self.site;
         self.site = frame.tree.file.base + node.pos().unwrap_or(0);
         self.deeper(frame)?;
-        let result = (func.run)(self, &values);
+        let charged = self.charge_call(func, &values);
+        let result = charged.and_then(|()| (func.run)(self, &values)).and_then(|result| self.hold(func, result));
         self.shallower();
         self.site = outer_site;
         match result {

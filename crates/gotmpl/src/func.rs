@@ -5,6 +5,7 @@ use std::fmt;
 use crate::error::Fault;
 use crate::machine::Machine;
 use crate::value::{Data, Heap, ListType, MapType, Val};
+use purlin_value::Cost;
 
 /// What a function does when called.
 pub type Run = fn(&mut Machine<'_>, &[Val]) -> Result<Val, Fault>;
@@ -27,6 +28,8 @@ pub struct Func {
     pub looks: Looks,
     /// Whether it changes the collections it is given.
     pub changes: bool,
+    /// What it costs, charged before it is called. Who says nothing pays for everything in the arguments.
+    pub cost: Cost,
 }
 
 impl Func {
@@ -43,6 +46,11 @@ impl Func {
     /// A function that looks at all its arguments, but not into collections.
     pub(crate) const fn shallow(self) -> Func {
         self.looks(0, usize::MAX)
+    }
+
+    /// A function that costs less than going through everything it is given, or charges itself.
+    pub(crate) const fn costs(self, cost: Cost) -> Func {
+        Func { cost, ..self }
     }
 
     /// A function that changes the collections it is given.

@@ -5,10 +5,12 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use purlin_value::Pending;
+use purlin_value::meter::BYTES_PER_STEP;
+use purlin_value::{Cost, Meter, Pending};
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
+use crate::func::Func;
 use crate::hole::Effects;
 use crate::rope::{Piece, Rope};
 use crate::set::Namespace;
@@ -28,13 +30,38 @@ pub struct Limits {
     pub text: usize,
     /// Elements of one list.
     pub items: usize,
-    /// Elements on the heap.
-    pub heap: usize,
+    /// How often one template may be in the middle of including itself.
+    pub includes: u32,
+    /// How deep texts of `tpl` may call `tpl`.
+    pub tpl: u32,
+    /// Bytes of one compiled regular expression.
+    pub regex: usize,
+    /// Counts what is held: texts, lists, maps and output.
+    pub meter: Arc<Meter>,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { fuel: 50_000_000, depth: 12_000, output: 64 << 20, text: 16 << 20, items: 1_000_000, heap: 20_000_000 }
+        Self::of(&Arc::new(Meter::new(&purlin_syntax::Limits::default())))
+    }
+}
+
+impl Limits {
+    /// The limits of a run, and what it has left.
+    pub fn of(meter: &Arc<Meter>) -> Self {
+        let limits = meter.limits();
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        Self {
+            fuel: meter.steps_left(),
+            depth: 12_000,
+            output: size(limits.output_bytes),
+            text: size(limits.string_bytes),
+            items: size(limits.list_items),
+            includes: limits.include_depth,
+            tpl: limits.tpl_depth,
+            regex: size(limits.regex_bytes),
+            meter: meter.clone(),
+        }
     }
 }
 
@@ -66,6 +93,12 @@ pub struct SourceFile {
     /// The origin of the text itself, for texts of `tpl`.
     pub origin: u32,
 }
+
+/// What the heap holds is told to the meter in portions of so many bytes.
+const HEAP_PORTION: usize = 64 << 10;
+
+/// Shorter texts are counted with what holds them.
+const LARGE_TEXT: usize = 1 << 10;
 
 /// Stack a render may need at most; run it on a thread with as much.
 pub const STACK_BYTES: usize = 192 << 20;
@@ -114,6 +147,16 @@ pub struct Machine<'r> {
     vars: Vec<(u32, Val)>,
     fuel: u64,
     depth: u32,
+    /// Bytes of the heap that the meter knows of.
+    settled: usize,
+    /// Bytes of output that the meter knows of.
+    written: usize,
+}
+
+impl Drop for Machine<'_> {
+    fn drop(&mut self) {
+        self.limits.meter.release((self.settled + self.written) as u64);
+    }
 }
 
 /// The execution of one template: Go's `state`.
@@ -158,6 +201,8 @@ impl<'r> Machine<'r> {
             vars: Vec::new(),
             fuel: limits.fuel,
             depth: 0,
+            settled: 0,
+            written: 0,
         }
     }
 
@@ -166,19 +211,31 @@ impl<'r> Machine<'r> {
         let Some(tree) = self.namespace.get(name) else {
             let message =
                 format!("no template {} associated with template \"gotpl\"", crate::quote::quote(name.bytes()));
-            return Err(Box::new(ExecError {
-                file: String::new(),
-                line: 0,
-                column: 0,
-                offset: 0,
-                template: name.text().into_owned(),
-                node: String::new(),
-                function: None,
-                fault: Fault::new(message),
-                origin: 0,
-            }));
+            return Err(self.stopped(name, Fault::new(message)));
         };
         self.execute_tree(&tree, data)
+    }
+
+    /// Counts output that the host keeps when the machine is gone.
+    pub fn keep(&self, rope: &Rope) -> Result<(), Fault> {
+        let pieces = size_of_val(rope.pieces.as_slice());
+        let kept = (rope.bytes.len() + pieces) as u64;
+        self.limits.meter.charge(0, kept).map_err(|_| Fault::Limit(Limit::Heap))
+    }
+
+    /// The error of a template as a whole.
+    pub fn stopped(&self, name: &Str, fault: Fault) -> Box<ExecError> {
+        Box::new(ExecError {
+            file: String::new(),
+            line: 0,
+            column: 0,
+            offset: 0,
+            template: name.text().into_owned(),
+            node: String::new(),
+            function: None,
+            fault,
+            origin: 0,
+        })
     }
 
     /// Executes a tree into a fresh rope.
@@ -189,9 +246,13 @@ impl<'r> Machine<'r> {
             self.call = self.calls.len() as u32;
             self.calls.push(Call { site: self.site, parent: outer_call });
         }
+        let written = self.written;
         let result = self.run_tree(tree, data);
         self.call = outer_call;
         let rope = std::mem::replace(&mut self.out, outer);
+        let held = self.written - written;
+        self.written = written;
+        self.limits.meter.release(held as u64);
         result.map(|()| rope)
     }
 
@@ -252,10 +313,56 @@ impl<'r> Machine<'r> {
             return Err(Fault::Limit(Limit::Fuel));
         }
         self.fuel -= steps;
-        if self.heap.held() > self.limits.heap {
-            return Err(Fault::Limit(Limit::Heap));
+        self.settle()
+    }
+
+    /// Tells the meter what the heap has come to hold, in portions.
+    fn settle(&mut self) -> Result<(), Fault> {
+        let more = self.heap.held().saturating_sub(self.settled);
+        if more < HEAP_PORTION {
+            return Ok(());
         }
-        Ok(())
+        self.settled += more;
+        self.limits.meter.charge(0, more as u64).map_err(|_| Fault::Limit(Limit::Heap))
+    }
+
+    /// Charges for a function what it is going to look at.
+    pub(crate) fn charge_call(&mut self, func: &Func, args: &[Val]) -> Result<(), Fault> {
+        let mut steps = func.cost.steps() as usize;
+        for (at, value) in args.iter().enumerate() {
+            if !func.cost.looks_at(at) {
+                continue;
+            }
+            steps += match &value.data {
+                Data::Str(text) | Data::Bytes(text) => text.len() / BYTES_PER_STEP as usize,
+                Data::List(_) | Data::Map(_) if func.cost == Cost::Deep => self.weigh(value)?,
+                Data::List(list) => self.heap.items(*list).len() / 4,
+                Data::Map(map) => self.heap.get_map(*map).entries.len() / 4,
+                _ => 0,
+            };
+        }
+        self.spend(steps)
+    }
+
+    /// The steps that going through a value takes: what is shared counts as often as it is met. A fault if it has more
+    /// than may be written out.
+    pub fn weigh(&self, value: &Val) -> Result<usize, Fault> {
+        let (parts, bytes) = self.heap.weigh(value, self.limits.output).ok_or(Fault::Limit(Limit::Output))?;
+        Ok(parts + bytes / BYTES_PER_STEP as usize)
+    }
+
+    /// A result that is held from now on; a text that is large is counted until nobody holds it.
+    pub(crate) fn hold(&mut self, func: &Func, mut result: Val) -> Result<Val, Fault> {
+        if let Data::Str(text) | Data::Bytes(text) = &mut result.data
+            && text.len() >= LARGE_TEXT
+        {
+            if text.len() > self.limits.text && func.cost != Cost::Own {
+                return Err(Fault::Limit(Limit::Text));
+            }
+            text.hold(&self.limits.meter).map_err(|_| Fault::Limit(Limit::Heap))?;
+        }
+        self.settle()?;
+        Ok(result)
     }
 
     /// The steps taken so far.
@@ -514,10 +621,30 @@ impl<'r> Machine<'r> {
 
     // Output.
 
-    fn write(&mut self, frame: &Frame<'_>, bytes: &[u8], origin: u32, site: u32, tainted: bool) -> Exec<()> {
-        if self.out.bytes.len() + bytes.len() > self.limits.output {
+    /// Counts output that is about to be written.
+    fn make_room(&mut self, frame: &Frame<'_>, bytes: usize) -> Exec<()> {
+        let size = self.out.bytes.len() + bytes;
+        if size > self.limits.output {
             return self.fail(frame, Fault::Limit(Limit::Output));
         }
+        if bytes >= LARGE_TEXT {
+            let steps = self.spend(bytes / BYTES_PER_STEP as usize);
+            steps.map_err(|fault| self.error(frame, None, fault))?;
+        }
+        // The rope doubles its room whenever it is full.
+        let more = size.saturating_sub(self.out.bytes.capacity());
+        if more > 0 && size > LARGE_TEXT {
+            self.written += size;
+            if self.limits.meter.charge(0, size as u64).is_err() {
+                self.written -= size;
+                return self.fail(frame, Fault::Limit(Limit::Heap));
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&mut self, frame: &Frame<'_>, bytes: &[u8], origin: u32, site: u32, tainted: bool) -> Exec<()> {
+        self.make_room(frame, bytes.len())?;
         if self.outside.track {
             self.out.push(bytes, Piece { end: 0, origin, site, call: self.call, tainted });
         } else {
@@ -531,9 +658,7 @@ impl<'r> Machine<'r> {
         match &value.data {
             Data::Str(text) => match text.pieces() {
                 Some(pieces) if self.outside.track => {
-                    if self.out.bytes.len() + text.len() > self.limits.output {
-                        return self.fail(frame, Fault::Limit(Limit::Output));
-                    }
+                    self.make_room(frame, text.len())?;
                     self.out.push_pieces(text.bytes(), pieces, value.is_tainted_as_whole());
                     Ok(())
                 }
@@ -541,6 +666,8 @@ impl<'r> Machine<'r> {
             },
             Data::Nil => self.write(frame, b"<no value>", 0, site, false),
             _ => {
+                let steps = self.weigh(value).and_then(|steps| self.spend(steps));
+                steps.map_err(|fault| self.error(frame, None, fault))?;
                 let text = crate::print::sprint(&self.heap, value);
                 let tainted =
                     value.is_tainted() || self.outside.track && holds_taint(&self.heap, std::slice::from_ref(value));
@@ -623,6 +750,6 @@ impl Machine<'_> {
         if count > self.limits.items {
             return Err(Fault::Limit(Limit::Items));
         }
-        self.spend(count / 8)
+        self.spend(count / 4)
     }
 }

@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 use crate::hole::Holes;
 use crate::object::Object;
 use crate::rope::Piece;
+use purlin_value::{Exceeded, Meter};
 
 /// A Go string: bytes, cheap to clone, optionally with the pieces it was put together from.
 #[derive(Clone)]
@@ -24,6 +25,16 @@ struct Body {
     /// Short texts, which most are, lie in the body itself.
     bytes: SmallVec<[u8; 24]>,
     pieces: Option<Box<[Piece]>>,
+    /// Who counts it as long as it is held.
+    meter: Option<Arc<Meter>>,
+}
+
+impl Drop for Body {
+    fn drop(&mut self) {
+        if let Some(meter) = &self.meter {
+            meter.release(self.bytes.len() as u64);
+        }
+    }
 }
 
 /// Bytes as text; those that are no UTF-8 become the replacement character.
@@ -37,13 +48,13 @@ pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
 impl Str {
     /// Makes a string of these bytes, without pieces.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
-        Self(Arc::new(Body { bytes: SmallVec::from_vec(bytes.into()), pieces: None }))
+        Self(Arc::new(Body { bytes: SmallVec::from_vec(bytes.into()), pieces: None, meter: None }))
     }
 
     /// Makes a string that knows where its parts came from.
     pub fn with_pieces(bytes: Vec<u8>, pieces: Vec<Piece>) -> Self {
         let pieces = if pieces.is_empty() { None } else { Some(pieces.into_boxed_slice()) };
-        Self(Arc::new(Body { bytes: SmallVec::from_vec(bytes), pieces }))
+        Self(Arc::new(Body { bytes: SmallVec::from_vec(bytes), pieces, meter: None }))
     }
 
     /// The bytes.
@@ -54,6 +65,16 @@ impl Str {
     /// The text; bytes that are no UTF-8 become the replacement character.
     pub fn text(&self) -> Cow<'_, str> {
         text_of(&self.0.bytes)
+    }
+
+    /// Counts the text as held until nobody holds it; one that is shared was counted when it was made.
+    pub(crate) fn hold(&mut self, meter: &Arc<Meter>) -> Result<(), Exceeded> {
+        let Some(body) = Arc::get_mut(&mut self.0).filter(|body| body.meter.is_none()) else { return Ok(()) };
+        let pieces = body.pieces.as_ref().map_or(0, |pieces| size_of_val(&**pieces));
+        meter.charge(0, (body.bytes.len() + pieces) as u64)?;
+        meter.release(pieces as u64);
+        body.meter = Some(meter.clone());
+        Ok(())
     }
 
     /// Where the parts came from, if that is known by part.
@@ -89,7 +110,7 @@ impl From<String> for Str {
 }
 impl From<&[u8]> for Str {
     fn from(bytes: &[u8]) -> Self {
-        Self(Arc::new(Body { bytes: SmallVec::from_slice(bytes), pieces: None }))
+        Self(Arc::new(Body { bytes: SmallVec::from_slice(bytes), pieces: None, meter: None }))
     }
 }
 impl From<Vec<u8>> for Str {
@@ -416,6 +437,15 @@ pub struct Map {
 /// A map that is looked up while evaluating.
 pub(crate) type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
+/// What an element of a list takes; most are short texts, which lie in a body of their own.
+const ELEMENT_BYTES: usize = size_of::<Val>() + 32;
+
+/// The same for an entry of a map.
+const ENTRY_BYTES: usize = size_of::<Val>() + 64;
+
+/// What a part of a value takes when it is written, beside its text.
+const PART_BYTES: usize = 8;
+
 /// Owns every list and map of one render.
 #[derive(Debug, Default)]
 pub struct Heap {
@@ -448,14 +478,14 @@ impl Heap {
         self.push_list(List { kind, nil: true, items: Vec::new() })
     }
     fn push_list(&mut self, list: List) -> Val {
-        self.held += list.items.len() + 1;
+        self.held += list.items.len() * ELEMENT_BYTES + size_of::<List>();
         let index = self.lists.len() as u32;
         self.lists.push(list);
         Val::new(Data::List(ListRef(index)))
     }
     /// A new map.
     pub fn map(&mut self, kind: MapType, entries: BTreeMap<Str, Val>) -> Val {
-        self.held += entries.len() + 1;
+        self.held += entries.len() * ENTRY_BYTES + size_of::<Map>();
         let index = self.maps.len() as u32;
         self.maps.push(Map { entries });
         Val::new(Data::Map(MapRef { index, kind }))
@@ -487,7 +517,7 @@ impl Heap {
     }
     /// Puts a value under a key.
     pub fn set(&mut self, map: MapRef, key: Str, value: Val) {
-        self.held += 1;
+        self.held += ENTRY_BYTES;
         self.get_map_mut(map).entries.insert(key, value.unboxed());
     }
     /// The value under a key as a template sees it.
@@ -509,7 +539,33 @@ impl Heap {
     pub(crate) fn note_secret_key(&mut self) {
         self.secret_keys = true;
     }
-    /// How many elements were ever put on the heap, for the limit.
+    /// How many parts and bytes a value has when it is written out, or nothing if it has more than `most` bytes. What
+    /// is shared counts, and is gone through, as often as it is met: maps may change at any time, so nothing can be
+    /// remembered, but nobody goes further than the limit.
+    pub fn weigh(&self, value: &Val, most: usize) -> Option<(usize, usize)> {
+        let (mut parts, mut bytes) = (0, 0);
+        let mut stack = vec![value];
+        while let Some(value) = stack.pop() {
+            parts += 1;
+            bytes += PART_BYTES;
+            match &value.data {
+                Data::Str(text) | Data::Bytes(text) => bytes += text.len(),
+                Data::List(list) => stack.extend(self.get_list(*list).items.iter()),
+                Data::Map(map) => {
+                    let entries = &self.get_map(*map).entries;
+                    bytes += entries.keys().map(Str::len).sum::<usize>();
+                    stack.extend(entries.values());
+                }
+                _ => {}
+            }
+            if bytes > most || stack.len() * PART_BYTES > most {
+                return None;
+            }
+        }
+        Some((parts, bytes))
+    }
+
+    /// How many bytes were ever put on the heap, for the limit.
     pub fn held(&self) -> usize {
         self.held
     }

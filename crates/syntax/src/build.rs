@@ -72,14 +72,32 @@ pub struct Properties {
     pub anchor: usize,
 }
 
+/// What a node has in it once aliases are expanded.
+#[derive(Clone, Copy, Default)]
+struct Expanded {
+    nodes: u64,
+    /// Bytes of text.
+    bytes: u64,
+}
+
+impl Expanded {
+    fn text(bytes: usize) -> Self {
+        Expanded { nodes: 1, bytes: bytes as u64 }
+    }
+
+    fn add(&mut self, other: Expanded) {
+        self.nodes = self.nodes.saturating_add(other.nodes);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+    }
+}
+
 struct Frame {
     node: u32,
     /// For mappings: whether the next child is a key.
     key_next: Option<bool>,
     /// Where this mapping's keys start in `Builder::keys`.
     keys_from: usize,
-    /// Nodes in here once aliases are expanded.
-    expanded: u64,
+    expanded: Expanded,
     anchor: usize,
 }
 
@@ -87,7 +105,7 @@ struct Anchored {
     id: usize,
     node: u32,
     /// None while the node is still open: an alias to it would be a cycle.
-    expanded: Option<u64>,
+    expanded: Option<Expanded>,
 }
 
 /// Builds one tree. Call it with the events of a document, in order.
@@ -98,10 +116,17 @@ pub struct Builder<'a> {
     keys: Vec<(u32, u32)>,
     anchors: Vec<Anchored>,
     document_start: usize,
-    document_expanded: u64,
+    document_expanded: Expanded,
     /// Where the node built last ends.
     last_end: u32,
+    /// Whether there are more nodes than allowed; what comes is not kept.
+    full: bool,
+    /// Duplicate keys that were found; only so many are told one by one.
+    duplicates: usize,
 }
+
+/// Duplicate keys of a file that are told one by one.
+const MOST_DUPLICATES: usize = 1_000;
 
 impl<'a> Builder<'a> {
     /// A builder for one source.
@@ -128,8 +153,10 @@ impl<'a> Builder<'a> {
             keys: Vec::new(),
             anchors: Vec::new(),
             document_start: 0,
-            document_expanded: 0,
+            document_expanded: Expanded::default(),
             last_end: 0,
+            full: false,
+            duplicates: 0,
         }
     }
 
@@ -163,7 +190,7 @@ impl<'a> Builder<'a> {
     /// A document begins at a byte.
     pub fn begin_document(&mut self, start: usize) {
         self.document_start = start;
-        self.document_expanded = 0;
+        self.document_expanded = Expanded::default();
         self.anchors.clear();
     }
 
@@ -173,18 +200,22 @@ impl<'a> Builder<'a> {
             self.end_collection(end);
         }
         let bytes = end.saturating_sub(self.document_start) as u64;
-        let allowed = self.limits.alias_nodes(bytes);
-        if self.document_expanded > allowed {
-            let root = self.tree.roots.last().copied();
-            let span = self.span(self.document_start, self.document_start + 1);
-            let message = format!("aliases expand this document to more than {allowed} nodes");
-            self.report(
-                Diagnostic::at(&rules::LIMIT_ALIAS, span, message).hint("write the repeated parts out, or repeat less"),
-            );
-            // Nobody may walk into it: the whole document becomes an error.
-            if let Some(raw) = root.and_then(|root| self.tree.nodes.get_mut(root as usize)) {
-                raw.kind = Kind::Error;
-            }
+        let (nodes, text) = (self.limits.alias_nodes(bytes), self.limits.alias_bytes(bytes));
+        let span = self.span(self.document_start, self.document_start + 1);
+        let hint = "write the repeated parts out, or repeat less";
+        if self.document_expanded.nodes > nodes {
+            let message = format!("aliases expand this document to more than {nodes} nodes");
+            self.report(Diagnostic::at(&rules::LIMIT_ALIAS, span, message).hint(hint));
+        } else if self.document_expanded.bytes > text {
+            let message = format!("aliases expand the text of this document to more than {text} bytes");
+            self.report(Diagnostic::at(&rules::LIMIT_ALIAS_SIZE, span, message).hint(hint));
+        } else if !self.full {
+            return;
+        }
+        // Nobody may walk into it: the whole document becomes an error.
+        let root = self.tree.roots.last().copied();
+        if let Some(raw) = root.and_then(|root| self.tree.nodes.get_mut(root as usize)) {
+            raw.kind = Kind::Error;
         }
     }
 
@@ -228,9 +259,9 @@ impl<'a> Builder<'a> {
         let anchor = properties.anchor;
         self.apply(node, properties);
         if anchor != 0 {
-            self.anchors.push(Anchored { id: anchor, node, expanded: Some(1) });
+            self.anchors.push(Anchored { id: anchor, node, expanded: Some(Expanded::text(text.len())) });
         }
-        self.finish_child(1);
+        self.finish_child(Expanded::text(text.len()));
     }
 
     /// Where a scalar's text is found later: in the source if it stands there as it is, else stored.
@@ -277,8 +308,8 @@ impl<'a> Builder<'a> {
             self.anchors.push(Anchored { id: anchor, node, expanded: None });
         }
         let key_next = (kind == Kind::Map).then_some(true);
-        self.frames.push(Frame { node, key_next, keys_from: self.keys.len(), expanded: 1, anchor });
-        true
+        self.frames.push(Frame { node, key_next, keys_from: self.keys.len(), expanded: Expanded::text(0), anchor });
+        !self.full
     }
 
     /// Closes the innermost collection at a byte.
@@ -327,7 +358,7 @@ impl<'a> Builder<'a> {
         self.anchors.binary_search_by_key(&id, |anchored| anchored.id).ok()
     }
 
-    fn push_alias(&mut self, node: u32, expanded: u64, start: usize, end: usize) {
+    fn push_alias(&mut self, node: u32, expanded: Expanded, start: usize, end: usize) {
         let target = self.tree.nodes.get(node as usize).copied();
         // A key must be comparable with other keys, so an alias to a scalar becomes that scalar.
         if self.expects_key()
@@ -366,13 +397,17 @@ impl<'a> Builder<'a> {
             start: offset(start),
             end: offset(end),
         });
-        self.finish_child(1);
+        self.finish_child(Expanded::text(0));
     }
 
     /// The finished tree.
     pub fn finish(mut self, end: usize) -> Tree {
         if !self.frames.is_empty() {
             self.end_document(end);
+        }
+        if let Some(more) = self.duplicates.checked_sub(MOST_DUPLICATES).filter(|more| *more > 0) {
+            let message = format!("{more} more keys of this file stand twice in their mapping");
+            self.report(Diagnostic::at(&rules::DUPLICATE_KEY, self.span(0, 0), message));
         }
         self.tree.nodes.shrink_to(self.tree.nodes.len() + self.tree.nodes.len() / 4);
         self.tree.decorations.sort_by_key(|d| d.node);
@@ -385,12 +420,32 @@ impl<'a> Builder<'a> {
 
     fn push(&mut self, raw: Raw) -> u32 {
         let index = offset(self.tree.nodes.len());
+        if index as u64 >= self.limits.nodes {
+            return self.push_nothing(raw);
+        }
         if self.frames.is_empty() {
             self.tree.roots.push(index);
         }
         self.tree.nodes.push(raw);
         self.last_end = raw.end;
         index
+    }
+
+    /// The file has more nodes than allowed: one error stands for all that come, and what is open becomes one, too.
+    fn push_nothing(&mut self, raw: Raw) -> u32 {
+        if !self.full {
+            self.full = true;
+            self.tree.nodes.push(Raw { kind: Kind::Error, ..raw });
+            let most = self.limits.nodes;
+            let message = format!("this file has more than the {most} keys, values and collections allowed");
+            let span = Span::new(self.tree.source.id(), raw.start, raw.start.saturating_add(1));
+            self.report(Diagnostic::at(&rules::LIMIT_NODES, span, message).hint("raise it with `--limit nodes=N`"));
+        }
+        let last = offset(self.tree.nodes.len() - 1);
+        if self.frames.is_empty() {
+            self.tree.roots.push(last);
+        }
+        last
     }
 
     fn apply(&mut self, node: u32, properties: Properties) {
@@ -411,15 +466,15 @@ impl<'a> Builder<'a> {
         &mut all[last]
     }
 
-    fn finish_child(&mut self, expanded: u64) {
+    fn finish_child(&mut self, expanded: Expanded) {
         match self.frames.last_mut() {
             Some(frame) => {
-                frame.expanded = frame.expanded.saturating_add(expanded);
+                frame.expanded.add(expanded);
                 if let Some(key_next) = &mut frame.key_next {
                     *key_next = !*key_next;
                 }
             }
-            None => self.document_expanded = self.document_expanded.saturating_add(expanded),
+            None => self.document_expanded.add(expanded),
         }
     }
 
@@ -453,6 +508,10 @@ impl<'a> Builder<'a> {
         }
         if name == "<<" && a.style == Style::Plain && b.style == Style::Plain {
             // Two merge keys in a mapping are common and unambiguous.
+            return;
+        }
+        self.duplicates += 1;
+        if self.duplicates > MOST_DUPLICATES {
             return;
         }
         let name = if a.style == Style::Empty { "~" } else { name };

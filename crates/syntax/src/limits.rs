@@ -18,17 +18,47 @@ pub struct Limit {
 /// as a whole; a template around expressions may be as long as a file.
 pub const EXPRESSION_BYTES: usize = 256 * 1024;
 
+/// How deep blocks and parentheses of a Go template nest.
+pub const TEMPLATE_LEVELS: u32 = 400;
+/// How deep a value may nest that is printed, checked or converted as a whole.
+pub const VALUE_LEVELS: u32 = 200;
+/// How deep an expression nests: parentheses, filters, functions in functions.
+pub const EXPRESSION_LEVELS: usize = 100;
+/// How deep charts nest in charts, and folders in folders.
+pub const CHART_LEVELS: usize = 50;
+
 /// Limits that no flag changes.
-pub const FIXED: &[Limit] =
-    &[Limit { name: "expression-size", default: EXPRESSION_BYTES as u64, summary: "bytes of one expression (fixed)" }];
+pub const FIXED: &[Limit] = &[
+    Limit { name: "expression-size", default: EXPRESSION_BYTES as u64, summary: "bytes of one expression (fixed)" },
+    Limit {
+        name: "expression-levels",
+        default: EXPRESSION_LEVELS as u64,
+        summary: "nesting of one expression of Garden or Unfurl (fixed)",
+    },
+    Limit {
+        name: "template-levels",
+        default: TEMPLATE_LEVELS as u64,
+        summary: "nesting of blocks and parentheses of one template (fixed)",
+    },
+    Limit {
+        name: "value-levels",
+        default: VALUE_LEVELS as u64,
+        summary: "nesting of a value that is printed, checked or converted as a whole (fixed)",
+    },
+    Limit { name: "chart-levels", default: CHART_LEVELS as u64, summary: "nesting of charts in charts (fixed)" },
+];
 
 /// The limits of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Nesting of collections in documents, and of expressions.
     pub depth: u32,
+    /// Nodes of one file: scalars, keys and collections.
+    pub nodes: u64,
     /// Nodes that aliases may add to a document, at the least; [`Limits::alias_nodes`] scales with its size.
     pub alias_floor: u64,
+    /// Bytes of text of a document after aliases, at the least; [`Limits::alias_bytes`] scales with its size.
+    pub alias_bytes_floor: u64,
     /// Bytes of one file.
     pub file_bytes: u64,
     /// Bytes of all files together.
@@ -47,6 +77,9 @@ pub struct Limits {
     pub tpl_depth: u32,
     /// Steps of evaluation in one run.
     pub fuel: u64,
+    /// Bytes of text and collections that evaluation may hold, at the least; [`Limits::memory`] scales with what is
+    /// read.
+    pub memory_floor: u64,
     /// Bytes of one rendered document.
     pub output_bytes: u64,
     /// Items of one list or range.
@@ -67,7 +100,9 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             depth: 1_000,
+            nodes: 2_000_000,
             alias_floor: 100_000,
+            alias_bytes_floor: 16 * MIB,
             file_bytes: 16 * MIB,
             total_bytes: 256 * MIB,
             archive_bytes: 100 * MIB,
@@ -77,6 +112,7 @@ impl Default for Limits {
             include_depth: 1_000,
             tpl_depth: 100,
             fuel: 50_000_000,
+            memory_floor: 96 * MIB,
             output_bytes: 64 * MIB,
             list_items: 1_000_000,
             string_bytes: 16 * MIB,
@@ -93,15 +129,31 @@ impl Limits {
         self.alias_floor.max(bytes.saturating_mul(10))
     }
 
+    /// How many bytes of text a document of `bytes` bytes may have once its aliases are expanded.
+    pub fn alias_bytes(&self, bytes: u64) -> u64 {
+        self.alias_bytes_floor.max(bytes.saturating_mul(10))
+    }
+
+    /// How many bytes of text and collections evaluation may hold if so many bytes were read.
+    pub fn memory(&self, read: u64) -> u64 {
+        self.memory_floor.max(read.saturating_mul(16))
+    }
+
     /// All limits with the values in force.
     pub fn list(&self) -> Vec<Limit> {
         let limit = |name, default, summary| Limit { name, default, summary };
         vec![
             limit("depth", self.depth.into(), "nesting of collections in a document, and of an expression"),
+            limit("nodes", self.nodes, "nodes of one file: scalars, keys and collections"),
             limit(
                 "alias-nodes",
                 self.alias_floor,
                 "nodes of a document after aliases, or ten per byte if that is more",
+            ),
+            limit(
+                "alias-size",
+                self.alias_bytes_floor,
+                "bytes of text of a document after aliases, or ten per byte if that is more",
             ),
             limit("file-size", self.file_bytes, "bytes of one file"),
             limit("total-size", self.total_bytes, "bytes of all files of a run"),
@@ -112,6 +164,11 @@ impl Limits {
             limit("include-depth", self.include_depth.into(), "nested template includes"),
             limit("tpl-depth", self.tpl_depth.into(), "nested `tpl` calls"),
             limit("fuel", self.fuel, "steps of evaluation in one run"),
+            limit(
+                "memory",
+                self.memory_floor,
+                "bytes of values that evaluation holds, or sixteen per byte read if that is more",
+            ),
             limit("output-size", self.output_bytes, "bytes of one rendered document"),
             limit("list-items", self.list_items, "items of one list or range"),
             limit("string-size", self.string_bytes, "bytes of one string"),
@@ -127,7 +184,9 @@ impl Limits {
         match name {
             // Deeper nesting would need more stack than is promised.
             "depth" => self.depth = small.min(1_000),
+            "nodes" => self.nodes = value,
             "alias-nodes" => self.alias_floor = value,
+            "alias-size" => self.alias_bytes_floor = value,
             "file-size" => self.file_bytes = value.min(u64::from(u32::MAX / 2)),
             "total-size" => self.total_bytes = value,
             "archive-size" => self.archive_bytes = value,
@@ -137,6 +196,7 @@ impl Limits {
             "include-depth" => self.include_depth = small.min(1_000),
             "tpl-depth" => self.tpl_depth = small.min(1_000),
             "fuel" => self.fuel = value,
+            "memory" => self.memory_floor = value,
             "output-size" => self.output_bytes = value,
             "list-items" => self.list_items = value,
             "string-size" => self.string_bytes = value,

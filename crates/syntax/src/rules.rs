@@ -16,6 +16,10 @@ pub const JSON_SYNTAX: Rule = Rule::error("json-syntax", "The JSON cannot be rea
 pub const LIMIT_DEPTH: Rule = Rule::limit("limit-depth", "Collections or expressions are nested too deep.");
 /// Aliases that multiply.
 pub const LIMIT_ALIAS: Rule = Rule::limit("limit-alias-nodes", "Aliases expand a document beyond reason.");
+/// Aliases that multiply text.
+pub const LIMIT_ALIAS_SIZE: Rule = Rule::limit("limit-alias-size", "Aliases expand the text of a document beyond reason.");
+/// A file of too many parts.
+pub const LIMIT_NODES: Rule = Rule::limit("limit-nodes", "A file has more keys, values and collections than allowed.");
 /// An expression that is too long.
 pub const LIMIT_EXPRESSION: Rule = Rule::limit("limit-expression-size", "An expression is longer than allowed.");
 /// A file that is too large.
@@ -32,6 +36,8 @@ pub const RULES: &[&Rule] = &[
     &JSON_SYNTAX,
     &LIMIT_DEPTH,
     &LIMIT_ALIAS,
+    &LIMIT_ALIAS_SIZE,
+    &LIMIT_NODES,
     &LIMIT_EXPRESSION,
     &LIMIT_FILE,
     &LIMIT_TOTAL,

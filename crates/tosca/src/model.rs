@@ -123,7 +123,7 @@ pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Pr
     let types = inherit::inherit(&names, &hierarchy, options.host, problems);
     let primitives = primitives(&files, &names, &hierarchy);
     let (quirks, host) = (options.quirks.clone(), options.host);
-    let budget = Arc::new(Budget::new(&session.limits, session.fuel.clone()));
+    let budget = Arc::new(Budget::new(&session.limits, session.meter.clone()));
     Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), budget, primitives }
 }
 

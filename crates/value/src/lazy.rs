@@ -7,8 +7,9 @@
 use crate::rules;
 use crate::session::Session;
 use crate::value::{Data, Map, Value};
+use crate::weight::{height, weight};
 use purlin_syntax::{Diagnostic, Span};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 /// An expression that can be evaluated when its value is needed.
@@ -64,20 +65,38 @@ pub struct Eval<'s> {
     frames: Vec<Frame>,
     /// Addresses of the frames' lazy values, so that a cycle is found at once however deep the chain is.
     active: HashSet<usize, foldhash::fast::RandomState>,
+    /// What was forced with everything in it, by address, so that what many share is forced once; with what was
+    /// forced, which keeps the address taken.
+    forced: HashMap<usize, (Value, Value), foldhash::fast::RandomState>,
     steps: u64,
+    bytes: u64,
     exhausted: bool,
 }
 
 /// Forcing nests at most this deep; a chain of that many variables is a mistake or an attack.
 const FORCE_DEPTH: usize = 4_000;
 
-/// Steps are handed to the session's counter in portions, so that threads do not fight for it.
+/// Steps and bytes are handed to the session's meter in portions, so that threads do not fight for it.
 const STEP_PORTION: u64 = 256;
+const BYTE_PORTION: u64 = 64 * 1024;
+
+/// What an item of a list and an entry of a map take in memory, with what surrounds them.
+pub const ITEM_BYTES: u64 = size_of::<Value>() as u64;
+/// See [`ITEM_BYTES`].
+pub const ENTRY_BYTES: u64 = 2 * ITEM_BYTES + 16;
 
 impl<'s> Eval<'s> {
     /// A fresh chain.
     pub fn new(session: &'s Session) -> Self {
-        Eval { session, frames: Vec::new(), active: HashSet::default(), steps: 0, exhausted: false }
+        Eval {
+            session,
+            frames: Vec::new(),
+            active: HashSet::default(),
+            forced: HashMap::default(),
+            steps: 0,
+            bytes: 0,
+            exhausted: false,
+        }
     }
 
     /// Computes a lazy value; any other value is returned as it is. The parts of a collection stay lazy.
@@ -114,23 +133,72 @@ impl<'s> Eval<'s> {
         lazy.memo.get_or_init(|| value).clone()
     }
 
-    /// Forces a value and everything in it.
+    /// Forces a value and everything in it. What would be too large when written out is reported and poison.
     pub fn force_deep(&mut self, value: &Value) -> Value {
-        self.force_deep_at(value, 0)
+        let value = self.force_deep_at(value, 0);
+        let most = self.session.limits.output_bytes;
+        if !value.is_collection() || weight(&value) <= most {
+            return value;
+        }
+        let message = format!("this value has more than the {most} bytes allowed when it is written out");
+        let mut diagnostic = Diagnostic::nowhere(&rules::LIMIT_OUTPUT, message);
+        diagnostic.span = self.session.origins.span(value.origin, &self.session.sources).or_else(|| self.place());
+        let hint = "look for values that hold others several times, or raise it with `--limit output-size=BYTES`";
+        self.session.sink.push(diagnostic.hint(hint));
+        Value::poison()
     }
 
     fn force_deep_at(&mut self, value: &Value, depth: u32) -> Value {
         let value = self.force(value);
-        if depth > self.session.limits.depth {
+        let (address, holders, memo) = match &value.data {
+            Data::List(list) => (Arc::as_ptr(list) as usize, Arc::strong_count(list), list.memo()),
+            Data::Map(map) => (Arc::as_ptr(map) as usize, Arc::strong_count(map), map.memo()),
+            _ => return value,
+        };
+        let most = self.session.limits.depth;
+        if depth.saturating_add(memo.height()) > most {
             let span = self.session.origins.span(value.origin, &self.session.sources);
             return self.too_deep(span);
         }
-        let data = match &value.data {
+        if memo.is_known() {
+            return value;
+        }
+        // Held by whoever has it, and here: more means that it may be met again.
+        let shared = holders > 2;
+        if shared && let Some((_, forced)) = self.forced.get(&address) {
+            let forced = value.with(forced.data.clone());
+            if depth.saturating_add(height(&forced)) > most {
+                return self.too_deep(self.place());
+            }
+            return forced;
+        }
+        let data = match self.forced_parts(&value, depth) {
+            Some(data) => data,
+            None => return value,
+        };
+        let forced = value.clone().with(data);
+        if shared {
+            // Its size is known from here on, and with it that nothing in it is left to force.
+            weight(&forced);
+            self.forced.insert(address, (value, forced.clone()));
+        }
+        forced
+    }
+
+    /// The parts of a collection, forced; nothing if none of them is to be.
+    fn forced_parts(&mut self, value: &Value, depth: u32) -> Option<Data> {
+        match &value.data {
             Data::List(list) if list.iter().any(needs_forcing) => {
+                if !self.charge(list.len() as u64, list.len() as u64 * ITEM_BYTES) {
+                    return Some(Data::Poison);
+                }
                 let items: Vec<Value> = list.iter().map(|item| self.force_deep_at(item, depth + 1)).collect();
-                Data::List(Arc::new(items.into()))
+                Some(Data::List(Arc::new(items.into())))
             }
             Data::Map(map) if map.values().any(needs_forcing) => {
+                if !self.charge(map.len() as u64, map.len() as u64 * ENTRY_BYTES) {
+                    return Some(Data::Poison);
+                }
                 let mut forced = Map::with_capacity(map.len());
                 for (key, item) in map.iter() {
                     let item = self.force_deep_at(item, depth + 1);
@@ -138,11 +206,15 @@ impl<'s> Eval<'s> {
                         forced.insert(key.clone(), item);
                     }
                 }
-                Data::Map(Arc::new(forced))
+                Some(Data::Map(Arc::new(forced)))
             }
-            _ => return value,
-        };
-        value.with(data)
+            _ => None,
+        }
+    }
+
+    /// Where what is being forced is written.
+    fn place(&self) -> Option<Span> {
+        self.frames.last().and_then(|frame| frame.lazy.thunk.span())
     }
 
     fn too_deep(&mut self, span: Option<Span>) -> Value {
@@ -153,18 +225,32 @@ impl<'s> Eval<'s> {
         Value::poison()
     }
 
-    /// Counts steps of evaluation. False once the run's fuel is used up; that was reported then.
+    /// Counts steps of evaluation. False once a limit of the run is passed; that was reported then.
     pub fn spend(&mut self, steps: u64) -> bool {
-        self.steps += steps;
-        if self.steps >= STEP_PORTION && !self.exhausted {
-            self.exhausted = !self.session.fuel.take(self.steps);
-            self.steps = 0;
-            if self.exhausted {
-                let span = self.frames.last().and_then(|frame| frame.lazy.thunk.span());
-                self.session.report_out_of_fuel(span);
-            }
+        self.charge(steps, 0)
+    }
+
+    /// Counts steps, and bytes that are about to be made. False once a limit of the run is passed; that was reported
+    /// then.
+    pub fn charge(&mut self, steps: u64, bytes: u64) -> bool {
+        self.steps = self.steps.saturating_add(steps);
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.steps >= STEP_PORTION || self.bytes >= BYTE_PORTION {
+            self.settle();
         }
         !self.exhausted
+    }
+
+    /// Hands what was counted to the meter.
+    fn settle(&mut self) {
+        let (steps, bytes) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.bytes));
+        if self.exhausted {
+            return;
+        }
+        if let Err(exceeded) = self.session.meter.charge(steps, bytes) {
+            self.exhausted = true;
+            self.session.report_exceeded(exceeded, self.place());
+        }
     }
 
     /// How many values are being forced right now.
@@ -180,6 +266,12 @@ impl<'s> Eval<'s> {
             frame.in_cycle = true;
         }
         self.session.sink.push(cycle_diagnostic(self.session, members));
+    }
+}
+
+impl Drop for Eval<'_> {
+    fn drop(&mut self) {
+        self.settle();
     }
 }
 

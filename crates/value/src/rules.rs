@@ -6,6 +6,14 @@ use purlin_syntax::Rule;
 pub const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a circle.");
 /// Evaluation that costs too much.
 pub const LIMIT_FUEL: Rule = Rule::limit("limit-fuel", "Evaluation needs more steps than allowed.");
+/// Evaluation that holds too much.
+pub const LIMIT_MEMORY: Rule = Rule::limit("limit-memory", "Evaluation holds more than allowed.");
+/// A value or document that is too large when it is written out.
+pub const LIMIT_OUTPUT: Rule = Rule::limit("limit-output-size", "Something is larger than allowed when written out.");
+/// Templates or calls that are nested too deep.
+pub const LIMIT_INCLUDES: Rule = Rule::limit("limit-include-depth", "Templates call each other deeper than allowed.");
+/// A regular expression that is too large.
+pub const LIMIT_REGEX: Rule = Rule::limit("limit-regex-size", "A regular expression is larger than allowed.");
 /// A text that grows too large.
 pub const LIMIT_STRING: Rule = Rule::limit("limit-string-size", "A text grows larger than allowed.");
 /// A list that grows too long.
@@ -28,6 +36,10 @@ pub const LOCK_MISMATCH: Rule = Rule::error("lock-mismatch", "Something remote i
 pub const RULES: &[&Rule] = &[
     &VALUE_CYCLE,
     &LIMIT_FUEL,
+    &LIMIT_MEMORY,
+    &LIMIT_OUTPUT,
+    &LIMIT_INCLUDES,
+    &LIMIT_REGEX,
     &LIMIT_STRING,
     &LIMIT_LIST,
     &LIMIT_ARCHIVE,

@@ -3,33 +3,15 @@
 //! Every phase of every dialect is handed a session by reference. There are no globals.
 
 use crate::files::{Files, Read, Text};
+use crate::meter::{Exceeded, Meter};
 use crate::origin::Origins;
 use crate::recorded::Recorded;
-use crate::rules;
 use crate::world::{World, WorldError};
 use purlin_syntax::{Diagnostic, Flavor, Limits, Sink, Source, Sources, Span, Tree, sources, yaml};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-
-/// Steps of evaluation that a run may still take.
-#[derive(Debug)]
-pub struct Fuel {
-    left: AtomicU64,
-}
-
-impl Fuel {
-    /// A full tank.
-    pub fn new(steps: u64) -> Self {
-        Fuel { left: AtomicU64::new(steps) }
-    }
-
-    /// Takes steps; false if there are not enough left.
-    pub fn take(&self, steps: u64) -> bool {
-        self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(steps)).is_ok()
-    }
-}
 
 /// One run.
 pub struct Session {
@@ -43,8 +25,8 @@ pub struct Session {
     pub sink: Sink,
     /// What is allowed.
     pub limits: Limits,
-    /// Steps of evaluation left; shared by all that are evaluated in this run.
-    pub fuel: Arc<Fuel>,
+    /// What evaluation has cost so far; shared by all that are evaluated in this run.
+    pub meter: Arc<Meter>,
     /// How many threads may work; 1 means none but the caller's.
     pub threads: usize,
     files: Arc<Files>,
@@ -69,7 +51,7 @@ impl Session {
             sources,
             origins: Origins::new(),
             sink: Sink::new(),
-            fuel: Arc::new(Fuel::new(limits.fuel)),
+            meter: Arc::new(Meter::new(&limits)),
             limits,
             threads: threads.max(1),
             files,
@@ -91,6 +73,7 @@ impl Session {
         }
         let bytes = self.world.read(path)?;
         self.files.account(&key, bytes.len() as u64, &self.limits)?;
+        self.meter.was_read(bytes.len() as u64);
         self.files.keep_bytes(key, &bytes);
         Ok(bytes)
     }
@@ -166,12 +149,14 @@ impl Session {
         tree
     }
 
-    /// Reports that evaluation has used up its steps.
-    pub fn report_out_of_fuel(&self, span: Option<Span>) {
-        let message = format!("evaluation needs more than the {} steps allowed", self.limits.fuel);
-        let mut diagnostic = Diagnostic::nowhere(&rules::LIMIT_FUEL, message);
+    /// Reports that evaluation has gone beyond a limit of the meter, once.
+    pub fn report_exceeded(&self, exceeded: Exceeded, span: Option<Span>) {
+        if !self.meter.is_news() {
+            return;
+        }
+        let mut diagnostic = exceeded.diagnostic();
         diagnostic.span = span;
-        self.sink.push(diagnostic.hint("look for a loop, or raise it with `--limit fuel=STEPS`"));
+        self.sink.push(diagnostic);
     }
 
     /// Reports what the world refused, at the place that asked for it.

@@ -10,11 +10,19 @@ thread_local! {
     static ROOM: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Runs something on a thread with at least this much stack: this one, if it has it. `None` if no thread can be had,
-/// or if the work panicked.
-pub fn with_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Option<T> {
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// The system gives no thread with so much stack.
+    NoStack,
+    /// The work panicked.
+    Panicked,
+}
+
+/// Runs something on a thread with at least this much stack: this one, if it has it.
+pub fn with_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Result<T, NoAnswer> {
     if ROOM.get() >= bytes {
-        return Some(work());
+        return Ok(work());
     }
     let marked = move || {
         ROOM.set(bytes);
@@ -22,7 +30,8 @@ pub fn with_stack<T: Send>(bytes: usize, work: impl FnOnce() -> T + Send) -> Opt
     };
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("purlin".to_owned()).stack_size(bytes);
-        thread.spawn_scoped(scope, marked).ok()?.join().ok()
+        let thread = thread.spawn_scoped(scope, marked).map_err(|_| NoAnswer::NoStack)?;
+        thread.join().map_err(|_| NoAnswer::Panicked)
     })
 }
 
@@ -46,6 +55,6 @@ mod tests {
 
     #[test]
     fn a_panic_is_no_answer() {
-        assert_eq!(with_stack(1 << 20, || -> u8 { panic!("on purpose") }), None);
+        assert_eq!(with_stack(1 << 20, || -> u8 { panic!("on purpose") }), Err(NoAnswer::Panicked));
     }
 }

@@ -6,6 +6,7 @@
 use crate::lazy::Lazy;
 use crate::origin::Origin;
 use crate::taint::Taint;
+use crate::weight::Memo;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -62,13 +63,13 @@ pub struct Pending {
     pub what: EcoString,
 }
 
-/// The items of a sequence. Exists to be dropped without recursion.
+/// The items of a sequence. Exists to be dropped without recursion, and to know how large it is.
 #[derive(Clone, Debug, Default)]
-pub struct List(Vec<Value>);
+pub struct List(Vec<Value>, Memo);
 
-/// The entries of a mapping. Exists to be dropped without recursion.
+/// The entries of a mapping. Exists to be dropped without recursion, and to know how large it is.
 #[derive(Clone, Debug, Default)]
-pub struct Map(Entries);
+pub struct Map(Entries, Memo);
 
 impl std::ops::Deref for List {
     type Target = Vec<Value>;
@@ -79,6 +80,7 @@ impl std::ops::Deref for List {
 
 impl std::ops::DerefMut for List {
     fn deref_mut(&mut self) -> &mut Vec<Value> {
+        self.1.forget();
         &mut self.0
     }
 }
@@ -92,6 +94,7 @@ impl std::ops::Deref for Map {
 
 impl std::ops::DerefMut for Map {
     fn deref_mut(&mut self) -> &mut Entries {
+        self.1.forget();
         &mut self.0
     }
 }
@@ -104,7 +107,11 @@ impl Map {
 
     /// An empty mapping with room for entries.
     pub fn with_capacity(entries: usize) -> Self {
-        Map(Entries::with_capacity_and_hasher(entries, foldhash::fast::RandomState::default()))
+        Map(Entries::with_capacity_and_hasher(entries, foldhash::fast::RandomState::default()), Memo::default())
+    }
+
+    pub(crate) fn memo(&self) -> &Memo {
+        &self.1
     }
 
     /// Takes the entries out.
@@ -115,11 +122,15 @@ impl Map {
 
 impl FromIterator<(EcoString, Value)> for Map {
     fn from_iter<I: IntoIterator<Item = (EcoString, Value)>>(iter: I) -> Self {
-        Map(iter.into_iter().collect())
+        Map(iter.into_iter().collect(), Memo::default())
     }
 }
 
 impl List {
+    pub(crate) fn memo(&self) -> &Memo {
+        &self.1
+    }
+
     /// Takes the items out.
     pub fn into_items(mut self) -> Vec<Value> {
         std::mem::take(&mut self.0)
@@ -128,7 +139,7 @@ impl List {
 
 impl From<Vec<Value>> for List {
     fn from(items: Vec<Value>) -> Self {
-        List(items)
+        List(items, Memo::default())
     }
 }
 
@@ -223,7 +234,7 @@ impl Value {
 
     /// A sequence.
     pub fn list(items: Vec<Value>) -> Self {
-        Value::new(Data::List(Arc::new(List(items))))
+        Value::new(Data::List(Arc::new(items.into())))
     }
 
     /// A mapping.

@@ -237,7 +237,7 @@ fn render_share(
     let (sources, calls) = (std::mem::take(&mut machine.sources), std::mem::take(&mut machine.calls));
     let holes = std::mem::take(&mut machine.heap.holes);
     let costs = workshop.costs.take();
-    Ok(Output { resources, sources, calls, holes, unsure: machine.unsure, unsure_at, costs })
+    Ok(Output { resources, sources, calls, holes, unsure: machine.unsure.take(), unsure_at, costs })
 }
 
 /// A fault of the pipeline itself, as an error of the resource it happened in.

@@ -51,8 +51,11 @@ pub static FUNCS: &[Func] = &[
     row("buildCustomCert", &[S, S], "`buildCustomCert CERT KEY`: a certificate object from both in base 64.", build),
 ];
 
+/// Steps that making a key on a curve counts for.
+const CURVE_STEPS: usize = 50_000;
+
 /// Steps that making an RSA key counts for.
-const RSA_STEPS: usize = 500_000;
+const RSA_STEPS: usize = 2_000_000;
 
 fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
     m.spend(RSA_STEPS)?;
@@ -66,8 +69,14 @@ fn private_key(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
             m.spend(RSA_STEPS * 8)?;
             Key::rsa(&mut m.random(), 4096)
         }
-        "ecdsa" => Key::ecdsa(&mut m.random()),
-        "ed25519" => Key::ed25519(&mut m.random()),
+        "ecdsa" => {
+            m.spend(CURVE_STEPS)?;
+            Key::ecdsa(&mut m.random())
+        }
+        "ed25519" => {
+            m.spend(CURVE_STEPS)?;
+            Key::ed25519(&mut m.random())
+        }
         "dsa" => return Err(Fault::new("DSA keys are not made any more; use `ecdsa` or `ed25519`")),
         _ => return Ok(Val::str(format!("Unknown type {kind}"))),
     };

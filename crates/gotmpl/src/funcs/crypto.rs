@@ -9,8 +9,15 @@ use crate::error::{Fault, Limit};
 use crate::func::{Func, Ty};
 use crate::machine::Machine;
 use crate::value::Val;
+use purlin_value::Cost;
 
 const S: Ty = Ty::Str;
+
+/// Steps that deriving a password counts for: it is made to be slow, about a tenth of a second.
+const DERIVE_STEPS: usize = 6_000_000;
+
+/// Steps that a bcrypt hash counts for: about a twentieth of a second.
+const BCRYPT_STEPS: usize = 3_000_000;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
@@ -32,7 +39,7 @@ pub static FUNCS: &[Func] = &[
         &[Ty::Int, S, S, S, S],
         "`derivePassword COUNTER TYPE PASSWORD USER SITE`: a password derived from others.",
         |m, args| {
-            m.spend(100_000)?;
+            m.spend(DERIVE_STEPS)?;
             Ok(Val::str(derive_password(args)))
         },
     ),
@@ -55,7 +62,7 @@ pub static FUNCS: &[Func] = &[
         let hex = encoding::hex(&raw);
         let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
         Ok(Val::str(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))))
-    }),
+    }).costs(Cost::Constant),
 ];
 
 fn bcrypt_hash(m: &mut Machine<'_>, password: &[u8]) -> Result<String, String> {
@@ -63,7 +70,7 @@ fn bcrypt_hash(m: &mut Machine<'_>, password: &[u8]) -> Result<String, String> {
         return Err("failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned());
     }
     // A hash takes as long as a great many steps.
-    m.spend(200_000).map_err(|fault| fault.go_text())?;
+    m.spend(BCRYPT_STEPS).map_err(|fault| fault.go_text())?;
     let mut salt = [0u8; 16];
     m.random().fill(&mut salt);
     let hash = bcrypt::hash_with_salt(password, 10, salt)

@@ -9,13 +9,14 @@ use crate::machine::Machine;
 use crate::object::{Object, Struct};
 use crate::time::{SECOND, Time, format_duration, parse_duration};
 use crate::value::{Data, Val};
+use purlin_value::Cost;
 
 const A: Ty = Ty::Any;
 const S: Ty = Ty::Str;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
-    row("now", &[], "`now`: the time of this run.", |m, _| Ok(time_value(now(m)))),
+    row("now", &[], "`now`: the time of this run.", |m, _| Ok(time_value(now(m)))).costs(Cost::Constant),
     row("date", &[S, A], "`date LAYOUT TIME`: the date in Go's layout.", |m, args| {
         Ok(Val::str(moment(m, arg(args, 1)).format(&text(args, 0))))
     }),

@@ -6,50 +6,51 @@ use crate::error::Fault;
 use crate::func::{Func, Ty};
 use crate::machine::Machine;
 use crate::value::{Data, ListType, Val};
+use purlin_value::Cost;
 
 const A: Ty = Ty::Any;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
-    many("list", &[], A, "`list A…`: a list of the arguments.", list).unseen(),
+    many("list", &[], A, "`list A…`: a list of the arguments.", list).unseen().costs(Cost::Constant),
     many("tuple", &[], A, "`tuple A…`: the same as `list`.", list).unseen(),
-    pieces(row("first", &[A], "`first LIST`: the first element, or nil.", first)).shallow(),
-    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first)).shallow(),
+    pieces(row("first", &[A], "`first LIST`: the first element, or nil.", first)).shallow().costs(Cost::Constant),
+    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first)).shallow().costs(Cost::Constant),
     pieces(row("last", &[A], "`last LIST`: the last element, or nil.", |m, args| {
         let items = items(m, arg(args, 0), "last")?;
         Ok(items.last().cloned().unwrap_or(Val::NIL))
     }))
-    .shallow(),
+    .shallow().costs(Cost::Constant),
     pieces(row("mustLast", &[A], "`mustLast LIST`: the last element, or nil.", |m, args| {
         let items = items(m, arg(args, 0), "last")?;
         Ok(items.last().cloned().unwrap_or(Val::NIL))
     }))
-    .shallow(),
-    row("rest", &[A], "`rest LIST`: all but the first element.", rest).shallow(),
-    row("mustRest", &[A], "`mustRest LIST`: all but the first element.", rest).shallow(),
-    row("initial", &[A], "`initial LIST`: all but the last element.", initial).shallow(),
-    row("mustInitial", &[A], "`mustInitial LIST`: all but the last element.", initial).shallow(),
-    row("append", &[A, A], "`append LIST A`: the list with A at its end.", append).looks(0, 1),
-    row("mustAppend", &[A, A], "`mustAppend LIST A`: the list with A at its end.", append).looks(0, 1),
-    row("push", &[A, A], "`push LIST A`: the same as `append`.", append).looks(0, 1),
-    row("mustPush", &[A, A], "`mustPush LIST A`: the same as `append`.", append).looks(0, 1),
-    row("prepend", &[A, A], "`prepend LIST A`: the list with A at its start.", prepend).looks(0, 1),
-    row("mustPrepend", &[A, A], "`mustPrepend LIST A`: the list with A at its start.", prepend).looks(0, 1),
-    many("concat", &[], A, "`concat LIST…`: the lists as one.", concat).shallow(),
-    row("reverse", &[A], "`reverse LIST`: the list backwards.", reverse).shallow(),
-    row("mustReverse", &[A], "`mustReverse LIST`: the list backwards.", reverse).shallow(),
+    .shallow().costs(Cost::Constant),
+    row("rest", &[A], "`rest LIST`: all but the first element.", rest).shallow().costs(Cost::ALL),
+    row("mustRest", &[A], "`mustRest LIST`: all but the first element.", rest).shallow().costs(Cost::ALL),
+    row("initial", &[A], "`initial LIST`: all but the last element.", initial).shallow().costs(Cost::ALL),
+    row("mustInitial", &[A], "`mustInitial LIST`: all but the last element.", initial).shallow().costs(Cost::ALL),
+    row("append", &[A, A], "`append LIST A`: the list with A at its end.", append).looks(0, 1).costs(Cost::ALL),
+    row("mustAppend", &[A, A], "`mustAppend LIST A`: the list with A at its end.", append).looks(0, 1).costs(Cost::ALL),
+    row("push", &[A, A], "`push LIST A`: the same as `append`.", append).looks(0, 1).costs(Cost::ALL),
+    row("mustPush", &[A, A], "`mustPush LIST A`: the same as `append`.", append).looks(0, 1).costs(Cost::ALL),
+    row("prepend", &[A, A], "`prepend LIST A`: the list with A at its start.", prepend).looks(0, 1).costs(Cost::ALL),
+    row("mustPrepend", &[A, A], "`mustPrepend LIST A`: the list with A at its start.", prepend).looks(0, 1).costs(Cost::ALL),
+    many("concat", &[], A, "`concat LIST…`: the lists as one.", concat).shallow().costs(Cost::ALL),
+    row("reverse", &[A], "`reverse LIST`: the list backwards.", reverse).shallow().costs(Cost::ALL),
+    row("mustReverse", &[A], "`mustReverse LIST`: the list backwards.", reverse).shallow().costs(Cost::ALL),
     row("uniq", &[A], "`uniq LIST`: each element once.", uniq),
     row("mustUniq", &[A], "`mustUniq LIST`: each element once.", uniq),
-    row("compact", &[A], "`compact LIST`: without empty elements.", compact),
-    row("mustCompact", &[A], "`mustCompact LIST`: without empty elements.", compact),
+    row("compact", &[A], "`compact LIST`: without empty elements.", compact).costs(Cost::ALL),
+    row("mustCompact", &[A], "`mustCompact LIST`: without empty elements.", compact).costs(Cost::ALL),
     many("without", &[A], A, "`without LIST A…`: without these elements.", without),
     many("mustWithout", &[A], A, "`mustWithout LIST A…`: without these elements.", without),
     row("has", &[A, A], "`has A LIST`: whether the list contains A.", has),
     row("mustHas", &[A, A], "`mustHas A LIST`: whether the list contains A.", has),
-    many("slice", &[A], A, "`slice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice).shallow(),
-    many("mustSlice", &[A], A, "`mustSlice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice).shallow(),
-    row("chunk", &[Ty::Int, A], "`chunk N LIST`: lists of N elements each.", chunk).shallow(),
-    row("mustChunk", &[Ty::Int, A], "`mustChunk N LIST`: lists of N elements each.", chunk).shallow(),
+    many("slice", &[A], A, "`slice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice).shallow().costs(Cost::ALL),
+    many("mustSlice", &[A], A, "`mustSlice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice).shallow().costs(Cost::ALL),
+    row("chunk", &[Ty::Int, A], "`chunk N LIST`: lists of N elements each.", chunk).shallow().costs(Cost::ALL),
+    row("mustChunk", &[Ty::Int, A], "`mustChunk N LIST`: lists of N elements each.", chunk).shallow().costs(Cost::ALL),
 ];
 
 fn list(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {

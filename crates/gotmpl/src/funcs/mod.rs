@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use crate::func::{Form, Func, Looks, Run, Ty};
 use crate::value::{Data, Table, Val};
+use purlin_value::Cost;
 
 pub mod capabilities;
 pub mod casts;
@@ -58,7 +59,7 @@ pub fn find(name: &str) -> Option<&'static Func> {
 
 /// A row with a fixed number of parameters.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
-    Func { name, params, rest: None, about, run, form: Form::Opaque, looks: Looks::Everywhere, changes: false }
+    Func { name, params, rest: None, about, run, form: Form::Opaque, looks: Looks::Everywhere, changes: false, cost: Cost::Deep }
 }
 
 /// A row whose last parameter may be repeated.

@@ -10,9 +10,6 @@ use crate::func::{Func, Ty};
 use crate::machine::Machine;
 use crate::value::{ListType, Str, Val};
 
-/// Largest compiled expression.
-const MAX_COMPILED: usize = 1 << 20;
-
 const S: Ty = Ty::Str;
 
 /// The rows.
@@ -196,10 +193,10 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
     m.spend(weight(&source))?;
     check_repeats(&source).map_err(|reason| Fault::new(format!("error parsing regexp: {reason}")))?;
     let mut builder = RegexBuilder::new(&translate(&source));
-    builder.size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED);
+    builder.size_limit(m.limits.regex).dfa_size_limit(m.limits.regex);
     let regex = builder.build().map_err(|error| {
         let reason = match error {
-            regex::Error::CompiledTooBig(_) => "expression too large".to_owned(),
+            regex::Error::CompiledTooBig(_) => return Fault::Limit(Limit::Regex),
             error => error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
         };
         Fault::new(format!("error parsing regexp: {reason}: `{source}`"))

@@ -8,6 +8,7 @@ use crate::print::{sprint, to_text};
 use crate::quote::quote;
 use crate::value::{Data, Str, Val};
 use crate::weave::{Weave, part};
+use purlin_value::Cost;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
@@ -100,9 +101,13 @@ pub static FUNCS: &[Func] = &[
     })
     .unseen(),
     row("join", &[Ty::Str, Ty::Any], "`join SEPARATOR LIST`: the elements as one text.", |m, args| {
-        let items: Vec<Vec<u8>> = string_items(m, arg(args, 1)).iter().map(|item| item.bytes().to_vec()).collect();
-        let size: usize = items.iter().map(Vec::len).sum::<usize>() + items.len() * bytes(args, 0).len();
-        m.spend(size / 64)?;
+        let items = string_items(m, arg(args, 1));
+        let size = items.iter().map(Str::len).sum::<usize>() + items.len().saturating_mul(bytes(args, 0).len());
+        if size > m.limits.text.saturating_add(bytes(args, 0).len()) {
+            return Err(Fault::Limit(Limit::Text));
+        }
+        m.spend(size / 16)?;
+        let items: Vec<&[u8]> = items.iter().map(Str::bytes).collect();
         m.limited(items.join(bytes(args, 0)))
     })
     .unseen(),
@@ -144,7 +149,7 @@ pub static FUNCS: &[Func] = &[
         items.sort();
         Ok(m.heap.strings(items))
     }),
-    row("hello", &[], "`hello`: says hello.", |_, _| Ok(Val::str("Hello!"))),
+    row("hello", &[], "`hello`: says hello.", |_, _| Ok(Val::str("Hello!"))).costs(Cost::Constant),
 ];
 
 /// The range of a text without the characters at its ends.
@@ -317,6 +322,9 @@ fn indent(m: &mut Machine<'_>, args: &[Val], new_line: bool) -> Result<Val, Faul
 fn replace(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let (old, new, whole) = (bytes(args, 0), bytes(args, 1), bytes(args, 2));
     if old.is_empty() {
+        if (whole.len() as u128 + 1) * (new.len() as u128 + 1) > m.limits.text as u128 {
+            return Err(Fault::Limit(Limit::Text));
+        }
         let mut out = Vec::new();
         for ch in text(args, 2).chars() {
             out.extend_from_slice(new);

@@ -8,12 +8,7 @@ use crate::func::{Func, Ty};
 use crate::machine::{Machine, SourceFile};
 use crate::rope::Rope;
 use crate::value::{Data, Val};
-
-/// How often one template may be in the middle of including itself.
-const MAX_INCLUDES: u32 = 1_000;
-
-/// How deep texts of `tpl` may call `tpl`.
-const MAX_TPL: u32 = 100;
+use purlin_value::Cost;
 
 /// Largest text of `tpl`.
 const MAX_TPL_BYTES: usize = 256 << 10;
@@ -21,8 +16,11 @@ const MAX_TPL_BYTES: usize = 256 << 10;
 /// The rows.
 pub static FUNCS: &[Func] = &[
     pieces(row("include", &[Ty::Str, Ty::Any], "`include NAME DATA`: the template's output as text.", include))
-        .looks(0, 1),
-    pieces(row("tpl", &[Ty::Str, Ty::Any], "`tpl TEXT DATA`: the text, rendered as a template.", tpl)).unseen(),
+        .looks(0, 1)
+        .costs(Cost::Own),
+    pieces(row("tpl", &[Ty::Str, Ty::Any], "`tpl TEXT DATA`: the text, rendered as a template.", tpl))
+        .unseen()
+        .costs(Cost::Own),
     pieces(row(
         "required",
         &[Ty::Str, Ty::Any],
@@ -37,7 +35,8 @@ pub static FUNCS: &[Func] = &[
             if missing { Err(Fault::Stop(text(args, 0).into_owned())) } else { Ok(value.clone()) }
         },
     ))
-    .unseen(),
+    .unseen()
+    .costs(Cost::Constant),
     row("fail", &[Ty::Str], "`fail MESSAGE`: stops with the message.", |_, args| {
         Err(Fault::Stop(text(args, 0).into_owned()))
     })
@@ -47,7 +46,7 @@ pub static FUNCS: &[Func] = &[
         &[Ty::Str, Ty::Str, Ty::Str, Ty::Str],
         "`lookup VERSION KIND NAMESPACE NAME`: always empty; rendering asks no cluster.",
         |m, _| Ok(m.heap.any_map(Default::default())),
-    ),
+    ).costs(Cost::Constant),
 ];
 
 fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
@@ -58,7 +57,7 @@ fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
         return result;
     }
     let count = m.including.entry(name.clone()).or_insert(0);
-    if *count > MAX_INCLUDES {
+    if *count > m.limits.includes {
         let message =
             format!("rendering template has a nested reference name: {}: unable to execute template", name.text());
         return Err(Fault::new(message));
@@ -116,7 +115,7 @@ fn tpl(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
             layer
         }
     };
-    if m.tpl_depth >= MAX_TPL {
+    if m.tpl_depth >= m.limits.tpl {
         return Err(Fault::Limit(Limit::Depth));
     }
     let Some(tree) = layer.main.clone() else { return Ok(Val::str("")) };

@@ -7,7 +7,7 @@ use super::{Evaluator, Failure};
 use crate::val::{Data, Val};
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Limits, Rule, RuleClass};
-use purlin_value::Fuel;
+use purlin_value::Meter;
 use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_STRING};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -25,7 +25,7 @@ pub(super) const BYTES_PER_STEP: u64 = 8;
 #[derive(Debug)]
 pub struct Budget {
     limits: Limits,
-    fuel: Arc<Fuel>,
+    meter: Arc<Meter>,
     empty: AtomicBool,
     told: AtomicBool,
     first: OnceLock<Diagnostic>,
@@ -34,16 +34,16 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         let limits = Limits::default();
-        Budget::new(&limits, Arc::new(Fuel::new(limits.fuel)))
+        Budget::new(&limits, Arc::new(Meter::new(&limits)))
     }
 }
 
 impl Budget {
     /// What is left of a run's steps.
-    pub fn new(limits: &Limits, fuel: Arc<Fuel>) -> Self {
+    pub fn new(limits: &Limits, meter: Arc<Meter>) -> Self {
         Budget {
             limits: limits.clone(),
-            fuel,
+            meter,
             empty: AtomicBool::new(false),
             told: AtomicBool::new(false),
             first: OnceLock::new(),
@@ -52,7 +52,7 @@ impl Budget {
 
     /// A full one, with steps of its own.
     pub fn renewed(&self) -> Self {
-        Budget::new(&self.limits, Arc::new(Fuel::new(self.limits.fuel)))
+        Budget::new(&self.limits, Arc::new(self.meter.renewed()))
     }
 
     /// What went beyond a limit first.
@@ -71,7 +71,7 @@ impl Budget {
         if self.empty.load(Ordering::Relaxed) {
             return false;
         }
-        let enough = self.fuel.take(steps);
+        let enough = self.meter.charge(steps, 0).is_ok();
         if !enough {
             self.empty.store(true, Ordering::Relaxed);
         }

@@ -1,0 +1,256 @@
+//! What evaluation costs, counted in one place: steps, and bytes of what is held.
+//!
+//! The session owns one [`Meter`]. Whoever evaluates charges it *before* it loops or allocates, by the size of what it
+//! was given and what it is about to make. Steps only rise; bytes go down again where something is known to be let go.
+//! Nothing here knows what is evaluated.
+
+use crate::rules::{LIMIT_FUEL, LIMIT_MEMORY};
+use purlin_syntax::{Diagnostic, Limits, Rule};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// So many bytes are looked at or copied in one step.
+pub const BYTES_PER_STEP: u64 = 16;
+
+/// The steps it takes to look at or copy so many bytes.
+pub const fn steps_for(bytes: u64) -> u64 {
+    bytes / BYTES_PER_STEP
+}
+
+/// What a function costs, told where it is listed, so that none can be listed without: the caller charges it before
+/// the call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cost {
+    /// The same whatever it is given.
+    Constant,
+    /// It looks at the text, or the items, of these arguments: as many as bits are set, the first being the lowest.
+    Linear(u8),
+    /// It goes through its arguments as deep as they are: they are charged as if they were written out.
+    Deep,
+    /// So many steps each time, more than its arguments tell.
+    Fixed(u32),
+    /// It charges itself, because only it knows: what it makes is not bounded by what it is given.
+    Own,
+}
+
+impl Cost {
+    /// All arguments, but not into collections.
+    pub const ALL: Cost = Cost::Linear(u8::MAX);
+
+    /// Whether an argument is looked at.
+    pub fn looks_at(self, argument: usize) -> bool {
+        match self {
+            Cost::Linear(bits) => bits >> argument.min(7) & 1 == 1,
+            Cost::Deep => true,
+            Cost::Constant | Cost::Fixed(_) | Cost::Own => false,
+        }
+    }
+
+    /// The steps of the call itself.
+    pub fn steps(self) -> u64 {
+        match self {
+            Cost::Fixed(steps) => steps.into(),
+            _ => 1,
+        }
+    }
+}
+
+/// A limit that would be passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exceeded {
+    /// More than this many steps.
+    Steps(u64),
+    /// More than this many bytes.
+    Bytes(u64),
+}
+
+impl Exceeded {
+    /// The rule of the limit.
+    pub fn rule(self) -> &'static Rule {
+        match self {
+            Exceeded::Steps(_) => &LIMIT_FUEL,
+            Exceeded::Bytes(_) => &LIMIT_MEMORY,
+        }
+    }
+
+    /// What to say.
+    pub fn message(self) -> String {
+        match self {
+            Exceeded::Steps(most) => format!("evaluation needs more than the {most} steps allowed"),
+            Exceeded::Bytes(most) => format!("evaluation makes values of more than the {most} bytes allowed"),
+        }
+    }
+
+    /// What to do about it.
+    pub fn hint(self) -> &'static str {
+        match self {
+            Exceeded::Steps(_) => "look for a loop, or raise it with `--limit fuel=STEPS`",
+            Exceeded::Bytes(_) => "look for values that grow, or raise it with `--limit memory=BYTES`",
+        }
+    }
+
+    /// A diagnostic without a place.
+    pub fn diagnostic(self) -> Diagnostic {
+        Diagnostic::nowhere(self.rule(), self.message()).hint(self.hint())
+    }
+}
+
+/// What one run has cost so far, and what it may cost.
+#[derive(Debug)]
+pub struct Meter {
+    steps: AtomicU64,
+    bytes: AtomicU64,
+    read: AtomicU64,
+    told: AtomicBool,
+    limits: Limits,
+}
+
+impl Meter {
+    /// A meter at zero.
+    pub fn new(limits: &Limits) -> Self {
+        let zero = || AtomicU64::new(0);
+        Meter { steps: zero(), bytes: zero(), read: zero(), told: AtomicBool::new(false), limits: limits.clone() }
+    }
+
+    /// The limits it watches.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Another at zero with the same limits.
+    pub fn renewed(&self) -> Self {
+        let meter = Meter::new(&self.limits);
+        meter.was_read(self.read.load(Ordering::Relaxed));
+        meter
+    }
+
+    /// Takes steps and bytes before they are used. What was refused stays counted, so that whoever goes on is refused
+    /// as well.
+    pub fn charge(&self, steps: u64, bytes: u64) -> Result<(), Exceeded> {
+        let taken = add(&self.steps, steps);
+        if taken > self.limits.fuel {
+            return Err(Exceeded::Steps(self.limits.fuel));
+        }
+        if bytes == 0 {
+            return Ok(());
+        }
+        let held = add(&self.bytes, bytes);
+        let most = self.most_bytes();
+        if held > most {
+            // What was refused is not made.
+            self.release(bytes);
+            return Err(Exceeded::Bytes(most));
+        }
+        Ok(())
+    }
+
+    /// Gives bytes back that are not held any more.
+    pub fn release(&self, bytes: u64) {
+        let less = |held: u64| Some(held.saturating_sub(bytes));
+        let _ = self.bytes.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    }
+
+    /// Remembers that so many bytes of files were read: what is large may be resolved to something large.
+    pub fn was_read(&self, bytes: u64) {
+        add(&self.read, bytes);
+    }
+
+    /// Whether it is still to be said that a limit was passed; true once.
+    pub fn is_news(&self) -> bool {
+        !self.told.swap(true, Ordering::Relaxed)
+    }
+
+    /// The steps that are left.
+    pub fn steps_left(&self) -> u64 {
+        self.limits.fuel.saturating_sub(self.steps.load(Ordering::Relaxed))
+    }
+
+    /// The bytes that are left.
+    pub fn bytes_left(&self) -> u64 {
+        self.most_bytes().saturating_sub(self.bytes.load(Ordering::Relaxed))
+    }
+
+    fn most_bytes(&self) -> u64 {
+        self.limits.memory(self.read.load(Ordering::Relaxed))
+    }
+}
+
+/// Adds without ever wrapping: nobody charges anywhere near half of all numbers twice.
+fn add(counter: &AtomicU64, amount: u64) -> u64 {
+    let amount = amount.min(u64::MAX / 1024);
+    let before = counter.fetch_add(amount, Ordering::Relaxed);
+    if before > u64::MAX / 2 {
+        counter.store(u64::MAX / 2, Ordering::Relaxed);
+    }
+    before.saturating_add(amount)
+}
+
+/// Steps that one evaluator counts for itself and hands to the meter in portions, so that counting costs an addition.
+#[derive(Debug, Default)]
+pub struct Tab {
+    steps: std::cell::Cell<u64>,
+}
+
+/// Steps are handed over when so many have come together.
+const PORTION: u64 = 256;
+
+impl Tab {
+    /// Takes steps; the meter hears of it now and then.
+    #[inline]
+    pub fn charge(&self, meter: &Meter, steps: u64) -> Result<(), Exceeded> {
+        let steps = self.steps.get().saturating_add(steps);
+        self.steps.set(steps);
+        if steps < PORTION { Ok(()) } else { self.settle(meter) }
+    }
+
+    /// Hands over what has come together.
+    pub fn settle(&self, meter: &Meter) -> Result<(), Exceeded> {
+        meter.charge(self.steps.take(), 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn meter(fuel: u64, memory_floor: u64) -> Meter {
+        Meter::new(&Limits { fuel, memory_floor, ..Limits::default() })
+    }
+
+    #[test]
+    fn steps_and_bytes_are_refused_before_they_are_used() {
+        let meter = meter(10, 100);
+        assert_eq!(meter.charge(4, 60), Ok(()));
+        assert_eq!(meter.charge(0, 60), Err(Exceeded::Bytes(100)));
+        assert_eq!(meter.charge(0, 40), Ok(()));
+        meter.release(50);
+        assert_eq!(meter.charge(0, 50), Ok(()));
+        assert_eq!(meter.charge(7, 0), Err(Exceeded::Steps(10)));
+        assert_eq!(meter.charge(0, 0), Err(Exceeded::Steps(10)));
+    }
+
+    #[test]
+    fn what_is_read_allows_for_more() {
+        let meter = meter(10, 100);
+        meter.was_read(1_000);
+        assert_eq!(meter.charge(0, 16_000), Ok(()));
+        assert_eq!(meter.charge(0, 1), Err(Exceeded::Bytes(16_000)));
+    }
+
+    #[test]
+    fn huge_charges_do_not_wrap() {
+        let meter = meter(u64::MAX / 4, 100);
+        for _ in 0..5_000 {
+            let _ = meter.charge(u64::MAX, 0);
+        }
+        assert!(meter.charge(1, 0).is_err());
+    }
+
+    #[test]
+    fn a_tab_is_settled_in_portions() {
+        let (meter, tab) = (meter(1_000, 100), Tab::default());
+        assert!((0..1_000).all(|_| tab.charge(&meter, 1).is_ok()));
+        assert!(meter.steps_left() < 1_000);
+        assert!((0..PORTION).any(|_| tab.charge(&meter, 1).is_err()));
+    }
+}

@@ -1,0 +1,113 @@
+//! Garden: template strings, helper functions and structural operators.
+
+use super::{Ends, Input};
+
+const PROJECT: &str =
+    "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\nvariables:\n";
+
+fn project(class: &str, variables: &str, ends: Ends) -> Input {
+    Input::new(format!("garden/{class}"), "resolve", ends).file("project.garden.yml", format!("{PROJECT}{variables}"))
+}
+
+/// Variables where each holds the one before twice.
+fn doubling(levels: usize, shape: fn(&str) -> String) -> String {
+    let mut text = "  a0: [1]\n  b0: [1]\n".to_owned();
+    for level in 1..=levels {
+        for name in ["a", "b"] {
+            let before = format!("${{var.{name}{}}}", level - 1);
+            text.push_str(&format!("  {name}{level}: {}\n", shape(&before)));
+        }
+    }
+    text
+}
+
+fn list(before: &str) -> String {
+    format!("[\"{before}\", \"{before}\"]")
+}
+
+fn map(before: &str) -> String {
+    format!("{{x: \"{before}\", y: \"{before}\"}}")
+}
+
+fn concatenated(before: &str) -> String {
+    format!("[{{$concat: \"{before}\"}}, {{$concat: \"{before}\"}}]")
+}
+
+/// A text that is made from the one before, again and again.
+fn grown(start: &str, expression: &str, rounds: usize) -> String {
+    let mut text = format!("  t0: {start}\n");
+    for round in 1..=rounds {
+        let expression = expression.replace("IT", &format!("var.t{}", round - 1));
+        text.push_str(&format!("  t{round}: \"{expression}\"\n"));
+    }
+    text
+}
+
+/// All inputs of Garden.
+pub fn inputs() -> Vec<Input> {
+    let mut all = Vec::new();
+    for (name, shape) in [("list", list as fn(&str) -> String), ("map", map), ("concat", concatenated)] {
+        for levels in [25, 60] {
+            let variables = doubling(levels, shape);
+            all.push(project(&format!("doubling/{name}-{levels}"), &variables, Ends::Limit));
+            let uses = [
+                ("equal", format!("${{var.a{levels} == var.b{levels}}}")),
+                ("json", format!("${{jsonEncode(var.a{levels})}}")),
+                ("yaml", format!("${{yamlEncode(var.a{levels})}}")),
+                ("string", format!("${{string(var.a{levels})}}")),
+                ("text", format!("x${{var.a{levels}}}")),
+                ("plus", format!("${{var.a{levels} + var.b{levels}}}")),
+                ("contains", format!("${{var.a{levels} contains 7}}")),
+                ("join", format!("${{join(var.a{levels}, ',')}}")),
+                ("empty", format!("${{isEmpty(var.a{levels})}}")),
+            ];
+            for (used, expression) in uses {
+                let action = format!("kind: Run\ntype: exec\nname: r\nspec: {{command: [\"{expression}\"]}}\n");
+                let input = project(&format!("doubling/{name}-{levels}-{used}"), &variables, Ends::Limit);
+                all.push(input.file("a.garden.yml", action));
+            }
+        }
+    }
+    let mut nested = "${item.value}".to_owned();
+    for _ in 0..8 {
+        nested = format!("{{$forEach: [0, 1, 2, 3, 4, 5, 6, 7, 8, 9], $return: {nested}}}");
+    }
+    all.push(project("loops/for-each", &format!("  a: {nested}\n"), Ends::Limit));
+    let flat = "{$forEach: \"${range(1, 1000)}\", $return: {$concat: {$forEach: \"${range(1, 1000)}\", $return: {$concat: \"${range(1, 1000)}\"}}}}";
+    all.push(project("loops/for-each-concat", &format!("  a: {flat}\n"), Ends::Limit));
+    let texts = [
+        ("join-indent", "${join(range(1,1000000), indent('x', 16000000))}", "x", 1),
+        ("replace", "${replace(IT, '', IT)}", &"x".repeat(5_000), 8),
+        ("double", "${IT}${IT}", "xxxxxxxx", 60),
+        ("plus", "${IT + IT}", "xxxxxxxx", 60),
+        ("concat", "${concat(IT, IT)}", "xxxxxxxx", 60),
+        ("json", "${jsonEncode(IT)}", "'\"\\\\'", 60),
+        ("yaml", "${yamlEncode([IT, IT])}", "x", 60),
+        ("base64", "${base64Encode(IT)}", &"x".repeat(1_000), 60),
+        ("upper-many", "${upper(IT)}", &"x".repeat(1_000_000), 200),
+        ("split", "${split(IT, '')}", &"x".repeat(5_000_000), 1),
+        ("split-many", "${join(split(IT, ''), ',')}", &"x".repeat(50_000), 12),
+        ("indent", "${indent(IT, 1000000)}", "x", 40),
+        ("range", "${range(1, 100000000)}", "x", 1),
+        ("ranges", "${[range(1, 900000), range(1, 900000), IT]}", "x", 100),
+        ("decode", "${yamlDecode('[' + jsonEncode(IT) + ',' + jsonEncode(IT) + ']')}", "x", 40),
+    ];
+    for (name, expression, start, rounds) in texts {
+        let ends = if name == "upper-many" || name == "split" { Ends::Answered } else { Ends::Limit };
+        all.push(project(&format!("text/{name}"), &grown(start, expression, rounds), ends));
+    }
+    let many: String = (0..300).map(|at| format!("  s{at}: \"${{indent('x', 16000000)}}\"\n")).collect();
+    all.push(project("text/many-large", &many, Ends::Limit));
+    let many: String = (0..300).map(|at| format!("  s{at}: \"${{var.one + '{at}'}}\"\n")).collect();
+    let many = format!("  one: \"${{indent('x', 16000000)}}\"\n{many}");
+    all.push(project("text/many-large-made", &many, Ends::Limit));
+    let chain: String = (1..20_000).map(|at| format!("  c{at}: \"${{var.c{}}}\"\n", at - 1)).collect();
+    all.push(project("chain/variables", &format!("  c0: x\n{chain}  last: \"${{var.c19999}}\"\n"), Ends::Answered));
+    let parens = format!("  a: \"${{{}1{}}}\"\n", "(".repeat(50_000), ")".repeat(50_000));
+    all.push(project("deep/expression", &parens, Ends::Limit));
+    let actions: String =
+        (0..15_000).map(|at| format!("---\nkind: Run\ntype: exec\nname: r{at}\nspec: {{command: [\"${{project.name}}\"]}}\n")).collect();
+    let input = Input::new("garden/fuel/actions", "check --limit fuel=1", Ends::Limit);
+    all.push(input.file("project.garden.yml", PROJECT.replace("variables:\n", "")).file("a.garden.yml", actions));
+    all
+}

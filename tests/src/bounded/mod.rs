@@ -1,0 +1,61 @@
+//! Programs that would never end, or take all memory, if nobody counted: small inputs of every class for every dialect.
+//!
+//! They are made here, not stored. `tests/tests/bounded.rs` runs each under a memory limit and looks how it ends.
+
+mod charts;
+mod garden;
+mod skaffold;
+mod tosca;
+mod unfurl;
+mod yaml;
+
+/// How a run must end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ends {
+    /// A limit is the cause: exit code 3.
+    Limit,
+    /// All is well: exit code 0.
+    Fine,
+    /// With an answer, whichever: what matters is what it costs.
+    Answered,
+}
+
+/// One input: files, a command, and how it must end.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// `dialect/class/case`.
+    pub name: String,
+    /// Paths with contents.
+    pub files: Vec<(String, Vec<u8>)>,
+    /// The arguments of `purlin`.
+    pub args: Vec<String>,
+    /// How it must end.
+    pub ends: Ends,
+}
+
+impl Input {
+    /// An input with one command.
+    pub fn new(name: impl Into<String>, command: &str, ends: Ends) -> Self {
+        let args = command.split_whitespace().map(str::to_owned).collect();
+        Input { name: name.into(), files: Vec::new(), args, ends }
+    }
+
+    /// The same with one more argument, which may hold spaces.
+    pub fn argument(mut self, argument: impl Into<String>) -> Self {
+        self.args.push(argument.into());
+        self
+    }
+
+    /// The same with one more file.
+    pub fn file(mut self, path: &str, content: impl Into<Vec<u8>>) -> Self {
+        self.files.push((path.to_owned(), content.into()));
+        self
+    }
+}
+
+/// All inputs.
+pub fn inputs() -> Vec<Input> {
+    let dialects: [fn() -> Vec<Input>; 6] =
+        [garden::inputs, charts::inputs, unfurl::inputs, tosca::inputs, skaffold::inputs, yaml::inputs];
+    dialects.into_iter().flat_map(|inputs| inputs()).collect()
+}

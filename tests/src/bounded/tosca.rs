@@ -1,0 +1,60 @@
+//! TOSCA: functions, inherited values, constraints.
+
+use super::{Ends, Input};
+
+fn service(class: &str, outputs: &str, ends: Ends) -> Input {
+    let text = format!("tosca_definitions_version: tosca_2_0\nservice_template:\n  inputs:\n    long: {{type: string, default: {}}}\n  node_templates: {{}}\n  outputs:\n{outputs}", "x".repeat(10_000));
+    Input::new(format!("tosca/{class}"), "resolve", ends).file("service.yaml", text)
+}
+
+/// A node whose properties each use the one before.
+fn properties(class: &str, first: &str, kind: &str, shape: &str, levels: usize, ends: Ends) -> Input {
+    let mut types = String::new();
+    let mut values = String::new();
+    for level in 0..=levels {
+        let kind = if level == 0 && kind == "string" { "string" } else { kind };
+        types.push_str(&format!("      p{level}: {{type: {kind}{}}}\n", if kind == "list" { ", entry_schema: {type: any}" } else { "" }));
+        let value = if level == 0 { first.to_owned() } else { shape.replace("IT", &format!("{{$get_property: [SELF, p{}]}}", level - 1)) };
+        values.push_str(&format!("        p{level}: {value}\n"));
+    }
+    let text = format!("tosca_definitions_version: tosca_2_0\nnode_types:\n  N:\n    properties:\n{types}service_template:\n  node_templates:\n    n:\n      type: N\n      properties:\n{values}");
+    Input::new(format!("tosca/{class}"), "resolve", ends).file("service.yaml", text)
+}
+
+/// All inputs of TOSCA.
+pub fn inputs() -> Vec<Input> {
+    let mut all = vec![
+        properties("doubling/list", "[1]", "list", "[IT, IT]", 60, Ends::Limit),
+        properties("doubling/concat", "x", "string", "{$concat: [IT, IT]}", 60, Ends::Limit),
+        properties("doubling/join", "x", "string", "{$join: [[IT, IT], IT]}", 60, Ends::Limit),
+        properties("doubling/union", "[1]", "list", "{$concat: [IT, IT]}", 60, Ends::Limit),
+        properties("chain/properties", "x", "string", "IT", 3_000, Ends::Answered),
+    ];
+    for (used, expression) in [
+        ("equal", "{$equal: [IT, IT]}"),
+        ("length", "{$length: [IT]}"),
+        ("union", "{$union: [IT, IT]}"),
+        ("intersection", "{$intersection: [IT, IT]}"),
+        ("contains", "{$contains: [IT, IT]}"),
+        ("index", "{$has_entry: [IT, IT]}"),
+    ] {
+        let mut input = properties(&format!("doubling/list-{used}"), "[1]", "list", "[IT, IT]", 60, Ends::Limit);
+        let last = expression.replace("IT", "{$get_property: [SELF, p60]}");
+        for (_, content) in &mut input.files {
+            content.extend_from_slice(format!("        used: {last}\n").as_bytes());
+        }
+        all.push(input);
+    }
+    let outputs = |value: &str, count: usize| -> String { (0..count).map(|at| format!("    o{at}: {{value: {value}}}\n")).collect() };
+    let long = "{$get_input: long}, ".repeat(1_000);
+    all.push(service("text/concat", &outputs(&format!("{{$concat: [{long}]}}"), 100), Ends::Limit));
+    all.push(service("text/join", &outputs(&format!("{{$join: [[{long}], {{$get_input: long}}]}}"), 10), Ends::Limit));
+    let many = "1, ".repeat(1_000);
+    all.push(service("text/token", &outputs(&format!("{{$token: [{{$concat: [{long}]}}, x, 0]}}"), 100), Ends::Limit));
+    all.push(service("lists/union", &outputs(&format!("{{$union: [[{many}], [{many}]]}}"), 500), Ends::Answered));
+    let constraint = "tosca_definitions_version: tosca_2_0\nservice_template:\n  inputs:\n    a: {type: string, default: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, validation: {$matches: [$value, '((a{1,100}){1,100}){1,100}']}}\n  node_templates: {}\n";
+    all.push(Input::new("tosca/regex/pattern", "check", Ends::Answered).file("service.yaml", constraint));
+    let nodes = "tosca_definitions_version: tosca_2_0\nnode_types:\n  N: {}\nservice_template:\n  node_templates:\n    n: {type: N, count: 1000000000}\n";
+    all.push(Input::new("tosca/count/nodes", "resolve", Ends::Answered).file("service.yaml", nodes));
+    all
+}

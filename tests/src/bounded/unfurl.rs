@@ -1,0 +1,135 @@
+//! Unfurl: queries, functions and Jinja2 templates.
+
+use super::{Ends, Input};
+
+const ENSEMBLE: &str = "apiVersion: unfurl/v1alpha1\nkind: Ensemble\nspec:\n  service_template:\n    tosca_definitions_version: tosca_simple_unfurl_1_0_0\n    node_types:\n      Open: {derived_from: tosca.nodes.Root, metadata: {additionalProperties: true}}\n    topology_template:\n      node_templates:\n        n:\n          type: Open\n          properties:\n";
+
+fn ensemble(class: &str, properties: &str, ends: Ends) -> Input {
+    let lines: String = properties.lines().map(|line| format!("            {line}\n")).collect();
+    Input::new(format!("unfurl/{class}"), "resolve", ends).file("ensemble.yaml", format!("{ENSEMBLE}{lines}"))
+}
+
+fn evaluated(class: &str, expression: &str, ends: Ends) -> Input {
+    Input::new(format!("unfurl/{class}"), "eval", ends)
+        .argument(expression)
+        .file("ensemble.yaml", format!("{ENSEMBLE}            a: 1\n"))
+}
+
+fn doubling(levels: usize, shape: fn(&str) -> String) -> String {
+    let mut text = "a0: [1]\nb0: [1]\n".to_owned();
+    for level in 1..=levels {
+        for name in ["a", "b"] {
+            text.push_str(&format!("{name}{level}: {}\n", shape(&format!("{name}{}", level - 1))));
+        }
+    }
+    text
+}
+
+fn list(before: &str) -> String {
+    format!("[{{eval: \".::{before}\"}}, {{eval: \".::{before}\"}}]")
+}
+
+fn map(before: &str) -> String {
+    format!("{{x: {{eval: \".::{before}\"}}, y: {{eval: \".::{before}\"}}}}")
+}
+
+fn jinja(before: &str) -> String {
+    format!("\"{{{{ [SELF.{before}, SELF.{before}] }}}}\"")
+}
+
+/// All inputs of Unfurl.
+pub fn inputs() -> Vec<Input> {
+    let mut all = Vec::new();
+    let uses = [
+        ("equal", "{{ SELF.a60 == SELF.b60 }}"),
+        ("less", "{{ SELF.a60 < SELF.b60 }}"),
+        ("json", "{{ SELF.a60 | to_json }}"),
+        ("yaml", "{{ SELF.a60 | to_nice_yaml }}"),
+        ("string", "{{ SELF.a60 | string }}"),
+        ("text", "x{{ SELF.a60 }}"),
+        ("sort", "{{ [SELF.a60, SELF.b60] | sort }}"),
+        ("unique", "{{ [SELF.a60, SELF.b60] | unique | length }}"),
+        ("in", "{{ SELF.a60 in [SELF.b60] }}"),
+        ("flatten", "{{ SELF.a60 | flatten | length }}"),
+        ("hash", "{{ SELF.a60 | string | hash }}"),
+        ("pprint", "{{ SELF.a60 | pprint }}"),
+        ("set", "{{ [SELF.a60] | union([SELF.b60]) | length }}"),
+    ];
+    for (name, shape) in [("list", list as fn(&str) -> String), ("map", map), ("jinja", jinja)] {
+        let properties = doubling(60, shape);
+        all.push(ensemble(&format!("doubling/{name}"), &properties, Ends::Limit));
+        for (used, expression) in uses {
+            let properties = format!("{properties}used: \"{expression}\"\n");
+            all.push(ensemble(&format!("doubling/{name}-{used}"), &properties, Ends::Limit));
+        }
+    }
+    let functions = [
+        ("concat", "{concat: [{eval: '.::IT'}, {eval: '.::IT'}]}", 60),
+        ("join", "{join: [[{eval: '.::IT'}, {eval: '.::IT'}], '-']}", 60),
+        ("token", "{concat: [{token: [{eval: '.::IT'}, '-', 0]}, {eval: '.::IT'}, {eval: '.::IT'}]}", 60),
+        ("template", "{eval: {template: '{{ SELF.IT }}{{ SELF.IT }}'}}", 60),
+        ("jinja-plus", "'{{ SELF.IT ~ SELF.IT }}'", 60),
+        ("jinja-json", "'{{ SELF.IT | to_json | to_json | to_json }}'", 60),
+        ("jinja-b64", "'{{ SELF.IT | b64encode | b64encode | b64encode }}'", 60),
+        ("jinja-indent", "'{{ SELF.IT | indent(100000, true) }}'", 2_000),
+        ("jinja-replace", "'{{ SELF.IT | replace(\"x\", \"xxxxxxxx\") }}'", 60),
+        ("jinja-regex", "'{{ SELF.IT | regex_replace(\"x\", \"xxxxxxxx\") }}'", 60),
+        ("jinja-join", "'{{ [SELF.IT, SELF.IT] | join(SELF.IT) }}'", 60),
+        ("jinja-center", "'{{ SELF.IT | center(10000000) }}'", 60),
+        ("jinja-format", "'{{ \"%s%s\" | format(SELF.IT, SELF.IT) }}'", 60),
+        ("jinja-list", "'{{ SELF.IT | list | string }}'", 60),
+        ("jinja-urlencode", "'{{ (\"%\" ~ SELF.IT) | urlencode | urlencode | urlencode }}'", 2_000),
+        ("jinja-wordwrap", "'{{ (SELF.IT ~ \" \" ~ SELF.IT) | wordwrap(1) }}'", 60),
+    ];
+    for (name, expression, rounds) in functions {
+        let mut properties = "t0: xxxxxxxx\n".to_owned();
+        for round in 1..=rounds {
+            let value = expression.replace("IT", &format!("t{}", round - 1));
+            properties.push_str(&format!("t{round}: {value}\n"));
+        }
+        all.push(ensemble(&format!("text/{name}"), &properties, Ends::Limit));
+    }
+    let loops = [
+        ("nested", "{% for a in range(1000000) %}{% for b in range(1000000) %}x{% endfor %}{% endfor %}"),
+        ("grown", "{% set n = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}"),
+        ("list-grown", "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}{{ n.s | length }}"),
+        ("list-doubled", "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = [n.s, n.s] %}{% endfor %}{{ n.s }}"),
+        ("appended", "{% set l = [] %}{% for i in range(100000) %}{% do l.append('x' * 1000000) %}{% endfor %}{{ l | length }}"),
+        ("itself", "{% set l = [] %}{% do l.append(l) %}{{ l }}"),
+        ("printed", "{% for i in range(1000000) %}{{ 'x' * 1000000 }}{% endfor %}"),
+        ("macro", "{% macro f(n) %}{{ f(n) }}{{ f(n) }}{% endmacro %}{{ f(1) }}"),
+        ("hash", "{% for i in range(1000000) %}{% set x = ('x' * 1000000) | hash('sha512') %}{% endfor %}"),
+        ("password", "{% for i in range(1000000) %}{% set x = 'x' | password_hash('sha512', rounds=999999) %}{% endfor %}"),
+        ("sorted", "{% for i in range(1000000) %}{% set x = range(100000) | sort %}{% endfor %}"),
+        ("regex", "{{ 'a' | regex_search('((a{1,100}){1,100}){1,100}') }}"),
+        ("permutations", "{{ range(100) | permutations | length }}"),
+        ("product", "{{ range(1000) | product(range(1000), range(1000)) | length }}"),
+        ("combinations", "{{ range(100) | combinations(50) | length }}"),
+        ("batch", "{{ range(1000) | batch(100000000, 'x') | list | length }}"),
+        ("slice", "{{ range(10) | slice(100000000, 'x') | list | length }}"),
+        ("power", "{{ 10 ** 10000000 }}"),
+        ("powers", "{{ 9 ** 9 ** 9 ** 9 ** 9 }}"),
+        ("shift", "{{ 2 ** 100000000 }}"),
+        ("ljust", "{% for i in range(1000000) %}{% set x = 'x'.ljust(10000000) %}{% endfor %}"),
+        ("splitted", "{% for i in range(1000000) %}{% set x = ('x,' * 500000).split(',') %}{% endfor %}"),
+        ("format", "{{ '%999999999d' | format(1) }}"),
+        ("zip", "{{ range(1000000) | zip(range(1000000), range(1000000)) | list | length }}"),
+        ("groupby", "{% for i in range(1000000) %}{% set x = range(100000) | map('string') | list %}{% endfor %}"),
+        ("tojson", "{% set n = namespace(s='x') %}{% for i in range(100) %}{% set n.s = [n.s, n.s] | to_json %}{% endfor %}"),
+        ("from-yaml", "{% set n = namespace(s='x') %}{% for i in range(100) %}{% set n.s = [n.s | from_yaml, n.s | from_yaml] | to_yaml %}{% endfor %}"),
+        ("combine", "{% set n = namespace(s={'a': 1}) %}{% for i in range(60) %}{% set n.s = {'x': n.s, 'y': n.s} %}{% endfor %}{{ n.s | combine(n.s, recursive=true) | length }}"),
+    ];
+    for (name, expression) in loops {
+        let ends = if ["permutations", "product", "combinations", "password", "zip", "itself"].contains(&name) { Ends::Answered } else { Ends::Limit };
+        all.push(evaluated(&format!("loops/{name}"), expression, ends));
+    }
+    all.push(evaluated("query/long", &format!("{{eval: '{}'}}", "::a".repeat(85_000)), Ends::Answered));
+    all.push(evaluated("query/brackets", &format!("{{eval: '.::a{}'}}", "[a]".repeat(80_000)), Ends::Answered));
+    all.push(evaluated("query/nested", &format!("{{eval: '.{}{}'}}", "[a".repeat(80_000), "]".repeat(80_000)), Ends::Answered));
+    let each = "{eval: {foreach: 1}}";
+    let nested = (0..12).fold(each.to_owned(), |inner, _| format!("{{eval: {{to_label: {inner}}}, foreach: {inner}}}").chars().take(200_000).collect());
+    all.push(evaluated("query/for-each", &nested, Ends::Answered));
+    let chain: String = (1..3_000).map(|at| format!("c{at}: {{eval: \".::c{}\"}}\n", at - 1)).collect();
+    all.push(ensemble("chain/attributes", &format!("c0: 1\n{chain}"), Ends::Answered));
+    all
+}

@@ -1,0 +1,117 @@
+//! Runs the programs of `bounded` one by one under a memory limit: each must end with an answer, exit code 3 where a
+//! limit is the cause.
+//!
+//! The test starts itself again as `purlin`. `PURLIN=PATH` takes another program instead, and `FIGURES=1` prints what
+//! each run took.
+
+#![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use purlin_suite::bounded::{Ends, Input, inputs};
+use purlin_suite::{Scratch, environment};
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+/// What a run may take of address space, in KiB.
+const MOST_MEMORY: u64 = 1_000_000;
+/// What a run may take of the processor, in seconds: what hangs must not hang the tests. Programs built for tests are
+/// many times slower than others; `PATIENCE=N` asks for less.
+const PATIENCE: &str = "120";
+/// What says that this process is to be `purlin`.
+const AS_PURLIN: &str = "as-purlin";
+
+fn main() -> ExitCode {
+    let mut words = std::env::args().skip(1);
+    if words.next().as_deref() == Some(AS_PURLIN) {
+        return purlin(words.collect());
+    }
+    let mut arguments = Arguments::from_args();
+    // Several at a time would only measure each other.
+    arguments.test_threads = Some(1);
+    let limited = can_limit();
+    if !limited {
+        eprintln!("no memory limit can be set here (`ulimit -v`): inputs run without one");
+    }
+    let trials = inputs().into_iter().map(|input| Trial::test(input.name.clone(), move || run(&input, limited)));
+    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+fn purlin(args: Vec<String>) -> ExitCode {
+    let (mut stdout, mut stderr) = (std::io::sink(), std::io::stderr());
+    let code = purlin_cli::run(purlin_cli::Invocation {
+        args,
+        cwd: std::env::current_dir().unwrap_or_default(),
+        env: std::env::vars().collect(),
+        stdin: None,
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        terminal: false,
+        last: true,
+    });
+    ExitCode::from(u8::try_from(code).unwrap_or(255))
+}
+
+fn can_limit() -> bool {
+    let probe = Command::new("sh").args(["-c", &format!("ulimit -v {MOST_MEMORY}")]).stderr(Stdio::null()).status();
+    probe.is_ok_and(|status| status.success())
+}
+
+fn run(input: &Input, limited: bool) -> Result<(), Failed> {
+    let scratch = Scratch::new(&input.name)?;
+    for (path, content) in &input.files {
+        let path = scratch.path().join(path);
+        if let Some(folder) = path.parent() {
+            std::fs::create_dir_all(folder)?;
+        }
+        std::fs::write(path, content)?;
+    }
+    let mut command = Command::new("sh");
+    let patience = std::env::var("PATIENCE").unwrap_or_else(|_| PATIENCE.to_owned());
+    let limit = if limited { format!("ulimit -v {MOST_MEMORY} && ulimit -t {patience} && ") } else { String::new() };
+    command.args(["-c", &format!("{limit}exec \"$0\" \"$@\"")]);
+    match std::env::var_os("PURLIN") {
+        Some(program) => command.arg(program),
+        None => command.arg(std::env::current_exe()?).arg(AS_PURLIN),
+    };
+    command.args(&input.args).current_dir(scratch.path());
+    command.env_clear().envs(environment("")).stdin(Stdio::null()).stdout(Stdio::null());
+    command.stderr(std::fs::File::create(scratch.path().join(".stderr"))?);
+    let mut child = command.spawn()?;
+    let figures = watched(child.id());
+    let status = child.wait()?;
+    let said = std::fs::read(scratch.path().join(".stderr")).unwrap_or_default();
+    let said: String = String::from_utf8_lossy(&said).chars().take(600).collect();
+    if std::env::var_os("FIGURES").is_some() {
+        let first = said.lines().next().unwrap_or_default();
+        let (ticks, memory) = figures.unwrap_or_default();
+        println!("FIGURES {:?} {ticks}0 ms {memory} KiB {} {first}", status.code(), input.name);
+    }
+    let expected = match input.ends {
+        Ends::Limit => status.code() == Some(3),
+        Ends::Fine => status.code() == Some(0),
+        Ends::Answered => matches!(status.code(), Some(0..=3)),
+    };
+    if expected {
+        return Ok(());
+    }
+    Err(format!("expected {:?}, ended with {status}\n{said}", input.ends).into())
+}
+
+/// Waits until a process has ended, and says how long it worked, in ticks, and how much memory it had, in KiB.
+fn watched(pid: u32) -> Option<(u64, u64)> {
+    let mut memory = 0;
+    loop {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let line = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
+        let held = line("VmHWM:").and_then(|text| text.split_whitespace().next()?.parse().ok());
+        memory = held.unwrap_or(memory);
+        if line("State:").is_none_or(|state| state.starts_with('Z')) {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+    let stat = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")).ok()?;
+    let fields: Vec<&str> = stat.rsplit(')').next()?.split_whitespace().collect();
+    let ticks = |at: usize| fields.get(at).and_then(|text| text.parse::<u64>().ok()).unwrap_or(0);
+    Some((ticks(11) + ticks(12), memory))
+}
