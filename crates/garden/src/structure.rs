@@ -8,6 +8,7 @@ use crate::place::NodeRef;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Node, Span};
+use purlin_value::lazy::{ENTRY_BYTES, ITEM_BYTES};
 use purlin_value::{Data, Eval, Map, MapLayer, Origin, Thunk, Value};
 use std::sync::Arc;
 
@@ -19,6 +20,11 @@ const RETURN: &str = "$return";
 const IF: &str = "$if";
 const THEN: &str = "$then";
 const ELSE: &str = "$else";
+
+/// What a round of `$forEach` takes: its scope and `item`.
+const ROUND_BYTES: u64 = 512;
+/// What a node of the template takes in each round: a value, and an expression with its scope.
+const NODE_BYTES: u64 = 96;
 
 /// Whether a mapping is an operator.
 pub(crate) fn is_operator(node: Node<'_>) -> bool {
@@ -147,6 +153,9 @@ impl Operator {
             let merged = eval.force(&bound);
             match &merged.data {
                 Data::Map(more) => {
+                    if !eval.charge(more.len() as u64, more.len() as u64 * ENTRY_BYTES) {
+                        return Value::poison();
+                    }
                     tainted |= merged.is_tainted();
                     for (key, value) in more.iter() {
                         overwrite(&mut map, key.clone(), value.clone(), eval);
@@ -184,7 +193,10 @@ impl Operator {
             let bound = self.bind_shape(spliced);
             let list = eval.force(&bound);
             match self.spliced(&list, spliced, eval) {
-                Ok(more) => items.extend(more),
+                Ok(more) => match self.fits(items.len() + more.len(), more.len(), item, eval) {
+                    true => items.extend(more),
+                    false => return Value::poison(),
+                },
                 Err(stop) => {
                     if stop.is_poison() {
                         self.look_at_others(node.items(), item, eval);
@@ -203,6 +215,18 @@ impl Operator {
             let bound = self.bind(part.get(CONCAT).filter(|_| part.is_map()).unwrap_or(part));
             eval.force_deep(&bound);
         }
+    }
+
+    /// Whether a list may be so long; counts what is added to it.
+    fn fits(&self, whole: usize, added: usize, node: Node<'_>, eval: &mut Eval<'_>) -> bool {
+        let most = eval.session.limits.list_items;
+        if whole as u64 > most {
+            let message = format!("this list grows longer than the {most} items allowed");
+            let diagnostic = Diagnostic::at(&purlin_value::rules::LIMIT_LIST, node.span(), message);
+            eval.session.sink.push(diagnostic.hint("raise it with `--limit list-items=COUNT`"));
+            return false;
+        }
+        eval.charge(added as u64, added as u64 * ITEM_BYTES)
     }
 
     fn spliced(&self, list: &Value, node: Node<'_>, eval: &Eval<'_>) -> Result<Vec<Value>, Value> {
@@ -251,9 +275,10 @@ impl Operator {
                 return self.report(input, message, eval);
             }
         };
+        let nodes = u64::from(template.size());
         let mut items = Vec::with_capacity(pairs.len());
         for (key, value) in pairs {
-            if !eval.spend(1) {
+            if !eval.charge(1, ROUND_BYTES + nodes * NODE_BYTES) {
                 return Value::poison();
             }
             let env = self.item_env(key, value.tainted_if(collection.is_tainted()));
@@ -263,7 +288,10 @@ impl Operator {
                 Err(stop) => return stop,
             }
             match self.returned(template, &env, eval) {
-                Ok(more) => items.extend(more),
+                Ok(more) => match self.fits(items.len() + more.len(), more.len(), input, eval) {
+                    true => items.extend(more),
+                    false => return Value::poison(),
+                },
                 Err(stop) => return stop,
             }
         }

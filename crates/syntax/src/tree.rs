@@ -382,6 +382,11 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// How many nodes are written here, this one and all below it.
+    pub fn size(self) -> u32 {
+        self.after().saturating_sub(self.index).max(1)
+    }
+
     /// The items of a sequence; nothing for anything else.
     #[inline]
     pub fn items(self) -> Items<'t> {

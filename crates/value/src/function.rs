@@ -2,6 +2,8 @@
 //!
 //! Each dialect keeps one list; calling, argument checks, suggestions, completion and the reference pages read it.
 
+use crate::meter::Cost;
+
 /// One parameter of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
@@ -35,6 +37,8 @@ pub struct Function<F: 'static> {
     pub summary: &'static str,
     /// An example that is run as a test: expression and result; empty if there is none.
     pub example: (&'static str, &'static str),
+    /// What it costs, charged before it is called.
+    pub cost: Cost,
     /// What it does.
     pub call: F,
 }

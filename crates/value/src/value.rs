@@ -186,7 +186,7 @@ impl From<Map> for Data {
 
 impl From<Vec<Value>> for Data {
     fn from(items: Vec<Value>) -> Self {
-        Data::List(Arc::new(List(items)))
+        Data::List(Arc::new(items.into()))
     }
 }
 
@@ -403,12 +403,31 @@ impl Value {
         self.any(Value::is_tainted)
     }
 
+    /// Where a collection lies, if others may hold it, too.
+    fn shared_at(&self) -> Option<usize> {
+        match &self.data {
+            Data::List(list) if Arc::strong_count(list) > 1 => Some(Arc::as_ptr(list) as usize),
+            Data::Map(map) if Arc::strong_count(map) > 1 => Some(Arc::as_ptr(map) as usize),
+            _ => None,
+        }
+    }
+
     /// Whether a question is true of this value or anything in it.
     pub fn any(&self, question: impl Fn(&Value) -> bool) -> bool {
         let mut stack = vec![self];
+        // What many share is asked once; looking that up pays off in large values only.
+        let mut seen = 0u32;
+        let mut asked: std::collections::HashSet<usize, foldhash::fast::RandomState> = Default::default();
         while let Some(value) = stack.pop() {
             if question(value) {
                 return true;
+            }
+            seen = seen.saturating_add(1);
+            if seen > 1_000
+                && let Some(address) = value.shared_at()
+                && !asked.insert(address)
+            {
+                continue;
             }
             match &value.data {
                 Data::List(list) => stack.extend(list.iter()),

@@ -3,6 +3,7 @@
 //! What is shared counts as often as it is met, but is gone through once: a collection remembers its size until it is
 //! changed. So a value that is small in memory and endless on paper is recognised before anybody walks it.
 
+use crate::lazy::{ENTRY_BYTES, ITEM_BYTES};
 use crate::value::{Data, Value};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,6 +80,17 @@ impl Size {
 /// About how many bytes a value has when it is written out.
 pub fn weight(value: &Value) -> u64 {
     size(value).weight
+}
+
+/// The bytes of a value itself: its text, or its parts without what is in them.
+pub fn surface(value: &Value) -> u64 {
+    match &value.data {
+        Data::Str(text) | Data::BigInt(text) => text.len() as u64,
+        Data::Bytes(bytes) => bytes.len() as u64,
+        Data::List(list) => list.len() as u64 * ITEM_BYTES,
+        Data::Map(map) => map.len() as u64 * ENTRY_BYTES,
+        _ => LEAF,
+    }
 }
 
 /// How many levels of collections are in a value, itself included.

@@ -77,7 +77,7 @@ pub fn inputs() -> Vec<Input> {
     all.push(project("loops/for-each-concat", &format!("  a: {flat}\n"), Ends::Limit));
     let texts = [
         ("join-indent", "${join(range(1,1000000), indent('x', 16000000))}", "x", 1),
-        ("replace", "${replace(IT, '', IT)}", &"x".repeat(5_000), 8),
+        ("replace", "${replace(IT, 'x', IT)}", &"x".repeat(5_000), 8),
         ("double", "${IT}${IT}", "xxxxxxxx", 60),
         ("plus", "${IT + IT}", "xxxxxxxx", 60),
         ("concat", "${concat(IT, IT)}", "xxxxxxxx", 60),

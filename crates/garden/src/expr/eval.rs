@@ -13,6 +13,9 @@ use crate::place::Place;
 use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule};
+use purlin_value::lazy::ITEM_BYTES;
+use purlin_value::meter::steps_for;
+use purlin_value::weight::weight;
 use purlin_value::{Data, Eval, Origin, Pending, Piece, Value};
 
 /// Why an expression has no value.
@@ -147,6 +150,7 @@ impl Evaluator<'_, '_> {
                     let value = self.whole(&value)?;
                     tainted |= value.is_tainted_deep();
                     pending = merge_pending(pending, &value);
+                    self.make_text(text.len().saturating_add(text_size(&value)), node.at)?;
                     text.push_str(&text_of(&value));
                     (node.at, Some(value.origin))
                 }
@@ -155,11 +159,11 @@ impl Evaluator<'_, '_> {
                     let value = self.whole(&value)?;
                     tainted |= value.is_tainted_deep();
                     pending = merge_pending(pending, &value);
+                    self.make_text(text.len().saturating_add(text_size(&value)), branch.at)?;
                     text.push_str(&text_of(&value));
                     (branch.at, Some(value.origin))
                 }
             };
-            self.check_length(&text, at)?;
             ranges.push((at, offset(start), offset(text.len()), origin));
         }
         if let Some(pending) = pending {
@@ -182,10 +186,11 @@ impl Evaluator<'_, '_> {
         origins.derived("template", self.place.span(), pieces)
     }
 
-    fn check_length(&self, text: &EcoString, at: At) -> Result<(), Stop> {
-        let limit = self.eval.session.limits.string_bytes;
-        if text.len() as u64 <= limit {
-            return Ok(());
+    /// Counts a text that is about to be made of so many bytes.
+    fn make_text(&mut self, bytes: usize, at: At) -> Result<(), Stop> {
+        let (bytes, limit) = (bytes as u64, self.eval.session.limits.string_bytes);
+        if bytes <= limit {
+            return if self.eval.charge(steps_for(bytes), bytes) { Ok(()) } else { Err(Stop::Poison) };
         }
         let message = format!("this text grows larger than the {limit} bytes allowed");
         Err(self.failed(&purlin_value::rules::LIMIT_STRING, at, message))
@@ -277,11 +282,32 @@ impl Evaluator<'_, '_> {
                 return Ok(pending);
             }
         }
+        self.make_sum(op, &left, &right, at)?;
         let result = binary(op, &left, &right).map_err(|why| self.failed(&rules::TEMPLATE_TYPE, at, why))?;
-        if let Some(text) = result.as_str() {
-            self.check_length(&text.into(), at)?;
-        }
         Ok(self.computed(result, op.symbol(), at, &[&left, &right]))
+    }
+
+    /// Counts what `+` is about to make.
+    fn make_sum(&mut self, op: BinaryOp, left: &Value, right: &Value, at: At) -> Result<(), Stop> {
+        match (op, &left.data, &right.data) {
+            (BinaryOp::Add, Data::Str(left), Data::Str(right)) => self.make_text(left.len() + right.len(), at),
+            (BinaryOp::Add, Data::Str(left), _) => {
+                let right = usize::try_from(weight(right)).unwrap_or(usize::MAX);
+                self.make_text(left.len().saturating_add(right), at)
+            }
+            (BinaryOp::Add, Data::List(left), Data::List(right)) => {
+                let (items, most) = ((left.len() + right.len()) as u64, self.eval.session.limits.list_items);
+                if items > most {
+                    let message = format!("this list grows longer than the {most} items allowed");
+                    return Err(self.failed(&purlin_value::rules::LIMIT_LIST, at, message));
+                }
+                if self.eval.charge(items, items * ITEM_BYTES) { Ok(()) } else { Err(Stop::Poison) }
+            }
+            (BinaryOp::Contains, Data::List(list), _) => {
+                if self.eval.spend(list.len() as u64 / 8) { Ok(()) } else { Err(Stop::Poison) }
+            }
+            _ => Ok(()),
+        }
     }
 
     /// `a || b || c`: the first that is there and true, or the last.
@@ -349,8 +375,9 @@ impl Evaluator<'_, '_> {
         }
         let salt = self.salt(at);
         let args = Arguments { function, values: &values, session: self.eval.session, salt };
-        let counted = args.check_count().map_err(functions::Fault::from);
+        let counted = args.check_count().map_err(functions::Fault::from).and_then(|()| args.charge());
         let result = counted.and_then(|()| (function.call)(&args));
+        let result = result.and_then(|result| args.made(result));
         let result = result.map_err(|fault| {
             // What a function says may quote its arguments.
             let hidden = values.iter().any(Value::is_tainted_deep);
@@ -360,9 +387,6 @@ impl Evaluator<'_, '_> {
             };
             self.failed(fault.rule, at, message)
         })?;
-        if !self.eval.spend(1 + result.as_list().map_or(0, |list| list.len() as u64)) {
-            return Err(Stop::Poison);
-        }
         let inputs: Vec<&Value> = values.iter().collect();
         Ok(self.computed(result, &ecow::eco_format!("{}()", function.name), at, &inputs))
     }
@@ -391,6 +415,11 @@ impl Evaluator<'_, '_> {
         let origin = self.eval.session.origins.derived(step, self.place.part(at), pieces);
         result.with_origin(origin).tainted_if(tainted)
     }
+}
+
+/// How long the text of a value may be inside a longer text.
+fn text_size(value: &Value) -> usize {
+    usize::try_from(weight(value)).unwrap_or(usize::MAX)
 }
 
 /// What an operand comes from. A collection comes from what is in it: it may have been put together on the spot.

@@ -1,10 +1,14 @@
 //! The arguments of a helper function, with the checks that all functions share.
 
-use super::Helper;
+use super::{Fault, Helper};
 use crate::expr::shown_type;
 use crate::number;
 use purlin_value::function::{Count, Function};
-use purlin_value::{Data, EcoString, Session, Value};
+use purlin_value::lazy::ITEM_BYTES;
+use purlin_value::meter::steps_for;
+use purlin_value::rules::{LIMIT_LIST, LIMIT_STRING};
+use purlin_value::weight::{surface, weight};
+use purlin_value::{Cost, Data, EcoString, Session, Value};
 
 /// What a helper function was called with.
 pub struct Arguments<'a> {
@@ -19,6 +23,57 @@ pub struct Arguments<'a> {
 }
 
 impl Arguments<'_> {
+    /// Charges what the function costs before it is called.
+    pub fn charge(&self) -> Result<(), Fault> {
+        let cost = self.function.cost;
+        let looked = self.values.iter().enumerate().filter(|(at, _)| cost.looks_at(*at));
+        let bytes = looked.map(|(_, value)| if cost == Cost::Deep { weight(value) } else { surface(value) });
+        let bytes = bytes.fold(0, u64::saturating_add);
+        let most = self.session.limits.string_bytes;
+        if cost == Cost::Deep && bytes > most.saturating_mul(4) {
+            let message = format!("what `{}` is given has more than the {most} bytes of a text", self.function.name);
+            return Err(Fault::limit(&LIMIT_STRING, message));
+        }
+        self.spend(cost.steps() + steps_for(bytes), 0)
+    }
+
+    /// Charges steps, and bytes that are about to be made.
+    pub fn spend(&self, steps: u64, bytes: u64) -> Result<(), Fault> {
+        let charged = self.session.meter.charge(steps, bytes);
+        charged.map_err(|exceeded| Fault::limit(exceeded.rule(), exceeded.message()))
+    }
+
+    /// A result, unless it is larger than allowed; who charges itself did so.
+    pub fn made(&self, result: Value) -> Result<Value, Fault> {
+        match &result.data {
+            _ if self.function.cost == Cost::Own => {}
+            Data::Str(text) => self.make_text(text.len() as u64)?,
+            Data::List(list) => self.make_list(list.len() as u64)?,
+            _ => {}
+        }
+        Ok(result)
+    }
+
+    /// Charges a text of this length that is about to be made.
+    pub fn make_text(&self, bytes: u64) -> Result<(), Fault> {
+        let most = self.session.limits.string_bytes;
+        if bytes > most {
+            let message = format!("the text `{}` makes has more than the {most} bytes allowed", self.function.name);
+            return Err(Fault::limit(&LIMIT_STRING, message));
+        }
+        self.spend(steps_for(bytes), bytes)
+    }
+
+    /// Charges a list of so many items that is about to be made.
+    pub fn make_list(&self, items: u64) -> Result<(), Fault> {
+        let most = self.session.limits.list_items;
+        if items > most {
+            let message = format!("`{}` would make more than the {most} items allowed", self.function.name);
+            return Err(Fault::limit(&LIMIT_LIST, message));
+        }
+        self.spend(items, items.saturating_mul(ITEM_BYTES))
+    }
+
     /// Whether every required argument is there.
     pub fn check_count(&self) -> Result<(), String> {
         for (index, parameter) in self.function.parameters.iter().enumerate() {

@@ -8,7 +8,7 @@ use crate::expr::text_of;
 use crate::json::{self, KeyOrder};
 use crate::number;
 use purlin_syntax::{FileId, Flavor, Scalar, Source, yaml as syntax_yaml};
-use purlin_value::rules::{LIMIT_LIST, LIMIT_STRING};
+use purlin_value::meter::steps_for;
 use purlin_value::{Data, MergeKeys, Value, encoding, value_of};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
@@ -48,8 +48,14 @@ pub(super) fn concat(args: &Arguments<'_>) -> Answer {
         }
     }
     match (args.get(0).map(|v| &v.data), args.get(1).map(|v| &v.data)) {
-        (Some(Data::Str(a)), Some(Data::Str(b))) => Ok(Value::str(format!("{a}{b}"))),
-        (Some(Data::List(a)), Some(Data::List(b))) => Ok(Value::list(a.iter().chain(b.iter()).cloned().collect())),
+        (Some(Data::Str(a)), Some(Data::Str(b))) => {
+            args.make_text((a.len() + b.len()) as u64)?;
+            Ok(Value::str(format!("{a}{b}")))
+        }
+        (Some(Data::List(a)), Some(Data::List(b))) => {
+            args.make_list((a.len() + b.len()) as u64)?;
+            Ok(Value::list(a.iter().chain(b.iter()).cloned().collect()))
+        }
         _ => Err("both arguments of `concat` must be lists, or both strings".to_owned().into()),
     }
 }
@@ -57,9 +63,7 @@ pub(super) fn concat(args: &Arguments<'_>) -> Answer {
 pub(super) fn indent(args: &Arguments<'_>) -> Answer {
     let (content, spaces) = (args.text(0)?, args.count(1)?);
     let lines = content.split('\n').count() as u64;
-    if lines.saturating_mul(spaces as u64) > args.session.limits.string_bytes {
-        return Err(Fault::limit(&LIMIT_STRING, "the text `indent` makes is larger than allowed"));
-    }
+    args.make_text(lines.saturating_mul(spaces as u64).saturating_add(content.len() as u64))?;
     Ok(Value::str(text::indent(content, spaces)))
 }
 
@@ -76,6 +80,9 @@ pub(super) fn is_empty(args: &Arguments<'_>) -> Answer {
 
 pub(super) fn join(args: &Arguments<'_>) -> Answer {
     let (list, separator) = (args.list(0)?, args.any_text(1)?);
+    let between = (list.len() as u64).saturating_mul(separator.len() as u64);
+    let texts = list.iter().map(|item| item.as_str().map_or(8, str::len) as u64).sum::<u64>();
+    args.make_text(between.saturating_add(texts))?;
     let mut parts = Vec::with_capacity(list.len());
     for (index, item) in list.iter().enumerate() {
         if item.is_collection() {
@@ -88,6 +95,7 @@ pub(super) fn join(args: &Arguments<'_>) -> Answer {
 }
 
 pub(super) fn json_decode(args: &Arguments<'_>) -> Answer {
+    make_parts(args, args.text(0)?)?;
     json::read(args.text(0)?).map_err(|why| args.bad(0, &format!("is not JSON: {why}")).into())
 }
 
@@ -97,10 +105,7 @@ pub(super) fn json_encode(args: &Arguments<'_>) -> Answer {
 
 pub(super) fn range(args: &Arguments<'_>) -> Answer {
     let (first, last) = (args.number(0)?, args.number(1)?);
-    if (last - first).abs() > args.session.limits.list_items as f64 {
-        let message = format!("`range` would make more than the {} items allowed", args.session.limits.list_items);
-        return Err(Fault::limit(&LIMIT_LIST, message));
-    }
+    args.make_list((last - first).abs() as u64)?;
     let mut items = Vec::new();
     let mut next = first;
     if first <= last {
@@ -119,10 +124,10 @@ pub(super) fn range(args: &Arguments<'_>) -> Answer {
 
 pub(super) fn replace(args: &Arguments<'_>) -> Answer {
     let (content, search, replacement) = (args.text(0)?, args.text(1)?, args.any_text(2)?);
-    let growth = (content.len() / search.len().max(1)) as u64 * replacement.len() as u64;
-    if growth > args.session.limits.string_bytes {
-        return Err(Fault::limit(&LIMIT_STRING, "the text `replace` makes is larger than allowed"));
-    }
+    args.spend(steps_for(content.len() as u64), 0)?;
+    let found = content.matches(search.as_str()).count() as u64;
+    let kept = content.len() as u64 - found * search.len() as u64;
+    args.make_text(found.saturating_mul(replacement.len() as u64).saturating_add(kept))?;
     Ok(Value::str(content.replace(search.as_str(), replacement)))
 }
 
@@ -154,6 +159,8 @@ fn bound(args: &Arguments<'_>, index: usize) -> Result<Option<f64>, String> {
 
 pub(super) fn split(args: &Arguments<'_>) -> Answer {
     let (content, separator) = (args.text(0)?, args.text(1)?);
+    args.spend(steps_for(content.len() as u64), 0)?;
+    args.make_list(content.matches(separator.as_str()).count() as u64 + 1)?;
     Ok(Value::list(content.split(separator.as_str()).map(Value::from).collect()))
 }
 
@@ -202,6 +209,7 @@ pub(super) fn yaml_encode(args: &Arguments<'_>) -> Answer {
 
 pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
     let (content, many) = (args.text(0)?, args.flag(1)?);
+    make_parts(args, content)?;
     // The text is not a file of the project, so it is read outside the registry of sources.
     let source = Arc::new(Source::new(FileId(u32::MAX), "yamlDecode", content.as_str()));
     let tree = syntax_yaml::parse(source, Flavor::Core, &args.session.limits);
@@ -217,6 +225,13 @@ pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
         1 => Ok(documents.pop().unwrap_or_default()),
         _ => Err(args.bad(0, "holds more than one document; pass `true` as second argument to read them all").into()),
     }
+}
+
+/// Charges the values that a text may hold: one for each sign that begins or separates values.
+fn make_parts(args: &Arguments<'_>, content: &str) -> Result<(), Fault> {
+    let signs = content.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{' | b'\n')).count() as u64;
+    args.spend(steps_for(content.len() as u64), content.len() as u64)?;
+    args.make_list(signs)
 }
 
 /// Nodes of a decoded text have no place in the project; plain dates become full timestamps.

@@ -14,7 +14,7 @@ mod calls;
 use crate::rules;
 pub use arguments::Arguments;
 use purlin_syntax::Rule;
-use purlin_value::Value;
+use purlin_value::{Cost, Value};
 use purlin_value::function::{Function, one, optional};
 
 /// The shape of a helper function.
@@ -47,9 +47,10 @@ const fn helper(
     parameters: &'static [purlin_value::function::Parameter],
     summary: &'static str,
     example: (&'static str, &'static str),
+    cost: Cost,
     call: Helper,
 ) -> Function<Helper> {
-    Function { name, parameters, summary, example, call }
+    Function { name, parameters, summary, example, cost, call }
 }
 
 /// All helper functions, by name.
@@ -59,6 +60,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "Decodes Base64 text.",
         ("${base64Decode('YQ==')}", "a"),
+        Cost::ALL,
         calls::base64_decode,
     ),
     helper(
@@ -66,6 +68,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "Encodes text as Base64.",
         ("${base64Encode('a')}", "YQ=="),
+        Cost::ALL,
         calls::base64_encode,
     ),
     helper(
@@ -73,6 +76,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "Joins words like thisOne.",
         ("${camelCase('Foo bar')}", "fooBar"),
+        Cost::ALL,
         calls::camel_case,
     ),
     helper(
@@ -80,6 +84,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("arg1", "list or string"), one("arg2", "list or string")],
         "Joins two lists or two strings.",
         ("${concat('a', 'b')}", "ab"),
+        Cost::Own,
         calls::concat,
     ),
     helper(
@@ -87,6 +92,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("date", "date"), one("format", "pattern")],
         "Writes a date by a pattern, in UTC.",
         ("${formatDateUtc('2021-01-31', 'dd.MM.yyyy')}", "31.01.2021"),
+        Cost::ALL,
         calls::format_date,
     ),
     helper(
@@ -94,6 +100,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string"), one("spaces", "integer")],
         "Puts spaces before every line that is not empty.",
         ("${indent('a', 2)}", "  a"),
+        Cost::Own,
         calls::indent,
     ),
     helper(
@@ -101,6 +108,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[optional("value", "map, list, string or null")],
         "Whether there is nothing in a value.",
         ("${isEmpty('')}", "true"),
+        Cost::Constant,
         calls::is_empty,
     ),
     helper(
@@ -108,6 +116,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("input", "list"), one("separator", "string")],
         "Joins the items of a list with a separator.",
         ("${join(['a', 'b'], '-')}", "a-b"),
+        Cost::Own,
         calls::join,
     ),
     helper(
@@ -115,6 +124,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "Reads JSON text.",
         ("${jsonDecode('[1]')[0]}", "1"),
+        Cost::Own,
         calls::json_decode,
     ),
     helper(
@@ -122,6 +132,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("value", "any")],
         "Writes a value as JSON.",
         ("${jsonEncode([1])}", "[1]"),
+        Cost::Deep,
         calls::json_encode,
     ),
     helper(
@@ -129,14 +140,16 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "Joins words like this-one.",
         ("${kebabCase('Foo bar')}", "foo-bar"),
+        Cost::ALL,
         calls::kebab_case,
     ),
-    helper("lower", &[one("string", "string")], "All letters small.", ("${lower('ABC')}", "abc"), calls::lower),
+    helper("lower", &[one("string", "string")], "All letters small.", ("${lower('ABC')}", "abc"), Cost::ALL, calls::lower),
     helper(
         "modifyDateUtc",
         &[one("date", "date"), one("amount", "number"), one("unit", "unit of time")],
         "Sets one field of a date, in UTC.",
         ("${modifyDateUtc('2021-01-01', 5, 'days')}", "2021-01-05T00:00:00.000Z"),
+        Cost::Constant,
         calls::modify_date,
     ),
     helper(
@@ -144,6 +157,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("first", "number"), one("last", "number")],
         "The numbers from first to last.",
         ("${join(range(1, 3), ' ')}", "1 2 3"),
+        Cost::Own,
         calls::range,
     ),
     helper(
@@ -151,6 +165,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string"), one("substring", "string"), one("replacement", "string")],
         "Replaces every occurrence of a text.",
         ("${replace('a.b', '.', '-')}", "a-b"),
+        Cost::Own,
         calls::replace,
     ),
     helper(
@@ -158,6 +173,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "The SHA-256 hash of a text, in hexadecimal digits.",
         ("${slice(sha256('a'), 0, 8)}", "ca978112"),
+        Cost::ALL,
         calls::sha256,
     ),
     helper(
@@ -165,6 +181,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("date", "date"), one("amount", "number"), one("unit", "unit of time")],
         "Moves a date by an amount of time, in UTC.",
         ("${shiftDateUtc('2021-01-31', 1, 'months')}", "2021-02-28T00:00:00.000Z"),
+        Cost::Constant,
         calls::shift_date,
     ),
     helper(
@@ -172,6 +189,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("input", "list or string"), one("start", "integer"), optional("end", "integer")],
         "A part of a list or string; negative counts from the end.",
         ("${slice('abc', 1)}", "bc"),
+        Cost::ALL,
         calls::slice,
     ),
     helper(
@@ -179,23 +197,26 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string"), one("separator", "string")],
         "Splits a text at every separator.",
         ("${split('a,b', ',')[1]}", "b"),
+        Cost::Own,
         calls::split,
     ),
-    helper("string", &[one("value", "any")], "The text of a value.", ("${string(1)}", "1"), calls::string),
+    helper("string", &[one("value", "any")], "The text of a value.", ("${string(1)}", "1"), Cost::Deep, calls::string),
     helper(
         "trim",
         &[one("string", "string"), optional("characters", "string")],
         "Removes white space, or the given characters, from both ends.",
         ("${trim(' a ')}", "a"),
+        Cost::ALL,
         calls::trim,
     ),
-    helper("upper", &[one("string", "string")], "All letters capital.", ("${upper('abc')}", "ABC"), calls::upper),
-    helper("uuidv4", &[], "A random identifier, the same in every run with the same seed.", ("", ""), calls::uuid),
+    helper("upper", &[one("string", "string")], "All letters capital.", ("${upper('abc')}", "ABC"), Cost::ALL, calls::upper),
+    helper("uuidv4", &[], "A random identifier, the same in every run with the same seed.", ("", ""), Cost::Constant, calls::uuid),
     helper(
         "yamlDecode",
         &[one("string", "string"), optional("multiDocument", "boolean")],
         "Reads YAML text.",
         ("${yamlDecode('a: 1').a}", "1"),
+        Cost::Own,
         calls::yaml_decode,
     ),
     helper(
@@ -203,6 +224,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("value", "any"), optional("multiDocument", "boolean")],
         "Writes a value as YAML.",
         ("${yamlEncode([1])}", "- 1\n"),
+        Cost::Deep,
         calls::yaml_encode,
     ),
 ];

@@ -1,7 +1,7 @@
 //! Go's own functions: logic, comparison, indexing, printing, escaping.
 
 use super::{arg, bytes, many, pieces, row};
-use crate::error::Fault;
+use crate::error::{Fault, Limit};
 use crate::func::{Form, Func, Ty};
 use crate::machine::Machine;
 use crate::print::{sprint_all, sprintf, sprintf_parts, sprintln};
@@ -245,8 +245,35 @@ fn len(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     Ok(Val::int(count as i64))
 }
 
+/// Refuses a format whose widths and precisions add up to more than a text may have, each counted for every element
+/// it is applied to.
+fn refuse_padding(m: &mut Machine<'_>, format: &[u8], args: &[Val]) -> Result<(), Fault> {
+    const WIDEST: usize = 1_000_000;
+    let mut padding = 0usize;
+    let mut number = 0usize;
+    for byte in format.iter().chain([&b' ']) {
+        match byte {
+            b'0'..=b'9' => number = (number * 10 + usize::from(byte - b'0')).min(WIDEST),
+            b'*' => padding = padding.saturating_add(WIDEST),
+            _ => padding = padding.saturating_add(std::mem::take(&mut number)),
+        }
+    }
+    if padding < 1_000 {
+        return Ok(());
+    }
+    let mut elements = 1;
+    for value in args {
+        elements = elements.max(m.weigh(value)?);
+    }
+    if padding.saturating_mul(elements) > m.limits.text {
+        return Err(Fault::Limit(Limit::Text));
+    }
+    m.spend(padding / 16)
+}
+
 fn printf(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let Some((_, rest)) = args.split_first() else { return Ok(Val::str("")) };
+    refuse_padding(m, bytes(args, 0), rest)?;
     if !m.outside.track {
         return m.limited(sprintf(&m.heap, bytes(args, 0), rest));
     }
