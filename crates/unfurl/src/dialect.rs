@@ -110,7 +110,6 @@ impl Resolver<'_> {
     fn attributes(&self, id: NodeId) -> Value {
         let names: Vec<EcoString> = self.ensemble.tree.node(id).attributes.keys().cloned().collect();
         let value = |name: EcoString| {
-            self.engine.refill();
             let found = self.engine.attribute(id, &name).map(Option::unwrap_or_default);
             (name, self.settled(found))
         };

@@ -76,8 +76,7 @@ pub struct Eval<'s> {
 /// Forcing nests at most this deep; a chain of that many variables is a mistake or an attack.
 const FORCE_DEPTH: usize = 4_000;
 
-/// Steps and bytes are handed to the session's meter in portions, so that threads do not fight for it.
-const STEP_PORTION: u64 = 256;
+/// Bytes are handed to the session's meter in portions, as steps are, so that threads do not fight for it.
 const BYTE_PORTION: u64 = 64 * 1024;
 
 /// What an item of a list and an entry of a map take in memory, with what surrounds them.
@@ -235,7 +234,7 @@ impl<'s> Eval<'s> {
     pub fn charge(&mut self, steps: u64, bytes: u64) -> bool {
         self.steps = self.steps.saturating_add(steps);
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.steps >= STEP_PORTION || self.bytes >= BYTE_PORTION {
+        if self.steps >= self.session.meter.portion() || self.bytes >= BYTE_PORTION {
             self.settle();
         }
         !self.exhausted

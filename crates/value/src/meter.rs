@@ -159,6 +159,12 @@ impl Meter {
         !self.told.swap(true, Ordering::Relaxed)
     }
 
+    /// How many steps an evaluator may count for itself before the meter hears of them: none that matters.
+    #[inline]
+    pub(crate) fn portion(&self) -> u64 {
+        if self.limits.fuel < PORTION * PORTION { 1 } else { PORTION }
+    }
+
     /// The steps that are left.
     pub fn steps_left(&self) -> u64 {
         self.limits.fuel.saturating_sub(self.steps.load(Ordering::Relaxed))
@@ -199,7 +205,7 @@ impl Tab {
     pub fn charge(&self, meter: &Meter, steps: u64) -> Result<(), Exceeded> {
         let steps = self.steps.get().saturating_add(steps);
         self.steps.set(steps);
-        if steps < PORTION { Ok(()) } else { self.settle(meter) }
+        if steps < meter.portion() { Ok(()) } else { self.settle(meter) }
     }
 
     /// Hands over what has come together.
@@ -248,9 +254,16 @@ mod tests {
 
     #[test]
     fn a_tab_is_settled_in_portions() {
-        let (meter, tab) = (meter(1_000, 100), Tab::default());
-        assert!((0..1_000).all(|_| tab.charge(&meter, 1).is_ok()));
-        assert!(meter.steps_left() < 1_000);
+        let (meter, tab) = (meter(100_000, 100), Tab::default());
+        assert!((0..100_000).all(|_| tab.charge(&meter, 1).is_ok()));
+        assert!(meter.steps_left() < 100_000);
         assert!((0..PORTION).any(|_| tab.charge(&meter, 1).is_err()));
+    }
+
+    #[test]
+    fn a_tab_is_exact_where_few_steps_are_allowed() {
+        let (meter, tab) = (meter(3, 100), Tab::default());
+        assert!((0..3).all(|_| tab.charge(&meter, 1).is_ok()));
+        assert!(tab.charge(&meter, 1).is_err());
     }
 }

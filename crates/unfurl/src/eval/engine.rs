@@ -2,6 +2,7 @@
 
 use super::form;
 use super::frame::{Frame, Mode, Scope, Variable};
+use super::costs::Sizes;
 use super::lazy::{Lazy, Memo};
 use super::solve::Solver;
 use super::trace::Trace;
@@ -13,7 +14,7 @@ use crate::query::{Query, parse};
 use crate::tree::{NodeId, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use purlin_value::{Origin, Piece, Session};
+use purlin_value::{Origin, Piece, Session, Tab};
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -60,7 +61,8 @@ pub struct Engine<'w> {
     pub settings: Settings,
     queries: Cache<Query>,
     templates: Cache<jinja::Template>,
-    steps: Cell<u64>,
+    pub(super) tab: Tab,
+    pub(super) sizes: Sizes,
     depth: Cell<usize>,
     /// Set whenever a secret is read, so that a template can tell whether it saw one.
     pub saw_secret: Cell<bool>,
@@ -100,7 +102,8 @@ impl<'w> Engine<'w> {
             settings,
             queries: Cache::default(),
             templates: Cache::default(),
-            steps: Cell::new(0),
+            tab: Tab::default(),
+            sizes: Sizes::default(),
             depth: Cell::new(0),
             saw_secret: Cell::new(false),
             trace: RefCell::new(None),
@@ -149,22 +152,6 @@ impl<'w> Engine<'w> {
         let template = Rc::new(jinja::Template::parse(text)?);
         self.templates.borrow_mut().insert(text.into(), Rc::clone(&template));
         Ok(template)
-    }
-
-    /// Pays for work done.
-    pub fn spend(&self, steps: usize) -> Result<()> {
-        let total = self.steps.get() + steps as u64;
-        self.steps.set(total);
-        let most = self.session.limits.fuel;
-        if total > most {
-            return limit(format!("the evaluation takes more than {most} steps"));
-        }
-        Ok(())
-    }
-
-    /// Starts the budget anew, for an expression that stands by itself.
-    pub fn refill(&self) {
-        self.steps.set(0);
     }
 
     /// Runs something one level deeper.
@@ -286,19 +273,25 @@ impl<'w> Engine<'w> {
         if is_plain(&value) {
             return Ok(value);
         }
-        self.deeper(|| self.force_parts(value))
+        if let Some(forced) = self.sizes.forced(&value) {
+            return Ok(value.with(forced));
+        }
+        let forced = self.deeper(|| self.force_parts(value.clone()))?;
+        self.weigh(&forced)?;
+        self.sizes.note_forced(value, &forced);
+        Ok(forced)
     }
 
     fn force_parts(&self, value: Val) -> Result<Val> {
         let (taint, origin) = (value.taint_of(), value.origin);
         let data = match &value.data {
             Data::List(items) => {
-                self.spend(items.len())?;
+                self.charge(items.len(), items.len() * size_of::<Val>())?;
                 let forced: Result<Vec<Val>> = items.iter().map(|item| self.force(item.clone())).collect();
                 Data::List(Rc::new(items.with(forced?)))
             }
             Data::Map(entries) => {
-                self.spend(entries.len())?;
+                self.charge(entries.len(), entries.len() * 2 * size_of::<Val>())?;
                 let mut forced = ValMap::with_capacity_and_hasher(entries.len(), Default::default());
                 for (key, item) in entries.iter() {
                     forced.insert(key.clone(), self.force(item.clone())?);
@@ -327,7 +320,7 @@ impl<'w> Engine<'w> {
     }
 
     fn force_lazy(&self, lazy: &Lazy) -> Result<Val> {
-        self.spend(lazy.len())?;
+        self.charge(lazy.len(), lazy.len() * 2 * size_of::<Val>())?;
         let mut items = Vec::with_capacity(lazy.len());
         for index in 0..lazy.len() {
             let item = self.item(lazy, index)?.unwrap_or_else(Val::null);

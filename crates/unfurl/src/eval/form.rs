@@ -221,7 +221,7 @@ fn call(ctx: &Ctx<'_, '_>, function: &'static Function, entries: &ValMap) -> Res
     ctx.engine.spend(1)?;
     let null = Val::null();
     let arg = entries.get(&MapKey::Str(function.name.into())).unwrap_or(&null);
-    let value = (function.run)(ctx, &Call { name: function.name, arg, entries, ready: false })?;
+    let value = function.call(ctx, &Call { name: function.name, arg, entries, ready: false })?;
     ctx.engine.say(|| format!("`{}` gives {}", function.name, show::brief(ctx, &value)));
     Ok(spread(function, value))
 }

@@ -2,6 +2,7 @@
 
 pub mod attributes;
 pub mod context;
+mod costs;
 pub mod each;
 pub mod engine;
 pub mod form;

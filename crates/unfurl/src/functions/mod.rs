@@ -17,6 +17,7 @@ pub mod topology;
 use crate::error::Result;
 use crate::eval::Ctx;
 use crate::val::{MapKey, Val, ValMap};
+use purlin_value::Cost;
 
 /// What a function does.
 pub type Run = fn(&Ctx<'_, '_>, &Call<'_>) -> Result<Val>;
@@ -38,8 +39,24 @@ pub struct Function {
     pub takes: &'static str,
     /// One sentence.
     pub summary: &'static str,
+    /// What it costs: most charge themselves as they evaluate their arguments.
+    pub cost: Cost,
     /// What it does.
     pub run: Run,
+}
+
+impl Function {
+    /// Calls it; what it makes is counted.
+    pub fn call(&self, ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+        if call.ready {
+            ctx.engine.charge_call(self.cost, std::iter::once(call.arg).chain(call.entries.values()))?;
+        } else {
+            ctx.engine.spend(1)?;
+        }
+        let result = (self.run)(ctx, call)?;
+        ctx.engine.made(&result)?;
+        Ok(result)
+    }
 }
 
 /// A call of a function.
@@ -78,7 +95,7 @@ impl Call<'_> {
 
 /// A function under `eval` that may read or write outside.
 const fn full(name: &'static str, takes: &'static str, summary: &'static str, run: Run) -> Function {
-    Function { name, standalone: false, safe: false, whole: false, positional: &[], takes, summary, run }
+    Function { name, standalone: false, safe: false, whole: false, positional: &[], takes, summary, cost: Cost::Deep, run }
 }
 
 /// A function under `eval` without effects.

@@ -16,6 +16,7 @@ use super::render::{Renderer, Values};
 use crate::error::{Error, Kind, Result, type_error};
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use purlin_value::Cost;
 
 /// What a filter does with its input and arguments.
 pub type Run = fn(&mut Renderer<'_, '_, '_>, Val, &Values) -> Result<Val>;
@@ -28,6 +29,8 @@ pub struct Filter {
     pub safe: bool,
     /// What it takes as it is: undefined values and unevaluated collections too.
     pub takes: Takes,
+    /// What it costs, charged before it is called.
+    pub cost: Cost,
     /// What it does.
     pub run: Run,
 }
@@ -44,23 +47,23 @@ pub enum Takes {
 }
 
 const fn jinja(name: &'static str, run: Run) -> Filter {
-    Filter { name, safe: true, takes: Takes::Whole, run }
+    Filter { name, safe: true, takes: Takes::Whole, cost: Cost::Deep, run }
 }
 
 const fn ansible(name: &'static str, run: Run) -> Filter {
-    Filter { name, safe: false, takes: Takes::Whole, run }
+    Filter { name, safe: false, takes: Takes::Whole, cost: Cost::Deep, run }
 }
 
 const fn jinja_text(name: &'static str, run: Run) -> Filter {
-    Filter { name, safe: true, takes: Takes::Text, run }
+    Filter { name, safe: true, takes: Takes::Text, cost: Cost::Deep, run }
 }
 
 const fn ansible_text(name: &'static str, run: Run) -> Filter {
-    Filter { name, safe: false, takes: Takes::Text, run }
+    Filter { name, safe: false, takes: Takes::Text, cost: Cost::Deep, run }
 }
 
 const fn raw(name: &'static str, run: Run) -> Filter {
-    Filter { name, safe: true, takes: Takes::Anything, run }
+    Filter { name, safe: true, takes: Takes::Anything, cost: Cost::Own, run }
 }
 
 /// All filters.
@@ -145,7 +148,7 @@ pub const FILTERS: &[Filter] = &[
     ansible("intersect", lists::intersect),
     ansible("items2dict", maps::items2dict),
     ansible("log", numbers::log),
-    Filter { name: "mandatory", safe: false, takes: Takes::Anything, run: maps::mandatory },
+    Filter { name: "mandatory", safe: false, takes: Takes::Anything, cost: Cost::Own, run: maps::mandatory },
     ansible("md5", encode::md5),
     ansible_text("normpath", paths::normpath),
     ansible_text("password_hash", encode::password_hash),
@@ -176,7 +179,7 @@ pub const FILTERS: &[Filter] = &[
     ansible("to_nice_yaml", encode::to_nice_yaml),
     ansible("to_uuid", encode::to_uuid),
     ansible("to_yaml", encode::to_yaml),
-    Filter { name: "type_debug", safe: false, takes: Takes::Anything, run: text::type_debug },
+    Filter { name: "type_debug", safe: false, takes: Takes::Anything, cost: Cost::Own, run: text::type_debug },
     ansible("union", lists::union),
     ansible("unvault", encode::unvault),
     ansible_text("urldecode", encode::urldecode),
@@ -220,6 +223,7 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
         });
     };
     if filter.takes == Takes::Anything {
+        render.ctx.engine.charge_call(Cost::Deep, std::iter::once(&input))?;
         let secret = input.tainted_within() || args.tainted();
         return (filter.run)(render, input, args).map_err(|error| error.hiding(secret));
     }
@@ -231,9 +235,13 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
     if filter.takes == Takes::Text && !matches!(input.data, Data::Str(_) | Data::Bytes(_) | Data::Undefined(_)) {
         return type_error(format!("`{name}` needs text, not {}", input.kind()));
     }
+    let named = args.named.iter().map(|(_, value)| value);
+    let given = std::iter::once(&input).chain(&args.positional).chain(named);
+    render.ctx.engine.charge_call(filter.cost, given)?;
     let tainted = input.tainted_within() || args.tainted();
-    let result = (filter.run)(render, input, args).map_err(|error| error.hiding(tainted));
-    result.map(|value| value.taint_if(tainted))
+    let result = (filter.run)(render, input, args).map_err(|error| error.hiding(tainted))?;
+    render.ctx.engine.made(&result)?;
+    Ok(result.taint_if(tainted))
 }
 
 /// A list of items, as most filters want it.

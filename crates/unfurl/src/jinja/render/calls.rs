@@ -136,7 +136,7 @@ impl Renderer<'_, '_, '_> {
             }
             _ => Val::list(positional),
         };
-        (function.run)(self.ctx, &Call { name: function.name, arg: &arg, entries: &entries, ready: true })
+        function.call(self.ctx, &Call { name: function.name, arg: &arg, entries: &entries, ready: true })
     }
 
     pub(super) fn call_macro(&mut self, macro_: &Rc<Macro>, around: &[(EcoString, Val)], args: Values) -> Result<Val> {

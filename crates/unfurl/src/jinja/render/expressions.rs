@@ -11,6 +11,7 @@ use crate::jinja::{arithmetic, ast, methods, tests, time};
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
 use ast::{Comparison, Expr, Place};
+use purlin_value::Cost;
 use std::cmp::Ordering;
 use std::rc::Rc;
 
@@ -23,11 +24,11 @@ impl Renderer<'_, '_, '_> {
             Expr::Name(name, at) => self.name(name).map_err(|error| error.at(at.0, at.1)),
             Expr::List(items) => {
                 let items: Result<Vec<Val>> = items.iter().map(|item| self.inner(item)).collect();
-                Ok(Val::list(items?))
+                self.weighed(Val::list(items?))
             }
             Expr::Tuple(items) => {
                 let items: Result<Vec<Val>> = items.iter().map(|item| self.inner(item)).collect();
-                Ok(Val::tuple(items?))
+                self.weighed(Val::tuple(items?))
             }
             Expr::Dict(entries) => {
                 let mut map = ValMap::default();
@@ -40,7 +41,7 @@ impl Renderer<'_, '_, '_> {
                     };
                     map.insert(name, self.inner(value)?);
                 }
-                Ok(Val::map(map).taint_if(secret_key))
+                self.weighed(Val::map(map).taint_if(secret_key))
             }
             Expr::Attribute(base, name, at) => {
                 let base = self.inner(base)?;
@@ -62,7 +63,8 @@ impl Renderer<'_, '_, '_> {
             Expr::Slice(base, parts) => self.slice(base, parts),
             Expr::Call(callee, args, at) => {
                 let result = self.ctx.engine.deeper(|| self.call(callee, args));
-                result.map_err(|error| error.at(at.0, at.1))
+                let made = result.and_then(|value| self.ctx.engine.made(&value).map(|()| value));
+                made.map_err(|error| error.at(at.0, at.1))
             }
             Expr::Filter(base, call) => {
                 let base = self.inner(base)?;
@@ -78,6 +80,13 @@ impl Renderer<'_, '_, '_> {
             }
             _ => self.operation(expr),
         }
+    }
+
+    /// A collection that was put together, unless it is too large when written out.
+    fn weighed(&self, value: Val) -> Result<Val> {
+        self.ctx.engine.weigh(&value)?;
+        self.ctx.engine.made(&value)?;
+        Ok(value)
     }
 
     pub(super) fn inner(&mut self, expr: &Expr) -> Result<Val> {
@@ -112,13 +121,17 @@ impl Renderer<'_, '_, '_> {
             Expr::Binary(operator, left, right, at) => {
                 let left = self.operand(left)?;
                 let right = self.operand(right)?;
-                arithmetic::apply(*operator, &left, &right).map_err(|error| error.at(at.0, at.1))
+                let result = arithmetic::apply(*operator, &left, &right).map_err(|error| error.at(at.0, at.1))?;
+                self.ctx.engine.made(&result)?;
+                Ok(result)
             }
             Expr::Compare(first, rest, at) => {
                 let mut left = self.operand(first)?;
+                self.ctx.engine.charge_call(Cost::Deep, std::iter::once(&left))?;
                 let mut tainted = left.tainted_within();
                 for (comparison, right) in rest {
                     let right = self.operand(right)?;
+                    self.ctx.engine.charge_call(Cost::Deep, std::iter::once(&right))?;
                     tainted |= right.tainted_within();
                     if !self.compare(*comparison, &left, &right).map_err(|error| error.at(at.0, at.1))? {
                         return Ok(Val::bool(false).taint_if(tainted));

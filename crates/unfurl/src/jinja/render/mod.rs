@@ -143,6 +143,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
             }
         }
         let value = Val::str(text).taint_if(tainted);
+        self.ctx.engine.made(&value)?;
         if pieces.is_empty() {
             return Ok(value);
         }
@@ -179,6 +180,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
             Stmt::Text(text) => out.push(Val::str(text.clone()), false),
             Stmt::Print(expr) => {
                 let (value, exact) = self.printed(expr)?;
+                self.ctx.engine.weigh(&value)?;
                 out.push(value, exact)
             }
             Stmt::If(branches, otherwise) => {

@@ -1,0 +1,159 @@
+//! What evaluation costs: steps, bytes, and how large values are when they are written out.
+//!
+//! Everything goes to the session's meter. What is shared counts as often as it is met, but is gone through once.
+
+use super::engine::Engine;
+use crate::error::{Result, limit};
+use crate::val::{Data, MapKey, Val};
+use purlin_value::meter::BYTES_PER_STEP;
+use purlin_value::{Cost, Exceeded};
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// What a value takes when it is written, beside its text.
+const PART: usize = 8;
+/// Sizes that are remembered; more are forgotten all at once.
+const MOST_REMEMBERED: usize = 100_000;
+/// Values that are nested deeper have no size worth knowing.
+const DEEPEST: usize = 1_000;
+
+type Known<T> = RefCell<HashMap<usize, (Val, T), foldhash::fast::RandomState>>;
+
+/// Sizes and evaluated forms of collections that several hold. Each is kept together with what it is of, so that its
+/// address stays taken and nobody changes it in place.
+#[derive(Debug, Default)]
+pub struct Sizes {
+    weights: Known<usize>,
+    forced: Known<Data>,
+}
+
+impl Sizes {
+    /// What a collection was evaluated to.
+    pub(super) fn forced(&self, value: &Val) -> Option<Data> {
+        let address = shared_at(value)?;
+        self.forced.borrow().get(&address).map(|(_, data)| data.clone())
+    }
+
+    /// Remembers what a collection was evaluated to.
+    pub(super) fn note_forced(&self, value: Val, forced: &Val) {
+        if let Some(address) = shared_at(&value) {
+            insert(&self.forced, address, value, forced.data.clone());
+        }
+    }
+}
+
+fn insert<T>(known: &Known<T>, address: usize, value: Val, what: T) {
+    let mut known = known.borrow_mut();
+    if known.len() >= MOST_REMEMBERED {
+        known.clear();
+    }
+    known.insert(address, (value, what));
+}
+
+/// Where a collection lies that others hold, too.
+fn shared_at(value: &Val) -> Option<usize> {
+    match &value.data {
+        Data::List(items) if Rc::strong_count(items) > 1 => Some(Rc::as_ptr(items) as usize),
+        Data::Map(entries) if Rc::strong_count(entries) > 1 => Some(Rc::as_ptr(entries) as usize),
+        _ => None,
+    }
+}
+
+impl Engine<'_> {
+    /// Pays for work done.
+    pub fn spend(&self, steps: usize) -> Result<()> {
+        self.tab.charge(&self.session.meter, steps as u64).or_else(exceeded)
+    }
+
+    /// Pays for work, and for bytes that are about to be made.
+    pub fn charge(&self, steps: usize, bytes: usize) -> Result<()> {
+        self.spend(steps)?;
+        self.session.meter.charge(0, bytes as u64).or_else(exceeded)
+    }
+
+    /// Pays for a function or filter before it is called with these values.
+    pub fn charge_call<'v>(&self, cost: Cost, values: impl Iterator<Item = &'v Val>) -> Result<()> {
+        let mut steps = cost.steps() as usize;
+        for (at, value) in values.enumerate() {
+            if !cost.looks_at(at) {
+                continue;
+            }
+            let bytes = if cost == Cost::Deep { self.weigh(value)? } else { surface(value) };
+            steps = steps.saturating_add(bytes / BYTES_PER_STEP as usize);
+        }
+        self.spend(steps)
+    }
+
+    /// Pays for a value that was made; refuses one that is larger than allowed.
+    pub fn made(&self, value: &Val) -> Result<()> {
+        let limits = &self.session.limits;
+        match &value.data {
+            Data::Str(text) if text.len() as u64 > limits.string_bytes => {
+                limit(format!("a string is longer than {} bytes", limits.string_bytes))
+            }
+            Data::List(items) if items.len() as u64 > limits.list_items => {
+                limit(format!("a list has more than {} items", limits.list_items))
+            }
+            Data::Str(text) => self.charge(text.len() / BYTES_PER_STEP as usize, text.len()),
+            Data::List(items) => self.charge(items.len() / 8, items.len() * size_of::<Val>()),
+            Data::Map(entries) => self.charge(entries.len() / 8, entries.len() * 2 * size_of::<Val>()),
+            _ => Ok(()),
+        }
+    }
+
+    /// About how many bytes a value has when it is written out; refuses one that has more than allowed.
+    pub fn weigh(&self, value: &Val) -> Result<usize> {
+        let most = self.session.limits.output_bytes;
+        let mut visited = 0;
+        let weight = self.weight(value, 0, &mut visited);
+        self.spend(visited / 4)?;
+        if weight as u64 > most {
+            return limit(format!("a value has more than {most} bytes when it is written out"));
+        }
+        Ok(weight)
+    }
+
+    fn weight(&self, value: &Val, depth: usize, visited: &mut usize) -> usize {
+        *visited += 1;
+        if !matches!(value.data, Data::List(_) | Data::Map(_)) {
+            return surface(value);
+        }
+        if depth > DEEPEST {
+            return usize::MAX;
+        }
+        // The outermost value may be about to be changed in place, so nobody else must hold it.
+        let address = shared_at(value).filter(|_| depth > 0);
+        if let Some((_, weight)) = address.and_then(|address| self.sizes.weights.borrow().get(&address).cloned()) {
+            return weight;
+        }
+        let add = |sum: usize, part: &Val, visited: &mut usize| sum.saturating_add(self.weight(part, depth + 1, visited));
+        let weight = match &value.data {
+            Data::List(items) => items.iter().fold(PART, |sum, item| add(sum, item, visited)),
+            Data::Map(entries) => entries.iter().fold(PART, |sum, (key, item)| {
+                add(sum.saturating_add(PART + key.as_str().map_or(0, str::len)), item, visited)
+            }),
+            _ => PART,
+        };
+        if let Some(address) = address {
+            insert(&self.sizes.weights, address, value.clone(), weight);
+        }
+        weight
+    }
+}
+
+/// The bytes of a value itself.
+fn surface(value: &Val) -> usize {
+    match &value.data {
+        Data::Str(text) => text.len() + PART,
+        Data::Bytes(bytes) => bytes.len() + PART,
+        Data::List(items) => items.len() * PART,
+        Data::Map(entries) => entries.keys().filter_map(MapKey::as_str).map(str::len).sum::<usize>() + PART,
+        Data::Lazy(lazy) => lazy.len() * PART,
+        _ => PART,
+    }
+}
+
+fn exceeded<T>(exceeded: Exceeded) -> Result<T> {
+    limit(exceeded.message())
+}
