@@ -4,19 +4,15 @@
 use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
+use purlin_syntax::Limits;
 
-/// Largest archive when unpacked.
-const MAX_TOTAL: u64 = 100 << 20;
-/// Largest file in an archive.
-const MAX_ENTRY: u64 = 5 << 20;
-/// Most files in an archive.
-const MAX_ENTRIES: usize = 10_000;
-/// How much larger than packed an archive may be.
-const MAX_RATIO: u64 = 200;
+/// Archives smaller than this are not suspicious, however well they are packed.
+const SMALL: u64 = 1 << 20;
 
 /// The files of a chart archive, the first path component stripped.
-pub fn unpack(packed: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
-    let bound = MAX_TOTAL.min((packed.len() as u64).saturating_mul(MAX_RATIO).max(1 << 20));
+pub fn unpack(packed: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, String> {
+    let by_ratio = (packed.len() as u64).saturating_mul(limits.archive_ratio).max(SMALL);
+    let bound = limits.archive_bytes.min(by_ratio);
     let mut bytes = Vec::new();
     MultiGzDecoder::new(packed)
         .take(bound + 1)
@@ -25,7 +21,7 @@ pub fn unpack(packed: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
     if bytes.len() as u64 > bound {
         return Err(format!("the chart archive unpacks to more than {bound} bytes"));
     }
-    entries(&bytes)
+    entries(&bytes, limits)
 }
 
 /// Whether bytes look like a gzip archive.
@@ -33,7 +29,7 @@ pub fn is_archive(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x1f, 0x8b])
 }
 
-fn entries(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
+fn entries(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, String> {
     let mut found = Vec::new();
     let mut at = 0usize;
     let mut long_name: Option<String> = None;
@@ -48,8 +44,9 @@ fn entries(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
             Some(size) if !matches!(kind, b'x' | b'g' | b'L') => size,
             _ => number(header.get(124..136).unwrap_or_default())?,
         };
-        if size > MAX_ENTRY {
-            return Err(format!("a file in the chart archive has {size} bytes, more than the {MAX_ENTRY} allowed"));
+        let most = limits.archive_entry_bytes;
+        if size > most {
+            return Err(format!("a file in the chart archive has {size} bytes, more than the {most} allowed"));
         }
         let size = size as usize;
         let Some(content) = bytes.get(at..at + size) else {
@@ -68,9 +65,6 @@ fn entries(bytes: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
                 let name = long_name.take().unwrap_or_else(|| header_name(header));
                 if let Some(name) = chart_name(&name)? {
                     found.push((name, content.to_vec()));
-                }
-                if found.len() > MAX_ENTRIES {
-                    return Err(format!("the chart archive has more than {MAX_ENTRIES} files"));
                 }
             }
             _ => return Err("the chart archive contains a link or a device".to_owned()),
@@ -156,6 +150,10 @@ mod tests {
         out
     }
 
+    fn opened(packed: &[u8]) -> Result<Vec<(String, Vec<u8>)>, String> {
+        unpack(packed, &Limits::default())
+    }
+
     fn packed(entries: &[Vec<u8>]) -> Vec<u8> {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(&entries.concat()).unwrap();
@@ -164,28 +162,28 @@ mod tests {
 
     #[test]
     fn files_lose_their_first_folder() {
-        let files = unpack(&packed(&[entry("web/Chart.yaml", b'0', b"name: web", 9)])).unwrap();
+        let files = opened(&packed(&[entry("web/Chart.yaml", b'0', b"name: web", 9)])).unwrap();
         assert_eq!(files, [("Chart.yaml".to_owned(), b"name: web".to_vec())]);
     }
 
     #[test]
     fn paths_that_lead_out_are_refused() {
         for name in ["web/../../x", "/etc/x", "web\\..\\..\\x", "C:/x"] {
-            assert!(unpack(&packed(&[entry(name, b'0', b"a", 1)])).is_err(), "{name}");
+            assert!(opened(&packed(&[entry(name, b'0', b"a", 1)])).is_err(), "{name}");
         }
     }
 
     #[test]
     fn links_and_devices_are_refused() {
         for kind in *b"1234" {
-            assert!(unpack(&packed(&[entry("web/x", kind, b"", 0)])).is_err());
+            assert!(opened(&packed(&[entry("web/x", kind, b"", 0)])).is_err());
         }
     }
 
     #[test]
     fn sizes_that_lie_are_refused() {
-        assert!(unpack(&packed(&[entry("web/x", b'0', b"a", 100_000)])).is_err());
-        assert!(unpack(&packed(&[entry("web/x", b'0', b"a", 6 << 20)])).is_err());
+        assert!(opened(&packed(&[entry("web/x", b'0', b"a", 100_000)])).is_err());
+        assert!(opened(&packed(&[entry("web/x", b'0', b"a", 6 << 20)])).is_err());
     }
 
     #[test]
@@ -194,6 +192,6 @@ mod tests {
         for _ in 0..200 {
             gzip.write_all(&vec![0u8; 1 << 20]).unwrap();
         }
-        assert!(unpack(&gzip.finish().unwrap()).is_err());
+        assert!(opened(&gzip.finish().unwrap()).is_err());
     }
 }

@@ -13,7 +13,7 @@ use crate::metadata;
 use crate::yaml::value_of_tree;
 
 /// Deepest nesting of charts in charts, and of folders.
-const MAX_DEPTH: usize = 50;
+const MAX_DEPTH: usize = purlin_syntax::limits::CHART_LEVELS;
 
 /// Most files of one chart.
 const MAX_FILES: usize = 100_000;
@@ -39,7 +39,7 @@ pub fn load(session: &Session, path: &str) -> Result<Chart, LoadError> {
         if !archive::is_archive(&packed) {
             return Err(LoadError(format!("file {path:?} does not appear to be a gzipped archive")));
         }
-        archive_files(&packed)?
+        archive_files(session, path, &packed)?
     };
     from_files(session, files, path, 0)
 }
@@ -51,8 +51,10 @@ fn without_mark(bytes: Arc<[u8]>) -> Arc<[u8]> {
     }
 }
 
-fn archive_files(packed: &[u8]) -> Result<Vec<ChartFile>, LoadError> {
-    let files = archive::unpack(packed)?;
+fn archive_files(session: &Session, path: &str, packed: &[u8]) -> Result<Vec<ChartFile>, LoadError> {
+    let files = archive::unpack(packed, &session.limits)?;
+    let bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
+    session.account_archive(path, bytes, files.len() as u64).map_err(|problem| LoadError(problem.message))?;
     Ok(files.into_iter().map(|(name, bytes)| ChartFile { name, bytes: without_mark(bytes.into()) }).collect())
 }
 
@@ -189,7 +191,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
         }
         let path = format!("{folder}/charts/{name}");
         let files = match files.as_slice() {
-            [only] if name.ends_with(".tgz") && only.name == name => archive_files(&only.bytes)?,
+            [only] if name.ends_with(".tgz") && only.name == name => archive_files(session, &path, &only.bytes)?,
             // A plain file directly in charts/ is no chart.
             [only] if only.name == name => continue,
             _ => files,

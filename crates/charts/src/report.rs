@@ -127,7 +127,10 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
     for (name, problem) in &error.problems {
         let field = problem.at.trim_start_matches('/').replace('/', ".");
         let place = if field.is_empty() { format!("the values of `{name}`") } else { format!("`{field}` of `{name}`") };
-        let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {}", schema::message(problem)));
+        let message = schema::message(problem);
+        let limited = message.contains("the schema takes too many steps");
+        let rule = if limited { &purlin_value::rules::LIMIT_FUEL } else { &rules::SCHEMA };
+        let mut diagnostic = Diagnostic::nowhere(rule, format!("{place}: {message}"));
         diagnostic.span = session.origins.span(problem.value.origin, &session.sources);
         for cause in &problem.causes {
             diagnostic.message.push_str(&format!("; {}", schema::message(cause)));
@@ -152,6 +155,7 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
     }
 }
 
+<<<<<<< HEAD
 /// A plain error with the location that fits what it is about.
 fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
     let rule = rule_of(&error.message);
@@ -180,11 +184,27 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
         About::Chart => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
     }
 }
+=======
+/// What tells of a limit in a message that other messages may surround.
+const LIMITS: &[(&str, &Rule)] = &[
+    ("aliases expand this document", &purlin_syntax::rules::LIMIT_ALIAS),
+    ("aliases expand the text of this document", &purlin_syntax::rules::LIMIT_ALIAS_SIZE),
+    ("keys, values and collections allowed", &purlin_syntax::rules::LIMIT_NODES),
+    ("all files together have more than", &purlin_syntax::rules::LIMIT_TOTAL),
+    ("nested deeper than", &purlin_syntax::rules::LIMIT_DEPTH),
+    ("collections are nested too deep", &purlin_syntax::rules::LIMIT_DEPTH),
+    ("chart archive unpacks to more than", &purlin_value::rules::LIMIT_ARCHIVE),
+    ("a file in the chart archive has", &purlin_value::rules::LIMIT_ARCHIVE),
+    ("all archives together", &purlin_value::rules::LIMIT_ARCHIVE),
+    ("bytes, more than the", &purlin_syntax::rules::LIMIT_FILE),
+    ("the schema takes too many steps", &purlin_value::rules::LIMIT_FUEL),
+];
+>>>>>>> b71bd8c (Charts: limits of files and archives are those of the run)
 
 /// The rule a plain message falls under.
 fn rule_of(message: &str) -> &'static Rule {
-    if message.contains("aliases expand this document") {
-        return &purlin_syntax::rules::LIMIT_ALIAS;
+    if let Some((_, rule)) = LIMITS.iter().find(|(part, _)| message.contains(part)) {
+        return rule;
     }
     const STARTS: &[(&str, &Rule)] = &[
         ("values don't meet", &rules::SCHEMA),

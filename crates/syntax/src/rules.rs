@@ -17,7 +17,8 @@ pub const LIMIT_DEPTH: Rule = Rule::limit("limit-depth", "Collections or express
 /// Aliases that multiply.
 pub const LIMIT_ALIAS: Rule = Rule::limit("limit-alias-nodes", "Aliases expand a document beyond reason.");
 /// Aliases that multiply text.
-pub const LIMIT_ALIAS_SIZE: Rule = Rule::limit("limit-alias-size", "Aliases expand the text of a document beyond reason.");
+pub const LIMIT_ALIAS_SIZE: Rule =
+    Rule::limit("limit-alias-size", "Aliases expand the text of a document beyond reason.");
 /// A file of too many parts.
 pub const LIMIT_NODES: Rule = Rule::limit("limit-nodes", "A file has more keys, values and collections than allowed.");
 /// An expression that is too long.

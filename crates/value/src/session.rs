@@ -30,6 +30,8 @@ pub struct Session {
     /// How many threads may work; 1 means none but the caller's.
     pub threads: usize,
     files: Arc<Files>,
+    archive_bytes: AtomicU64,
+    archive_files: AtomicU64,
 }
 
 impl Session {
@@ -55,6 +57,8 @@ impl Session {
             limits,
             threads: threads.max(1),
             files,
+            archive_bytes: AtomicU64::new(0),
+            archive_files: AtomicU64::new(0),
         }
     }
 
@@ -69,6 +73,7 @@ impl Session {
     pub fn load_bytes(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
         let key = self.files.key(path);
         if let Some(bytes) = self.files.bytes(&key) {
+            self.meter.was_read(bytes.len() as u64);
             return Ok(bytes);
         }
         let bytes = self.world.read(path)?;
@@ -147,6 +152,47 @@ impl Session {
         let tree = self.load_tree(&source, flavor);
         self.sink.extend(tree.diagnostics().iter().cloned());
         tree
+    }
+
+    /// Reads a file's bytes as they are, counted against the limits.
+    pub fn read_bytes(&self, path: &str) -> Result<Arc<[u8]>, Diagnostic> {
+        let bytes = self.world.read(path).map_err(|error| error.diagnostic(path))?;
+        self.account(path, bytes.len() as u64)?;
+        Ok(bytes)
+    }
+
+    /// Counts a file's bytes against the limits.
+    pub fn account(&self, path: &str, bytes: u64) -> Result<(), Diagnostic> {
+        if bytes > self.limits.file_bytes {
+            let message = format!("`{path}` has {bytes} bytes, more than the {} allowed", self.limits.file_bytes);
+            let diagnostic = Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_FILE, message);
+            return Err(diagnostic.hint("raise it with `--limit file-size=BYTES`"));
+        }
+        let total = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
+        if total > self.limits.total_bytes {
+            let message = format!("all files together have more than the {} bytes allowed", self.limits.total_bytes);
+            let diagnostic = Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_TOTAL, message);
+            return Err(diagnostic.hint("raise it with `--limit total-size=BYTES`"));
+        }
+        self.meter.was_read(bytes);
+        Ok(())
+    }
+
+    /// Counts what an archive holds. The limits are those of all archives of a run: one in another counts as well.
+    pub fn account_archive(&self, path: &str, bytes: u64, files: u64) -> Result<(), Diagnostic> {
+        let count = |counter: &AtomicU64, more: u64| counter.fetch_add(more, Ordering::Relaxed).saturating_add(more);
+        let (bytes, files) = (count(&self.archive_bytes, bytes), count(&self.archive_files, files));
+        let (most_bytes, most_files) = (self.limits.archive_bytes, self.limits.archive_entries);
+        let (what, most, limit) = if bytes > most_bytes {
+            ("bytes", most_bytes, "archive-size=BYTES")
+        } else if files > most_files {
+            ("files", most_files, "archive-entries=COUNT")
+        } else {
+            return Ok(());
+        };
+        let message = format!("with `{path}` all archives together hold more than the {most} {what} allowed");
+        let diagnostic = Diagnostic::nowhere(&crate::rules::LIMIT_ARCHIVE, message);
+        Err(diagnostic.hint(format!("raise it with `--limit {limit}`")))
     }
 
     /// Reports that evaluation has gone beyond a limit of the meter, once.

@@ -148,7 +148,10 @@ fn size(value: &Value) -> Size {
 }
 
 /// The size of what needs no going through, or the collection that does.
-fn immediate<'v>(value: &'v Value, unknown: &HashMap<usize, Size, foldhash::fast::RandomState>) -> Result<Size, Open<'v>> {
+fn immediate<'v>(
+    value: &'v Value,
+    unknown: &HashMap<usize, Size, foldhash::fast::RandomState>,
+) -> Result<Size, Open<'v>> {
     let mut value = value;
     while let Data::Lazy(lazy) = &value.data {
         match lazy.known() {

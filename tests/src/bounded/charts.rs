@@ -14,7 +14,9 @@ fn chart(class: &str, template: &str, ends: Ends) -> Input {
 /// A template that changes one variable again and again.
 fn grown(start: &str, pipeline: &str, rounds: usize) -> String {
     let pipeline = pipeline.replace("IT", "$t");
-    format!("{{{{- $t := {start} }}}}{{{{ range until {rounds} }}}}{{{{ $t = {pipeline} }}}}{{{{ end }}}}\na: {{{{ kindOf $t }}}}\n")
+    format!(
+        "{{{{- $t := {start} }}}}{{{{ range until {rounds} }}}}{{{{ $t = {pipeline} }}}}{{{{ end }}}}\na: {{{{ kindOf $t }}}}\n"
+    )
 }
 
 /// The same where each round prints.
@@ -25,7 +27,8 @@ fn printed(call: &str, rounds: usize) -> String {
 /// All inputs of charts.
 pub fn inputs() -> Vec<Input> {
     let mut all = Vec::new();
-    let doubled = "{{- $a := list 1 }}{{ $b := list 1 }}{{ range until 60 }}{{ $a = list $a $a }}{{ $b = list $b $b }}{{ end }}";
+    let doubled =
+        "{{- $a := list 1 }}{{ $b := list 1 }}{{ range until 60 }}{{ $a = list $a $a }}{{ $b = list $b $b }}{{ end }}";
     let maps = "{{- $a := dict \"k\" 1 }}{{ $b := dict \"k\" 1 }}{{ range until 60 }}{{ $a = dict \"x\" $a \"y\" $a }}{{ $b = dict \"x\" $b \"y\" $b }}{{ end }}";
     let uses = [
         ("print", "{{ $a }}"),
@@ -109,7 +112,10 @@ pub fn inputs() -> Vec<Input> {
     }
     let loops: &[(&str, &str)] = &[
         ("printf-wide", "printf \"%999999d\" 1"),
-        ("printf-wide-many", "printf \"%999999d%999999d%999999d%999999d%999999d%999999d%999999d%999999d\" 1 1 1 1 1 1 1 1"),
+        (
+            "printf-wide-many",
+            "printf \"%999999d%999999d%999999d%999999d%999999d%999999d%999999d%999999d\" 1 1 1 1 1 1 1 1",
+        ),
         ("printf-star", "printf \"%*d\" 999999 1"),
         ("printf-precise", "printf \"%.999999f\" 1.5"),
         ("derive-password", "derivePassword 1 \"long\" \"p\" \"u\" \"s\""),
@@ -133,23 +139,57 @@ pub fn inputs() -> Vec<Input> {
     for (name, call) in loops {
         all.push(chart(&format!("loops/{name}"), &printed(call, 100_000), Ends::Limit));
     }
-    all.push(chart("loops/range", "{{ range until 1000000 }}{{ range until 1000000 }}x{{ end }}{{ end }}", Ends::Limit));
-    all.push(chart("loops/include", "{{ define \"a\" }}{{ include \"a\" . }}{{ end }}{{ include \"a\" . }}", Ends::Limit));
-    all.push(chart("loops/template", "{{ define \"a\" }}{{ template \"a\" . }}{{ end }}{{ template \"a\" . }}", Ends::Limit));
-    let fan = (0..60).map(|at| format!("{{{{ define \"t{at}\" }}}}{{{{ include \"t{0}\" . }}}}{{{{ include \"t{0}\" . }}}}{{{{ end }}}}", at + 1)).collect::<String>();
-    all.push(chart("loops/include-fan", &format!("{fan}{{{{ define \"t60\" }}}}x{{{{ end }}}}{{{{ include \"t0\" . }}}}"), Ends::Limit));
+    all.push(chart(
+        "loops/range",
+        "{{ range until 1000000 }}{{ range until 1000000 }}x{{ end }}{{ end }}",
+        Ends::Limit,
+    ));
+    all.push(chart(
+        "loops/include",
+        "{{ define \"a\" }}{{ include \"a\" . }}{{ end }}{{ include \"a\" . }}",
+        Ends::Limit,
+    ));
+    all.push(chart(
+        "loops/template",
+        "{{ define \"a\" }}{{ template \"a\" . }}{{ end }}{{ template \"a\" . }}",
+        Ends::Limit,
+    ));
+    let fan = (0..60)
+        .map(|at| {
+            format!(
+                "{{{{ define \"t{at}\" }}}}{{{{ include \"t{0}\" . }}}}{{{{ include \"t{0}\" . }}}}{{{{ end }}}}",
+                at + 1
+            )
+        })
+        .collect::<String>();
+    all.push(chart(
+        "loops/include-fan",
+        &format!("{fan}{{{{ define \"t60\" }}}}x{{{{ end }}}}{{{{ include \"t0\" . }}}}"),
+        Ends::Limit,
+    ));
     all.push(chart("text/large-output", "{{ range until 1000 }}{{ repeat 1000000 \"x\" }}{{ end }}", Ends::Limit));
     let mut many = chart("text/many-outputs", "a: b\n", Ends::Limit);
     for at in 0..300 {
         many = many.file(&format!("templates/t{at}.yaml"), "{{ repeat 16000000 \"x\" }}");
     }
     all.push(many);
-    let mut lists = chart("text/many-large", "{{ $l := list }}{{ range until 1000 }}{{ $l = append $l (repeat 16000000 (toString .)) }}{{ end }}", Ends::Limit);
+    let mut lists = chart(
+        "text/many-large",
+        "{{ $l := list }}{{ range until 1000 }}{{ $l = append $l (repeat 16000000 (toString .)) }}{{ end }}",
+        Ends::Limit,
+    );
     lists.name = "charts/text/many-large".to_owned();
     all.push(lists);
     let schema = "{\"$ref\":\"#/definitions/a\",\"definitions\":{\"a\":{\"anyOf\":[{\"$ref\":\"#/definitions/b\"},{\"$ref\":\"#/definitions/b\"}]},\"b\":{\"anyOf\":[{\"$ref\":\"#/definitions/a\"},{\"$ref\":\"#/definitions/a\"}]}}}";
     all.push(chart("schema/any-of", "a: b\n", Ends::Answered).file("values.schema.json", schema));
-    let fan: String = (0..60).map(|at| format!("\"a{at}\":{{\"anyOf\":[{{\"$ref\":\"#/definitions/a{0}\"}},{{\"$ref\":\"#/definitions/a{0}\"}}]}},", at + 1)).collect();
+    let fan: String = (0..60)
+        .map(|at| {
+            format!(
+                "\"a{at}\":{{\"anyOf\":[{{\"$ref\":\"#/definitions/a{0}\"}},{{\"$ref\":\"#/definitions/a{0}\"}}]}},",
+                at + 1
+            )
+        })
+        .collect();
     let schema = format!("{{\"$ref\":\"#/definitions/a0\",\"definitions\":{{{fan}\"a60\":{{\"type\":\"string\"}}}}}}");
     all.push(chart("schema/fan", "a: b\n", Ends::Limit).file("values.schema.json", schema));
     let schema = "{\"properties\":{\"text\":{\"pattern\":\"((a{1,100}){1,100}){1,100}\"}}}";
@@ -222,9 +262,8 @@ fn metachart() -> Vec<Input> {
     };
     let grown = "{{ $t := \"x\" }}{{ range until 1000 }}{{ $t = print $t $t }}{{ end }}";
     let nested = "{{ $a := list 1 }}{{ range until 60 }}{{ $a = list $a $a }}{{ end }}{{ toJson $a }}";
-    let many: String = (0..300)
-        .map(|at| format!("  c{at}: {{data: {{a: '{{{{ repeat 16000000 \"x\" }}}}'}}}}\n"))
-        .collect();
+    let many: String =
+        (0..300).map(|at| format!("  c{at}: {{data: {{a: '{{{{ repeat 16000000 \"x\" }}}}'}}}}\n")).collect();
     vec![
         base("text/print", &format!("configmaps:\n  c: {{data: {{a: '{grown}'}}}}\n"), Ends::Limit),
         base("doubling/json", &format!("configmaps:\n  c: {{data: {{a: '{nested}'}}}}\n"), Ends::Limit),

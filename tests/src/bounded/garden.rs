@@ -2,8 +2,7 @@
 
 use super::{Ends, Input};
 
-const PROJECT: &str =
-    "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\nvariables:\n";
+const PROJECT: &str = "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\nvariables:\n";
 
 fn project(class: &str, variables: &str, ends: Ends) -> Input {
     Input::new(format!("garden/{class}"), "resolve", ends).file("project.garden.yml", format!("{PROJECT}{variables}"))
@@ -105,8 +104,9 @@ pub fn inputs() -> Vec<Input> {
     all.push(project("chain/variables", &format!("  c0: x\n{chain}  last: \"${{var.c19999}}\"\n"), Ends::Answered));
     let parens = format!("  a: \"${{{}1{}}}\"\n", "(".repeat(50_000), ")".repeat(50_000));
     all.push(project("deep/expression", &parens, Ends::Limit));
-    let actions: String =
-        (0..15_000).map(|at| format!("---\nkind: Run\ntype: exec\nname: r{at}\nspec: {{command: [\"${{project.name}}\"]}}\n")).collect();
+    let actions: String = (0..15_000)
+        .map(|at| format!("---\nkind: Run\ntype: exec\nname: r{at}\nspec: {{command: [\"${{project.name}}\"]}}\n"))
+        .collect();
     let input = Input::new("garden/fuel/actions", "check --limit fuel=1", Ends::Limit);
     all.push(input.file("project.garden.yml", PROJECT.replace("variables:\n", "")).file("a.garden.yml", actions));
     all

@@ -10,18 +10,49 @@ fn config(class: &str, text: &str, ends: Ends) -> Input {
 
 /// All inputs of Skaffold.
 pub fn inputs() -> Vec<Input> {
-    let profiles: String = (0..20_000).map(|at| format!("- {{name: p{at}, activation: [{{env: 'A=.*'}}], build: {{artifacts: [{{image: a{at}}}]}}}}\n")).collect();
-    let patches: String = (0..20_000).map(|_| "  - {op: add, path: /build/artifacts/0, value: {image: b}}\n".to_owned()).collect();
-    let requires: String = (0..60).map(|at| format!("---\n{CONFIG}metadata: {{name: m{at}}}\nrequires:\n- {{configs: [m{0}]}}\n- {{configs: [m{0}]}}\n", at + 1)).collect();
+    let profiles: String = (0..20_000)
+        .map(|at| {
+            format!("- {{name: p{at}, activation: [{{env: 'A=.*'}}], build: {{artifacts: [{{image: a{at}}}]}}}}\n")
+        })
+        .collect();
+    let patches: String =
+        (0..20_000).map(|_| "  - {op: add, path: /build/artifacts/0, value: {image: b}}\n".to_owned()).collect();
+    let requires: String = (0..60)
+        .map(|at| {
+            format!(
+                "---\n{CONFIG}metadata: {{name: m{at}}}\nrequires:\n- {{configs: [m{0}]}}\n- {{configs: [m{0}]}}\n",
+                at + 1
+            )
+        })
+        .collect();
     let template = "{{ range (until 1000000) }}{{ . }}{{ end }}";
     let printf = "{{ printf \"%999999999d\" 1 }}";
-    let tagger = |text: &str| format!("build:\n  tagPolicy: {{envTemplate: {{template: '{text}'}}}}\n  artifacts: [{{image: a}}]\n");
+    let tagger = |text: &str| {
+        format!("build:\n  tagPolicy: {{envTemplate: {{template: '{text}'}}}}\n  artifacts: [{{image: a}}]\n")
+    };
     let artifacts: String = (0..50_000).map(|at| format!("  - {{image: a{at}}}\n")).collect();
-    let chain: String = (0..20_000).map(|at| format!("  - {{image: a{at}, requires: [{{image: a{}}}]}}\n", at + 1)).collect();
+    let chain: String =
+        (0..20_000).map(|at| format!("  - {{image: a{at}, requires: [{{image: a{}}}]}}\n", at + 1)).collect();
     vec![
-        config("profiles/many", &format!("build: {{artifacts: [{{image: a}}]}}\nprofiles:\n{profiles}"), Ends::Answered),
-        config("patches/many", &format!("build: {{artifacts: [{{image: a}}]}}\nprofiles:\n- name: p\n  activation: [{{env: 'A=!b'}}]\n  patches:\n{patches}"), Ends::Answered),
-        config("modules/fan", &format!("metadata: {{name: top}}\nrequires:\n- {{configs: [m0]}}\n{requires}---\n{CONFIG}metadata: {{name: m60}}\n"), Ends::Answered),
+        config(
+            "profiles/many",
+            &format!("build: {{artifacts: [{{image: a}}]}}\nprofiles:\n{profiles}"),
+            Ends::Answered,
+        ),
+        config(
+            "patches/many",
+            &format!(
+                "build: {{artifacts: [{{image: a}}]}}\nprofiles:\n- name: p\n  activation: [{{env: 'A=!b'}}]\n  patches:\n{patches}"
+            ),
+            Ends::Answered,
+        ),
+        config(
+            "modules/fan",
+            &format!(
+                "metadata: {{name: top}}\nrequires:\n- {{configs: [m0]}}\n{requires}---\n{CONFIG}metadata: {{name: m60}}\n"
+            ),
+            Ends::Answered,
+        ),
         config("templates/range", &tagger(template), Ends::Answered),
         config("templates/printf", &tagger(printf), Ends::Answered),
         config("artifacts/many", &format!("build:\n  artifacts:\n{artifacts}"), Ends::Answered),

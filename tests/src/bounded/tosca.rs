@@ -3,7 +3,10 @@
 use super::{Ends, Input};
 
 fn service(class: &str, outputs: &str, ends: Ends) -> Input {
-    let text = format!("tosca_definitions_version: tosca_2_0\nservice_template:\n  inputs:\n    long: {{type: string, default: {}}}\n  node_templates: {{}}\n  outputs:\n{outputs}", "x".repeat(10_000));
+    let text = format!(
+        "tosca_definitions_version: tosca_2_0\nservice_template:\n  inputs:\n    long: {{type: string, default: {}}}\n  node_templates: {{}}\n  outputs:\n{outputs}",
+        "x".repeat(10_000)
+    );
     Input::new(format!("tosca/{class}"), "resolve", ends).file("service.yaml", text)
 }
 
@@ -13,11 +16,20 @@ fn properties(class: &str, first: &str, kind: &str, shape: &str, levels: usize, 
     let mut values = String::new();
     for level in 0..=levels {
         let kind = if level == 0 && kind == "string" { "string" } else { kind };
-        types.push_str(&format!("      p{level}: {{type: {kind}{}}}\n", if kind == "list" { ", entry_schema: {type: any}" } else { "" }));
-        let value = if level == 0 { first.to_owned() } else { shape.replace("IT", &format!("{{$get_property: [SELF, p{}]}}", level - 1)) };
+        types.push_str(&format!(
+            "      p{level}: {{type: {kind}{}}}\n",
+            if kind == "list" { ", entry_schema: {type: any}" } else { "" }
+        ));
+        let value = if level == 0 {
+            first.to_owned()
+        } else {
+            shape.replace("IT", &format!("{{$get_property: [SELF, p{}]}}", level - 1))
+        };
         values.push_str(&format!("        p{level}: {value}\n"));
     }
-    let text = format!("tosca_definitions_version: tosca_2_0\nnode_types:\n  N:\n    properties:\n{types}service_template:\n  node_templates:\n    n:\n      type: N\n      properties:\n{values}");
+    let text = format!(
+        "tosca_definitions_version: tosca_2_0\nnode_types:\n  N:\n    properties:\n{types}service_template:\n  node_templates:\n    n:\n      type: N\n      properties:\n{values}"
+    );
     Input::new(format!("tosca/{class}"), "resolve", ends).file("service.yaml", text)
 }
 
@@ -45,7 +57,9 @@ pub fn inputs() -> Vec<Input> {
         }
         all.push(input);
     }
-    let outputs = |value: &str, count: usize| -> String { (0..count).map(|at| format!("    o{at}: {{value: {value}}}\n")).collect() };
+    let outputs = |value: &str, count: usize| -> String {
+        (0..count).map(|at| format!("    o{at}: {{value: {value}}}\n")).collect()
+    };
     let long = "{$get_input: long}, ".repeat(1_000);
     all.push(service("text/concat", &outputs(&format!("{{$concat: [{long}]}}"), 100), Ends::Limit));
     all.push(service("text/join", &outputs(&format!("{{$join: [[{long}], {{$get_input: long}}]}}"), 10), Ends::Limit));

@@ -92,14 +92,26 @@ pub fn inputs() -> Vec<Input> {
     let loops = [
         ("nested", "{% for a in range(1000000) %}{% for b in range(1000000) %}x{% endfor %}{% endfor %}"),
         ("grown", "{% set n = namespace(s='xxxxxxxx') %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}"),
-        ("list-grown", "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}{{ n.s | length }}"),
-        ("list-doubled", "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = [n.s, n.s] %}{% endfor %}{{ n.s }}"),
-        ("appended", "{% set l = [] %}{% for i in range(100000) %}{% do l.append('x' * 1000000) %}{% endfor %}{{ l | length }}"),
+        (
+            "list-grown",
+            "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = n.s + n.s %}{% endfor %}{{ n.s | length }}",
+        ),
+        (
+            "list-doubled",
+            "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = [n.s, n.s] %}{% endfor %}{{ n.s }}",
+        ),
+        (
+            "appended",
+            "{% set l = [] %}{% for i in range(100000) %}{% do l.append('x' * 1000000) %}{% endfor %}{{ l | length }}",
+        ),
         ("itself", "{% set l = [] %}{% do l.append(l) %}{{ l }}"),
         ("printed", "{% for i in range(1000000) %}{{ 'x' * 1000000 }}{% endfor %}"),
         ("macro", "{% macro f(n) %}{{ f(n) }}{{ f(n) }}{% endmacro %}{{ f(1) }}"),
         ("hash", "{% for i in range(1000000) %}{% set x = ('x' * 1000000) | hash('sha512') %}{% endfor %}"),
-        ("password", "{% for i in range(1000000) %}{% set x = 'x' | password_hash('sha512', rounds=999999) %}{% endfor %}"),
+        (
+            "password",
+            "{% for i in range(1000000) %}{% set x = 'x' | password_hash('sha512', rounds=999999) %}{% endfor %}",
+        ),
         ("sorted", "{% for i in range(1000000) %}{% set x = range(100000) | sort %}{% endfor %}"),
         ("regex", "{{ 'a' | regex_search('((a{1,100}){1,100}){1,100}') }}"),
         ("permutations", "{{ range(100) | permutations | length }}"),
@@ -115,19 +127,38 @@ pub fn inputs() -> Vec<Input> {
         ("format", "{{ '%999999999d' | format(1) }}"),
         ("zip", "{{ range(1000000) | zip(range(1000000), range(1000000)) | list | length }}"),
         ("groupby", "{% for i in range(1000000) %}{% set x = range(100000) | map('string') | list %}{% endfor %}"),
-        ("tojson", "{% set n = namespace(s='x') %}{% for i in range(100) %}{% set n.s = [n.s, n.s] | to_json %}{% endfor %}"),
-        ("from-yaml", "{% set n = namespace(s='x') %}{% for i in range(100) %}{% set n.s = [n.s | from_yaml, n.s | from_yaml] | to_yaml %}{% endfor %}"),
-        ("combine", "{% set n = namespace(s={'a': 1}) %}{% for i in range(60) %}{% set n.s = {'x': n.s, 'y': n.s} %}{% endfor %}{{ n.s | combine(n.s, recursive=true) | length }}"),
+        (
+            "tojson",
+            "{% set n = namespace(s='x') %}{% for i in range(100) %}{% set n.s = [n.s, n.s] | to_json %}{% endfor %}",
+        ),
+        (
+            "from-yaml",
+            "{% set n = namespace(s='x') %}{% for i in range(100) %}{% set n.s = [n.s | from_yaml, n.s | from_yaml] | to_yaml %}{% endfor %}",
+        ),
+        (
+            "combine",
+            "{% set n = namespace(s={'a': 1}) %}{% for i in range(60) %}{% set n.s = {'x': n.s, 'y': n.s} %}{% endfor %}{{ n.s | combine(n.s, recursive=true) | length }}",
+        ),
     ];
     for (name, expression) in loops {
-        let ends = if ["permutations", "product", "combinations", "password", "zip", "itself"].contains(&name) { Ends::Answered } else { Ends::Limit };
+        let ends = if ["permutations", "product", "combinations", "password", "zip", "itself"].contains(&name) {
+            Ends::Answered
+        } else {
+            Ends::Limit
+        };
         all.push(evaluated(&format!("loops/{name}"), expression, ends));
     }
     all.push(evaluated("query/long", &format!("{{eval: '{}'}}", "::a".repeat(85_000)), Ends::Answered));
     all.push(evaluated("query/brackets", &format!("{{eval: '.::a{}'}}", "[a]".repeat(80_000)), Ends::Answered));
-    all.push(evaluated("query/nested", &format!("{{eval: '.{}{}'}}", "[a".repeat(80_000), "]".repeat(80_000)), Ends::Answered));
+    all.push(evaluated(
+        "query/nested",
+        &format!("{{eval: '.{}{}'}}", "[a".repeat(80_000), "]".repeat(80_000)),
+        Ends::Answered,
+    ));
     let each = "{eval: {foreach: 1}}";
-    let nested = (0..12).fold(each.to_owned(), |inner, _| format!("{{eval: {{to_label: {inner}}}, foreach: {inner}}}").chars().take(200_000).collect());
+    let nested = (0..12).fold(each.to_owned(), |inner, _| {
+        format!("{{eval: {{to_label: {inner}}}, foreach: {inner}}}").chars().take(200_000).collect()
+    });
     all.push(evaluated("query/for-each", &nested, Ends::Answered));
     let chain: String = (1..3_000).map(|at| format!("c{at}: {{eval: \".::c{}\"}}\n", at - 1)).collect();
     all.push(ensemble("chain/attributes", &format!("c0: 1\n{chain}"), Ends::Answered));

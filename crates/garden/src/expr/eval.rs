@@ -150,7 +150,7 @@ impl Evaluator<'_, '_> {
                     let value = self.whole(&value)?;
                     tainted |= value.is_tainted_deep();
                     pending = merge_pending(pending, &value);
-                    self.make_text(text.len().saturating_add(text_size(&value)), node.at)?;
+                    self.make_text(text.len(), text_size(&value), node.at)?;
                     text.push_str(&text_of(&value));
                     (node.at, Some(value.origin))
                 }
@@ -159,7 +159,7 @@ impl Evaluator<'_, '_> {
                     let value = self.whole(&value)?;
                     tainted |= value.is_tainted_deep();
                     pending = merge_pending(pending, &value);
-                    self.make_text(text.len().saturating_add(text_size(&value)), branch.at)?;
+                    self.make_text(text.len(), text_size(&value), branch.at)?;
                     text.push_str(&text_of(&value));
                     (branch.at, Some(value.origin))
                 }
@@ -186,11 +186,11 @@ impl Evaluator<'_, '_> {
         origins.derived("template", self.place.span(), pieces)
     }
 
-    /// Counts a text that is about to be made of so many bytes.
-    fn make_text(&mut self, bytes: usize, at: At) -> Result<(), Stop> {
-        let (bytes, limit) = (bytes as u64, self.eval.session.limits.string_bytes);
-        if bytes <= limit {
-            return if self.eval.charge(steps_for(bytes), bytes) { Ok(()) } else { Err(Stop::Poison) };
+    /// Counts so many bytes that are about to be added to a text of a length.
+    fn make_text(&mut self, length: usize, added: usize, at: At) -> Result<(), Stop> {
+        let (added, limit) = (added as u64, self.eval.session.limits.string_bytes);
+        if added.saturating_add(length as u64) <= limit {
+            return if self.eval.charge(steps_for(added), added) { Ok(()) } else { Err(Stop::Poison) };
         }
         let message = format!("this text grows larger than the {limit} bytes allowed");
         Err(self.failed(&purlin_value::rules::LIMIT_STRING, at, message))
@@ -290,11 +290,7 @@ impl Evaluator<'_, '_> {
     /// Counts what `+` is about to make.
     fn make_sum(&mut self, op: BinaryOp, left: &Value, right: &Value, at: At) -> Result<(), Stop> {
         match (op, &left.data, &right.data) {
-            (BinaryOp::Add, Data::Str(left), Data::Str(right)) => self.make_text(left.len() + right.len(), at),
-            (BinaryOp::Add, Data::Str(left), _) => {
-                let right = usize::try_from(weight(right)).unwrap_or(usize::MAX);
-                self.make_text(left.len().saturating_add(right), at)
-            }
+            (BinaryOp::Add, Data::Str(left), _) => self.make_text(0, left.len().saturating_add(text_size(right)), at),
             (BinaryOp::Add, Data::List(left), Data::List(right)) => {
                 let (items, most) = ((left.len() + right.len()) as u64, self.eval.session.limits.list_items);
                 if items > most {
@@ -304,7 +300,11 @@ impl Evaluator<'_, '_> {
                 if self.eval.charge(items, items * ITEM_BYTES) { Ok(()) } else { Err(Stop::Poison) }
             }
             (BinaryOp::Contains, Data::List(list), _) => {
-                if self.eval.spend(list.len() as u64 / 8) { Ok(()) } else { Err(Stop::Poison) }
+                if self.eval.spend(list.len() as u64 / 8) {
+                    Ok(())
+                } else {
+                    Err(Stop::Poison)
+                }
             }
             _ => Ok(()),
         }
@@ -419,7 +419,11 @@ impl Evaluator<'_, '_> {
 
 /// How long the text of a value may be inside a longer text.
 fn text_size(value: &Value) -> usize {
-    usize::try_from(weight(value)).unwrap_or(usize::MAX)
+    match &value.data {
+        Data::Str(text) => text.len(),
+        Data::List(_) => usize::try_from(weight(value)).unwrap_or(usize::MAX),
+        _ => 32,
+    }
 }
 
 /// What an operand comes from. A collection comes from what is in it: it may have been put together on the spot.

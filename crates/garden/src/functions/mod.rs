@@ -14,8 +14,8 @@ mod calls;
 use crate::rules;
 pub use arguments::Arguments;
 use purlin_syntax::Rule;
-use purlin_value::{Cost, Value};
 use purlin_value::function::{Function, one, optional};
+use purlin_value::{Cost, Value};
 
 /// The shape of a helper function.
 pub type Helper = fn(&Arguments<'_>) -> Result<Value, Fault>;
@@ -143,7 +143,14 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         Cost::ALL,
         calls::kebab_case,
     ),
-    helper("lower", &[one("string", "string")], "All letters small.", ("${lower('ABC')}", "abc"), Cost::ALL, calls::lower),
+    helper(
+        "lower",
+        &[one("string", "string")],
+        "All letters small.",
+        ("${lower('ABC')}", "abc"),
+        Cost::ALL,
+        calls::lower,
+    ),
     helper(
         "modifyDateUtc",
         &[one("date", "date"), one("amount", "number"), one("unit", "unit of time")],
@@ -209,8 +216,22 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         Cost::ALL,
         calls::trim,
     ),
-    helper("upper", &[one("string", "string")], "All letters capital.", ("${upper('abc')}", "ABC"), Cost::ALL, calls::upper),
-    helper("uuidv4", &[], "A random identifier, the same in every run with the same seed.", ("", ""), Cost::Constant, calls::uuid),
+    helper(
+        "upper",
+        &[one("string", "string")],
+        "All letters capital.",
+        ("${upper('abc')}", "ABC"),
+        Cost::ALL,
+        calls::upper,
+    ),
+    helper(
+        "uuidv4",
+        &[],
+        "A random identifier, the same in every run with the same seed.",
+        ("", ""),
+        Cost::Constant,
+        calls::uuid,
+    ),
     helper(
         "yamlDecode",
         &[one("string", "string"), optional("multiDocument", "boolean")],

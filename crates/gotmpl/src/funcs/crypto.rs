@@ -62,7 +62,8 @@ pub static FUNCS: &[Func] = &[
         let hex = encoding::hex(&raw);
         let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
         Ok(Val::str(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))))
-    }).costs(Cost::Constant),
+    })
+    .costs(Cost::Constant),
 ];
 
 fn bcrypt_hash(m: &mut Machine<'_>, password: &[u8]) -> Result<String, String> {

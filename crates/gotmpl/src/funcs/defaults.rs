@@ -14,33 +14,41 @@ pub static FUNCS: &[Func] = &[
         let given = args.get(1).filter(|value| m.heap.truth(value));
         Ok(given.unwrap_or_else(|| arg(args, 0)).clone())
     }))
-    .looks(1, 2).costs(Cost::Constant),
+    .looks(1, 2)
+    .costs(Cost::Constant),
     row("empty", &[A], "`empty A`: whether A is empty: nil, false, 0, or without elements.", |m, args| {
         Ok(Val::bool(!m.heap.truth(arg(args, 0))))
     })
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     pieces(many("coalesce", &[], A, "`coalesce A…`: the first argument that is not empty.", |m, args| {
         Ok(args.iter().find(|value| m.heap.truth(value)).cloned().unwrap_or(Val::NIL))
-    })).costs(Cost::Constant),
+    }))
+    .costs(Cost::Constant),
     many("all", &[], A, "`all A…`: whether no argument is empty.", |m, args| {
         Ok(Val::bool(args.iter().all(|v| m.heap.truth(v))))
-    }).costs(Cost::Constant),
+    })
+    .costs(Cost::Constant),
     many("any", &[], A, "`any A…`: whether an argument is not empty.", |m, args| {
         Ok(Val::bool(args.iter().any(|v| m.heap.truth(v))))
-    }).costs(Cost::Constant),
+    })
+    .costs(Cost::Constant),
     pieces(row("ternary", &[A, A, Ty::Bool], "`ternary A B TRUTH`: A if true, else B.", |_, args| {
         let truth = matches!(arg(args, 2).data, Data::Bool(true));
         Ok(arg(args, if truth { 0 } else { 1 }).clone())
     }))
-    .looks(2, 3).costs(Cost::Constant),
+    .looks(2, 3)
+    .costs(Cost::Constant),
     row("typeOf", &[A], "`typeOf A`: the name of the Go type.", |m, args| {
         Ok(Val::str(m.heap.type_name(arg(args, 0)).as_ref()))
     })
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     row("typeIs", &[Ty::Str, A], "`typeIs NAME A`: whether the Go type has this name.", |m, args| {
         Ok(Val::bool(m.heap.type_name(arg(args, 1)).as_bytes() == bytes(args, 0)))
     })
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     row(
         "typeIsLike",
         &[Ty::Str, A],
@@ -51,15 +59,18 @@ pub static FUNCS: &[Func] = &[
             Ok(Val::bool(name.as_bytes() == bytes(args, 0) || plain.as_bytes() == bytes(args, 0)))
         },
     )
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     row("kindOf", &[A], "`kindOf A`: the Go kind: `map`, `slice`, `string`, `float64` and so on.", |m, args| {
         Ok(Val::str(m.heap.kind_name(arg(args, 0))))
     })
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     row("kindIs", &[Ty::Str, A], "`kindIs NAME A`: whether that is the Go kind.", |m, args| {
         Ok(Val::bool(m.heap.kind_name(arg(args, 1)).as_bytes() == bytes(args, 0)))
     })
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     row("deepEqual", &[A, A], "`deepEqual A B`: whether both have the same type and content.", |m, args| {
         Ok(Val::bool(deep_equal(&m.heap, arg(args, 0), arg(args, 1))))
     }),

@@ -16,12 +16,15 @@ const MAX_DEPTH: u32 = 500;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
-    many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict).unseen().costs(Cost::Constant),
+    many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict)
+        .unseen()
+        .costs(Cost::Constant),
     pieces(row("get", &[M, Ty::Str], "`get DICT KEY`: the value under the key, or an empty text.", |m, args| {
         let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
         Ok(found.unwrap_or_else(|| Val::str("")).unboxed())
     }))
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     pieces(row("set", &[M, Ty::Str, Ty::Any], "`set DICT KEY VALUE`: puts the value under the key.", |m, args| {
         let Some(map) = arg(args, 0).as_map() else {
             return Err(Fault::new("assignment to entry in nil map"));
@@ -33,19 +36,22 @@ pub static FUNCS: &[Func] = &[
         Ok(arg(args, 0).clone())
     }))
     .looks(0, 2)
-    .changes().costs(Cost::Constant),
+    .changes()
+    .costs(Cost::Constant),
     pieces(row("unset", &[M, Ty::Str], "`unset DICT KEY`: removes the key.", |m, args| {
         let Some(map) = arg(args, 0).as_map() else { return Ok(m.heap.any_map(BTreeMap::new())) };
         m.heap.get_map_mut(map).entries.remove(bytes(args, 1));
         Ok(arg(args, 0).clone())
     }))
     .shallow()
-    .changes().costs(Cost::Constant),
+    .changes()
+    .costs(Cost::Constant),
     row("hasKey", &[M, Ty::Str], "`hasKey DICT KEY`: whether the key is there.", |m, args| {
         let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
         Ok(Val::bool(found.is_some()))
     })
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     many(
         "pluck",
         &[Ty::Str],
@@ -61,7 +67,8 @@ pub static FUNCS: &[Func] = &[
             Ok(m.heap.any_list(found))
         },
     )
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     many("keys", &[], M, "`keys DICT…`: the keys, sorted within each dictionary.", |m, args| {
         let mut found = Vec::new();
         for map in args.iter().filter_map(Val::as_map) {
@@ -71,7 +78,8 @@ pub static FUNCS: &[Func] = &[
         let found = found.into_iter().map(Val::key).collect();
         Ok(m.heap.list(ListType::Strings, found))
     })
-    .shallow().costs(Cost::Own),
+    .shallow()
+    .costs(Cost::Own),
     row("values", &[M], "`values DICT`: the values in the order of their keys.", |m, args| {
         let found: Vec<Val> = arg(args, 0)
             .as_map()
@@ -80,7 +88,8 @@ pub static FUNCS: &[Func] = &[
         m.limited_items(found.len())?;
         Ok(m.heap.any_list(found))
     })
-    .shallow().costs(Cost::Own),
+    .shallow()
+    .costs(Cost::Own),
     many("pick", &[M], Ty::Str, "`pick DICT KEY…`: a dictionary of only these keys.", |m, args| {
         let wanted = args.get(1..).unwrap_or_default();
         let mut entries = BTreeMap::new();
@@ -93,7 +102,8 @@ pub static FUNCS: &[Func] = &[
         }
         Ok(m.heap.any_map(entries))
     })
-    .shallow().costs(Cost::Own),
+    .shallow()
+    .costs(Cost::Own),
     many("omit", &[M], Ty::Str, "`omit DICT KEY…`: a dictionary without these keys.", |m, args| {
         let mut entries = arg(args, 0).as_map().map(|map| m.heap.get_map(map).entries.clone()).unwrap_or_default();
         m.spend(entries.len() / 4)?;
@@ -102,7 +112,8 @@ pub static FUNCS: &[Func] = &[
         }
         Ok(m.heap.any_map(entries))
     })
-    .shallow().costs(Cost::Own),
+    .shallow()
+    .costs(Cost::Own),
     many(
         "merge",
         &[M],
@@ -111,7 +122,8 @@ pub static FUNCS: &[Func] = &[
         |m, args| merge(m, args, false),
     )
     .shallow()
-    .changes().costs(Cost::Own),
+    .changes()
+    .costs(Cost::Own),
     many(
         "mustMerge",
         &[M],
@@ -120,7 +132,8 @@ pub static FUNCS: &[Func] = &[
         |m, args| merge(m, args, false),
     )
     .shallow()
-    .changes().costs(Cost::Own),
+    .changes()
+    .costs(Cost::Own),
     many(
         "mergeOverwrite",
         &[M],
@@ -129,7 +142,8 @@ pub static FUNCS: &[Func] = &[
         |m, args| merge(m, args, true),
     )
     .shallow()
-    .changes().costs(Cost::Own),
+    .changes()
+    .costs(Cost::Own),
     many(
         "mustMergeOverwrite",
         &[M],
@@ -138,7 +152,8 @@ pub static FUNCS: &[Func] = &[
         |m, args| merge(m, args, true),
     )
     .shallow()
-    .changes().costs(Cost::Own),
+    .changes()
+    .costs(Cost::Own),
     pieces(many(
         "dig",
         &[],
@@ -146,7 +161,8 @@ pub static FUNCS: &[Func] = &[
         "`dig KEY… DEFAULT DICT`: the value under the path of keys, or the default.",
         dig,
     ))
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     row("deepCopy", &[Ty::Any], "`deepCopy A`: a copy that shares nothing.", copy).shallow().costs(Cost::Own),
     row("mustDeepCopy", &[Ty::Any], "`mustDeepCopy A`: a copy that shares nothing.", copy).shallow().costs(Cost::Own),
 ];

@@ -15,17 +15,21 @@ pub static FUNCS: &[Func] = &[
     many("list", &[], A, "`list A…`: a list of the arguments.", list).unseen().costs(Cost::Constant),
     many("tuple", &[], A, "`tuple A…`: the same as `list`.", list).unseen(),
     pieces(row("first", &[A], "`first LIST`: the first element, or nil.", first)).shallow().costs(Cost::Constant),
-    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first)).shallow().costs(Cost::Constant),
+    pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first))
+        .shallow()
+        .costs(Cost::Constant),
     pieces(row("last", &[A], "`last LIST`: the last element, or nil.", |m, args| {
         let items = items(m, arg(args, 0), "last")?;
         Ok(items.last().cloned().unwrap_or(Val::NIL))
     }))
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     pieces(row("mustLast", &[A], "`mustLast LIST`: the last element, or nil.", |m, args| {
         let items = items(m, arg(args, 0), "last")?;
         Ok(items.last().cloned().unwrap_or(Val::NIL))
     }))
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     row("rest", &[A], "`rest LIST`: all but the first element.", rest).shallow().costs(Cost::ALL),
     row("mustRest", &[A], "`mustRest LIST`: all but the first element.", rest).shallow().costs(Cost::ALL),
     row("initial", &[A], "`initial LIST`: all but the last element.", initial).shallow().costs(Cost::ALL),
@@ -35,7 +39,9 @@ pub static FUNCS: &[Func] = &[
     row("push", &[A, A], "`push LIST A`: the same as `append`.", append).looks(0, 1).costs(Cost::ALL),
     row("mustPush", &[A, A], "`mustPush LIST A`: the same as `append`.", append).looks(0, 1).costs(Cost::ALL),
     row("prepend", &[A, A], "`prepend LIST A`: the list with A at its start.", prepend).looks(0, 1).costs(Cost::ALL),
-    row("mustPrepend", &[A, A], "`mustPrepend LIST A`: the list with A at its start.", prepend).looks(0, 1).costs(Cost::ALL),
+    row("mustPrepend", &[A, A], "`mustPrepend LIST A`: the list with A at its start.", prepend)
+        .looks(0, 1)
+        .costs(Cost::ALL),
     many("concat", &[], A, "`concat LIST…`: the lists as one.", concat).shallow().costs(Cost::ALL),
     row("reverse", &[A], "`reverse LIST`: the list backwards.", reverse).shallow().costs(Cost::ALL),
     row("mustReverse", &[A], "`mustReverse LIST`: the list backwards.", reverse).shallow().costs(Cost::ALL),
@@ -47,8 +53,12 @@ pub static FUNCS: &[Func] = &[
     many("mustWithout", &[A], A, "`mustWithout LIST A…`: without these elements.", without),
     row("has", &[A, A], "`has A LIST`: whether the list contains A.", has),
     row("mustHas", &[A, A], "`mustHas A LIST`: whether the list contains A.", has),
-    many("slice", &[A], A, "`slice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice).shallow().costs(Cost::ALL),
-    many("mustSlice", &[A], A, "`mustSlice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice).shallow().costs(Cost::ALL),
+    many("slice", &[A], A, "`slice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice)
+        .shallow()
+        .costs(Cost::ALL),
+    many("mustSlice", &[A], A, "`mustSlice LIST [FROM [TO]]`: the elements from FROM up to TO.", slice)
+        .shallow()
+        .costs(Cost::ALL),
     row("chunk", &[Ty::Int, A], "`chunk N LIST`: lists of N elements each.", chunk).shallow().costs(Cost::ALL),
     row("mustChunk", &[Ty::Int, A], "`mustChunk N LIST`: lists of N elements each.", chunk).shallow().costs(Cost::ALL),
 ];

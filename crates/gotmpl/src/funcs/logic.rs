@@ -26,35 +26,46 @@ pub static FUNCS: &[Func] = &[
     row("not", &[Ty::Value], "`not A`: whether A is false or empty.", |m, args| {
         Ok(Val::bool(!m.heap.truth(arg(args, 0))))
     })
-    .shallow().costs(Cost::Constant),
+    .shallow()
+    .costs(Cost::Constant),
     many("eq", &[Ty::Value], Ty::Value, "`eq A B…`: whether A equals one of the others.", |m, args| {
         equal(&m.heap, args).map(Val::bool)
-    }).costs(Cost::ALL),
+    })
+    .costs(Cost::ALL),
     row("ne", &[Ty::Value, Ty::Value], "`ne A B`: whether A and B differ.", |m, args| {
         equal(&m.heap, args).map(|same| Val::bool(!same))
-    }).costs(Cost::ALL),
+    })
+    .costs(Cost::ALL),
     row("lt", &[Ty::Value, Ty::Value], "`lt A B`: whether A is less than B.", |m, args| {
         less(&m.heap, args).map(Val::bool)
-    }).costs(Cost::ALL),
+    })
+    .costs(Cost::ALL),
     row("le", &[Ty::Value, Ty::Value], "`le A B`: whether A is at most B.", |m, args| {
         Ok(Val::bool(less(&m.heap, args)? || equal(&m.heap, args)?))
-    }).costs(Cost::ALL),
+    })
+    .costs(Cost::ALL),
     row("gt", &[Ty::Value, Ty::Value], "`gt A B`: whether A is greater than B.", |m, args| {
         Ok(Val::bool(!(less(&m.heap, args)? || equal(&m.heap, args)?)))
-    }).costs(Cost::ALL),
+    })
+    .costs(Cost::ALL),
     row("ge", &[Ty::Value, Ty::Value], "`ge A B`: whether A is at least B.", |m, args| {
         less(&m.heap, args).map(|less| Val::bool(!less))
-    }).costs(Cost::ALL),
+    })
+    .costs(Cost::ALL),
     pieces(many("index", &[Ty::Value], Ty::Value, "`index COLLECTION KEY…`: the element under the keys.", index))
-        .shallow().costs(Cost::Constant),
-    row("len", &[Ty::Value], "`len A`: the number of elements, or of bytes of a text.", len).shallow().costs(Cost::Constant),
+        .shallow()
+        .costs(Cost::Constant),
+    row("len", &[Ty::Value], "`len A`: the number of elements, or of bytes of a text.", len)
+        .shallow()
+        .costs(Cost::Constant),
     many("call", &[Ty::Value], Ty::Value, "`call F ARG…`: calls a function value.", |m, args| {
         if arg(args, 0).is_nil() {
             return Err(Fault::new("call of nil"));
         }
         let kind = m.heap.type_name(arg(args, 0));
         Err(Fault::new(format!("non-function {} of type {kind}", m.heap.kind_name(arg(args, 0)))))
-    }).costs(Cost::Constant),
+    })
+    .costs(Cost::Constant),
     pieces(many("print", &[], Ty::Any, "`print A…`: the arguments as text.", |m, args| {
         if let [Val { data: Data::Str(_), .. }] = args {
             return Ok(arg(args, 0).clone());

@@ -59,7 +59,17 @@ pub fn find(name: &str) -> Option<&'static Func> {
 
 /// A row with a fixed number of parameters.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
-    Func { name, params, rest: None, about, run, form: Form::Opaque, looks: Looks::Everywhere, changes: false, cost: Cost::Deep }
+    Func {
+        name,
+        params,
+        rest: None,
+        about,
+        run,
+        form: Form::Opaque,
+        looks: Looks::Everywhere,
+        changes: false,
+        cost: Cost::Deep,
+    }
 }
 
 /// A row whose last parameter may be repeated.

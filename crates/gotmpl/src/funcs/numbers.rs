@@ -92,14 +92,17 @@ pub static FUNCS: &[Func] = &[
     row("until", &[Ty::Int], "`until N`: the list 0, 1, …, N-1.", |m, args| {
         let stop = int(args, 0);
         steps(m, 0, stop, if stop < 0 { -1 } else { 1 })
-    }).costs(Cost::Constant),
+    })
+    .costs(Cost::Constant),
     row(
         "untilStep",
         &[Ty::Int, Ty::Int, Ty::Int],
         "`untilStep FROM TO STEP`: the numbers from FROM up to, not including, TO.",
         |m, args| steps(m, int(args, 0), int(args, 1), int(args, 2)),
-    ).costs(Cost::Constant),
-    many("seq", &[], Ty::Int, "`seq [FROM [STEP]] TO`: the numbers up to and including TO, as one text.", seq).costs(Cost::Constant),
+    )
+    .costs(Cost::Constant),
+    many("seq", &[], Ty::Int, "`seq [FROM [STEP]] TO`: the numbers up to and including TO, as one text.", seq)
+        .costs(Cost::Constant),
     row(
         "randInt",
         &[Ty::Int, Ty::Int],

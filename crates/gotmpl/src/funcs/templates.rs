@@ -46,7 +46,8 @@ pub static FUNCS: &[Func] = &[
         &[Ty::Str, Ty::Str, Ty::Str, Ty::Str],
         "`lookup VERSION KIND NAMESPACE NAME`: always empty; rendering asks no cluster.",
         |m, _| Ok(m.heap.any_map(Default::default())),
-    ).costs(Cost::Constant),
+    )
+    .costs(Cost::Constant),
 ];
 
 fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {

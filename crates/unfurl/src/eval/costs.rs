@@ -127,7 +127,8 @@ impl Engine<'_> {
         if let Some((_, weight)) = address.and_then(|address| self.sizes.weights.borrow().get(&address).cloned()) {
             return weight;
         }
-        let add = |sum: usize, part: &Val, visited: &mut usize| sum.saturating_add(self.weight(part, depth + 1, visited));
+        let add =
+            |sum: usize, part: &Val, visited: &mut usize| sum.saturating_add(self.weight(part, depth + 1, visited));
         let weight = match &value.data {
             Data::List(items) => items.iter().fold(PART, |sum, item| add(sum, item, visited)),
             Data::Map(entries) => entries.iter().fold(PART, |sum, (key, item)| {

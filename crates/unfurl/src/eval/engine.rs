@@ -1,8 +1,8 @@
 //! The evaluator: forcing values, variables, attributes; its caches and budgets.
 
+use super::costs::Sizes;
 use super::form;
 use super::frame::{Frame, Mode, Scope, Variable};
-use super::costs::Sizes;
 use super::lazy::{Lazy, Memo};
 use super::solve::Solver;
 use super::trace::Trace;

@@ -95,7 +95,17 @@ impl Call<'_> {
 
 /// A function under `eval` that may read or write outside.
 const fn full(name: &'static str, takes: &'static str, summary: &'static str, run: Run) -> Function {
-    Function { name, standalone: false, safe: false, whole: false, positional: &[], takes, summary, cost: Cost::Deep, run }
+    Function {
+        name,
+        standalone: false,
+        safe: false,
+        whole: false,
+        positional: &[],
+        takes,
+        summary,
+        cost: Cost::Deep,
+        run,
+    }
 }
 
 /// A function under `eval` without effects.
