@@ -155,7 +155,6 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
     }
 }
 
-<<<<<<< HEAD
 /// A plain error with the location that fits what it is about.
 fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
     let rule = rule_of(&error.message);
@@ -184,7 +183,7 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
         About::Chart => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
     }
 }
-=======
+
 /// What tells of a limit in a message that other messages may surround.
 const LIMITS: &[(&str, &Rule)] = &[
     ("aliases expand this document", &purlin_syntax::rules::LIMIT_ALIAS),
@@ -199,7 +198,6 @@ const LIMITS: &[(&str, &Rule)] = &[
     ("bytes, more than the", &purlin_syntax::rules::LIMIT_FILE),
     ("the schema takes too many steps", &purlin_value::rules::LIMIT_FUEL),
 ];
->>>>>>> b71bd8c (Charts: limits of files and archives are those of the run)
 
 /// The rule a plain message falls under.
 fn rule_of(message: &str) -> &'static Rule {
