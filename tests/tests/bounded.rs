@@ -1,14 +1,15 @@
 //! Runs the programs of `bounded` one by one under a memory limit: each must end with an answer, exit code 3 where a
 //! limit is the cause.
 //!
-//! The test starts itself again as `purlin`. `PURLIN=PATH` takes another program instead, and `FIGURES=1` prints what
+//! `tests/bounded-open.txt` names those that do not end as they must yet: they are left out, and one that ends well is
+//! to be taken from the list. The test starts itself again as `purlin`. `PURLIN=PATH` takes another program instead, and `FIGURES=1` prints what
 //! each run took.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use purlin_suite::bounded::{Ends, Input, inputs};
-use purlin_suite::{Scratch, environment};
+use purlin_suite::{Scratch, environment, top};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -32,7 +33,11 @@ fn main() -> ExitCode {
     if !limited {
         eprintln!("no memory limit can be set here (`ulimit -v`): inputs run without one");
     }
-    let trials = inputs().into_iter().map(|input| Trial::test(input.name.clone(), move || run(&input, limited)));
+    let open = std::fs::read_to_string(top().join("tests/bounded-open.txt")).unwrap_or_default();
+    let trials = inputs().into_iter().map(|input| {
+        let is_open = open.lines().any(|name| name == input.name);
+        Trial::test(input.name.clone(), move || run(&input, limited)).with_ignored_flag(is_open)
+    });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
 

@@ -71,7 +71,7 @@ pub(super) const CSAR: Target = Target {
 pub(super) const CHART_ARCHIVE: Target = Target {
     name: "chart-archive",
     summary: "unpack a chart archive",
-    run: |input| match purlin_charts::archive::unpack(&packed(input)) {
+    run: |input| match purlin_charts::archive::unpack(&packed(input), &Limits::default()) {
         Ok(files) => kind_of((about(files.len()), about(files.iter().map(|(_, bytes)| bytes.len()).sum()))),
         Err(message) => kind_of(plain(&message)),
     },

@@ -270,7 +270,9 @@ pub(super) const PATH: Target = Target {
 /// Escapes make a text longer; what was accepted once must not fail for its size.
 const LARGE: Limits = Limits {
     depth: 1_000,
+    nodes: u64::MAX,
     alias_floor: u64::MAX,
+    alias_bytes_floor: u64::MAX,
     file_bytes: 1 << 30,
     total_bytes: 1 << 30,
     archive_bytes: 0,
@@ -280,6 +282,7 @@ const LARGE: Limits = Limits {
     include_depth: 0,
     tpl_depth: 0,
     fuel: 0,
+    memory_floor: 0,
     output_bytes: 0,
     list_items: 0,
     string_bytes: 0,
