@@ -136,7 +136,7 @@ impl Limits {
 
     /// How many bytes of text and collections evaluation may hold if so many bytes were read.
     pub fn memory(&self, read: u64) -> u64 {
-        self.memory_floor.max(read.saturating_mul(16))
+        self.memory_floor.max(read.saturating_mul(64))
     }
 
     /// All limits with the values in force.
@@ -167,7 +167,7 @@ impl Limits {
             limit(
                 "memory",
                 self.memory_floor,
-                "bytes of values that evaluation holds, or sixteen per byte read if that is more",
+                "bytes of values that evaluation holds, or 64 per byte read if that is more",
             ),
             limit("output-size", self.output_bytes, "bytes of one rendered document"),
             limit("list-items", self.list_items, "items of one list or range"),

@@ -188,14 +188,15 @@ impl<'s> Eval<'s> {
     fn forced_parts(&mut self, value: &Value, depth: u32) -> Option<Data> {
         match &value.data {
             Data::List(list) if list.iter().any(needs_forcing) => {
-                if !self.charge(list.len() as u64, list.len() as u64 * ITEM_BYTES) {
+                // What is forced has no more parts than what it is made from, which was counted.
+                if !self.spend(list.len() as u64) {
                     return Some(Data::Poison);
                 }
                 let items: Vec<Value> = list.iter().map(|item| self.force_deep_at(item, depth + 1)).collect();
                 Some(Data::List(Arc::new(items.into())))
             }
             Data::Map(map) if map.values().any(needs_forcing) => {
-                if !self.charge(map.len() as u64, map.len() as u64 * ENTRY_BYTES) {
+                if !self.spend(map.len() as u64) {
                     return Some(Data::Poison);
                 }
                 let mut forced = Map::with_capacity(map.len());

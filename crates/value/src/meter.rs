@@ -239,8 +239,8 @@ mod tests {
     fn what_is_read_allows_for_more() {
         let meter = meter(10, 100);
         meter.was_read(1_000);
-        assert_eq!(meter.charge(0, 16_000), Ok(()));
-        assert_eq!(meter.charge(0, 1), Err(Exceeded::Bytes(16_000)));
+        assert_eq!(meter.charge(0, 64_000), Ok(()));
+        assert_eq!(meter.charge(0, 1), Err(Exceeded::Bytes(64_000)));
     }
 
     #[test]
