@@ -154,30 +154,6 @@ impl Session {
         tree
     }
 
-    /// Reads a file's bytes as they are, counted against the limits.
-    pub fn read_bytes(&self, path: &str) -> Result<Arc<[u8]>, Diagnostic> {
-        let bytes = self.world.read(path).map_err(|error| error.diagnostic(path))?;
-        self.account(path, bytes.len() as u64)?;
-        Ok(bytes)
-    }
-
-    /// Counts a file's bytes against the limits.
-    pub fn account(&self, path: &str, bytes: u64) -> Result<(), Diagnostic> {
-        if bytes > self.limits.file_bytes {
-            let message = format!("`{path}` has {bytes} bytes, more than the {} allowed", self.limits.file_bytes);
-            let diagnostic = Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_FILE, message);
-            return Err(diagnostic.hint("raise it with `--limit file-size=BYTES`"));
-        }
-        let total = self.bytes.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes);
-        if total > self.limits.total_bytes {
-            let message = format!("all files together have more than the {} bytes allowed", self.limits.total_bytes);
-            let diagnostic = Diagnostic::nowhere(&purlin_syntax::rules::LIMIT_TOTAL, message);
-            return Err(diagnostic.hint("raise it with `--limit total-size=BYTES`"));
-        }
-        self.meter.was_read(bytes);
-        Ok(())
-    }
-
     /// Counts what an archive holds. The limits are those of all archives of a run: one in another counts as well.
     pub fn account_archive(&self, path: &str, bytes: u64, files: u64) -> Result<(), Diagnostic> {
         let count = |counter: &AtomicU64, more: u64| counter.fetch_add(more, Ordering::Relaxed).saturating_add(more);
