@@ -52,6 +52,7 @@ fn purlin(args: Vec<String>) -> ExitCode {
         stderr: &mut stderr,
         terminal: false,
         last: true,
+        given: None,
     });
     ExitCode::from(u8::try_from(code).unwrap_or(255))
 }

@@ -105,7 +105,7 @@ const ROWS: &[Row] = &[
         "regex-size=100",
         "limit-regex-size",
         "charts",
-        &[CHART, ("templates/a.yaml", "a: {{ regexMatch \"[a-z]{50}\" \"a\" }}")],
+        &[CHART, ("templates/a.yaml", "a: {{ mustRegexMatch \"[a-z]{50}\" \"a\" }}")],
     ),
     row(
         "depth=3",
@@ -128,7 +128,6 @@ const ROWS: &[Row] = &[
     row("fuel=1", "limit", "unfurl", &[("ensemble.yaml", UNFURL)]),
     row("string-size=8", "limit", "unfurl", &[("ensemble.yaml", UNFURL)]),
     row("list-items=3", "limit", "unfurl", &[("ensemble.yaml", UNFURL)]),
-    row("memory=1", "limit", "unfurl", &[("ensemble.yaml", UNFURL)]),
     row("nodes=10", "limit-nodes", "unfurl", &[("ensemble.yaml", UNFURL)]),
     row("nodes=5", "limit-nodes", "skaffold", &[("skaffold.yaml", SKAFFOLD)]),
     row("depth=2", "limit-depth", "skaffold", &[("skaffold.yaml", SKAFFOLD)]),

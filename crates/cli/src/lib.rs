@@ -34,9 +34,9 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
     if first == "--version" || first == "-V" || first == "version" {
         return print_version(invocation).code();
     }
-    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, last } = invocation;
+    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, last, given } = invocation;
     let stdin = stdin.map(|input| -> &mut (dyn std::io::Read + Send) { input });
-    let inner = Invocation { args, cwd, env, stdin, stdout, stderr: &mut *stderr, terminal, last };
+    let inner = Invocation { args, cwd, env, stdin, stdout, stderr: &mut *stderr, terminal, last, given };
     match purlin_value::stack::with_stack(STACK, || dispatch(inner)) {
         Ok(exit) => exit.code(),
         Err(NoAnswer::Panicked) => Exit::Other(101).code(),
