@@ -79,7 +79,6 @@ fn expressions(options: &Options) -> Vec<Row> {
     let row = |(name, raw): (&str, Val)| {
         let best = shortest(5, || {
             for _ in 0..rounds {
-                engine.refill();
                 black_box(engine.context(tree.root()).map_value(&raw).ok());
             }
         });
