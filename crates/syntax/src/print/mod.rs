@@ -26,9 +26,7 @@ pub trait Files {
     fn source(&self, id: FileId) -> Option<Arc<Source>>;
 
     /// The parts of a file that are not to be shown.
-    fn hidden(&self, _id: FileId) -> Vec<Span> {
-        Vec::new()
-    }
+    fn hidden(&self, id: FileId) -> Vec<Span>;
 }
 
 impl Files for Sources {
@@ -45,11 +43,19 @@ impl<F: Files + ?Sized> Files for Arc<F> {
     fn source(&self, id: FileId) -> Option<Arc<Source>> {
         (**self).source(id)
     }
+
+    fn hidden(&self, id: FileId) -> Vec<Span> {
+        (**self).hidden(id)
+    }
 }
 
 impl Files for [Arc<Source>] {
     fn source(&self, id: FileId) -> Option<Arc<Source>> {
         self.iter().find(|source| source.id() == id).cloned()
+    }
+
+    fn hidden(&self, _id: FileId) -> Vec<Span> {
+        Vec::new() // files alone, of no session that could know of secrets
     }
 }
 
