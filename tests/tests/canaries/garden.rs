@@ -66,6 +66,7 @@ fn base(random: &mut Random) -> (Project, Secrets) {
 kind: Project
 name: p
 environments: [{name: dev}]
+providers: [{name: local-kubernetes}]
 importVariables: [{from: file, path: secret.env, format: dotenv}]
 variables:
   header: \"Bearer ${secrets.TOKEN}\"
