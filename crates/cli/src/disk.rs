@@ -319,8 +319,10 @@ impl World for DiskWorld {
     fn user(&self) -> String {
         let named = USER_VARIABLES.iter().find_map(|name| self.env(name));
         // Containers and build machines often say nothing in the environment. The list of accounts is a file like any
-        // other outside the project: it is read where the user allowed it.
-        named.or_else(|| account(&self.read(ACCOUNTS).ok()?)).unwrap_or_default()
+        // other outside the project: it is read where the user allowed it. Without it two conventions are left.
+        let listed = || account(&self.read(ACCOUNTS).ok()?);
+        let home = || Some(path::file_name(&self.env("HOME")?).to_owned()).filter(|name| !name.is_empty());
+        named.or_else(listed).or_else(administrator).or_else(home).unwrap_or_default()
     }
 
     fn now(&self) -> Moment {
@@ -376,6 +378,17 @@ fn account(list: &[u8]) -> Option<String> {
         let name = line.next()?;
         (line.nth(1)? == id).then(|| name.to_owned())
     })
+}
+
+/// The name of the account with the number 0, which is the same everywhere.
+#[cfg(unix)]
+fn administrator() -> Option<String> {
+    rustix::process::getuid().is_root().then(|| "root".to_owned())
+}
+
+#[cfg(not(unix))]
+fn administrator() -> Option<String> {
+    None
 }
 
 #[cfg(not(unix))]
@@ -506,7 +519,10 @@ mod tests {
     fn the_list_of_accounts_is_read_only_where_that_is_allowed() {
         let base = scratch("user");
         let mut closed = world(base.join("project"), Permissions::default());
-        assert_eq!(closed.user(), "");
+        let is_root = rustix::process::getuid().is_root();
+        assert_eq!(closed.user(), if is_root { "root" } else { "" });
+        closed.env.insert("HOME".to_owned(), "/home/grace".to_owned());
+        assert_eq!(closed.user(), if is_root { "root" } else { "grace" });
         closed.env.insert("USER".to_owned(), "ada".to_owned());
         assert_eq!(closed.user(), "ada");
         let id = rustix::process::getuid().as_raw();
