@@ -5,6 +5,7 @@ use crate::{Context, Report, Suite, Verdict};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
 use purlin_model::project::Request;
 use purlin_syntax::Diagnostic;
+use purlin_unfurl::ensemble::build::Instances;
 use purlin_unfurl::ensemble::{self, Ensemble};
 use purlin_unfurl::error::Result as Evaluated;
 use purlin_unfurl::eval::path::as_one;
@@ -149,15 +150,16 @@ fn answer(folder: &Path, settings: &Json) -> Json {
     let Some(session) = session_of(folder, settings) else {
         return json!({"error": "there is no such folder"});
     };
-    let ensemble = ensemble::open(&session, &Request::of("."));
-    if let Some(ensemble) = &ensemble {
-        let _ = check::check(&session, ensemble);
-    }
+    // Without a job nothing is made that is not stored.
+    let stored = settings.get("job") == Some(&Json::Bool(false));
+    let which = if stored { Instances::Stored } else { Instances::Planned };
+    let ensemble = ensemble::open_with(&session, &Request::of("."), which);
+    let refused = ensemble.as_ref().is_some_and(|ensemble| check::findings(&session, ensemble).refused);
     let problems: Vec<Diagnostic> =
         session.sink.take().into_iter().filter(|problem| fatal(&session, problem)).collect();
     let message = || problems.iter().map(|problem| problem.message.as_str()).collect::<Vec<_>>().join("; ");
     match ensemble {
-        Some(ensemble) if problems.is_empty() => {
+        Some(ensemble) if problems.is_empty() && !refused => {
             let base = session.world.root().to_owned();
             replaced(shown(&session, &ensemble, settings), &base)
         }

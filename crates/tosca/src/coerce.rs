@@ -11,6 +11,7 @@ use crate::read::parse_range;
 use crate::special::units::Quantity;
 use crate::special::{timestamp, units, version};
 use crate::val::{Data, Val};
+use ecow::eco_format;
 use std::sync::Arc;
 
 const MAX_DEPTH: u32 = 200;
@@ -21,6 +22,33 @@ pub const ORIGINAL: &str = "$originalString";
 pub const NUMBER: &str = "$number";
 /// The text in a coerced value.
 pub const STRING: &str = "$string";
+
+/// What a host's files may write for another type: numbers and truths for a string, digits for a number. None if the
+/// value has its type already, or cannot be read as one.
+pub fn leniently(value: &Val, primitive: Primitive) -> Option<Data> {
+    let number = |text: &str| text.trim().replace('_', "");
+    Some(match (primitive, &value.data) {
+        (Primitive::String | Primitive::Version, Data::Int(number)) => Data::Str(eco_format!("{number}")),
+        (Primitive::String | Primitive::Version, Data::Float(number)) => Data::Str(eco_format!("{number:?}")),
+        (Primitive::String, Data::Bool(flag)) => Data::Str(if *flag { "True".into() } else { "False".into() }),
+        (Primitive::String, Data::Timestamp(text)) => Data::Str(text.clone()),
+        (Primitive::Integer, Data::Str(text)) => Data::Int(number(text).parse().ok()?),
+        (Primitive::Integer, Data::Float(number)) if number.is_finite() => Data::Int(*number as i64),
+        (Primitive::Integer, Data::Bool(_)) => value.data.clone(),
+        (Primitive::Float, Data::Str(text)) => Data::Float(number(text).parse().ok()?),
+        (Primitive::Float, Data::Int(number)) => Data::Float(*number as f64),
+        (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
+            let at = text.find(|c: char| c.is_ascii_alphabetic())?;
+            let (amount, unit) = (text.get(..at)?.trim(), text.get(at..)?.trim());
+            let units = primitive.family()?.units;
+            let (unit, _) = units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?;
+            Data::Str(eco_format!("{amount} {unit}"))
+        }
+        (Primitive::Float, Data::Bool(flag)) => Data::Float(f64::from(u8::from(*flag))),
+        (Primitive::Boolean, Data::Str(text)) => Data::Bool(text.to_ascii_lowercase().parse().ok()?),
+        _ => return None,
+    })
+}
 
 /// A value in the form results have.
 pub fn coerce(model: &Model, value: &Val, data_type: Option<DeclId>, definition: Option<&Entity>) -> Val {

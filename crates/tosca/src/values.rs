@@ -2,6 +2,7 @@
 //!
 //! Function calls are left as they are: their results are checked once they are evaluated.
 
+use crate::coerce;
 use crate::edition::Standard;
 use crate::entities;
 use crate::entity::Entity;
@@ -104,6 +105,10 @@ impl<'a> Checker<'a> {
         if value.is_call() {
             return self.call(value, declared, at);
         }
+        // A host says what may be null once everything is evaluated.
+        if self.model.edition().is_extended() && matches!(value.data, Data::Null) {
+            return value.clone();
+        }
         if let Some(zero) = self.zero(value, declared.data_type) {
             return value.with(zero);
         }
@@ -163,6 +168,11 @@ impl<'a> Checker<'a> {
     fn fits(&self, value: &Val, primitive: Primitive, id: DeclId) -> Result<Option<Val>, String> {
         let permissive = self.model.quirks.has(quirks::STRING_PERMISSIVE);
         let wrong = |wanted: &str| Err(format!("this must be {wanted}, but it is {}", value.noun()));
+        if self.model.edition().is_extended()
+            && let Some(data) = coerce::leniently(value, primitive)
+        {
+            return Ok(Some(value.with(data)));
+        }
         match (primitive, &value.data) {
             (Primitive::Boolean, Data::Bool(_)) => self.plain_boolean(value),
             (Primitive::Integer, Data::Int(_)) | (Primitive::Float, Data::Float(_)) | (Primitive::Null, Data::Null) => {
@@ -199,7 +209,11 @@ impl<'a> Checker<'a> {
             (Primitive::Timestamp, Data::Str(text)) => self.stamp(text, value),
             (Primitive::Version, Data::Str(text)) => match version::parse(text) {
                 Some(_) => Ok(None),
-                None if self.model.edition().is_2() && is_loose_version(text) => Ok(None),
+                None if (self.model.edition().is_2() || self.model.edition().is_extended())
+                    && is_loose_version(text) =>
+                {
+                    Ok(None)
+                }
                 None => Err(format!("`{text}` is not a version such as `1.0.2.beta-3`")),
             },
             (Primitive::Range, Data::List(_)) => {

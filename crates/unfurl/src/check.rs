@@ -15,10 +15,23 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Severity, Span};
 use purlin_value::Session;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
+
+/// What a check found.
+pub struct Findings {
+    /// Where errors are.
+    pub errors: Vec<Span>,
+    /// Whether one of TOSCA's functions is used in a way that Unfurl refuses before it evaluates anything.
+    pub refused: bool,
+}
 
 /// Checks every expression of an ensemble. Problems go to the session's sink; returns where errors are.
 pub fn check(session: &Session, ensemble: &Ensemble) -> Vec<Span> {
+    findings(session, ensemble).errors
+}
+
+/// The same, with more about what was found.
+pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
     let tree = &ensemble.tree;
     let mut checker = Checker::new(session, tree);
     for id in tree.ids() {
@@ -27,7 +40,7 @@ pub fn check(session: &Session, ensemble: &Ensemble) -> Vec<Span> {
             checker.attribute(name, attribute);
         }
     }
-    checker.errors.take()
+    Findings { errors: checker.errors.take(), refused: checker.refused.get() }
 }
 
 /// What is suspicious about an expression that is asked on an instance: warnings, since it is evaluated anyway.
@@ -46,6 +59,7 @@ struct Checker<'c> {
     /// Whether the expression is evaluated whatever is said about it.
     asked: bool,
     errors: RefCell<Vec<Span>>,
+    refused: Cell<bool>,
 }
 
 impl<'c> Checker<'c> {
@@ -55,7 +69,15 @@ impl<'c> Checker<'c> {
     }
 
     fn new(session: &'c Session, tree: &'c Tree) -> Self {
-        Checker { session, tree, variables: Vec::new(), node: None, asked: false, errors: RefCell::default() }
+        Checker {
+            session,
+            tree,
+            variables: Vec::new(),
+            node: None,
+            asked: false,
+            errors: RefCell::default(),
+            refused: Cell::new(false),
+        }
     }
 }
 
@@ -213,7 +235,8 @@ impl Checker<'_> {
             {
                 wrong("needs a list of two values");
             }
-            "token" if items.is_some_and(|items| items.len() != 3) => {
+            "token" if items.is_none_or(|items| items.len() < 3) && !is_computed(arg) => {
+                self.refused.set(true);
                 wrong("needs a string, a separator and an index");
             }
             "validate" | "validate_json" if items.is_some_and(|items| items.len() != 2) => {
@@ -225,6 +248,7 @@ impl Checker<'_> {
                 if let Some(input) = input.and_then(Val::as_str)
                     && !self.inputs().contains_key(input)
                 {
+                    self.refused.set(true);
                     let known = self.inputs().keys().map(EcoString::as_str);
                     let hint = functions::closest(input, known).map(|near| format!("did you mean `{near}`?"));
                     self.say(&rules::UNKNOWN, arg, None, format!("there is no input `{input}`"), hint);
@@ -247,22 +271,57 @@ impl Checker<'_> {
             );
         };
         let Some(entity_name) = entity.as_str().filter(|name| !jinja::is_template(name)) else { return };
+        let at_root = self.node == Some(self.tree.root());
         let id = match entity_name {
+            "SELF" | "HOST" if at_root && !self.asked => {
+                self.refused.set(true);
+                let message = format!("`{entity_name}` means nothing outside of a node");
+                return self.say(&rules::UNKNOWN, entity, None, message, None);
+            }
+            "HOST" if self.node.is_some_and(|id| !self.is_hosted(id)) => {
+                self.refused.set(true);
+                let message = "`HOST` means nothing here: the node is not hosted on another";
+                return self.say(&rules::UNKNOWN, entity, None, message.to_owned(), None);
+            }
             "SELF" => self.node,
             "SOURCE" | "TARGET" | "HOST" | "ORCHESTRATOR" | "OPERATION_HOST" => return,
-            other => match self.tree.by_name(other) {
+            other => match self.tree.by_name(other).or_else(|| self.of_type(other)) {
                 Some(id) => Some(id),
-                None => return self.no_instance(entity, other, None),
+                None => {
+                    self.refused.set(true);
+                    return self.no_instance(entity, other, None);
+                }
             },
         };
         let (Some(id), Some(wanted)) = (id, name.as_str()) else { return };
-        if function == "get_property" && !self.has_name(id, wanted) {
+        if !self.has_name(id, wanted) {
+            self.refused.set(true);
             let known = self.names_of(id);
             let hint = functions::closest(wanted, known.iter().map(EcoString::as_str));
             let hint = hint.map(|near| format!("did you mean `{near}`?"));
             let node = &self.tree.node(id).name;
-            self.say(&rules::UNKNOWN, name, None, format!("`{node}` has no property `{wanted}`"), hint);
+            self.say(
+                &rules::UNKNOWN,
+                name,
+                None,
+                format!("`{node}` has no {} `{wanted}`", function.trim_start_matches("get_")),
+                hint,
+            );
         }
+    }
+
+    /// Whether a node requires something, so that it may be hosted.
+    fn is_hosted(&self, id: NodeId) -> bool {
+        let node = self.tree.node(id);
+        node.kind != NodeKind::Node
+            || !node.requirements.is_empty()
+            || node.parent.is_some_and(|parent| self.tree.node(parent).kind != NodeKind::Root)
+    }
+
+    /// The first instance of a type.
+    fn of_type(&self, name: &str) -> Option<NodeId> {
+        let mut nodes = self.tree.named().map(|(_, id)| id);
+        nodes.find(|id| self.tree.node(*id).types.iter().any(|known| known == name))
     }
 
     fn no_instance(&self, raw: &Val, name: &str, at: Option<Range>) {
@@ -361,5 +420,14 @@ impl Checker<'_> {
             let message = format!("`{name}` must be of type `{wanted}`, but `{function}` makes a string");
             self.say(&rules::INVALID, &attribute.raw, None, message, None);
         }
+    }
+}
+
+/// Whether a value is an expression or a template, so that its form is known only later.
+fn is_computed(value: &Val) -> bool {
+    match &value.data {
+        Data::Str(text) => jinja::is_template(text),
+        Data::Map(entries) => crate::eval::form::Form::of(entries).is_some(),
+        _ => false,
     }
 }

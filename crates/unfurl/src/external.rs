@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::eval::Ctx;
+use crate::eval::path;
 use crate::functions::files;
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
@@ -72,6 +73,8 @@ impl External {
                 Some(encoding.as_ref().map_or_else(Val::null, |encoding| Val::str(encoding.clone())))
             }
             (Kind::Path, "path") => Some(self.value.clone()),
+            // Data that was read is looked into.
+            _ if !self.select.is_empty() => path::by_name(ctx, &self.value, name)?,
             _ => None,
         };
         Ok(value.map(|value| {

@@ -151,6 +151,8 @@ pub struct Attribute {
     pub sensitive: bool,
     /// What the template's type says about it.
     pub schema: Option<Rc<Schema>>,
+    /// Whether it is a property of the template, declared or not.
+    pub property: bool,
     /// The folder of the file it is written in, where that is not the template's.
     pub dir: Option<EcoString>,
     /// The evaluated value.
@@ -160,7 +162,7 @@ pub struct Attribute {
 impl Attribute {
     /// An attribute without a schema.
     pub fn new(raw: Val) -> Self {
-        Attribute { raw, sensitive: false, schema: None, dir: None, memo: RefCell::new(Memo::Empty) }
+        Attribute { raw, sensitive: false, schema: None, property: false, dir: None, memo: RefCell::new(Memo::Empty) }
     }
 }
 

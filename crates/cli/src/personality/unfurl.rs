@@ -7,6 +7,7 @@ use crate::report::{Style, report};
 use purlin_model::dialect::Question;
 use purlin_model::project::Request;
 use purlin_syntax::write::JsonLayout;
+use purlin_unfurl::ensemble::build::Instances;
 use purlin_unfurl::ensemble::{self, Ensemble};
 use purlin_unfurl::eval::status::effective;
 use purlin_unfurl::tree::{NodeId, NodeKind, Status};
@@ -110,14 +111,18 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     let mut request = Request::of(&path);
     request.environment = flags.environment.clone();
     request.inputs = flags.vars.clone();
-    let Some(ensemble) = ensemble::open(&session, &request) else {
+    // What is stored is what there is; a plan also has what would be made.
+    let which = if command == "status" { Instances::Stored } else { Instances::Planned };
+    let Some(ensemble) = ensemble::open_with(&session, &request, which) else {
         let exit = report(invocation, &session, Style::default());
         if exit == Exit::Ok {
             return usage(invocation, &format!("there is no ensemble at `{path}`"));
         }
         return exit;
     };
-    let _ = check::check(&session, &ensemble);
+    if which == Instances::Planned {
+        let _ = check::check(&session, &ensemble);
+    }
     let text = match command {
         "status" => status(&ensemble),
         "plan" => plan(&ensemble),

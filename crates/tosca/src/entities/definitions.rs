@@ -160,7 +160,7 @@ pub(super) const REQUIREMENT_DEFINITION_ROW: Entity = entity(
             "The type of node that is needed, or the node.",
         )
         .merge(Narrow),
-        extension("node_filter", shapes::ALIASES, "What the other node must satisfy, or is given."),
+        extension("node_filter", Shape::Any, "What the other node must satisfy, or is given."),
         field("relationship", Shape::One(RELATIONSHIP_DEFINITION), "How the two are tied together.").merge(ByName),
         field("node_filter", shapes::CONDITION, "What the other node must satisfy.").merge(Append).since(V2_0),
         field("occurrences", Shape::Range, "How often it may be assigned.")

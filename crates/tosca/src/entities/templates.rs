@@ -113,7 +113,7 @@ pub(super) const REQUIREMENT_ASSIGNMENT_ROW: Entity = entity(
         field("node", Shape::Any, "The node, by name or by type, or `[name, index]`.").since(V2_0),
         field("relationship", Shape::One(RELATIONSHIP_ASSIGNMENT), "How the two are tied together."),
         field("node_filter", Shape::One(NODE_FILTER), "What the other node must satisfy.").until(EXTENDED),
-        extension("node_filter", shapes::ALIASES, "What the other node must satisfy, or is given."),
+        extension("node_filter", Shape::Any, "What the other node must satisfy, or is given."),
         field("node_filter", shapes::CONDITION, "What the other node must satisfy.").since(V2_0),
         field("occurrences", Shape::Range, "How often it is assigned.").since(V1_3).until(V2_0),
         field("count", Shape::Any, "How many such requirements there are.").since(V2_0),

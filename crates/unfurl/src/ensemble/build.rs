@@ -51,17 +51,42 @@ struct Builder<'a> {
     instances: HashMap<EcoString, IndexSet<EcoString>>,
     /// Inputs as they were given.
     given: &'a IndexMap<EcoString, Val>,
+    which: Instances,
     types: HashMap<DeclId, Rc<Vec<EcoString>>>,
     schemas: HashMap<*const Entity, Rc<Schema>>,
     defaults: HashMap<DeclId, Val>,
 }
 
+/// Which instances there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Instances {
+    /// Those that a deployment would make, beside those that are stored.
+    #[default]
+    Planned,
+    /// Those that the manifest stores.
+    Stored,
+}
+
+/// Templates with one of these directives are not instantiated: another instance stands for them, or a job makes them.
+const ABSTRACT: &[&str] = &["select", "dependent"];
+/// Templates with this directive are instantiated only where others require them.
+const VIRTUAL: &str = "virtual";
+
 /// Builds the tree.
-pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>, inputs: &IndexMap<EcoString, Val>) -> Tree {
+pub fn build(
+    session: &Session,
+    manifest: &Manifest,
+    service: &Rc<Service>,
+    inputs: &IndexMap<EcoString, Val>,
+    which: Instances,
+) -> Tree {
     let mut root = Node::new("root", NodeKind::Root);
     root.types = Rc::new(vec!["unfurl.nodes.Root".into(), "tosca.nodes.Root".into()]);
     root.template = "root".into();
-    root.local_status = Some(Status::Ok);
+    root.local_status = match which {
+        Instances::Planned => Some(Status::Ok),
+        Instances::Stored => stored_status(manifest.document.get("status")),
+    };
     let mut tree = Tree::new(root);
     tree.base_dir = if manifest.folder == "." { EcoString::new() } else { manifest.folder.as_str().into() };
     tree.uri = manifest.path.as_str().into();
@@ -76,12 +101,15 @@ pub fn build(session: &Session, manifest: &Manifest, service: &Rc<Service>, inpu
         further: Vec::new(),
         instances: stored_names(&manifest.document),
         given: inputs,
+        which,
         types: HashMap::new(),
         schemas: HashMap::new(),
         defaults: HashMap::new(),
     };
-    for index in 0..count {
-        builder.add_with_targets(index);
+    for (index, (_, node)) in service.topology.nodes.iter().enumerate() {
+        if !node.template.texts("directives").iter().any(|word| word.text == VIRTUAL) {
+            builder.add_with_targets(index);
+        }
     }
     for index in 0..count {
         if let Some(owner) = builder.ids.get(index).copied().flatten() {
@@ -127,8 +155,14 @@ impl Builder<'_> {
     /// Adds what a template stands for: the instances that are stored of it, or else one of its own name.
     fn add(&mut self, index: usize) {
         let service = Rc::clone(self.service);
-        let Some((template, _)) = service.topology.nodes.get_index(index) else { return };
-        let names = self.instances.remove(template).unwrap_or_else(|| IndexSet::from([template.clone()]));
+        let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
+        let abstracted =
+            || source.template.texts("directives").iter().any(|word| ABSTRACT.contains(&word.text.as_str()));
+        let names = match self.instances.remove(template) {
+            Some(names) => names,
+            None if self.which == Instances::Stored || abstracted() => return,
+            None => IndexSet::from([template.clone()]),
+        };
         for name in names {
             self.add_instance(index, &name);
         }
@@ -163,9 +197,10 @@ impl Builder<'_> {
         let service = Rc::clone(self.service);
         let node = service.topology.nodes.get_index(index)?.1;
         let hosting = service.resolution.edges.get(index)?.iter().find(|edge| {
-            let relationship = node.requirements.get(edge.requirement).and_then(|r| r.relationship.as_ref());
-            let kind = relationship.and_then(|relationship| relationship.relationship_type);
-            kind.is_some_and(|kind| self.lineage(kind).iter().any(|name| name == HOSTED_ON))
+            let Some(requirement) = node.requirements.get(edge.requirement) else { return false };
+            let kind = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
+            requirement.name == "host"
+                || kind.is_some_and(|kind| self.lineage(kind).iter().any(|name| name == HOSTED_ON))
         })?;
         self.ids.get(hosting.target).copied().flatten()
     }
@@ -210,6 +245,7 @@ impl Builder<'_> {
             let mut attribute = Attribute::new(raw);
             attribute.sensitive = sensitive;
             attribute.schema = schema;
+            attribute.property = !attributes;
             attribute.dir = self.default_dir(prop, node);
             node.attributes.insert(name.clone(), attribute);
         }
@@ -231,7 +267,9 @@ impl Builder<'_> {
         }
         for (name, value) in source.template.values("properties") {
             if !node.attributes.contains_key(&name.text) {
-                node.attributes.insert(name.text.clone(), Attribute::new(from_tosca(value, self.reading)));
+                let mut attribute = Attribute::new(from_tosca(value, self.reading));
+                attribute.property = true;
+                node.attributes.insert(name.text.clone(), attribute);
             }
         }
     }
@@ -472,6 +510,12 @@ impl Builder<'_> {
             }
         }
     }
+}
+
+/// The status that is stored of the whole.
+fn stored_status(status: Option<&Val>) -> Option<Status> {
+    let ready = status?.get("readyState")?;
+    ready.get("local").unwrap_or(ready).as_str().and_then(Status::parse)
 }
 
 /// The instances a manifest stores, by the template they were made from.

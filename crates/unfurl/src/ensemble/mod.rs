@@ -12,6 +12,7 @@ mod python_template;
 pub mod read;
 pub mod report;
 mod repositories;
+mod requirements;
 pub mod service;
 pub mod validate;
 
@@ -20,6 +21,7 @@ use crate::eval::{Ctx, Engine};
 use crate::rules;
 use crate::tree::{NodeId, Tree};
 use crate::val::{Data, MapKey, Val};
+use build::Instances;
 use ecow::EcoString;
 use manifest::Manifest;
 use purlin_model::project::Request;
@@ -41,7 +43,12 @@ pub struct Ensemble {
 
 /// Opens the ensemble a request means. Problems go to the session's sink; none if there is nothing to evaluate.
 pub fn open(session: &Session, request: &Request) -> Option<Ensemble> {
-    open_at(session, request, &[])
+    open_at(session, request, Instances::Planned, &[])
+}
+
+/// The same with a choice of instances.
+pub fn open_with(session: &Session, request: &Request, which: Instances) -> Option<Ensemble> {
+    open_at(session, request, which, &[])
 }
 
 /// The ensemble's file. In a folder the project's default comes before what else detection found there.
@@ -68,7 +75,7 @@ fn report_no_ensemble(session: &Session, project: &str) {
 }
 
 /// Opens an ensemble that others refer to; `through` are their files, outermost first.
-fn open_at(session: &Session, request: &Request, through: &[&str]) -> Option<Ensemble> {
+fn open_at(session: &Session, request: &Request, which: Instances, through: &[&str]) -> Option<Ensemble> {
     let file = ensemble_file(session, request)?;
     let mut manifest = manifest::read(session, &file, request)?;
     manifest.settings.externals = externals(session, &manifest, through);
@@ -86,7 +93,7 @@ fn open_at(session: &Session, request: &Request, through: &[&str]) -> Option<Ens
         return None;
     }
     refuse_substitution(session, &service);
-    let tree = build::build(session, &manifest, &service, &inputs);
+    let tree = build::build(session, &manifest, &service, &inputs, which);
     Some(Ensemble { manifest, service, tree })
 }
 
@@ -122,7 +129,7 @@ fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> HashMa
         }
         let mut request = Request::of(&path);
         request.environment = location.get("environment").and_then(Val::as_str).map(str::to_owned);
-        match open_at(session, &request, &through) {
+        match open_at(session, &request, Instances::Planned, &through) {
             Some(other) => {
                 let instance = entry.get("instance").and_then(Val::as_str).filter(|name| *name != "*");
                 let instance = instance.unwrap_or("root");

@@ -4,6 +4,7 @@ use super::library;
 use super::manifest::Manifest;
 use super::places::{Places, Reading};
 use super::read;
+use super::requirements;
 use crate::eval::engine::is_static;
 use crate::eval::form::EVAL_KEYS;
 use crate::functions;
@@ -21,7 +22,7 @@ use purlin_tosca::model::{self, Model};
 use purlin_tosca::problem::Problems;
 use purlin_tosca::profile::Embedded;
 use purlin_tosca::render::{self, MissingInputs};
-use purlin_tosca::resolve::{self, Resolution};
+use purlin_tosca::resolve::Resolution;
 use purlin_tosca::rules as tosca_rules;
 use purlin_tosca::topology::{self, Topology};
 use purlin_tosca::val as tosca;
@@ -111,13 +112,26 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
     let mut resolution = Resolution::default();
     if model.files.edition.is_some() {
         topology = render::render(&model, &given, MissingInputs::Refuse, &mut problems);
-        let mut unresolved = Problems::new();
-        resolution = resolve::resolve(&model, &topology, &mut unresolved);
+        resolution = requirements::resolve(&model, &topology, &mut problems);
+        refuse_null_inputs(&topology, inputs, &mut problems);
     }
     let places = places(session, manifest, &model);
     let open = open_names(&model, &topology);
     let broken = report(session, &problems, &open, &places) || model.files.edition.is_none();
     Some(Service { model, topology, resolution, places, broken })
+}
+
+/// An input whose default is null must be given, unless it is optional.
+fn refuse_null_inputs(topology: &Topology, given: &IndexMap<EcoString, Val>, problems: &mut Problems) {
+    for (name, prop) in &topology.inputs {
+        let optional = prop.definition.as_ref().is_some_and(|definition| definition.bool("required") == Some(false));
+        let defaulted = prop.given == topology::Given::Default && matches!(prop.value.data, tosca::Data::Null);
+        if defaulted && !optional && !given.contains_key(name) {
+            let message = format!("the input `{name}` is required, and its default is null");
+            let hint = format!("give it, for example with `--input {name}=VALUE`, or write `required: false`");
+            problems.push(Diagnostic::at(&tosca_rules::UNASSIGNED, prop.at, message).hint(hint));
+        }
+    }
 }
 
 /// Where the parts of the service template were written, and what of it is vault data.
@@ -151,7 +165,7 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
         if tolerated {
             continue;
         }
-        if rule == tosca_rules::INCOMPATIBLE.name || rule == tosca_rules::COUNT.name {
+        if rule == tosca_rules::INCOMPATIBLE.name {
             diagnostic.severity = Severity::Warning;
         }
         // Properties nobody declared are dropped; other things nobody declared are mistakes.

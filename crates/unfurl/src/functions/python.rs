@@ -193,7 +193,9 @@ fn run(ctx: &Ctx<'_, '_>, request: &Val) -> Result<Val> {
     let stdin = convert::to_json(request, engine.tree, style)?.into_bytes();
     let world = &engine.session.world;
     let env = ["PATH", "HOME", "PYTHONPATH", "VIRTUAL_ENV"];
-    let env = env.iter().filter_map(|name| world.env(name).map(|value| ((*name).to_owned(), value))).collect();
+    let env = env.iter().filter_map(|name| world.env(name).map(|value| ((*name).to_owned(), value)));
+    // Nothing is left beside the user's files.
+    let env = env.chain([("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned())]).collect();
     let argv = vec!["python3".to_owned(), "-c".to_owned(), SHIM.to_owned()];
     let folder = engine.tree.base_dir.to_string();
     let folder = if folder.is_empty() { ".".to_owned() } else { folder };

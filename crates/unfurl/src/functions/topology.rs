@@ -8,7 +8,7 @@ use crate::eval::special::{ancestors, hosted_on, named_on};
 use crate::eval::status::target;
 use crate::external::{External, Kind as Handle};
 use crate::python;
-use crate::tree::{NodeId, NodeKind};
+use crate::tree::{NodeId, NodeKind, Tree};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 
@@ -77,8 +77,18 @@ fn entities(ctx: &Ctx<'_, '_>, name: &str) -> Result<Vec<NodeId>> {
             Some(Val { data: Data::Node(id), .. }) => vec![id],
             _ => Vec::new(),
         },
-        _ => tree.by_name(name).into_iter().collect(),
+        // A type stands for the first instance of it.
+        _ => {
+            let named = tree.by_name(name);
+            let of_type = || tree.named().map(|(_, id)| id).find(|id| is_of(tree, *id, name));
+            named.or_else(of_type).into_iter().collect()
+        }
     })
+}
+
+/// Whether a node is of a type.
+fn is_of(tree: &Tree, id: NodeId, name: &str) -> bool {
+    tree.node(id).kind == NodeKind::Node && tree.node(id).types.iter().any(|known| known == name)
 }
 
 fn owner(ctx: &Ctx<'_, '_>, id: NodeId) -> NodeId {
@@ -142,12 +152,10 @@ pub fn get_property(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         return missing(format!("`get_property` names `{entity}`, which is not there"));
     }
     for id in ids {
-        let node = ctx.engine.tree.node(id);
-        let declared = node.attributes.get(&name).is_some_and(|attribute| attribute.schema.is_some());
-        let through = !declared && !node.attributes.contains_key(&name);
-        if (declared || through)
-            && let Some(value) = follow(ctx, id, &keys)?
-        {
+        let found = ctx.engine.tree.node(id).attributes.get(&name);
+        // Attributes that only instances have are no properties; capabilities and requirements may be named.
+        let readable = found.is_none_or(|attribute| attribute.property || attribute.schema.is_some());
+        if readable && let Some(value) = follow(ctx, id, &keys)? {
             return Ok(value);
         }
     }
@@ -159,9 +167,7 @@ pub fn get_nodes_of_type(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?;
     let name = ctx.text(&value)?;
     let tree = ctx.engine.tree;
-    let found = tree
-        .named()
-        .filter(|(node, id)| !matches!(node.as_str(), "inputs" | "outputs") && tree.node(*id).types.contains(&name));
+    let found = tree.named().filter(|(_, id)| is_of(tree, *id, &name));
     let found: Vec<Val> = found.map(|(_, id)| Val::node(id)).collect();
     if found.is_empty() { Ok(Val::null()) } else { Ok(as_one(found)) }
 }
