@@ -187,7 +187,9 @@ mod tests {
         let archive = Archive::open("s.csar", &zipped, &Limits::default()).unwrap();
         assert_eq!(archive.read("s.yaml"), Some(&b"a: 1\n"[..]));
         assert_eq!(archive.names().count(), 2);
-        let unpacked = purlin_charts::archive::unpack(&packed(b"=== x/Chart.yaml\nname: x\n")).unwrap();
+        let unpacked =
+            purlin_charts::archive::unpack(&packed(b"=== x/Chart.yaml\nname: x\n"), &purlin_syntax::Limits::default())
+                .unwrap();
         assert_eq!(unpacked, [("Chart.yaml".to_owned(), b"name: x\n".to_vec())]);
     }
 }
