@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// What the original refuses and we accept on purpose; see crates/garden/compat.md.
-const ACCEPTED: &[&str] = &["own-12-outputs", "tp-disabled-action-without-provider", "tp-get-variables-command"];
+const ACCEPTED: &[&str] = &["own-12-outputs", "tp-get-variables-command"];
 
 fn page() -> String {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/suite/garden/positions.md");

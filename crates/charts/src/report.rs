@@ -302,7 +302,7 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
         (Some(limit), _) => limit_rule(limit),
         (None, Some(_)) => &rules::FAILED,
         (None, None) if last.fault.go_text().starts_with("rendering template has a nested reference name") => {
-            &purlin_syntax::rules::LIMIT_DEPTH
+            &purlin_value::rules::LIMIT_INCLUDES
         }
         (None, None) => &rules::TEMPLATE,
     };

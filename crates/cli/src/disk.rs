@@ -521,7 +521,7 @@ mod tests {
         let mut closed = world(base.join("project"), Permissions::default());
         let is_root = rustix::process::getuid().is_root();
         assert_eq!(closed.user(), if is_root { "root" } else { "" });
-        closed.env.insert("HOME".to_owned(), "/home/grace".to_owned());
+        closed.env.insert("HOME".to_owned(), "/accounts/grace".to_owned());
         assert_eq!(closed.user(), if is_root { "root" } else { "grace" });
         closed.env.insert("USER".to_owned(), "ada".to_owned());
         assert_eq!(closed.user(), "ada");

@@ -39,11 +39,13 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn exit_codes_and_streams() {
     let folder = Folder::new("codes");
-    folder.write("good/a.yaml", "a: 1\n");
-    folder.write("bad/a.yaml", "a: 1\na: 2\n");
+    folder.write("good/Chart.yaml", "apiVersion: v2\nname: good\nversion: 1.0.0\n");
+    folder.write("bad/skaffold.yaml", "apiVersion: skaffold/v4beta14\nkind: Config\nkind: Config\n");
+    folder.write("none/a.yaml", "a: 1\n");
     let code = |args: &[&str]| purlin(&folder.0, args).status.code();
     assert_eq!(code(&["check", "good"]), Some(0));
     assert_eq!(code(&["check", "bad"]), Some(1));
+    assert_eq!(code(&["check", "none"]), Some(1), "nothing found is not success");
     assert_eq!(code(&["chek"]), Some(2));
     assert_eq!(code(&["check", "good", "--limit", "file-size=2"]), Some(3));
     assert_eq!(code(&["check", "missing"]), Some(5));
@@ -51,7 +53,7 @@ fn exit_codes_and_streams() {
     assert_eq!(text(&bad.stdout), "", "problems are not data");
     assert!(text(&bad.stderr).contains("duplicate-key"));
     let moved = purlin(&folder.0, &["-C", "good", "check", "-o", "json"]);
-    assert_eq!(text(&moved.stdout), "{\"files\":1,\"nodes\":0,\"errors\":0,\"warnings\":0}\n");
+    assert!(text(&moved.stdout).contains("\"errors\":0,\"warnings\":0"), "{}", text(&moved.stdout));
 }
 
 #[test]

@@ -68,7 +68,8 @@ impl<'g> Glance<'g> {
         if self.first().1 {
             return self.head();
         }
-        self.whole.get_or_init(|| self.bytes().map(|bytes| Head::scan(&bytes)).unwrap_or_default())
+        // A file that is too large to be read is still what its first lines say; whoever reads it says why it cannot.
+        self.whole.get_or_init(|| self.bytes().map_or_else(|| self.head().clone(), |bytes| Head::scan(&bytes)))
     }
 
     /// The first lines, and whether they are all there is.
