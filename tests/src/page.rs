@@ -117,7 +117,7 @@ fn replay_part(name: &str, text: &str) -> Result<String, String> {
         let body = match info.split_once(' ') {
             None if info == "console" => {
                 let session = replay(&body, scratch.path(), &environment(""));
-                shown |= session.lines().any(|line| shows_something(line));
+                shown |= session.lines().any(shows_something);
                 session
             }
             Some((_, file)) => {

@@ -92,5 +92,5 @@ pub fn is_data(name: &str) -> bool {
         let start = name.len().checked_sub(ending.len());
         start.and_then(|start| name.get(start..)).is_some_and(|end| end.eq_ignore_ascii_case(ending))
     };
-    DATA.iter().any(|known| ending(known))
+    DATA.iter().any(ending)
 }

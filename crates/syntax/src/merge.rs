@@ -141,6 +141,7 @@ fn in_place<'t>(node: Node<'t>, found: &mut Vec<Entry<'t>>) {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
     use crate::{Flavor, Limits, Sources, yaml};
 

@@ -124,6 +124,7 @@ pub fn from_base64_leniently(text: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     #[test]

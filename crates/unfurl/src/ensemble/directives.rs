@@ -291,7 +291,10 @@ fn gather(value: &Val, anchors: &mut HashMap<EcoString, Val>, depth: usize) {
 mod tests {
     use super::*;
 
-    fn parsed(key: &str) -> Option<(bool, bool, Option<String>, usize, Vec<String>)> {
+    /// A directive's parts, as the parser's own fields.
+    type Parsed = (bool, bool, Option<String>, usize, Vec<String>);
+
+    fn parsed(key: &str) -> Option<Parsed> {
         Directive::parse(key).map(|d| (d.optional, d.include, d.anchor, d.relative, d.pointer))
     }
 
