@@ -91,7 +91,7 @@ const ROWS: &[Row] = &[
     row("output-size=8", "limit-output-size", "charts", &[CHART, ("templates/a.yaml", "a: aaaaaaaaaaaaaaaaaaa\n")]),
     row(
         "include-depth=3",
-        "limit-depth",
+        "limit-include-depth",
         "charts",
         &[CHART, ("templates/a.yaml", "{{ define \"a\" }}{{ include \"a\" . }}{{ end }}{{ include \"a\" . }}")],
     ),
