@@ -7,6 +7,7 @@
 use crate::Options;
 use crate::measure::{Row, ms, shortest};
 use purlin_model::project::Request;
+use purlin_syntax::Limits;
 use purlin_unfurl::ensemble;
 use purlin_unfurl::eval::{Engine, Settings};
 use purlin_unfurl::tree::{Attribute, Node, NodeKind, Tree};
@@ -62,7 +63,9 @@ fn load(text: &str) -> usize {
 }
 
 fn expressions(options: &Options) -> Vec<Row> {
-    let session = Session::new(Arc::new(MemoryWorld::new()));
+    // All rounds are one run to the meter, and together they take more steps than a run may.
+    let limits = Limits { fuel: u64::MAX / 2, ..Limits::default() };
+    let session = Session::with_limits(Arc::new(MemoryWorld::new()), limits, 1);
     let mut root = Node::new("root", NodeKind::Node);
     root.attributes.insert("v".into(), Attribute::new(Val::int(1)));
     let maps = (0..20).map(|k| Val::record([("k", Val::int(k)), ("v", Val::str(format!("v{k}")))])).collect();
