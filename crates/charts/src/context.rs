@@ -39,7 +39,7 @@ pub fn origin_of(number: u32) -> Origin {
     Origin::from_bits(number.wrapping_sub(1))
 }
 
-/// What stands in a template for a value that is broken and reported.
+/// The placeholder in a template for an invalid value that was already reported.
 const BROKEN: &str = "a value that is broken";
 
 /// What a hole is outside of templates again.

@@ -152,7 +152,7 @@ fn kind_of(node: Node<'_>) -> &'static str {
     }
 }
 
-/// The head of a document, or what is wrong with it and where.
+/// The head of a document, or the error message and its offset.
 fn head(text: &str, limits: &Limits) -> Result<Head, (String, usize)> {
     let tree = parse(text, limits);
     if let Some(problem) = first_problem(&tree) {
@@ -214,7 +214,7 @@ fn readable(text: &str, limits: &Limits) -> Head {
 pub struct Broken {
     /// The template it came from.
     pub path: String,
-    /// What is wrong, in Helm's words.
+    /// Helm's error message.
     pub message: String,
     /// Where the document starts in the rendered file.
     pub start: usize,

@@ -77,18 +77,18 @@ fn import_value(node: Node<'_>) -> Value {
     crate::yaml::value_of(node).unwrap_or_default()
 }
 
-/// What is wrong with the metadata.
+/// An error in the metadata.
 #[derive(Clone, Debug)]
 pub struct Flaw {
     /// The key it is about.
     pub key: &'static str,
     /// What Helm says.
     pub helm_text: String,
-    /// What is wrong, in plain words.
+    /// The message for native commands.
     pub message: String,
 }
 
-/// Checks the metadata; the first thing that is wrong.
+/// Checks the metadata and returns the first error.
 pub fn validate(metadata: &Metadata) -> Result<(), Flaw> {
     let wrong = |key: &'static str, helm: &str, message: String| {
         Err(Flaw { key, helm_text: format!("validation: {helm}"), message })

@@ -32,8 +32,8 @@ pub struct ChartYaml<'s> {
 }
 
 impl ChartYaml<'_> {
-    /// The diagnostic with the location of a key; of the first key if it is missing, and with the chart's name if
-    /// there is no such file on its own.
+    /// Adds the location of a key to the diagnostic, or of the first key if it is missing. A chart in an archive has no
+    /// file to point at, so the message names the chart instead.
     pub fn locate(&self, mut diagnostic: Diagnostic, path: &[&str]) -> Diagnostic {
         diagnostic.span = self.with_root(|root| span_of(root, path)).flatten();
         if diagnostic.span.is_none() {
@@ -327,7 +327,7 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
         }
         None => Diagnostic::nowhere(rule, message),
     };
-    // The innermost level that lies in a file; texts of `tpl` do not.
+    // The innermost level that has a file; strings rendered by `tpl` have none.
     diagnostic.span = diagnostic.span.or_else(|| levels.iter().rev().find_map(|level| places.span(level)));
     if last.line == 0 {
         diagnostic.message = format!("{}: {}", last.file, diagnostic.message);
