@@ -25,7 +25,7 @@ impl Root {
 
     /// Whether a path lies here by its name.
     pub(crate) fn holds(&self, full: &Path) -> bool {
-        full.starts_with(&self.path)
+        beneath(&self.path, full).is_some() || full.starts_with(&self.path)
     }
 
     /// How many bytes its path has: of two roots that hold a path the longer one is nearer.
@@ -37,7 +37,7 @@ impl Root {
     fn below<'p>(&self, full: &'p Path) -> Result<(&Dir, &'p Path)> {
         let opened = self.opened.get_or_init(|| open(&self.path).ok());
         let (base, dir) = opened.as_ref().ok_or_else(|| Error::from(ErrorKind::NotFound))?;
-        let rest = full.strip_prefix(base).map_err(|_| escape())?;
+        let rest = beneath(base, full).or_else(|| full.strip_prefix(base).ok()).ok_or_else(escape)?;
         Ok((dir, if rest.as_os_str().is_empty() { Path::new(".") } else { rest }))
     }
 
@@ -80,6 +80,15 @@ impl Root {
             }
         }
     }
+}
+
+/// The rest of a path whose text starts with that of a folder. Nearly all do, and comparing parts costs much more.
+fn beneath<'p>(folder: &Path, full: &'p Path) -> Option<&'p Path> {
+    let rest = full.to_str()?.strip_prefix(folder.to_str()?)?;
+    if rest.is_empty() {
+        return Some(Path::new(rest));
+    }
+    rest.strip_prefix('/').filter(|rest| !rest.starts_with('/')).map(Path::new)
 }
 
 /// Whether a call failed because it would have left the folder, not because the system denied it.

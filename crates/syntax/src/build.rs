@@ -418,6 +418,7 @@ impl<'a> Builder<'a> {
         self.frames.last().is_some_and(|frame| frame.key_next == Some(true))
     }
 
+    #[inline]
     fn push(&mut self, raw: Raw) -> u32 {
         let index = offset(self.tree.nodes.len());
         if index as u64 >= self.limits.nodes {
@@ -432,6 +433,7 @@ impl<'a> Builder<'a> {
     }
 
     /// The file has more nodes than allowed: one error stands for all that come, and what is open becomes one, too.
+    #[cold]
     fn push_nothing(&mut self, raw: Raw) -> u32 {
         if !self.full {
             self.full = true;

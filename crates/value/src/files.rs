@@ -6,8 +6,9 @@
 
 use crate::path;
 use crate::world::WorldError;
+use foldhash::fast::RandomState;
 use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Source, Tree};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 /// The text of a file, and what is wrong with its encoding.
@@ -35,6 +36,9 @@ pub enum Read {
     /// The whole environment.
     Environment,
 }
+
+type HashMap<K, V> = std::collections::HashMap<K, V, RandomState>;
+type HashSet<T> = std::collections::HashSet<T, RandomState>;
 
 #[derive(Default, Debug)]
 struct Kept {

@@ -58,6 +58,8 @@ pub struct Directives<'d, 'l> {
     pub problems: Vec<(Problem, Origin)>,
     /// Whether there was any directive.
     pub used: bool,
+    /// Whether the document has keys that may be directives. Most have none, and stay as they are.
+    may_have: bool,
 }
 
 /// A key that is a directive.
@@ -75,13 +77,17 @@ impl<'d, 'l> Directives<'d, 'l> {
     /// Prepares for a document with its anchors.
     pub fn new(root: &Val, anchors: Vec<(EcoString, Val)>, load: &'d mut Load<'l>) -> Self {
         let mut known: HashMap<EcoString, Val> = anchors.into_iter().collect();
-        gather(root, &mut known, 0);
-        Directives { load, root: root.clone(), anchors: known, path: Vec::new(), problems: Vec::new(), used: false }
+        let may_have = gather(root, &mut known, 0);
+        let root = root.clone();
+        Directives { load, root, anchors: known, path: Vec::new(), problems: Vec::new(), used: false, may_have }
     }
 
     /// The document with its directives carried out. What one directive names may come from another.
     pub fn expand(&mut self) -> Val {
         let written = self.root.clone();
+        if !self.may_have {
+            return written;
+        }
         let mut expanded = self.expand_at(&written, 0);
         for _ in 0..MOST_ROUNDS {
             let open = |problems: &[(Problem, Origin)]| {
@@ -271,20 +277,26 @@ pub fn follow<'v, 'p>(value: &'v Val, mut path: impl Iterator<Item = &'p str>) -
     path.try_fold(value, |here, part| here.get(part).or_else(|| here.as_list()?.get(part.parse::<usize>().ok()?)))
 }
 
-/// Maps that declare an anchor (`+&: name`).
-fn gather(value: &Val, anchors: &mut HashMap<EcoString, Val>, depth: usize) {
+/// Collects maps that declare an anchor (`+&: name`). Returns whether any key may be a directive; a document that is
+/// too deep may hold some.
+fn gather(value: &Val, anchors: &mut HashMap<EcoString, Val>, depth: usize) -> bool {
     if depth > MAX_DEPTH {
-        return;
+        return true;
     }
-    if let Some(items) = value.as_list() {
-        items.iter().for_each(|item| gather(item, anchors, depth + 1));
+    let mut may_have = false;
+    for item in value.as_list().unwrap_or(&[]) {
+        may_have |= gather(item, anchors, depth + 1);
     }
-    if let Some(entries) = value.as_map() {
-        if let Some(name) = value.get("+&").and_then(Val::as_str) {
-            anchors.insert(name.into(), value.clone());
+    for (key, item) in value.as_map().into_iter().flatten() {
+        if let Some(text) = key.as_str().filter(|text| text.starts_with('+')) {
+            may_have = true;
+            if let ("+&", Some(name)) = (text, item.as_str()) {
+                anchors.insert(name.into(), value.clone());
+            }
         }
-        entries.values().for_each(|item| gather(item, anchors, depth + 1));
+        may_have |= gather(item, anchors, depth + 1);
     }
+    may_have
 }
 
 #[cfg(test)]

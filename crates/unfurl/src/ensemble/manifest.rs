@@ -102,10 +102,11 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     let folder = path::parent(file).to_owned();
     let tree = files.tree(file)?;
     let root = tree.root()?;
-    let plain = Reader::new(None).read(root);
+    let own = root.merged_entry("environment");
+    let own = own.map(|own| Reader::new(None).read(own.value)).unwrap_or_default();
     let projects = Projects::around(&files, &folder, None);
     let environment_name = environment_name(session, &projects, file, request)?;
-    let found = passwords(session, &project::environment(&projects.environments(), &plain, &environment_name));
+    let found = passwords(session, &project::environment(&projects.environments(), &own, &environment_name));
     let projects = Projects::around(&files, &folder, Some(&found));
     let environments = projects.environments();
     let mut repositories = Repositories::new(session, &folder, projects.folder());
@@ -119,10 +120,12 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     project::report_vault(session, opened.vault);
     let document = opened.document;
     repositories.declare_manifest(&document);
-    let environment = project::environment(&environments, &document, &environment_name);
-    let written = Expanded::read(&files, root, None, &mut repositories);
+    let own = document.get("environment").cloned().unwrap_or_default();
+    let environment = project::environment(&environments, &own, &environment_name);
     let connections = project::relabelled(&environments, &environment, "connections");
-    let service = service_text(file, &tree, &written, &connections);
+    let service = service_text(file, &tree, &document, &connections, || {
+        Expanded::read(&files, root, None, &mut repositories).document
+    });
     for import in imported_repositories(&document) {
         repositories.get(&import);
     }
@@ -266,11 +269,17 @@ struct ServiceText {
 
 /// The service template as a TOSCA file of its own. Without directives it keeps its places in the ensemble's file:
 /// everything around it becomes blanks. Connections of the environment are templates of relationships.
-fn service_text(file: &str, tree: &Tree, written: &Expanded, connections: &ValMap) -> ServiceText {
+fn service_text(
+    file: &str,
+    tree: &Tree,
+    document: &Val,
+    connections: &ValMap,
+    written: impl FnOnce() -> Val,
+) -> ServiceText {
     let part = |value: &Val| value.get("spec").and_then(|spec| spec.get("service_template")).cloned();
-    let Some(mut value) = part(&written.document) else {
+    if part(document).is_none() {
         return ServiceText::default();
-    };
+    }
     let node = tree.root().and_then(|root| root.get("spec")).and_then(|spec| spec.get("service_template"));
     let span = node.map(|node| node.span()).or_else(|| tree.root().map(|root| root.span()));
     let found = ServiceText { span, ..ServiceText::default() };
@@ -279,6 +288,10 @@ fn service_text(file: &str, tree: &Tree, written: &Expanded, connections: &ValMa
         let text = blanked(tree.source().text(), own.span()).into();
         return ServiceText { text: Some((file.to_owned(), text)), ..found };
     }
+    // Vault data stays closed in what is written out as text.
+    let Some(mut value) = part(&written()) else {
+        return found;
+    };
     if !connections.is_empty() {
         let templates = Val::record([("relationship_templates", Val::map(connected(connections)))]);
         let more = [(MapKey::from("topology_template"), templates)].into_iter().collect();

@@ -188,14 +188,14 @@ impl Projects {
 }
 
 /// The environment that applies: the defaults, the named one over them, both over the ensemble's own.
-pub fn environment(environments: &ValMap, document: &Val, name: &str) -> Val {
+pub fn environment(environments: &ValMap, own: &Val, name: &str) -> Val {
     let mut merger = Merger { replaced: REPLACED, ..Merger::default() };
     let layer = |name: &str| environments.get(&MapKey::from(name)).and_then(Val::as_map).cloned().unwrap_or_default();
     let mut project = layer("defaults");
     if name != "defaults" {
         project = merger.merge(&project, &layer(name));
     }
-    let own = document.get("environment").and_then(Val::as_map).cloned().unwrap_or_default();
+    let own = own.as_map().cloned().unwrap_or_default();
     super::merge::cleaned(&Val::map(merger.merge(&own, &project)), 0)
 }
 
