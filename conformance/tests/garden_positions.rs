@@ -4,7 +4,6 @@
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::unwrap_used, clippy::panic)]
 
 use purlin_conformance::ratchet;
-use purlin_garden::ground::KnownOutputs;
 use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_syntax::Diagnostic;
@@ -40,7 +39,7 @@ fn is_refused(expected: &Json) -> bool {
 }
 
 fn problems(session: &Session, request: &Request) -> Vec<Diagnostic> {
-    if let Some(resolution) = resolve(session, request, KnownOutputs::new(), &[]) {
+    if let Some(resolution) = resolve(session, request, &[]) {
         purlin_garden::resolved_project(&resolution);
     }
     session.sink.take().into_iter().filter(Diagnostic::is_error).collect()

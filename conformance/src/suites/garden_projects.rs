@@ -5,12 +5,11 @@
 //! copy of the project; what they gave is the input of the next resolution.
 
 use crate::{Context, Report, Suite, Verdict};
-use purlin_garden::ground::KnownOutputs;
 use purlin_garden::json::{self, KeyOrder};
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
 use purlin_syntax::Diagnostic;
-use purlin_value::{Data, Map, MemoryWorld, Session, Value};
+use purlin_value::{Data, EcoString, Map, MemoryWorld, Session, Value};
 use serde_json::{Map as JsonMap, Value as Json, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -106,38 +105,42 @@ fn is_absolute_link(path: &str, bytes: &[u8]) -> bool {
 fn answer(case: &Json, files: &Path, expected: &Json) -> Answer {
     let vars = case.get("vars").and_then(Json::as_array).cloned().unwrap_or_default();
     let pairs = vars.iter().filter_map(|var| var.as_str()?.split_once('='));
-    let request = Request {
+    let mut request = Request {
         path: ".".to_owned(),
         environment: case.get("environment").and_then(Json::as_str).map(str::to_owned),
         vars: pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         ..Request::default()
     };
-    let mut outputs = KnownOutputs::new();
     // Every round can only add outputs of further actions, so this ends.
     for _ in 0..20 {
         let session = Session::new(Arc::new(world(files)));
-        let resolution = resolve(&session, &request, outputs.clone(), &[]);
+        let resolution = resolve(&session, &request, &[]);
         let (data, waiting) = match &resolution {
             Some(resolution) => described(&session, resolution, expected),
             None => (json!({}), Vec::new()),
         };
-        let before = outputs.len();
-        if let Some(resolution) = resolution.as_ref().filter(|_| !waiting.is_empty()) {
-            outputs.extend(execute_all(resolution, &waiting, files, text(case, "id")));
-        }
-        if outputs.len() == before {
+        let runnable = resolution.as_ref().filter(|_| !waiting.is_empty());
+        let given = runnable.map(|resolution| execute_all(resolution, &waiting, files, text(case, "id")));
+        let given: Vec<_> = given.into_iter().flatten().filter(|(key, _)| !is_known(&request, key)).collect();
+        if given.is_empty() {
             let problems = session.sink.take().into_iter().filter(Diagnostic::is_error);
             let shown = |problem: Diagnostic| located(&session, &problem);
             return Answer { data, problems: problems.map(shown).collect() };
         }
+        drop(resolution);
+        request.known.extend(given);
     }
     Answer { data: json!({}), problems: vec!["no end of running actions".to_owned()] }
 }
 
+fn is_known(request: &Request, key: &str) -> bool {
+    request.known.iter().any(|(known, _)| known == key)
+}
+
 /// Runs actions in a copy of the project.
-fn execute_all(resolution: &Resolution<'_>, keys: &[String], files: &Path, id: &str) -> KnownOutputs {
-    let Ok(copy) = copy_project(files, id) else { return KnownOutputs::new() };
-    let given = keys.iter().filter_map(|key| Some((key.clone(), execute(resolution, key, &copy)?))).collect();
+fn execute_all(resolution: &Resolution<'_>, keys: &[String], files: &Path, id: &str) -> Vec<(EcoString, Value)> {
+    let Ok(copy) = copy_project(files, id) else { return Vec::new() };
+    let given = keys.iter().filter_map(|key| Some((key.into(), execute(resolution, key, &copy)?))).collect();
     // What cannot be removed is left to the system's own housekeeping.
     let _ = std::fs::remove_dir_all(&copy);
     given

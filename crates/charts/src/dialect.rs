@@ -63,21 +63,18 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
 pub(crate) fn options(session: &Session, request: &Request) -> Options {
     let here = session.world.here();
     let values = request.values.iter().map(|file| (path::join(here, file), file.clone())).collect();
-    let list = |name: &str| {
-        let texts = request.extra.iter().filter(|(key, _)| key == name);
-        texts.flat_map(|(_, text)| text.split(',')).map(str::to_owned).collect()
-    };
+    let versions = request.chart.api_versions.iter().flat_map(|text| text.split(',')).map(str::to_owned);
     Options {
-        name: request.extra("release-name").unwrap_or_default().to_owned(),
+        name: request.chart.release_name.clone().unwrap_or_default(),
         namespace: request.namespace.clone().unwrap_or_default(),
         values,
         sets: request.sets.clone(),
         here: here.to_owned(),
-        api_versions: list("api-versions"),
-        kube_version: request.extra("kube-version").map(str::to_owned),
-        include_crds: request.extra("include-crds").is_some(),
+        api_versions: versions.collect(),
+        kube_version: request.chart.kube_version.clone(),
+        include_crds: request.chart.include_crds,
         lenient: true,
-        pending: request.extra.iter().filter(|(key, _)| key == "pending").map(|(_, text)| pending_flag(text)).collect(),
+        pending: request.pending.iter().map(|text| pending_flag(text)).collect(),
         track: true,
         ..Options::default()
     }

@@ -11,7 +11,7 @@ pub fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
     let before = session.sink.len();
     let resolved = resolve_chart(session, ask.folder, &options)?;
     let failed = resolved.manifests.is_empty() && session.sink.len() > before && session.sink.has_errors();
-    let skips_tests = ask.request.extra("skip-tests").is_some();
+    let skips_tests = ask.request.chart.skip_tests;
     let is_test = |manifest: &Manifest| {
         let hook = manifest.value.at("metadata.annotations").and_then(|all| all.get("helm.sh/hook").cloned());
         hook.as_ref()

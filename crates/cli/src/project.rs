@@ -4,16 +4,13 @@ use crate::args::{Global, Target};
 use crate::disk::{DiskSettings, DiskWorld, Permissions};
 use crate::invocation::{Exit, Invocation};
 use crate::native;
-use purlin_model::{Engines, Request, SetFlag, SetKind};
+use purlin_model::{ChartOptions, Request, SetFlag, SetKind, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::Limits;
 use purlin_value::Session;
 use purlin_value::path;
 use purlin_value::world::Moment;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
-
-/// The name under which a request carries folders with profiles.
-pub(crate) const PROFILE_PATH: &str = "profile-path";
 
 /// How a session is opened; personalities fill it in their own way.
 #[derive(Clone, Debug)]
@@ -191,7 +188,6 @@ pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result
         sets.into_iter().flat_map(|(kind, texts)| texts.iter().map(move |text| SetFlag { kind, text: text.clone() }));
     Ok(Request {
         path,
-        found: None,
         environment: target.env.clone(),
         profiles: target.profile.clone(),
         modules: target.module.clone(),
@@ -204,24 +200,17 @@ pub(crate) fn request(path: String, target: &Target, nodes: &[String]) -> Result
         inputs: pairs("--input", &target.input)?,
         input_files: target.inputs.clone(),
         namespace: target.namespace.clone(),
-        extra: extra(target),
+        pending: target.pending.clone(),
+        chart: ChartOptions { release_name: target.release_name.clone(), ..ChartOptions::default() },
+        skaffold: SkaffoldOptions {
+            kube_context: target.kube_context.clone(),
+            auto_activation: target.profile_auto_activation.unwrap_or(true),
+            propagate_profiles: target.propagate_profiles.unwrap_or(true),
+        },
+        tosca: ToscaOptions { profile_paths: target.profile_path.clone(), ..ToscaOptions::default() },
         nodes: nodes.to_vec(),
-        engines: Engines::default(),
+        ..Request::default()
     })
-}
-
-/// The flags that concern one dialect.
-fn extra(target: &Target) -> Vec<(String, String)> {
-    let switches = [
-        ("propagate-profiles", target.propagate_profiles),
-        ("profile-auto-activation", target.profile_auto_activation),
-    ];
-    let texts = [("release-name", &target.release_name), ("kube-context", &target.kube_context)];
-    let texts = texts.into_iter().filter_map(|(name, text)| Some((name, text.clone()?)));
-    let switches = switches.into_iter().filter_map(|(name, switch)| Some((name, switch?.to_string())));
-    let pending = target.pending.iter().map(|text| ("pending", text.clone()));
-    let folders = target.profile_path.iter().map(|folder| (PROFILE_PATH, folder.clone()));
-    texts.chain(switches).chain(pending).chain(folders).map(|(name, text)| (name.to_owned(), text)).collect()
 }
 
 /// `K=V` flags.

@@ -47,8 +47,7 @@ fn local(ground: &Ground<'_>) -> Value {
 /// Variables that the user says may be unset: `--pending local.env` for all, `--pending local.env.NAME` for one. They
 /// are pending, so that a project can be checked where nobody set them.
 fn allow_unset(ground: &Ground<'_>, env: &mut Map) {
-    let asked = ground.request.extra.iter().filter(|(key, _)| key == "pending").map(|(_, text)| text.as_str());
-    for path in asked.map(|text| text.split('=').next().unwrap_or(text)) {
+    for path in ground.request.pending.iter().map(|text| text.split('=').next().unwrap_or(text)) {
         let Some(name) = path.strip_prefix("local.env") else { continue };
         let name = match name.strip_prefix('.') {
             Some(name) if name != "*" => name,
@@ -78,7 +77,7 @@ fn platform() -> &'static str {
 }
 
 fn command(ground: &Ground<'_>) -> Value {
-    let name = ground.request.extra("command").unwrap_or("resolve");
+    let name = ground.request.command();
     Value::map(Map::from_iter([("name".into(), Value::str(name)), ("params".into(), Value::map(Map::new()))]))
 }
 

@@ -4,7 +4,6 @@ use crate::action::Action;
 use crate::bind::Binder;
 use crate::expr;
 use crate::files::is_config_file;
-use crate::ground::KnownOutputs;
 use crate::place::Place;
 use crate::resolve::{Resolution, resolve};
 use crate::rules;
@@ -53,7 +52,7 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
 }
 
 fn resolved(session: &Session, request: &Request) -> Option<Resolved> {
-    let resolution = resolve(session, request, KnownOutputs::new(), &[])?;
+    let resolution = resolve(session, request, &[])?;
     Some(resolved_project(&resolution))
 }
 
@@ -63,9 +62,12 @@ pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
     project.environment = resolution.project.environment.clone();
     project.variables = resolution.variables();
     project.nodes = resolution.graph().actions.values().map(|action| node(resolution, action)).collect();
-    project.outputs = resolution.outputs();
+    // Outputs, workflows and commands reach into any action.
+    if resolution.ground.request.nodes.is_empty() {
+        project.outputs = resolution.outputs();
+        evaluate_all(resolution);
+    }
     project.trees = resolution.ground.trees();
-    evaluate_all(resolution);
     project
 }
 
@@ -82,6 +84,9 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
         span: need.span,
     };
     node.dependencies = resolution.needs(&action.key).iter().map(dependency).collect();
+    if !resolution.ground.request.wants(&action.key) {
+        return node;
+    }
     if let Some(found) = resolution.action(&action.key) {
         let mut map: Map =
             action.fields.iter().filter(|(key, _)| shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
@@ -102,7 +107,7 @@ fn shown(key: &EcoString) -> bool {
 }
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
-    let resolution = resolve(session, request, KnownOutputs::new(), &[])?;
+    let resolution = resolve(session, request, &[])?;
     let text = question.expression.as_str();
     let parsed = if expr::is_template(text) {
         expr::parse(text)

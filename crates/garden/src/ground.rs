@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Outputs of actions that have run, by the action's key. What is not here is pending.
-pub type KnownOutputs = BTreeMap<String, Value>;
+pub type KnownOutputs = BTreeMap<EcoString, Value>;
 
 /// The ground of one resolution.
 pub struct Ground<'s> {
@@ -38,13 +38,13 @@ pub struct Ground<'s> {
 
 impl<'s> Ground<'s> {
     /// The ground for a project in a folder.
-    pub fn new(session: &'s Session, request: &'s Request, root: String, outputs: KnownOutputs) -> Self {
+    pub fn new(session: &'s Session, request: &'s Request, root: String) -> Self {
         Ground {
             session,
             request,
             root,
             templates: Arc::default(),
-            outputs,
+            outputs: request.known.iter().cloned().collect(),
             sources: Arc::default(),
             defaults: Arc::default(),
             cells: Mutex::default(),

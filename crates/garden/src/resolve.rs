@@ -8,7 +8,7 @@ use crate::config::{ActionKind, ConfigKind};
 use crate::draft::Draft;
 use crate::entities::spec_type;
 use crate::graph::{Actions, Graph, Needed, build_graph};
-use crate::ground::{Ground, KnownOutputs};
+use crate::ground::Ground;
 use crate::live::{LiveSet, bind_actions};
 use crate::modules::{Module, resolve_modules};
 use crate::phases::{Phases, Stage, env_at};
@@ -53,15 +53,14 @@ pub struct ResolvedAction {
     pub outputs: Value,
 }
 
-/// Resolves the project of a request, up to its graph. `outputs` is what actions have given already.
+/// Resolves the project of a request, up to its graph.
 pub fn resolve<'s>(
     session: &'s Session,
     request: &'s Request,
-    outputs: KnownOutputs,
     extensions: &[Augment],
 ) -> Option<Resolution<'s>> {
     let root = find_root(session, request)?;
-    let ground = Ground::new(session, request, root, outputs);
+    let ground = Ground::new(session, request, root);
     let project = read_project(&ground)?;
     let phases = Phases::new(&ground, &project);
     let scanned = scan(&ground, &project);

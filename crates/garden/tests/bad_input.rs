@@ -2,7 +2,6 @@
 //! project is looked at all the same.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use purlin_garden::ground::KnownOutputs;
 use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_syntax::Diagnostic;
@@ -65,7 +64,7 @@ impl World for Locked {
 fn problems(world: impl World + 'static) -> Vec<String> {
     let session = Session::new(Arc::new(world));
     let request = Request::of(".");
-    if let Some(resolution) = resolve(&session, &request, KnownOutputs::new(), &[]) {
+    if let Some(resolution) = resolve(&session, &request, &[]) {
         purlin_garden::resolved_project(&resolution);
     }
     let shown = |problem: Diagnostic| {

@@ -5,7 +5,6 @@ use purlin_garden::augment::{Additions, added_action};
 use purlin_garden::config::ActionKind;
 use purlin_garden::draft::Draft;
 use purlin_garden::graph::Graph;
-use purlin_garden::ground::KnownOutputs;
 use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_value::{MemoryWorld, Session, Value};
@@ -58,7 +57,7 @@ fn scan_images(graph: &Graph) -> Additions {
 fn a_scan_is_put_before_every_image() {
     let session = Session::new(Arc::new(MemoryWorld::new().file("garden.yml", PROJECT)));
     let request = Request::of(".");
-    let resolution = resolve(&session, &request, KnownOutputs::new(), &[scan_images]).unwrap();
+    let resolution = resolve(&session, &request, &[scan_images]).unwrap();
     let needs = |key: &str| resolution.needs(key).iter().map(|need| need.key.to_string()).collect::<Vec<_>>();
     assert_eq!(needs("build.api"), ["test.scan-api"]);
     assert!(needs("build.tools").is_empty());
@@ -71,10 +70,11 @@ fn a_scan_is_put_before_every_image() {
 fn outputs_of_a_run_are_new_input() {
     let session = Session::new(Arc::new(MemoryWorld::new().file("garden.yml", PROJECT)));
     let request = Request::of(".");
-    let before = resolve(&session, &request, KnownOutputs::new(), &[]).unwrap();
+    let before = resolve(&session, &request, &[]).unwrap();
     assert!(before.action("run.last").unwrap().spec.any(Value::is_pending));
     let given = Value::map([("log".into(), Value::from("done"))].into_iter().collect());
-    let known = KnownOutputs::from([("run.first".to_owned(), given)]);
-    let after = resolve(&session, &request, known, &[]).unwrap();
+    let known = vec![("run.first".into(), given)];
+    let request = Request { known, ..Request::of(".") };
+    let after = resolve(&session, &request, &[]).unwrap();
     assert_eq!(after.action("run.last").unwrap().spec.at("command.1"), Some(Value::from("done")));
 }

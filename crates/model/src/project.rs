@@ -3,6 +3,7 @@
 //! `resolve`, `graph`, `why`, `diff` and `check` know only these types. A dialect fills them; nothing here knows one.
 
 use crate::inner::Engines;
+use crate::options::{ChartOptions, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::{Span, Tree};
 use purlin_value::{EcoString, Map, Value};
 use std::sync::Arc;
@@ -38,10 +39,21 @@ pub struct Request {
     pub input_files: Vec<String>,
     /// `-n/--namespace`
     pub namespace: Option<String>,
-    /// Further flags of one dialect, by name (`release-name`, `quirk`).
-    pub extra: Vec<(String, String)>,
-    /// Only these nodes; all if empty.
+    /// The command that asks, where configuration may depend on it; `resolve` if empty.
+    pub command: String,
+    /// `--pending`: what is not known yet, `PATH[=WHAT]`.
+    pub pending: Vec<String>,
+    /// Options of charts.
+    pub chart: ChartOptions,
+    /// Options of Skaffold configurations.
+    pub skaffold: SkaffoldOptions,
+    /// Options of TOSCA service templates.
+    pub tosca: ToscaOptions,
+    /// Only these nodes; all if empty. Others are named in the result, but nothing of them is evaluated unless these
+    /// depend on it.
     pub nodes: Vec<String>,
+    /// Outputs of nodes that have run, by the node's id. References to them resolve; outputs of others are pending.
+    pub known: Vec<(EcoString, Value)>,
     /// What other dialects may be asked for.
     pub engines: Engines,
 }
@@ -76,9 +88,15 @@ impl Request {
         Request { path: path.to_owned(), ..Request::default() }
     }
 
-    /// The last value of a flag of one dialect.
-    pub fn extra(&self, name: &str) -> Option<&str> {
-        self.extra.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    /// The command that asks.
+    pub fn command(&self) -> &str {
+        if self.command.is_empty() { "resolve" } else { &self.command }
+    }
+
+    /// Whether a node is asked for: by its own id, or by that of a node inside it.
+    pub fn wants(&self, id: &str) -> bool {
+        let is_meant = |name: &String| name.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        self.nodes.is_empty() || self.nodes.iter().any(is_meant)
     }
 }
 

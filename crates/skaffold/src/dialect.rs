@@ -84,9 +84,8 @@ impl Work<'_> {
         let forest = Forest::new();
         let loader = Loader::new(session, &forest, Format::Native, None);
         let world = session.world.clone();
-        let context = self.request.extra("kube-context").unwrap_or_default();
-        let command = self.request.extra("command").unwrap_or("resolve");
-        let around = Surroundings::new(command, context, Box::new(move |name| world.env(name)));
+        let context = self.request.skaffold.kube_context.as_deref().unwrap_or_default();
+        let around = Surroundings::new(self.request.command(), context, Box::new(move |name| world.env(name)));
         let raw = Walk::new(&loader, &wanted, &around).run();
         let filled = self.filled(&raw, &wanted);
         work(self, &raw, &filled)
@@ -98,11 +97,11 @@ impl Work<'_> {
             file: path::join(world.root(), &self.file),
             profiles: self.request.profiles.clone(),
             modules: self.request.modules.clone(),
-            auto_activation: self.request.extra("profile-auto-activation") != Some("false"),
-            propagate: self.request.extra("propagate-profiles") != Some("false"),
+            auto_activation: self.request.skaffold.auto_activation,
+            propagate: self.request.skaffold.propagate_profiles,
             defaults: false,
             bases: Bases::Project,
-            context_given: self.request.extra("kube-context").is_some(),
+            context_given: self.request.skaffold.kube_context.is_some(),
             namespace: self.request.namespace.clone().unwrap_or_default(),
             home: world.env("HOME").unwrap_or_default(),
             sync: Sync::Missing,
@@ -143,7 +142,7 @@ impl Work<'_> {
             let settings = Settings { namespace: self.request.namespace.clone(), ..Settings::default() };
             let settings = Settings { release_namespace: settings.namespace.clone(), ..settings };
             // Charts and kustomizations are projects of their own; only `render` wants what they come to here.
-            let renders = self.request.extra("command") == Some("render");
+            let renders = self.request.command() == "render";
             let engines = if renders { self.request.engines } else { Engines::default() };
             resolved.manifests = render::render(session, filled, &settings, engines);
             if renders {

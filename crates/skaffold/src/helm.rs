@@ -10,7 +10,7 @@ use crate::render::{Settings, from_file};
 use crate::value::ValueOut;
 use crate::walk::Config;
 use crate::{emit, rules, template};
-use purlin_model::{Ask, Engines, Manifest, Request, SetFlag, SetKind};
+use purlin_model::{Ask, ChartOptions, Engines, Manifest, Request, SetFlag, SetKind};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Session, Value};
 use std::collections::BTreeMap;
@@ -106,11 +106,9 @@ impl Helm<'_> {
         for file in release.get("valuesFiles").into_iter().flat_map(View::items) {
             values.push(from_file(config, &part(file)?));
         }
-        let mut extra = vec![("release-name".to_owned(), whole("name")?)];
-        self.flags(config, &mut extra, &mut sets);
-        if release.get("skipTests").and_then(View::bool) == Some(true) {
-            extra.push(("skip-tests".to_owned(), String::new()));
-        }
+        let mut chart = ChartOptions { release_name: Some(whole("name")?), ..ChartOptions::default() };
+        self.flags(config, &mut chart, &mut sets);
+        chart.skip_tests |= release.get("skipTests").and_then(View::bool) == Some(true);
         let namespace = match &self.settings.release_namespace {
             Some(namespace) => namespace.clone(),
             None => whole("namespace")?,
@@ -123,11 +121,11 @@ impl Helm<'_> {
             emit::any(overrides, &mut out);
             out.done.unwrap_or_else(Value::null)
         });
-        Ok((folder, Request { values, sets, namespace, extra, ..Request::default() }, overrides))
+        Ok((folder, Request { values, sets, namespace, chart, ..Request::default() }, overrides))
     }
 
     /// Flags for `helm template` that the engine knows; others are named.
-    fn flags(&self, config: &Config<'_>, extra: &mut Vec<(String, String)>, sets: &mut Vec<SetFlag>) {
+    fn flags(&self, config: &Config<'_>, chart: &mut ChartOptions, sets: &mut Vec<SetFlag>) {
         let flags = config.item.view().at(&["manifests", "helm", "flags", "template"]);
         let flags: Vec<View<'_, '_>> = flags.into_iter().flat_map(View::items).collect();
         let mut rest = flags.iter();
@@ -140,12 +138,12 @@ impl Helm<'_> {
             let mut value =
                 || value.clone().or_else(|| rest.next().map(|next| next.text().into_owned())).unwrap_or_default();
             match name.as_str() {
-                "--include-crds" => extra.push(("include-crds".to_owned(), String::new())),
-                "--api-versions" | "-a" => extra.push(("api-versions".to_owned(), value())),
-                "--kube-version" => extra.push(("kube-version".to_owned(), value())),
+                "--include-crds" => chart.include_crds = true,
+                "--api-versions" | "-a" => chart.api_versions.push(value()),
+                "--kube-version" => chart.kube_version = Some(value()),
                 "--set" => sets.push(SetFlag { kind: SetKind::Typed, text: value() }),
                 "--set-string" => sets.push(SetFlag { kind: SetKind::Text, text: value() }),
-                "--skip-tests" => extra.push(("skip-tests".to_owned(), String::new())),
+                "--skip-tests" => chart.skip_tests = true,
                 _ => {
                     let message = format!("the flag `{text}` of `helm template` has no effect here");
                     let span = flag.span().unwrap_or(config.span);

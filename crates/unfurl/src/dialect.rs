@@ -55,7 +55,7 @@ fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let ensemble = ensemble::open(session, request)?;
     let known = check::check(session, &ensemble);
     let engine = ensemble.engine(session);
-    let resolved = Resolver { session, ensemble: &ensemble, engine: &engine, known }.run();
+    let resolved = Resolver { session, request, ensemble: &ensemble, engine: &engine, known }.run();
     report_notices(session, &engine);
     Some(resolved)
 }
@@ -69,6 +69,7 @@ fn report_notices(session: &Session, engine: &Engine<'_>) {
 
 struct Resolver<'r> {
     session: &'r Session,
+    request: &'r Request,
     ensemble: &'r Ensemble,
     engine: &'r Engine<'r>,
     /// Where static checks found errors: what evaluation says there is no news.
@@ -87,7 +88,10 @@ impl Resolver<'_> {
         resolved.environment = self.ensemble.manifest.environment_name.clone();
         resolved.variables = self.attributes(tree.inputs());
         resolved.nodes = tree.named().skip(1).map(|(_, id)| self.node(id)).collect();
-        resolved.outputs = self.attributes(tree.outputs());
+        // Outputs reach into any instance.
+        if self.request.nodes.is_empty() {
+            resolved.outputs = self.attributes(tree.outputs());
+        }
         resolved.trees = self.ensemble.manifest.trees.clone();
         resolved.trees.extend(self.ensemble.service.model.files.list.iter().map(|file| file.tree.clone()));
         resolved
@@ -132,6 +136,9 @@ impl Resolver<'_> {
                 is_explicit: true,
                 span: template.map(|template| template.template.place("requirements")),
             });
+        }
+        if !self.request.wants(&node.id) {
+            return node;
         }
         let mut entries =
             vec![("attributes".into(), self.attributes(id)), ("status".into(), Value::str(effective(tree, id).name()))];

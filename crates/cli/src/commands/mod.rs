@@ -77,9 +77,8 @@ impl Context<'_, '_> {
 
     /// Paths on the command line are seen from where the user stands.
     fn name_files(&self, session: &Session, request: &mut Request) {
-        let lists = [&mut request.input_files, &mut request.var_files, &mut request.secret_files];
-        let folders = request.extra.iter_mut().filter(|(name, _)| name == project::PROFILE_PATH).map(|(_, path)| path);
-        for file in lists.into_iter().flatten().chain(folders) {
+        let files = [&mut request.input_files, &mut request.var_files, &mut request.secret_files];
+        for file in files.into_iter().chain([&mut request.tosca.profile_paths]).flatten() {
             *file = project::named(self.invocation, session, file);
         }
     }

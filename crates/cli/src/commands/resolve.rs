@@ -47,7 +47,7 @@ fn compile_for(
     target: &Target,
 ) -> Result<(Session, Compiled), Exit> {
     let (session, mut request) = cx.open(path, target, nodes)?;
-    request.extra.push(("command".to_owned(), command.to_owned()));
+    command.clone_into(&mut request.command);
     let compiled = compile(&session, &request).map(|mut compiled| {
         keep_nodes(&session, &mut compiled.resolved, nodes);
         compiled

@@ -9,7 +9,6 @@ use super::Personality;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
-use purlin_garden::ground::KnownOutputs;
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
 use purlin_syntax::write::JsonLayout;
@@ -179,12 +178,11 @@ fn work(
         path,
         environment: flags.environment.clone(),
         vars: flags.vars.clone(),
-        extra: std::iter::once(("command".to_owned(), flags.words.join(" ")))
-            .chain(flags.pending.iter().map(|path| ("pending".to_owned(), path.clone())))
-            .collect(),
+        command: flags.words.join(" "),
+        pending: flags.pending.clone(),
         ..Request::default()
     };
-    let resolution = resolve(&session, &request, KnownOutputs::new(), &[]);
+    let resolution = resolve(&session, &request, &[]);
     let value = resolution.as_ref().map(|resolution| answer(&session, resolution, flags));
     if resolution.is_none() && !session.sink.has_errors() {
         let _ = writeln!(invocation.stderr, "error: not a project folder (no project configuration found)");

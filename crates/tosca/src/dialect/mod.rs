@@ -125,14 +125,11 @@ fn is_csar(archive: &Archive) -> bool {
 /// What a request asks of the compiler.
 fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Settings {
     let mut settings = Settings::default();
-    let wanted: Vec<&str> =
-        request.extra.iter().filter(|(name, _)| name == "quirk").map(|(_, value)| value.as_str()).collect();
-    let (quirks, unknown) = Quirks::parse(wanted);
+    let (quirks, unknown) = Quirks::parse(request.tosca.quirks.iter().map(String::as_str));
     unknown.into_iter().for_each(|name| problems.push(unknown_quirk(name)));
     settings.options.quirks = quirks.and_usual();
-    settings.options.template = request.extra("template").unwrap_or("").to_owned();
-    let folders = request.extra.iter().filter(|(name, _)| name == "profile-path");
-    settings.options.profile_paths = folders.map(|(_, folder)| folder.clone()).collect();
+    settings.options.template = request.tosca.template.clone();
+    settings.options.profile_paths = request.tosca.profile_paths.clone();
     let given = !request.inputs.is_empty() || !request.input_files.is_empty();
     settings.inputs = inputs::read(session, &request.input_files, &request.inputs, problems);
     settings.missing = Some(match given {

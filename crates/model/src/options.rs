@@ -1,0 +1,44 @@
+//! Options that concern one dialect, each in the struct of that dialect: an option of another one cannot be given.
+
+/// Options of charts, as `helm template` has them.
+#[derive(Clone, Debug, Default)]
+pub struct ChartOptions {
+    /// `--release-name`
+    pub release_name: Option<String>,
+    /// `--kube-version`
+    pub kube_version: Option<String>,
+    /// `--api-versions`
+    pub api_versions: Vec<String>,
+    /// `--include-crds`
+    pub include_crds: bool,
+    /// `--skip-tests`
+    pub skip_tests: bool,
+}
+
+/// Options of Skaffold configurations.
+#[derive(Clone, Debug)]
+pub struct SkaffoldOptions {
+    /// `--kube-context`: the context that conditions of profiles are tested against.
+    pub kube_context: Option<String>,
+    /// `--profile-auto-activation`: whether profiles may activate themselves.
+    pub auto_activation: bool,
+    /// `--propagate-profiles`: whether chosen profiles reach required configurations.
+    pub propagate_profiles: bool,
+}
+
+impl Default for SkaffoldOptions {
+    fn default() -> Self {
+        SkaffoldOptions { kube_context: None, auto_activation: true, propagate_profiles: true }
+    }
+}
+
+/// Options of TOSCA service templates.
+#[derive(Clone, Debug, Default)]
+pub struct ToscaOptions {
+    /// `--quirk`: notations outside the standard that are accepted.
+    pub quirks: Vec<String>,
+    /// `--template`: the service template of an archive with several.
+    pub template: String,
+    /// `--profile-path`: folders with profiles.
+    pub profile_paths: Vec<String>,
+}
