@@ -54,11 +54,7 @@ pub struct ResolvedAction {
 }
 
 /// Resolves the project of a request, up to its graph.
-pub fn resolve<'s>(
-    session: &'s Session,
-    request: &'s Request,
-    extensions: &[Augment],
-) -> Option<Resolution<'s>> {
+pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Augment]) -> Option<Resolution<'s>> {
     let root = find_root(session, request)?;
     let ground = Ground::new(session, request, root);
     let project = read_project(&ground)?;

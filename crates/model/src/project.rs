@@ -95,7 +95,8 @@ impl Request {
 
     /// Whether a node is asked for: by its own id, or by that of a node inside it.
     pub fn wants(&self, id: &str) -> bool {
-        let is_meant = |name: &String| name.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
+        let is_meant =
+            |name: &String| name.strip_prefix(id).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
         self.nodes.is_empty() || self.nodes.iter().any(is_meant)
     }
 }
