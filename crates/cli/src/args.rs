@@ -348,6 +348,14 @@ pub enum Command {
         #[command(subcommand)]
         command: CsarCommand,
     },
+    /// Print the JSON Schema of a format, for editors and validators.
+    Schema {
+        /// `garden`, `skaffold`, `skaffold/VERSION`, `tosca-1.0` to `tosca-2.0`, `ensemble`, `chart` or
+        /// `chart-values`; without one, the list.
+        name: Option<String>,
+        /// The folder of the chart, for `chart-values`.
+        path: Option<PathBuf>,
+    },
     /// Show the page of a rule; without one, the list of rules.
     Explain {
         /// The rule's name.

@@ -7,7 +7,7 @@ use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
-use purlin_model::{Detection, Dialect, Glance, Request, Role};
+use purlin_model::{Detection, Dialect, Glance, Request, Resolved, Role};
 use purlin_syntax::{Flavor, Severity};
 use purlin_value::ignore::Ignores;
 use purlin_value::world::{Entry, FileKind};
@@ -40,12 +40,34 @@ const SKIPPED: &[&str] = &["node_modules", "target", "vendor"];
 const OF_A_CHART: &[&str] = &["templates", "charts", "crds"];
 
 /// A file that says it is, or may be, a project.
-pub(crate) struct Claim {
+#[derive(Clone)]
+pub struct Claim {
     file: String,
     judged: Judged,
 }
 
 impl Claim {
+    /// The file, from the world's root.
+    pub fn file(&self) -> &str {
+        &self.file
+    }
+
+    /// The dialect it belongs to.
+    pub fn dialect(&self) -> &'static Dialect {
+        self.judged.dialect
+    }
+
+    /// Whether it is checked with the project that takes it in, if one does.
+    pub fn is_shared(&self) -> bool {
+        self.judged.sign.is_shared
+    }
+
+    /// Reads and resolves the project. Problems go to the session's sink.
+    pub fn resolve(&self, session: &Session, request: &Request) -> Option<Resolved> {
+        let request = Request { path: self.file.clone(), found: Some(self.file.clone()), ..request.clone() };
+        (self.judged.dialect.resolve)(session, &request)
+    }
+
     /// The folder if the file's name says nothing more, otherwise the file.
     pub(crate) fn shown_path(&self) -> String {
         shown_path(&self.file, self.judged.dialect)
@@ -83,15 +105,8 @@ pub(crate) struct Found {
 
 /// Checks what every path means; options of the request hold for every project. Problems are in the session's sink.
 pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
-    let mut claims: Vec<Claim> = Vec::new();
-    for path in paths {
-        let request = Request { path: path.clone(), ..request.clone() };
-        claims.extend(claims_of(session, &request));
-    }
-    claims.sort_by(|a, b| a.order().cmp(&b.order()));
-    claims.dedup_by(|a, b| a.is_same(b));
     let mut checked: Vec<Checked> = Vec::new();
-    for claim in &claims {
+    for claim in &claims(session, request, paths) {
         if claim.judged.sign.is_shared && session.has_read(&claim.file) {
             continue;
         }
@@ -101,12 +116,23 @@ pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Che
     checked
 }
 
+/// The projects that paths mean, in the order in which they are checked: those that take in others come first.
+pub fn claims(session: &Session, request: &Request, paths: &[String]) -> Vec<Claim> {
+    let mut claims: Vec<Claim> = Vec::new();
+    for path in paths {
+        let request = Request { path: path.clone(), ..request.clone() };
+        claims.extend(claims_of(session, &request));
+    }
+    claims.sort_by(|a, b| a.order().cmp(&b.order()));
+    claims.dedup_by(|a, b| a.is_same(b));
+    claims
+}
+
 /// Checks one project. It has a sink of its own, because some checks are only made of what is sound so far.
 fn check(session: &Session, request: &Request, claim: &Claim) -> Checked {
     let dialect = claim.judged.dialect;
     let own = session.sibling();
-    let request = Request { path: claim.file.clone(), found: Some(claim.file.clone()), ..request.clone() };
-    let resolved = (dialect.resolve)(&own, &request);
+    let resolved = claim.resolve(&own, request);
     let path = here(session, &claim.shown_path());
     let name = resolved.as_ref().map(|resolved| resolved.project.clone()).unwrap_or_default();
     let label = match path.as_str() {

@@ -22,6 +22,7 @@ pub mod ground;
 mod imports;
 mod inputs;
 pub mod json;
+pub mod json_schema;
 pub mod live;
 pub mod modules;
 pub mod number;

@@ -1,21 +1,47 @@
 //! The rows as a JSON Schema (draft 2020-12), for editors and other tools.
 //!
 //! It describes files as they are written: every notation is allowed, and keys that can be inherited are not required.
+//! What JSON Schema has no word for is said in keywords that begin with `x-purlin-`, which validators ignore.
 
 use crate::check::UNBOUNDED;
-use crate::kinds::held_kinds;
+use crate::kinds::{held_kinds, referred_kinds};
 use crate::schema::{Edition, Entity, Field, Kind, Merge, Nulls, Schema, Shape, Written};
 use purlin_value::{EcoString, Map, Value};
 
+/// The draft that schemas are written in.
+pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// The kinds of entities that the names under a key refer to.
+pub const NAMES: &str = "x-purlin-names";
+/// The kind of entities that the keys of a mapping declare.
+pub const DECLARES: &str = "x-purlin-declares";
+/// What a value is, in the words of the table.
+pub const TAKES: &str = "x-purlin-takes";
+/// The definition that values resemble, without having to fit it.
+pub const LIKE: &str = "x-purlin-like";
+
+/// The definition of what is evaluated before it has a shape.
+const EXPRESSION: &str = "Expression";
+
 /// The schema of the entities of a kind in one edition, with those they hold.
 pub fn json_schema(schema: &Schema, kind: Kind, edition: Edition) -> Value {
+    object([
+        ("$schema", Value::str(DRAFT)),
+        ("title", Value::str(schema.full_name(edition))),
+        ("$ref", reference_text(schema, kind)),
+        ("$defs", Value::map(definitions(schema, &[kind], edition))),
+    ])
+}
+
+/// The definitions of some kinds in one edition, with all that they hold, sorted by name.
+pub fn definitions(schema: &Schema, kinds: &[Kind], edition: Edition) -> Map {
     let export = Export { schema, edition };
     let mut definitions = Map::new();
-    let mut open = vec![kind];
-    let mut seen = vec![kind];
+    let mut open = kinds.to_vec();
+    let mut seen = kinds.to_vec();
     while let Some(kind) = open.pop() {
         let Some(entity) = schema.entity(kind) else { continue };
-        definitions.insert(EcoString::from(definition_name(entity)), export.entity(entity));
+        definitions.insert(EcoString::from(definition_name(schema, entity)), export.entity(entity));
         for field in entity.fields(edition).chain(entity.rest_in(edition)) {
             for held in held_kinds(&field.shape) {
                 if !seen.contains(&held) {
@@ -25,29 +51,44 @@ pub fn json_schema(schema: &Schema, kind: Kind, edition: Edition) -> Value {
             }
         }
     }
+    if let Some(forms) = export.expression_forms() {
+        definitions.insert(EXPRESSION.into(), any_of(forms));
+    }
     definitions.sort_keys();
-    object([
-        ("$schema", Value::str("https://json-schema.org/draft/2020-12/schema")),
-        ("title", Value::str(schema.full_name(edition))),
-        ("$ref", export.reference_text(kind)),
-        ("$defs", Value::map(definitions)),
-    ])
+    definitions
 }
 
-/// The name of an entity's definition: its label in camel case.
-fn definition_name(entity: &Entity) -> String {
+/// A reference to the definition of a kind.
+pub fn reference(schema: &Schema, kind: Kind) -> Value {
+    object([("$ref", reference_text(schema, kind))])
+}
+
+fn reference_text(schema: &Schema, kind: Kind) -> Value {
+    let name = schema.entity(kind).map(|entity| definition_name(schema, entity)).unwrap_or_default();
+    Value::str(format!("#/$defs/{name}"))
+}
+
+/// The name of an entity's definition: its label in camel case, with a number where earlier rows have the same label.
+fn definition_name(schema: &Schema, entity: &Entity) -> String {
     let word = |word: &str| {
         let mut chars = word.chars();
         chars.next().map(|first| first.to_uppercase().chain(chars).collect::<String>()).unwrap_or_default()
     };
-    entity.label.split(' ').map(word).collect()
+    let name: String = entity.label.split(' ').map(word).collect();
+    let earlier = schema.entities.iter().filter(|other| other.label == entity.label && other.kind < entity.kind);
+    match earlier.count() {
+        0 => name,
+        count => format!("{name}{}", count + 1),
+    }
 }
 
-fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
+/// An object of a schema.
+pub fn object<const N: usize>(entries: [(&str, Value); N]) -> Value {
     Value::map(entries.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect())
 }
 
-fn texts<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
+/// A list of strings.
+pub fn texts<'a>(words: impl IntoIterator<Item = &'a str>) -> Value {
     Value::list(words.into_iter().map(Value::str).collect())
 }
 
@@ -57,6 +98,13 @@ fn typed(name: &str) -> Value {
 
 fn any_of(alternatives: Vec<Value>) -> Value {
     object([("anyOf", Value::list(alternatives))])
+}
+
+/// A schema with further keywords.
+fn with_notes(schema: Value, notes: Vec<(&'static str, Value)>) -> Value {
+    let mut map = schema.as_map().cloned().unwrap_or_default();
+    map.extend(notes.into_iter().map(|(key, value)| (EcoString::from(key), value)));
+    Value::map(map)
 }
 
 /// What a shape looks like from outside.
@@ -73,22 +121,17 @@ struct Export<'a> {
 }
 
 impl Export<'_> {
-    fn reference_text(&self, kind: Kind) -> Value {
-        let name = self.schema.entity(kind).map(definition_name).unwrap_or_default();
-        Value::str(format!("#/$defs/{name}"))
-    }
-
     fn reference(&self, kind: Kind) -> Value {
-        object([("$ref", self.reference_text(kind))])
+        reference(self.schema, kind)
     }
 
     fn entity(&self, entity: &'static Entity) -> Value {
         let mut properties = Map::new();
         let mut required = Vec::new();
         for field in entity.fields(self.edition) {
-            properties.insert(EcoString::from(field.key), self.property(field));
+            properties.insert(EcoString::from(field.key), self.property(entity, field));
             for alias in field.aliases {
-                let old = self.property(&field.deprecated(field.key));
+                let old = self.property(entity, &field.deprecated(field.key));
                 properties.insert(EcoString::from(*alias), old);
             }
             // An older name would do as well, and what can be inherited need not be written.
@@ -104,6 +147,9 @@ impl Export<'_> {
         }
         let others = entity.rest_in(self.edition).map(|rest| self.rest(rest));
         written.insert("additionalProperties".into(), others.unwrap_or_else(|| Value::from(false)));
+        if let Some(Shape::Map(kind)) = entity.rest_in(self.edition).map(|rest| rest.shape) {
+            written.insert(DECLARES.into(), Value::str(self.schema.label(kind)));
+        }
         let groups = self.groups(entity);
         if !groups.is_empty() {
             written.insert("allOf".into(), Value::list(groups));
@@ -122,7 +168,7 @@ impl Export<'_> {
                     (Written::List, Shape::Any) => &Shape::ListOf(&Shape::Any),
                     (_, shape) => shape,
                 };
-                forms.push(self.shape(shape));
+                forms.push(with_notes(self.shape(shape), self.notes(entity, field)));
             }
         }
         forms.extend(self.expression());
@@ -133,9 +179,43 @@ impl Export<'_> {
         object([description, ("anyOf", Value::list(forms))])
     }
 
+    /// A reference to what is evaluated before it has a shape, where the dialect has such a thing.
     fn expression(&self) -> Option<Value> {
-        let pattern = self.schema.expression_pattern?;
-        Some(object([("type", Value::str("string")), ("pattern", Value::str(pattern))]))
+        let has_any = self.schema.expression_pattern.or(self.schema.operator_pattern).is_some();
+        has_any.then(|| object([("$ref", Value::str(format!("#/$defs/{EXPRESSION}")))]))
+    }
+
+    /// Text with expressions in it, mappings with a key that is an operator, lists with such mappings.
+    fn expression_forms(&self) -> Option<Vec<Value>> {
+        let mut forms = Vec::new();
+        if let Some(pattern) = self.schema.expression_pattern {
+            forms.push(object([("type", Value::str("string")), ("pattern", Value::str(pattern))]));
+        }
+        if let Some(pattern) = self.schema.operator_pattern {
+            // There is a key that matches if not all keys fail to.
+            let unlike = object([("not", object([("pattern", Value::str(pattern))]))]);
+            let none = object([("propertyNames", unlike)]);
+            let operator = object([("type", Value::str("object")), ("not", none)]);
+            forms.push(object([("type", Value::str("array")), ("contains", operator.clone())]));
+            forms.push(operator);
+        }
+        (!forms.is_empty()).then_some(forms)
+    }
+
+    /// What a row says that JSON Schema has no word for.
+    fn notes(&self, entity: &Entity, field: &Field) -> Vec<(&'static str, Value)> {
+        let labels = |kinds: &[Kind]| texts(kinds.iter().map(|kind| self.schema.label(*kind)));
+        let mut notes = Vec::new();
+        if let Some(kinds) = referred_kinds(outline(&field.shape), &[entity.kind]) {
+            notes.push((NAMES, labels(kinds)));
+        }
+        if let Shape::Map(kind) | Shape::Sequence(kind) | Shape::Repeating(kind) = field.shape {
+            notes.push((DECLARES, Value::str(self.schema.label(kind))));
+        }
+        if let Shape::Special(special) = field.shape {
+            notes.push((TAKES, Value::str(special.label)));
+        }
+        notes
     }
 
     /// What keys without a row take.
@@ -170,7 +250,7 @@ impl Export<'_> {
         rules
     }
 
-    fn property(&self, field: &Field) -> Value {
+    fn property(&self, entity: &Entity, field: &Field) -> Value {
         let mut property = Map::new();
         property.insert("description".into(), Value::str(field.doc));
         if let Some(literal) = &field.default {
@@ -182,7 +262,7 @@ impl Export<'_> {
         if let Some(shape) = self.value_or_nothing(&field.shape).as_map() {
             property.extend(shape.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
-        Value::map(property)
+        with_notes(Value::map(property), self.notes(entity, field))
     }
 
     /// A shape, an expression, or nothing where that counts as absent.

@@ -11,7 +11,7 @@ mod guard;
 mod handle;
 pub mod inner;
 pub mod instance;
-mod json_schema;
+pub mod json_schema;
 pub mod kinds;
 pub mod options;
 pub mod project;

@@ -507,6 +507,8 @@ pub struct Schema {
     pub is_expression: fn(Node<'_>) -> bool,
     /// A regular expression that texts match which are such expressions, for schemas that other tools read.
     pub expression_pattern: Option<&'static str>,
+    /// A regular expression that keys match which make their mapping an expression, for the same schemas.
+    pub operator_pattern: Option<&'static str>,
 }
 
 fn never(_: Node<'_>) -> bool {
@@ -517,8 +519,17 @@ impl Schema {
     /// Tables for a dialect without expressions, where `<<` merges and a key without a value counts as absent.
     pub const fn new(name: &'static str, editions: &'static [&'static str], entities: &'static [Entity]) -> Self {
         let (nulls, merge_keys, is_expression) = (Nulls::Absent, MergeKeys::Apply, never as fn(Node<'_>) -> bool);
-        let variants = &[];
-        Schema { name, editions, variants, entities, nulls, merge_keys, is_expression, expression_pattern: None }
+        Schema {
+            name,
+            editions,
+            variants: &[],
+            entities,
+            nulls,
+            merge_keys,
+            is_expression,
+            expression_pattern: None,
+            operator_pattern: None,
+        }
     }
 
     /// The editions that are the one before them with additions.
@@ -548,6 +559,12 @@ impl Schema {
     /// A regular expression for texts that are expressions, for schemas that other tools read.
     pub const fn expression_pattern(mut self, pattern: &'static str) -> Self {
         self.expression_pattern = Some(pattern);
+        self
+    }
+
+    /// A regular expression for keys that make their mapping an expression, for schemas that other tools read.
+    pub const fn operator_pattern(mut self, pattern: &'static str) -> Self {
+        self.operator_pattern = Some(pattern);
         self
     }
 

@@ -1,29 +1,44 @@
 //! The table as a JSON Schema, for editors and for `schema get`.
+//!
+//! It takes what reading takes: scalars of any kind where text is wanted, keys without a value, and the keys of the
+//! founding design.
 
 use crate::editions::Edition;
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::entities::{Entity, Field, Shape};
-use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter};
+use purlin_model::json_schema::{object, texts};
+use purlin_syntax::write::JsonLayout;
+use purlin_value::emit::{Secrets, to_json};
+use purlin_value::{EcoString, Map, Value};
+
+/// The draft that the original's own schemas are written in.
+const DRAFT: &str = "http://json-schema.org/draft-07/schema#";
+
+/// The schema of one edition, as text.
+pub fn write(edition: Edition) -> String {
+    to_json(&json_schema(edition), Secrets::Hide, JsonLayout::Pretty).unwrap_or_default() + "\n"
+}
 
 /// The schema of one edition.
-pub fn write(edition: Edition) -> String {
+pub fn json_schema(edition: Edition) -> Value {
     let entities = reachable(edition);
-    let mut writer = JsonWriter::new(JsonLayout::Pretty, JsonFlavor::Plain);
-    writer.begin_map(4);
-    text(&mut writer, "$schema", "http://json-schema.org/draft-07/schema#");
-    text(&mut writer, "title", &edition.api_version());
-    text(&mut writer, "$ref", "#/definitions/SkaffoldConfig");
-    writer.key("definitions");
-    writer.begin_map(entities.len());
-    for entity in entities {
-        writer.key(entity.name);
-        definition(&mut writer, entity, edition);
+    let definitions = entities.iter().map(|entity| (EcoString::from(entity.name), definition(entity, edition)));
+    object([
+        ("$schema", Value::str(DRAFT)),
+        ("title", Value::str(edition.api_version())),
+        ("$ref", Value::str("#/definitions/SkaffoldConfig")),
+        ("definitions", Value::map(definitions.collect())),
+    ])
+}
+
+/// The section that a row holds, if its keys are known.
+fn held(row: &Field) -> Option<&'static Entity> {
+    match row.shape {
+        Shape::One(entity) | Shape::Maybe(entity) | Shape::Many(entity) | Shape::OptMany(entity) => {
+            (!entity.is_open()).then_some(entity)
+        }
+        _ => None,
     }
-    writer.end_map();
-    writer.end_map();
-    let mut text = writer.finish().unwrap_or_default();
-    text.push('\n');
-    text
 }
 
 /// All entities an edition uses, in the order they are met.
@@ -32,88 +47,63 @@ fn reachable(edition: Edition) -> Vec<&'static Entity> {
     let mut next = 0;
     while let Some(entity) = found.get(next).copied() {
         next += 1;
-        for row in entity.fields(edition).filter(|row| !row.founding) {
-            if let Shape::One(e) | Shape::Maybe(e) | Shape::Many(e) | Shape::OptMany(e) = row.shape
-                && !e.is_open()
-                && !found.iter().any(|known| known.name == e.name)
-            {
-                found.push(e);
+        for inner in entity.fields(edition).filter_map(held) {
+            if !found.iter().any(|known| known.name == inner.name) {
+                found.push(inner);
             }
         }
     }
     found
 }
 
-fn text(writer: &mut JsonWriter, key: &str, value: &str) {
-    writer.key(key);
-    writer.string(value);
-}
-
-fn definition(writer: &mut JsonWriter, entity: &'static Entity, edition: Edition) {
-    let rows: Vec<&Field> = entity.fields(edition).filter(|row| !row.founding).collect();
-    let required: Vec<&str> = rows.iter().filter(|row| row.required).map(|row| row.key).collect();
-    writer.begin_map(3 + usize::from(!required.is_empty()));
-    text(writer, "type", "object");
-    writer.key("properties");
-    writer.begin_map(rows.len());
-    for row in rows {
-        writer.key(row.key);
-        property(writer, row);
-    }
-    writer.end_map();
-    writer.key("additionalProperties");
-    writer.bool(false);
+fn definition(entity: &'static Entity, edition: Edition) -> Value {
+    let properties: Map = entity.fields(edition).map(|row| (EcoString::from(row.key), property(row))).collect();
+    let required: Vec<&str> = entity.fields(edition).filter(|row| row.required).map(|row| row.key).collect();
+    let mut map = Map::new();
+    map.insert("type".into(), texts(["object", "null"]));
+    map.insert("properties".into(), Value::map(properties));
+    map.insert("additionalProperties".into(), Value::from(false));
     if !required.is_empty() {
-        writer.key("required");
-        writer.begin_list(required.len());
-        required.iter().for_each(|key| writer.string(key));
-        writer.end_list();
+        map.insert("required".into(), texts(required));
     }
-    writer.end_map();
+    Value::map(map)
 }
 
-fn property(writer: &mut JsonWriter, row: &Field) {
-    let extra = 1 + usize::from(!row.default.is_empty());
-    let kind = match row.shape {
-        Shape::Text | Shape::OptText => "string",
-        Shape::Bool | Shape::OptBool => "boolean",
-        Shape::Int | Shape::OptInt => "integer",
-        Shape::Texts | Shape::Many(_) | Shape::OptMany(_) => "array",
-        Shape::TextMap | Shape::OptTextMap | Shape::Flat => "object",
-        Shape::One(entity) | Shape::Maybe(entity) if entity.is_open() => "object",
-        Shape::One(_) | Shape::Maybe(_) | Shape::Any | Shape::Port => "",
-    };
-    let items = matches!(row.shape, Shape::Texts | Shape::Many(_) | Shape::OptMany(_));
-    let reference = match row.shape {
-        Shape::One(entity) | Shape::Maybe(entity) if !entity.is_open() => Some(entity),
-        _ => None,
-    };
-    let len = extra + usize::from(!kind.is_empty()) + usize::from(items) + usize::from(reference.is_some());
-    writer.begin_map(len);
-    if !kind.is_empty() {
-        text(writer, "type", kind);
-    }
-    if let Some(entity) = reference {
-        text(writer, "$ref", &format!("#/definitions/{}", entity.name));
-    }
-    if items {
-        writer.key("items");
-        match row.shape {
-            Shape::Many(entity) | Shape::OptMany(entity) if !entity.is_open() => {
-                writer.begin_map(1);
-                text(writer, "$ref", &format!("#/definitions/{}", entity.name));
-            }
-            Shape::Texts => {
-                writer.begin_map(1);
-                text(writer, "type", "string");
-            }
-            _ => writer.begin_map(0),
-        }
-        writer.end_map();
-    }
-    text(writer, "description", row.doc);
+fn property(row: &Field) -> Value {
+    let mut map = Map::new();
+    map.insert("description".into(), Value::str(row.doc));
     if !row.default.is_empty() {
-        text(writer, "default", row.default);
+        map.insert("default".into(), Value::str(row.default));
     }
-    writer.end_map();
+    if let Some(shape) = shape(row).as_map() {
+        map.extend(shape.iter().map(|(key, value)| (key.clone(), value.clone())));
+    }
+    Value::map(map)
+}
+
+fn shape(row: &Field) -> Value {
+    let refer = |entity: &Entity| object([("$ref", Value::str(format!("#/definitions/{}", entity.name)))]);
+    let typed = |name: &str| object([("type", texts([name, "null"]))]);
+    let scalar = || object([("type", texts(["string", "number", "boolean", "null"]))]);
+    let list = |items: Value| object([("type", texts(["array", "null"])), ("items", items)]);
+    match row.shape {
+        Shape::Text | Shape::OptText | Shape::Port => scalar(),
+        Shape::Bool | Shape::OptBool => typed("boolean"),
+        Shape::Int | Shape::OptInt => typed("integer"),
+        Shape::Texts => list(scalar()),
+        Shape::TextMap | Shape::OptTextMap => {
+            object([("type", texts(["object", "null"])), ("additionalProperties", scalar())])
+        }
+        Shape::Flat => typed("object"),
+        Shape::Any => object([]),
+        // Old drafts ignore what stands beside a reference; `allOf` keeps the description.
+        Shape::One(entity) | Shape::Maybe(entity) => match entity.is_open() {
+            true => typed("object"),
+            false => object([("allOf", Value::list(vec![refer(entity)]))]),
+        },
+        Shape::Many(entity) | Shape::OptMany(entity) => match entity.is_open() {
+            true => list(object([])),
+            false => list(refer(entity)),
+        },
+    }
 }

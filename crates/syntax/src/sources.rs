@@ -7,6 +7,7 @@ use crate::diagnostic::Diagnostic;
 use crate::rules;
 use crate::source::{FileId, Source, Span, clamp};
 use crate::tree::Tree;
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError, RwLock};
 
 #[derive(Default, Debug)]
@@ -64,6 +65,24 @@ impl Sources {
         let tree = Arc::new(tree);
         inner.trees.push(tree.clone());
         tree
+    }
+
+    /// Lets go of files that nobody asks about any more. Their ids are not given out again; asked about, they are
+    /// files that never were.
+    pub fn release(&self, ids: &HashSet<FileId>) {
+        let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        for id in ids {
+            if let Some(place) = inner.sources.get_mut(id.0 as usize) {
+                *place = None;
+            }
+        }
+        inner.trees.retain(|tree| !ids.contains(&tree.file()));
+        inner.hidden.retain(|span| !ids.contains(&span.file));
+    }
+
+    /// How many nodes were numbered so far.
+    pub fn numbered(&self) -> u32 {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner).next
     }
 
     /// Notes that a part of a file is a secret, so that no excerpt shows it.

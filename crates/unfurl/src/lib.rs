@@ -5,6 +5,7 @@ pub mod check;
 pub mod convert;
 pub mod dialect;
 pub mod ensemble;
+pub mod entities;
 pub mod error;
 pub mod eval;
 pub mod external;

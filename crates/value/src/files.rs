@@ -50,10 +50,53 @@ struct Kept {
     total: u64,
 }
 
+/// Texts and trees that outlive a run, for programs that resolve the same projects again and again. Whoever keeps one
+/// says which files have changed.
+#[derive(Default, Debug)]
+pub struct Shelf {
+    texts: Mutex<HashMap<String, Text>>,
+    trees: Mutex<HashMap<(FileId, Flavor), Arc<Tree>>>,
+}
+
+impl Shelf {
+    /// Nothing on it yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes a file off that has changed. What it was stays known to those who have read it.
+    pub fn forget(&self, path: &str) {
+        let Some(text) = lock(&self.texts).remove(&path::normalize(path)) else { return };
+        lock(&self.trees).retain(|(id, _), _| *id != text.source.id());
+    }
+
+    /// The files on it.
+    pub fn ids(&self) -> HashSet<FileId> {
+        lock(&self.texts).values().map(|text| text.source.id()).collect()
+    }
+
+    fn text(&self, key: &str) -> Option<Text> {
+        lock(&self.texts).get(key).cloned()
+    }
+
+    fn keep_tree(&self, flavor: Flavor, tree: &Arc<Tree>) {
+        // Only what was read under a path can be said to have changed.
+        let is_file = lock(&self.texts).get(tree.source().path()).is_some_and(|text| text.source.id() == tree.file());
+        if is_file {
+            lock(&self.trees).insert((tree.file(), flavor), tree.clone());
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// The files of one or several runs.
 #[derive(Default, Debug)]
 pub(crate) struct Files {
     root: String,
+    shelf: Option<Arc<Shelf>>,
     kept: Mutex<Kept>,
     reads: Mutex<HashSet<Read>>,
 }
@@ -62,6 +105,24 @@ impl Files {
     /// Nothing read yet, in a world with this root.
     pub(crate) fn new(root: &str) -> Self {
         Files { root: root.to_owned(), ..Files::default() }
+    }
+
+    /// The same, with what earlier runs have read.
+    pub(crate) fn with_shelf(root: &str, shelf: Arc<Shelf>) -> Self {
+        Files { root: root.to_owned(), shelf: Some(shelf), ..Files::default() }
+    }
+
+    /// The text of a file that an earlier run has read; from now on this one has read it too.
+    pub(crate) fn shelved(&self, key: &str) -> Option<Text> {
+        let text = self.shelf.as_ref()?.text(key)?;
+        self.note(Read::File(key.to_owned()));
+        self.kept().texts.insert(key.to_owned(), text.clone());
+        Some(text)
+    }
+
+    /// The files whose text was read.
+    pub(crate) fn ids(&self) -> Vec<FileId> {
+        self.kept().texts.values().map(|text| text.source.id()).collect()
     }
 
     /// The one spelling of a path: relative to the root where it lies there.
@@ -75,6 +136,9 @@ impl Files {
     }
 
     pub(crate) fn keep_text(&self, key: String, text: Text) {
+        if let Some(shelf) = &self.shelf {
+            lock(&shelf.texts).insert(key.clone(), text.clone());
+        }
         self.kept().texts.insert(key, text);
     }
 
@@ -87,10 +151,14 @@ impl Files {
     }
 
     pub(crate) fn tree(&self, id: FileId, flavor: Flavor) -> Option<Arc<Tree>> {
-        self.kept().trees.get(&(id, flavor)).cloned()
+        let own = self.kept().trees.get(&(id, flavor)).cloned();
+        own.or_else(|| lock(&self.shelf.as_ref()?.trees).get(&(id, flavor)).cloned())
     }
 
     pub(crate) fn keep_tree(&self, flavor: Flavor, tree: &Arc<Tree>) {
+        if let Some(shelf) = &self.shelf {
+            shelf.keep_tree(flavor, tree);
+        }
         self.kept().trees.insert((tree.file(), flavor), tree.clone());
     }
 
@@ -121,15 +189,15 @@ impl Files {
 
     /// Notes that something was asked.
     pub(crate) fn note(&self, read: Read) {
-        self.reads.lock().unwrap_or_else(PoisonError::into_inner).insert(read);
+        lock(&self.reads).insert(read);
     }
 
     /// Everything that was asked so far, sorted.
     pub(crate) fn reads(&self) -> BTreeSet<Read> {
-        self.reads.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        lock(&self.reads).iter().cloned().collect()
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.kept)
     }
 }

@@ -28,7 +28,7 @@ pub mod world;
 
 pub use ecow::EcoString;
 pub use emit::{Secrets, emit};
-pub use files::{Read, Text};
+pub use files::{Read, Shelf, Text};
 pub use lazy::{Eval, Lazy, Thunk};
 pub use merge::{Strategy, merge};
 pub use meter::{Cost, Exceeded, Meter, Tab};

@@ -2,12 +2,12 @@
 //!
 //! Every phase of every dialect is handed a session by reference. There are no globals.
 
-use crate::files::{Files, Read, Text};
+use crate::files::{Files, Read, Shelf, Text};
 use crate::meter::{Exceeded, Meter};
 use crate::origin::Origins;
 use crate::recorded::Recorded;
 use crate::world::{World, WorldError};
-use purlin_syntax::{Diagnostic, Flavor, Limits, Sink, Source, Sources, Span, Tree, sources, yaml};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Sink, Source, Sources, Span, Tree, sources, yaml};
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -62,6 +62,13 @@ impl Session {
         }
     }
 
+    /// A run that reads anew only what is not on a shelf. `sources` are those of the runs that filled the shelf.
+    pub fn resumed(world: Arc<dyn World>, limits: Limits, sources: Arc<Sources>, shelf: Arc<Shelf>) -> Self {
+        let files = Arc::new(Files::with_shelf(world.root(), shelf));
+        let world = Arc::new(Recorded::new(world, files.clone()));
+        Self::over(world, files, sources, limits, 1)
+    }
+
     /// A run of its own over the same files: other problems, other origins, all steps of evaluation. For checking
     /// several projects of one repository, none of which may suffer from another.
     pub fn sibling(&self) -> Self {
@@ -87,6 +94,10 @@ impl Session {
     pub fn load_text(&self, path: &str, shown: &str) -> Result<Text, WorldError> {
         let key = self.files.key(path);
         if let Some(text) = self.files.text(&key) {
+            return Ok(text);
+        }
+        if let Some(text) = self.files.shelved(&key) {
+            self.meter.was_read(text.source.text().len() as u64);
             return Ok(text);
         }
         let bytes = self.load_bytes(path)?;
@@ -116,6 +127,11 @@ impl Session {
     /// Whether the text of a file was read, in this run or in one that shares its files.
     pub fn has_read(&self, path: &str) -> bool {
         self.files.text(&self.files.key(path)).is_some()
+    }
+
+    /// The files whose text was read so far.
+    pub fn ids(&self) -> Vec<FileId> {
+        self.files.ids()
     }
 
     /// Everything that answers depend on so far: files, folders, what is missing, environment variables.

@@ -7,6 +7,7 @@ mod eval;
 mod explain;
 mod graph;
 mod resolve;
+mod schema;
 mod why;
 
 use crate::args::{Cli, Command};
@@ -184,6 +185,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         }
         Command::Csar { command } => Ok(csar::run(&mut cx, &command)),
         Command::Explain { rule } => Ok(explain::run(&mut cx, rule.as_deref())),
+        Command::Schema { name, path } => schema::run(&mut cx, name.as_deref(), path.as_deref()),
         Command::Limits => Ok(limits(&mut cx)),
         Command::Completions { shell } => Ok(completions(&mut cx, shell)),
         Command::Man => Ok(man(&mut cx)),

@@ -300,7 +300,10 @@ pub const LENIENT: &[Kind] = &[
 ];
 
 /// The tables. One place in memory: a constant would be laid down anew wherever it is used.
-pub static SCHEMA: Schema = Schema::new("garden", &["garden.io/v2"], ENTITIES).expressions(is_expression);
+pub static SCHEMA: Schema = Schema::new("garden", &["garden.io/v2"], ENTITIES)
+    .expressions(is_expression)
+    .expression_pattern(r"\$\{")
+    .operator_pattern(r"^\$");
 
 /// Whether a node's value is known only after evaluation.
 pub fn is_expression(node: Node<'_>) -> bool {

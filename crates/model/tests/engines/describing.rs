@@ -87,7 +87,7 @@ fn the_json_schema_describes() {
     // What nothing holds in this edition is not there.
     let first = json(&json_schema(&WORKSHOP, TOOL, FIRST));
     let kinds: Vec<&String> = first["$defs"].as_object().unwrap().keys().collect();
-    assert_eq!(kinds, ["Link", "Tool"]);
+    assert_eq!(kinds, ["Expression", "Link", "Tool"]);
 }
 
 #[test]

@@ -1,0 +1,127 @@
+//! The JSON Schemas of all dialects and editions, made from their tables.
+
+use purlin_model::json_schema;
+use purlin_model::schema::Edition;
+use purlin_syntax::{Diagnostic, Node, suggest};
+use purlin_value::{Session, Value, path};
+
+/// What a schema describes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+pub enum SchemaOf {
+    /// A document of a Garden configuration file.
+    Garden,
+    /// A document of a `skaffold.yaml` in one edition.
+    Skaffold(purlin_skaffold::editions::Edition),
+    /// A TOSCA file in one edition.
+    Tosca(Edition),
+    /// An Unfurl ensemble.
+    Ensemble,
+    /// `Chart.yaml`.
+    Chart,
+    /// The values of one chart.
+    ChartValues,
+}
+
+/// The names that need no version, each with one sentence.
+pub const SCHEMA_NAMES: &[(&str, &str)] = &[
+    ("garden", "documents of Garden configuration files"),
+    ("skaffold", "documents of `skaffold.yaml`; `skaffold/VERSION` for another version than the newest"),
+    ("tosca-1.0", "TOSCA 1.0 files"),
+    ("tosca-1.1", "TOSCA 1.1 files"),
+    ("tosca-1.2", "TOSCA 1.2 files"),
+    ("tosca-1.3", "TOSCA 1.3 files"),
+    ("tosca-2.0", "TOSCA 2.0 files"),
+    ("ensemble", "Unfurl ensembles"),
+    ("chart", "`Chart.yaml`"),
+    ("chart-values", "the values of a chart, from its `values.yaml` and `values.schema.json`"),
+];
+
+impl SchemaOf {
+    /// What a name means; otherwise what could be meant.
+    pub fn named(name: &str) -> Result<SchemaOf, String> {
+        if let Some(edition) = skaffold_edition(name) {
+            return Ok(SchemaOf::Skaffold(edition));
+        }
+        if let Some(number) = name.strip_prefix("tosca-")
+            && let Some(edition) = purlin_tosca::entities::SCHEMA.edition(number)
+            && SCHEMA_NAMES.iter().any(|(known, _)| *known == name)
+        {
+            return Ok(SchemaOf::Tosca(edition));
+        }
+        match name {
+            "garden" => Ok(SchemaOf::Garden),
+            "ensemble" => Ok(SchemaOf::Ensemble),
+            "chart" => Ok(SchemaOf::Chart),
+            "chart-values" => Ok(SchemaOf::ChartValues),
+            _ => {
+                let names = SCHEMA_NAMES.iter().map(|(name, _)| *name);
+                let hint = suggest::did_you_mean(name, names.clone());
+                let hint = hint.unwrap_or_else(|| format!("there are {}", names.collect::<Vec<_>>().join(", ")));
+                Err(format!("unknown schema `{name}`; {hint}"))
+            }
+        }
+    }
+
+    /// Whether it describes one project rather than a format, so that a path is needed.
+    pub fn needs_path(self) -> bool {
+        self == SchemaOf::ChartValues
+    }
+
+    /// The schema of a format.
+    pub fn schema(self) -> Value {
+        match self {
+            SchemaOf::Garden => purlin_garden::json_schema::json_schema(),
+            SchemaOf::Skaffold(edition) => purlin_skaffold::json_schema::json_schema(edition),
+            SchemaOf::Tosca(edition) => {
+                json_schema(&purlin_tosca::entities::SCHEMA, purlin_tosca::entities::FILE, edition)
+            }
+            SchemaOf::Ensemble => purlin_unfurl::entities::json_schema(),
+            SchemaOf::Chart => purlin_charts::json_schema::chart(),
+            // Without a chart nothing is known of its values.
+            SchemaOf::ChartValues => Value::from(true),
+        }
+    }
+
+    /// The schema of a format, or of the project in a folder.
+    pub fn schema_at(self, session: &Session, folder: &str) -> Result<Value, Diagnostic> {
+        match self {
+            SchemaOf::ChartValues => purlin_charts::json_schema::values(session, folder),
+            other => Ok(other.schema()),
+        }
+    }
+}
+
+/// `skaffold` is the newest edition, `skaffold/v2beta29` and `skaffold-v2beta29` are that one.
+fn skaffold_edition(name: &str) -> Option<purlin_skaffold::editions::Edition> {
+    use purlin_skaffold::editions::{Edition, GROUP, LATEST};
+    if name == "skaffold" {
+        return Some(LATEST);
+    }
+    let version = name.strip_prefix("skaffold-").or_else(|| name.strip_prefix(GROUP))?;
+    Edition::parse(&format!("{GROUP}{version}"))
+}
+
+/// What a document of a file is described by: what it says about itself, or what the file's name says.
+pub fn schema_of(file: &str, root: Node<'_>) -> Option<SchemaOf> {
+    schema_by(file, |key| root.get(key).filter(|value| value.is_scalar()).map(Node::text))
+}
+
+/// The same for whoever knows only some scalars of the document's root.
+pub fn schema_by<'t>(file: &str, scalar: impl Fn(&str) -> Option<&'t str>) -> Option<SchemaOf> {
+    let version = scalar("apiVersion").unwrap_or_default();
+    let name = path::file_name(file);
+    if let Some(keyword) = scalar("tosca_definitions_version") {
+        return purlin_tosca::profile::version(keyword).map(|version| SchemaOf::Tosca(version.edition));
+    }
+    if version.starts_with(purlin_skaffold::editions::GROUP) {
+        use purlin_skaffold::editions::{Edition, LATEST};
+        return Some(SchemaOf::Skaffold(Edition::parse(version).unwrap_or(LATEST)));
+    }
+    if version.starts_with("unfurl/") {
+        return scalar("kind").filter(|kind| matches!(*kind, "Ensemble" | "Manifest")).map(|_| SchemaOf::Ensemble);
+    }
+    if purlin_garden::files::is_config_file(name) && (version.is_empty() || version.starts_with("garden.io/")) {
+        return Some(SchemaOf::Garden);
+    }
+    (name == "Chart.yaml").then_some(SchemaOf::Chart)
+}
