@@ -6,6 +6,7 @@ use std::sync::Arc;
 use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
 use purlin_model::SetFlag;
 use purlin_model::validate::{Fault, Problem};
+use purlin_value::glob::{Glob, Notation};
 use purlin_value::{Session, Value};
 
 use crate::capabilities::{Capabilities, KubeVersion};
@@ -386,18 +387,19 @@ impl Output {
 fn show_only(text: &str, wanted: &[String]) -> Result<String, String> {
     let pieces = manifest::split(text);
     let mut out = String::new();
-    for glob in wanted {
+    for wanted in wanted {
+        let glob = Glob::read(wanted, Notation::GO);
         let mut found = false;
         for (_, piece) in &pieces {
             let source = piece.lines().find_map(|line| line.split_once("# Source: "));
             let path = source.and_then(|(_, path)| path.split_once('/')).map(|(_, path)| path);
-            if path.is_some_and(|path| crate::ignore::glob_match(glob, path)) {
+            if path.is_some_and(|path| glob.as_ref().is_some_and(|glob| glob.matches(path))) {
                 found = true;
                 let _ = write!(out, "---\n{piece}\n");
             }
         }
         if !found {
-            return Err(format!("could not find template {glob} in chart"));
+            return Err(format!("could not find template {wanted} in chart"));
         }
     }
     Ok(out)

@@ -14,7 +14,6 @@ mod eval;
 mod float;
 pub mod func;
 pub mod funcs;
-pub mod glob;
 pub mod hole;
 pub mod json;
 mod keys;

@@ -1,46 +1,67 @@
-//! Finds the files a pattern names: `*`, `?`, `[…]` within a name, `**` across folders.
+//! Finds the files a pattern names: `*`, `?`, `[…]` within a name, `**` across folders, braces anywhere.
 //!
 //! Asks the world for folders, and for no more of them than the pattern needs.
 
 use purlin_value::World;
+use purlin_value::glob::{Glob, Notation, alternatives};
 use purlin_value::path;
 use purlin_value::world::FileKind;
 
 /// Folders that are entered at most for one pattern, so that `**` ends.
 const FOLDERS: usize = 20_000;
 
+/// One part of a pattern.
+enum Part {
+    /// `**`
+    Folders,
+    /// A pattern for a name; nothing fits one that cannot be read.
+    Name(Option<Glob>),
+}
+
 /// The files a pattern names, sorted; those of a folder if it names one.
 pub fn expand(world: &dyn World, pattern: &str) -> Vec<String> {
-    if !pattern.contains(['*', '?', '[']) {
-        return match world.stat(pattern) {
-            Ok(stat) if stat.kind == FileKind::Folder => expand(world, &path::join(pattern, "**/*")),
-            Ok(_) => vec![pattern.to_owned()],
-            Err(_) => Vec::new(),
-        };
-    }
-    let parts: Vec<&str> = pattern.split('/').collect();
-    let fixed = parts.iter().take_while(|part| !part.contains(['*', '?', '['])).count();
-    let (base, rest) = parts.split_at(fixed);
-    let base = match base.join("/") {
-        empty if empty.is_empty() => (if pattern.starts_with('/') { "/" } else { "." }).to_owned(),
-        base => base,
-    };
     let mut found = Vec::new();
-    let mut budget = FOLDERS;
-    walk(world, &base, rest, &mut found, &mut budget);
+    for pattern in alternatives(pattern) {
+        find(world, &pattern, &mut found);
+    }
     found.sort();
     found.dedup();
     found
 }
 
+fn find(world: &dyn World, pattern: &str, found: &mut Vec<String>) {
+    let is_fixed = |part: &str| !part.contains(['*', '?', '[']);
+    if is_fixed(pattern) {
+        match world.stat(pattern) {
+            Ok(stat) if stat.kind == FileKind::Folder => find(world, &path::join(pattern, "**/*"), found),
+            Ok(_) => found.push(pattern.to_owned()),
+            Err(_) => {}
+        }
+        return;
+    }
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let fixed = parts.iter().take_while(|part| is_fixed(part)).count();
+    let (base, rest) = parts.split_at(fixed);
+    let base = match base.join("/") {
+        empty if empty.is_empty() => (if pattern.starts_with('/') { "/" } else { "." }).to_owned(),
+        base => base,
+    };
+    let part = |text: &&str| match *text {
+        "**" => Part::Folders,
+        name => Part::Name(Glob::read(name, Notation::GIT)),
+    };
+    let rest: Vec<Part> = rest.iter().map(part).collect();
+    walk(world, &base, &rest, found, &mut { FOLDERS });
+}
+
 /// Depth is bounded by the parts of the pattern, and for `**` by the budget of folders.
-fn walk(world: &dyn World, folder: &str, parts: &[&str], found: &mut Vec<String>, budget: &mut usize) {
+fn walk(world: &dyn World, folder: &str, parts: &[Part], found: &mut Vec<String>, budget: &mut usize) {
     let Some((part, rest)) = parts.split_first() else { return };
     if *budget == 0 {
         return;
     }
     *budget -= 1;
-    if *part == "**" {
+    if matches!(part, Part::Folders) {
         walk(world, folder, rest, found, budget);
     }
     let Ok(entries) = world.list(folder) else { return };
@@ -51,106 +72,22 @@ fn walk(world: &dyn World, folder: &str, parts: &[&str], found: &mut Vec<String>
             FileKind::Link => world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder),
             FileKind::File => false,
         };
-        if *part == "**" {
-            if is_folder && entry.kind == FileKind::Folder {
-                walk(world, &place, parts, found, budget);
-            }
-            if rest.is_empty() && !is_folder {
-                found.push(place);
-            }
-        } else if matches(part, &entry.name) {
-            if rest.is_empty() {
-                if !is_folder {
-                    found.push(place);
-                }
-            } else if is_folder {
-                walk(world, &place, rest, found, budget);
-            }
-        }
-    }
-}
-
-/// Whether a name fits a pattern without slashes.
-pub fn matches(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    // Where to go back to when a later character does not fit: the last star and what it has taken so far.
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        let step = match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, n));
-                p += 1;
-                continue;
-            }
-            Some('?') => Some(p + 1),
-            Some('[') => class(&pattern, p, name.get(n).copied().unwrap_or_default()),
-            Some('\\') => (pattern.get(p + 1) == name.get(n)).then_some(p + 2),
-            Some(c) => (Some(c) == name.get(n)).then_some(p + 1),
-            None => None,
+        let (fits, inside) = match part {
+            Part::Folders => (true, (entry.kind == FileKind::Folder).then_some(parts)),
+            Part::Name(glob) => (glob.as_ref().is_some_and(|glob| glob.matches(&entry.name)), Some(rest)),
         };
-        match (step, star) {
-            (Some(next), _) => {
-                p = next;
-                n += 1;
-            }
-            (None, Some((at, taken))) => {
-                star = Some((at, taken + 1));
-                p = at + 1;
-                n = taken + 1;
-            }
-            (None, None) => return false,
+        match inside.filter(|_| fits && is_folder) {
+            Some(inside) => walk(world, &place, inside, found, budget),
+            None if fits && rest.is_empty() && !is_folder => found.push(place),
+            None => {}
         }
     }
-    pattern.get(p..).is_some_and(|rest| rest.iter().all(|c| *c == '*'))
-}
-
-/// Where the pattern goes on after a `[…]` that fits, if it does.
-fn class(pattern: &[char], at: usize, c: char) -> Option<usize> {
-    let close = pattern.iter().enumerate().skip(at + 2).find(|(_, c)| **c == ']').map(|(close, _)| close)?;
-    let inside = pattern.get(at + 1..close)?;
-    let (negated, inside) = match inside.split_first() {
-        Some(('!' | '^', rest)) => (true, rest),
-        _ => (false, inside),
-    };
-    let mut fits = false;
-    let mut index = 0;
-    while let Some(low) = inside.get(index) {
-        match (inside.get(index + 1), inside.get(index + 2)) {
-            (Some('-'), Some(high)) => {
-                fits |= (*low..=*high).contains(&c);
-                index += 3;
-            }
-            _ => {
-                fits |= *low == c;
-                index += 1;
-            }
-        }
-    }
-    (fits != negated).then_some(close + 1)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use purlin_value::MemoryWorld;
-
-    #[test]
-    fn names() {
-        for (pattern, name, fits) in [
-            ("*.yaml", "a.yaml", true),
-            ("*.yaml", "a.yml", false),
-            ("a*b*c", "aXbYc", true),
-            ("a?c", "abc", true),
-            ("[a-c]x", "bx", true),
-            ("[!a-c]x", "bx", false),
-            ("k8s-*", "k8s-", true),
-            ("\\*", "*", true),
-            ("[", "[", false),
-        ] {
-            assert_eq!(matches(pattern, name), fits, "{pattern} {name}");
-        }
-    }
 
     #[test]
     fn folders() {
@@ -160,6 +97,7 @@ mod tests {
         assert_eq!(expand(&world, "k/**"), ["k/a.yaml", "k/b/c.yaml", "k/b/d.txt"]);
         assert_eq!(expand(&world, "k/b"), ["k/b/c.yaml", "k/b/d.txt"]);
         assert_eq!(expand(&world, "k/a.yaml"), ["k/a.yaml"]);
+        assert_eq!(expand(&world, "k/{a,b/c}.y*ml"), ["k/a.yaml", "k/b/c.yaml"]);
         assert!(expand(&world, "no/*").is_empty());
     }
 }

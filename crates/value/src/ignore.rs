@@ -2,7 +2,7 @@
 //!
 //! Reads through the `World`. Which names are ignore files is the caller's business.
 
-use crate::glob::Glob;
+use crate::glob::{Glob, Notation};
 use crate::path;
 use crate::world::{Entry, World};
 use std::sync::Arc;
@@ -104,7 +104,7 @@ fn ignore_rule(line: &str) -> Option<IgnoreRule> {
     let anchored = pattern.trim_end_matches("/**").contains('/') || pattern.ends_with("/**");
     let pattern = pattern.strip_prefix('/').unwrap_or(pattern);
     let whole = if anchored { pattern.to_string() } else { format!("**/{pattern}") };
-    Some(IgnoreRule { glob: Glob::new(&whole), negated, directory_only })
+    Some(IgnoreRule { glob: Glob::read(&whole, Notation::GIT)?, negated, directory_only })
 }
 
 #[cfg(test)]

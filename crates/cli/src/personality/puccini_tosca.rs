@@ -16,6 +16,7 @@ use purlin_tosca::quirks::Quirks;
 use purlin_tosca::render::MissingInputs;
 use purlin_tosca::{dump, inputs};
 use purlin_value::Session;
+use purlin_value::glob::{Glob, Notation};
 use std::path::{Path, PathBuf};
 
 /// The personality.
@@ -290,7 +291,8 @@ fn filtered(out: Out, filters: &[String]) -> Out {
         return out;
     }
     let Out::Map(entries) = out else { return out };
-    let wanted = |path: &str| filters.iter().any(|filter| matches(filter, path));
+    let filters: Vec<Glob> = filters.iter().filter_map(|filter| Glob::read(filter, Notation::NAMES)).collect();
+    let wanted = |path: &str| filters.iter().any(|filter| filter.matches(path));
     let mut kept = Vec::new();
     for (key, value) in entries {
         match value {
@@ -306,31 +308,4 @@ fn filtered(out: Out, filters: &[String]) -> Out {
         }
     }
     Out::Map(kept)
-}
-
-/// Whether a text matches a pattern in which `*` stands for anything.
-fn matches(pattern: &str, text: &str) -> bool {
-    let mut parts = pattern.split('*');
-    let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
-    let mut last = None;
-    for part in parts {
-        let Some(at) = rest.find(part) else { return false };
-        rest = rest.get(at + part.len()..).unwrap_or("");
-        last = Some(part);
-    }
-    last.map_or(rest.is_empty(), |part| part.is_empty() || rest.is_empty())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::matches;
-
-    #[test]
-    fn stars_stand_for_anything() {
-        assert!(matches("a.*", "a.b.c"));
-        assert!(matches("*Compute", "tosca.nodes.Compute"));
-        assert!(matches("a*c*e", "abcde"));
-        assert!(!matches("a*d", "abc"));
-        assert!(!matches("a", "ab"));
-    }
 }

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use purlin_value::encoding;
+use purlin_value::glob::{Glob, Notation};
 
 use super::{arg, bytes, row};
 use crate::error::Fault;
 use crate::func::{Func, Ty};
-use crate::glob::Glob;
 use crate::machine::Machine;
 use crate::value::{Data, MapType, Str, Val};
 
@@ -21,7 +21,7 @@ pub static METHODS: &[Func] = &[
         Ok(Val::new(Data::Bytes(file(m, args, bytes(args, 1)).unwrap_or_else(|| Str::from("")))))
     }),
     row("Glob", &[Ty::Str], "`.Glob PATTERN`: the files whose path matches.", |m, args| {
-        let glob = Glob::new(&super::text(args, 1));
+        let glob = Glob::read(&super::text(args, 1), Notation::CHART_FILES);
         let matches = |path: &Str| glob.as_ref().is_none_or(|glob| glob.matches(&path.text()));
         let mut entries = BTreeMap::new();
         if let Some(map) = arg(args, 0).as_map() {

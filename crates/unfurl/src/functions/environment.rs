@@ -5,6 +5,7 @@ use crate::error::{Result, type_error};
 use crate::eval::Ctx;
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
+use purlin_value::glob::{Glob, Notation};
 use std::collections::BTreeMap;
 
 /// The environment an expression sees, sorted by name.
@@ -193,30 +194,7 @@ fn of_application(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     }
 }
 
-/// Whether a name matches a pattern of `*`, `?` and literal characters.
+/// Whether a name fits a pattern as Python's `fnmatch` reads it.
 pub fn globbed(pattern: &str, name: &str) -> bool {
-    let (pattern, name): (Vec<char>, Vec<char>) = (pattern.chars().collect(), name.chars().collect());
-    let (mut p, mut n) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    while n < name.len() {
-        match pattern.get(p) {
-            Some('*') => {
-                star = Some((p, n));
-                p += 1;
-            }
-            Some(c) if *c == '?' || name.get(n) == Some(c) => {
-                p += 1;
-                n += 1;
-            }
-            _ => match star {
-                Some((at, from)) => {
-                    p = at + 1;
-                    n = from + 1;
-                    star = Some((at, from + 1));
-                }
-                None => return false,
-            },
-        }
-    }
-    pattern.iter().skip(p).all(|c| *c == '*')
+    Glob::read(pattern, Notation::PYTHON).is_some_and(|glob| glob.matches(name))
 }
