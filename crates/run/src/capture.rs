@@ -1,0 +1,253 @@
+//! What an action prints: masked, written to its log, cut into lines, its end remembered; never more in memory than
+//! fixed limits, however much is printed.
+
+use crate::local::process::Stream;
+use crate::mask::{Mask, Masked};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+/// How much of each stream becomes an output.
+pub const LONGEST_OUTPUT: usize = 1 << 20;
+
+/// How much of a log is kept: its beginning. What comes later is seen while it runs.
+pub const LONGEST_LOG: u64 = 64 << 20;
+
+/// A line longer than this is shown in pieces.
+const LONGEST_LINE: usize = 16 << 10;
+
+/// How many lines a failure shows.
+const TAIL: usize = 20;
+
+/// One stream.
+struct Channel<'m> {
+    masked: Masked<'m>,
+    /// The line that is not yet whole.
+    line: Vec<u8>,
+    /// What it printed, unmasked: others may need it.
+    text: Vec<u8>,
+    overflow: bool,
+}
+
+impl<'m> Channel<'m> {
+    fn new(mask: &'m Mask) -> Self {
+        Channel { masked: Masked::new(mask), line: Vec::new(), text: Vec::new(), overflow: false }
+    }
+
+    fn remember(&mut self, bytes: &[u8]) {
+        let room = LONGEST_OUTPUT - self.text.len();
+        self.overflow |= bytes.len() > room;
+        self.text.extend_from_slice(bytes.get(..bytes.len().min(room)).unwrap_or_default());
+    }
+}
+
+/// The output of one action.
+pub struct Capture<'m> {
+    out: Channel<'m>,
+    err: Channel<'m>,
+    log: PathBuf,
+    file: Option<File>,
+    written: u64,
+    log_error: Option<std::io::Error>,
+    tail: VecDeque<String>,
+}
+
+/// What an action printed, once it has ended.
+pub struct Printed {
+    /// Standard output, without the last line end.
+    pub out: String,
+    /// Standard error, without the last line end.
+    pub err: String,
+    /// Whether one of them was longer than an output may be.
+    pub overflow: bool,
+    /// The last lines, masked.
+    pub tail: Vec<String>,
+    /// Why the log could not be written.
+    pub log_error: Option<std::io::Error>,
+}
+
+impl<'m> Capture<'m> {
+    /// Output that goes to a log file, which is made when the first byte comes.
+    pub fn new(mask: &'m Mask, log: PathBuf) -> Self {
+        let (out, err) = (Channel::new(mask), Channel::new(mask));
+        Capture { out, err, log, file: None, written: 0, log_error: None, tail: VecDeque::new() }
+    }
+
+    /// Takes a piece; every whole line goes to `show`.
+    pub fn push(&mut self, stream: Stream, bytes: &[u8], show: &mut dyn FnMut(&str)) {
+        let channel = self.channel(stream);
+        channel.remember(bytes);
+        let mut clean = Vec::with_capacity(bytes.len());
+        channel.masked.push(bytes, &mut clean);
+        self.take(stream, &clean, show);
+    }
+
+    fn channel(&mut self, stream: Stream) -> &mut Channel<'m> {
+        match stream {
+            Stream::Out => &mut self.out,
+            Stream::Err => &mut self.err,
+        }
+    }
+
+    fn take(&mut self, stream: Stream, clean: &[u8], show: &mut dyn FnMut(&str)) {
+        self.write_log(clean);
+        let channel = self.channel(stream);
+        let mut lines = Vec::new();
+        for piece in clean.split_inclusive(|byte| *byte == b'\n') {
+            channel.line.extend_from_slice(piece);
+            if piece.ends_with(b"\n") || channel.line.len() >= LONGEST_LINE {
+                lines.push(readable(&std::mem::take(&mut channel.line)));
+            }
+        }
+        for line in lines {
+            self.end_line(line, show);
+        }
+    }
+
+    fn end_line(&mut self, line: String, show: &mut dyn FnMut(&str)) {
+        show(&line);
+        if self.tail.len() == TAIL {
+            self.tail.pop_front();
+        }
+        self.tail.push_back(line);
+    }
+
+    fn write_log(&mut self, clean: &[u8]) {
+        if clean.is_empty() || self.log_error.is_some() || self.written > LONGEST_LOG {
+            return;
+        }
+        if self.file.is_none() {
+            let opened = File::options().create(true).write(true).truncate(true).mode(0o600).open(&self.log);
+            match opened {
+                Ok(file) => self.file = Some(file),
+                Err(error) => {
+                    self.log_error = Some(error);
+                    return;
+                }
+            }
+        }
+        self.written += clean.len() as u64;
+        let Some(file) = &mut self.file else { return };
+        let written = file.write_all(clean).and_then(|()| match self.written > LONGEST_LOG {
+            true => file.write_all(b"\n(the rest of the output is not kept)\n"),
+            false => Ok(()),
+        });
+        self.log_error = written.err();
+    }
+
+    /// The action has ended.
+    pub fn finish(mut self, show: &mut dyn FnMut(&str)) -> Printed {
+        for stream in [Stream::Out, Stream::Err] {
+            let mut clean = Vec::new();
+            let channel = self.channel(stream);
+            channel.masked.finish(&mut clean);
+            self.take(stream, &clean, show);
+            let rest = std::mem::take(&mut self.channel(stream).line);
+            if !rest.is_empty() {
+                self.end_line(readable(&rest), show);
+            }
+        }
+        if self.file.is_none() && self.log_error.is_none() {
+            // The log of an earlier run is not that of this one.
+            let _ = std::fs::remove_file(&self.log);
+        }
+        Printed {
+            out: output_text(self.out.text),
+            err: output_text(self.err.text),
+            overflow: self.out.overflow || self.err.overflow,
+            tail: self.tail.into(),
+            log_error: self.log_error,
+        }
+    }
+}
+
+/// A stream as an output: one line end is the shell's.
+fn output_text(bytes: Vec<u8>) -> String {
+    let mut text = String::from_utf8(bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into());
+    if text.ends_with('\n') {
+        text.pop();
+        if text.ends_with('\r') {
+            text.pop();
+        }
+    }
+    text
+}
+
+/// A line for people: without its end, and without what would move the cursor or ring the bell.
+fn readable(line: &[u8]) -> String {
+    let text = String::from_utf8_lossy(line);
+    // What a progress bar printed last is what it would show.
+    let text = text.trim_end_matches(['\n', '\r']);
+    let text = text.rsplit_once('\r').map_or(text, |(_, last)| last);
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\u{1b}' => skip_escape(&mut rest),
+            '\t' => clean.push('\t'),
+            c if c.is_control() => {}
+            c => clean.push(c),
+        }
+    }
+    clean
+}
+
+/// Leaves out a sequence that a terminal would act on.
+fn skip_escape(rest: &mut std::iter::Peekable<std::str::Chars<'_>>) {
+    match rest.next() {
+        Some('[') => {
+            for c in rest.by_ref() {
+                if ('@'..='~').contains(&c) {
+                    return;
+                }
+            }
+        }
+        Some(']' | 'P' | '_' | '^') => {
+            while let Some(c) = rest.next() {
+                if c == '\u{7}' || (c == '\u{1b}' && rest.next_if_eq(&'\\').is_some()) {
+                    return;
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_whole_clean_and_few() {
+        let mask = Mask::new(["hunter2"]);
+        let log = std::env::temp_dir().join(format!("purlin-capture-{}.log", std::process::id()));
+        let mut capture = Capture::new(&mask, log.clone());
+        let mut shown = Vec::new();
+        let mut show = |line: &str| shown.push(line.to_owned());
+        capture.push(Stream::Out, b"one\ntw", &mut show);
+        capture.push(Stream::Err, b"\x1b[31mred\x1b[0m\x07\n", &mut show);
+        capture.push(Stream::Out, b"o hunt", &mut show);
+        capture.push(Stream::Out, b"er2\nlast", &mut show);
+        let printed = capture.finish(&mut show);
+        assert_eq!(shown, ["one", "red", "two (secret)", "last"]);
+        assert_eq!(printed.out, "one\ntwo hunter2\nlast");
+        assert_eq!(printed.tail.len(), 4);
+        assert!(std::fs::read_to_string(log).is_ok_and(|text| !text.contains("hunter2")));
+    }
+
+    #[test]
+    fn a_flood_is_cut() {
+        let mask = Mask::default();
+        let mut capture = Capture::new(&mask, PathBuf::from("/nonexistent/log"));
+        let piece = vec![b'x'; 64 << 10];
+        for _ in 0..100 {
+            capture.push(Stream::Out, &piece, &mut |_| {});
+        }
+        assert!(capture.out.line.len() <= LONGEST_LINE);
+        let printed = capture.finish(&mut |_| {});
+        assert!(printed.overflow && printed.out.len() == LONGEST_OUTPUT && printed.tail.len() <= TAIL);
+        assert!(printed.log_error.is_some());
+    }
+}

@@ -1,0 +1,374 @@
+//! Runs actions in dependency order: is it done already? if not, first what it depends on, then its command.
+//!
+//! An action is resolved when everything it refers to has run, and not before; on the thread that owns the project.
+//! Commands run on the threads of the solver.
+
+use crate::action::{Action, Kind};
+use crate::event::{Cause, End, Event, Failure, Reporter, Summary};
+use crate::executor::Executor;
+use crate::outputs::Outputs;
+use crate::perform::Performer;
+use crate::stop::{Level, Stop};
+use crate::store::Store;
+use purlin_graph::{Deps, Solver, State, Step};
+use std::collections::BTreeSet;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How one action needs another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Need {
+    /// The other one.
+    pub node: usize,
+    /// It must be done before this one is resolved: its outputs are used.
+    pub is_runtime: bool,
+    /// It must be done before this one begins.
+    pub is_explicit: bool,
+}
+
+/// An action before it is resolved.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// Its id.
+    pub id: String,
+    /// What it does.
+    pub kind: Kind,
+    /// Whether it is switched off.
+    pub disabled: bool,
+    /// What it needs.
+    pub needs: Vec<Need>,
+}
+
+/// The project whose actions are run.
+pub trait Project {
+    /// All actions.
+    fn nodes(&self) -> &[Node];
+    /// What an action comes to, now that everything it refers to has run.
+    fn prepare(&self, node: usize) -> Result<Action, Failure>;
+    /// An action has these outputs; those in `secret` must not be shown.
+    fn learn(&self, node: usize, outputs: &Outputs, secret: &[String]);
+}
+
+/// What is run, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// How many commands run at once.
+    pub jobs: usize,
+    /// Run what was asked for even if it is done.
+    pub force: bool,
+    /// Start nothing more once something has failed.
+    pub fail_fast: bool,
+    /// Leave out dependencies that are not Builds.
+    pub skip_dependencies: bool,
+}
+
+/// How an action ended that ended well.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    /// What it left.
+    pub outputs: Arc<Outputs>,
+}
+
+/// What is solved: that an action can be resolved, or that it is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Key {
+    Resolve(usize),
+    Execute(usize),
+}
+
+/// What workers say to the thread that owns the project.
+enum Message {
+    Prepare(usize, Sender<Result<Arc<Action>, Failure>>),
+    Learn(usize, Arc<Outputs>, Vec<String>),
+}
+
+/// Everything a run has.
+pub struct Run<'r> {
+    /// The actions.
+    pub project: &'r dyn Project,
+    /// Earlier results.
+    pub store: &'r Store,
+    /// Where commands run.
+    pub executor: &'r dyn Executor,
+    /// Who may stop it.
+    pub stop: &'r Stop,
+    /// What is run, and how.
+    pub options: &'r Options,
+}
+
+impl Run<'_> {
+    /// Runs some actions and whatever they need.
+    pub fn run(&self, requested: &[usize], reporter: &mut dyn Reporter) -> Summary {
+        let nodes = self.project.nodes();
+        let shared = Shared {
+            nodes,
+            requested: requested.iter().copied().collect(),
+            options: self.options,
+            stop: self.stop,
+            performer: Performer::new(self.store, self.executor, self.stop),
+            reporter: Mutex::new(reporter),
+            begun: Instant::now(),
+            slots: nodes.iter().map(|_| Slot::default()).collect(),
+            is_late: late(nodes),
+        };
+        shared.report(&Event::Begin { total: reachable(nodes, requested).len() });
+        self.prepare_early(&shared, requested);
+        let outcome = std::thread::scope(|scope| {
+            let (asks, asked) = channel();
+            let solving = scope.spawn(|| shared.solve(requested, asks));
+            self.serve(&asked);
+            solving.join()
+        });
+        let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let mut ends = Vec::new();
+        for (key, state) in outcome.iter() {
+            if let Key::Execute(node) = key {
+                ends.push(shared.conclude(*node, state));
+            }
+        }
+        ends.sort_by(|a, b| a.0.cmp(&b.0));
+        let summary = Summary { ends, took: shared.begun.elapsed(), signal: self.stop.signal() };
+        if let Err(error) = self.store.sync() {
+            shared.report(&Event::Warning { id: "", text: &format!("could not write the journal to disk: {error}") });
+        }
+        shared.reporter.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&summary);
+        summary
+    }
+
+    /// Resolves what refers to nothing that runs, here and now: no thread has to wait for it later.
+    fn prepare_early(&self, shared: &Shared<'_>, requested: &[usize]) {
+        for node in reachable(shared.nodes, requested) {
+            if !shared.is_late.get(node).copied().unwrap_or(true)
+                && let Some(slot) = shared.slots.get(node)
+            {
+                let _ = slot.action.set(self.project.prepare(node).map(Arc::new));
+            }
+        }
+    }
+
+    /// Answers workers until they are gone.
+    fn serve(&self, asked: &Receiver<Message>) {
+        while let Ok(message) = asked.recv() {
+            match message {
+                Message::Prepare(node, reply) => {
+                    // Whoever asked may have been stopped.
+                    let _ = reply.send(self.project.prepare(node).map(Arc::new));
+                }
+                Message::Learn(node, outputs, secret) => self.project.learn(node, &outputs, &secret),
+            }
+        }
+    }
+}
+
+/// What a set of actions needs, all of it, dependencies included.
+pub fn reachable(nodes: &[Node], from: &[usize]) -> Vec<usize> {
+    let mut seen: BTreeSet<usize> = BTreeSet::new();
+    let mut open: Vec<usize> = from.to_vec();
+    while let Some(next) = open.pop() {
+        if let Some(node) = nodes.get(next)
+            && seen.insert(next)
+        {
+            open.extend(node.needs.iter().map(|need| need.node));
+        }
+    }
+    seen.into_iter().collect()
+}
+
+/// Which actions can be resolved only while others run, because they or what they need use outputs.
+fn late(nodes: &[Node]) -> Vec<bool> {
+    let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate() {
+        for need in &node.needs {
+            if let Some(list) = needed_by.get_mut(need.node) {
+                list.push(index);
+            }
+        }
+    }
+    let is_first = |(index, node): (usize, &Node)| node.needs.iter().any(|need| need.is_runtime).then_some(index);
+    let mut open: Vec<usize> = nodes.iter().enumerate().filter_map(is_first).collect();
+    let mut late = vec![false; nodes.len()];
+    while let Some(next) = open.pop() {
+        if !std::mem::replace(&mut late[next], true) {
+            open.extend(&needed_by[next]);
+        }
+    }
+    late
+}
+
+/// What is known of one action while the run goes on.
+#[derive(Default)]
+struct Slot {
+    action: OnceLock<Result<Arc<Action>, Failure>>,
+    /// Whether it must be run, once that was asked.
+    must_run: OnceLock<bool>,
+    end: OnceLock<(End, Duration)>,
+}
+
+/// What the threads share.
+struct Shared<'r> {
+    nodes: &'r [Node],
+    requested: BTreeSet<usize>,
+    options: &'r Options,
+    stop: &'r Stop,
+    performer: Performer<'r>,
+    reporter: Mutex<&'r mut dyn Reporter>,
+    begun: Instant,
+    slots: Vec<Slot>,
+    is_late: Vec<bool>,
+}
+
+type Answer = Step<Key, Finished, Cause>;
+
+impl Shared<'_> {
+    fn solve(&self, requested: &[usize], asks: Sender<Message>) -> purlin_graph::Outcome<Key, Finished, Cause> {
+        // The solver shares the task between threads; a sender is cloned for each use.
+        let asks = Mutex::new(asks);
+        let task = |key: &Key, deps: &Deps<Key, Finished>| match *key {
+            Key::Resolve(node) => match deps.missing(self.before_resolving(node)) {
+                Some(missing) => Step::Needs(missing),
+                None => Step::Done(Finished { outputs: Arc::default() }),
+            },
+            Key::Execute(node) => self.execute(node, deps, &asks),
+        };
+        Solver::new(task)
+            .threads(self.options.jobs.max(1))
+            .cancel(self.stop.cancel())
+            .solve(requested.iter().map(|node| Key::Execute(*node)))
+    }
+
+    /// What must have happened before an action can be resolved.
+    fn before_resolving(&self, node: usize) -> Vec<Key> {
+        if !self.is_late.get(node).copied().unwrap_or(false) {
+            return Vec::new();
+        }
+        let needs = self.nodes.get(node).map_or(&[][..], |node| &node.needs);
+        let key = |need: &Need| if need.is_runtime { Key::Execute(need.node) } else { Key::Resolve(need.node) };
+        needs.iter().map(key).collect()
+    }
+
+    /// What must be done before an action begins.
+    fn before_running(&self, node: usize) -> Vec<Key> {
+        let needs = self.nodes.get(node).map_or(&[][..], |node| &node.needs);
+        let is_wanted = |need: &&Need| {
+            let Some(other) = self.nodes.get(need.node) else { return false };
+            let is_build = other.kind == Kind::Build;
+            need.is_runtime || (need.is_explicit && (is_build || (!other.disabled && !self.options.skip_dependencies)))
+        };
+        needs.iter().filter(is_wanted).map(|need| Key::Execute(need.node)).collect()
+    }
+
+    fn execute(&self, node: usize, deps: &Deps<Key, Finished>, asks: &Mutex<Sender<Message>>) -> Answer {
+        if let Some(missing) = deps.missing(self.before_resolving(node)) {
+            return Step::Needs(missing);
+        }
+        let Some(slot) = self.slots.get(node) else { return Step::Fail(Cause::Other("no such action".into())) };
+        let began = Instant::now();
+        let action = match slot.action.get_or_init(|| self.ask(node, asks)) {
+            Ok(action) => action.clone(),
+            Err(failure) => return self.fail(node, failure.clone(), began),
+        };
+        if !slot.must_run.get().copied().unwrap_or(false) {
+            if !self.is_forced(node) {
+                match self.performer.is_done(&action, &|event| self.report(event)) {
+                    Ok(Some((end, outputs, secret))) => {
+                        return self.finish(node, &action, end, outputs, secret, began, asks);
+                    }
+                    Ok(None) => {}
+                    Err(failure) => return self.fail(node, failure, began),
+                }
+            }
+            let _ = slot.must_run.set(true);
+        }
+        if let Some(missing) = deps.missing(self.before_running(node)) {
+            return Step::Needs(missing);
+        }
+        if self.stop.level() != Level::Going {
+            return self.fail(node, self.performer.failure(&action, Cause::Stopped), began);
+        }
+        let began = Instant::now();
+        match self.performer.perform(&action, self.is_forced(node), &|event| self.report(event)) {
+            Ok((end, outputs, secret)) => self.finish(node, &action, end, outputs, secret, began, asks),
+            Err(failure) => self.fail(node, failure, began),
+        }
+    }
+
+    fn is_forced(&self, node: usize) -> bool {
+        self.options.force && self.requested.contains(&node)
+    }
+
+    /// Has an action resolved by the thread that owns the project.
+    fn ask(&self, node: usize, asks: &Mutex<Sender<Message>>) -> Result<Arc<Action>, Failure> {
+        let (reply, answer) = channel();
+        let sent = asks.lock().unwrap_or_else(PoisonError::into_inner).send(Message::Prepare(node, reply));
+        let answer = sent.ok().and_then(|()| answer.recv().ok());
+        answer.unwrap_or_else(|| {
+            let id = self.id(node).to_owned();
+            Err(Failure { id, cause: Cause::Stopped, command: None, tail: Vec::new(), span: None })
+        })
+    }
+
+    fn id(&self, node: usize) -> &str {
+        self.nodes.get(node).map_or("", |node| node.id.as_str())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn finish(
+        &self,
+        node: usize,
+        action: &Action,
+        end: End,
+        outputs: Outputs,
+        secret: Vec<String>,
+        began: Instant,
+        asks: &Mutex<Sender<Message>>,
+    ) -> Answer {
+        let outputs = Arc::new(outputs);
+        // Sent before anybody can ask for something that refers to it.
+        let _ = asks.lock().unwrap_or_else(PoisonError::into_inner).send(Message::Learn(node, outputs.clone(), secret));
+        self.end(node, &action.version, end, began);
+        Step::Done(Finished { outputs })
+    }
+
+    fn fail(&self, node: usize, failure: Failure, began: Instant) -> Answer {
+        let cause = failure.cause.clone();
+        if self.options.fail_fast {
+            self.stop.start_nothing();
+        }
+        let version = self.slots.get(node).and_then(|slot| slot.action.get()?.as_ref().ok());
+        let version = version.map(|action| action.version.clone()).unwrap_or_default();
+        self.end(node, &version, End::Failed(failure), began);
+        Step::Fail(cause)
+    }
+
+    fn end(&self, node: usize, version: &str, end: End, began: Instant) {
+        let took = began.elapsed();
+        let at = began.saturating_duration_since(self.begun);
+        self.report(&Event::Ended { id: self.id(node), version, end: &end, at, took });
+        if let Some(slot) = self.slots.get(node) {
+            let _ = slot.end.set((end, took));
+        }
+    }
+
+    fn report(&self, event: &Event<'_>) {
+        self.reporter.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+    }
+
+    /// How an action ended; of those that never began this is told only now.
+    fn conclude(&self, node: usize, state: &State<Key, Finished, Cause>) -> (String, End, Duration) {
+        let id = self.id(node).to_owned();
+        if let Some((end, took)) = self.slots.get(node).and_then(|slot| slot.end.get()) {
+            return (id, end.clone(), *took);
+        }
+        let named = |key: &Key| match key {
+            Key::Resolve(node) | Key::Execute(node) => self.id(*node).to_owned(),
+        };
+        let end = match state {
+            State::Aborted { roots } => End::Aborted(roots.iter().map(named).collect()),
+            State::Cyclic(cycle) => End::Aborted(cycle.path.iter().map(named).collect()),
+            _ => End::NotStarted,
+        };
+        self.report(&Event::Ended { id: &id, version: "", end: &end, at: self.begun.elapsed(), took: Duration::ZERO });
+        (id, end, Duration::ZERO)
+    }
+}

@@ -1,0 +1,193 @@
+//! What happens in a run, as it happens. Reporters turn it into lines, bars, JSON or a trace.
+
+use crate::action::Kind;
+use crate::local::process::Stream;
+use purlin_syntax::Span;
+use std::time::Duration;
+
+/// Why an action failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Its command ended with another code than 0.
+    Exit(i32),
+    /// Its command was ended by a signal.
+    Signal(i32),
+    /// It took longer than allowed.
+    TimedOut(Duration),
+    /// It runs, but its status command did not say that it is ready in time.
+    NotReady(Duration),
+    /// Its program does not exist.
+    NoProgram(String),
+    /// Something else, said in words.
+    Other(String),
+    /// Its configuration could not be resolved; the problems are reported apart.
+    Unresolved,
+    /// The run was stopped.
+    Stopped,
+}
+
+impl std::fmt::Display for Cause {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Cause::Exit(code) => write!(f, "exit code {code}"),
+            Cause::Signal(signal) => write!(f, "ended by signal {signal}"),
+            Cause::TimedOut(limit) => write!(f, "timed out after {}", seconds(*limit)),
+            Cause::NotReady(limit) => write!(f, "not ready after {}", seconds(*limit)),
+            Cause::NoProgram(name) => write!(f, "command `{name}` not found"),
+            Cause::Other(why) => f.write_str(why),
+            Cause::Unresolved => f.write_str("its configuration could not be resolved"),
+            Cause::Stopped => f.write_str("stopped"),
+        }
+    }
+}
+
+/// A failed action.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// The action.
+    pub id: String,
+    /// Why.
+    pub cause: Cause,
+    /// The command, without secrets.
+    pub command: Option<String>,
+    /// The last lines it printed, without secrets.
+    pub tail: Vec<String>,
+    /// Where the action is written.
+    pub span: Option<Span>,
+}
+
+/// How an action ended.
+#[derive(Clone, Debug)]
+pub enum End {
+    /// Its command was run.
+    Done,
+    /// An earlier result stands for it.
+    Cached,
+    /// Its status command said that there is nothing to do.
+    Ready,
+    /// It failed.
+    Failed(Failure),
+    /// Something it depends on failed: these.
+    Aborted(Vec<String>),
+    /// The run was stopped before it began.
+    NotStarted,
+}
+
+impl End {
+    /// Whether what depends on it can go on.
+    pub fn is_good(&self) -> bool {
+        matches!(self, End::Done | End::Cached | End::Ready)
+    }
+
+    /// One word for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            End::Done => "done",
+            End::Cached => "cached",
+            End::Ready => "ready",
+            End::Failed(failure) if failure.cause == Cause::Stopped => "stopped",
+            End::Failed(_) => "failed",
+            End::Aborted(_) => "aborted",
+            End::NotStarted => "not-started",
+        }
+    }
+}
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub enum Event<'e> {
+    /// The run begins.
+    Begin {
+        /// How many actions it may come to.
+        total: usize,
+    },
+    /// A command of an action begins.
+    Started {
+        /// The action.
+        id: &'e str,
+        /// What it does.
+        kind: Kind,
+        /// Its version.
+        version: &'e str,
+    },
+    /// An action printed a line; secrets are masked.
+    Line {
+        /// The action.
+        id: &'e str,
+        /// Where to.
+        stream: Stream,
+        /// The line, without its end.
+        text: &'e str,
+    },
+    /// Something about an action that its user should know.
+    Warning {
+        /// The action.
+        id: &'e str,
+        /// What.
+        text: &'e str,
+    },
+    /// An action has ended.
+    Ended {
+        /// The action.
+        id: &'e str,
+        /// Its version, if it came so far.
+        version: &'e str,
+        /// How.
+        end: &'e End,
+        /// When it began, from the beginning of the run.
+        at: Duration,
+        /// How long it took.
+        took: Duration,
+    },
+    /// A signal came: what runs is asked to end.
+    Stopping,
+}
+
+/// Turns events into something to see. Called by one thread at a time.
+pub trait Reporter: Send {
+    /// Takes an event.
+    fn event(&mut self, event: &Event<'_>);
+    /// The run has ended.
+    fn finish(&mut self, summary: &Summary);
+}
+
+/// The ends of all actions.
+#[derive(Clone, Debug, Default)]
+pub struct Summary {
+    /// Each with its end and how long it took, in the order of their ids.
+    pub ends: Vec<(String, End, Duration)>,
+    /// How long all took.
+    pub took: Duration,
+    /// The signal that stopped the run.
+    pub signal: Option<i32>,
+}
+
+impl Summary {
+    /// Whether everything ended well.
+    pub fn is_good(&self) -> bool {
+        self.signal.is_none() && self.ends.iter().all(|(_, end, _)| end.is_good())
+    }
+
+    /// The failures, in the order of their ids.
+    pub fn failures(&self) -> impl Iterator<Item = &Failure> {
+        self.ends.iter().filter_map(|(_, end, _)| match end {
+            End::Failed(failure) => Some(failure),
+            _ => None,
+        })
+    }
+
+    /// How many ended in a way.
+    pub fn count(&self, word: &str) -> usize {
+        self.ends.iter().filter(|(_, end, _)| end.word() == word).count()
+    }
+}
+
+/// A time for people.
+pub fn seconds(time: Duration) -> String {
+    match time.as_secs_f64() {
+        short if short < 0.995 => format!("{} ms", time.as_millis()),
+        long if long < 60.0 && (long.fract() < 0.05) => format!("{} s", time.as_secs()),
+        long if long < 60.0 => format!("{long:.1} s"),
+        long => format!("{} min {} s", (long / 60.0) as u64, (long % 60.0) as u64),
+    }
+}

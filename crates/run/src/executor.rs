@@ -1,0 +1,87 @@
+//! Where commands run: on this machine, or anywhere that can take files, run a command and give files back.
+
+use crate::action::{Artifact, Command, Stage};
+use crate::local::guard::Guard;
+use crate::local::process::{self, Ended, NoStart, Stream, Surroundings, Watch};
+use crate::local::stage;
+use crate::stop::Stop;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// One command to run.
+pub struct Job<'j> {
+    /// The command.
+    pub command: &'j Command,
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// Who may cancel it.
+    pub stop: &'j Stop,
+}
+
+/// Runs commands.
+pub trait Executor: Sync {
+    /// Lays out files; says what was not found.
+    fn stage(&self, stage: &Stage) -> Result<Vec<String>, String>;
+    /// Runs a command to its end, which comes early if it is cancelled.
+    fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart>;
+    /// What every command gets.
+    fn surroundings(&self) -> &Surroundings;
+    /// Brings back what a command left; says what was not found.
+    fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Vec<String>, String>;
+}
+
+/// This machine.
+#[derive(Debug)]
+pub struct Local {
+    around: Surroundings,
+    /// This program, to guard the run.
+    program: Option<PathBuf>,
+    guard: OnceLock<Option<Guard>>,
+    /// What marks the processes of this run.
+    name: String,
+    count: AtomicU64,
+}
+
+impl Local {
+    /// This machine; with `program`, what a killed run leaves is ended.
+    pub fn new(around: Surroundings, program: Option<PathBuf>) -> Self {
+        let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let name = format!("{}-{nanos:x}", std::process::id());
+        Local { around, program, guard: OnceLock::new(), name, count: AtomicU64::new(0) }
+    }
+
+    fn guard(&self) -> Option<&Guard> {
+        let start = || self.program.as_deref().and_then(|program| Guard::start(program).ok());
+        self.guard.get_or_init(start).as_ref()
+    }
+}
+
+impl Executor for Local {
+    fn stage(&self, wanted: &Stage) -> Result<Vec<String>, String> {
+        stage::stage(wanted).map_err(|error| error.to_string())
+    }
+
+    fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart> {
+        let mark = format!("{}.{}", self.name, self.count.fetch_add(1, Ordering::Relaxed));
+        let guard = self.guard();
+        if let Some(guard) = guard {
+            guard.open(&mark);
+        }
+        let watch = Watch { timeout: job.timeout, stop: job.stop, mark: &mark };
+        let ended = process::execute(job.command, &self.around, &watch, output);
+        if let Some(guard) = guard {
+            guard.close(&mark);
+        }
+        ended
+    }
+
+    fn surroundings(&self) -> &Surroundings {
+        &self.around
+    }
+
+    fn fetch(&self, artifacts: &[Artifact], folder: &Path) -> Result<Vec<String>, String> {
+        stage::keep_artifacts(artifacts, folder).map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,19 @@
+//! Executes actions: processes, results that last, logs, progress.
+//!
+//! [`engine`] runs a graph of actions through the solver; what an action is, is plain data ([`action`]) that a project
+//! makes just before it runs. [`executor`] is where commands run, [`store`] where results are kept. Nothing here knows
+//! arguments or clap; only [`garden`] knows a dialect.
+
+#![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
+
+pub mod action;
+pub mod capture;
+pub mod engine;
+pub mod event;
+pub mod executor;
+pub mod local;
+pub mod mask;
+pub mod outputs;
+pub mod perform;
+pub mod stop;
+pub mod store;

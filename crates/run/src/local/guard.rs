@@ -1,0 +1,89 @@
+//! A small process beside a run that ends what is left of it should the run be killed.
+//!
+//! It reads the marks of actions that begin (`+MARK`) and end (`-MARK`) from a pipe that only the run holds. A run that
+//! ends well says so; when the pipe closes without a word, whatever still has a mark of an open action is ended. A mark
+//! is written before its process starts, so there is no moment at which one could be missed.
+
+use super::tree;
+use rustix::process::Signal;
+use std::collections::BTreeSet;
+use std::io::{BufRead, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// The argument that makes the program a guard.
+pub const ARGUMENT: &str = "--guard-a-run";
+
+/// What a run says before it ends.
+const FAREWELL: &str = ".";
+
+/// The guard of a run.
+#[derive(Debug)]
+pub struct Guard {
+    pipe: Mutex<ChildStdin>,
+    child: Child,
+}
+
+impl Guard {
+    /// Starts one; `program` is this program.
+    pub fn start(program: &Path) -> std::io::Result<Self> {
+        use std::os::unix::process::CommandExt;
+        let mut command = std::process::Command::new(program);
+        // In a group of its own it outlives signals to ours.
+        command.arg(ARGUMENT).process_group(0).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.current_dir("/").spawn()?;
+        let pipe = child.stdin.take().ok_or(std::io::ErrorKind::BrokenPipe)?;
+        Ok(Guard { pipe: Mutex::new(pipe), child })
+    }
+
+    fn say(&self, line: &str) {
+        let mut pipe = self.pipe.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without a guard everything works but the ending of what a killed run leaves.
+        let _ = pipe.write_all(line.as_bytes());
+    }
+
+    /// An action begins.
+    pub fn open(&self, mark: &str) {
+        self.say(&format!("+{mark}\n"));
+    }
+
+    /// An action has ended.
+    pub fn close(&self, mark: &str) {
+        self.say(&format!("-{mark}\n"));
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.say(&format!("{FAREWELL}\n"));
+        let _ = self.child.wait();
+    }
+}
+
+/// What the guard does.
+pub fn watch(input: impl std::io::Read) {
+    let mut open = BTreeSet::new();
+    for line in std::io::BufReader::new(input).lines() {
+        let Ok(line) = line else { break };
+        match (line.get(..1), line.get(1..)) {
+            (Some("+"), Some(mark)) => {
+                open.insert(mark.to_owned());
+            }
+            (Some("-"), Some(mark)) => {
+                open.remove(mark);
+            }
+            (Some(FAREWELL), _) => return,
+            _ => {}
+        }
+    }
+    let marks: Vec<String> = open.into_iter().collect();
+    // A process between its start and its program still has our environment: look again.
+    for pause in [0, 20, 100, 300, 600] {
+        std::thread::sleep(Duration::from_millis(pause));
+        for pid in if marks.is_empty() { Vec::new() } else { tree::marked(&marks) } {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
+        }
+    }
+}

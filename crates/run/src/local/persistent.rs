@@ -1,0 +1,114 @@
+//! Processes that outlive the run that started them: found again by number and start time, ended with all they started.
+
+use super::process::{NoStart, Surroundings, find_program, native};
+use super::tree::pid_of;
+use crate::action::Command;
+use rustix::process::{Signal, kill_process_group, test_kill_process};
+use serde_json::json;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+/// How long a process may take to end by itself.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A process that was started earlier.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Started {
+    /// Its number.
+    pub pid: u32,
+    /// When it started, as the system counts; numbers are used again.
+    pub since: Option<u64>,
+    /// The version it was started for.
+    pub version: String,
+}
+
+impl Started {
+    /// What a file says, if it says anything.
+    pub fn read(file: &Path) -> Option<Started> {
+        let json: serde_json::Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+        Some(Started {
+            pid: u32::try_from(json.get("pid")?.as_u64()?).ok()?,
+            since: json.get("since").and_then(serde_json::Value::as_u64),
+            version: json.get("version")?.as_str()?.to_owned(),
+        })
+    }
+
+    fn write(&self, file: &Path) -> io::Result<()> {
+        let json = json!({ "pid": self.pid, "since": self.since, "version": self.version });
+        crate::store::write_whole(file, json.to_string().as_bytes())
+    }
+
+    /// Whether it still runs.
+    pub fn is_alive(&self) -> bool {
+        let Some(pid) = pid_of(self.pid) else { return false };
+        match (self.since, start_time(self.pid)) {
+            (Some(then), Some(now)) => then == now,
+            // It was seen, so the system tells start times; now there is none.
+            (Some(_), None) => false,
+            (None, _) => test_kill_process(pid).is_ok(),
+        }
+    }
+
+    /// Ends it and its group: asks first, then does not ask.
+    pub fn end(&self) {
+        let Some(pid) = pid_of(self.pid).filter(|_| self.is_alive()) else { return };
+        let _ = kill_process_group(pid, Signal::TERM);
+        let deadline = Instant::now() + GRACE;
+        while self.is_alive() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let _ = kill_process_group(pid, Signal::KILL);
+    }
+}
+
+/// When a process started; a process that has ended and is not yet forgotten counts as gone.
+fn start_time(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name is in parentheses and may hold anything.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    if fields.next()? == "Z" {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+/// Starts a process that outlives us. Its output goes straight to a file that only the user may read.
+pub fn start(
+    command: &Command,
+    around: &Surroundings,
+    log: &Path,
+    note: &Path,
+    version: &str,
+) -> Result<(Started, std::process::Child), NoStart> {
+    let out = open_log(log).map_err(NoStart::Io)?;
+    let err = out.try_clone().map_err(NoStart::Io)?;
+    let plain = native(command, around)?;
+    // A session of its own, so that closing the terminal does not end it.
+    let path = around.env.get("PATH").map(String::as_str);
+    let mut detached = match find_program("setsid", &command.folder, path) {
+        Some(setsid) => {
+            let mut outer = std::process::Command::new(setsid);
+            outer.arg(plain.get_program()).args(plain.get_args()).current_dir(&command.folder).env_clear();
+            outer.envs(plain.get_envs().filter_map(|(key, value)| Some((key, value?))));
+            outer
+        }
+        None => {
+            let mut own = plain;
+            own.process_group(0);
+            own
+        }
+    };
+    let child = detached.stdin(Stdio::null()).stdout(out).stderr(err).spawn().map_err(NoStart::Io)?;
+    let started = Started { pid: child.id(), since: start_time(child.id()), version: version.to_owned() };
+    started.write(note).map_err(NoStart::Io)?;
+    Ok((started, child))
+}
+
+fn open_log(log: &Path) -> io::Result<File> {
+    File::options().create(true).write(true).truncate(true).mode(0o600).open(log)
+}

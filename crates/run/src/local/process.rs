@@ -1,0 +1,285 @@
+//! One process with everything it starts: its output read, its time kept, its whole tree ended.
+
+use super::tree;
+use crate::action::Command;
+use crate::stop::{Level, Stop};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::process::Signal;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long a process has to end by itself once it was asked to stop.
+pub const GRACE: Duration = Duration::from_secs(5);
+
+/// The same after its time is up: it had all of it.
+pub const GRACE_AFTER_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// How long output is read after the process has ended, where something it started holds the pipe open.
+const AFTERGLOW: Duration = Duration::from_millis(100);
+
+/// The same where it does not stop printing.
+const LONGEST_AFTERGLOW: Duration = Duration::from_secs(2);
+
+/// How often a process is looked at where the system cannot tell when it ends.
+const TICK: Duration = Duration::from_millis(20);
+
+/// Which stream a piece of output comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Out,
+    /// Standard error.
+    Err,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By itself.
+    Exit(i32),
+    /// By a signal that was not ours.
+    Signal(i32),
+    /// Its time was up.
+    TimedOut,
+    /// The run was stopped.
+    Stopped,
+}
+
+/// Why a process could not be started.
+#[derive(Debug)]
+pub enum NoStart {
+    /// There is no such program.
+    Missing(String),
+    /// The folder it runs in is not there.
+    NoFolder(PathBuf),
+    /// There is no command at all.
+    Empty,
+    /// The system refused.
+    Io(io::Error),
+}
+
+/// The surroundings that every process of a run gets.
+#[derive(Clone, Debug, Default)]
+pub struct Surroundings {
+    /// Environment variables.
+    pub env: BTreeMap<String, String>,
+}
+
+/// The program a word names, as the shell would find it.
+pub fn find_program(word: &str, folder: &Path, path: Option<&str>) -> Option<PathBuf> {
+    if word.contains('/') {
+        let full = folder.join(word);
+        return full.exists().then_some(full);
+    }
+    let folders = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").split(':');
+    let candidates = folders.map(|part| folder.join(if part.is_empty() { "." } else { part }).join(word));
+    let mut found = candidates.filter(|full| full.is_file());
+    found.find(|full| rustix::fs::access(full, rustix::fs::Access::EXEC_OK).is_ok())
+}
+
+/// A command of the standard library for one of ours.
+pub fn native(command: &Command, around: &Surroundings) -> Result<std::process::Command, NoStart> {
+    let first = command.words.first().filter(|word| !word.is_empty()).ok_or(NoStart::Empty)?;
+    if !command.folder.is_dir() {
+        return Err(NoStart::NoFolder(command.folder.clone()));
+    }
+    let own = |name: &str| command.env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+    let path = own("PATH").or_else(|| around.env.get("PATH").map(String::as_str));
+    let mut native = if command.shell {
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.arg("-c").arg(command.words.join(" "));
+        shell
+    } else {
+        // Found here rather than by the system: the message can name it, and no search is left for the child.
+        let program = find_program(first, &command.folder, path).ok_or_else(|| NoStart::Missing(first.clone()))?;
+        let mut native = std::process::Command::new(program);
+        native.arg0(first).args(command.words.get(1..).unwrap_or_default());
+        native
+    };
+    native.current_dir(&command.folder).env_clear().envs(&around.env);
+    native.envs(command.env.iter().map(|(key, value)| (key, value)));
+    Ok(native)
+}
+
+/// How a process is watched.
+pub struct Watch<'a> {
+    /// How long it may take.
+    pub timeout: Option<Duration>,
+    /// Who may stop it.
+    pub stop: &'a Stop,
+    /// What marks everything it starts, if that is ended with it.
+    pub mark: &'a str,
+}
+
+/// Runs a command to its end and hands out what it prints.
+pub fn execute(
+    command: &Command,
+    around: &Surroundings,
+    watch: &Watch<'_>,
+    output: &mut dyn FnMut(Stream, &[u8]),
+) -> Result<Ended, NoStart> {
+    let mut native = native(command, around)?;
+    native.env(tree::MARK, watch.mark);
+    // A group of its own: signals of the terminal reach only us, and one signal reaches all of it.
+    native.process_group(0).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = native.spawn().map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => NoStart::Missing(command.words.first().cloned().unwrap_or_default()),
+        _ => NoStart::Io(error),
+    })?;
+    let pipes = [
+        child.stdout.take().map(|pipe| (Stream::Out, File::from(OwnedFd::from(pipe)))),
+        child.stderr.take().map(|pipe| (Stream::Err, File::from(OwnedFd::from(pipe)))),
+    ];
+    let mut running = Running {
+        pipes: pipes.into_iter().flatten().collect(),
+        ended: tree::watch_process(&child),
+        buffer: vec![0; 64 << 10],
+        started: Instant::now(),
+        ending: None,
+        exit: None,
+        child,
+    };
+    let ended = running.attend(watch, output);
+    ended.map_err(NoStart::Io)
+}
+
+/// Why and until when a process is being ended.
+#[derive(Clone, Copy)]
+struct Ending {
+    why: Ended,
+    hard_at: Instant,
+    is_hard: bool,
+}
+
+struct Running {
+    child: Child,
+    pipes: Vec<(Stream, File)>,
+    /// Becomes readable when the process ends.
+    ended: Option<OwnedFd>,
+    buffer: Vec<u8>,
+    started: Instant,
+    ending: Option<Ending>,
+    exit: Option<(std::process::ExitStatus, Instant)>,
+}
+
+impl Running {
+    fn attend(&mut self, watch: &Watch<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> io::Result<Ended> {
+        loop {
+            let now = Instant::now();
+            self.look_at_clock(watch, now);
+            if let Some((status, at)) = self.exit
+                && (self.pipes.is_empty() || now >= at + LONGEST_AFTERGLOW)
+            {
+                return Ok(self.verdict(status, watch));
+            }
+            let ready = self.wait(watch, now)?;
+            // What was printed before the end is in the pipe by now, so silence means that nothing is left.
+            if let Some((status, at)) = self.exit
+                && ready.is_empty()
+                && now >= at + AFTERGLOW
+            {
+                return Ok(self.verdict(status, watch));
+            }
+            for index in ready.into_iter().rev() {
+                self.read(index, output);
+            }
+            if self.exit.is_none()
+                && let Some(status) = self.child.try_wait()?
+            {
+                self.exit = Some((status, Instant::now()));
+            }
+        }
+    }
+
+    /// Sleeps until something happens; says which pipes have something.
+    fn wait(&self, watch: &Watch<'_>, now: Instant) -> io::Result<Vec<usize>> {
+        let mut fds: Vec<PollFd<'_>> =
+            self.pipes.iter().map(|(_, pipe)| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)).collect();
+        let pipes = fds.len();
+        let others: [Option<BorrowedFd<'_>>; 2] =
+            [self.ended.as_ref().filter(|_| self.exit.is_none()).map(AsFd::as_fd), watch.stop.next()];
+        fds.extend(others.into_iter().flatten().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        let until = self.next_moment(watch);
+        let timeout = until.map(|until| until.saturating_duration_since(now));
+        let timeout = match (timeout, &self.ended) {
+            (timeout, None) => Some(timeout.unwrap_or(TICK).min(TICK)),
+            (timeout, _) => timeout,
+        };
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout + Duration::from_millis(1)).ok());
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        Ok(fds.iter().take(pipes).enumerate().filter(|(_, fd)| is_ready(fd)).map(|(index, _)| index).collect())
+    }
+
+    /// When something is to be done even if nothing happens.
+    fn next_moment(&self, watch: &Watch<'_>) -> Option<Instant> {
+        if let Some((_, at)) = self.exit {
+            return Some(at + AFTERGLOW);
+        }
+        match self.ending {
+            Some(ending) if !ending.is_hard => Some(ending.hard_at),
+            Some(_) => Some(Instant::now() + TICK),
+            None => watch.timeout.map(|timeout| self.started + timeout),
+        }
+    }
+
+    /// Ends what has taken too long or was asked to stop.
+    fn look_at_clock(&mut self, watch: &Watch<'_>, now: Instant) {
+        if self.exit.is_some() {
+            return;
+        }
+        let level = watch.stop.level();
+        if self.ending.is_none() {
+            let timed_out = watch.timeout.is_some_and(|timeout| now >= self.started + timeout);
+            let (why, grace) = match (timed_out, level) {
+                (true, _) => (Ended::TimedOut, GRACE_AFTER_TIMEOUT),
+                (false, Level::Going) => return,
+                (false, _) => (Ended::Stopped, GRACE),
+            };
+            tree::signal_group(&self.child, Signal::TERM);
+            self.ending = Some(Ending { why, hard_at: now + grace, is_hard: false });
+        }
+        if let Some(ending) = &mut self.ending
+            && !ending.is_hard
+            && (now >= ending.hard_at || level == Level::Now)
+        {
+            ending.is_hard = true;
+            tree::signal_group(&self.child, Signal::KILL);
+            tree::end_marked(watch.mark);
+        }
+    }
+
+    /// Reads what a pipe has; one that has ended is dropped.
+    fn read(&mut self, index: usize, output: &mut dyn FnMut(Stream, &[u8])) {
+        let Some((stream, pipe)) = self.pipes.get_mut(index) else { return };
+        match pipe.read(&mut self.buffer) {
+            Ok(count) if count > 0 => output(*stream, self.buffer.get(..count).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            _ => {
+                self.pipes.remove(index);
+            }
+        }
+    }
+
+    fn verdict(&self, status: std::process::ExitStatus, watch: &Watch<'_>) -> Ended {
+        if let Some(ending) = self.ending {
+            // The process has ended; what it started may have ignored the signal.
+            tree::signal_group(&self.child, Signal::KILL);
+            tree::end_marked(watch.mark);
+            return ending.why;
+        }
+        match (status.code(), status.signal()) {
+            (Some(code), _) => Ended::Exit(code),
+            (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! What an action leaves for those that refer to it: its output, and what it wrote into the folder it was given.
+
+use serde_json::Value as Json;
+use std::io::Read;
+use std::path::Path;
+
+/// Outputs by name; only plain values.
+pub type Outputs = serde_json::Map<String, Json>;
+
+/// The file in the folder of outputs that holds several at once.
+pub const JSON_FILE: &str = ".outputs.json";
+
+/// Names that the engine itself gives.
+const RESERVED: [&str; 3] = ["log", "stdout", "stderr"];
+
+/// An output is kept in memory and handed to others; more than this is a mistake.
+const LONGEST: u64 = 4 << 20;
+
+/// Reads what a command left. The second part says what was left out and why.
+pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
+    let mut outputs = Outputs::new();
+    let mut skipped = Vec::new();
+    let json = folder.join(JSON_FILE);
+    if let Ok(text) = read_text(&json) {
+        let text = text.map_err(|why| format!("the outputs file `{JSON_FILE}` {why}"))?;
+        let parsed = serde_json::from_str(&text);
+        let Ok(Json::Object(map)) = parsed else {
+            return Err(format!("the outputs file `{JSON_FILE}` is not a JSON object"));
+        };
+        for (key, value) in map {
+            match refused(&key) {
+                Some(why) => skipped.push(format!("output `{key}` {why}")),
+                None if value.is_object() || value.is_array() => {
+                    skipped.push(format!("output `{key}` is not a string, number, boolean or null"));
+                }
+                None => {
+                    outputs.insert(key, value);
+                }
+            }
+        }
+    }
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("could not read the outputs folder: {error}"))?;
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    for name in names.into_iter().filter(|name| !name.starts_with('.')) {
+        if let Some(why) = refused(&name) {
+            skipped.push(format!("output `{name}` {why}"));
+            continue;
+        }
+        match read_text(&folder.join(&name)) {
+            Ok(Ok(mut text)) => {
+                // One newline at the end is the shell's, not the value's.
+                if text.ends_with(['\n', '\r']) {
+                    text.pop();
+                }
+                outputs.insert(name, Json::String(text));
+            }
+            Ok(Err(why)) => skipped.push(format!("output `{name}` {why}")),
+            Err(_) => skipped.push(format!("output `{name}` is not a file")),
+        }
+    }
+    Ok((outputs, skipped))
+}
+
+/// Why a name cannot be that of an output.
+fn refused(name: &str) -> Option<&'static str> {
+    if RESERVED.contains(&name) {
+        return Some("has a reserved name");
+    }
+    let mut chars = name.chars();
+    let first = chars.next().is_some_and(|c| c.is_ascii_alphabetic());
+    let rest = chars.all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    (!first || !rest).then_some("does not have a valid name (letters, digits, `_` and `-`)")
+}
+
+/// The text of a regular file; the inner error says why it cannot be an output.
+fn read_text(path: &Path) -> std::io::Result<Result<String, &'static str>> {
+    // A pipe or a device would block, or never end.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::ErrorKind::InvalidInput.into());
+    }
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(LONGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST {
+        return Ok(Err("is larger than 4 MiB"));
+    }
+    Ok(String::from_utf8(bytes).map_err(|_| "is not UTF-8"))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn folder(name: &str) -> std::path::PathBuf {
+        let folder = std::env::temp_dir().join(format!("purlin-outputs-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    #[test]
+    fn files_override_the_json_file_and_lose_one_newline() {
+        let folder = folder("override");
+        std::fs::write(folder.join(JSON_FILE), r#"{"a": 1, "b": {"c": 2}, "log": "x", "ok": true}"#).unwrap();
+        std::fs::write(folder.join("a"), "two\n\n").unwrap();
+        std::fs::write(folder.join("9x"), "no").unwrap();
+        std::fs::create_dir(folder.join("dir")).unwrap();
+        let (outputs, skipped) = read(&folder).unwrap();
+        assert_eq!(serde_json::to_string(&outputs).unwrap(), r#"{"a":"two\n","ok":true}"#);
+        assert_eq!(skipped.len(), 4, "{skipped:?}");
+    }
+
+    #[test]
+    fn a_broken_json_file_is_an_error() {
+        let folder = folder("broken");
+        std::fs::write(folder.join(JSON_FILE), "[1]").unwrap();
+        assert!(read(&folder).is_err());
+    }
+}

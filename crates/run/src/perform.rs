@@ -1,0 +1,391 @@
+//! One action from beginning to end: its earlier result, its status command, its files, its command, its outputs.
+
+use crate::action::{Action, Command, Reuse};
+use crate::capture::{Capture, Printed};
+use crate::event::{Cause, End, Event, Failure};
+use crate::executor::{Executor, Job};
+use crate::local::persistent::{self, Started};
+use crate::local::process::{Ended, NoStart, Stream};
+use crate::mask::Mask;
+use crate::outputs::{self, Outputs};
+use crate::stop::{Level, Stop};
+use crate::store::{Ending, Lock, Record, Store};
+use serde_json::Value as Json;
+use std::io;
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+/// How often results are made to outlive the machine while a run goes on: one sync serves all since the last.
+const SYNC_EVERY: Duration = Duration::from_millis(200);
+
+/// How often a process that is starting is asked whether it is ready.
+const ASK_EVERY: Duration = Duration::from_millis(200);
+
+/// How often a lock is tried that another process holds.
+const TRY_EVERY: Duration = Duration::from_millis(20);
+
+/// Takes events.
+pub type Report<'e> = &'e dyn Fn(&Event<'_>);
+
+/// What an action came to: how it ended, its outputs, and the names of those that are secret.
+pub type Performed = (End, Outputs, Vec<String>);
+
+/// Performs actions.
+pub struct Performer<'r> {
+    store: &'r Store,
+    executor: &'r dyn Executor,
+    stop: &'r Stop,
+    prepared: OnceLock<Result<(), String>>,
+    synced: Mutex<Instant>,
+}
+
+/// What a command came to.
+struct Outcome {
+    ended: Ended,
+    printed: Printed,
+    outputs: Outputs,
+}
+
+impl<'r> Performer<'r> {
+    /// A performer for one run.
+    pub fn new(store: &'r Store, executor: &'r dyn Executor, stop: &'r Stop) -> Self {
+        Performer { store, executor, stop, prepared: OnceLock::new(), synced: Mutex::new(Instant::now()) }
+    }
+
+    /// A failure of an action.
+    pub fn failure(&self, action: &Action, cause: Cause) -> Failure {
+        Failure { id: action.id.clone(), cause, command: None, tail: Vec::new(), span: action.span }
+    }
+
+    /// What stands for a new run of an action, if anything does: its status command decides, or an earlier result.
+    pub fn is_done(&self, action: &Action, report: Report<'_>) -> Result<Option<Performed>, Failure> {
+        if action.persistent.is_some() && !self.is_running(action) {
+            return Ok(None);
+        }
+        if let Some(status) = &action.status {
+            return self.ask_status(action, status, report);
+        }
+        if action.persistent.is_some() {
+            return Ok(Some((End::Ready, Outputs::new(), Vec::new())));
+        }
+        Ok(self.earlier(action))
+    }
+
+    /// Whether the process of an action runs, at this version.
+    fn is_running(&self, action: &Action) -> bool {
+        let started = Started::read(&self.store.deploy_note(&action.id));
+        started.is_some_and(|started| started.version == action.version && started.is_alive())
+    }
+
+    fn earlier(&self, action: &Action) -> Option<Performed> {
+        let record = match &action.reuse {
+            Reuse::Never => return None,
+            Reuse::Version => self.store.find(&action.id, &action.version)?,
+            Reuse::Last(folder) => {
+                let last = self.store.last(&action.id)?;
+                (last.version == action.version && last.is_reusable() && folder.is_dir()).then_some(last)?
+            }
+        };
+        Some((End::Cached, self.store.outputs(&record)?, Vec::new()))
+    }
+
+    fn ask_status(&self, action: &Action, status: &Command, report: Report<'_>) -> Result<Option<Performed>, Failure> {
+        self.prepare(action)?;
+        let mask = mask_of(action);
+        if !status.folder.is_dir() {
+            return Ok(None);
+        }
+        let outcome = self.command(action, status, action.timeout, &mask, None, report)?;
+        match outcome.ended {
+            Ended::Exit(0) => {
+                let secret = secret_names(&outcome.outputs, &mask);
+                Ok(Some((End::Ready, outcome.outputs, secret)))
+            }
+            Ended::Stopped => Err(self.failure(action, Cause::Stopped)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes the folders of results, once.
+    fn prepare(&self, action: &Action) -> Result<(), Failure> {
+        let prepare = || {
+            let root = self.store.root().display();
+            self.store.prepare().map_err(|error| format!("could not write to `{root}`: {error}"))
+        };
+        self.prepared.get_or_init(prepare).clone().map_err(|why| self.failure(action, Cause::Other(why)))
+    }
+
+    /// Runs an action.
+    pub fn perform(&self, action: &Action, force: bool, report: Report<'_>) -> Result<Performed, Failure> {
+        self.prepare(action)?;
+        let _lock = self.lock(action, report)?;
+        // Another process may have done it while we waited.
+        self.store.refresh().map_err(|error| self.io(action, "read the journal", &error))?;
+        if !force
+            && action.status.is_none()
+            && let Some(earlier) = self.earlier(action)
+        {
+            return Ok(earlier);
+        }
+        let began = SystemTime::now();
+        let performed = self.work(action, report);
+        let took = began.elapsed().unwrap_or_default();
+        self.keep(action, &performed, began, took)?;
+        performed
+    }
+
+    fn io(&self, action: &Action, what: &str, error: &io::Error) -> Failure {
+        self.failure(action, Cause::Other(format!("could not {what}: {error}")))
+    }
+
+    fn lock(&self, action: &Action, report: Report<'_>) -> Result<Lock, Failure> {
+        let mut told = false;
+        loop {
+            match self.store.try_lock(&action.id) {
+                Ok(Some(lock)) => return Ok(lock),
+                Ok(None) if self.stop.level() != Level::Going => return Err(self.failure(action, Cause::Stopped)),
+                Ok(None) => {
+                    if !std::mem::replace(&mut told, true) {
+                        report(&Event::Warning { id: &action.id, text: "waiting for another process that runs it" });
+                    }
+                    std::thread::sleep(TRY_EVERY);
+                }
+                Err(error) => return Err(self.io(action, "lock it", &error)),
+            }
+        }
+    }
+
+    fn work(&self, action: &Action, report: Report<'_>) -> Result<Performed, Failure> {
+        let (id, kind, version) = (action.id.as_str(), action.kind, action.version.as_str());
+        report(&Event::Started { id, kind, version });
+        let warn = |texts: Vec<String>| {
+            for text in &texts {
+                report(&Event::Warning { id, text });
+            }
+        };
+        if let Some(stage) = &action.stage {
+            let staged = self.executor.stage(stage);
+            warn(staged.map_err(|why| self.failure(action, Cause::Other(why)))?);
+        }
+        let Some(command) = &action.command else { return Ok((End::Done, Outputs::new(), Vec::new())) };
+        let mask = mask_of(action);
+        let outcome = match &action.persistent {
+            Some(persistent) => self.start(action, command, persistent.patience, &mask, report)?,
+            None => self.command(action, command, action.timeout, &mask, Some(command), report)?,
+        };
+        let cause = match outcome.ended {
+            Ended::Exit(0) => None,
+            Ended::Exit(code) => Some(Cause::Exit(code)),
+            Ended::Signal(signal) => Some(Cause::Signal(signal)),
+            Ended::TimedOut => Some(Cause::TimedOut(action.timeout.unwrap_or_default())),
+            Ended::Stopped => Some(Cause::Stopped),
+        };
+        // What a failed test leaves is what its user wants to see.
+        let fetched = match action.artifacts.is_empty() {
+            true => Ok(Vec::new()),
+            false => self.executor.fetch(&action.artifacts, &command.folder),
+        };
+        if let Some(cause) = cause {
+            let tail = outcome.printed.tail;
+            let command = Some(mask.text(&command.line()));
+            return Err(Failure { command, tail, ..self.failure(action, cause) });
+        }
+        warn(fetched.map_err(|why| self.failure(action, Cause::Other(why)))?);
+        let secret = secret_names(&outcome.outputs, &mask);
+        Ok((End::Done, outcome.outputs, secret))
+    }
+
+    /// Runs one command; with `logged` its output is the action's log.
+    fn command(
+        &self,
+        action: &Action,
+        command: &Command,
+        timeout: Option<Duration>,
+        mask: &Mask,
+        logged: Option<&Command>,
+        report: Report<'_>,
+    ) -> Result<Outcome, Failure> {
+        let scratch = self.store.scratch().map_err(|error| self.io(action, "create a folder for outputs", &error))?;
+        let mut command = command.clone();
+        let folder = scratch.path().to_string_lossy().into_owned();
+        let file = scratch.path().join(outputs::JSON_FILE).to_string_lossy().into_owned();
+        command.env.extend(action.output_folder.iter().map(|name| ((*name).to_owned(), folder.clone())));
+        command.env.extend(action.output_file.iter().map(|name| ((*name).to_owned(), file.clone())));
+        let log = if logged.is_some() { self.store.log(&action.id) } else { scratch.path().join(".log") };
+        let mut capture = Capture::new(mask, log);
+        let shown = |stream: Stream| {
+            move |text: &str| {
+                if logged.is_some() {
+                    report(&Event::Line { id: &action.id, stream, text });
+                }
+            }
+        };
+        let job = Job { command: &command, timeout, stop: self.stop };
+        let ended = self.executor.execute(&job, &mut |stream, bytes| {
+            capture.push(stream, bytes, &mut shown(stream));
+        });
+        let ended = ended.map_err(|why| self.not_started(action, &command, mask, why))?;
+        let printed = capture.finish(&mut shown(Stream::Out));
+        let warn = |text: &str| report(&Event::Warning { id: &action.id, text });
+        if let Some(error) = &printed.log_error {
+            warn(&format!("could not write its log: {error}"));
+        }
+        if printed.overflow {
+            warn("its output is longer than 1 MiB; `outputs.log` has only the beginning");
+        }
+        let (mut found, skipped) = match ended {
+            Ended::Exit(0) => {
+                outputs::read(scratch.path()).map_err(|why| self.failure(action, Cause::Other(why)))?
+            }
+            _ => Default::default(),
+        };
+        for text in &skipped {
+            warn(&format!("{text}; it is left out"));
+        }
+        let joined = format!("{}\n{}", printed.out, printed.err);
+        found.insert("log".into(), Json::from(joined.trim()));
+        found.insert("stdout".into(), Json::from(printed.out.as_str()));
+        found.insert("stderr".into(), Json::from(printed.err.as_str()));
+        Ok(Outcome { ended, printed, outputs: found })
+    }
+
+    fn not_started(&self, action: &Action, command: &Command, mask: &Mask, why: NoStart) -> Failure {
+        let cause = match why {
+            NoStart::Missing(name) => Cause::NoProgram(mask.text(&name)),
+            NoStart::NoFolder(folder) => Cause::Other(format!("the folder `{}` does not exist", folder.display())),
+            NoStart::Empty => Cause::Other("its command is empty".to_owned()),
+            NoStart::Io(error) => Cause::Other(format!("could not start its command: {error}")),
+        };
+        Failure { command: Some(mask.text(&command.line())), ..self.failure(action, cause) }
+    }
+
+    /// Starts a process that keeps running, in the place of an earlier one, and waits until it is ready.
+    fn start(
+        &self,
+        action: &Action,
+        command: &Command,
+        patience: Duration,
+        mask: &Mask,
+        report: Report<'_>,
+    ) -> Result<Outcome, Failure> {
+        let note = self.store.deploy_note(&action.id);
+        if let Some(earlier) = Started::read(&note) {
+            earlier.end();
+        }
+        let log = self.store.log(&action.id);
+        let around = self.executor.surroundings();
+        let started = persistent::start(command, around, &log, &note, &action.version);
+        let (started, mut child) = started.map_err(|why| self.not_started(action, command, mask, why))?;
+        let deadline = Instant::now() + patience;
+        let failed = |cause: Cause| {
+            let tail = tail_of(&log, mask);
+            Failure { command: Some(mask.text(&command.line())), tail, ..self.failure(action, cause) }
+        };
+        loop {
+            if let Ok(Some(status)) = child.try_wait() {
+                let _ = std::fs::remove_file(&note);
+                return Err(failed(Cause::Other(format!("it ended instead of running on ({status})"))));
+            }
+            let Some(status) = &action.status else {
+                let printed = Printed { out: String::new(), err: String::new(), overflow: false, tail: Vec::new(), log_error: None };
+                return Ok(Outcome { ended: Ended::Exit(0), printed, outputs: Outputs::new() });
+            };
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.stop.level() != Level::Going {
+                let cause = if left.is_zero() { Cause::NotReady(patience) } else { Cause::Stopped };
+                started.end();
+                let _ = child.wait();
+                let _ = std::fs::remove_file(&note);
+                return Err(failed(cause));
+            }
+            let outcome = self.command(action, status, Some(left), mask, None, report)?;
+            if outcome.ended == Ended::Exit(0) {
+                return Ok(outcome);
+            }
+            std::thread::sleep(ASK_EVERY.min(left));
+        }
+    }
+
+    /// Writes down how an action ended. Outputs that hold a secret are not written, so that such an action runs again.
+    fn keep(
+        &self,
+        action: &Action,
+        performed: &Result<Performed, Failure>,
+        began: SystemTime,
+        took: Duration,
+    ) -> Result<(), Failure> {
+        let (ending, outputs) = match performed {
+            Ok((_, outputs, secret)) => (Ending::Done, secret.is_empty().then(|| outputs.clone())),
+            Err(failure) => (Ending::Failed(failure.cause.to_string()), None),
+        };
+        let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+        let record = Record {
+            id: action.id.clone(),
+            version: action.version.clone(),
+            ending,
+            outputs,
+            object: None,
+            started: millis(began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default()),
+            took: millis(took),
+        };
+        self.store.keep(record).map_err(|error| self.io(action, "write its result", &error))?;
+        let mut synced = self.synced.lock().unwrap_or_else(PoisonError::into_inner);
+        if synced.elapsed() >= SYNC_EVERY {
+            *synced = Instant::now();
+            drop(synced);
+            self.store.sync().map_err(|error| self.io(action, "write its result to disk", &error))?;
+        }
+        Ok(())
+    }
+
+    /// Undoes an action: ends its process, runs its cleanup command, forgets its results. Says whether there was
+    /// anything that could be done.
+    pub fn undo(&self, action: &Action, report: Report<'_>) -> Result<bool, Failure> {
+        self.prepare(action)?;
+        let _lock = self.lock(action, report)?;
+        let mut undone = false;
+        if let Some(started) = Started::read(&self.store.deploy_note(&action.id)) {
+            undone = started.is_alive();
+            started.end();
+        }
+        if let Some(cleanup) = &action.cleanup {
+            let (id, kind, version) = (action.id.as_str(), action.kind, action.version.as_str());
+            report(&Event::Started { id, kind, version });
+            let mask = mask_of(action);
+            let outcome = self.command(action, cleanup, action.timeout, &mask, Some(cleanup), report)?;
+            let cause = match outcome.ended {
+                Ended::Exit(0) => None,
+                Ended::Exit(code) => Some(Cause::Exit(code)),
+                Ended::Signal(signal) => Some(Cause::Signal(signal)),
+                Ended::TimedOut => Some(Cause::TimedOut(action.timeout.unwrap_or_default())),
+                Ended::Stopped => Some(Cause::Stopped),
+            };
+            if let Some(cause) = cause {
+                let (command, tail) = (Some(mask.text(&cleanup.line())), outcome.printed.tail);
+                return Err(Failure { command, tail, ..self.failure(action, cause) });
+            }
+            undone = true;
+        }
+        self.store.forget(&action.id).map_err(|error| self.io(action, "write its result", &error))?;
+        Ok(undone)
+    }
+}
+
+fn mask_of(action: &Action) -> Mask {
+    Mask::new(action.secrets.iter().map(String::as_str))
+}
+
+/// The outputs that hold a secret.
+fn secret_names(outputs: &Outputs, mask: &Mask) -> Vec<String> {
+    let is_secret = |value: &Json| value.as_str().is_some_and(|text| mask.finds(text));
+    outputs.iter().filter(|(_, value)| is_secret(value)).map(|(name, _)| name.clone()).collect()
+}
+
+/// The last lines of a log that a process writes itself.
+fn tail_of(log: &std::path::Path, mask: &Mask) -> Vec<String> {
+    let text = std::fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(text.get(text.len().saturating_sub(16 << 10)..).unwrap_or_default()).into_owned();
+    let text = mask.text(&text);
+    let lines: Vec<&str> = text.lines().collect();
+    lines.iter().skip(lines.len().saturating_sub(20)).map(|line| (*line).to_owned()).collect()
+}

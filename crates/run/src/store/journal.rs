@@ -1,0 +1,363 @@
+//! The journal: one line per result, each with a checksum, appended and never changed.
+//!
+//! A line that is broken, because the disk was full or the machine lost power, is skipped; every append begins with a
+//! line end, so that what follows a broken line is whole. Every writer holds a shared lock on the file; whoever gets it
+//! alone may write a shorter journal in its place.
+
+use crate::outputs::Outputs;
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashMap};
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A journal shorter than this is never rewritten.
+const WORTH_REWRITING: u64 = 4 << 20;
+
+/// How an action ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Well.
+    Done,
+    /// It failed; why, in one line.
+    Failed(String),
+    /// It was undone, or its results were removed: nothing before this counts.
+    Forgotten,
+}
+
+/// One result.
+#[derive(Clone, Debug)]
+pub struct Record {
+    /// The action.
+    pub id: String,
+    /// Its version.
+    pub version: String,
+    /// How it ended.
+    pub ending: Ending,
+    /// Its outputs, if they are short and may be kept.
+    pub outputs: Option<Outputs>,
+    /// The digest of its outputs, if they are long.
+    pub object: Option<String>,
+    /// When it began, in milliseconds since 1970.
+    pub started: u64,
+    /// How long it took, in milliseconds.
+    pub took: u64,
+}
+
+impl Record {
+    /// Nothing before this counts.
+    pub fn forgotten(id: &str) -> Self {
+        let (id, version, ending) = (id.to_owned(), String::new(), Ending::Forgotten);
+        Record { id, version, ending, outputs: None, object: None, started: 0, took: 0 }
+    }
+
+    /// Whether it can stand for another run: it ended well and its outputs are known.
+    pub fn is_reusable(&self) -> bool {
+        self.ending == Ending::Done && (self.outputs.is_some() || self.object.is_some())
+    }
+
+    fn to_json(&self) -> Json {
+        let mut json = json!({ "id": self.id, "version": self.version, "started": self.started, "took": self.took });
+        let Json::Object(map) = &mut json else { return json };
+        let (state, why) = match &self.ending {
+            Ending::Done => ("done", None),
+            Ending::Failed(why) => ("failed", Some(why)),
+            Ending::Forgotten => ("forgotten", None),
+        };
+        map.insert("state".into(), state.into());
+        map.extend(why.map(|why| ("why".to_owned(), Json::from(why.as_str()))));
+        map.extend(self.outputs.as_ref().map(|outputs| ("outputs".to_owned(), Json::Object(outputs.clone()))));
+        map.extend(self.object.as_ref().map(|digest| ("object".to_owned(), Json::from(digest.as_str()))));
+        json
+    }
+
+    fn from_json(json: Json) -> Option<Record> {
+        let Json::Object(mut map) = json else { return None };
+        let number = |key: &str| map.get(key).and_then(Json::as_u64).unwrap_or(0);
+        let (started, took) = (number("started"), number("took"));
+        let mut text = |key: &str| match map.remove(key) {
+            Some(Json::String(text)) => Some(text),
+            _ => None,
+        };
+        let ending = match text("state")?.as_str() {
+            "done" => Ending::Done,
+            "failed" => Ending::Failed(text("why").unwrap_or_default()),
+            "forgotten" => Ending::Forgotten,
+            // Written by a later version of this program.
+            _ => return None,
+        };
+        let (id, version, object) = (text("id")?, text("version")?, text("object"));
+        let outputs = match map.remove("outputs") {
+            Some(Json::Object(outputs)) => Some(outputs),
+            _ => None,
+        };
+        Some(Record { id, version, ending, outputs, object, started, took })
+    }
+}
+
+fn checksum(text: &str) -> String {
+    let digest = super::hex(&Sha256::digest(text.as_bytes()));
+    digest.get(..16).unwrap_or_default().to_owned()
+}
+
+fn line_of(record: &Record) -> String {
+    let text = record.to_json().to_string();
+    format!("\n{} {text}\n", checksum(&text))
+}
+
+fn parse_line(line: &str) -> Option<Record> {
+    let (sum, text) = line.split_once(' ')?;
+    (checksum(text) == sum).then(|| serde_json::from_str(text).ok()).flatten().and_then(Record::from_json)
+}
+
+/// The results of one action.
+#[derive(Debug, Default)]
+struct History {
+    last: Option<Arc<Record>>,
+    done: HashMap<String, Arc<Record>>,
+}
+
+/// The journal, read.
+#[derive(Debug, Default)]
+pub struct Journal {
+    path: PathBuf,
+    file: Option<File>,
+    /// How far it was read.
+    read_to: u64,
+    lines: usize,
+    histories: BTreeMap<String, History>,
+}
+
+impl Journal {
+    /// Reads a journal; one that is not there is empty.
+    pub fn read(path: &Path) -> io::Result<Self> {
+        let mut journal = Journal { path: path.to_owned(), ..Journal::default() };
+        match File::open(path) {
+            Ok(file) => journal.take_in(&file)?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        Ok(journal)
+    }
+
+    /// Opens it for appending, and rewrites it if most of it no longer counts and nobody else has it open.
+    pub fn open_for_writing(&mut self, path: &Path) -> io::Result<()> {
+        path.clone_into(&mut self.path);
+        loop {
+            let file =
+                File::options().create(true).truncate(false).read(true).append(true).mode(0o600).open(&self.path)?;
+            let is_long = file.metadata()?.len() > WORTH_REWRITING;
+            if is_long && file.try_lock().is_ok() {
+                if self.is_current(&file)? {
+                    self.take_in(&file)?;
+                    if self.lines > 2 * self.live_lines() {
+                        self.rewrite()?;
+                        continue;
+                    }
+                }
+                file.unlock()?;
+            }
+            file.lock_shared()?;
+            if self.is_current(&file)? {
+                self.take_in(&file)?;
+                self.file = Some(file);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Whether a file is the one that has the journal's name.
+    fn is_current(&self, file: &File) -> io::Result<bool> {
+        let (opened, named) = (file.metadata()?, std::fs::metadata(&self.path)?);
+        Ok(opened.ino() == named.ino() && opened.dev() == named.dev())
+    }
+
+    fn live_lines(&self) -> usize {
+        self.histories.values().map(|history| history.done.len() + 1).sum()
+    }
+
+    /// Writes what counts in the place of the journal.
+    fn rewrite(&mut self) -> io::Result<()> {
+        let mut text = String::new();
+        for history in self.histories.values() {
+            let last = history.last.as_ref();
+            let is_older = |record: &&Arc<Record>| last.is_none_or(|last| !Arc::ptr_eq(last, record));
+            for record in history.done.values().filter(is_older).chain(last) {
+                text.push_str(&line_of(record));
+            }
+        }
+        super::write_whole(&self.path, text.as_bytes())?;
+        self.read_to = 0;
+        self.lines = 0;
+        Ok(())
+    }
+
+    /// Takes in what others have written since.
+    pub fn refresh(&mut self) -> io::Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let taken = self.take_in(&file);
+        self.file = Some(file);
+        taken
+    }
+
+    fn take_in(&mut self, mut file: &File) -> io::Result<()> {
+        file.seek(SeekFrom::Start(self.read_to))?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        // A line without its end is being written, or broken; either way it is looked at again.
+        let Some(end) = bytes.iter().rposition(|byte| *byte == b'\n') else { return Ok(()) };
+        self.read_to += end as u64 + 1;
+        for line in bytes.get(..end).unwrap_or_default().split(|byte| *byte == b'\n') {
+            if let Some(record) = std::str::from_utf8(line).ok().and_then(parse_line) {
+                self.index(Arc::new(record));
+            }
+        }
+        Ok(())
+    }
+
+    fn index(&mut self, record: Arc<Record>) {
+        self.lines += 1;
+        let history = self.histories.entry(record.id.clone()).or_default();
+        match record.ending {
+            Ending::Forgotten => history.done.clear(),
+            Ending::Done if record.is_reusable() => {
+                history.done.insert(record.version.clone(), record.clone());
+            }
+            Ending::Done | Ending::Failed(_) => {}
+        }
+        history.last = Some(record);
+    }
+
+    /// Appends a record in one call, so that no other writer's line can be inside of it.
+    pub fn append(&mut self, record: Arc<Record>) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Err(io::ErrorKind::NotConnected.into()) };
+        file.write_all(line_of(&record).as_bytes())?;
+        self.index(record);
+        Ok(())
+    }
+
+    /// The file, to be synced by whoever has time.
+    pub fn file(&self) -> io::Result<Option<File>> {
+        self.file.as_ref().map(File::try_clone).transpose()
+    }
+
+    /// The result of an action at a version.
+    pub fn find(&self, id: &str, version: &str) -> Option<Arc<Record>> {
+        self.histories.get(id)?.done.get(version).cloned()
+    }
+
+    /// The last result of an action.
+    pub fn last(&self, id: &str) -> Option<Arc<Record>> {
+        let last = self.histories.get(id)?.last.clone()?;
+        (last.ending != Ending::Forgotten).then_some(last)
+    }
+
+    /// All actions that have a result.
+    pub fn ids(&self) -> Vec<String> {
+        self.histories.keys().filter(|id| self.last(id).is_some()).cloned().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn folder(name: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("purlin-journal-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn done(id: &str, version: &str) -> Arc<Record> {
+        let outputs = Some(Outputs::from_iter([("log".to_owned(), Json::from("a\nb"))]));
+        let (id, version, ending) = (id.to_owned(), version.to_owned(), Ending::Done);
+        Arc::new(Record { id, version, ending, outputs, object: None, started: 1, took: 2 })
+    }
+
+    fn open(path: &Path) -> Journal {
+        let mut journal = Journal::read(path).unwrap();
+        journal.open_for_writing(path).unwrap();
+        journal
+    }
+
+    #[test]
+    fn a_cut_at_any_byte_loses_only_the_line_it_is_in() {
+        let path = folder("cut").join("journal");
+        let mut journal = open(&path);
+        for version in ["1", "2", "3"] {
+            journal.append(done("run.a", version)).unwrap();
+        }
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        for cut in 0..whole.len() {
+            std::fs::write(&path, &whole[..cut]).unwrap();
+            let mut journal = open(&path);
+            journal.append(done("run.b", "x")).unwrap();
+            let again = Journal::read(&path).unwrap();
+            assert!(again.find("run.b", "x").is_some(), "cut at {cut}");
+            let kept = ["1", "2", "3"].iter().filter(|version| again.find("run.a", version).is_some()).count();
+            let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
+            // A line whose end alone is missing is whole again once another one follows.
+            assert!(kept >= lines / 2 && kept <= lines / 2 + 1, "cut at {cut}: {kept} of {lines}");
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_loses_only_its_line() {
+        let path = folder("flip").join("journal");
+        let mut journal = open(&path);
+        journal.append(done("run.a", "1")).unwrap();
+        journal.append(done("run.a", "2")).unwrap();
+        drop(journal);
+        let whole = std::fs::read(&path).unwrap();
+        for at in 1..whole.len() / 2 - 1 {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            std::fs::write(&path, &changed).unwrap();
+            let again = Journal::read(&path).unwrap();
+            assert!(again.find("run.a", "1").is_none() && again.find("run.a", "2").is_some(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn two_writers_see_each_other() {
+        let path = folder("two").join("journal");
+        let (mut one, mut two) = (open(&path), open(&path));
+        one.append(done("run.a", "1")).unwrap();
+        two.append(done("run.b", "1")).unwrap();
+        assert!(two.find("run.a", "1").is_none());
+        two.refresh().unwrap();
+        one.refresh().unwrap();
+        assert!(two.find("run.a", "1").is_some() && one.find("run.b", "1").is_some());
+    }
+
+    #[test]
+    fn a_forgotten_action_has_no_result() {
+        let path = folder("forgotten").join("journal");
+        let mut journal = open(&path);
+        journal.append(done("run.a", "1")).unwrap();
+        journal.append(Arc::new(Record::forgotten("run.a"))).unwrap();
+        let again = Journal::read(&path).unwrap();
+        assert!(again.find("run.a", "1").is_none() && again.last("run.a").is_none());
+    }
+
+    #[test]
+    fn a_long_journal_of_repeated_results_is_rewritten() {
+        let path = folder("rewrite").join("journal");
+        let mut journal = open(&path);
+        let count = WORTH_REWRITING as usize / line_of(&done("run.a", "1")).len() + 10;
+        for _ in 0..count {
+            journal.append(done("run.a", "1")).unwrap();
+        }
+        journal.append(done("run.b", "1")).unwrap();
+        drop(journal);
+        let journal = open(&path);
+        assert!(journal.find("run.a", "1").is_some() && journal.find("run.b", "1").is_some());
+        assert!(std::fs::metadata(&path).unwrap().len() < 1000);
+    }
+}
