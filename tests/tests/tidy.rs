@@ -21,11 +21,12 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-charts", 4),
     ("purlin-kustomize", 4),
     ("purlin-compiler", 5),
-    ("purlin-cli", 6),
-    ("purlin-conformance", 7),
-    ("purlin-suite", 7),
-    ("purlin-bench", 7),
-    ("purlin-fuzz", 7),
+    ("purlin-run", 6),
+    ("purlin-cli", 7),
+    ("purlin-conformance", 8),
+    ("purlin-suite", 8),
+    ("purlin-bench", 8),
+    ("purlin-fuzz", 8),
 ];
 
 /// The one edge between dialects.

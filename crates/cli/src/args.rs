@@ -1,5 +1,6 @@
 //! The native command line. Only this file and its siblings know clap.
 
+use crate::run_args::{CleanupFlags, LogsFlags, RunFlags, StatusFlags};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -342,6 +343,20 @@ pub enum Command {
         #[arg(long)]
         reveal: bool,
     },
+    /// Run Build actions, and what they depend on.
+    Build(RunFlags),
+    /// Run Deploy actions, and what they depend on.
+    Deploy(RunFlags),
+    /// Run Test actions, and what they depend on.
+    Test(RunFlags),
+    /// Run Run actions by name, and what they depend on.
+    Run(RunFlags),
+    /// Show which actions are done, outdated, failed or running; runs nothing.
+    Status(StatusFlags),
+    /// Print the last output of an action.
+    Logs(LogsFlags),
+    /// Take down Deploys, and remove results of actions.
+    Cleanup(CleanupFlags),
     /// Create, list and unpack CSAR archives of TOSCA.
     Csar {
         /// What to do.

@@ -41,6 +41,8 @@ pub enum Exit {
     Denied,
     /// Reading or writing failed.
     Io,
+    /// An action that was run failed.
+    Failed,
     /// A code of the tool that a personality stands for.
     Other(i32),
 }
@@ -55,6 +57,7 @@ impl Exit {
             Exit::Limit => 3,
             Exit::Denied => 4,
             Exit::Io => 5,
+            Exit::Failed => 6,
             Exit::Other(code) => code,
         }
     }

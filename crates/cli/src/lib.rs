@@ -15,6 +15,7 @@ mod native;
 pub mod personality;
 mod project;
 mod report;
+mod run_args;
 
 pub use invocation::{Exit, Invocation};
 pub use project::{Setup, open_session};

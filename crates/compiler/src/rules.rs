@@ -8,6 +8,8 @@ pub const NOTHING_FOUND: Rule = Rule::error("nothing-found", "There is no config
 pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "There is no node of that name in the project.");
 /// A field that does not exist.
 pub const UNKNOWN_FIELD: Rule = Rule::error("unknown-field", "The node has no field of that name.");
+/// An action that was run failed.
+pub const ACTION_FAILED: Rule = Rule::error("action-failed", "An action that was run failed.");
 
 /// All of them.
-pub const RULES: &[&Rule] = &[&NOTHING_FOUND, &UNKNOWN_NODE, &UNKNOWN_FIELD];
+pub const RULES: &[&Rule] = &[&NOTHING_FOUND, &UNKNOWN_NODE, &UNKNOWN_FIELD, &ACTION_FAILED];

@@ -8,8 +8,8 @@ use purlin_value::path::within;
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
 
-/// Never part of a project: repositories, our own files and reports.
-const FIXED_EXCLUDES: &[&str] = &[".git", ".gitmodules", ".garden/**/*", "debug-info*/**"];
+/// Never part of a project: repositories, what Garden and Purlin keep, and reports.
+const FIXED_EXCLUDES: &[&str] = &[".git", ".gitmodules", ".garden/**/*", ".purlin/**/*", "debug-info*/**"];
 
 /// How deep folders may nest.
 const MAX_DEPTH: usize = 200;

@@ -49,6 +49,8 @@ struct Base {
     full_root: String,
     exclusions: Exclusions,
     outputs: KnownOutputs,
+    /// Outputs of actions that ran since; what was not asked for before they were known sees them.
+    learned: Mutex<HashMap<EcoString, Value>>,
     /// What is asked of all actions; it owns what this is part of, so it is not owned here.
     actions: Weak<OnceLock<Value>>,
     sources: Arc<Sources>,
@@ -87,6 +89,7 @@ pub fn bind_actions(
         full_root: ground.full_path(".").to_string(),
         exclusions,
         outputs: ground.outputs.clone(),
+        learned: Mutex::default(),
         actions: Arc::downgrade(phases.actions()),
         sources: ground.sources.clone(),
         owners,
@@ -189,6 +192,11 @@ impl LiveSet {
     /// waits for something that runs, or is broken.
     pub fn resolved_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
         self.base.resolved_version(&mut Eval::new(session), key).ok()
+    }
+
+    /// An action has run and has these outputs. Ask nothing that refers to them before: what was pending stays so.
+    pub fn learn(&self, key: &str, outputs: Value) {
+        self.base.learned.lock().unwrap_or_else(PoisonError::into_inner).insert(key.into(), outputs);
     }
 
     /// The folder an action works in.
@@ -296,7 +304,9 @@ impl Thunk for Outputs {
         let about = &self.0;
         let Some(action) = about.base.graph.actions.get(&about.key) else { return Value::poison() };
         let mut map = about.static_outputs(action, eval);
-        match about.base.outputs.get(about.key.as_str()).and_then(Value::as_map) {
+        let learned = about.base.learned.lock().unwrap_or_else(PoisonError::into_inner).get(&about.key).cloned();
+        let known = learned.as_ref().or_else(|| about.base.outputs.get(about.key.as_str()));
+        match known.and_then(Value::as_map) {
             Some(known) => map.extend(known.iter().map(|(key, value)| (key.clone(), value.clone()))),
             None => {
                 let what = ecow::eco_format!("actions.{}.outputs", about.key);

@@ -3,7 +3,7 @@
 
 use crate::action::{Action, Origin, preprocess};
 use crate::augment::Augment;
-use crate::bind::Env;
+use crate::bind::{Binder, Env};
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::Draft;
 use crate::entities::spec_type;
@@ -177,6 +177,13 @@ impl Resolution<'_> {
 
     /// What an action comes to.
     pub fn action(&self, key: &str) -> Option<ResolvedAction> {
+        let spec = self.spec(key)?;
+        let outputs = Eval::new(self.ground.session).force_deep(&self.live.actions.get(key)?.outputs);
+        Some(ResolvedAction { spec, outputs: without_rest(&outputs) })
+    }
+
+    /// The spec of an action. Its outputs are not asked for, so that they can still be learned.
+    pub fn spec(&self, key: &str) -> Option<Value> {
         let live = self.live.actions.get(key)?;
         let action = self.graph().actions.get(key)?;
         let mut eval = Eval::new(self.ground.session);
@@ -188,7 +195,7 @@ impl Resolution<'_> {
         }
         let spec = eval.force(&live.whole);
         check_spec(&self.ground, action, &spec);
-        Some(ResolvedAction { spec, outputs: without_rest(&eval.force_deep(&live.outputs)) })
+        Some(spec)
     }
 
     /// All variables an action sees.
@@ -209,6 +216,15 @@ impl Resolution<'_> {
             Some((key, eval.force_deep(&value)))
         });
         Value::map(found.collect())
+    }
+
+    /// All values of `secrets`: whatever a command prints, these are not shown.
+    pub fn secrets(&self) -> Value {
+        let parsed = crate::expr::parse_expression("secrets");
+        let source = self.ground.session.sources.insert("secrets", "secrets");
+        let place = crate::place::Place::Verbatim(source.span(0, "secrets".len()));
+        let bound = parsed.map(|parsed| Binder::new(&self.project_env()).template(Arc::new(parsed), place));
+        bound.map_or_else(|_| Value::null(), |bound| Eval::new(self.ground.session).force_deep(&bound))
     }
 
     /// What an action needs.

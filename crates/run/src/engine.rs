@@ -12,9 +12,12 @@ use crate::stop::{Level, Stop};
 use crate::store::Store;
 use purlin_graph::{Deps, Solver, State, Step};
 use std::collections::BTreeSet;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
+
+/// How often the thread that owns the project looks whether the run is to stop.
+const LOOK_UP: Duration = Duration::from_millis(100);
 
 /// How one action needs another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,20 +116,11 @@ impl Run<'_> {
             is_late: late(nodes),
         };
         shared.report(&Event::Begin { total: reachable(nodes, requested).len() });
-        self.prepare_early(&shared, requested);
-        let outcome = std::thread::scope(|scope| {
-            let (asks, asked) = channel();
-            let solving = scope.spawn(|| shared.solve(requested, asks));
-            self.serve(&asked);
-            solving.join()
-        });
-        let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let mut ends = Vec::new();
-        for (key, state) in outcome.iter() {
-            if let Key::Execute(node) = key {
-                ends.push(shared.conclude(*node, state));
-            }
-        }
+        let mut ends = match self.prepare_early(&shared, requested) {
+            true => self.solve(&shared, requested),
+            // A mistake in the configuration is told before anything runs.
+            false => requested.iter().map(|node| shared.conclude(*node, &State::Cancelled)).collect(),
+        };
         ends.sort_by(|a, b| a.0.cmp(&b.0));
         let summary = Summary { ends, took: shared.begun.elapsed(), signal: self.stop.signal() };
         if let Err(error) = self.store.sync() {
@@ -136,20 +130,55 @@ impl Run<'_> {
         summary
     }
 
-    /// Resolves what refers to nothing that runs, here and now: no thread has to wait for it later.
-    fn prepare_early(&self, shared: &Shared<'_>, requested: &[usize]) {
+    fn solve(&self, shared: &Shared<'_>, requested: &[usize]) -> Vec<(String, End, Duration)> {
+        let outcome = std::thread::scope(|scope| {
+            let (asks, asked) = channel();
+            let solving = scope.spawn(|| shared.solve(requested, asks));
+            self.serve(shared, &asked);
+            solving.join()
+        });
+        let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        let ends = outcome.iter().filter_map(|(key, state)| match key {
+            Key::Execute(node) => Some(shared.conclude(*node, state)),
+            Key::Resolve(_) => None,
+        });
+        ends.collect()
+    }
+
+    /// Resolves what refers to nothing that runs, here and now: no thread has to wait for it later. Says whether all
+    /// of it could be resolved.
+    fn prepare_early(&self, shared: &Shared<'_>, requested: &[usize]) -> bool {
+        let mut all_good = true;
         for node in reachable(shared.nodes, requested) {
             if !shared.is_late.get(node).copied().unwrap_or(true)
                 && let Some(slot) = shared.slots.get(node)
             {
-                let _ = slot.action.set(self.project.prepare(node).map(Arc::new));
+                let prepared = self.project.prepare(node).map(Arc::new);
+                if let Err(failure) = &prepared
+                    && failure.cause == Cause::Unresolved
+                {
+                    all_good = false;
+                }
+                let _ = slot.action.set(prepared);
             }
         }
+        all_good
     }
 
     /// Answers workers until they are gone.
-    fn serve(&self, asked: &Receiver<Message>) {
-        while let Ok(message) = asked.recv() {
+    fn serve(&self, shared: &Shared<'_>, asked: &Receiver<Message>) {
+        let mut told = false;
+        loop {
+            let message = match asked.recv_timeout(LOOK_UP) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.stop.level() != Level::Going && !std::mem::replace(&mut told, true) {
+                        shared.report(&Event::Stopping);
+                    }
+                    continue;
+                }
+                Err(RecvTimeoutError::Disconnected) => return,
+            };
             match message {
                 Message::Prepare(node, reply) => {
                     // Whoever asked may have been stopped.

@@ -65,6 +65,8 @@ pub enum End {
     Cached,
     /// Its status command said that there is nothing to do.
     Ready,
+    /// It was undone, and its results were removed.
+    Removed,
     /// It failed.
     Failed(Failure),
     /// Something it depends on failed: these.
@@ -76,7 +78,7 @@ pub enum End {
 impl End {
     /// Whether what depends on it can go on.
     pub fn is_good(&self) -> bool {
-        matches!(self, End::Done | End::Cached | End::Ready)
+        matches!(self, End::Done | End::Cached | End::Ready | End::Removed)
     }
 
     /// One word for programs.
@@ -85,6 +87,7 @@ impl End {
             End::Done => "done",
             End::Cached => "cached",
             End::Ready => "ready",
+            End::Removed => "removed",
             End::Failed(failure) if failure.cause == Cause::Stopped => "stopped",
             End::Failed(_) => "failed",
             End::Aborted(_) => "aborted",

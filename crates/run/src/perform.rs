@@ -349,8 +349,6 @@ impl<'r> Performer<'r> {
             started.end();
         }
         if let Some(cleanup) = &action.cleanup {
-            let (id, kind, version) = (action.id.as_str(), action.kind, action.version.as_str());
-            report(&Event::Started { id, kind, version });
             let mask = mask_of(action);
             let outcome = self.command(action, cleanup, action.timeout, &mask, Some(cleanup), report)?;
             let cause = match outcome.ended {

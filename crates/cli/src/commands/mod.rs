@@ -6,8 +6,11 @@ mod diff;
 mod eval;
 mod explain;
 mod graph;
+mod logs;
 mod resolve;
+pub(crate) mod run;
 mod schema;
+mod status;
 mod why;
 
 use crate::args::{Cli, Command};
@@ -18,6 +21,7 @@ use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report};
 use clap::CommandFactory;
 use purlin_model::Request;
+use purlin_run::action::Kind;
 use purlin_value::Session;
 use std::path::{Path, PathBuf};
 
@@ -183,6 +187,13 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             let question = purlin_model::Question { expression, on, trace };
             eval::run(&mut cx, &path, &question, &target, output, reveal)
         }
+        Command::Build(flags) => run::run(&mut cx, Kind::Build, &flags),
+        Command::Deploy(flags) => run::run(&mut cx, Kind::Deploy, &flags),
+        Command::Test(flags) => run::run(&mut cx, Kind::Test, &flags),
+        Command::Run(flags) => run::run(&mut cx, Kind::Run, &flags),
+        Command::Status(flags) => status::run(&mut cx, &flags),
+        Command::Logs(flags) => logs::run(&mut cx, &flags),
+        Command::Cleanup(flags) => run::cleanup(&mut cx, &flags),
         Command::Csar { command } => Ok(csar::run(&mut cx, &command)),
         Command::Explain { rule } => Ok(explain::run(&mut cx, rule.as_deref())),
         Command::Schema { name, path } => schema::run(&mut cx, name.as_deref(), path.as_deref()),

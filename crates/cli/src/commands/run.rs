@@ -1,0 +1,233 @@
+//! `purlin build`, `deploy`, `test`, `run` and `cleanup`: from arguments to a run of the engine.
+
+use super::Context;
+use crate::args::{AnswerFormat, Target};
+use crate::invocation::{Exit, Invocation};
+use crate::report::Style;
+use crate::run_args::{CleanupFlags, RunFlags};
+use purlin_compiler::{detect, rules};
+use purlin_garden::resolve::resolve;
+use purlin_model::{Detection, Request};
+use purlin_run::action::Kind;
+use purlin_run::engine::{Options, Project, Run};
+use purlin_run::event::{Cause, Failure, Reporter, Summary};
+use purlin_run::executor::Local;
+use purlin_run::garden::GardenProject;
+use purlin_run::local::process::Surroundings;
+use purlin_run::report::{JsonLines, Live, Look, Plain, Several, Trace};
+use purlin_run::select::{Wanted, select};
+use purlin_run::stop::{Signals, Stop};
+use purlin_run::store::Store;
+use purlin_syntax::Diagnostic;
+use purlin_value::Session;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What is run, how, and how it is shown.
+pub(crate) struct Order {
+    pub kind: Kind,
+    pub wanted: Wanted,
+    pub options: Options,
+    pub output: AnswerFormat,
+    pub timings: Option<PathBuf>,
+}
+
+pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Result<Exit, Exit> {
+    if kind == Kind::Run && flags.nodes.is_empty() {
+        return Err(cx.usage("name the Run actions to run; `*` means all of them"));
+    }
+    let (session, request) = open(cx, kind.name(), &flags.path, &flags.target)?;
+    let order = Order {
+        kind,
+        wanted: Wanted {
+            names: flags.nodes.clone(),
+            skipped: flags.skip.clone(),
+            with_dependants: flags.with_dependants,
+        },
+        options: Options {
+            jobs: flags.jobs.unwrap_or_else(usual_jobs),
+            force: flags.force,
+            fail_fast: flags.fail_fast,
+            skip_dependencies: flags.skip_dependencies,
+        },
+        output: flags.output,
+        timings: flags.timings.as_ref().map(|file| cx.invocation.cwd.join(file)),
+    };
+    let style = cx.style;
+    let (exit, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
+    Ok(exit)
+}
+
+/// As many as there are processors, and two more: some wait for a disk or a network.
+pub(crate) fn usual_jobs() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from) + 2
+}
+
+/// A session on a project whose actions can be run.
+pub(super) fn open(
+    cx: &mut Context<'_, '_>,
+    command: &str,
+    path: &Path,
+    target: &Target,
+) -> Result<(Session, Request), Exit> {
+    let (session, mut request) = cx.open(path, target, &[])?;
+    command.clone_into(&mut request.command);
+    match detect(&session, &request) {
+        Detection::Project(file, dialect) if dialect.name == "garden" => request.found = Some(file),
+        Detection::Project(_, dialect) => {
+            let message = format!("`purlin {command}` does not support {} projects yet", dialect.name);
+            return Err(cx.usage(&message));
+        }
+        // The dialect says what is wrong with the path.
+        _ => {
+            purlin_compiler::compile(&session, &request);
+            return Err(cx.report(&session));
+        }
+    }
+    Ok((session, request))
+}
+
+/// Runs actions and reports how they ended.
+pub(crate) fn carry_out(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    request: &Request,
+    order: &Order,
+    style: Style,
+) -> Result<(Exit, Summary), Exit> {
+    let Some(project) = resolve(session, request, &[]).map(GardenProject::new) else {
+        return Err(crate::report::report(invocation, session, style));
+    };
+    if project.nodes().iter().flat_map(|node| &node.needs).any(|need| need.is_runtime) {
+        check_first(invocation, session, request, style)?;
+    }
+    if session.sink.has_errors() {
+        return Err(crate::report::report(invocation, session, style));
+    }
+    let requested = select(project.nodes(), order.kind, &order.wanted).map_err(|message| {
+        let _ = writeln!(invocation.stderr, "error: {message}");
+        Exit::Usage
+    })?;
+    let surroundings = Place::new(invocation, &project)?;
+    let mut trace = order.timings.clone().map(Trace::new);
+    let summary = {
+        let mut reporter = reporter(invocation, order, style, trace.as_mut());
+        let run = Run {
+            project: &project,
+            store: &surroundings.store,
+            executor: &surroundings.executor,
+            stop: &surroundings.stop,
+            options: &order.options,
+        };
+        run.run(&requested, &mut reporter)
+    };
+    if let Some(error) = trace.as_ref().and_then(Trace::error) {
+        let _ = writeln!(invocation.stderr, "warning: could not write the timings: {error}");
+    }
+    let exit = conclude(invocation, session, &summary, style);
+    Ok((exit, summary))
+}
+
+/// What a run needs beside its project.
+pub(crate) struct Place {
+    pub store: Store,
+    pub executor: Local,
+    pub stop: Arc<Stop>,
+    _signals: Option<Signals>,
+}
+
+impl Place {
+    pub(crate) fn new(invocation: &mut Invocation<'_>, project: &GardenProject<'_>) -> Result<Self, Exit> {
+        let mut failed = |what: &str, error: std::io::Error| {
+            let _ = writeln!(invocation.stderr, "error: could not {what}: {error}");
+            Exit::Io
+        };
+        let root = project.root();
+        let store = Store::open(&root).map_err(|error| failed("read the results of earlier runs", error))?;
+        let stop = Arc::new(Stop::new().map_err(|error| failed("make a pipe", error))?);
+        // Signals and a guard are for a process of our own; inside of another one they are not ours to take.
+        let signals = match invocation.last {
+            true => Some(Signals::listen(&stop).map_err(|error| failed("listen for signals", error))?),
+            false => None,
+        };
+        let program = if invocation.last { std::env::current_exe().ok() } else { None };
+        let executor = Local::new(Surroundings { env: invocation.env.clone() }, program);
+        Ok(Place { store, executor, stop, _signals: signals })
+    }
+}
+
+/// Where actions refer to outputs, everything else is checked first: no mistake waits behind an hour of work. In a
+/// resolution of its own, because what is pending there stays so.
+fn check_first(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    request: &Request,
+    style: Style,
+) -> Result<(), Exit> {
+    let sibling = session.sibling();
+    if let Some(resolution) = resolve(&sibling, request, &[]) {
+        for key in resolution.graph().actions.keys() {
+            resolution.action(key);
+        }
+    }
+    match sibling.sink.has_errors() {
+        true => Err(crate::report::report(invocation, &sibling, style)),
+        false => Ok(()),
+    }
+}
+
+/// How a run is shown.
+fn reporter<'r>(
+    invocation: &'r mut Invocation<'_>,
+    order: &Order,
+    style: Style,
+    trace: Option<&'r mut Trace>,
+) -> Several<'r> {
+    // A fixed clock asks for output that can be compared.
+    let look = Look { colour: style.colour, times: !invocation.env.contains_key("SOURCE_DATE_EPOCH") };
+    let is_live = invocation.terminal && invocation.last && !invocation.env.contains_key("CI");
+    let main: Box<dyn Reporter + 'r> = match order.output {
+        AnswerFormat::Json => Box::new(JsonLines::new(invocation.stdout, look)),
+        AnswerFormat::Text if is_live => Box::new(Live::new(look)),
+        AnswerFormat::Text => Box::new(Plain::new(invocation.stderr, look)),
+    };
+    let mut all: Vec<Box<dyn Reporter + 'r>> = vec![main];
+    if let Some(trace) = trace {
+        all.push(Box::new(trace));
+    }
+    Several(all)
+}
+
+/// Reports failures with the place they come from, and decides the exit code.
+pub(crate) fn conclude(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    summary: &Summary,
+    style: Style,
+) -> Exit {
+    session.sink.extend(summary.failures().filter_map(problem));
+    let reported = crate::report::report(invocation, session, style);
+    match summary.signal {
+        Some(signal) => Exit::Other(128 + signal),
+        None if summary.is_good() => reported,
+        None if summary.failures().any(|failure| failure.cause == Cause::Unresolved) => reported,
+        None => Exit::Failed,
+    }
+}
+
+/// A failure as a problem at the action's place. What is told already is not told again.
+fn problem(failure: &Failure) -> Option<Diagnostic> {
+    if matches!(failure.cause, Cause::Unresolved | Cause::Stopped) {
+        return None;
+    }
+    let message = format!("`{}` failed: {}", failure.id, failure.cause);
+    let mut diagnostic = Diagnostic::nowhere(&rules::ACTION_FAILED, message);
+    diagnostic.span = failure.span;
+    Some(diagnostic.maybe_hint(failure.command.as_ref().map(|line| format!("the command was `{line}`"))))
+}
+
+pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<Exit, Exit> {
+    let (session, request) = open(cx, "cleanup", &flags.path, &flags.target)?;
+    let style = cx.style;
+    super::status::clean(cx.invocation, &session, &request, &flags.nodes, style)
+}

@@ -1,0 +1,58 @@
+//! `purlin status` and `purlin cleanup`: what earlier runs left.
+
+use super::Context;
+use super::run::{Place, conclude, open};
+use crate::args::AnswerFormat;
+use crate::invocation::{Exit, Invocation};
+use crate::report::Style;
+use crate::run_args::StatusFlags;
+use purlin_garden::resolve::resolve;
+use purlin_model::Request;
+use purlin_run::garden::GardenProject;
+use purlin_run::past::{clean_up, statuses};
+use purlin_run::report::{Look, Plain};
+use purlin_value::Session;
+
+pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit, Exit> {
+    let (session, request) = open(cx, "status", &flags.path, &flags.target)?;
+    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+        return Err(cx.report(&session));
+    };
+    let place = Place::new(cx.invocation, &project)?;
+    let found = statuses(&project, &place.store);
+    if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {
+        return Err(exit);
+    }
+    let text = match flags.output {
+        AnswerFormat::Json => purlin_run::past::to_json(&found) + "\n",
+        AnswerFormat::Text => {
+            let width = found.iter().map(|status| status.id.len()).max().unwrap_or(0);
+            found.iter().map(|status| format!("{:width$}  {}\n", status.id, status.state)).collect()
+        }
+    };
+    Ok(cx.print(&text, None))
+}
+
+/// Takes down Deploys and removes results.
+pub(crate) fn clean(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    request: &Request,
+    names: &[String],
+    style: Style,
+) -> Result<Exit, Exit> {
+    let Some(project) = resolve(session, request, &[]).map(GardenProject::new) else {
+        return Err(crate::report::report(invocation, session, style));
+    };
+    let place = Place::new(invocation, &project)?;
+    let look = Look { colour: style.colour, times: false };
+    let summary = {
+        let mut reporter = Plain::new(invocation.stderr, look);
+        clean_up(&project, &place.store, &place.executor, &place.stop, names, &mut reporter)
+    };
+    let summary = summary.map_err(|message| {
+        let _ = writeln!(invocation.stderr, "error: {message}");
+        Exit::Usage
+    })?;
+    Ok(conclude(invocation, session, &summary, style))
+}

@@ -1,0 +1,86 @@
+//! Arguments of the commands that run actions, and of those that show what ran.
+
+use crate::args::{AnswerFormat, Target};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `build`, `deploy`, `test` and `run`.
+#[derive(Args, Debug, Clone)]
+pub struct RunFlags {
+    /// Actions, by name, id (`build.api`) or pattern (`api-*`); all if left out.
+    #[arg(value_name = "NODE")]
+    pub nodes: Vec<String>,
+    /// Folder or file of the project.
+    #[arg(long, default_value = ".", value_name = "PATH")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub target: Target,
+    /// Number of commands that run at once; as many as there are processors, and two more, if left out.
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// Run these actions even if they are done.
+    #[arg(long)]
+    pub force: bool,
+    /// Also run actions of the same kind that depend on these.
+    #[arg(long)]
+    pub with_dependants: bool,
+    /// Leave out an action.
+    #[arg(long, value_name = "NODE")]
+    pub skip: Vec<String>,
+    /// Do not run dependencies other than Builds.
+    #[arg(long)]
+    pub skip_dependencies: bool,
+    /// Start nothing more once an action has failed.
+    #[arg(long)]
+    pub fail_fast: bool,
+    /// Finish everything that does not depend on a failed action (default).
+    #[arg(long, conflicts_with = "fail_fast")]
+    pub keep_going: bool,
+    /// Format: lines for people on stderr, or one JSON object per event on stdout.
+    #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub output: AnswerFormat,
+    /// Write timings to FILE, as a trace that Chrome and Perfetto show.
+    #[arg(long, value_name = "FILE")]
+    pub timings: Option<PathBuf>,
+}
+
+/// Arguments of `status`.
+#[derive(Args, Debug, Clone)]
+pub struct StatusFlags {
+    /// Folder or file of the project.
+    #[arg(default_value = ".", value_name = "PATH")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub target: Target,
+    /// Format.
+    #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+    pub output: AnswerFormat,
+}
+
+/// Arguments of `logs`.
+#[derive(Args, Debug, Clone)]
+pub struct LogsFlags {
+    /// The action, by id (`deploy.api`).
+    pub node: String,
+    /// Folder or file of the project.
+    #[arg(long, default_value = ".", value_name = "PATH")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub target: Target,
+    /// Only the last N lines.
+    #[arg(long, value_name = "N")]
+    pub tail: Option<usize>,
+}
+
+/// Arguments of `cleanup`.
+#[derive(Args, Debug, Clone)]
+pub struct CleanupFlags {
+    /// Actions, by id (`deploy.api`) or pattern; all Deploys if left out.
+    #[arg(value_name = "NODE")]
+    pub nodes: Vec<String>,
+    /// Folder or file of the project.
+    #[arg(long, default_value = ".", value_name = "PATH")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub target: Target,
+}

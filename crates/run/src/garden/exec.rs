@@ -1,0 +1,93 @@
+//! Actions of type `exec`: commands on this machine.
+
+use super::{GardenProject, collect_secrets, kind_of, text};
+use crate::action::{Action, Artifact, Command, Copy, Kind, Persistent, Reuse, Stage};
+use purlin_garden::action::Action as GardenAction;
+use purlin_garden::versions::Version;
+use purlin_value::{Value, path};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The folder for what actions leave, in the project.
+const ARTIFACTS: &str = ".garden/artifacts";
+
+/// What names the folder of outputs.
+const OUTPUT_FOLDER: &[&str] = &["GARDEN_ACTION_OUTPUTS_PATH"];
+
+/// What names the file of outputs: as Garden sets it, and as its documentation calls it.
+const OUTPUT_FILE: &[&str] = &["GARDEN_ACTION_JSON_OUTPUTS_PATH", "GARDEN_ACTION_OUTPUTS_JSON_PATH"];
+
+/// What an action of this type comes to.
+pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, version: &Version) -> Action {
+    let kind = kind_of(action.kind);
+    let folder = project.full(&project.resolution.live.build_folder(action));
+    let env = environment(spec, version);
+    let command = |key: &str| {
+        let words: Vec<String> = spec.get(key)?.as_list()?.iter().map(text).collect();
+        let shell = spec.get("shell").and_then(Value::as_bool).unwrap_or(false);
+        (!words.is_empty()).then(|| Command { words, shell, folder: folder.clone(), env: env.clone() })
+    };
+    let is_persistent = spec.get("persistent").and_then(Value::as_bool).unwrap_or(false);
+    let seconds = |value: Option<&Value>| value.and_then(Value::as_number).filter(|seconds| *seconds > 0.0);
+    let patience = seconds(spec.get("statusTimeout")).unwrap_or(10.0);
+    let mut secrets = project.secrets.clone();
+    collect_secrets(spec, &mut secrets);
+    Action {
+        id: action.key.to_string(),
+        kind,
+        version: version.full.to_string(),
+        reuse: match kind {
+            Kind::Build => Reuse::Last(folder.clone()),
+            Kind::Run | Kind::Test => Reuse::Version,
+            Kind::Deploy => Reuse::Never,
+        },
+        stage: (kind == Kind::Build).then(|| stage(project, action, version, &folder)),
+        status: command("statusCommand"),
+        command: command(if kind == Kind::Deploy { "deployCommand" } else { "command" }),
+        cleanup: command("cleanupCommand"),
+        persistent: is_persistent.then(|| Persistent { patience: Duration::from_secs_f64(patience.min(1e9)) }),
+        artifacts: artifacts(project, spec),
+        output_folder: OUTPUT_FOLDER,
+        output_file: OUTPUT_FILE,
+        timeout: seconds(action.fields.get("timeout")).map(|seconds| Duration::from_secs_f64(seconds.min(1e9))),
+        secrets,
+        span: action.span(),
+    }
+}
+
+fn environment(spec: &Value, version: &Version) -> Vec<(String, String)> {
+    let names = ["GARDEN_ACTION_VERSION", "GARDEN_MODULE_VERSION"];
+    let own = names.map(|name| (name.to_owned(), version.string.to_string()));
+    let given = spec.get("env").and_then(Value::as_map).into_iter().flat_map(|map| map.iter());
+    own.into_iter().chain(given.map(|(name, value)| (name.to_string(), text(value)))).collect()
+}
+
+/// A Build works on a copy of its files, unless it is told to build where they are.
+fn stage(project: &GardenProject<'_>, action: &GardenAction, version: &Version, folder: &std::path::Path) -> Stage {
+    let source = project.full(&action.source_folder);
+    let at_source = action.fields.get("buildAtSource").and_then(Value::as_bool).unwrap_or(false);
+    let files = match at_source {
+        true => Vec::new(),
+        false => version.files.iter().map(|file| PathBuf::from(path::within(&action.source_folder, file))).collect(),
+    };
+    let copies = action.fields.get("copyFrom").and_then(Value::as_list).unwrap_or(&[]).iter().filter_map(|copy| {
+        let build = copy.get("build")?.as_str()?;
+        let other = project.resolution.graph().actions.get(format!("build.{build}").as_str())?;
+        let source = copy.get("sourcePath")?.as_str()?.to_owned();
+        let target = copy.get("targetPath").and_then(Value::as_str).filter(|path| !path.is_empty());
+        let target = target.map_or_else(|| source.clone(), str::to_owned);
+        Some(Copy { from: project.full(&project.resolution.live.build_folder(other)), source, target })
+    });
+    let source = if at_source { folder.to_owned() } else { source };
+    Stage { source, files, target: folder.to_owned(), copies: copies.collect() }
+}
+
+fn artifacts(project: &GardenProject<'_>, spec: &Value) -> Vec<Artifact> {
+    let top = project.root().join(ARTIFACTS);
+    let list = spec.get("artifacts").and_then(Value::as_list).unwrap_or(&[]);
+    let artifact = |item: &Value| {
+        let target = item.get("target").and_then(Value::as_str).unwrap_or(".");
+        Some(Artifact { source: item.get("source")?.as_str()?.to_owned(), target: top.join(target) })
+    };
+    list.iter().filter_map(artifact).collect()
+}

@@ -1,0 +1,167 @@
+//! Garden projects for the engine: the graph of their actions, each resolved when everything it refers to has run.
+
+mod exec;
+
+use crate::action::{Action, Kind};
+use crate::engine::{Need, Node, Project};
+use crate::event::{Cause, Failure};
+use crate::outputs::Outputs;
+use purlin_garden::config::ActionKind;
+use purlin_garden::resolve::Resolution;
+use purlin_value::{Map, Session, Value};
+use serde_json::Value as Json;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// A project whose actions can be run.
+pub struct GardenProject<'s> {
+    resolution: Resolution<'s>,
+    nodes: Vec<Node>,
+    /// What must never be shown, whatever prints it.
+    secrets: Vec<String>,
+}
+
+fn kind_of(kind: ActionKind) -> Kind {
+    match kind {
+        ActionKind::Build => Kind::Build,
+        ActionKind::Deploy => Kind::Deploy,
+        ActionKind::Run => Kind::Run,
+        ActionKind::Test => Kind::Test,
+    }
+}
+
+impl<'s> GardenProject<'s> {
+    /// A project of which nothing was asked yet.
+    pub fn new(resolution: Resolution<'s>) -> Self {
+        let graph = resolution.graph();
+        let numbers: HashMap<&str, usize> =
+            graph.actions.keys().enumerate().map(|(number, key)| (key.as_str(), number)).collect();
+        let node = |action: &purlin_garden::action::Action| {
+            let needs = graph.needs(&action.key).iter().filter_map(|need| {
+                let node = *numbers.get(need.key.as_str())?;
+                Some(Need { node, is_runtime: need.needs_executed, is_explicit: need.explicit })
+            });
+            Node {
+                id: action.key.to_string(),
+                kind: kind_of(action.kind),
+                disabled: action.disabled,
+                needs: needs.collect(),
+            }
+        };
+        let nodes = graph.actions.values().map(|action| node(action)).collect();
+        let mut secrets = Vec::new();
+        collect_secrets(&resolution.secrets(), &mut secrets);
+        collect_secrets(&resolution.variables(), &mut secrets);
+        GardenProject { resolution, nodes, secrets }
+    }
+
+    /// The resolution.
+    pub fn resolution(&self) -> &Resolution<'s> {
+        &self.resolution
+    }
+
+    /// What must never be shown.
+    pub fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
+    /// The project's folder.
+    pub fn root(&self) -> PathBuf {
+        self.full(&self.resolution.ground.root)
+    }
+
+    fn full(&self, path: &str) -> PathBuf {
+        PathBuf::from(self.resolution.ground.full_path(path).as_str())
+    }
+
+    fn session(&self) -> &'s Session {
+        self.resolution.ground.session
+    }
+
+    fn action(&self, key: &str) -> Result<Action, Cause> {
+        let graph = self.resolution.graph();
+        let action = graph.actions.get(key).ok_or(Cause::Unresolved)?;
+        self.report_disabled_needs(key)?;
+        let spec = self.resolution.spec(key).ok_or(Cause::Unresolved)?;
+        if spec.any(Value::is_poison) || self.session().sink.has_errors() {
+            return Err(Cause::Unresolved);
+        }
+        if let Some((path, _)) = spec.leaves().find(|(_, value)| value.is_pending()) {
+            return Err(Cause::Other(format!("`spec.{path}` refers to something that is not known when it runs")));
+        }
+        let version = self.resolution.live.resolved_version(self.session(), key).ok_or(Cause::Unresolved)?;
+        match action.type_name.as_str() {
+            "exec" => Ok(exec::action(self, action, &spec, &version)),
+            other => Err(Cause::Other(format!("running actions of type `{other}` is not supported yet"))),
+        }
+    }
+
+    /// Outputs of an action that is switched off are never known.
+    fn report_disabled_needs(&self, key: &str) -> Result<(), Cause> {
+        let graph = self.resolution.graph();
+        let disabled = graph.needs(key).iter().find(|need| {
+            let other = graph.actions.get(&need.key);
+            need.needs_executed && other.is_some_and(|other| other.disabled && other.kind != ActionKind::Build)
+        });
+        match disabled {
+            Some(need) => Err(Cause::Other(format!("it uses outputs of `{}`, which is disabled", need.key))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Project for GardenProject<'_> {
+    fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    fn prepare(&self, node: usize) -> Result<Action, Failure> {
+        let id = self.nodes.get(node).map(|node| node.id.clone()).unwrap_or_default();
+        self.action(&id).map_err(|cause| {
+            let span = self.resolution.graph().actions.get(id.as_str()).and_then(|action| action.span());
+            Failure { id: id.clone(), cause, command: None, tail: Vec::new(), span }
+        })
+    }
+
+    fn learn(&self, node: usize, outputs: &Outputs, secret: &[String]) {
+        let Some(node) = self.nodes.get(node) else { return };
+        let entry = |(name, json): (&String, &Json)| {
+            (name.as_str().into(), plain_value(json).tainted_if(secret.contains(name)))
+        };
+        self.resolution.live.learn(&node.id, Value::map(outputs.iter().map(entry).collect::<Map>()));
+    }
+}
+
+/// A plain value of JSON.
+fn plain_value(json: &Json) -> Value {
+    match json {
+        Json::Bool(truth) => Value::from(*truth),
+        Json::String(text) => Value::str(text.as_str()),
+        Json::Number(number) => match (number.as_i64(), number.as_f64()) {
+            (Some(whole), _) => Value::from(whole),
+            (None, Some(float)) => Value::from(float),
+            (None, None) => Value::str(number.to_string()),
+        },
+        Json::Null | Json::Array(_) | Json::Object(_) => Value::null(),
+    }
+}
+
+/// The texts of all secrets in a value.
+fn collect_secrets(value: &Value, found: &mut Vec<String>) {
+    let mut open = vec![(value, false)];
+    while let Some((value, inside)) = open.pop() {
+        let is_secret = inside || value.is_tainted();
+        if let Some(map) = value.as_map() {
+            open.extend(map.values().map(|item| (item, is_secret)));
+        } else if let Some(list) = value.as_list() {
+            open.extend(list.iter().map(|item| (item, is_secret)));
+        } else if is_secret && !value.is_null() && !value.is_pending() && !value.is_poison() {
+            found.push(text(value));
+        }
+    }
+}
+
+/// A scalar as a command gets it.
+fn text(value: &Value) -> String {
+    purlin_garden::expr::text_of(value).to_string()
+}

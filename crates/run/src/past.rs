@@ -1,0 +1,232 @@
+//! What earlier runs left: which actions are done, outdated, failed or running; and how it is taken away again.
+//!
+//! Nothing is run to find out. Outputs of actions that are done are known, so what refers to them is resolved, too.
+
+use crate::action::{Action, Kind, Reuse};
+use crate::engine::{Node, Project};
+use crate::event::{Cause, End, Event, Failure, Reporter, Summary};
+use crate::executor::Executor;
+use crate::local::persistent::Started;
+use crate::perform::Performer;
+use crate::stop::Stop;
+use crate::store::{Ending, Store};
+use purlin_value::glob::Glob;
+use serde_json::json;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is known of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StateOf {
+    /// It is switched off.
+    Disabled,
+    /// It never ran.
+    NeverRun,
+    /// Its last result is of this version.
+    Done,
+    /// Its process runs, at this version.
+    Running,
+    /// Its last result is of another version.
+    Outdated,
+    /// It failed the last time; why.
+    Failed(String),
+    /// What it refers to has not run.
+    Waits,
+    /// It could not be resolved; why.
+    Unknown(String),
+}
+
+impl std::fmt::Display for StateOf {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StateOf::Disabled => f.write_str("disabled"),
+            StateOf::NeverRun => f.write_str("never run"),
+            StateOf::Done => f.write_str("done"),
+            StateOf::Running => f.write_str("running"),
+            StateOf::Outdated => f.write_str("outdated"),
+            StateOf::Failed(why) => write!(f, "failed: {why}"),
+            StateOf::Waits => f.write_str("waits for what it refers to"),
+            StateOf::Unknown(why) => write!(f, "unknown: {why}"),
+        }
+    }
+}
+
+/// An action and what is known of it.
+#[derive(Clone, Debug)]
+pub struct Status {
+    /// The action.
+    pub id: String,
+    /// What is known.
+    pub state: StateOf,
+    /// Its version now.
+    pub version: Option<String>,
+}
+
+/// What is known of all actions, in the order of the project.
+pub fn statuses(project: &dyn Project, store: &Store) -> Vec<Status> {
+    let nodes = project.nodes();
+    let mut found: Vec<Option<Status>> = nodes.iter().map(|_| None).collect();
+    for index in dependencies_first(nodes) {
+        let Some(node) = nodes.get(index) else { continue };
+        let is_done = |other: usize| {
+            let state = found.get(other).and_then(Option::as_ref).map(|status| &status.state);
+            matches!(state, Some(StateOf::Done | StateOf::Running))
+        };
+        let waits = node.needs.iter().any(|need| need.is_runtime && !is_done(need.node))
+            || node.needs.iter().any(|need| {
+                let state = found.get(need.node).and_then(Option::as_ref).map(|status| &status.state);
+                matches!(state, Some(StateOf::Waits | StateOf::Unknown(_)))
+            });
+        let status = match (node.disabled, waits) {
+            (true, _) => Status { id: node.id.clone(), state: StateOf::Disabled, version: None },
+            (false, true) => Status { id: node.id.clone(), state: StateOf::Waits, version: None },
+            (false, false) => status(project, store, index, node),
+        };
+        if let Some(slot) = found.get_mut(index) {
+            *slot = Some(status);
+        }
+    }
+    found.into_iter().flatten().collect()
+}
+
+fn status(project: &dyn Project, store: &Store, index: usize, node: &Node) -> Status {
+    let id = node.id.clone();
+    let action = match project.prepare(index) {
+        Ok(action) => action,
+        Err(failure) => {
+            return Status { id, state: StateOf::Unknown(failure.cause.to_string()), version: None };
+        }
+    };
+    let state = state_of(store, &action);
+    if matches!(state, StateOf::Done | StateOf::Running) {
+        let record = store.find(&id, &action.version).or_else(|| store.last(&id));
+        let outputs = record.and_then(|record| store.outputs(&record)).unwrap_or_default();
+        project.learn(index, &outputs, &[]);
+    }
+    Status { id, state, version: Some(action.version) }
+}
+
+fn state_of(store: &Store, action: &Action) -> StateOf {
+    if action.persistent.is_some()
+        && let Some(started) = Started::read(&store.deploy_note(&action.id))
+        && started.is_alive()
+    {
+        return if started.version == action.version { StateOf::Running } else { StateOf::Outdated };
+    }
+    if action.reuse == Reuse::Version && store.find(&action.id, &action.version).is_some() {
+        return StateOf::Done;
+    }
+    match store.last(&action.id) {
+        None => StateOf::NeverRun,
+        Some(last) => match &last.ending {
+            Ending::Failed(why) => StateOf::Failed(why.clone()),
+            _ if last.version != action.version || action.persistent.is_some() => StateOf::Outdated,
+            _ => StateOf::Done,
+        },
+    }
+}
+
+/// What is known, for programs.
+pub fn to_json(statuses: &[Status]) -> String {
+    let word = |state: &StateOf| match state {
+        StateOf::Disabled => "disabled",
+        StateOf::NeverRun => "never-run",
+        StateOf::Done => "done",
+        StateOf::Running => "running",
+        StateOf::Outdated => "outdated",
+        StateOf::Failed(_) => "failed",
+        StateOf::Waits => "waits",
+        StateOf::Unknown(_) => "unknown",
+    };
+    let entry = |status: &Status| {
+        let reason = match &status.state {
+            StateOf::Failed(why) | StateOf::Unknown(why) => Some(why.as_str()),
+            _ => None,
+        };
+        let value = json!({ "state": word(&status.state), "version": status.version, "reason": reason });
+        (status.id.clone(), value)
+    };
+    let all: serde_json::Map<String, serde_json::Value> = statuses.iter().map(entry).collect();
+    serde_json::to_string_pretty(&json!({ "actions": all })).unwrap_or_default()
+}
+
+/// All actions, each after what it needs. Cycles were reported before anything got here.
+fn dependencies_first(nodes: &[Node]) -> Vec<usize> {
+    let mut order = Vec::with_capacity(nodes.len());
+    let mut done = vec![false; nodes.len()];
+    for start in 0..nodes.len() {
+        let mut open = vec![(start, false)];
+        while let Some((next, is_left)) = open.pop() {
+            let Some(node) = nodes.get(next) else { continue };
+            if is_left {
+                order.push(next);
+            } else if !std::mem::replace(&mut done[next], true) {
+                open.push((next, true));
+                open.extend(node.needs.iter().map(|need| (need.node, false)));
+            }
+        }
+    }
+    order
+}
+
+/// Undoes actions, dependants first, and forgets their results: the Deploys, or those that are named. `Err` says which
+/// name is wrong.
+pub fn clean_up(
+    project: &dyn Project,
+    store: &Store,
+    executor: &dyn Executor,
+    stop: &Stop,
+    names: &[String],
+    reporter: &mut dyn Reporter,
+) -> Result<Summary, String> {
+    let nodes = project.nodes();
+    let begun = Instant::now();
+    let globs: Vec<Glob> = names.iter().map(|name| Glob::new(name)).collect();
+    if let Some(name) = names.iter().zip(&globs).find(|(_, glob)| !nodes.iter().any(|node| glob.matches(&node.id))) {
+        let hint = purlin_syntax::suggest::did_you_mean(name.0, nodes.iter().map(|node| node.id.as_str()));
+        return Err(format!("there is no action `{}`{}", name.0, hint.map(|hint| format!("; {hint}")).unwrap_or_default()));
+    }
+    let is_meant = |node: &Node| match globs.is_empty() {
+        true => node.kind == Kind::Deploy && !node.disabled,
+        false => globs.iter().any(|glob| glob.matches(&node.id)),
+    };
+    // Also learns the outputs that the cleanup of others may refer to.
+    let known = statuses(project, store);
+    let performer = Performer::new(store, executor, stop);
+    let reporter = Mutex::new(reporter);
+    let report = |event: &Event<'_>| reporter.lock().unwrap_or_else(PoisonError::into_inner).event(event);
+    let mut ends = Vec::new();
+    for index in dependencies_first(nodes).into_iter().rev() {
+        let Some(node) = nodes.get(index).filter(|node| is_meant(node)) else { continue };
+        if stop.level() != crate::stop::Level::Going {
+            ends.push((node.id.clone(), End::NotStarted, Duration::ZERO));
+            continue;
+        }
+        let began = Instant::now();
+        let waits = known.iter().any(|status| status.id == node.id && status.state == StateOf::Waits);
+        let action = match waits {
+            false => project.prepare(index),
+            true => Err(Failure {
+                id: node.id.clone(),
+                cause: Cause::Other("it refers to outputs of actions that are not done".to_owned()),
+                command: None,
+                tail: Vec::new(),
+                span: None,
+            }),
+        };
+        let undone = action.and_then(|action| {
+            let undone = performer.undo(&action, &report)?;
+            if !undone && action.kind == Kind::Deploy {
+                report(&Event::Warning { id: &node.id, text: "it has no `cleanupCommand`, so nothing was taken down" });
+            }
+            Ok(())
+        });
+        let end = undone.map_or_else(End::Failed, |()| End::Removed);
+        report(&Event::Ended { id: &node.id, version: "", end: &end, at: begun.elapsed(), took: began.elapsed() });
+        ends.push((node.id.clone(), end, began.elapsed()));
+    }
+    let summary = Summary { ends, took: begun.elapsed(), signal: stop.signal() };
+    let _ = store.sync();
+    reporter.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&summary);
+    Ok(summary)
+}

@@ -1,0 +1,94 @@
+//! Progress on a terminal: one line per running action with the last it printed, one for all; finished ones above.
+
+use super::{Look, doing_word};
+use crate::event::{End, Event, Reporter, Summary};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::collections::HashMap;
+use std::time::Duration;
+
+/// Progress on the terminal of this process.
+pub struct Live {
+    bars: MultiProgress,
+    total: ProgressBar,
+    running: HashMap<String, ProgressBar>,
+    cached: usize,
+    failed: usize,
+    look: Look,
+}
+
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
+}
+
+impl Live {
+    /// Progress that is drawn on standard error.
+    pub fn new(look: Look) -> Self {
+        let bars = MultiProgress::new();
+        let total = bars.add(ProgressBar::new(0));
+        total.set_style(style("[{bar:30}] {pos}/{len} {msg}").progress_chars("=> "));
+        Live { bars, total, running: HashMap::new(), cached: 0, failed: 0, look }
+    }
+
+    fn line(&self, text: &str) {
+        let _ = self.bars.println(text);
+    }
+
+    fn show_counts(&self) {
+        let mut text = format!("{} running", self.running.len());
+        for (count, word) in [(self.cached, "cached"), (self.failed, "failed")] {
+            if count > 0 {
+                text.push_str(&format!(", {count} {word}"));
+            }
+        }
+        self.total.set_message(text);
+    }
+}
+
+impl Reporter for Live {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begin { total } => self.total.set_length(*total as u64),
+            Event::Started { id, kind, .. } => {
+                let bar = self.bars.insert_before(&self.total, ProgressBar::new_spinner());
+                bar.set_style(style("{spinner} {prefix} {elapsed} {wide_msg}"));
+                bar.set_prefix(format!("{id}: {}", doing_word(*kind)));
+                bar.enable_steady_tick(Duration::from_millis(120));
+                self.running.insert((*id).to_owned(), bar);
+                self.show_counts();
+            }
+            Event::Line { id, text, .. } => {
+                if let Some(bar) = self.running.get(*id) {
+                    bar.set_message((*text).to_owned());
+                }
+                self.line(&format!("{id} | {text}"));
+            }
+            Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
+            Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
+            Event::Ended { id, version, end, took, .. } => {
+                if let Some(bar) = self.running.remove(*id) {
+                    bar.finish_and_clear();
+                    self.bars.remove(&bar);
+                }
+                match end {
+                    End::Cached | End::Ready => self.cached += 1,
+                    End::Failed(_) => self.failed += 1,
+                    _ => {}
+                }
+                self.line(&self.look.end(id, end, version, *took));
+                self.total.inc(1);
+                self.show_counts();
+            }
+            Event::Stopping => self.line("stopping; press Ctrl-C again to end everything at once"),
+        }
+    }
+
+    fn finish(&mut self, summary: &Summary) {
+        self.total.finish_and_clear();
+        let mut lines = self.look.tails(summary);
+        lines.push(self.look.summary(summary));
+        for line in lines {
+            self.line(&line);
+        }
+        let _ = self.bars.clear();
+    }
+}

@@ -1,0 +1,44 @@
+//! One line per event, for logs of machines and for pipes.
+
+use super::{Look, doing_word};
+use crate::event::{Event, Reporter, Summary};
+use std::io::Write;
+
+/// Plain lines.
+pub struct Plain<'w> {
+    out: &'w mut (dyn Write + Send),
+    look: Look,
+}
+
+impl<'w> Plain<'w> {
+    /// Lines that go to a stream.
+    pub fn new(out: &'w mut (dyn Write + Send), look: Look) -> Self {
+        Plain { out, look }
+    }
+
+    fn line(&mut self, text: &str) {
+        // Who no longer reads does not stop a run.
+        let _ = writeln!(self.out, "{text}");
+    }
+}
+
+impl Reporter for Plain<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begin { .. } => {}
+            Event::Started { id, kind, .. } => self.line(&format!("{id}: {}", doing_word(*kind))),
+            Event::Line { id, text, .. } => self.line(&format!("{id} | {text}")),
+            Event::Warning { id: "", text } => self.line(&format!("warning: {text}")),
+            Event::Warning { id, text } => self.line(&format!("{id}: warning: {text}")),
+            Event::Ended { id, version, end, took, .. } => self.line(&self.look.end(id, end, version, *took)),
+            Event::Stopping => self.line("stopping; press Ctrl-C again to end everything at once"),
+        }
+    }
+
+    fn finish(&mut self, summary: &Summary) {
+        for line in self.look.tails(summary) {
+            self.line(&line);
+        }
+        self.line(&self.look.summary(summary));
+    }
+}

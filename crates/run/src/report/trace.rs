@@ -1,0 +1,58 @@
+//! Timings as a trace that Chrome, Perfetto and Speedscope show: one row per command that ran at the same time.
+
+use crate::event::{Event, Reporter, Summary};
+use serde_json::json;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Collects timings and writes them at the end.
+pub struct Trace {
+    path: PathBuf,
+    ended: Vec<(String, &'static str, Duration, Duration)>,
+    error: Option<std::io::Error>,
+}
+
+impl Trace {
+    /// A trace that is written to a file.
+    pub fn new(path: PathBuf) -> Self {
+        Trace { path, ended: Vec::new(), error: None }
+    }
+
+    /// Why it could not be written.
+    pub fn error(&self) -> Option<&std::io::Error> {
+        self.error.as_ref()
+    }
+
+    fn text(&mut self) -> String {
+        self.ended.sort_by_key(|(_, _, at, _)| *at);
+        let mut rows: Vec<Duration> = Vec::new();
+        let mut events = Vec::new();
+        for (id, state, at, took) in &self.ended {
+            let row = rows.iter().position(|busy_until| busy_until <= at).unwrap_or_else(|| {
+                rows.push(Duration::ZERO);
+                rows.len() - 1
+            });
+            if let Some(busy_until) = rows.get_mut(row) {
+                *busy_until = *at + *took;
+            }
+            let micros = |time: &Duration| time.as_secs_f64() * 1e6;
+            events.push(json!({
+                "name": id, "cat": state, "ph": "X", "pid": 1, "tid": row + 1, "ts": micros(at), "dur": micros(took),
+            }));
+        }
+        json!({ "displayTimeUnit": "ms", "traceEvents": events }).to_string()
+    }
+}
+
+impl Reporter for Trace {
+    fn event(&mut self, event: &Event<'_>) {
+        if let Event::Ended { id, end, at, took, .. } = event {
+            self.ended.push(((*id).to_owned(), end.word(), *at, *took));
+        }
+    }
+
+    fn finish(&mut self, _summary: &Summary) {
+        let text = self.text();
+        self.error = crate::store::write_whole(&self.path, text.as_bytes()).err();
+    }
+}

@@ -1,0 +1,137 @@
+//! Which actions a command means: by id, by name, by pattern, all of a kind.
+
+use crate::action::Kind;
+use crate::engine::Node;
+use purlin_syntax::suggest;
+use purlin_value::glob::Glob;
+use std::collections::BTreeSet;
+
+/// What the user asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// Names, ids or patterns; all if empty.
+    pub names: Vec<String>,
+    /// The same, left out.
+    pub skipped: Vec<String>,
+    /// Also what depends on them.
+    pub with_dependants: bool,
+}
+
+/// The actions of a kind that are meant, or what is wrong.
+pub fn select(nodes: &[Node], kind: Kind, wanted: &Wanted) -> Result<Vec<usize>, String> {
+    let of_kind = |node: &&(usize, &Node)| node.1.kind == kind;
+    let all: Vec<(usize, &Node)> = nodes.iter().enumerate().collect();
+    let candidates: Vec<(usize, &Node)> = all.iter().filter(of_kind).copied().collect();
+    let mut chosen: BTreeSet<usize> = BTreeSet::new();
+    if wanted.names.is_empty() {
+        chosen.extend(candidates.iter().filter(|(_, node)| !node.disabled).map(|(index, _)| *index));
+    }
+    for name in &wanted.names {
+        let found = matching(&candidates, kind, name)?;
+        if let [index] = found.as_slice()
+            && !is_pattern(name)
+            && nodes.get(*index).is_some_and(|node| node.disabled)
+        {
+            return Err(format!("`{}.{}` is disabled", kind.name(), bare(kind, name)));
+        }
+        chosen.extend(found.into_iter().filter(|index| nodes.get(*index).is_some_and(|node| !node.disabled)));
+    }
+    for name in &wanted.skipped {
+        for index in matching(&candidates, kind, name)? {
+            chosen.remove(&index);
+        }
+    }
+    if wanted.with_dependants {
+        chosen.extend(dependants(nodes, &chosen).into_iter().filter(|index| {
+            nodes.get(*index).is_some_and(|node| node.kind == kind && !node.disabled)
+        }));
+    }
+    Ok(chosen.into_iter().collect())
+}
+
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?', '[', '{'])
+}
+
+/// A name without the kind in front of it.
+fn bare(kind: Kind, name: &str) -> &str {
+    name.strip_prefix(kind.name()).and_then(|rest| rest.strip_prefix('.')).unwrap_or(name)
+}
+
+fn matching(candidates: &[(usize, &Node)], kind: Kind, name: &str) -> Result<Vec<usize>, String> {
+    let wanted = bare(kind, name);
+    let glob = Glob::new(wanted);
+    let is_meant = |node: &Node| {
+        let own = bare(kind, &node.id);
+        if is_pattern(wanted) { glob.matches(own) } else { own == wanted }
+    };
+    let found: Vec<usize> =
+        candidates.iter().filter(|(_, node)| is_meant(node)).map(|(index, _)| *index).collect();
+    if !found.is_empty() {
+        return Ok(found);
+    }
+    let names = candidates.iter().map(|(_, node)| bare(kind, &node.id));
+    let hint = suggest::did_you_mean(wanted, names).map(|hint| format!("; {hint}")).unwrap_or_default();
+    Err(format!("there is no {} action `{wanted}`{hint}", kind.name()))
+}
+
+/// Everything that depends on some actions, directly or not.
+pub fn dependants(nodes: &[Node], of: &BTreeSet<usize>) -> BTreeSet<usize> {
+    let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+    for (index, node) in nodes.iter().enumerate() {
+        for need in &node.needs {
+            if let Some(list) = needed_by.get_mut(need.node) {
+                list.push(index);
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    let mut open: Vec<usize> = of.iter().copied().collect();
+    while let Some(next) = open.pop() {
+        for &index in needed_by.get(next).map_or(&[][..], Vec::as_slice) {
+            if found.insert(index) {
+                open.push(index);
+            }
+        }
+    }
+    &found - of
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+    use crate::engine::Need;
+
+    fn nodes() -> Vec<Node> {
+        let node = |id: &str, needs: &[usize], disabled: bool| Node {
+            id: id.to_owned(),
+            kind: Kind::of(id).unwrap(),
+            disabled,
+            needs: needs.iter().map(|node| Need { node: *node, is_runtime: false, is_explicit: true }).collect(),
+        };
+        vec![
+            node("build.api", &[], false),
+            node("deploy.db", &[], false),
+            node("deploy.api", &[0, 1], false),
+            node("deploy.web", &[2], false),
+            node("deploy.old", &[], true),
+        ]
+    }
+
+    fn asked(names: &[&str], skipped: &[&str], with_dependants: bool) -> Result<Vec<usize>, String> {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect();
+        select(&nodes(), Kind::Deploy, &Wanted { names: texts(names), skipped: texts(skipped), with_dependants })
+    }
+
+    #[test]
+    fn names_ids_patterns_and_what_depends_on_them() {
+        assert_eq!(asked(&[], &[], false).unwrap(), [1, 2, 3]);
+        assert_eq!(asked(&["deploy.db"], &[], false).unwrap(), [1]);
+        assert_eq!(asked(&["*b"], &["web"], false).unwrap(), [1]);
+        assert_eq!(asked(&["db"], &[], true).unwrap(), [1, 2, 3]);
+        assert_eq!(asked(&["o*"], &[], false).unwrap(), [] as [usize; 0]);
+        assert!(asked(&["old"], &[], false).unwrap_err().contains("disabled"));
+        assert!(asked(&["apy"], &[], false).unwrap_err().contains("did you mean"));
+    }
+}
