@@ -11,6 +11,7 @@ use crate::perform::Performer;
 use crate::stop::{Level, Stop};
 use crate::store::Store;
 use purlin_graph::{Deps, Solver, State, Step};
+use purlin_syntax::Span;
 use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -41,6 +42,8 @@ pub struct Node {
     pub disabled: bool,
     /// What it needs.
     pub needs: Vec<Need>,
+    /// Where it is written.
+    pub span: Option<Span>,
 }
 
 /// The project whose actions are run.
@@ -287,7 +290,21 @@ impl Shared<'_> {
         needs.iter().filter(is_wanted).map(|need| Key::Execute(need.node)).collect()
     }
 
+    /// An action that is switched off never has outputs, unless it is a Build, which runs for whoever needs it.
+    fn disabled_need(&self, node: usize) -> Option<&str> {
+        let needs = self.nodes.get(node).map_or(&[][..], |node| &node.needs);
+        let others = needs.iter().filter(|need| need.is_runtime).filter_map(|need| self.nodes.get(need.node));
+        let mut disabled = others.filter(|other| other.disabled && other.kind != Kind::Build);
+        disabled.next().map(|other| other.id.as_str())
+    }
+
     fn execute(&self, node: usize, deps: &Deps<Key, Finished>, asks: &Mutex<Sender<Message>>) -> Answer {
+        if let Some(other) = self.disabled_need(node) {
+            let cause = Cause::Other(format!("it uses outputs of `{other}`, which is disabled"));
+            let id = self.id(node).to_owned();
+            let span = self.nodes.get(node).and_then(|node| node.span);
+            return self.fail(node, Failure { id, cause, command: None, tail: Vec::new(), span }, Instant::now());
+        }
         if let Some(missing) = deps.missing(self.before_resolving(node)) {
             return Step::Needs(missing);
         }

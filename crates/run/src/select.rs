@@ -109,6 +109,7 @@ mod tests {
             kind: Kind::of(id).unwrap(),
             disabled,
             needs: needs.iter().map(|node| Need { node: *node, is_runtime: false, is_explicit: true }).collect(),
+            span: None,
         };
         vec![
             node("build.api", &[], false),

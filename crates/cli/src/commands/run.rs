@@ -9,7 +9,7 @@ use purlin_compiler::{detect, rules};
 use purlin_garden::resolve::resolve;
 use purlin_model::{Detection, Request};
 use purlin_run::action::Kind;
-use purlin_run::engine::{Options, Project, Run};
+use purlin_run::engine::{Node, Options, Project, Run, reachable};
 use purlin_run::event::{Cause, Failure, Reporter, Summary};
 use purlin_run::executor::Local;
 use purlin_run::garden::GardenProject;
@@ -98,9 +98,6 @@ pub(crate) fn carry_out(
     let Some(project) = resolve(session, request, &[]).map(GardenProject::new) else {
         return Err(crate::report::report(invocation, session, style));
     };
-    if project.nodes().iter().flat_map(|node| &node.needs).any(|need| need.is_runtime) {
-        check_first(invocation, session, request, style)?;
-    }
     if session.sink.has_errors() {
         return Err(crate::report::report(invocation, session, style));
     }
@@ -108,6 +105,7 @@ pub(crate) fn carry_out(
         let _ = writeln!(invocation.stderr, "error: {message}");
         Exit::Usage
     })?;
+    check_first(invocation, session, request, &project, &requested, style)?;
     let surroundings = Place::new(invocation, &project)?;
     let mut trace = order.timings.clone().map(Trace::new);
     let summary = {
@@ -162,12 +160,19 @@ fn check_first(
     invocation: &mut Invocation<'_>,
     session: &Session,
     request: &Request,
+    project: &GardenProject<'_>,
+    requested: &[usize],
     style: Style,
 ) -> Result<(), Exit> {
+    let reached = reachable(project.nodes(), requested);
+    let reached: Vec<&Node> = reached.iter().filter_map(|node| project.nodes().get(*node)).collect();
+    if !reached.iter().flat_map(|node| &node.needs).any(|need| need.is_runtime) {
+        return Ok(());
+    }
     let sibling = session.sibling();
     if let Some(resolution) = resolve(&sibling, request, &[]) {
-        for key in resolution.graph().actions.keys() {
-            resolution.action(key);
+        for node in reached {
+            resolution.action(&node.id);
         }
     }
     match sibling.sink.has_errors() {

@@ -46,6 +46,7 @@ impl<'s> GardenProject<'s> {
                 kind: kind_of(action.kind),
                 disabled: action.disabled,
                 needs: needs.collect(),
+                span: action.span(),
             }
         };
         let nodes = graph.actions.values().map(|action| node(action)).collect();
@@ -81,7 +82,6 @@ impl<'s> GardenProject<'s> {
     fn action(&self, key: &str) -> Result<Action, Cause> {
         let graph = self.resolution.graph();
         let action = graph.actions.get(key).ok_or(Cause::Unresolved)?;
-        self.report_disabled_needs(key)?;
         let spec = self.resolution.spec(key).ok_or(Cause::Unresolved)?;
         if spec.any(Value::is_poison) || self.session().sink.has_errors() {
             return Err(Cause::Unresolved);
@@ -93,19 +93,6 @@ impl<'s> GardenProject<'s> {
         match action.type_name.as_str() {
             "exec" => Ok(exec::action(self, action, &spec, &version)),
             other => Err(Cause::Other(format!("running actions of type `{other}` is not supported yet"))),
-        }
-    }
-
-    /// Outputs of an action that is switched off are never known.
-    fn report_disabled_needs(&self, key: &str) -> Result<(), Cause> {
-        let graph = self.resolution.graph();
-        let disabled = graph.needs(key).iter().find(|need| {
-            let other = graph.actions.get(&need.key);
-            need.needs_executed && other.is_some_and(|other| other.disabled && other.kind != ActionKind::Build)
-        });
-        match disabled {
-            Some(need) => Err(Cause::Other(format!("it uses outputs of `{}`, which is disabled", need.key))),
-            None => Ok(()),
         }
     }
 }

@@ -186,8 +186,8 @@ impl Running {
             {
                 return Ok(self.verdict(status, watch));
             }
-            for index in ready.into_iter().rev() {
-                self.read(index, output);
+            for stream in ready {
+                self.read(stream, output);
             }
             if self.exit.is_none()
                 && let Some(status) = self.child.try_wait()?
@@ -198,7 +198,7 @@ impl Running {
     }
 
     /// Sleeps until something happens; says which pipes have something.
-    fn wait(&self, watch: &Watch<'_>, now: Instant) -> io::Result<Vec<usize>> {
+    fn wait(&self, watch: &Watch<'_>, now: Instant) -> io::Result<Vec<Stream>> {
         let mut fds: Vec<PollFd<'_>> =
             self.pipes.iter().map(|(_, pipe)| PollFd::from_borrowed_fd(pipe.as_fd(), PollFlags::IN)).collect();
         let pipes = fds.len();
@@ -217,7 +217,8 @@ impl Running {
             Err(error) => return Err(error.into()),
         }
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
-        Ok(fds.iter().take(pipes).enumerate().filter(|(_, fd)| is_ready(fd)).map(|(index, _)| index).collect())
+        let ready = fds.iter().take(pipes).zip(&self.pipes).filter(|(fd, _)| is_ready(fd));
+        Ok(ready.map(|(_, (stream, _))| *stream).collect())
     }
 
     /// When something is to be done even if nothing happens.
@@ -259,14 +260,12 @@ impl Running {
     }
 
     /// Reads what a pipe has; one that has ended is dropped.
-    fn read(&mut self, index: usize, output: &mut dyn FnMut(Stream, &[u8])) {
-        let Some((stream, pipe)) = self.pipes.get_mut(index) else { return };
+    fn read(&mut self, stream: Stream, output: &mut dyn FnMut(Stream, &[u8])) {
+        let Some((_, pipe)) = self.pipes.iter_mut().find(|(own, _)| *own == stream) else { return };
         match pipe.read(&mut self.buffer) {
-            Ok(count) if count > 0 => output(*stream, self.buffer.get(..count).unwrap_or_default()),
+            Ok(count) if count > 0 => output(stream, self.buffer.get(..count).unwrap_or_default()),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            _ => {
-                self.pipes.remove(index);
-            }
+            _ => self.pipes.retain(|(own, _)| *own != stream),
         }
     }
 
