@@ -184,7 +184,11 @@ pub fn clean_up(
     let globs: Vec<Glob> = names.iter().map(|name| Glob::new(name)).collect();
     if let Some(name) = names.iter().zip(&globs).find(|(_, glob)| !nodes.iter().any(|node| glob.matches(&node.id))) {
         let hint = purlin_syntax::suggest::did_you_mean(name.0, nodes.iter().map(|node| node.id.as_str()));
-        return Err(format!("there is no action `{}`{}", name.0, hint.map(|hint| format!("; {hint}")).unwrap_or_default()));
+        return Err(format!(
+            "there is no action `{}`{}",
+            name.0,
+            hint.map(|hint| format!("; {hint}")).unwrap_or_default()
+        ));
     }
     let is_meant = |node: &Node| match globs.is_empty() {
         true => node.kind == Kind::Deploy && !node.disabled,

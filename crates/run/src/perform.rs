@@ -234,9 +234,7 @@ impl<'r> Performer<'r> {
             warn("its output is longer than 1 MiB; `outputs.log` has only the beginning");
         }
         let (mut found, skipped) = match ended {
-            Ended::Exit(0) => {
-                outputs::read(scratch.path()).map_err(|why| self.failure(action, Cause::Other(why)))?
-            }
+            Ended::Exit(0) => outputs::read(scratch.path()).map_err(|why| self.failure(action, Cause::Other(why)))?,
             _ => Default::default(),
         };
         for text in &skipped {
@@ -287,7 +285,13 @@ impl<'r> Performer<'r> {
                 return Err(failed(Cause::Other(format!("it ended instead of running on ({status})"))));
             }
             let Some(status) = &action.status else {
-                let printed = Printed { out: String::new(), err: String::new(), overflow: false, tail: Vec::new(), log_error: None };
+                let printed = Printed {
+                    out: String::new(),
+                    err: String::new(),
+                    overflow: false,
+                    tail: Vec::new(),
+                    log_error: None,
+                };
                 return Ok(Outcome { ended: Ended::Exit(0), printed, outputs: Outputs::new() });
             };
             let left = deadline.saturating_duration_since(Instant::now());
@@ -382,7 +386,8 @@ fn secret_names(outputs: &Outputs, mask: &Mask) -> Vec<String> {
 /// The last lines of a log that a process writes itself.
 fn tail_of(log: &std::path::Path, mask: &Mask) -> Vec<String> {
     let text = std::fs::read(log).unwrap_or_default();
-    let text = String::from_utf8_lossy(text.get(text.len().saturating_sub(16 << 10)..).unwrap_or_default()).into_owned();
+    let text =
+        String::from_utf8_lossy(text.get(text.len().saturating_sub(16 << 10)..).unwrap_or_default()).into_owned();
     let text = mask.text(&text);
     let lines: Vec<&str> = text.lines().collect();
     lines.iter().skip(lines.len().saturating_sub(20)).map(|line| (*line).to_owned()).collect()

@@ -42,9 +42,11 @@ pub fn select(nodes: &[Node], kind: Kind, wanted: &Wanted) -> Result<Vec<usize>,
         }
     }
     if wanted.with_dependants {
-        chosen.extend(dependants(nodes, &chosen).into_iter().filter(|index| {
-            nodes.get(*index).is_some_and(|node| node.kind == kind && !node.disabled)
-        }));
+        chosen.extend(
+            dependants(nodes, &chosen)
+                .into_iter()
+                .filter(|index| nodes.get(*index).is_some_and(|node| node.kind == kind && !node.disabled)),
+        );
     }
     Ok(chosen.into_iter().collect())
 }
@@ -65,8 +67,7 @@ fn matching(candidates: &[(usize, &Node)], kind: Kind, name: &str) -> Result<Vec
         let own = bare(kind, &node.id);
         if is_pattern(wanted) { glob.matches(own) } else { own == wanted }
     };
-    let found: Vec<usize> =
-        candidates.iter().filter(|(_, node)| is_meant(node)).map(|(index, _)| *index).collect();
+    let found: Vec<usize> = candidates.iter().filter(|(_, node)| is_meant(node)).map(|(index, _)| *index).collect();
     if !found.is_empty() {
         return Ok(found);
     }

@@ -204,12 +204,7 @@ fn reporter<'r>(
 }
 
 /// Reports failures with the place they come from, and decides the exit code.
-pub(crate) fn conclude(
-    invocation: &mut Invocation<'_>,
-    session: &Session,
-    summary: &Summary,
-    style: Style,
-) -> Exit {
+pub(crate) fn conclude(invocation: &mut Invocation<'_>, session: &Session, summary: &Summary, style: Style) -> Exit {
     session.sink.extend(summary.failures().filter_map(problem));
     let reported = crate::report::report(invocation, session, style);
     match summary.signal {
