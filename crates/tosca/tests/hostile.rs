@@ -21,6 +21,13 @@ fn rules(compiled: &Compiled) -> Vec<String> {
     compiled.problems.list().iter().map(|problem| problem.diagnostic.rule.name.to_owned()).collect()
 }
 
+fn deflated(bytes: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut packed = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+    packed.write_all(bytes).unwrap();
+    packed.finish().unwrap()
+}
+
 #[test]
 fn rings_of_every_kind_of_type_are_reported_once() {
     let sections = ["node", "data", "capability", "relationship", "interface", "artifact", "policy", "group"]
@@ -237,8 +244,7 @@ fn crc32(bytes: &[u8]) -> u32 {
 fn zip(entries: &[Entry<'_>]) -> Vec<u8> {
     let (mut out, mut central) = (Vec::new(), Vec::new());
     for entry in entries {
-        let packed =
-            if entry.deflate { miniz_oxide::deflate::compress_to_vec(entry.data, 9) } else { entry.data.to_vec() };
+        let packed = if entry.deflate { deflated(entry.data) } else { entry.data.to_vec() };
         let method: u16 = if entry.deflate { 8 } else { 0 };
         let offset = out.len() as u32;
         let mut common = Vec::new();

@@ -2,6 +2,7 @@
 //!
 //! The core that all dialects share. It knows text and trees, and no dialect.
 
+pub mod archive;
 pub mod emit;
 pub mod encoding;
 mod files;

@@ -1,10 +1,9 @@
 //! CSAR archives, read from memory and never unpacked to a disk.
 //!
 //! Names that could lead out of the archive are refused before anything is read; sizes are believed only as far as
-//! the limits allow. `zip` and `tar` know the two container formats, `meta` knows `TOSCA.meta`.
+//! the limits allow. `zip` knows that format, the core knows tar and gzip; `meta` knows `TOSCA.meta`.
 
 mod meta;
-mod tar;
 mod write;
 mod zip;
 
@@ -12,9 +11,13 @@ pub use write::{Heading, create};
 
 use crate::folder::is_yaml;
 use crate::rules;
+use flate2::Crc;
+use flate2::read::DeflateDecoder;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Limits};
+use purlin_value::archive::{self, Trouble};
 use std::borrow::Cow;
+use std::io::Read;
 use std::sync::OnceLock;
 
 /// Where the metadata of an archive lies.
@@ -42,23 +45,19 @@ enum Data {
     Deflated { bytes: Vec<u8>, size: u64, crc: u32 },
 }
 
-/// Why an archive, or a file in it, cannot be used.
-enum Trouble {
-    /// It is broken or forbidden.
-    Bad(String),
-    /// It is too large.
-    Large(String),
-}
-
-impl Trouble {
-    fn diagnostic(self, path: &str) -> Diagnostic {
-        match self {
-            Trouble::Bad(message) => Diagnostic::nowhere(&rules::CSAR, format!("`{path}`: {message}")),
-            Trouble::Large(message) => {
-                Diagnostic::nowhere(&purlin_value::rules::LIMIT_ARCHIVE, format!("`{path}`: {message}"))
-            }
+fn diagnostic(trouble: Trouble, path: &str) -> Diagnostic {
+    match trouble {
+        Trouble::Bad(message) => Diagnostic::nowhere(&rules::CSAR, format!("`{path}`: {message}")),
+        Trouble::Large(message) => {
+            Diagnostic::nowhere(&purlin_value::rules::LIMIT_ARCHIVE, format!("`{path}`: {message}"))
         }
     }
+}
+
+/// The files of a tar archive.
+fn tar_entries(bytes: &[u8], limits: &Limits) -> Result<Vec<(String, Data)>, Trouble> {
+    let files = archive::untar(bytes, limits)?;
+    Ok(files.into_iter().map(|(name, bytes)| (name, Data::Plain(bytes.to_vec()))).collect())
 }
 
 impl Archive {
@@ -72,27 +71,27 @@ impl Archive {
     pub fn open(path: &str, bytes: &[u8], limits: &Limits) -> Result<Archive, Diagnostic> {
         let lower = path.to_ascii_lowercase();
         let entries = if lower.ends_with(".tar") {
-            tar::entries(bytes, limits)
+            tar_entries(bytes, limits)
         } else if lower.ends_with("gz") {
-            gunzip(bytes, limits).and_then(|bytes| tar::entries(&bytes, limits))
+            archive::gunzip(bytes, limits).and_then(|bytes| tar_entries(&bytes, limits))
         } else {
             zip::entries(bytes, limits)
         };
         let mut files = IndexMap::new();
         let mut folded = std::collections::HashSet::new();
-        for (name, data) in entries.map_err(|trouble| trouble.diagnostic(path))? {
-            let name = safe_name(&name).map_err(|message| Trouble::Bad(message).diagnostic(path))?;
+        for (name, data) in entries.map_err(|trouble| diagnostic(trouble, path))? {
+            let name = archive::safe_name(&name).map_err(|message| diagnostic(Trouble::Bad(message), path))?;
             if name.is_empty() {
                 continue;
             }
             let again = files.insert(name.clone(), Packed { data, bytes: OnceLock::new() });
             if again.is_some() {
-                return Err(Trouble::Bad(format!("it has two files called `{name}`")).diagnostic(path));
+                return Err(diagnostic(Trouble::Bad(format!("it has two files called `{name}`")), path));
             }
             // Where names are compared without regard to case, one of the two would replace the other.
             if !folded.insert(name.to_lowercase()) {
                 let message = format!("it has two files whose names differ only in case: `{name}` is the second");
-                return Err(Trouble::Bad(message).diagnostic(path));
+                return Err(diagnostic(Trouble::Bad(message), path));
             }
         }
         Ok(Archive { path: path.to_owned(), files, entry_limit: limits.archive_entry_bytes })
@@ -115,7 +114,7 @@ impl Archive {
         };
         let unpacked = packed.bytes.get_or_init(|| {
             unpack(&packed.data, self.entry_limit)
-                .map_err(|trouble| trouble.diagnostic(&format!("{}!/{name}", self.path)))
+                .map_err(|trouble| diagnostic(trouble, &format!("{}!/{name}", self.path)))
         });
         unpacked.as_deref().map_err(Clone::clone)
     }
@@ -197,18 +196,6 @@ impl Archive {
     }
 }
 
-/// The name without needless parts; names that lead anywhere but into the archive are refused.
-fn safe_name(name: &str) -> Result<String, String> {
-    let bad = name.starts_with('/')
-        || name.contains(['\\', '\0'])
-        || name.split('/').any(|part| part == "..")
-        || name.as_bytes().get(1) == Some(&b':');
-    if bad {
-        return Err(format!("the name `{}` is not allowed in an archive", name.escape_default()));
-    }
-    Ok(name.split('/').filter(|part| !part.is_empty() && *part != ".").collect::<Vec<_>>().join("/"))
-}
-
 fn unpack(data: &Data, limit: u64) -> Result<Vec<u8>, Trouble> {
     let (bytes, size, crc) = match data {
         Data::Plain(bytes) => (Cow::Borrowed(bytes.as_slice()), bytes.len() as u64, None),
@@ -217,14 +204,12 @@ fn unpack(data: &Data, limit: u64) -> Result<Vec<u8>, Trouble> {
                 return Err(Trouble::Large(format!("it has {size} bytes, more than the {limit} allowed")));
             }
             // One byte more than promised is enough to see that the size is a lie.
-            let room = usize::try_from(size.saturating_add(1)).unwrap_or(usize::MAX);
-            let unpacked = match miniz_oxide::inflate::decompress_to_vec_with_limit(bytes, room) {
-                Ok(unpacked) => unpacked,
-                Err(error) if error.status == miniz_oxide::inflate::TINFLStatus::HasMoreOutput => {
-                    return Err(Trouble::Bad("it is larger than the archive says".to_owned()));
-                }
-                Err(_) => return Err(Trouble::Bad("it cannot be unpacked".to_owned())),
-            };
+            let mut unpacked = Vec::new();
+            let read = DeflateDecoder::new(bytes.as_slice()).take(size.saturating_add(1)).read_to_end(&mut unpacked);
+            read.map_err(|_| Trouble::Bad("it cannot be unpacked".to_owned()))?;
+            if unpacked.len() as u64 > *size {
+                return Err(Trouble::Bad("it is larger than the archive says".to_owned()));
+            }
             (Cow::Owned(unpacked), *size, Some(*crc))
         }
     };
@@ -234,47 +219,15 @@ fn unpack(data: &Data, limit: u64) -> Result<Vec<u8>, Trouble> {
     if bytes.len() as u64 > limit {
         return Err(Trouble::Large(format!("it has {} bytes, more than the {limit} allowed", bytes.len())));
     }
-    if crc.is_some_and(|crc| crc != crc32(&bytes)) {
+    if crc.is_some_and(|crc| crc != checksum(&bytes)) {
         return Err(Trouble::Bad("its checksum is wrong".to_owned()));
     }
     Ok(bytes.into_owned())
 }
 
-fn gunzip(bytes: &[u8], limits: &Limits) -> Result<Vec<u8>, Trouble> {
-    let broken = || Trouble::Bad("it is not a valid gzip file".to_owned());
-    let [0x1f, 0x8b, 8, flags, _, _, _, _, _, _, rest @ ..] = bytes else { return Err(broken()) };
-    let mut rest = rest;
-    if flags & 4 != 0 {
-        let [low, high, after @ ..] = rest else { return Err(broken()) };
-        rest = after.get(usize::from(u16::from_le_bytes([*low, *high]))..).ok_or_else(broken)?;
-    }
-    for flag in [8, 16] {
-        if flags & flag != 0 {
-            let end = rest.iter().position(|byte| *byte == 0).ok_or_else(broken)?;
-            rest = rest.get(end + 1..).ok_or_else(broken)?;
-        }
-    }
-    if flags & 2 != 0 {
-        rest = rest.get(2..).ok_or_else(broken)?;
-    }
-    let most = limits.archive_bytes.min((bytes.len() as u64).saturating_mul(limits.archive_ratio).max(1 << 20));
-    let room = usize::try_from(most).unwrap_or(usize::MAX);
-    miniz_oxide::inflate::decompress_to_vec_with_limit(rest, room).map_err(|error| match error.status {
-        miniz_oxide::inflate::TINFLStatus::HasMoreOutput => {
-            Trouble::Large(format!("unpacked it has more than {most} bytes"))
-        }
-        _ => broken(),
-    })
-}
-
 /// The checksum of zip files.
-fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = !0u32;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            crc = (crc >> 1) ^ (0xEDB8_8320 & 0u32.wrapping_sub(crc & 1));
-        }
-    }
-    !crc
+fn checksum(bytes: &[u8]) -> u32 {
+    let mut crc = Crc::new();
+    crc.update(bytes);
+    crc.sum()
 }

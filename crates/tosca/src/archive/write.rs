@@ -4,12 +4,15 @@
 
 use super::META;
 use crate::folder::is_yaml;
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 use std::fmt::Write;
+use std::io::Write as _;
 
 /// The first day that a zip archive can say, 1 January 1980.
 const FIRST_DAY: u16 = 0b0000_0000_0010_0001;
 /// How hard is tried to make it small.
-const LEVEL: u8 = 6;
+const LEVEL: u32 = 6;
 /// Names are UTF-8.
 const UTF_8: u16 = 1 << 11;
 /// Written on a system with modes; 2.0 of the format.
@@ -113,13 +116,19 @@ fn quoted(name: &str) -> String {
     }
 }
 
+fn deflated(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut packed = DeflateEncoder::new(Vec::new(), Compression::new(LEVEL));
+    packed.write_all(bytes)?;
+    packed.finish()
+}
+
 fn zip(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, String> {
     let too_large = || "the archive would be too large: a zip file has at most 4 GiB and 65,535 files".to_owned();
     let long = |n: usize| u32::try_from(n).map_err(|_| too_large());
     let mut out = Vec::new();
     let mut directory = Vec::new();
     for (name, bytes) in files {
-        let packed = miniz_oxide::deflate::compress_to_vec(bytes, LEVEL);
+        let packed = deflated(bytes).map_err(|error| error.to_string())?;
         // What does not become smaller is kept as it is.
         let (method, content) = if packed.len() < bytes.len() { (8u16, &packed) } else { (0u16, bytes) };
         let name_length = u16::try_from(name.len()).map_err(|_| format!("the name `{name}` is too long"))?;
@@ -128,7 +137,7 @@ fn zip(files: &[(String, Vec<u8>)]) -> Result<Vec<u8>, String> {
         for word in [NEEDED, UTF_8, method, 0, FIRST_DAY] {
             common.extend(word.to_le_bytes());
         }
-        for number in [super::crc32(bytes), long(content.len())?, long(bytes.len())?] {
+        for number in [super::checksum(bytes), long(content.len())?, long(bytes.len())?] {
             common.extend(number.to_le_bytes());
         }
         common.extend(name_length.to_le_bytes());
