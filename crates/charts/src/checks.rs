@@ -56,8 +56,14 @@ pub fn check(session: &Session, chart: &Chart, nodes: &[Node]) {
         if let Some((schema, names)) = &definitions {
             let group = version.split_once('/').map_or(("", version.as_str()), |(group, version)| (group, version));
             if let Some(definition) = names.get(&(group.0.to_owned(), group.1.to_owned(), kind.clone())) {
-                for problem in schema.check_definition(definition, &node.resolved) {
-                    report_problem(session, node, &problem);
+                match schema.check_definition(definition, &node.resolved, &session.meter) {
+                    Ok(problems) => problems.iter().for_each(|problem| report_problem(session, node, problem)),
+                    Err(stopped) => {
+                        let mut diagnostic = stopped.diagnostic();
+                        diagnostic.span = at(session, node.resolved.origin);
+                        session.sink.push(diagnostic);
+                        return;
+                    }
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Limit};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Rule, Source, Span};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Rule, RuleClass, Source, Span};
 use purlin_value::{Session, Value};
 
 use crate::chart::Chart;
@@ -128,9 +128,7 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
         let field = problem.at.trim_start_matches('/').replace('/', ".");
         let place = if field.is_empty() { format!("the values of `{name}`") } else { format!("`{field}` of `{name}`") };
         let message = schema::message(problem);
-        let limited = message.contains("the schema takes too many steps");
-        let rule = if limited { &purlin_value::rules::LIMIT_FUEL } else { &rules::SCHEMA };
-        let mut diagnostic = Diagnostic::nowhere(rule, format!("{place}: {message}"));
+        let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {message}"));
         diagnostic.span = session.origins.span(problem.value.origin, &session.sources);
         for cause in &problem.causes {
             diagnostic.message.push_str(&format!("; {}", schema::message(cause)));
@@ -170,6 +168,10 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
                 Ok(bytes) => {
                     let text = purlin_gotmpl::value::text_of(&bytes).into_owned();
                     let source = source_of(place.session, &path, text);
+                    if rule.class == RuleClass::Limit {
+                        diagnostic.span = Some(source.span(0, 1));
+                        return diagnostic;
+                    }
                     let tree = purlin_syntax::yaml::parse(source.clone(), Flavor::Go, &place.session.limits);
                     let problem = tree.diagnostics().first().and_then(|problem| problem.span);
                     diagnostic.span = problem.or(Some(source.span(0, 1)));
@@ -178,6 +180,7 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             }
             diagnostic
         }
+        About::Schema(stopped) => place.locate(stopped.diagnostic(), &["name"]),
         // What options or the release are about has no place in the chart.
         About::Chart if rule.name == rules::VALUES.name => Diagnostic::nowhere(rule, error.message.clone()),
         About::Chart => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
@@ -195,7 +198,6 @@ const LIMITS: &[(&str, &Rule)] = &[
     (crate::archive::TOO_LARGE, &purlin_value::rules::LIMIT_ARCHIVE),
     ("all archives together", &purlin_value::rules::LIMIT_ARCHIVE),
     ("bytes, more than the", &purlin_syntax::rules::LIMIT_FILE),
-    ("the schema takes too many steps", &purlin_value::rules::LIMIT_FUEL),
 ];
 
 /// The rule a plain message falls under.

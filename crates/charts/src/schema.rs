@@ -24,7 +24,6 @@ pub fn message(problem: &Problem) -> String {
     match &problem.fault {
         Fault::Schema(message) => message.clone(),
         Fault::Refused => "false schema".to_owned(),
-        Fault::TooManySteps => "the schema takes too many steps to check".to_owned(),
         Fault::Type(wanted) => format!("got {}, want {}", type_name(&problem.value), wanted.join(" or ")),
         Fault::Enum(allowed) => {
             let allowed: Vec<String> = allowed.iter().map(shown).collect();

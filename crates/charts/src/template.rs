@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
 use purlin_model::SetFlag;
-use purlin_model::validate::{Fault, Problem};
+use purlin_model::validate::{Fault, Problem, Stopped};
 use purlin_value::glob::{Glob, Notation};
 use purlin_value::{Session, Value};
 
@@ -73,6 +73,8 @@ pub enum About {
     Metadata(&'static str, String),
     /// Its default values.
     DefaultValues,
+    /// A schema that takes more than a limit allows.
+    Schema(Stopped),
 }
 
 /// Why nothing was rendered.
@@ -170,9 +172,15 @@ fn name_from_template(session: &Session, template: &str) -> Result<String, Strin
 }
 
 /// Checks values against the schemas of a chart and of those inside it.
-pub fn check_schemas(chart: &Chart, values: &Value) -> Result<(), TemplateError> {
+pub fn check_schemas(session: &Session, chart: &Chart, values: &Value) -> Result<(), TemplateError> {
     let mut problems = Vec::new();
-    schema_problems(chart, values, &mut problems);
+    if let Err(stopped) = schema_problems(session, chart, values, &mut problems) {
+        return Err(TemplateError {
+            message: stopped.message(),
+            about: About::Schema(stopped),
+            ..TemplateError::default()
+        });
+    }
     if problems.is_empty() {
         return Ok(());
     }
@@ -188,19 +196,25 @@ pub fn check_schemas(chart: &Chart, values: &Value) -> Result<(), TemplateError>
     Err(TemplateError { message, problems, ..TemplateError::default() })
 }
 
-fn schema_problems(chart: &Chart, values: &Value, found: &mut Vec<(String, Problem)>) {
+fn schema_problems(
+    session: &Session,
+    chart: &Chart,
+    values: &Value,
+    found: &mut Vec<(String, Problem)>,
+) -> Result<(), Stopped> {
     if let Some(text) = &chart.schema {
         let problems = match schema::parse(text) {
-            Ok(schema) => schema.check(values),
+            Ok(schema) => schema.check(values, &session.meter)?,
             Err(message) => vec![Problem::new("", Fault::Schema(message), values)],
         };
         found.extend(problems.into_iter().map(|problem| (chart.name().to_owned(), problem)));
     }
     for child in &chart.dependencies {
         if let Some(section) = values.get(child.name()).filter(|section| section.as_map().is_some()) {
-            schema_problems(child, section, found);
+            schema_problems(session, child, section, found)?;
         }
     }
+    Ok(())
 }
 
 /// A chart ready to be rendered: loaded, dependencies decided, values coalesced and checked.
@@ -285,7 +299,7 @@ fn prepare_chart(
     let values = coalescer.coalesce(&chart, &values)?;
     warnings.append(&mut coalescer.warnings);
     if !options.skip_schema {
-        check_schemas(&chart, &values)?;
+        check_schemas(session, &chart, &values)?;
     }
     let kube = &chart.metadata.kube_version;
     if !kube.is_empty() && !dependencies::is_compatible(kube, &capabilities.kube.version) {

@@ -6,6 +6,7 @@ use crate::diff::Difference;
 use crate::why::{Cause, Place, Why};
 use purlin_model::{Node, Resolved};
 use purlin_value::{Data, EcoString, Map, Session, Value};
+use std::collections::HashSet;
 
 fn map(entries: Vec<(&str, Value)>) -> Value {
     Value::map(entries.into_iter().map(|(key, value)| (EcoString::from(key), value)).collect())
@@ -50,23 +51,73 @@ fn node_value(session: &Session, node: &Node) -> Value {
         ("disabled", Value::from(node.disabled)),
         ("resolved", node.resolved.clone()),
         ("outputs", node.outputs.clone()),
-        ("pending", Value::list(pending_paths(&node.resolved).into_iter().map(Value::from).collect())),
+        ("pending", Value::list(pending_paths(session, &node.resolved).into_iter().map(Value::from).collect())),
     ])
 }
 
-fn pending_paths(value: &Value) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut stack = vec![(String::new(), value)];
-    while let Some((path, value)) = stack.pop() {
-        let below = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-        match &value.data {
-            Data::Pending(_) => found.push(path),
-            Data::Map(map) => stack.extend(map.iter().rev().map(|(key, value)| (below(key), value))),
-            Data::List(list) => stack.extend(list.iter().enumerate().rev().map(|(at, v)| (below(&at.to_string()), v))),
-            _ => {}
+/// The paths of everything in a value that is not known yet.
+fn pending_paths(session: &Session, value: &Value) -> Vec<String> {
+    let mut paths = Pending { session, segments: Vec::new(), known: HashSet::new(), found: Vec::new() };
+    paths.look(value);
+    paths.found
+}
+
+enum Segment<'v> {
+    Key(&'v str),
+    Index(usize),
+}
+
+struct Pending<'v> {
+    session: &'v Session,
+    /// The keys and indices that lead to what is looked at.
+    segments: Vec<Segment<'v>>,
+    /// Collections with nothing pending in them, which several may hold.
+    known: HashSet<usize>,
+    found: Vec<String>,
+}
+
+impl<'v> Pending<'v> {
+    /// False as soon as there are more paths than the run may hold, which is reported.
+    fn look(&mut self, value: &'v Value) -> bool {
+        if value.is_pending() {
+            let path = self.path();
+            let charged = self.session.meter.charge(1, path.len() as u64 + 32);
+            self.found.push(path);
+            return charged.map_err(|exceeded| self.session.report_exceeded(exceeded, None)).is_ok();
         }
+        let address = value.shared_at();
+        if address.is_some_and(|address| self.known.contains(&address)) || !value.is_collection() {
+            return true;
+        }
+        let before = self.found.len();
+        let goes_on = match &value.data {
+            Data::Map(map) => map.iter().all(|(key, item)| self.look_below(Segment::Key(key), item)),
+            Data::List(list) => list.iter().enumerate().all(|(at, item)| self.look_below(Segment::Index(at), item)),
+            _ => true,
+        };
+        if let Some(address) = address.filter(|_| self.found.len() == before) {
+            self.known.insert(address);
+        }
+        goes_on
     }
-    found
+
+    fn look_below(&mut self, segment: Segment<'v>, item: &'v Value) -> bool {
+        if !item.is_collection() && !item.is_pending() {
+            return true;
+        }
+        self.segments.push(segment);
+        let goes_on = self.look(item);
+        self.segments.pop();
+        goes_on
+    }
+
+    fn path(&self) -> String {
+        let text = |segment: &Segment<'_>| match segment {
+            Segment::Key(key) => (*key).to_owned(),
+            Segment::Index(at) => at.to_string(),
+        };
+        self.segments.iter().map(text).collect::<Vec<_>>().join(".")
+    }
 }
 
 /// `graph -o json`.

@@ -95,7 +95,11 @@ impl InputSchema {
         key_span: &dyn Fn(&str) -> Option<Span>,
     ) {
         let Some(validator) = &self.validator else { return };
-        for problem in validator.check(inputs) {
+        let problems = validator.check(inputs, &ground.session.meter).unwrap_or_else(|stopped| {
+            ground.push(stopped.diagnostic(), use_span);
+            Vec::new()
+        });
+        for problem in problems {
             for (message, hint, at) in worded(&problem) {
                 let place = match at {
                     At::Use => None,
@@ -134,7 +138,10 @@ impl Thunk for Completed {
         let inputs = eval.force_deep(&self.inputs);
         let origins = &eval.session.origins;
         let origin = |at: &str| origins.fallback(ecow::eco_format!("default of input `{at}` of the template"), None);
-        self.validator.with_defaults(&inputs, &origin)
+        self.validator.with_defaults(&inputs, &origin, &eval.session.meter).unwrap_or_else(|stopped| {
+            eval.session.sink.push(stopped.diagnostic());
+            Value::poison()
+        })
     }
 
     fn span(&self) -> Option<Span> {
@@ -199,7 +206,6 @@ fn worded(problem: &Problem) -> Vec<(String, Option<String>, At)> {
         }
         Fault::Not => at_value(format!("{name} fits what `not` excludes")),
         Fault::Refused => at_value(format!("{name} is not allowed")),
-        Fault::TooManySteps => at_value(format!("the schema takes too many steps to check {name}")),
         Fault::Schema(message) => at_value(message.clone()),
     }
 }

@@ -305,8 +305,7 @@ impl Machine<'_> {
         let outer_site = self.site;
         self.site = frame.tree.file.base + node.pos().unwrap_or(0);
         self.deeper(frame)?;
-        let charged = self.charge_call(func, &values);
-        let result = charged.and_then(|()| (func.run)(self, &values)).and_then(|result| self.hold(func, result));
+        let result = self.call(func, &values);
         self.shallower();
         self.site = outer_site;
         match result {

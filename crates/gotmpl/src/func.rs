@@ -20,8 +20,8 @@ pub struct Func {
     pub rest: Option<Ty>,
     /// How it is called and what it does, in one sentence.
     pub about: &'static str,
-    /// What it does.
-    pub run: Run,
+    /// What it does; [`Machine::call`] charges for it.
+    pub(crate) run: Run,
     /// How it is evaluated.
     pub form: Form,
     /// Which arguments it looks at, so that it has to wait for what is not known yet.

@@ -5,8 +5,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use purlin_value::meter::BYTES_PER_STEP;
-use purlin_value::{Cost, Meter, Pending};
+use purlin_value::meter::{BYTES_PER_STEP, SLOW_BYTES, SLOW_STEPS};
+use purlin_value::pattern::Refused;
+use purlin_value::{Cost, Exceeded, Meter, Pending};
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
@@ -97,8 +98,14 @@ pub struct SourceFile {
 /// What the heap holds is told to the meter in portions of so many bytes.
 const HEAP_PORTION: usize = 64 << 10;
 
+/// Bytes of compiled regular expressions that are kept.
+const MOST_COMPILED: u64 = 16 << 20;
+
 /// Shorter texts are counted with what holds them.
 const LARGE_TEXT: usize = 1 << 10;
+
+/// Steps that a call of another template counts for.
+pub(crate) const INCLUDE_STEPS: usize = 25;
 
 /// Stack a render may need at most; run it on a thread with as much.
 pub const STACK_BYTES: usize = 192 << 20;
@@ -129,6 +136,8 @@ pub struct Machine<'r> {
     pub(crate) parsed: Table<(Str, u32), Rc<Namespace>>,
     /// Regular expressions already compiled.
     pub(crate) regexes: Table<Str, Rc<regex::bytes::Regex>>,
+    /// Bytes of compiled regular expressions that the meter knows of.
+    compiled: u64,
     /// How many random values each place has drawn.
     pub draws: Table<u32, u32>,
     /// The place of the function being called.
@@ -155,7 +164,7 @@ pub struct Machine<'r> {
 
 impl Drop for Machine<'_> {
     fn drop(&mut self) {
-        self.limits.meter.release((self.settled + self.written) as u64);
+        self.limits.meter.release((self.settled + self.written) as u64 + self.compiled);
     }
 }
 
@@ -189,6 +198,7 @@ impl<'r> Machine<'r> {
             including: Table::default(),
             parsed: Table::default(),
             regexes: Table::default(),
+            compiled: 0,
             draws: Table::default(),
             site: 0,
             tpl_depth: 0,
@@ -245,6 +255,7 @@ impl<'r> Machine<'r> {
         if self.outside.track && self.site != 0 {
             self.call = self.calls.len() as u32;
             self.calls.push(Call { site: self.site, parent: outer_call });
+            self.heap.hold(size_of::<Call>());
         }
         let written = self.written;
         let result = self.run_tree(tree, data);
@@ -326,9 +337,51 @@ impl<'r> Machine<'r> {
         self.limits.meter.charge(0, more as u64).map_err(|_| Fault::Limit(Limit::Heap))
     }
 
-    /// Charges for a function what it is going to look at.
-    pub(crate) fn charge_call(&mut self, func: &Func, args: &[Val]) -> Result<(), Fault> {
+    /// Compiles a regular expression and charges for it; the inner error says why it cannot be read.
+    pub(crate) fn compile<R>(
+        &self,
+        build: impl Fn(usize) -> Result<Option<R>, String>,
+    ) -> Result<Result<(R, u64), String>, Fault> {
+        match purlin_value::pattern::compile(&self.limits.meter, self.limits.regex as u64, build) {
+            Ok(compiled) => Ok(Ok(compiled)),
+            Err(Refused::Invalid(reason)) => Ok(Err(reason)),
+            Err(Refused::TooLarge) => Err(Fault::Limit(Limit::Regex)),
+            Err(Refused::Exceeded(Exceeded::Steps(_))) => Err(Fault::Limit(Limit::Fuel)),
+            Err(Refused::Exceeded(Exceeded::Bytes(_))) => Err(Fault::Limit(Limit::Heap)),
+        }
+    }
+
+    /// Keeps a compiled regular expression of so many bytes; all others are forgotten when there are many.
+    pub(crate) fn keep_regex(&mut self, pattern: Str, regex: Rc<regex::bytes::Regex>, bytes: u64) {
+        self.compiled += bytes;
+        if self.compiled > MOST_COMPILED {
+            self.regexes.clear();
+            self.limits.meter.release(self.compiled - bytes);
+            self.compiled = bytes;
+        }
+        self.regexes.insert(pattern, regex);
+    }
+
+    /// Calls a function: charges for it before, and for what it makes behind.
+    pub fn call(&mut self, func: &Func, args: &[Val]) -> Result<Val, Fault> {
+        let held = self.charge_call(func, args)?;
+        let result = (func.run)(self, args);
+        self.limits.meter.release(held);
+        self.hold(func, result?)
+    }
+
+    /// Charges for a function what it is going to look at, and returns the bytes that it may hold until it is done.
+    fn charge_call(&mut self, func: &Func, args: &[Val]) -> Result<u64, Fault> {
         let mut steps = func.cost.steps() as usize;
+        if func.cost == Cost::Slow {
+            let mut bytes = 0u64;
+            for value in args {
+                bytes += self.size(value)?.1 as u64;
+            }
+            self.spend(steps + (bytes * SLOW_STEPS) as usize)?;
+            let held = bytes * SLOW_BYTES;
+            return self.limits.meter.charge(0, held).map(|()| held).map_err(|_| Fault::Limit(Limit::Heap));
+        }
         for (at, value) in args.iter().enumerate() {
             if !func.cost.looks_at(at) {
                 continue;
@@ -341,28 +394,39 @@ impl<'r> Machine<'r> {
                 _ => 0,
             };
         }
-        self.spend(steps)
+        self.spend(steps).map(|()| 0)
     }
 
     /// The steps that going through a value takes: what is shared counts as often as it is met. A fault if it has more
     /// than may be written out.
     pub fn weigh(&self, value: &Val) -> Result<usize, Fault> {
-        let (parts, bytes) = self.heap.weigh(value, self.limits.output).ok_or(Fault::Limit(Limit::Output))?;
+        let (parts, bytes) = self.size(value)?;
         Ok(parts + bytes / BYTES_PER_STEP as usize)
     }
 
+    /// The parts and bytes of a value when it is written out; a fault if it has more than may be.
+    fn size(&self, value: &Val) -> Result<(usize, usize), Fault> {
+        self.heap.weigh(value, self.limits.output).ok_or(Fault::Limit(Limit::Output))
+    }
+
     /// A result that is held from now on; a text that is large is counted until nobody holds it.
-    pub(crate) fn hold(&mut self, func: &Func, mut result: Val) -> Result<Val, Fault> {
-        if let Data::Str(text) | Data::Bytes(text) = &mut result.data
-            && text.len() >= LARGE_TEXT
-        {
+    fn hold(&mut self, func: &Func, mut result: Val) -> Result<Val, Fault> {
+        if let Data::Str(text) | Data::Bytes(text) = &mut result.data {
             if text.len() > self.limits.text && func.cost != Cost::Own {
                 return Err(Fault::Limit(Limit::Text));
             }
-            text.hold(&self.limits.meter).map_err(|_| Fault::Limit(Limit::Heap))?;
+            self.hold_text(text)?;
         }
         self.settle()?;
         Ok(result)
+    }
+
+    /// Counts a text, if it is large, until nobody holds it.
+    pub fn hold_text(&self, text: &mut Str) -> Result<(), Fault> {
+        if text.len() < LARGE_TEXT {
+            return Ok(());
+        }
+        text.hold(&self.limits.meter).map_err(|_| Fault::Limit(Limit::Heap))
     }
 
     /// The steps taken so far.
@@ -608,10 +672,12 @@ impl<'r> Machine<'r> {
             Some(pipe) => self.eval_pipeline(frame, dot, pipe)?,
             None => Val::NIL,
         };
+        self.spend(INCLUDE_STEPS).map_err(|fault| self.error(frame, None, fault))?;
         let outer_call = self.call;
         if self.outside.track {
             self.call = self.calls.len() as u32;
             self.calls.push(Call { site: frame.tree.file.base + invoke.pos, parent: outer_call });
+            self.heap.hold(size_of::<Call>());
         }
         self.run_tree(&tree, data)?;
         self.call = outer_call;

@@ -437,11 +437,17 @@ pub struct Map {
 /// A map that is looked up while evaluating.
 pub(crate) type Table<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
-/// What an element of a list takes; most are short texts, which lie in a body of their own.
-const ELEMENT_BYTES: usize = size_of::<Val>() + 32;
+/// What a text takes beside its bytes: its body, and what surrounds that in memory.
+const TEXT_BYTES: usize = size_of::<Body>() + 16;
 
-/// The same for an entry of a map.
-const ENTRY_BYTES: usize = size_of::<Val>() + 64;
+/// What an entry of a map takes: a value, and a key with a body of its own.
+const ENTRY_BYTES: usize = 2 * size_of::<Val>() + TEXT_BYTES;
+
+/// What an element takes: a text that nobody else holds has a body of its own.
+fn element_bytes(value: &Val) -> usize {
+    let is_own = matches!(&value.data, Data::Str(text) if Arc::strong_count(&text.0) == 1);
+    size_of::<Val>() + if is_own { TEXT_BYTES } else { 0 }
+}
 
 /// What a part of a value takes when it is written, beside its text.
 const PART_BYTES: usize = 8;
@@ -478,7 +484,7 @@ impl Heap {
         self.push_list(List { kind, nil: true, items: Vec::new() })
     }
     fn push_list(&mut self, list: List) -> Val {
-        self.held += list.items.len() * ELEMENT_BYTES + size_of::<List>();
+        self.held += list.items.iter().map(element_bytes).sum::<usize>() + size_of::<List>();
         let index = self.lists.len() as u32;
         self.lists.push(list);
         Val::new(Data::List(ListRef(index)))
@@ -563,6 +569,11 @@ impl Heap {
             }
         }
         Some((parts, bytes))
+    }
+
+    /// Counts bytes that the render holds elsewhere.
+    pub(crate) fn hold(&mut self, bytes: usize) {
+        self.held += bytes;
     }
 
     /// How many bytes were ever put on the heap, for the limit.

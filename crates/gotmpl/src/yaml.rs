@@ -44,10 +44,9 @@ fn wrong_kind(value: &Val, wanted: &str) -> String {
 
 fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
     let Data::Str(source) = &text.data else { return Ok(Val::NIL) };
-    m.spend(source.len() / 8).map_err(|fault| fault.go_text())?;
     let (origin, tainted) = m.join_origins(std::slice::from_ref(text));
     let pieces = if m.outside.track { source.pieces().map(<[Piece]>::to_vec) } else { None };
-    let limits = Limits::default();
+    let limits = m.limits.meter.limits().clone();
     if source.bytes().starts_with(b"\t") && !source.text().trim_start_matches('\t').starts_with(['\n', '#']) {
         return Err("error converting YAML to JSON: yaml: found character that cannot start any token".to_owned());
     }

@@ -100,7 +100,7 @@ impl Default for Limits {
     fn default() -> Self {
         Limits {
             depth: 1_000,
-            nodes: 2_000_000,
+            nodes: 1_000_000,
             alias_floor: 100_000,
             alias_bytes_floor: 16 * MIB,
             file_bytes: 16 * MIB,

@@ -7,6 +7,7 @@ use crate::tree::Tree;
 use crate::val::{Data, MapKey, Val, ValMap};
 use purlin_syntax::{Flavor, Source};
 use purlin_value::{Map, MergeKeys, Session, Value, value_of};
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -41,38 +42,66 @@ fn from_value_at(value: &Value, depth: usize) -> Val {
 
 /// An evaluated value as a configuration value. Instances become the query that finds them.
 pub fn to_value(value: &Val, tree: &Tree) -> Value {
-    if value.is_tainted() && matches!(value.data, Data::Map(_)) {
-        // The keys of a secret map may be secret too, so it is one secret, kept as its JSON text.
-        let style = JsonStyle { indent: None, sorted: false, ascii: false };
-        let text = to_json(value, tree, style).unwrap_or_default();
-        return Value::str(text).with_origin(value.origin).tainted_if(true);
+    Converter { tree, shared: HashMap::default() }.value(value)
+}
+
+/// What several hold is converted once and shared again.
+struct Converter<'t> {
+    tree: &'t Tree,
+    shared: HashMap<usize, purlin_value::Data, foldhash::fast::RandomState>,
+}
+
+impl Converter<'_> {
+    fn collection(&mut self, value: &Val) -> purlin_value::Data {
+        let address = value.shared_at();
+        if let Some(known) = address.and_then(|address| self.shared.get(&address)) {
+            return known.clone();
+        }
+        let data = match &value.data {
+            Data::List(items) => {
+                let items: Vec<Value> = items.iter().map(|item| self.value(item)).collect();
+                purlin_value::Data::List(Arc::new(items.into()))
+            }
+            Data::Map(entries) => {
+                let entries = entries.iter().map(|(key, item)| (key_text(key), self.value(item)));
+                purlin_value::Data::Map(Arc::new(entries.collect::<Map>()))
+            }
+            _ => purlin_value::Data::Null,
+        };
+        if let Some(address) = address {
+            self.shared.insert(address, data.clone());
+        }
+        data
     }
-    let data = match &value.data {
-        Data::Null => purlin_value::Data::Null,
-        Data::Bool(b) => purlin_value::Data::Bool(*b),
-        Data::Int(n) => purlin_value::Data::Int(*n),
-        Data::Float(x) => purlin_value::Data::Float(*x),
-        Data::Str(text) => purlin_value::Data::Str(text.clone()),
-        Data::Bytes(bytes) => purlin_value::Data::Bytes(Arc::from(bytes.as_ref())),
-        Data::List(items) => {
-            let items: Vec<Value> = items.iter().map(|item| to_value(item, tree)).collect();
-            purlin_value::Data::List(Arc::new(items.into()))
+
+    fn value(&mut self, value: &Val) -> Value {
+        let tree = self.tree;
+        if value.is_tainted() && matches!(value.data, Data::Map(_)) {
+            // The keys of a secret map may be secret too, so it is one secret, kept as its JSON text.
+            let style = JsonStyle { indent: None, sorted: false, ascii: false };
+            let text = to_json(value, tree, style).unwrap_or_default();
+            return Value::str(text).with_origin(value.origin).tainted_if(true);
         }
-        Data::Map(entries) => {
-            let entries = entries.iter().map(|(key, item)| (key_text(key), to_value(item, tree)));
-            purlin_value::Data::Map(Arc::new(entries.collect::<Map>()))
-        }
-        Data::External(external) => return to_value(&external.value, tree).tainted_if(value.is_tainted()),
-        Data::Node(id) => {
-            let entry = ("ref".into(), Value::str(crate::eval::special::key_of(tree, *id)));
-            return Value::map(Map::from_iter([entry])).tainted_if(value.is_tainted());
-        }
-        Data::Status(status) => purlin_value::Data::Str(status.name().into()),
-        Data::State(state) => purlin_value::Data::Str(state.name().into()),
-        Data::Priority(priority) => purlin_value::Data::Str(priority.name().into()),
-        _ => purlin_value::Data::Str(crate::python::to_text(value, tree)),
-    };
-    Value::of(data, value.origin, value.taint_of())
+        let data = match &value.data {
+            Data::Null => purlin_value::Data::Null,
+            Data::Bool(b) => purlin_value::Data::Bool(*b),
+            Data::Int(n) => purlin_value::Data::Int(*n),
+            Data::Float(x) => purlin_value::Data::Float(*x),
+            Data::Str(text) => purlin_value::Data::Str(text.clone()),
+            Data::Bytes(bytes) => purlin_value::Data::Bytes(Arc::from(bytes.as_ref())),
+            Data::List(_) | Data::Map(_) => self.collection(value),
+            Data::External(external) => return self.value(&external.value).tainted_if(value.is_tainted()),
+            Data::Node(id) => {
+                let entry = ("ref".into(), Value::str(crate::eval::special::key_of(tree, *id)));
+                return Value::map(Map::from_iter([entry])).tainted_if(value.is_tainted());
+            }
+            Data::Status(status) => purlin_value::Data::Str(status.name().into()),
+            Data::State(state) => purlin_value::Data::Str(state.name().into()),
+            Data::Priority(priority) => purlin_value::Data::Str(priority.name().into()),
+            _ => purlin_value::Data::Str(crate::python::to_text(value, tree)),
+        };
+        Value::of(data, value.origin, value.taint_of())
+    }
 }
 
 /// A key as text.

@@ -315,6 +315,16 @@ impl Val {
         }
     }
 
+    /// Where a collection lies that others hold, too.
+    pub fn shared_at(&self) -> Option<usize> {
+        match &self.data {
+            Data::List(items) if Rc::strong_count(items) > 1 => Some(Rc::as_ptr(items) as usize),
+            Data::Map(entries) if Rc::strong_count(entries) > 1 => Some(Rc::as_ptr(entries) as usize),
+            Data::Lazy(lazy) if Rc::strong_count(lazy) > 1 => Some(Rc::as_ptr(lazy) as *const () as usize),
+            _ => None,
+        }
+    }
+
     /// The items, if it is an evaluated list.
     pub fn as_list(&self) -> Option<&[Val]> {
         match &self.data {

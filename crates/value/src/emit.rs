@@ -4,6 +4,7 @@
 //! reveal it. What is not known yet is written as such.
 
 use crate::value::{Data, Value};
+use crate::weight::weight;
 use ecow::EcoString;
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter, WriteError, YamlWriter};
 
@@ -84,16 +85,35 @@ pub fn pending_text(what: &str) -> EcoString {
 
 /// A value as YAML in our style.
 pub fn to_yaml(value: &Value, secrets: Secrets) -> Result<String, WriteError> {
-    let mut writer = YamlWriter::new();
+    yaml_within(value, secrets, u64::MAX)
+}
+
+/// A value as YAML in our style of at most so many bytes; one that is larger is refused before it is written.
+pub fn yaml_within(value: &Value, secrets: Secrets, most: u64) -> Result<String, WriteError> {
+    let mut writer = YamlWriter::with_limit(room(value, most)?);
     emit(value, secrets, &mut writer);
     writer.finish()
 }
 
-/// A value as JSON.
-pub fn to_json(value: &Value, secrets: Secrets, layout: JsonLayout) -> Result<String, WriteError> {
-    let mut writer = JsonWriter::new(layout, JsonFlavor::Plain);
+/// A value as JSON of at most so many bytes; one that is larger is refused before it is written.
+pub fn json_within(value: &Value, secrets: Secrets, layout: JsonLayout, most: u64) -> Result<String, WriteError> {
+    let mut writer = JsonWriter::with_limit(layout, JsonFlavor::Plain, room(value, most)?);
     emit(value, secrets, &mut writer);
     writer.finish()
+}
+
+/// The bytes that a writer may write.
+fn room(value: &Value, most: u64) -> Result<usize, WriteError> {
+    // What is hidden is weighed as well; that is at most a fraction of what is allowed.
+    if most < u64::MAX && weight(value) > most {
+        return Err(WriteError::TooLong);
+    }
+    Ok(usize::try_from(most).unwrap_or(usize::MAX))
+}
+
+/// A value as JSON.
+pub fn to_json(value: &Value, secrets: Secrets, layout: JsonLayout) -> Result<String, WriteError> {
+    json_within(value, secrets, layout, u64::MAX)
 }
 
 #[cfg(test)]

@@ -16,6 +16,7 @@ pub mod merge;
 pub mod meter;
 pub mod origin;
 pub mod path;
+pub mod pattern;
 pub mod read;
 mod recorded;
 pub mod rules;

@@ -9,12 +9,18 @@ use purlin_syntax::{Diagnostic, Limits, Rule};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// So many bytes are looked at or copied in one step.
-pub const BYTES_PER_STEP: u64 = 16;
+pub const BYTES_PER_STEP: u64 = 4;
 
 /// The steps it takes to look at or copy so many bytes.
 pub const fn steps_for(bytes: u64) -> u64 {
     bytes / BYTES_PER_STEP
 }
+
+/// The steps of one byte of what a slow function is given.
+pub const SLOW_STEPS: u64 = 2;
+
+/// So many bytes a slow function may hold, until it is done, for every byte it is given.
+pub const SLOW_BYTES: u64 = 16;
 
 /// What a function costs, told where it is listed, so that none can be listed without: the caller charges it before
 /// the call.
@@ -26,6 +32,9 @@ pub enum Cost {
     Linear(u8),
     /// It goes through its arguments as deep as they are: they are charged as if they were written out.
     Deep,
+    /// As [`Cost::Deep`], with [`SLOW_STEPS`] steps for every byte: it takes text apart character by character, matches
+    /// it, or holds several times as much for a while.
+    Slow,
     /// So many steps each time, more than its arguments tell.
     Fixed(u32),
     /// It charges itself, because only it knows: what it makes is not bounded by what it is given.
@@ -40,7 +49,7 @@ impl Cost {
     pub fn looks_at(self, argument: usize) -> bool {
         match self {
             Cost::Linear(bits) => bits >> argument.min(7) & 1 == 1,
-            Cost::Deep => true,
+            Cost::Deep | Cost::Slow => true,
             Cost::Constant | Cost::Fixed(_) | Cost::Own => false,
         }
     }
@@ -173,6 +182,12 @@ impl Meter {
     /// The bytes that are left.
     pub fn bytes_left(&self) -> u64 {
         self.most_bytes().saturating_sub(self.bytes.load(Ordering::Relaxed))
+    }
+
+    /// How many bytes a result may have when it is written as a whole: what is large may be resolved to something large.
+    pub fn most_output(&self) -> u64 {
+        let read = self.read.load(Ordering::Relaxed);
+        self.limits.output_bytes.max(self.limits.memory(read) / 2)
     }
 
     fn most_bytes(&self) -> u64 {

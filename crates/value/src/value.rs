@@ -404,7 +404,7 @@ impl Value {
     }
 
     /// Where a collection lies, if others may hold it, too.
-    fn shared_at(&self) -> Option<usize> {
+    pub fn shared_at(&self) -> Option<usize> {
         match &self.data {
             Data::List(list) if Arc::strong_count(list) > 1 => Some(Arc::as_ptr(list) as usize),
             Data::Map(map) if Arc::strong_count(map) > 1 => Some(Arc::as_ptr(map) as usize),

@@ -85,7 +85,7 @@ pub fn inputs() -> Vec<Input> {
         ("base64", "${base64Encode(IT)}", &"x".repeat(1_000), 60),
         ("upper-many", "${upper(IT)}", &"x".repeat(1_000_000), 200),
         ("split", "${split(IT, '')}", &"x".repeat(5_000_000), 1),
-        ("split-many", "${join(split(IT, ''), ',')}", &"x".repeat(50_000), 12),
+        ("split-many", "${join(split(IT, 'x'), 'xyxyxy')}", &"x".repeat(50_000), 12),
         ("indent", "${indent(IT, 1000000)}", "x", 40),
         ("range", "${range(1, 100000000)}", "x", 1),
         ("ranges", "${[range(1, 900000), range(1, 900000), IT]}", "x", 100),

@@ -18,7 +18,7 @@ fn properties(class: &str, first: &str, kind: &str, shape: &str, levels: usize, 
         let kind = if level == 0 && kind == "string" { "string" } else { kind };
         types.push_str(&format!(
             "      p{level}: {{type: {kind}{}}}\n",
-            if kind == "list" { ", entry_schema: {type: any}" } else { "" }
+            if kind == "list" { format!(", entry_schema: {}", nested_list(level)) } else { String::new() }
         ));
         let value = if level == 0 {
             first.to_owned()
@@ -31,6 +31,11 @@ fn properties(class: &str, first: &str, kind: &str, shape: &str, levels: usize, 
         "tosca_definitions_version: tosca_2_0\nnode_types:\n  N:\n    properties:\n{types}service_template:\n  node_templates:\n    n:\n      type: N\n      properties:\n{values}"
     );
     Input::new(format!("tosca/{class}"), "resolve", ends).file("service.yaml", text)
+}
+
+/// The type of the items of a list that nests so deep; TOSCA has no type that takes anything.
+fn nested_list(levels: usize) -> String {
+    (0..levels).fold("{type: integer}".to_owned(), |inner, _| format!("{{type: list, entry_schema: {inner}}}"))
 }
 
 /// All inputs of TOSCA.

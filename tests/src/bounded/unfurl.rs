@@ -141,25 +141,23 @@ pub fn inputs() -> Vec<Input> {
         ),
     ];
     for (name, expression) in loops {
-        let ends = if ["permutations", "product", "combinations", "password", "zip", "itself"].contains(&name) {
+        let ends = if ["permutations", "product", "combinations", "password", "zip", "itself", "batch"].contains(&name)
+        {
             Ends::Answered
         } else {
             Ends::Limit
         };
         all.push(evaluated(&format!("loops/{name}"), expression, ends));
     }
-    all.push(evaluated("query/long", &format!("{{eval: '{}'}}", "::a".repeat(85_000)), Ends::Answered));
-    all.push(evaluated("query/brackets", &format!("{{eval: '.::a{}'}}", "[a]".repeat(80_000)), Ends::Answered));
-    all.push(evaluated(
-        "query/nested",
-        &format!("{{eval: '.{}{}'}}", "[a".repeat(80_000), "]".repeat(80_000)),
-        Ends::Answered,
-    ));
+    // As arguments they would be longer than the system allows.
+    let query = |text: &str| format!("q: {{eval: '{text}'}}\n");
+    all.push(ensemble("query/long", &query(&"::a".repeat(85_000)), Ends::Answered));
+    all.push(ensemble("query/brackets", &query(&format!(".::a{}", "[a]".repeat(80_000))), Ends::Answered));
+    let nested = format!(".{}{}", "[a".repeat(80_000), "]".repeat(80_000));
+    all.push(ensemble("query/nested", &query(&nested), Ends::Answered));
     let each = "{eval: {foreach: 1}}";
-    let nested = (0..12).fold(each.to_owned(), |inner, _| {
-        format!("{{eval: {{to_label: {inner}}}, foreach: {inner}}}").chars().take(200_000).collect()
-    });
-    all.push(evaluated("query/for-each", &nested, Ends::Answered));
+    let nested = (0..12).fold(each.to_owned(), |inner, _| format!("{{eval: {{to_label: {inner}}}, foreach: {inner}}}"));
+    all.push(ensemble("query/for-each", &format!("q: {nested}\n"), Ends::Answered));
     let chain: String = (1..3_000).map(|at| format!("c{at}: {{eval: \".::c{}\"}}\n", at - 1)).collect();
     all.push(ensemble("chain/attributes", &format!("c0: 1\n{chain}"), Ends::Answered));
     all

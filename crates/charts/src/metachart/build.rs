@@ -447,7 +447,7 @@ fn deep_render(m: &mut Machine<'_>, value: &Val, context: &Val, depth: u32) -> R
                 return Ok(value.clone());
             }
             let Some(tpl) = purlin_gotmpl::funcs::find("tpl") else { return Ok(value.clone()) };
-            return (tpl.run)(m, &[value.clone(), context.clone()]);
+            return m.call(tpl, &[value.clone(), context.clone()]);
         }
         Data::List(list) => {
             let items = m.heap.items(*list).to_vec();
@@ -470,6 +470,14 @@ fn deep_render(m: &mut Machine<'_>, value: &Val, context: &Val, depth: u32) -> R
 
 /// A value as YAML, with pieces when origins are recorded.
 fn to_yaml(m: &mut Machine<'_>, value: &Val) -> Result<Str, Fault> {
+    let steps = m.weigh(value)?;
+    m.spend(steps)?;
+    let mut text = written(m, value)?;
+    m.hold_text(&mut text)?;
+    Ok(text)
+}
+
+fn written(m: &mut Machine<'_>, value: &Val) -> Result<Str, Fault> {
     if m.outside.track {
         let text = purlin_gotmpl::yaml::write_tracked(m, value)?;
         return Ok(text.as_str().cloned().unwrap_or_else(|| Str::from("")));

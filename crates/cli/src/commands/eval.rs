@@ -22,7 +22,8 @@ pub(super) fn run(
     }
     match (cx.report(&session), answer) {
         (Exit::Ok, Some(answer)) => {
-            let text = data_text(&answer.value, format, secrets(reveal)).map_err(|error| cx.too_long(error))?;
+            let most = session.meter.most_output();
+            let text = data_text(&answer.value, format, secrets(reveal), most).map_err(|error| cx.too_long(error))?;
             Ok(cx.print(&text, None))
         }
         (Exit::Ok, None) => Ok(Exit::Invalid),

@@ -7,7 +7,7 @@ use purlin_compiler::{Compiled, compile, resolved_value};
 use purlin_model::Resolved;
 use purlin_syntax::write::{JsonLayout, WriteError};
 use purlin_syntax::{Diagnostic, suggest};
-use purlin_value::emit::{to_json, to_yaml};
+use purlin_value::emit::{json_within, to_yaml, yaml_within};
 use purlin_value::{Secrets, Session, Value};
 use std::path::Path;
 
@@ -22,7 +22,11 @@ pub(super) fn resolve(
 ) -> Result<Exit, Exit> {
     let (session, compiled) = compile_or_report(cx, path, nodes, target)?;
     let value = resolved_value(&session, &compiled.resolved);
-    let text = data_text(&value, format, secrets(reveal)).map_err(|error| cx.too_long(error))?;
+    if session.sink.has_errors() {
+        return Err(cx.report(&session));
+    }
+    let most = session.meter.most_output();
+    let text = data_text(&value, format, secrets(reveal), most).map_err(|error| cx.too_long(error))?;
     let exit = cx.print(&text, out);
     cx.let_go((session, compiled, value));
     Ok(exit)
@@ -81,10 +85,11 @@ pub(super) fn secrets(reveal: bool) -> Secrets {
     if reveal { Secrets::Reveal } else { Secrets::Hide }
 }
 
-pub(super) fn data_text(value: &Value, format: DataFormat, secrets: Secrets) -> Result<String, WriteError> {
+/// A result as text of at most so many bytes.
+pub(super) fn data_text(value: &Value, format: DataFormat, secrets: Secrets, most: u64) -> Result<String, WriteError> {
     match format {
-        DataFormat::Yaml => to_yaml(value, secrets),
-        DataFormat::Json => to_json(value, secrets, JsonLayout::Pretty).map(|text| text + "\n"),
+        DataFormat::Yaml => yaml_within(value, secrets, most),
+        DataFormat::Json => json_within(value, secrets, JsonLayout::Pretty, most).map(|text| text + "\n"),
     }
 }
 

@@ -17,19 +17,19 @@ const S: Ty = Ty::Str;
 const DERIVE_STEPS: usize = 6_000_000;
 
 /// Steps that a bcrypt hash counts for: about a twentieth of a second.
-const BCRYPT_STEPS: usize = 3_000_000;
+const BCRYPT_STEPS: usize = 5_000_000;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
     row("bcrypt", &[S], "`bcrypt TEXT`: a bcrypt hash of a password.", |m, args| {
-        Ok(Val::str(bcrypt_hash(m, bytes(args, 0)).unwrap_or_else(|message| message)))
+        Ok(Val::str(bcrypt_hash(m, bytes(args, 0))?.unwrap_or_else(|message| message)))
     }),
     row("htpasswd", &[S, S], "`htpasswd USER PASSWORD`: a line for a password file.", |m, args| {
         let user = text(args, 0).into_owned();
         if user.contains(':') {
             return Ok(Val::str(format!("invalid username: {user}")));
         }
-        Ok(Val::str(match bcrypt_hash(m, bytes(args, 1)) {
+        Ok(Val::str(match bcrypt_hash(m, bytes(args, 1))? {
             Ok(hash) => format!("{user}:{hash}"),
             Err(message) => message,
         }))
@@ -50,6 +50,7 @@ pub static FUNCS: &[Func] = &[
         if count < 0 || count as u64 > m.limits.text as u64 {
             return Err(Fault::Limit(Limit::Text));
         }
+        m.spend(count as usize)?;
         let mut out = vec![0; count as usize];
         m.random().fill(&mut out);
         Ok(Val::str(encoding::base64(&out)))
@@ -66,17 +67,19 @@ pub static FUNCS: &[Func] = &[
     .costs(Cost::Constant),
 ];
 
-fn bcrypt_hash(m: &mut Machine<'_>, password: &[u8]) -> Result<String, String> {
+/// A hash, or what the original prints instead.
+fn bcrypt_hash(m: &mut Machine<'_>, password: &[u8]) -> Result<Result<String, String>, Fault> {
     if password.len() > 72 {
-        return Err("failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned());
+        return Ok(Err("failed to encrypt string with bcrypt: bcrypt: password length exceeds 72 bytes".to_owned()));
     }
     // A hash takes as long as a great many steps.
-    m.spend(BCRYPT_STEPS).map_err(|fault| fault.go_text())?;
+    m.spend(BCRYPT_STEPS)?;
     let mut salt = [0u8; 16];
     m.random().fill(&mut salt);
-    let hash = bcrypt::hash_with_salt(password, 10, salt)
-        .map_err(|error| format!("failed to encrypt string with bcrypt: {error}"))?;
-    Ok(hash.format_for_version(bcrypt::Version::TwoA))
+    let hash = bcrypt::hash_with_salt(password, 10, salt);
+    Ok(hash
+        .map(|hash| hash.format_for_version(bcrypt::Version::TwoA))
+        .map_err(|error| format!("failed to encrypt string with bcrypt: {error}")))
 }
 
 const MASTER_SEED: &[u8] = b"com.lyndir.masterpassword";

@@ -5,13 +5,19 @@ use purlin_syntax::write::{GoStyle, GoYamlWriter, JsonFlavor, JsonLayout, JsonWr
 use super::{arg, bytes, pieces, row};
 use crate::emit::{EmitError, KeyOrder, emit};
 use crate::error::{Fault, Limit};
-use crate::func::{Func, Ty};
+use crate::func::{Func, Run, Ty};
 use crate::json;
 use crate::machine::Machine;
 use crate::value::{Data, ListType, Str, Val};
 use crate::yaml;
+use purlin_value::Cost;
 
 const A: Ty = Ty::Any;
+
+/// A function that reads text.
+const fn reader(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
+    row(name, params, about, run).costs(Cost::Slow)
+}
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
@@ -29,7 +35,7 @@ pub static FUNCS: &[Func] = &[
         or_empty(finish(emitted, writer.finish()).map(|text| Val::str(text.strip_suffix('\n').unwrap_or(&text))))
     })
     .unseen(),
-    row(
+    reader(
         "fromYaml",
         &[Ty::Str],
         "`fromYaml TEXT`: a dictionary read from YAML; a problem is under the key `Error`.",
@@ -39,7 +45,7 @@ pub static FUNCS: &[Func] = &[
         },
     )
     .unseen(),
-    row(
+    reader(
         "fromYamlArray",
         &[Ty::Str],
         "`fromYamlArray TEXT`: a list read from YAML; a problem is its only element.",
@@ -73,21 +79,21 @@ pub static FUNCS: &[Func] = &[
         to_json(m, args, JsonLayout::Compact, JsonFlavor::GoRaw)
     })
     .unseen(),
-    row(
+    reader(
         "fromJson",
         &[Ty::Str],
         "`fromJson TEXT`: a dictionary read from JSON; a problem is under the key `Error`.",
         from_json,
     )
     .unseen(),
-    row(
+    reader(
         "fromJsonArray",
         &[Ty::Str],
         "`fromJsonArray TEXT`: a list read from JSON; a problem is its only element.",
         from_json_array,
     )
     .unseen(),
-    row("mustFromJson", &[Ty::Str], "`mustFromJson TEXT`: any value read from JSON.", |m, args| {
+    reader("mustFromJson", &[Ty::Str], "`mustFromJson TEXT`: any value read from JSON.", |m, args| {
         json::parse(&mut m.heap, bytes(args, 0)).map_err(Fault::new)
     })
     .unseen(),
@@ -102,7 +108,7 @@ pub static FUNCS: &[Func] = &[
         crate::toml::write(&m.heap, arg(args, 0)).map(Val::str).map_err(Fault::new)
     })
     .unseen(),
-    row(
+    reader(
         "fromToml",
         &[Ty::Str],
         "`fromToml TEXT`: a dictionary read from TOML; a problem is under the key `Error`.",
@@ -162,7 +168,6 @@ fn to_json(m: &mut Machine<'_>, args: &[Val], layout: JsonLayout, flavor: JsonFl
 
 fn from_json(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let wrong = |what: &str| format!("json: cannot unmarshal {what} into Go value of type map[string]interface {{}}");
-    m.spend(bytes(args, 0).len() / 16)?;
     let message = match json::parse(&mut m.heap, bytes(args, 0)) {
         Ok(value) => match value.data {
             Data::Map(_) => return Ok(value),
@@ -175,7 +180,6 @@ fn from_json(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 fn from_json_array(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    m.spend(bytes(args, 0).len() / 16)?;
     let message = match json::parse(&mut m.heap, bytes(args, 0)) {
         Ok(value) => match value.data {
             Data::List(_) => return Ok(value),

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::{arg, bytes, row, text};
+use super::{arg, bytes, row as plain_row, text};
 use crate::error::Fault;
-use crate::func::{Func, Ty};
+use crate::func::{Func, Run, Ty};
 use crate::machine::Machine;
 use crate::object::{Object, Struct};
 use crate::time::{SECOND, Time, format_duration, parse_duration};
@@ -13,6 +13,11 @@ use purlin_value::Cost;
 
 const A: Ty = Ty::Any;
 const S: Ty = Ty::Str;
+
+/// A function that looks at every character.
+const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
+    plain_row(name, params, about, run).costs(Cost::Slow)
+}
 
 /// The rows.
 pub static FUNCS: &[Func] = &[

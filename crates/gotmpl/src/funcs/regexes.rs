@@ -4,13 +4,19 @@ use std::rc::Rc;
 
 use regex::bytes::{Regex, RegexBuilder};
 
-use super::{bytes, int, row, text};
+use super::{bytes, int, row as plain_row, text};
 use crate::error::{Fault, Limit};
-use crate::func::{Func, Ty};
+use crate::func::{Func, Run, Ty};
 use crate::machine::Machine;
 use crate::value::{ListType, Str, Val};
+use purlin_value::Cost;
 
 const S: Ty = Ty::Str;
+
+/// A function that looks at every character.
+const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
+    plain_row(name, params, about, run).costs(Cost::Slow)
+}
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
@@ -18,7 +24,11 @@ pub static FUNCS: &[Func] = &[
         "regexMatch",
         &[S, S],
         "`regexMatch PATTERN TEXT`: whether the pattern is found; a bad pattern is not.",
-        |m, args| Ok(Val::bool(compile(m, args).is_ok_and(|re| re.is_match(bytes(args, 1))))),
+        |m, args| match compile(m, args) {
+            Ok(re) => Ok(Val::bool(re.is_match(bytes(args, 1)))),
+            Err(Fault::Limit(limit)) => Err(Fault::Limit(limit)),
+            Err(_) => Ok(Val::bool(false)),
+        },
     ),
     row("mustRegexMatch", &[S, S], "`mustRegexMatch PATTERN TEXT`: whether the pattern is found.", |m, args| {
         Ok(Val::bool(compile(m, args)?.is_match(bytes(args, 1))))
@@ -190,39 +200,21 @@ fn compile(m: &mut Machine<'_>, args: &[Val]) -> Result<Rc<Regex>, Fault> {
         return Ok(known.clone());
     }
     let source = text(args, 0);
-    m.spend(weight(&source))?;
+    m.spend(source.len() + 1)?;
     check_repeats(&source).map_err(|reason| Fault::new(format!("error parsing regexp: {reason}")))?;
-    let mut builder = RegexBuilder::new(&translate(&source));
-    builder.size_limit(m.limits.regex).dfa_size_limit(m.limits.regex);
-    let regex = builder.build().map_err(|error| {
-        let reason = match error {
-            regex::Error::CompiledTooBig(_) => return Fault::Limit(Limit::Regex),
-            error => error.to_string().lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
-        };
+    let translated = translate(&source);
+    let build = |most: usize| match RegexBuilder::new(&translated).size_limit(most).dfa_size_limit(most).build() {
+        Ok(regex) => Ok(Some(regex)),
+        Err(regex::Error::CompiledTooBig(_)) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    };
+    let (regex, bytes) = m.compile(build)?.map_err(|reason| {
+        let reason = reason.lines().last().unwrap_or_default().trim_start_matches("error: ");
         Fault::new(format!("error parsing regexp: {reason}: `{source}`"))
     })?;
     let regex = Rc::new(regex);
-    if m.regexes.len() >= MAX_KEPT {
-        m.regexes.clear();
-    }
-    m.regexes.insert(pattern, regex.clone());
+    m.keep_regex(pattern, regex.clone(), bytes);
     Ok(regex)
-}
-
-/// Most compiled patterns that are kept.
-const MAX_KEPT: usize = 500;
-
-/// Most steps a pattern counts for.
-const MAX_WEIGHT: usize = 200_000;
-
-/// The steps that compiling a pattern counts for: its length, as often as its counts repeat it.
-fn weight(pattern: &str) -> usize {
-    let counts = pattern.split('{').skip(1).filter_map(|rest| {
-        let inside = rest.split('}').next()?;
-        inside.split(',').filter_map(|count| count.parse::<usize>().ok()).max()
-    });
-    let times = counts.fold(1usize, |all, count| all.saturating_mul(count.max(1)));
-    times.saturating_mul(pattern.len()).min(MAX_WEIGHT) + 100
 }
 
 /// Most repetitions Go allows.
@@ -234,6 +226,7 @@ fn check_repeats(pattern: &str) -> Result<(), String> {
     let mut in_class = false;
     // The repetition that stands right before the rest.
     let mut before: Option<&str> = None;
+    let mut repeated = Repeated::default();
     while let Some(ch) = rest.chars().next() {
         let mut width = ch.len_utf8();
         let operator = match ch {
@@ -256,10 +249,24 @@ fn check_repeats(pattern: &str) -> Result<(), String> {
                 in_class = false;
                 None
             }
+            '(' | ')' if !in_class => {
+                repeated.group(ch == '(');
+                None
+            }
             '*' | '+' | '?' if !in_class => Some(1),
-            '{' if !in_class => counted(rest)?,
+            '{' if !in_class => counted(rest)?.map(|(len, _)| len),
             _ => None,
         };
+        match (ch, operator) {
+            ('{', Some(_)) => {
+                let (len, times) = counted(rest)?.unwrap_or((1, 1));
+                if !repeated.times(times) {
+                    return Err(format!("invalid repeat count: `{}`", rest.get(..len).unwrap_or_default()));
+                }
+            }
+            ('(' | ')', _) | (_, Some(_)) => {}
+            _ => repeated.last = 1,
+        }
         let Some(len) = operator else {
             before = None;
             rest = rest.get(width..).unwrap_or_default();
@@ -278,8 +285,36 @@ fn check_repeats(pattern: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// The length of `{n}`, `{n,}` or `{n,m}` at the start of a text, if it is one.
-fn counted(text: &str) -> Result<Option<usize>, String> {
+/// How often parts of a pattern are repeated, counts in counts multiplied: Go allows no more than for one count.
+#[derive(Default)]
+struct Repeated {
+    /// The most in the present group, and in those around it.
+    groups: Vec<u32>,
+    most: u32,
+    /// How often the part right before is repeated.
+    last: u32,
+}
+
+impl Repeated {
+    fn group(&mut self, opens: bool) {
+        if opens {
+            self.groups.push(std::mem::replace(&mut self.most, 1));
+        } else {
+            self.last = self.most;
+            self.most = self.most.max(self.groups.pop().unwrap_or(1));
+        }
+    }
+
+    /// The part right before is repeated so often; false if that is too often.
+    fn times(&mut self, times: u32) -> bool {
+        self.last = self.last.max(1).saturating_mul(times.max(1));
+        self.most = self.most.max(self.last);
+        self.last <= MAX_REPEAT
+    }
+}
+
+/// The length of `{n}`, `{n,}` or `{n,m}` at the start of a text, if it is one, and how often it repeats.
+fn counted(text: &str) -> Result<Option<(usize, u32)>, String> {
     let Some(end) = text.find('}') else { return Ok(None) };
     let body = text.get(1..end).unwrap_or_default();
     let (least, most) = body.split_once(',').unwrap_or((body, ""));
@@ -291,7 +326,8 @@ fn counted(text: &str) -> Result<Option<usize>, String> {
     if count(least) > MAX_REPEAT || !most.is_empty() && (count(most) > MAX_REPEAT || count(most) < count(least)) {
         return Err(format!("invalid repeat count: `{}`", text.get(..=end).unwrap_or_default()));
     }
-    Ok(Some(end + 1))
+    let times = if most.is_empty() { count(least) } else { count(most) };
+    Ok(Some((end + 1, times)))
 }
 
 fn find(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
@@ -432,6 +468,8 @@ mod tests {
             ("a+?*", "invalid nested repetition operator: `+?*`"),
             ("a{2}{3}", "invalid nested repetition operator: `{2}{3}`"),
             ("a{1,1001}", "invalid repeat count: `{1,1001}`"),
+            ("((a{1,10})b{11}){1,91}", "invalid repeat count: `{1,91}`"),
+            ("((a{10}){10}){11,}", "invalid repeat count: `{11,}`"),
             ("a{2,1}", "invalid repeat count: `{2,1}`"),
         ] {
             assert_eq!(check_repeats(pattern), Err(reason.to_owned()));

@@ -41,8 +41,10 @@ pub static FUNCS: &[Func] = &[
         trunc,
     )),
     pieces(row("substr", &[Ty::Int, Ty::Int, Ty::Str], "`substr FROM TO TEXT`: the bytes from FROM up to TO.", substr)),
-    row("upper", &[Ty::Str], "`upper TEXT`: in upper case.", |_, args| Ok(Val::str(map_chars(args, 0, to_upper)))),
-    row("lower", &[Ty::Str], "`lower TEXT`: in lower case.", |_, args| Ok(Val::str(map_chars(args, 0, to_lower)))),
+    row("upper", &[Ty::Str], "`upper TEXT`: in upper case.", |_, args| Ok(Val::str(map_chars(args, 0, to_upper))))
+        .costs(Cost::Slow),
+    row("lower", &[Ty::Str], "`lower TEXT`: in lower case.", |_, args| Ok(Val::str(map_chars(args, 0, to_lower))))
+        .costs(Cost::Slow),
     row("repeat", &[Ty::Int, Ty::Str], "`repeat N TEXT`: the text N times.", repeat),
     row("nospace", &[Ty::Str], "`nospace TEXT`: without any white space.", |_, args| {
         // The original takes every byte for a character.

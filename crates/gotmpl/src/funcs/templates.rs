@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::{arg, pieces, row, text};
 use crate::error::{Fault, Limit};
 use crate::func::{Func, Ty};
-use crate::machine::{Machine, SourceFile};
+use crate::machine::{INCLUDE_STEPS, Machine, SourceFile};
 use crate::rope::Rope;
 use crate::value::{Data, Val};
 use purlin_value::Cost;
@@ -57,6 +57,7 @@ fn include(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     {
         return result;
     }
+    m.spend(INCLUDE_STEPS)?;
     let count = m.including.entry(name.clone()).or_insert(0);
     if *count > m.limits.includes {
         let message =

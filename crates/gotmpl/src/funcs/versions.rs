@@ -3,12 +3,18 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::{arg, row, text};
+use super::{arg, row as plain_row, text};
 use crate::error::Fault;
-use crate::func::{Func, Ty};
+use crate::func::{Func, Run, Ty};
 use crate::object::Object;
 use crate::semver::{Range, Version};
 use crate::value::{Data, Val};
+use purlin_value::Cost;
+
+/// A function that looks at every character.
+const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
+    plain_row(name, params, about, run).costs(Cost::Slow)
+}
 
 /// The rows.
 pub static FUNCS: &[Func] = &[

@@ -1,11 +1,17 @@
 //! Functions on texts as words: cases, abbreviations, wrapping, plurals; and random texts.
 
 use super::strings::{to_lower, to_upper};
-use super::{bytes, int, row, text};
+use super::{bytes, int, row as plain_row, text};
 use crate::error::{Fault, Limit};
-use crate::func::{Func, Ty};
+use crate::func::{Func, Run, Ty};
 use crate::machine::Machine;
 use crate::value::Val;
+use purlin_value::Cost;
+
+/// A function that looks at every character.
+const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
+    plain_row(name, params, about, run).costs(Cost::Slow)
+}
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
@@ -66,16 +72,16 @@ pub static FUNCS: &[Func] = &[
         }
         Ok(Val::str(out))
     }),
-    row("wrap", &[Ty::Int, Ty::Str], "`wrap N TEXT`: lines broken at spaces after N characters.", |_, args| {
-        Ok(Val::str(wrap(bytes(args, 1), int(args, 0), b"\n", false)))
+    row("wrap", &[Ty::Int, Ty::Str], "`wrap N TEXT`: lines broken at spaces after N characters.", |m, args| {
+        wrap(m, bytes(args, 1), int(args, 0), b"\n", false)
     }),
     row(
         "wrapWith",
         &[Ty::Int, Ty::Str, Ty::Str],
         "`wrapWith N BREAK TEXT`: like `wrap` with another break, long words split.",
-        |_, args| {
+        |m, args| {
             let line_break = if bytes(args, 1).is_empty() { b"\n" } else { bytes(args, 1) };
-            Ok(Val::str(wrap(bytes(args, 2), int(args, 0), line_break, true)))
+            wrap(m, bytes(args, 2), int(args, 0), line_break, true)
         },
     ),
     row("plural", &[Ty::Str, Ty::Str, Ty::Int], "`plural ONE MANY N`: ONE if N is 1, else MANY.", |_, args| {
@@ -83,6 +89,7 @@ pub static FUNCS: &[Func] = &[
     }),
     row("shuffle", &[Ty::Str], "`shuffle TEXT`: the characters in random order.", |m, args| {
         let mut chars: Vec<char> = text(args, 0).chars().collect();
+        m.spend(chars.len() * 2)?;
         let mut random = m.random();
         for index in (1..chars.len()).rev() {
             chars.swap(index, random.below(index as u64 + 1) as usize);
@@ -164,27 +171,25 @@ fn is_punctuation(ch: char) -> bool {
 }
 
 /// Splits a name into words: a run of one kind each; the last capital of a run belongs to the small letters behind it.
-fn name_words(whole: &str) -> Vec<(Kind, String)> {
-    let mut words: Vec<(Kind, String)> = Vec::new();
-    for ch in whole.chars() {
-        let this = kind(ch);
-        match (words.last_mut(), this) {
-            (Some((last, word)), _) if *last == this => word.push(ch),
-            (Some((Kind::Title, word)), Kind::Lower) => word.push(ch),
-            (Some((last @ Kind::Upper, word)), Kind::Lower) => {
-                let capital = word.pop();
-                let title: String = capital.into_iter().chain([ch]).collect();
-                if word.is_empty() {
-                    *last = Kind::Title;
-                    *word = title;
-                } else {
-                    words.push((Kind::Title, title));
-                }
-            }
-            _ => words.push((this, ch.to_string())),
+fn name_words(whole: &str) -> Vec<(Kind, &str)> {
+    // Each word by its kind and where it starts; it ends where the next one starts.
+    let mut starts: Vec<(Kind, u32)> = Vec::new();
+    let mut before = 0;
+    for (at, ch) in whole.char_indices() {
+        let (this, at) = (kind(ch), at as u32);
+        match (starts.last_mut(), this) {
+            (Some((last, _)), _) if *last == this => {}
+            (Some((Kind::Title, _)), Kind::Lower) => {}
+            (Some((last @ Kind::Upper, start)), Kind::Lower) if *start == before => *last = Kind::Title,
+            (Some((Kind::Upper, _)), Kind::Lower) => starts.push((Kind::Title, before)),
+            _ => starts.push((this, at)),
         }
+        before = at;
     }
-    words
+    let ends = starts.iter().skip(1).map(|(_, start)| *start as usize).chain([whole.len()]);
+    let word =
+        |((kind, start), end): (&(Kind, u32), usize)| (*kind, whole.get(*start as usize..end).unwrap_or_default());
+    starts.iter().zip(ends).map(word).collect()
 }
 
 /// The words of a name in small letters with a connector between them. A number belongs to the word before it, or to
@@ -224,15 +229,15 @@ fn delimited(whole: &str, connector: char) -> String {
 fn camel(whole: &str) -> String {
     let mut out = String::new();
     let mut chars = whole.chars().peekable();
-    let mut starts_word = true;
+    let (mut starts_word, mut leading) = (true, true);
     while let Some(ch) = chars.next() {
         if kind(ch) != Kind::Break {
+            leading = false;
             out.push(if starts_word { to_upper(ch) } else { ch });
             starts_word = false;
             continue;
         }
         let before_word = chars.peek().is_some_and(|next| kind(*next) != Kind::Break);
-        let leading = out.chars().all(|known| kind(known) == Kind::Break);
         if leading || !before_word {
             out.push(ch);
         }
@@ -269,7 +274,7 @@ fn abbreviate(whole: &[u8], offset: i64, width: i64) -> Vec<u8> {
 }
 
 /// Breaks a text at spaces so that lines have at most `width` bytes.
-fn wrap(whole: &[u8], width: i64, line_break: &[u8], split_words: bool) -> Vec<u8> {
+fn wrap(m: &Machine<'_>, whole: &[u8], width: i64, line_break: &[u8], split_words: bool) -> Result<Val, Fault> {
     let width = usize::try_from(width).unwrap_or(1).max(1);
     let mut out = Vec::new();
     let mut rest = whole;
@@ -290,9 +295,12 @@ fn wrap(whole: &[u8], width: i64, line_break: &[u8], split_words: bool) -> Vec<u
         out.extend_from_slice(rest.get(..line).unwrap_or_default());
         out.extend_from_slice(line_break);
         rest = rest.get(skip..).unwrap_or_default();
+        if out.len() > m.limits.text {
+            return Err(Fault::Limit(Limit::Text));
+        }
     }
     out.extend_from_slice(rest);
-    out
+    m.limited(out)
 }
 
 fn random_text(m: &mut Machine<'_>, count: i64, alphabet: &[u8]) -> Result<Val, Fault> {
@@ -302,7 +310,7 @@ fn random_text(m: &mut Machine<'_>, count: i64, alphabet: &[u8]) -> Result<Val, 
     if count as u64 > m.limits.text as u64 {
         return Err(Fault::Limit(Limit::Text));
     }
-    m.spend(count as usize / 8)?;
+    m.spend(count as usize * 2)?;
     let mut random = m.random();
     let pick = |random: &mut crate::random::Random| {
         let at = random.below(alphabet.len() as u64) as usize;

@@ -4,14 +4,19 @@
 //! and the branch of an `if` that holds; not inside `anyOf`, `oneOf` and `not`, where it is open which part applies.
 
 use super::check::Checker;
-use super::{MAX_DEPTH, Validator, is_known};
-use purlin_value::{Data, List, Map, Origin, Value};
+use super::{MAX_DEPTH, Stopped, Validator, is_known};
+use purlin_value::{Data, List, Map, Meter, Origin, Value};
 use std::sync::Arc;
 
 impl Validator {
     /// The value with the defaults of what is not there. `origin` says where the default at a JSON pointer comes from.
-    pub fn with_defaults(&self, value: &Value, origin: &dyn Fn(&str) -> Origin) -> Value {
-        Filler { checker: Checker::new(self), validator: self, origin }.fill(&self.root, value, "", 0)
+    pub fn with_defaults(
+        &self,
+        value: &Value,
+        origin: &dyn Fn(&str) -> Origin,
+        meter: &Meter,
+    ) -> Result<Value, Stopped> {
+        Filler { checker: Checker::new(self, meter), validator: self, origin }.fill(&self.root, value, "", 0)
     }
 }
 
@@ -22,34 +27,36 @@ struct Filler<'v> {
 }
 
 impl Filler<'_> {
-    fn fill(&mut self, schema: &Value, value: &Value, at: &str, depth: u32) -> Value {
-        let Some(rules) = schema.as_map().filter(|_| depth <= MAX_DEPTH && is_known(value)) else {
-            return value.clone();
-        };
+    fn fill(&mut self, schema: &Value, value: &Value, at: &str, depth: u32) -> Result<Value, Stopped> {
+        let Some(rules) = schema.as_map().filter(|_| is_known(value)) else { return Ok(value.clone()) };
+        self.checker.spend(1)?;
+        if depth > MAX_DEPTH {
+            return Err(Stopped::TooDeep);
+        }
         let mut value = value.clone();
         if let Some(reference) = rules.get("$ref").and_then(Value::as_str) {
             if let Some(target) = self.validator.targets.get(reference) {
-                value = self.fill(target, &value, at, depth + 1);
+                value = self.fill(target, &value, at, depth + 1)?;
             }
             if self.validator.old_draft {
-                return value;
+                return Ok(value);
             }
         }
         match value.data.clone() {
-            Data::Map(map) => value = self.object(rules, &value, &map, at, depth),
-            Data::List(items) => value = self.array(rules, &value, &items, at, depth),
+            Data::Map(map) => value = self.object(rules, &value, &map, at, depth)?,
+            Data::List(items) => value = self.array(rules, &value, &items, at, depth)?,
             _ => {}
         }
         for schema in rules.get("allOf").and_then(Value::as_list).unwrap_or_default() {
-            value = self.fill(schema, &value, at, depth + 1);
+            value = self.fill(schema, &value, at, depth + 1)?;
         }
         if let Some(condition) = rules.get("if") {
-            let branch = if self.checker.fits(condition, &value, at, depth + 1) { "then" } else { "else" };
+            let branch = if self.checker.fits(condition, &value, at, depth + 1)? { "then" } else { "else" };
             if let Some(schema) = rules.get(branch) {
-                value = self.fill(schema, &value, at, depth + 1);
+                value = self.fill(schema, &value, at, depth + 1)?;
             }
         }
-        value
+        Ok(value)
     }
 
     /// What a schema says holds if nothing is there.
@@ -58,13 +65,14 @@ impl Filler<'_> {
         Some(if value.origin.is_known() { value } else { value.with_origin((self.origin)(at)) })
     }
 
-    fn object(&mut self, rules: &Map, value: &Value, map: &Map, at: &str, depth: u32) -> Value {
+    fn object(&mut self, rules: &Map, value: &Value, map: &Map, at: &str, depth: u32) -> Result<Value, Stopped> {
         let properties = rules.get("properties").and_then(Value::as_map);
         let patterns = rules.get("patternProperties").and_then(Value::as_map);
         let additional = rules.get("additionalProperties");
         if properties.is_none() && patterns.is_none() && additional.is_none() {
-            return value.clone();
+            return Ok(value.clone());
         }
+        self.checker.spend(map.len() + properties.map_or(0, |map| map.len()))?;
         let mut filled = map.clone();
         for (key, schema) in properties.into_iter().flat_map(|all| all.iter()) {
             if !filled.contains_key(key)
@@ -76,20 +84,23 @@ impl Filler<'_> {
         for (key, item) in filled.iter_mut() {
             let inner = pointer(at, key);
             let own = properties.and_then(|all| all.get(key));
-            let matching = patterns.into_iter().flat_map(|all| all.iter());
-            let matching = matching.filter(|(pattern, _)| self.validator.matches(pattern, key) == Some(true));
-            let mut schemas: Vec<&Value> = own.into_iter().chain(matching.map(|(_, schema)| schema)).collect();
+            let mut schemas: Vec<&Value> = own.into_iter().collect();
+            for (pattern, schema) in patterns.into_iter().flat_map(|all| all.iter()) {
+                if self.checker.matches(pattern, key)? == Some(true) {
+                    schemas.push(schema);
+                }
+            }
             if schemas.is_empty() {
                 schemas.extend(additional);
             }
             for schema in schemas {
-                *item = self.fill(schema, item, &inner, depth + 1);
+                *item = self.fill(schema, item, &inner, depth + 1)?;
             }
         }
-        Value::map(filled).with_origin(value.origin).part_of(value)
+        Ok(Value::map(filled).with_origin(value.origin).part_of(value))
     }
 
-    fn array(&mut self, rules: &Map, value: &Value, items: &List, at: &str, depth: u32) -> Value {
+    fn array(&mut self, rules: &Map, value: &Value, items: &List, at: &str, depth: u32) -> Result<Value, Stopped> {
         let listed = rules.get("prefixItems").or_else(|| rules.get("items")).and_then(Value::as_list);
         let rest = match listed {
             Some(_) if rules.contains_key("prefixItems") => rules.get("items"),
@@ -97,8 +108,9 @@ impl Filler<'_> {
             None => rules.get("items"),
         };
         if listed.is_none() && rest.is_none() {
-            return value.clone();
+            return Ok(value.clone());
         }
+        self.checker.spend(items.len())?;
         let mut filled: Vec<Value> = items.iter().cloned().collect();
         for (index, schema) in listed.unwrap_or_default().iter().enumerate().skip(items.len()) {
             // A list has no gaps.
@@ -107,10 +119,10 @@ impl Filler<'_> {
         }
         for (index, item) in filled.iter_mut().enumerate() {
             if let Some(schema) = listed.and_then(|listed| listed.get(index)).or(rest) {
-                *item = self.fill(schema, item, &pointer(at, &index.to_string()), depth + 1);
+                *item = self.fill(schema, item, &pointer(at, &index.to_string()), depth + 1)?;
             }
         }
-        Value::new(Data::List(Arc::new(filled.into()))).with_origin(value.origin).part_of(value)
+        Ok(Value::new(Data::List(Arc::new(filled.into()))).with_origin(value.origin).part_of(value))
     }
 }
 

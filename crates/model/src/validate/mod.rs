@@ -9,12 +9,60 @@ mod formats;
 mod pattern;
 mod references;
 
-use purlin_value::{Data, EcoString, Value};
+use purlin_syntax::limits::VALUE_LEVELS;
+use purlin_syntax::rules::LIMIT_DEPTH;
+use purlin_syntax::{Diagnostic, Rule};
+use purlin_value::rules::LIMIT_REGEX;
+use purlin_value::{Data, EcoString, Exceeded, Meter, Value};
 use regex::Regex;
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 /// Deepest nesting of schemas.
-const MAX_DEPTH: u32 = 200;
+const MAX_DEPTH: u32 = VALUE_LEVELS;
+
+/// A limit that stopped a check before it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stopped {
+    /// The run has no steps or bytes left.
+    Exceeded(Exceeded),
+    /// Schemas, or references between them, nest too deep.
+    TooDeep,
+    /// A pattern needs more than so many bytes when compiled.
+    LargePattern(u64),
+}
+
+impl Stopped {
+    /// The rule of the limit.
+    pub fn rule(self) -> &'static Rule {
+        match self {
+            Stopped::Exceeded(exceeded) => exceeded.rule(),
+            Stopped::TooDeep => &LIMIT_DEPTH,
+            Stopped::LargePattern(_) => &LIMIT_REGEX,
+        }
+    }
+
+    /// What to say.
+    pub fn message(self) -> String {
+        match self {
+            Stopped::Exceeded(exceeded) => format!("checking against the schema: {}", exceeded.message()),
+            Stopped::TooDeep => format!("the schema leads more than {MAX_DEPTH} levels deep; look for a `$ref` cycle"),
+            Stopped::LargePattern(most) => {
+                format!("a pattern of the schema needs more than the {most} bytes allowed when compiled")
+            }
+        }
+    }
+
+    /// A diagnostic without a location.
+    pub fn diagnostic(self) -> Diagnostic {
+        let hint = match self {
+            Stopped::Exceeded(exceeded) => Some(exceeded.hint()),
+            Stopped::LargePattern(_) => Some("raise it with `--limit regex-size=BYTES`"),
+            Stopped::TooDeep => None,
+        };
+        Diagnostic::nowhere(self.rule(), self.message()).maybe_hint(hint.map(str::to_owned))
+    }
+}
 
 /// One thing that does not fit.
 #[derive(Clone, Debug)]
@@ -49,8 +97,6 @@ pub enum Fault {
     Schema(String),
     /// Nothing may stand here.
     Refused,
-    /// Checking it takes more steps than are allowed.
-    TooManySteps,
     /// It has another type than one of these.
     Type(Vec<EcoString>),
     /// It is none of these.
@@ -104,7 +150,8 @@ pub enum Fault {
 #[derive(Debug)]
 pub struct Validator {
     root: Value,
-    patterns: HashMap<EcoString, Option<Regex>>,
+    /// Patterns by their text, compiled when one is first needed; nothing in it if it cannot be used.
+    patterns: HashMap<EcoString, OnceLock<Option<Regex>>>,
     /// What each reference in the schema leads to.
     targets: HashMap<EcoString, Value>,
     old_draft: bool,
@@ -121,7 +168,7 @@ impl Validator {
         Ok(validator)
     }
 
-    /// Compiles patterns, follows references and refuses those that lead outside.
+    /// Notes patterns, follows references and refuses those that lead outside.
     fn prepare(&mut self, names: &references::Names) -> Result<(), String> {
         let mut open = vec![self.root.clone()];
         while let Some(node) = open.pop() {
@@ -133,9 +180,9 @@ impl Validator {
                             self.follow(names, reference)?;
                         }
                     }
-                    self.compile(map.get("pattern").and_then(Value::as_str));
+                    self.note(map.get("pattern").and_then(Value::as_str));
                     let patterns = map.get("patternProperties").and_then(Value::as_map);
-                    patterns.into_iter().flat_map(|map| map.keys()).for_each(|key| self.compile(Some(key)));
+                    patterns.into_iter().flat_map(|map| map.keys()).for_each(|key| self.note(Some(key)));
                     open.extend(map.values().rev().cloned());
                 }
                 _ => {}
@@ -153,26 +200,33 @@ impl Validator {
         Ok(())
     }
 
-    fn compile(&mut self, pattern: Option<&str>) {
+    fn note(&mut self, pattern: Option<&str>) {
         if let Some(pattern) = pattern.filter(|pattern| !self.patterns.contains_key(*pattern)) {
-            self.patterns.insert(pattern.into(), pattern::compile(pattern));
+            self.patterns.insert(pattern.into(), OnceLock::new());
         }
     }
 
-    fn matches(&self, pattern: &str, text: &str) -> Option<bool> {
-        Some(self.patterns.get(pattern)?.as_ref()?.is_match(text))
+    /// The compiled pattern; nothing if it cannot be used.
+    fn pattern(&self, text: &str, meter: &Meter) -> Result<Option<&Regex>, Stopped> {
+        let Some(cell) = self.patterns.get(text) else { return Ok(None) };
+        if let Some(known) = cell.get() {
+            return Ok(known.as_ref());
+        }
+        // A schema is kept to the end of the run, and its patterns with it.
+        let compiled = pattern::compile(text, meter)?.map(|(regex, _)| regex);
+        Ok(cell.get_or_init(|| compiled).as_ref())
     }
 
     /// Everything that does not fit. What is not known yet or broken is not judged.
-    pub fn check(&self, value: &Value) -> Vec<Problem> {
-        check::Checker::new(self).check(&self.root, value, "", 0)
+    pub fn check(&self, value: &Value, meter: &Meter) -> Result<Vec<Problem>, Stopped> {
+        check::Checker::new(self, meter).check(&self.root, value, "", 0)
     }
 
     /// Everything in a value that does not fit one of the schema's definitions.
-    pub fn check_definition(&self, name: &str, value: &Value) -> Vec<Problem> {
+    pub fn check_definition(&self, name: &str, value: &Value, meter: &Meter) -> Result<Vec<Problem>, Stopped> {
         match self.root.get("definitions").and_then(|all| all.get(name)) {
-            Some(definition) => check::Checker::new(self).check(definition, value, "", 0),
-            None => Vec::new(),
+            Some(definition) => check::Checker::new(self, meter).check(definition, value, "", 0),
+            None => Ok(Vec::new()),
         }
     }
 

@@ -1,14 +1,28 @@
 //! Patterns of schemas, which are JavaScript's, as patterns that match in linear time.
 
-use regex::{Regex, RegexBuilder};
+use super::Stopped;
+use purlin_value::Meter;
+use purlin_value::pattern::{Refused, compile as charged};
+use regex::{Error, Regex, RegexBuilder};
 
-/// Largest compiled pattern, in bytes.
-const MAX_SIZE: usize = 1 << 20;
-
-/// Compiles a pattern; `None` if it uses what cannot be matched in linear time, such as looking ahead.
-pub(super) fn compile(pattern: &str) -> Option<Regex> {
-    let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(MAX_SIZE).build().ok();
-    build(&translated(pattern)).or_else(|| build(pattern))
+/// Compiles a pattern; with it come the bytes that were charged for it. `None` if it uses what cannot be matched in
+/// linear time, such as looking ahead.
+pub(super) fn compile(pattern: &str, meter: &Meter) -> Result<Option<(Regex, u64)>, Stopped> {
+    let translated = translated(pattern);
+    let build = |most: usize| {
+        let build = |pattern: &str| RegexBuilder::new(pattern).size_limit(most).build();
+        match build(&translated).or_else(|_| build(pattern)) {
+            Ok(regex) => Ok(Some(regex)),
+            Err(Error::CompiledTooBig(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    };
+    match charged(meter, meter.limits().regex_bytes, build) {
+        Ok(compiled) => Ok(Some(compiled)),
+        Err(Refused::Invalid(_)) => Ok(None),
+        Err(Refused::TooLarge) => Err(Stopped::LargePattern(meter.limits().regex_bytes)),
+        Err(Refused::Exceeded(exceeded)) => Err(Stopped::Exceeded(exceeded)),
+    }
 }
 
 /// Writes out what means something else here: digits and words are ASCII, and a bracket in a class is a character.
@@ -42,15 +56,30 @@ fn translated(pattern: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::compile;
+    use super::*;
+    use purlin_syntax::Limits;
+
+    fn compiled(pattern: &str) -> Option<Regex> {
+        compile(pattern, &Meter::new(&Limits::default())).ok().flatten().map(|(regex, _)| regex)
+    }
 
     #[test]
     fn patterns_mean_what_they_mean_in_javascript() {
-        let is_match = |pattern: &str, text: &str| compile(pattern).is_some_and(|regex| regex.is_match(text));
+        let is_match = |pattern: &str, text: &str| compiled(pattern).is_some_and(|regex| regex.is_match(text));
         assert!(is_match(r"^\d+$", "12") && !is_match(r"^\d+$", "١"));
         assert!(is_match(r"^[\w.-]+$", "a_b.c-1") && !is_match(r"^[\w.-]+$", "é"));
         assert!(is_match(r"^[^[\]]+$", "ab") && !is_match(r"^[^[\]]+$", "a[b"));
         assert!(is_match(r"^[a&&b]+$", "a&b"));
-        assert!(compile("(?=a)").is_none());
+        assert!(compiled("(?=a)").is_none());
+    }
+
+    #[test]
+    fn many_patterns_do_not_fit_into_memory() {
+        let meter = Meter::new(&Limits { memory_floor: 100 << 10, ..Limits::default() });
+        let count = (0..10).take_while(|at| compile(&format!("a{at}"), &meter).is_ok()).count();
+        assert_eq!(count, 3);
+        let meter = Meter::new(&Limits::default());
+        assert_eq!(compile("((a{1,100}){1,100}){1,100}", &meter).err(), Some(Stopped::LargePattern(1 << 20)));
+        assert_eq!(meter.bytes_left(), Limits::default().memory_floor);
     }
 }

@@ -17,6 +17,7 @@ use activation::Surroundings;
 use ecow::EcoString;
 use family::{Member, Patched};
 use purlin_syntax::{Diagnostic, Sink, Span};
+use std::collections::{HashMap, HashSet};
 
 /// What is known of a document's profiles before anyone asks for one.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,7 @@ pub fn survey(config: View<'_, '_>, around: &Surroundings, automatic: bool, sink
     let mut found = Profiles::default();
     let Some(profiles) = config.get("profiles") else { return Some(found) };
     let mut sound = true;
+    let mut known = HashSet::new();
     for profile in profiles.items() {
         let name = profile.text_of("name");
         found.names.push(name.as_ref().into());
@@ -43,7 +45,7 @@ pub fn survey(config: View<'_, '_>, around: &Surroundings, automatic: bool, sink
         match around.activates(profile) {
             Ok(None) => {}
             Ok(Some(by_context)) => {
-                if !found.automatic.iter().any(|known| known == name.as_ref()) {
+                if known.insert(name.to_string()) {
                     found.automatic.push(name.as_ref().into());
                 }
                 if by_context {
@@ -99,12 +101,11 @@ pub fn apply<'f>(config: &mut Item<'f>, active: &[EcoString], how: &mut Applicat
     // The table of profiles is the one written, whatever patches do to it meanwhile.
     let table = config.view().get("profiles").map(View::to_item);
     let Some(table) = table else { return true };
+    // Of duplicate names the last one counts.
+    let by_name: HashMap<EcoString, View<'_, 'f>> =
+        table.view().items().map(|profile| (profile.text_of("name").as_ref().into(), profile)).collect();
     for name in active {
-        // Where a name stands twice, the last one counts.
-        let Some(profile) = table.view().items().filter(|profile| profile.text_of("name") == name.as_str()).last()
-        else {
-            continue;
-        };
+        let Some(&profile) = by_name.get(name) else { continue };
         match &how.member {
             Some(member) => overlay::overlay(config, member.share(profile).view(), name),
             None => overlay::overlay(config, profile, name),

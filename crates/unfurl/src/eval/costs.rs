@@ -9,7 +9,6 @@ use purlin_value::meter::BYTES_PER_STEP;
 use purlin_value::{Cost, Exceeded};
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::rc::Rc;
 
 /// What a value takes when it is written, beside its text.
 const PART: usize = 8;
@@ -31,14 +30,18 @@ pub struct Sizes {
 impl Sizes {
     /// What a collection was evaluated to.
     pub(super) fn forced(&self, value: &Val) -> Option<Data> {
-        let address = shared_at(value)?;
+        let address = value.shared_at()?;
         self.forced.borrow().get(&address).map(|(_, data)| data.clone())
     }
 
     /// Remembers what a collection was evaluated to.
     pub(super) fn note_forced(&self, value: Val, forced: &Val) {
-        if let Some(address) = shared_at(&value) {
+        if let Some(address) = value.shared_at() {
             insert(&self.forced, address, value, forced.data.clone());
+            // There is nothing left to evaluate in what came out.
+            if let Some(address) = forced.shared_at() {
+                insert(&self.forced, address, forced.clone(), forced.data.clone());
+            }
         }
     }
 }
@@ -49,15 +52,6 @@ fn insert<T>(known: &Known<T>, address: usize, value: Val, what: T) {
         known.clear();
     }
     known.insert(address, (value, what));
-}
-
-/// Where a collection lies that others hold, too.
-fn shared_at(value: &Val) -> Option<usize> {
-    match &value.data {
-        Data::List(items) if Rc::strong_count(items) > 1 => Some(Rc::as_ptr(items) as usize),
-        Data::Map(entries) if Rc::strong_count(entries) > 1 => Some(Rc::as_ptr(entries) as usize),
-        _ => None,
-    }
 }
 
 impl Engine<'_> {
@@ -123,7 +117,7 @@ impl Engine<'_> {
             return usize::MAX;
         }
         // The outermost value may be about to be changed in place, so nobody else must hold it.
-        let address = shared_at(value).filter(|_| depth > 0);
+        let address = value.shared_at().filter(|_| depth > 0);
         if let Some((_, weight)) = address.and_then(|address| self.sizes.weights.borrow().get(&address).cloned()) {
             return weight;
         }
