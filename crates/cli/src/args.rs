@@ -7,9 +7,6 @@ use std::path::PathBuf;
 /// Reads the configuration people already have, resolves it completely, and says where every value came from.
 #[derive(Parser, Debug)]
 #[command(name = "purlin", version, disable_help_subcommand = true, max_term_width = 100)]
-#[command(
-    after_help = "Personalities take an original tool's own arguments: garden, helm, metachart, puccini-clout, puccini-csar, puccini-tosca, skaffold, unfurl."
-)]
 pub struct Cli {
     /// Flags that every command takes.
     #[command(flatten)]
@@ -39,43 +36,31 @@ pub fn takes_value(arg: &str) -> bool {
     })
 }
 
-/// Flags that every command takes.
+/// Options that every command takes. Their sentences are in `options.rs`.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Global {
-    /// Run as if started in DIR.
     #[arg(short = 'C', long, global = true, value_name = "DIR")]
     pub chdir: Option<PathBuf>,
-    /// When to use colours.
     #[arg(long, global = true, value_enum, default_value_t = When::Auto)]
     pub color: When,
-    /// How problems are printed.
     #[arg(long, global = true, value_enum, default_value_t = DiagnosticFormat::Human, value_name = "FORMAT")]
     pub diagnostics: DiagnosticFormat,
-    /// How many threads may work.
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<usize>,
-    /// Change a limit; `purlin limits` lists them.
     #[arg(long, global = true, value_name = "NAME=N")]
     pub limit: Vec<String>,
-    /// Seed of random functions, so that a run can be repeated.
     #[arg(long, global = true, value_name = "N", default_value_t = 0)]
     pub seed: u64,
-    /// Allow reading below DIR, outside the project.
     #[arg(long, global = true, value_name = "DIR")]
     pub allow_path: Vec<PathBuf>,
-    /// Allow connections to HOST.
     #[arg(long, global = true, value_name = "HOST")]
     pub allow_net: Vec<String>,
-    /// Allow expressions to run commands.
     #[arg(long, global = true)]
     pub allow_exec: bool,
-    /// Allow expressions to write files.
     #[arg(long, global = true)]
     pub allow_write: bool,
-    /// Fetch nothing.
     #[arg(long, global = true)]
     pub offline: bool,
-    /// Look for something newer than what `purlin.lock` recorded.
     #[arg(long, global = true, conflicts_with = "offline")]
     pub update: bool,
 }
@@ -98,7 +83,7 @@ pub enum DiagnosticFormat {
     /// For people, with the source.
     #[default]
     Human,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Json,
     /// SARIF 2.1.0.
     Sarif,
@@ -106,73 +91,79 @@ pub enum DiagnosticFormat {
     Github,
 }
 
-/// What to resolve, and how. One meaning in all dialects.
+/// What to resolve, and how. One meaning in all dialects; which dialects use an option, and its sentence, is in
+/// `options.rs`.
 #[derive(Args, Debug, Clone, Default)]
 pub struct Target {
-    /// Environment.
     #[arg(short, long, value_name = "NAME")]
     pub env: Option<String>,
-    /// Profile to activate; `-NAME` switches one off.
     #[arg(short, long, value_name = "NAME", allow_hyphen_values = true)]
     pub profile: Vec<String>,
-    /// Whether chosen profiles reach required configurations (Skaffold).
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub propagate_profiles: Option<bool>,
-    /// Whether profiles may switch themselves on (Skaffold).
     #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub profile_auto_activation: Option<bool>,
-    /// The context of Kubernetes that conditions are tested against.
     #[arg(long, value_name = "NAME")]
     pub kube_context: Option<String>,
-    /// Only this module.
     #[arg(short, long, value_name = "NAME")]
     pub module: Vec<String>,
-    /// The configuration file, if it has another name.
     #[arg(short, long, value_name = "FILE")]
     pub file: Option<String>,
-    /// Values file of a chart.
     #[arg(long, value_name = "FILE")]
     pub values: Vec<String>,
-    /// Set a value of a chart.
     #[arg(long, value_name = "K=V")]
     pub set: Vec<String>,
-    /// Set a value of a chart as text.
     #[arg(long, value_name = "K=V")]
     pub set_string: Vec<String>,
-    /// Set a value of a chart from JSON.
     #[arg(long, value_name = "K=JSON")]
     pub set_json: Vec<String>,
-    /// Set a variable.
     #[arg(long, value_name = "K=V")]
     pub var: Vec<String>,
-    /// Read variables from a file.
     #[arg(long, value_name = "FILE")]
     pub var_file: Vec<String>,
-    /// Read secrets from a file.
     #[arg(long, value_name = "FILE")]
     pub secret_file: Vec<String>,
-    /// Set an input.
     #[arg(long, value_name = "K=V")]
     pub input: Vec<String>,
-    /// Read inputs from a file.
     #[arg(long, value_name = "FILE")]
     pub inputs: Vec<String>,
-    /// Folder below which TOSCA profiles are looked for, beside the project.
     #[arg(long, value_name = "DIR")]
     pub profile_path: Vec<String>,
-    /// Namespace.
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
-    /// Release name of a chart.
     #[arg(long, value_name = "NAME")]
     pub release_name: Option<String>,
-    /// Read the project as it was at a git revision; files that other flags name are read as they are now.
     #[arg(long, value_name = "REVISION")]
     pub rev: Option<String>,
-    /// A chart's value that is not known yet, and what it waits for; or `local.env[.NAME]`: environment variables that
-    /// may be unset in a Garden project.
     #[arg(long, value_name = "PATH[=WHAT]")]
     pub pending: Vec<String>,
+}
+
+/// The project that a command is about.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Place {
+    /// Folder or file of the project.
+    #[arg(value_name = "PATH", conflicts_with = "named")]
+    pub place: Option<PathBuf>,
+    #[arg(long = "path", id = "named", value_name = "PATH")]
+    pub named: Option<PathBuf>,
+}
+
+impl Place {
+    /// The path; where the user stands if none was given.
+    pub fn path(&self) -> PathBuf {
+        self.named.clone().or_else(|| self.place.clone()).unwrap_or_else(|| PathBuf::from("."))
+    }
+}
+
+/// The project that a command is about, and nodes of it.
+#[derive(Args, Debug, Clone, Default)]
+pub struct Places {
+    /// Only these nodes; a folder or file of the project may come first.
+    #[arg(value_name = "NODE")]
+    pub words: Vec<String>,
+    #[arg(long = "path", id = "named", value_name = "PATH")]
+    pub named: Option<PathBuf>,
 }
 
 /// Data formats.
@@ -224,11 +215,8 @@ pub enum Command {
     },
     /// Print the fully resolved configuration.
     Resolve {
-        /// Folder or file.
-        #[arg(default_value = ".")]
-        path: PathBuf,
-        /// Only these nodes.
-        nodes: Vec<String>,
+        #[command(flatten)]
+        places: Places,
         #[command(flatten)]
         target: Target,
         /// Format.
@@ -243,11 +231,8 @@ pub enum Command {
     },
     /// Print Kubernetes manifests.
     Render {
-        /// Folder or file.
-        #[arg(default_value = ".")]
-        path: PathBuf,
-        /// Only these nodes.
-        nodes: Vec<String>,
+        #[command(flatten)]
+        places: Places,
         #[command(flatten)]
         target: Target,
         /// Write to PATH instead of stdout.
@@ -259,9 +244,8 @@ pub enum Command {
     },
     /// Print the graph.
     Graph {
-        /// Folder or file.
-        #[arg(default_value = ".")]
-        path: PathBuf,
+        #[command(flatten)]
+        place: Place,
         #[command(flatten)]
         target: Target,
         /// Format.
@@ -273,13 +257,12 @@ pub enum Command {
     },
     /// Say where a value comes from, piece by piece.
     Why {
-        /// The node; left out with `--file FILE:LINE`, which asks what a line has a part in.
-        node: Option<String>,
-        /// The field, as a dotted path; the whole node if left out.
-        field: Option<String>,
-        /// Folder or file of the project.
-        #[arg(long, default_value = ".", value_name = "PATH")]
-        path: PathBuf,
+        /// Node and field (`deploy.api spec.image`); the whole node without a field. `--file FILE:LINE` instead of both
+        /// asks which values a line has a part in.
+        #[arg(value_name = "NODE [FIELD]", num_args = 0..=3)]
+        words: Vec<String>,
+        #[arg(long, value_name = "PATH")]
+        path: Option<PathBuf>,
         #[command(flatten)]
         target: Target,
         /// Format.
@@ -288,9 +271,8 @@ pub enum Command {
     },
     /// Compare two environments, profiles, variable sets, git revisions or paths, each difference with its cause.
     Diff {
-        /// Folder or file.
-        #[arg(default_value = ".")]
-        path: PathBuf,
+        #[command(flatten)]
+        place: Place,
         /// The other side's folder or file, if it is another.
         #[arg(long, value_name = "PATH")]
         to_path: Option<PathBuf>,
@@ -325,9 +307,8 @@ pub enum Command {
     Eval {
         /// The expression.
         expression: String,
-        /// Folder or file of the project.
-        #[arg(default_value = ".")]
-        path: PathBuf,
+        #[command(flatten)]
+        place: Place,
         /// The node or instance to evaluate it on.
         #[arg(long, value_name = "NODE")]
         on: Option<String>,

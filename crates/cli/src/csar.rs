@@ -40,7 +40,7 @@ pub(crate) fn create(invocation: &mut Invocation<'_>, target: &Path, folder: &Pa
     // What cannot be read again should not be handed on.
     if let Err(diagnostic) = Archive::open(&name, &bytes, &session.limits) {
         session.sink.push(diagnostic);
-        return report(invocation, &session, Style::default());
+        return report(invocation, &session, Style::given(invocation));
     }
     match write_atomically(&invocation.cwd.join(target), &bytes) {
         Ok(()) => Exit::Ok,
@@ -165,7 +165,7 @@ fn with_archive(
         Ok(exit) => exit,
         Err(diagnostic) => {
             session.sink.push(*diagnostic);
-            report(invocation, &session, Style::default())
+            report(invocation, &session, Style::given(invocation))
         }
     }
 }

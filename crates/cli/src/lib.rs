@@ -8,10 +8,13 @@ mod args;
 mod border;
 mod commands;
 mod csar;
+mod declared;
 pub mod disk;
 mod fetch;
+mod help;
 mod invocation;
 mod native;
+mod options;
 pub mod personality;
 mod project;
 mod report;
@@ -21,7 +24,7 @@ pub use invocation::{Exit, Invocation};
 pub use project::{Setup, open_session};
 pub use report::report;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches, Parser};
 use purlin_value::stack::NoAnswer;
 use std::io::Write;
 
@@ -58,6 +61,7 @@ fn print_version(invocation: Invocation<'_>) -> Exit {
 }
 
 fn dispatch(mut invocation: Invocation<'_>) -> Exit {
+    help::rewrite(&mut invocation.args);
     let Some(at) = personality_place(&invocation.args) else { return run_native(invocation) };
     let rest = invocation.args.split_off(at + 1);
     let name = invocation.args.pop().unwrap_or_default();
@@ -65,7 +69,7 @@ fn dispatch(mut invocation: Invocation<'_>) -> Exit {
         return exit;
     }
     match personality::PERSONALITIES.iter().find(|personality| personality.name == name) {
-        Some(personality) => (personality.run)(&mut invocation, &rest),
+        Some(personality) => personality::run(personality, &mut invocation, &rest),
         None => run_native(invocation),
     }
 }
@@ -97,7 +101,10 @@ fn take_global_options(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
         invocation.cwd = invocation.cwd.join(folder);
     }
     match Setup::from_flags(std::path::Path::new("."), &global) {
-        Ok(setup) => invocation.given = Some(setup),
+        Ok(setup) => {
+            let style = report::Style::new(invocation, &global);
+            invocation.given = Some(Setup { style, ..setup });
+        }
         Err(message) => {
             let _ = writeln!(invocation.stderr, "error: {message}");
             return Err(Exit::Usage);
@@ -108,7 +115,10 @@ fn take_global_options(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
 
 fn run_native(mut invocation: Invocation<'_>) -> Exit {
     let args = std::iter::once("purlin".to_owned()).chain(invocation.args.iter().cloned());
-    let cli = match args::Cli::try_parse_from(args) {
+    // Where help is asked for, clap prints it by itself.
+    let command = if help::is_wanted(&invocation.args) { help::command() } else { args::Cli::command() };
+    let parsed = command.try_get_matches_from(args).and_then(|matches| args::Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return usage(&mut invocation, &error),
     };

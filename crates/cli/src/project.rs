@@ -4,6 +4,7 @@ use crate::args::{Global, Target};
 use crate::disk::{DiskSettings, DiskWorld, Permissions};
 use crate::invocation::{Exit, Invocation};
 use crate::native;
+use crate::report::Style;
 use purlin_model::{ChartOptions, Request, SetFlag, SetKind, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::Limits;
 use purlin_value::Session;
@@ -27,6 +28,8 @@ pub struct Setup {
     pub threads: Option<usize>,
     /// Seed of random functions.
     pub seed: u64,
+    /// How problems are printed.
+    pub(crate) style: Style,
 }
 
 impl Setup {
@@ -39,6 +42,7 @@ impl Setup {
             limits: Limits::default(),
             threads: None,
             seed: 0,
+            style: Style::default(),
         }
     }
 
@@ -84,7 +88,15 @@ impl Setup {
             update: global.update,
         };
         let (path, root) = (path.to_owned(), None);
-        Ok(Setup { path, root, permissions, limits, threads: global.threads, seed: global.seed })
+        Ok(Setup {
+            path,
+            root,
+            permissions,
+            limits,
+            threads: global.threads,
+            seed: global.seed,
+            style: Style::default(),
+        })
     }
 }
 

@@ -25,6 +25,11 @@ impl Style {
         };
         Style { format: global.diagnostics, colour }
     }
+
+    /// What options before the name of a personality say.
+    pub(crate) fn given(invocation: &Invocation<'_>) -> Self {
+        invocation.given.as_ref().map(|given| given.style).unwrap_or_default()
+    }
 }
 
 /// Prints everything found so far, sorted by place, and says what it means for the exit code.

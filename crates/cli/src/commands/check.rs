@@ -4,7 +4,8 @@ use super::Context;
 use crate::args::{AnswerFormat, DiagnosticFormat, Target};
 use crate::invocation::Exit;
 use crate::native;
-use purlin_compiler::{Checked, survey};
+use crate::options;
+use purlin_compiler::{Checked, DIALECTS, survey};
 use purlin_model::Request;
 use purlin_syntax::Severity;
 use purlin_syntax::write::JsonLayout;
@@ -34,8 +35,10 @@ pub(super) fn run(
     let mut exit = Exit::Ok;
     for (session, request, paths) in sessions(cx, paths, target)? {
         let above = folder_of_root(cx, &session);
-        let projects = survey(&session, &request, &paths).into_iter().map(|project| seen_from(&above, project));
-        total.projects.extend(projects);
+        let projects = survey(&session, &request, &paths);
+        refuse_unused(cx, target, &projects)?;
+        cx.refuse_undeclared(&session, None, &target.var, "")?;
+        total.projects.extend(projects.into_iter().map(|project| seen_from(&above, project)));
         total.files += session.sources.len();
         total.errors += session.sink.count(Severity::Error);
         total.warnings += session.sink.count(Severity::Warning);
@@ -62,7 +65,7 @@ fn sessions(
 ) -> Result<Vec<(Session, Request, Vec<String>)>, Exit> {
     let mut opened: Vec<(Session, Request, Vec<String>)> = Vec::new();
     for path in paths {
-        let (session, request) = cx.open(path, target, &[])?;
+        let (session, request) = cx.open_any(path, target, &[])?;
         let path = request.path.clone();
         match opened.iter_mut().find(|(known, _, _)| known.world.root() == session.world.root()) {
             Some((_, _, paths)) => paths.push(path),
@@ -70,6 +73,24 @@ fn sessions(
         }
     }
     Ok(opened)
+}
+
+/// An option holds for those projects whose dialect uses it; if there is none, it was a mistake.
+fn refuse_unused(cx: &mut Context<'_, '_>, target: &Target, projects: &[Checked]) -> Result<(), Exit> {
+    if projects.is_empty() || !options::needs_dialect(target) {
+        return Ok(());
+    }
+    let dialect = |project: &Checked| DIALECTS.iter().find(|dialect| dialect.noun == project.noun).map(|d| d.name);
+    let dialects: Vec<&str> = projects.iter().filter_map(dialect).collect();
+    let unused = options::unused(target, "", &dialects);
+    for unused in &unused {
+        let message = match (projects, dialects.as_slice()) {
+            ([one], [dialect]) => unused.message(&one.path, dialect),
+            _ => unused.message_for_several(),
+        };
+        cx.usage(&message);
+    }
+    if unused.is_empty() { Ok(()) } else { Err(Exit::Usage) }
 }
 
 /// Where a session's root lies as seen from where the user stands, if that is below.

@@ -33,6 +33,7 @@ pub(super) fn run(
 ) -> Result<Exit, Exit> {
     let as_error = |exit: Exit| if exit == Exit::Invalid { Exit::Other(2) } else { exit };
     let (before_session, before) = compile_or_report(cx, path, &[], target).map_err(as_error)?;
+    cx.prefix = "to-";
     let other_path = other.to_path.as_deref().unwrap_or(path);
     let (after_session, after) =
         compile_or_report(cx, other_path, &[], &other_target(target, other)).map_err(as_error)?;

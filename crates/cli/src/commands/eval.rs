@@ -17,6 +17,7 @@ pub(super) fn run(
 ) -> Result<Exit, Exit> {
     let (session, request) = cx.open(path, target, &[])?;
     let answer = purlin_compiler::eval(&session, &request, question);
+    cx.refuse_undeclared(&session, None, &target.var, &question.expression)?;
     for step in answer.iter().flat_map(|answer| &answer.trace) {
         let _ = writeln!(cx.invocation.stderr, "{step}");
     }

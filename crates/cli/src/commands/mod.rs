@@ -13,14 +13,16 @@ mod schema;
 mod status;
 mod why;
 
-use crate::args::{Cli, Command};
+use crate::args::{Cli, Command, Places, Target};
+use crate::declared::undeclared;
 use crate::fetch::lay_out;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
+use crate::options;
 use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report};
 use clap::CommandFactory;
-use purlin_model::Request;
+use purlin_model::{Detection, Request, Resolved};
 use purlin_run::action::Kind;
 use purlin_value::Session;
 use std::path::{Path, PathBuf};
@@ -30,16 +32,20 @@ pub(crate) struct Context<'i, 'io> {
     pub invocation: &'i mut Invocation<'io>,
     pub global: crate::args::Global,
     pub style: Style,
+    /// What the names of target options start with, for messages: `to-` on the other side of a comparison.
+    pub prefix: &'static str,
 }
 
 impl Context<'_, '_> {
-    /// A session on a path, and the request of the target flags.
-    fn open(
-        &mut self,
-        path: &Path,
-        target: &crate::args::Target,
-        nodes: &[String],
-    ) -> Result<(Session, Request), Exit> {
+    /// A session on a path, and the request of the target options, all of which the project's dialect uses.
+    fn open(&mut self, path: &Path, target: &Target, nodes: &[String]) -> Result<(Session, Request), Exit> {
+        let (session, request) = self.open_any(path, target, nodes)?;
+        self.refuse_unused(&session, &request, target, path)?;
+        Ok((session, request))
+    }
+
+    /// The same, whether or not the options mean something there.
+    fn open_any(&mut self, path: &Path, target: &Target, nodes: &[String]) -> Result<(Session, Request), Exit> {
         let (path, root) = match &target.rev {
             Some(revision) => self.at_revision(path, revision).map(|(path, root)| (path, Some(root)))?,
             None => (path.to_owned(), None),
@@ -80,6 +86,73 @@ impl Context<'_, '_> {
         Ok((session, request))
     }
 
+    /// The project and the nodes that words mean: a first word that is a file or folder is the project, unless a path
+    /// was named by its option. A word that could be neither, because nothing is here, is taken as the path it was
+    /// probably meant to be.
+    fn split(&mut self, places: &Places, target: &Target) -> (PathBuf, Vec<String>) {
+        if let Some(path) = &places.named {
+            return (path.clone(), places.words.clone());
+        }
+        match places.words.split_first() {
+            Some((first, nodes)) if self.is_path(first) || !self.has_project(target) => (first.into(), nodes.to_vec()),
+            _ => (PathBuf::from("."), places.words.clone()),
+        }
+    }
+
+    fn is_path(&self, word: &str) -> bool {
+        self.invocation.cwd.join(word).exists()
+    }
+
+    /// Whether there is a project where the user stands.
+    fn has_project(&mut self, target: &Target) -> bool {
+        if target.file.is_some() || target.rev.is_some() {
+            return true;
+        }
+        if !self.invocation.cwd.exists() {
+            return false;
+        }
+        let opened = open_session(self.invocation, &Setup::of("."));
+        opened.is_ok_and(|(session, path)| {
+            !matches!(purlin_compiler::detect(&session, &Request::of(&path)), Detection::Nothing)
+        })
+    }
+
+    /// An option that the project's dialect does not use is a mistake, not something to pass over.
+    fn refuse_unused(
+        &mut self,
+        session: &Session,
+        request: &Request,
+        target: &Target,
+        shown: &Path,
+    ) -> Result<(), Exit> {
+        if !options::needs_dialect(target) {
+            return Ok(());
+        }
+        let Detection::Project(_, dialect) = purlin_compiler::detect(session, request) else { return Ok(()) };
+        let unused = options::unused(target, self.prefix, &[dialect.name]);
+        let messages: Vec<String> =
+            unused.iter().map(|unused| unused.message(&shown.display().to_string(), dialect.name)).collect();
+        for message in &messages {
+            self.usage(message);
+        }
+        if messages.is_empty() { Ok(()) } else { Err(Exit::Usage) }
+    }
+
+    /// A variable that nothing in the project knows is a mistake too.
+    fn refuse_undeclared(
+        &mut self,
+        session: &Session,
+        resolved: Option<&Resolved>,
+        set: &[String],
+        more: &str,
+    ) -> Result<(), Exit> {
+        let messages = undeclared(session, resolved, set, more);
+        for message in &messages {
+            self.usage(message);
+        }
+        if messages.is_empty() { Ok(()) } else { Err(Exit::Usage) }
+    }
+
     /// Paths on the command line are seen from where the user stands.
     fn name_files(&self, session: &Session, request: &mut Request) {
         let files = [&mut request.input_files, &mut request.var_files, &mut request.secret_files];
@@ -105,7 +178,7 @@ impl Context<'_, '_> {
     }
 
     /// A file named with `--file` must be there, beside the project or where the user stands.
-    fn check_file(&mut self, path: &Path, target: &crate::args::Target) -> Result<(), Exit> {
+    fn check_file(&mut self, path: &Path, target: &Target) -> Result<(), Exit> {
         let Some(file) = target.file.as_deref().filter(|file| *file != "-" && !file.contains("://")) else {
             return Ok(());
         };
@@ -154,21 +227,26 @@ impl Context<'_, '_> {
 
 pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let style = Style::new(invocation, &cli.global);
-    let mut cx = Context { invocation, global: cli.global, style };
+    let mut cx = Context { invocation, global: cli.global, style, prefix: "" };
     let done = match cli.command {
         Command::Check { paths, target, output } => check::run(&mut cx, &paths, &target, output),
-        Command::Resolve { path, nodes, target, output, out, reveal } => {
+        Command::Resolve { places, target, output, out, reveal } => {
+            let (path, nodes) = cx.split(&places, &target);
             resolve::resolve(&mut cx, &path, &nodes, &target, output, out.as_deref(), reveal)
         }
-        Command::Render { path, nodes, target, out, reveal } => {
+        Command::Render { places, target, out, reveal } => {
+            let (path, nodes) = cx.split(&places, &target);
             resolve::render(&mut cx, &path, &nodes, &target, out.as_deref(), reveal)
         }
-        Command::Graph { path, target, output, out } => graph::run(&mut cx, &path, &target, output, out.as_deref()),
-        Command::Why { node, field, path, target, output } => {
-            why::run(&mut cx, &path, &why::Asked { node, field }, &target, output)
+        Command::Graph { place, target, output, out } => {
+            graph::run(&mut cx, &place.path(), &target, output, out.as_deref())
+        }
+        Command::Why { words, path, target, output } => {
+            let (path, asked) = why::asked(words, path);
+            why::run(&mut cx, &path, &asked, &target, output)
         }
         Command::Diff {
-            path,
+            place,
             to_path,
             to_rev,
             to_env,
@@ -181,11 +259,11 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             output,
         } => {
             let other = diff::Other { to_path, to_rev, to_env, to_profile, to_var, to_values, to_set, to_input };
-            diff::run(&mut cx, &path, &other, &target, output)
+            diff::run(&mut cx, &place.path(), &other, &target, output)
         }
-        Command::Eval { expression, path, on, trace, target, output, reveal } => {
+        Command::Eval { expression, place, on, trace, target, output, reveal } => {
             let question = purlin_model::Question { expression, on, trace };
-            eval::run(&mut cx, &path, &question, &target, output, reveal)
+            eval::run(&mut cx, &place.path(), &question, &target, output, reveal)
         }
         Command::Build(flags) => run::run(&mut cx, Kind::Build, &flags),
         Command::Deploy(flags) => run::run(&mut cx, Kind::Deploy, &flags),

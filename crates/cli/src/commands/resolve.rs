@@ -56,6 +56,13 @@ fn compile_for(
         keep_nodes(&session, &mut compiled.resolved, nodes);
         compiled
     });
+    if let Some(compiled) = &compiled {
+        cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.var, "")?;
+        // Service templates have their own word on inputs that are not declared.
+        if compiled.dialect.name == "unfurl" {
+            cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.input, "")?;
+        }
+    }
     match (cx.report(&session), compiled) {
         (Exit::Ok, Some(compiled)) => Ok((session, compiled)),
         (Exit::Ok, None) => Err(Exit::Invalid),
@@ -75,10 +82,36 @@ fn keep_nodes(session: &Session, resolved: &mut Resolved, wanted: &[String]) {
     resolved.nodes.retain(|node| wanted.iter().any(|name| node.id == name.as_str()));
 }
 
+/// Candidates that a hint lists.
+const MOST_CANDIDATES: usize = 6;
+
 pub(super) fn unknown_node(resolved: &Resolved, name: &str) -> Diagnostic {
-    let hint = suggest::did_you_mean(name, resolved.nodes.iter().map(|node| node.id.as_str()));
-    let message = format!("there is no node `{name}` in this project");
+    let ids = || resolved.nodes.iter().map(|node| node.id.as_str());
+    // A part of a name stands for all nodes that end in it, or else for those that contain it.
+    let last = |id: &str| id.rsplit(['.', '/']).next() == Some(name);
+    let mut partial: Vec<&str> = ids().filter(|id| last(id)).collect();
+    if partial.is_empty() {
+        partial = ids().filter(|id| id.contains(name)).collect();
+    }
+    let is_ambiguous = partial.len() > 1;
+    let message = match is_ambiguous {
+        true => format!("`{name}` is ambiguous: it is part of the names of {} nodes", partial.len()),
+        false => format!("unknown node `{name}`"),
+    };
+    let hint = match partial.as_slice() {
+        [] => suggest::did_you_mean(name, ids()).or_else(|| listed(ids().collect())),
+        [one] => Some(format!("did you mean `{one}`?")),
+        _ => listed(partial),
+    };
     Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).maybe_hint(hint)
+}
+
+fn listed(ids: Vec<&str>) -> Option<String> {
+    let mut shown: Vec<String> = ids.iter().take(MOST_CANDIDATES).map(|id| format!("`{id}`")).collect();
+    if ids.len() > MOST_CANDIDATES {
+        shown.push("…".to_owned());
+    }
+    (!shown.is_empty()).then(|| format!("name one of {}", shown.join(", ")))
 }
 
 pub(super) fn secrets(reveal: bool) -> Secrets {

@@ -5,18 +5,40 @@ use super::resolve::{compile_or_report, unknown_node};
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
 use purlin_compiler::{Why, WhyPiece, affects, affects_value, origin_text, why, why_value};
+use purlin_model::{Node, Resolved};
 use purlin_syntax::write::JsonLayout;
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::emit::to_json;
 use purlin_value::value::below;
 use purlin_value::{Secrets, Value};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What was asked.
 pub(super) struct Asked {
     pub node: Option<String>,
     pub field: Option<String>,
+}
+
+/// What words mean: a node and a field, after a path if there are three.
+pub(super) fn asked(words: Vec<String>, path: Option<PathBuf>) -> (PathBuf, Asked) {
+    let three = words.len() == 3;
+    let mut words = words.into_iter();
+    let first = if three && path.is_none() { words.next().map(PathBuf::from) } else { None };
+    let path = path.or(first).unwrap_or_else(|| PathBuf::from("."));
+    (path, Asked { node: words.next(), field: words.next() })
+}
+
+/// The node that was asked for, and the field of it. A node and its field may also be written as one word.
+fn node_and_field<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<(&'r Node, String)> {
+    if let Some(node) = resolved.node(name) {
+        return Some((node, field.unwrap_or_default().to_owned()));
+    }
+    if field.is_some() {
+        return None;
+    }
+    let mut cuts = name.rmatch_indices('.').map(|(at, _)| (name.get(..at), name.get(at + 1..)));
+    cuts.find_map(|(node, field)| Some((resolved.node(node?)?, field?.to_owned())))
 }
 
 pub(super) fn run(
@@ -33,11 +55,11 @@ pub(super) fn run(
         };
     };
     let (session, compiled) = compile_or_report(cx, path, &[], target)?;
-    let Some(node) = compiled.resolved.node(name) else {
+    let Some((node, field)) = node_and_field(&compiled.resolved, name, asked.field.as_deref()) else {
         session.sink.push(unknown_node(&compiled.resolved, name));
         return Ok(cx.report(&session));
     };
-    let field = asked.field.clone().unwrap_or_default();
+    let name = node.id.as_str();
     let Some(value) = node.resolved.at(&field) else {
         session.sink.push(unknown_field(&node.resolved, name, &field));
         return Ok(cx.report(&session));

@@ -16,7 +16,52 @@ use purlin_value::emit::{Secrets, to_json, to_yaml};
 use purlin_value::{Map, Session, Value};
 
 /// The personality.
-pub(super) const GARDEN: Personality = Personality { name: "garden", summary: "Garden's get and validate.", run };
+#[rustfmt::skip]
+pub(super) const GARDEN: Personality = Personality {
+    name: "garden",
+    summary: "Answers as Garden does, without running anything.",
+    commands: &[
+        ("get actions [NAME…]", "all actions"),
+        ("get builds [NAME…]", "Build actions"),
+        ("get deploys [NAME…]", "Deploy actions"),
+        ("get runs [NAME…]", "Run actions"),
+        ("get tests [NAME…]", "Test actions"),
+        ("get modules [NAME…]", "modules"),
+        ("get workflows [NAME…]", "workflows"),
+        ("get config", "the whole configuration"),
+        ("get graph", "the graph of actions"),
+        ("get files [NAME…]", "files that each action includes"),
+        ("get status", "the status of each action, as far as it is known without running it"),
+        ("get outputs", "outputs of the project"),
+        ("get variables", "variables of the environment"),
+        ("validate", "check the configuration"),
+        ("version", "the version of Purlin"),
+    ],
+    options: &[
+        ("    --root DIR", "folder of the project"),
+        ("-e, --env NAME", "environment"),
+        ("    --var K=V,…", "set variables"),
+        ("-o, --output json|yaml", "format of the answer"),
+        ("    --detail", "get actions: all fields"),
+        ("    --kind KIND", "get actions: only this kind"),
+        ("    --sort name|kind|type", "get actions: order"),
+        ("    --resolve NAME", "get config, get actions: resolve these actions"),
+        ("    --exclude-disabled", "leave out disabled actions"),
+        ("    --include-state", "get actions: with their status"),
+        ("    --only-deploys", "get status: only Deploy actions"),
+        ("    --pending PATH", "an environment variable that may be unset (`local.env.NAME`)"),
+    ],
+    refused: &[
+        "build", "cleanup", "cloud", "community", "config", "create", "delete", "deploy", "dev", "diff", "exec", "link",
+        "login", "logout", "logs", "options", "plan", "plugins", "publish", "run", "self-update", "serve", "set", "sync",
+        "test", "tools", "unlink", "up", "update-remote", "util", "workflow",
+    ],
+    run,
+};
+
+/// What Garden can get and Purlin cannot: it needs a cluster, a service or the results of runs.
+const REFUSED_GETS: &[&str] =
+    &["debug-info", "linked-repos", "remote-variables", "run-result", "test-result", "users", "variable-lists"];
 
 /// What the arguments say.
 #[derive(Default, Debug)]
@@ -72,18 +117,16 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         ["get", "workflows" | "workflow", ..] => answers::workflows,
         ["get", "modules" | "module", ..] => answers::modules,
         ["validate"] => answers::validated,
-        ["get", other, ..] => return usage(invocation, &format!("there is no `get {other}` here")),
+        ["get", other, ..] if REFUSED_GETS.contains(other) => {
+            return super::unsupported(invocation, &GARDEN, &format!("get {other}"));
+        }
+        ["get", other, ..] => return super::unknown(invocation, &GARDEN, &format!("get {other}")),
         ["version"] => {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
             return Exit::Ok;
         }
-        _ => {
-            return usage(
-                invocation,
-                "name a command: get actions|builds|deploys|runs|tests|modules|workflows|config|graph|files|status|outputs|\
-                 variables, or validate",
-            );
-        }
+        [other, ..] => return super::unknown(invocation, &GARDEN, other),
+        [] => return super::unknown(invocation, &GARDEN, ""),
     };
     work(invocation, &flags, format, answer)
 }
@@ -131,7 +174,7 @@ impl Flags {
                 "silent" | "s" | "force-refresh" | "yes" | "y" | "offline" | "show-timestamps" | "full"
                 | "skip-detail" => {}
                 "include-state" => flags.state = true,
-                other => return Err(format!("there is no flag `--{other}`")),
+                other => return Err(format!("unknown option `--{other}`; `purlin help garden` lists them")),
             }
         }
         Ok(flags)
@@ -192,7 +235,7 @@ fn work(
     let problems: Vec<String> =
         found.iter().filter(|problem| problem.is_error()).map(|problem| problem.message.clone()).collect();
     session.sink.extend(found);
-    let exit = report(invocation, &session, Style::default());
+    let exit = report(invocation, &session, Style::given(invocation));
     let text = match (&value, problems.is_empty()) {
         (Some(value), true) => succeeded(value, format),
         _ => failed(&problems, format),

@@ -13,15 +13,50 @@ use std::io::Read;
 use std::path::PathBuf;
 
 /// The personality.
-pub const HELM: Personality =
-    Personality { name: "helm", summary: "Render, check and show Helm charts as Helm does.", run };
+#[rustfmt::skip]
+pub const HELM: Personality = Personality {
+    name: "helm",
+    summary: "Renders, checks and shows charts as Helm does.",
+    commands: &[
+        ("template [NAME] CHART", "render a chart"),
+        ("lint CHART…", "check charts"),
+        ("show chart|values|crds|readme|all CHART", "print parts of a chart"),
+        ("version", "the version of Helm that is followed"),
+    ],
+    options: &[
+        ("-f, --values FILE", "read values from a file, `-` for standard input; later ones override"),
+        ("    --set K=V,…", "set values"),
+        ("    --set-string K=V,…", "set values as strings"),
+        ("    --set-json K=JSON", "set values from JSON"),
+        ("    --set-file K=FILE", "set values from files"),
+        ("    --set-literal K=V", "set one value as it is"),
+        ("-n, --namespace NAME", "namespace of the release"),
+        ("    --name-template TEXT", "template of the release name"),
+        ("-g, --generate-name", "generate a release name"),
+        ("    --is-upgrade", "render as for an upgrade"),
+        ("    --kube-version VERSION", "version of Kubernetes"),
+        ("-a, --api-versions LIST", "further API versions"),
+        ("-s, --show-only FILE", "only these templates"),
+        ("    --include-crds", "with the custom resource definitions"),
+        ("    --no-hooks", "without hooks"),
+        ("    --skip-tests", "without tests"),
+        ("    --output-dir DIR", "write one file per template"),
+        ("    --seed N", "draw the same random values again"),
+        ("    --skip-schema-validation", "do not check values against the schema"),
+        ("    --strict", "lint: warnings fail"),
+        ("    --quiet", "lint: only warnings and errors"),
+        ("    --debug", "print rendered files that are not valid YAML"),
+        ("refused", "--validate, --dry-run=server, --verify, --dependency-update, --repo, --devel"),
+    ],
+    refused: &[
+        "completion", "create", "dependency", "env", "get", "history", "install", "list", "package", "plugin", "pull",
+        "push", "registry", "repo", "rollback", "search", "status", "test", "uninstall", "upgrade", "verify",
+    ],
+    run,
+};
 
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
-    let Some((command, rest)) = args.split_first() else { return help(invocation) };
-    let asks_for_help = |arg: &&String| *arg == "--help" || *arg == "-h";
-    if rest.iter().take_while(|arg| *arg != "--").find(asks_for_help).is_some() {
-        return help(invocation);
-    }
+    let Some((command, rest)) = args.split_first() else { return super::unknown(invocation, &HELM, "") };
     match command.as_str() {
         "template" => run_template(invocation, rest),
         "lint" => run_lint(invocation, rest),
@@ -30,59 +65,9 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
             let _ = writeln!(invocation.stdout, "v4.2 (purlin {})", env!("CARGO_PKG_VERSION"));
             Exit::Ok
         }
-        "help" | "-h" | "--help" => help(invocation),
-        other => {
-            let _ = writeln!(invocation.stderr, "Error: unknown command {other:?} for \"helm\"");
-            let _ = writeln!(invocation.stderr, "purlin has `helm template`, `helm lint` and `helm show`");
-            Exit::Invalid
-        }
+        other => super::unknown(invocation, &HELM, other),
     }
 }
-
-fn help(invocation: &mut Invocation<'_>) -> Exit {
-    let _ = invocation.stdout.write_all(HELP.as_bytes());
-    Exit::Ok
-}
-
-const HELP: &str = "\
-Usage: purlin helm template [NAME] CHART [flags]
-       purlin helm lint CHART… [flags]
-       purlin helm show chart|values|crds|readme|all CHART
-
-Values:
-  -f, --values FILE          a values file, `-` for standard input; later ones win
-      --set K=V,…            values, typed
-      --set-string K=V,…     values, always text
-      --set-json K=JSON      values as JSON
-      --set-file K=FILE      values from files
-      --set-literal K=V      one value as it is
-
-Release and cluster:
-  -n, --namespace NAME
-      --name-template TEXT
-  -g, --generate-name
-      --is-upgrade
-      --kube-version VERSION
-  -a, --api-versions LIST
-
-Output:
-  -s, --show-only FILE       only these templates
-      --include-crds
-      --no-hooks
-      --skip-tests
-      --output-dir DIR       a file for each template
-      --seed N               draw the same random values again
-
-Checks:
-      --skip-schema-validation
-      --strict               lint: warnings fail
-      --quiet                lint: only warnings and errors
-
-      --debug                print rendered files that are not valid YAML
-
-Flags that need a cluster, a signature or the network (--validate, --dry-run=server, --verify, --dependency-update,
---repo, --devel) are refused. Flags of Helm that change nothing without a cluster are accepted.
-";
 
 /// What the flags say, and what is no flag.
 #[derive(Default)]
@@ -433,7 +418,10 @@ fn run_lint(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
 }
 
 fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
-    let Some((what, rest)) = args.split_first() else { return help(invocation) };
+    let Some((what, rest)) = args.split_first() else {
+        let _ = writeln!(invocation.stderr, "error: expected `show chart|values|crds|readme|all CHART`");
+        return Exit::Usage;
+    };
     let mut parsed = match parse(rest) {
         Ok(parsed) => parsed,
         Err(message) => return fail(invocation, &message),

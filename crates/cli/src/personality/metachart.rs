@@ -14,8 +14,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 /// The personality.
-pub const METACHART: Personality =
-    Personality { name: "metachart", summary: "Start Metachart charts and generate their parts.", run };
+pub const METACHART: Personality = Personality {
+    name: "metachart",
+    summary: "Starts Metachart charts and generates their parts as Metachart does.",
+    commands: &[
+        ("init", "start a chart in an empty folder"),
+        ("generate", "write the generated templates, schema and documentation"),
+        ("gen", "the same"),
+        ("version", "the version of Purlin"),
+    ],
+    options: &[("-r, --root DIR", "folder of the chart")],
+    refused: &["completion"],
+    run,
+};
 
 /// Metachart's code for any failure.
 const FAILED: Exit = Exit::Other(2);
@@ -32,11 +43,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
             let _ = writeln!(invocation.stdout, "metachart (purlin {})", env!("CARGO_PKG_VERSION"));
             Exit::Ok
         }
-        "" | "help" | "-h" | "--help" => {
-            let _ = writeln!(invocation.stdout, "Usage: purlin metachart init|generate [-r DIR]");
-            Exit::Ok
-        }
-        other => fail(invocation, &format!("unknown command {other:?} for \"metachart\"")),
+        other => super::unknown(invocation, &METACHART, other),
     }
 }
 

@@ -19,6 +19,12 @@ pub struct Personality {
     pub name: &'static str,
     /// One sentence.
     pub summary: &'static str,
+    /// What it has of the original's commands, each with its sentence.
+    pub commands: &'static [(&'static str, &'static str)],
+    /// The options it takes.
+    pub options: &'static [(&'static str, &'static str)],
+    /// Commands of the original that it does not have.
+    pub refused: &'static [&'static str],
     /// Runs it with the arguments after its name.
     pub run: fn(&mut Invocation<'_>, &[String]) -> Exit,
 }
@@ -31,10 +37,98 @@ pub const PERSONALITIES: &[Personality] = &[
     puccini_clout::PUCCINI_CLOUT,
     puccini_csar::PUCCINI_CSAR,
     puccini_tosca::PUCCINI_TOSCA,
-    Personality {
-        name: "skaffold",
-        summary: "Skaffold's diagnose, inspect, render, fix and schema.",
-        run: skaffold::run,
-    },
+    skaffold::SKAFFOLD,
     unfurl::UNFURL,
 ];
+
+/// Runs a personality; help and commands that it does not have are answered alike in all of them.
+pub(crate) fn run(personality: &Personality, invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    let asks = |arg: &String| arg == "--help" || arg == "-h";
+    let first = args.iter().find(|arg| !arg.starts_with('-')).map(String::as_str);
+    if args.is_empty() || first == Some("help") || args.iter().take_while(|arg| *arg != "--").any(asks) {
+        return match invocation.stdout.write_all(help(personality).as_bytes()) {
+            Ok(()) => Exit::Ok,
+            Err(_) => Exit::Io,
+        };
+    }
+    match first.filter(|word| personality.refused.contains(word)) {
+        Some(word) => unsupported(invocation, personality, word),
+        None => (personality.run)(invocation, args),
+    }
+}
+
+/// What a personality takes and what it does not.
+fn help(personality: &Personality) -> String {
+    let name = personality.name;
+    let mut text = format!("{}\n\nUsage: purlin [OPTIONS] {name} COMMAND\n\nCommands:\n", personality.summary);
+    text.push_str(&columns(personality.commands));
+    if !personality.options.is_empty() {
+        text.push_str("\nOptions:\n");
+        text.push_str(&columns(personality.options));
+    }
+    if !personality.refused.is_empty() {
+        text.push_str("\nNot supported:\n");
+        text.push_str(&wrapped(&personality.refused.join(", ")));
+    }
+    text.push_str("\nOptions of Purlin, such as `-C` and `--allow-net`, come before the name (`purlin -h`).\n");
+    text
+}
+
+fn columns(rows: &[(&str, &str)]) -> String {
+    let width = rows.iter().map(|(left, _)| left.chars().count()).max().unwrap_or(0);
+    rows.iter().map(|(left, right)| format!("  {left:<width$}  {right}\n")).collect()
+}
+
+/// A list in lines of the usual width.
+fn wrapped(text: &str) -> String {
+    let mut out = String::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if line.len() + word.len() > 90 {
+            out.push_str(&format!("  {}\n", line.trim_end()));
+            line.clear();
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    out + &format!("  {}\n", line.trim_end())
+}
+
+/// A command of the original that Purlin does not have.
+pub(crate) fn unsupported(invocation: &mut Invocation<'_>, personality: &Personality, command: &str) -> Exit {
+    let name = personality.name;
+    let message = format!("`{name} {command}` is not supported by Purlin");
+    refuse(invocation, &message, &format!("supported: {}", supported(personality)))
+}
+
+/// A command that the original does not have either.
+pub(crate) fn unknown(invocation: &mut Invocation<'_>, personality: &Personality, command: &str) -> Exit {
+    let names = personality.commands.iter().map(|(usage, _)| command_name(usage));
+    let near = purlin_syntax::suggest::did_you_mean(command, names);
+    let hint = near.unwrap_or_else(|| format!("supported: {}", supported(personality)));
+    refuse(invocation, &format!("unknown command `{command}` for `{}`", personality.name), &hint)
+}
+
+fn refuse(invocation: &mut Invocation<'_>, message: &str, hint: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: {message}\n  = hint: {hint}");
+    Exit::Usage
+}
+
+fn supported(personality: &Personality) -> String {
+    let mut names: Vec<&str> = personality.commands.iter().map(|(usage, _)| command_name(usage)).collect();
+    names.dedup();
+    names.join(", ")
+}
+
+/// The words of a usage that name the command: those before the first argument.
+fn command_name(usage: &str) -> &str {
+    let is_name = |word: &str| word.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+    let mut end = 0;
+    for word in usage.split(' ') {
+        if !is_name(word) {
+            break;
+        }
+        end += word.len() + 1;
+    }
+    usage.get(..end.saturating_sub(1)).unwrap_or(usage)
+}

@@ -9,8 +9,18 @@ use crate::report::{Style, report};
 use purlin_syntax::{Flavor, Node, yaml};
 
 /// The personality.
-pub(super) const PUCCINI_CLOUT: Personality =
-    Personality { name: "puccini-clout", summary: "Puccini's scriptlet list and get for Clouts.", run };
+pub(super) const PUCCINI_CLOUT: Personality = Personality {
+    name: "puccini-clout",
+    summary: "Lists and prints the scriptlets of a Clout as Puccini does.",
+    commands: &[
+        ("scriptlet list CLOUT", "names of all scriptlets"),
+        ("scriptlet get NAME CLOUT", "the text of one"),
+        ("version", "the version of Purlin"),
+    ],
+    options: &[],
+    refused: &["completion", "scriptlet delete", "scriptlet exec", "scriptlet put"],
+    run,
+};
 
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -23,14 +33,18 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
                 "tosca.coerce" => "; `purlin puccini-tosca compile --coerce` does what this one does",
                 _ => "",
             };
-            usage(invocation, &format!("`scriptlet exec` is not supported: JavaScript is not run{native}"))
+            let _ = writeln!(invocation.stderr, "note: JavaScript is not run{native}");
+            super::unsupported(invocation, &PUCCINI_CLOUT, "scriptlet exec")
         }
-        ["scriptlet", "put", ..] => usage(invocation, "`scriptlet put` is not supported: JavaScript is not run"),
+        ["scriptlet", refused @ ("put" | "delete"), ..] => {
+            super::unsupported(invocation, &PUCCINI_CLOUT, &format!("scriptlet {refused}"))
+        }
         ["version"] => {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
             Exit::Ok
         }
-        _ => usage(invocation, "expected `scriptlet list CLOUT` or `scriptlet get NAME CLOUT`"),
+        ["scriptlet", ..] | [] => usage(invocation, "expected `scriptlet list CLOUT` or `scriptlet get NAME CLOUT`"),
+        [other, ..] => super::unknown(invocation, &PUCCINI_CLOUT, other),
     }
 }
 
@@ -49,13 +63,13 @@ fn scriptlets(invocation: &mut Invocation<'_>, path: &str, wanted: Option<&str>)
         Ok(source) => source,
         Err(diagnostic) => {
             session.sink.push(diagnostic);
-            return report(invocation, &session, Style::default());
+            return report(invocation, &session, Style::given(invocation));
         }
     };
     let tree = session.sources.add(yaml::parse(source, Flavor::CoreGo, &session.limits));
     if !tree.is_sound() {
         session.sink.extend(tree.diagnostics().iter().cloned());
-        return report(invocation, &session, Style::default());
+        return report(invocation, &session, Style::given(invocation));
     }
     let metadata = tree.root().and_then(|root| root.get("metadata")?.get("puccini")?.get("scriptlets"));
     let Some(scriptlets) = metadata else {

@@ -7,8 +7,26 @@ use purlin_tosca::archive::Heading;
 use std::path::Path;
 
 /// The personality.
-pub(super) const PUCCINI_CSAR: Personality =
-    Personality { name: "puccini-csar", summary: "Puccini's create and meta for CSAR archives.", run };
+pub(super) const PUCCINI_CSAR: Personality = Personality {
+    name: "puccini-csar",
+    summary: "Creates CSAR archives and prints their metadata as Puccini does.",
+    commands: &[
+        ("create CSAR DIRECTORY", "an archive of the files below a folder"),
+        ("meta CSAR", "the metadata of an archive"),
+        ("version", "the version of Purlin"),
+    ],
+    options: &[
+        ("    --entry-definitions FILE", "the service template"),
+        ("    --other-definitions FILE", "a further service template"),
+        ("    --created-by NAME", "who made it"),
+        ("    --csar-version VERSION", "version of the archive format"),
+        ("    --tosca-meta-file-version VERSION", "version of its metadata"),
+        ("-a, --archive-format zip", "format of the archive"),
+        ("-f, --format yaml", "format of the metadata"),
+    ],
+    refused: &["completion"],
+    run,
+};
 
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     let Some((command, rest)) = args.split_first() else {
@@ -29,7 +47,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
             Exit::Ok
         }
-        (other, _) => usage(invocation, &format!("unknown command `{other}`: expected create, meta or version")),
+        (other, _) => super::unknown(invocation, &PUCCINI_CSAR, other),
     }
 }
 

@@ -20,8 +20,35 @@ use purlin_value::glob::{Glob, Notation};
 use std::path::{Path, PathBuf};
 
 /// The personality.
-pub(super) const PUCCINI_TOSCA: Personality =
-    Personality { name: "puccini-tosca", summary: "Puccini's compile, parse and validate for TOSCA.", run };
+pub(super) const PUCCINI_TOSCA: Personality = Personality {
+    name: "puccini-tosca",
+    summary: "Compiles, parses and validates TOSCA as Puccini does.",
+    commands: &[
+        ("compile [SERVICE]", "print the Clout of a service template or CSAR"),
+        ("parse [SERVICE]", "stop after parsing; `--dump` prints phases"),
+        ("validate [SERVICE]", "compile and coerce, print nothing but problems"),
+        ("version", "the version of Purlin"),
+    ],
+    options: &[
+        ("-i, --input K=V", "set an input"),
+        ("-n, --inputs FILE", "read inputs from a file"),
+        ("-t, --template NAME", "service template in an archive"),
+        ("-b, --path DIR", "folder to search for imports"),
+        ("    --profile-path DIR", "folder to search for profiles"),
+        ("-x, --quirk NAME", "accept a deviation from the specification"),
+        ("-c, --coerce", "coerce values"),
+        ("-r, --resolve", "resolve requirements (compile)"),
+        ("-f, --format yaml|json|cjson", "format of the Clout"),
+        ("-o, --output FILE", "write to a file"),
+        ("-s, --stop N", "stop after a phase (parse)"),
+        ("-d, --dump N,…", "print phases (parse)"),
+        ("-m, --problems-format text|json", "format of problems"),
+        ("-z, --colorize WHEN", "always, never or auto"),
+        ("-q, --quiet", "print no Clout"),
+    ],
+    refused: &["completion"],
+    run,
+};
 
 /// What the arguments say.
 #[derive(Default, Debug)]
@@ -62,7 +89,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
             Exit::Ok
         }
-        other => usage(invocation, &format!("`{other}` is not a command; there are compile, parse and validate")),
+        other => super::unknown(invocation, &PUCCINI_TOSCA, other),
     }
 }
 
@@ -162,6 +189,14 @@ impl Flags {
     }
 }
 
+impl Flags {
+    /// The tool's own options for colours and formats override those before its name.
+    fn style(&self, invocation: &Invocation<'_>) -> Style {
+        let own = self.global.color != When::default() || self.global.diagnostics != DiagnosticFormat::default();
+        if own || invocation.given.is_none() { Style::new(invocation, &self.global) } else { Style::given(invocation) }
+    }
+}
+
 /// The options as people write them, for suggestions.
 const OPTIONS: &[&str] = &[
     "input",
@@ -225,7 +260,7 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
             return exit;
         }
     }
-    let style = Style::new(invocation, &flags.global);
+    let style = flags.style(invocation);
     report(invocation, &session, style)
 }
 

@@ -15,8 +15,29 @@ use purlin_unfurl::{DIALECT, check};
 use purlin_value::{Secrets, Session, emit};
 
 /// The personality.
-pub(super) const UNFURL: Personality =
-    Personality { name: "unfurl", summary: "Unfurl's plan, status and validate for ensembles.", run };
+#[rustfmt::skip]
+pub(super) const UNFURL: Personality = Personality {
+    name: "unfurl",
+    summary: "Answers as Unfurl does, as far as nothing must be executed.",
+    commands: &[
+        ("plan [ENSEMBLE]", "operations that a deployment would run"),
+        ("status [ENSEMBLE]", "instances with their status"),
+        ("validate [ENSEMBLE]", "check the ensemble"),
+        ("version", "the version of Purlin"),
+    ],
+    options: &[
+        ("--use-environment NAME", "environment"),
+        ("--var NAME VALUE", "set an input"),
+        ("--query EXPRESSION", "evaluate and print an expression"),
+        ("--trace", "print every step of an expression"),
+        ("--output text|json", "format of the answers to queries"),
+    ],
+    refused: &[
+        "check", "clone", "cloudmap", "commit", "deploy", "discover", "export", "git", "git-status", "home", "init", "run",
+        "runtime", "serve", "stop", "teardown", "undeploy",
+    ],
+    run,
+};
 
 /// What the arguments say.
 #[derive(Default, Debug)]
@@ -34,7 +55,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     // Flags of the tool itself stand before the command.
     let command = loop {
         match words.next() {
-            None => return usage(invocation, "name a command: plan, status or validate"),
+            None => return super::unknown(invocation, &UNFURL, ""),
             Some(word) if word.starts_with('-') => continue,
             Some(word) => break word.as_str(),
         }
@@ -49,10 +70,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
             Exit::Ok
         }
-        "deploy" | "undeploy" | "check" | "discover" | "run" | "stop" | "teardown" => {
-            usage(invocation, &format!("`{command}` executes operations, which this does not do yet"))
-        }
-        other => usage(invocation, &format!("`{other}` is not a command; there are plan, status and validate")),
+        other => super::unknown(invocation, &UNFURL, other),
     }
 }
 
@@ -95,7 +113,7 @@ impl Flags {
                     flags.vars.push((name, text));
                 }
                 "dryrun" | "jobexitcode" | "skip-save" | "verbose" | "quiet" | "force" | "required" => {}
-                other => return Err(format!("there is no flag `--{other}`")),
+                other => return Err(format!("unknown option `--{other}`; `purlin help unfurl` lists them")),
             }
         }
         Ok(flags)
@@ -114,7 +132,7 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     // What is stored is what there is; a plan also has what would be made.
     let which = if command == "status" { Instances::Stored } else { Instances::Planned };
     let Some(ensemble) = ensemble::open_with(&session, &request, which) else {
-        let exit = report(invocation, &session, Style::default());
+        let exit = report(invocation, &session, Style::given(invocation));
         if exit == Exit::Ok {
             return usage(invocation, &format!("there is no ensemble at `{path}`"));
         }
@@ -132,7 +150,7 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     for query in &flags.queries {
         ask(invocation, &session, &request, flags, query);
     }
-    report(invocation, &session, Style::default())
+    report(invocation, &session, Style::given(invocation))
 }
 
 /// The tree of instances, each with its status and state.

@@ -6,6 +6,7 @@ mod inspect;
 mod repositories;
 mod surroundings;
 
+use super::Personality;
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, consent, open_session};
@@ -23,6 +24,41 @@ use std::io::Read;
 use std::sync::Arc;
 use surroundings::Cluster;
 
+/// The personality.
+#[rustfmt::skip]
+pub(super) const SKAFFOLD: Personality = Personality {
+    name: "skaffold",
+    summary: "Answers as Skaffold does, as far as no cluster is needed.",
+    commands: &[
+        ("diagnose", "the resolved configuration (`--yaml-only`)"),
+        ("inspect build-env|modules|profiles|tests|…", "parts of the configuration as JSON"),
+        ("render", "the manifests"),
+        ("fix", "the configuration in the newest version"),
+        ("schema list|get", "versions and their schemas"),
+        ("version", "the version of Purlin"),
+    ],
+    options: &[
+        ("-f, --filename FILE", "configuration file, `-` for standard input"),
+        ("-p, --profile NAME,…", "activate profiles; `-NAME` switches one off"),
+        ("-m, --module NAME,…", "only these modules"),
+        ("-n, --namespace NAME", "namespace"),
+        ("-o, --output FILE", "write to a file"),
+        ("-i, --images LIST", "images to render with"),
+        ("-a, --build-artifacts FILE", "result of a build to render with"),
+        ("    --kube-context NAME", "Kubernetes context that conditions are tested against"),
+        ("    --profile-auto-activation BOOL", "whether profiles may activate themselves"),
+        ("    --propagate-profiles BOOL", "whether profiles reach required configurations"),
+        ("    --sync-remote-cache WHEN", "always, missing or never fetch repositories"),
+        ("    --allow-net HOST", "allow connections to HOST"),
+        ("    --allow-path DIR", "allow reading below DIR"),
+    ],
+    refused: &[
+        "apply", "build", "completion", "config", "credits", "debug", "delete", "deploy", "dev", "exec", "filter",
+        "find-configs", "generate-pipeline", "init", "lint", "lsp", "options", "run", "survey", "test", "verify",
+    ],
+    run,
+};
+
 /// Runs `purlin skaffold ARGS`.
 pub fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     surroundings::load_env_file(invocation);
@@ -38,11 +74,7 @@ pub fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         "schema" => commands::schema(invocation, &flags),
         "inspect" => inspect::run(invocation, &flags),
         "version" => commands::version(invocation),
-        "" => usage(invocation, "name a command: diagnose, inspect, render, fix, schema"),
-        other => {
-            let message = format!("`{other}` is not a command Purlin has of Skaffold's");
-            usage(invocation, &format!("{message}; try diagnose, inspect, render, fix or schema"))
-        }
+        other => super::unknown(invocation, &SKAFFOLD, other),
     }
 }
 
@@ -142,7 +174,7 @@ impl Opened {
 
     /// Prints what was found and says how the command ends.
     fn report(&self, invocation: &mut Invocation<'_>) -> Exit {
-        match report(invocation, &self.session, Style::default()) {
+        match report(invocation, &self.session, Style::given(invocation)) {
             // The original knows one code for everything that is wrong with a configuration.
             Exit::Io => Exit::Invalid,
             exit => exit,

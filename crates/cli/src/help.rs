@@ -1,0 +1,149 @@
+//! What `-h`, `--help` and `purlin help` print: groups and sentences from the table of options, examples per command.
+//!
+//! The plain parser of arguments does not pay for it: the command is dressed up only where help is asked for.
+
+use crate::args::Cli;
+use crate::options::OPTIONS;
+use crate::personality::PERSONALITIES;
+use clap::{Arg, Command, CommandFactory};
+
+/// Two examples per command, each with what it is for.
+#[rustfmt::skip]
+const EXAMPLES: &[(&str, [(&str, &str); 2])] = &[
+    ("check", [("purlin check", "every project in and below this folder"), ("purlin check services --diagnostics github", "annotations for a review")]),
+    ("resolve", [("purlin resolve deploy.api -e production", "one node, in one environment"), ("purlin resolve --path service.yaml -o json", "all of a service template, for a program")]),
+    ("render", [("purlin render --values prod.yaml", "the manifests of a chart"), ("purlin render --path web -p gcb --out all.yaml", "those of a Skaffold configuration, into a file")]),
+    ("graph", [("purlin graph", "nodes and what they depend on"), ("purlin graph -o svg --out graph.svg", "a picture")]),
+    ("why", [("purlin why deploy.api spec.image", "where one value comes from"), ("purlin why --file values.yaml:3", "which values a line has a part in")]),
+    ("diff", [("purlin diff -e staging --to-env production", "two environments"), ("purlin diff --rev main", "what the working tree changes")]),
+    ("eval", [("purlin eval 'actions.build.api.version'", "an expression of a Garden project"), ("purlin eval '::web::url' --trace", "a query of an ensemble, step by step")]),
+    ("csar", [("purlin csar create shop.csar shop", "an archive of a folder"), ("purlin csar list shop.csar", "what is in it")]),
+    ("explain", [("purlin explain garden-unknown-key", "the page of a rule"), ("purlin explain", "all rules")]),
+    ("limits", [("purlin limits", "all limits with their values"), ("purlin --limit depth=50 check", "change one")]),
+    ("completions", [("purlin completions bash > ~/.local/share/bash-completion/completions/purlin", "install for bash"), ("purlin completions zsh", "print for zsh")]),
+    ("man", [("purlin man | man -l -", "read it"), ("purlin man > purlin.1", "keep it")]),
+    ("version", [("purlin version", "the version"), ("purlin --version", "the same")]),
+];
+
+/// Commands that read no project, so that options of one are not shown.
+const WITHOUT_PROJECT: &[&str] = &["explain", "limits", "completions", "man", "version", "csar"];
+
+/// Whether arguments ask for help.
+pub(crate) fn is_wanted(args: &[String]) -> bool {
+    args.iter().take_while(|arg| *arg != "--").any(|arg| arg == "-h" || arg == "--help")
+}
+
+/// `help CMD …` means `CMD … --help`.
+pub(crate) fn rewrite(args: &mut Vec<String>) {
+    if args.first().is_some_and(|first| first == "help") {
+        args.remove(0);
+        args.push("--help".to_owned());
+    }
+}
+
+/// The command with all its help.
+pub(crate) fn command() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    let names: Vec<&str> = PERSONALITIES.iter().map(|personality| personality.name).collect();
+    let personalities = format!(
+        "Original tools, with their own arguments (`purlin help garden`):\n  {}\n\n\
+         `purlin help COMMAND` shows all options and examples of a command.",
+        names.join(", ")
+    );
+    command.mut_args(dress_global).after_help(personalities).mut_subcommands(dress_command)
+}
+
+fn dress_command(command: Command) -> Command {
+    let name = command.get_name().to_owned();
+    let without_project = WITHOUT_PROJECT.contains(&name.as_str());
+    let command = command.mut_args(|arg| {
+        let arg = dress(arg);
+        let is_about_project = arg.get_long().is_some_and(|long| OPTIONS.iter().any(|row| row.name == long));
+        if without_project && is_about_project { arg.hide(true) } else { arg }
+    });
+    match EXAMPLES.iter().find(|(of, _)| *of == name) {
+        Some((_, examples)) => command.after_help(examples_text(examples)),
+        None => command,
+    }
+}
+
+fn examples_text(examples: &[(&str, &str); 2]) -> String {
+    let width = examples.iter().map(|(command, _)| command.len()).max().unwrap_or(0).min(60);
+    let line = |(command, what): &(&str, &str)| format!("  {command:<width$}   {what}\n");
+    format!("Examples:\n{}", examples.iter().map(line).collect::<String>())
+}
+
+/// The short help of the program lists its commands; its options are those of every command.
+fn dress_global(arg: Arg) -> Arg {
+    let is_kept = arg.get_long().is_some_and(|long| matches!(long, "chdir" | "help" | "version" | "diagnostics"));
+    let arg = dress(arg);
+    if is_kept { arg } else { arg.hide_short_help(true) }
+}
+
+fn dress(arg: Arg) -> Arg {
+    let row = arg.get_long().and_then(|long| OPTIONS.iter().find(|row| row.name == long));
+    match row {
+        Some(row) => {
+            let arg = arg.help_heading(row.group.heading()).hide_short_help(!row.is_common);
+            // An option that means something of its own in a command says so itself.
+            let own = arg.get_help().map(ToString::to_string).filter(|own| !own.is_empty() && own != "Format");
+            let sentence = own.unwrap_or_else(|| row.sentence());
+            arg.help(sentence).hide_default_value(true)
+        }
+        None if arg.get_long() == Some("help") => {
+            arg.help_heading("Output").help("Print help; `--help` shows all options")
+        }
+        None if arg.get_long().is_some_and(|long| long.starts_with("to-")) => {
+            let is_common = matches!(arg.get_long(), Some("to-env" | "to-path" | "to-rev"));
+            arg.help_heading("Other side").hide_short_help(!is_common)
+        }
+        None => arg,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    /// Lines of a terminal that most people have.
+    const SCREEN: usize = 40;
+
+    #[test]
+    fn short_help_fits_one_screen_and_shows_two_examples() {
+        for sub in command().get_subcommands() {
+            let name = sub.get_name();
+            let text = sub.clone().render_help().to_string();
+            assert!(text.lines().count() <= SCREEN, "{name}: {} lines\n{text}", text.lines().count());
+            assert!(text.lines().all(|line| line.chars().count() <= 100), "{name} is too wide\n{text}");
+        }
+        for (name, _) in EXAMPLES {
+            let root = command();
+            let text = root.find_subcommand(name).unwrap().clone().render_help().to_string();
+            assert!(text.contains("Examples:"), "{name}");
+        }
+        let text = command().render_help().to_string();
+        assert!(text.lines().count() <= SCREEN, "{text}");
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        let root = command();
+        let named = |name: &str| EXAMPLES.iter().any(|(of, _)| *of == name);
+        let without: Vec<&str> = root.get_subcommands().map(Command::get_name).filter(|name| !named(name)).collect();
+        assert_eq!(without, Vec::<&str>::new());
+    }
+
+    #[test]
+    fn examples_are_commands_that_parse() {
+        for (_, examples) in EXAMPLES {
+            for (line, _) in examples {
+                let plain = line.split([';', '|', '>']).next().unwrap_or(line);
+                let words = plain.split_whitespace().map(|word| word.trim_matches('\'').to_owned());
+                let parsed = Cli::command().try_get_matches_from(words);
+                assert!(parsed.is_ok() || line.ends_with("--version"), "{line}");
+            }
+        }
+    }
+}
