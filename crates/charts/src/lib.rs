@@ -26,6 +26,7 @@ pub mod strvals;
 pub mod template;
 pub mod trace;
 pub mod values;
+mod words;
 pub mod yaml;
 
 pub use dialect::{DIALECT, resolve_chart};

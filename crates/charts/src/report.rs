@@ -15,7 +15,7 @@ use crate::engine::RenderError;
 use crate::manifest::Broken;
 use crate::template::{About, TemplateError};
 use crate::trace::{Tracer, Woven, span_in, template_path};
-use crate::{rules, schema};
+use crate::{rules, schema, words};
 
 /// Longest message of a template that is shown; some quote whole values.
 const MAX_MESSAGE: usize = 2_000;
@@ -114,7 +114,11 @@ pub fn report_failed(session: &Session, chart: &Chart, values: &Value, failed: &
 /// Reports a rendered document that is not a manifest, at the line of the template that printed it.
 pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<Woven>>, broken: &Broken) {
     let plain = broken.message.trim_start_matches("error converting YAML to JSON: yaml: ");
-    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, format!("this renders to invalid YAML: {plain}"));
+    let known = purlin_syntax::yaml::in_words(plain);
+    let (plain, hint) =
+        known.unwrap_or((plain, "compare the indentation with what `purlin helm template --debug` prints"));
+    let mut diagnostic =
+        Diagnostic::nowhere(&rules::MANIFEST, format!("this renders to invalid YAML: {plain}")).hint(hint);
     diagnostic.span = text.and_then(|text| tracer.span_of_text(text, broken.start + broken.at));
     if diagnostic.span.is_none() {
         diagnostic.message = format!("{} renders to invalid YAML: {plain}", broken.path);
@@ -127,12 +131,14 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
     for (name, problem) in &error.problems {
         let field = problem.at.trim_start_matches('/').replace('/', ".");
         let place = if field.is_empty() { format!("the values of `{name}`") } else { format!("`{field}` of `{name}`") };
-        let message = schema::message(problem);
+        let message = schema::message_for_people(problem);
         let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {message}"));
-        diagnostic.span = session.origins.span(problem.value.origin, &session.sources);
+        let at = schema::culprit(problem);
+        diagnostic.span = session.origins.span(at.origin, &session.sources);
         for cause in &problem.causes {
-            diagnostic.message.push_str(&format!("; {}", schema::message(cause)));
+            diagnostic.message.push_str(&format!("; {}", schema::message_for_people(cause)));
         }
+        diagnostic = diagnostic.hint(schema::hint(problem));
         session.sink.push(diagnostic);
     }
     if !error.problems.is_empty() {
@@ -141,10 +147,7 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
     match (&error.render, chart) {
         (Some(RenderError::Exec(failed)), Some(chart)) => report_exec(session, chart, None, failed),
         (Some(RenderError::Parse(problem)), Some(chart)) => {
-            let text = template_text(chart, &problem.file);
-            let offset = text.split_inclusive('\n').take(problem.line.saturating_sub(1) as usize).map(str::len).sum();
-            let span = span_in(session, chart, &problem.file, &text, offset);
-            session.sink.push(Diagnostic::at(&rules::SYNTAX, span, problem.message.clone()));
+            report_unreadable(session, chart, problem);
         }
         _ => {
             let place = ChartYaml { session, folder };
@@ -153,12 +156,60 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
     }
 }
 
+/// Reports a template that cannot be read, at the very part that is wrong where it can be found.
+fn report_unreadable(session: &Session, chart: &Chart, problem: &purlin_gotmpl::ParseError) {
+    let text = template_text(chart, &problem.file);
+    let offset: usize = text.split_inclusive('\n').take(problem.line.saturating_sub(1) as usize).map(str::len).sum();
+    let line = text.get(offset..).and_then(|rest| rest.lines().next()).unwrap_or("");
+    let span = span_in(session, chart, &problem.file, &text, offset);
+    let Some(said) = words::unreadable(&problem.message, line, &text) else {
+        let hint = "compare with the template language: `{{ function argument | function }}`";
+        session.sink.push(Diagnostic::at(&rules::SYNTAX, span, problem.message.clone()).hint(hint));
+        return;
+    };
+    // Go names the line where it gave up; a block that is still open began further up.
+    let part = said.part.as_deref();
+    let at = part.and_then(|part| action_part(&text, offset, line, part));
+    let start = span.start.saturating_sub(u32::try_from(offset).unwrap_or(u32::MAX));
+    let span = at.map_or(span, |(from, to)| {
+        let place = |at: usize| start.saturating_add(u32::try_from(at).unwrap_or(u32::MAX));
+        Span { start: place(from), end: place(to), ..span }
+    });
+    session.sink.push(Diagnostic::at(&rules::SYNTAX, span, said.message).hint(said.hint));
+}
+
+/// Where a part of an action is written: in the line, after its `{{`, or else in the last action above that starts
+/// with it.
+fn action_part(text: &str, offset: usize, line: &str, part: &str) -> Option<(usize, usize)> {
+    let after = line.find("{{").unwrap_or(0);
+    let in_line = line.get(after..)?.find(part).map(|at| offset + after + at);
+    let above = || {
+        let starts = text.get(..offset)?.rmatch_indices("{{").map(|(at, _)| at);
+        let mut keywords = starts.filter_map(|at| {
+            let inner = text.get(at + 2..)?;
+            let skipped = inner.len() - inner.trim_start_matches(['-', ' ']).len();
+            inner.get(skipped..)?.starts_with(part).then_some(at + 2 + skipped)
+        });
+        keywords.next()
+    };
+    let start = in_line.or_else(above)?;
+    Some((start, start + part.len()))
+}
+
 /// A plain error with the location that fits what it is about.
 fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
     let rule = rule_of(&error.message);
     match &error.about {
         About::Metadata(key, message) => {
-            let diagnostic = Diagnostic::nowhere(&rules::METADATA, message.clone());
+            let hint = match *key {
+                _ if !message.contains("has no") => None,
+                "version" => Some("add `version:`, for example `version: 0.1.0`".to_owned()),
+                "apiVersion" => Some("add `apiVersion: v2`".to_owned()),
+                key => Some(format!("add `{key}:`")),
+            };
+            let hint = hint.or_else(|| (*key == "type").then(|| "write `application` or `library`".to_owned()));
+            let hint = hint.or_else(|| (*key == "version").then(|| "write three numbers, such as `0.1.0`".to_owned()));
+            let diagnostic = Diagnostic::nowhere(&rules::METADATA, message.clone()).maybe_hint(hint);
             place.locate(diagnostic, &[key])
         }
         About::DefaultValues => {
@@ -173,8 +224,19 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
                         return diagnostic;
                     }
                     let tree = purlin_syntax::yaml::parse(source.clone(), Flavor::Go, &place.session.limits);
-                    let problem = tree.diagnostics().first().and_then(|problem| problem.span);
-                    diagnostic.span = problem.or(Some(source.span(0, 1)));
+                    match tree.diagnostics().first() {
+                        Some(problem) if rule.name == rules::LOAD.name => {
+                            diagnostic.span = problem.span;
+                            diagnostic.message = format!("`values.yaml` is not valid YAML: {}", problem.message);
+                            diagnostic.hints.clone_from(&problem.hints);
+                        }
+                        Some(problem) => diagnostic.span = problem.span,
+                        None => diagnostic.span = Some(source.span(0, 1)),
+                    }
+                    if error.message.ends_with("it is no mapping") {
+                        diagnostic.message = "`values.yaml`: expected a mapping at the top".to_owned();
+                        diagnostic = diagnostic.hint("write `key: value` lines");
+                    }
                 }
                 Err(_) => diagnostic.message = format!("{}: {}", place.folder, error.message),
             }
@@ -182,7 +244,16 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
         }
         About::Schema(stopped) => place.locate(stopped.diagnostic(), &["name"]),
         // What options or the release are about has no place in the chart.
-        About::Chart if rule.name == rules::VALUES.name => Diagnostic::nowhere(rule, error.message.clone()),
+        About::Chart if rule.name == rules::VALUES.name => {
+            let plain = error.message.strip_prefix("failed parsing ").unwrap_or(&error.message);
+            let plain =
+                plain.replace(" data: ", ": ").replace("key \"", "`").replace("\" has no value", "` has no value");
+            Diagnostic::nowhere(rule, plain).hint("write `NAME=VALUE`, with dots between nested names")
+        }
+        About::Chart if error.message.ends_with("does not exist") => {
+            let hint = "correct the path; it is relative to the working directory";
+            Diagnostic::nowhere(rule, error.message.clone()).hint(hint)
+        }
         About::Chart => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
     }
 }
@@ -326,7 +397,7 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
             diagnostic.span = places.span_in_node(last, unset.name);
             diagnostic
         }
-        None => Diagnostic::nowhere(rule, message),
+        None => plain_words(chart, &mut places, error, last, rule, message),
     };
     // The innermost level that has a file; strings rendered by `tpl` have none.
     diagnostic.span = diagnostic.span.or_else(|| levels.iter().rev().find_map(|level| places.span(level)));
@@ -346,6 +417,38 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
         (Some(_), None) => {}
     }
     session.sink.push(diagnostic);
+}
+
+/// A failed template in plain words where they are known.
+fn plain_words(
+    chart: &Chart,
+    places: &mut Levels<'_>,
+    error: &ExecError,
+    last: &ExecError,
+    rule: &'static Rule,
+    message: String,
+) -> Diagnostic {
+    if error.stop_message().is_some() {
+        let hint = "the chart's author wrote this message; set the value it asks for";
+        return Diagnostic::nowhere(rule, message).hint(hint);
+    }
+    let texts: Vec<String> = template_texts(chart);
+    let defined =
+        texts.iter().flat_map(|text| text.split("define \"").skip(1)).filter_map(|rest| rest.split('"').next());
+    let fault = last.fault.go_text();
+    let Some(said) = words::failed(&fault, &last.node, last.function.as_deref(), defined) else {
+        return Diagnostic::nowhere(rule, message);
+    };
+    let mut diagnostic = Diagnostic::nowhere(rule, said.message).hint(said.hint);
+    let part = said.part.and_then(|part| Some((last.node.rfind(&part)?, part.len())));
+    diagnostic.span = part.and_then(|(at, length)| places.span_in_node(last, at..at + length));
+    diagnostic
+}
+
+/// The texts of all templates of a chart and its dependencies.
+fn template_texts(chart: &Chart) -> Vec<String> {
+    let own = chart.templates.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned());
+    own.chain(chart.dependencies.iter().flat_map(template_texts)).collect()
 }
 
 fn limit_rule(limit: Limit) -> &'static Rule {

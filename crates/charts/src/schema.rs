@@ -1,6 +1,7 @@
 //! What does not fit a chart's JSON Schema, in Helm's words.
 
 use purlin_model::validate::{Fault, Problem, Validator, type_name};
+use purlin_syntax::suggest::did_you_mean;
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, EcoString, Origin, Value};
 
@@ -49,6 +50,71 @@ pub fn message(problem: &Problem) -> String {
         Fault::NoneOfOneOf => "oneOf failed, none matched".to_owned(),
         Fault::SeveralOfOneOf(first, second) => format!("oneOf failed, subschemas {first}, {second} matched"),
         Fault::Not => "not failed".to_owned(),
+    }
+}
+
+/// What does not fit, in the words that all messages use.
+pub fn message_for_people(problem: &Problem) -> String {
+    match &problem.fault {
+        Fault::Refused => "no value is allowed here".to_owned(),
+        Fault::Type(wanted) => {
+            let wanted: Vec<String> = wanted.iter().map(|name| noun(name)).collect();
+            format!("expected {}, found {}", wanted.join(" or "), noun(type_name(&problem.value)))
+        }
+        Fault::Enum(allowed) => {
+            let allowed: Vec<String> = allowed.iter().map(shown).collect();
+            format!("expected one of {}, found {}", allowed.join(", "), shown(&problem.value))
+        }
+        Fault::Const(wanted) => format!("expected {}, found {}", shown(wanted), shown(&problem.value)),
+        Fault::Missing(keys) => format!("missing {}", quoted(keys)),
+        Fault::Additional { keys, .. } => format!("unknown {}", quoted(keys)),
+        Fault::Dependent { key, because } => format!("`{because}` is set, so `{key}` is required"),
+        Fault::Pattern(pattern) => format!("{} does not match the pattern `{pattern}`", shown(&problem.value)),
+        Fault::AnyOf => "it fits none of the forms that the schema allows".to_owned(),
+        Fault::NoneOfOneOf => "it fits none of the forms that the schema allows".to_owned(),
+        Fault::SeveralOfOneOf(..) => "it fits several forms of which the schema allows one".to_owned(),
+        Fault::Not => "it has a form that the schema forbids".to_owned(),
+        _ => message(problem),
+    }
+}
+
+/// What to do about it.
+pub fn hint(problem: &Problem) -> String {
+    match &problem.fault {
+        Fault::Missing(keys) => format!("add {} to the values", quoted(keys)),
+        Fault::Additional { keys, known } => {
+            let near = keys.iter().find_map(|key| did_you_mean(key, known.iter().map(|name| name.as_str())));
+            near.unwrap_or_else(|| "remove it; the schema does not allow further keys".to_owned())
+        }
+        Fault::Type(wanted) if wanted.iter().any(|name| *name == "string") => "put it in quotes".to_owned(),
+        Fault::Type(wanted) => {
+            format!("write {}", wanted.iter().map(|name| noun(name)).collect::<Vec<_>>().join(" or "))
+        }
+        _ => "give a value that `values.schema.json` allows".to_owned(),
+    }
+}
+
+/// The value to point at: a key that is too much rather than the mapping it is in.
+pub fn culprit(problem: &Problem) -> &Value {
+    let key = match &problem.fault {
+        Fault::Additional { keys, .. } => keys.first(),
+        _ => None,
+    };
+    key.and_then(|key| problem.value.get(key)).unwrap_or(&problem.value)
+}
+
+fn quoted(keys: &[EcoString]) -> String {
+    let word = if keys.len() == 1 { "key" } else { "keys" };
+    format!("{word} {}", keys.iter().map(|key| format!("`{key}`")).collect::<Vec<_>>().join(", "))
+}
+
+fn noun(name: &str) -> String {
+    match name {
+        "object" => "a mapping".to_owned(),
+        "array" => "a list".to_owned(),
+        "integer" => "an integer".to_owned(),
+        "null" => "null".to_owned(),
+        other => format!("a {other}"),
     }
 }
 

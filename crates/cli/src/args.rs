@@ -63,6 +63,32 @@ pub struct Global {
     pub offline: bool,
     #[arg(long, global = true, conflicts_with = "offline")]
     pub update: bool,
+    #[arg(long, global = true)]
+    pub trust: bool,
+    #[arg(long, global = true)]
+    pub strict: bool,
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+}
+
+impl Global {
+    /// Fills in what is not given from variables of the environment. What is not understood is left out here and
+    /// reported where the option itself would be.
+    pub fn fill_from(&mut self, env: &std::collections::BTreeMap<String, String>) {
+        let is_on = |name: &str| env.get(name).is_some_and(|text| !matches!(text.as_str(), "" | "0" | "false"));
+        if let (When::Auto, Some(color)) = (self.color, env.get("PURLIN_COLOR")) {
+            self.color = When::from_str(color, true).unwrap_or(self.color);
+        }
+        if let (DiagnosticFormat::Human, Some(format)) = (self.diagnostics, env.get("PURLIN_DIAGNOSTICS")) {
+            self.diagnostics = DiagnosticFormat::from_str(format, true).unwrap_or(self.diagnostics);
+        }
+        let threads = env.get("PURLIN_THREADS").and_then(|text| text.parse().ok());
+        self.threads = self.threads.or(threads);
+        self.offline |= !self.update && is_on("PURLIN_OFFLINE");
+        self.strict |= is_on("PURLIN_STRICT");
+    }
 }
 
 /// When to do something.

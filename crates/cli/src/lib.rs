@@ -12,13 +12,16 @@ mod declared;
 pub mod disk;
 mod fetch;
 mod help;
+mod ignores;
 mod invocation;
 mod native;
 mod options;
+mod pager;
 pub mod personality;
 mod project;
 mod report;
 mod run_args;
+mod settings;
 
 pub use invocation::{Exit, Invocation};
 pub use project::{Setup, open_session};
@@ -122,6 +125,8 @@ fn run_native(mut invocation: Invocation<'_>) -> Exit {
         Ok(cli) => cli,
         Err(error) => return usage(&mut invocation, &error),
     };
+    let mut cli = cli;
+    cli.global.fill_from(&invocation.env);
     if let Some(folder) = &cli.global.chdir {
         invocation.cwd = invocation.cwd.join(folder);
     }
@@ -133,7 +138,8 @@ fn usage(invocation: &mut Invocation<'_>, error: &clap::Error) -> Exit {
     let text = error.render();
     let is_help = !error.use_stderr();
     let stream: &mut dyn Write = if is_help { invocation.stdout } else { invocation.stderr };
-    let colour = invocation.terminal && !invocation.env.contains_key("NO_COLOR");
+    let dumb = invocation.env.get("TERM").is_some_and(|term| term == "dumb");
+    let colour = invocation.terminal && !dumb && !invocation.env.contains_key("NO_COLOR");
     let written = if colour { write!(stream, "{}", text.ansi()) } else { write!(stream, "{text}") };
     match (written, is_help) {
         (Err(_), _) => Exit::Io,

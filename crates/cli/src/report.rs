@@ -1,10 +1,12 @@
 //! Prints the problems of a session and decides the exit code.
 
 use crate::args::{DiagnosticFormat, Global, When};
+use crate::ignores;
 use crate::invocation::{Exit, Invocation};
+use crate::settings::Settings;
 use purlin_syntax::{Diagnostic, FileId, Limits, RuleClass, Severity, print};
 use purlin_value::Session;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How problems are printed.
 #[derive(Clone, Copy, Debug, Default)]
@@ -13,17 +15,22 @@ pub struct Style {
     pub(crate) format: DiagnosticFormat,
     /// Whether colours are used.
     pub(crate) colour: bool,
+    /// Whether only errors are shown.
+    pub(crate) quiet: bool,
+    /// Whether warnings are errors.
+    pub(crate) strict: bool,
 }
 
 impl Style {
     pub(crate) fn new(invocation: &Invocation<'_>, global: &Global) -> Self {
-        let quiet = || invocation.env.contains_key("NO_COLOR") || invocation.env.contains_key("CI");
+        let dumb = || invocation.env.get("TERM").is_some_and(|term| term == "dumb");
+        let plain = || invocation.env.contains_key("NO_COLOR") || invocation.env.contains_key("CI") || dumb();
         let colour = match global.color {
             When::Always => true,
             When::Never => false,
-            When::Auto => invocation.terminal && !quiet(),
+            When::Auto => invocation.terminal && !plain(),
         };
-        Style { format: global.diagnostics, colour }
+        Style { format: global.diagnostics, colour, quiet: global.quiet, strict: global.strict }
     }
 
     /// What options before the name of a personality say.
@@ -32,17 +39,47 @@ impl Style {
     }
 }
 
+/// What settings, comments and options make of everything found so far; it stays in the session's sink. Where
+/// everything was looked at, comments without effect are found too.
+pub(crate) fn settle(session: &Session, settings: &Settings, style: Style, everything: bool) {
+    let mut found = session.sink.take();
+    let path = |diagnostic: &Diagnostic| {
+        let source = session.sources.get(diagnostic.span?.file)?;
+        Some(source.path().to_owned())
+    };
+    let judge = |diagnostic: Diagnostic| {
+        let path = path(&diagnostic).unwrap_or_default();
+        settings.judge(diagnostic, &path)
+    };
+    if settings.file.is_some() {
+        found = found.into_iter().filter_map(judge).collect();
+    }
+    ignores::apply(&mut found, &session.sources, everything);
+    if style.strict {
+        let warnings = found.iter_mut().filter(|diagnostic| diagnostic.severity == Severity::Warning);
+        warnings.for_each(|diagnostic| diagnostic.severity = Severity::Error);
+    }
+    print::sort(&mut found, &session.sources);
+    once(&mut found, session);
+    session.sink.extend(found);
+}
+
 /// Prints everything found so far, sorted by place, and says what it means for the exit code.
 pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) -> Exit {
     let mut found = session.sink.take();
     let files = &session.sources;
     print::sort(&mut found, files);
+    once(&mut found, session);
+    if style.quiet {
+        found.retain(Diagnostic::is_error);
+    }
     let text = match style.format {
         DiagnosticFormat::Human => {
             let colors = if style.colour { print::Colors::On } else { print::Colors::Off };
             let shown = worth_printing(&found, &session.limits);
             let hidden = found.len() - shown.len();
-            print::human(shown, files, colors) + &told_hidden(hidden)
+            let more = if invocation.terminal { explain(&shown) } else { String::new() };
+            print::human(shown, files, colors) + &told_hidden(hidden) + &more
         }
         DiagnosticFormat::Json => print::json_lines(&found, files),
         DiagnosticFormat::Github => print::github(&found, files),
@@ -51,6 +88,35 @@ pub fn report(invocation: &mut Invocation<'_>, session: &Session, style: Style) 
     match invocation.stderr.write_all(text.as_bytes()) {
         Ok(()) => exit_of(&found),
         Err(_) => Exit::Io,
+    }
+}
+
+/// Rules about something that is not there.
+const MISSING: &[&str] =
+    &["missing-key", "tosca-missing-key", "tosca-unassigned", "skaffold-required", "unfurl-manifest"];
+
+/// One mistake gives one message: a file that several readers took in is reported once, and what is missing from a file
+/// that could not be read completely may well be in the part that was not read.
+fn once(found: &mut Vec<Diagnostic>, session: &Session) {
+    let place = |diagnostic: &Diagnostic| {
+        let span = diagnostic.span?;
+        Some((session.sources.get(span.file)?.path().to_owned(), span.start, span.end))
+    };
+    let mut seen = HashSet::new();
+    found.retain(|problem| {
+        let place = place(problem);
+        place.is_none() || seen.insert((problem.rule.name, place, problem.message.clone()))
+    });
+    let broken: HashSet<String> = found
+        .iter()
+        .filter(|problem| problem.rule.name == purlin_syntax::rules::YAML_SYNTAX.name)
+        .filter_map(|problem| place(problem).map(|(path, ..)| path))
+        .collect();
+    if !broken.is_empty() {
+        let follows = |problem: &Diagnostic| {
+            MISSING.contains(&problem.rule.name) && place(problem).is_some_and(|(path, ..)| broken.contains(&path))
+        };
+        found.retain(|problem| !follows(problem));
     }
 }
 
@@ -71,6 +137,18 @@ fn worth_printing<'d>(found: &'d [Diagnostic], limits: &Limits) -> Vec<&'d Diagn
     }
     chosen.sort_unstable();
     chosen.into_iter().filter_map(|at| found.get(at)).collect()
+}
+
+/// Where to read more about what was shown; only people want it.
+fn explain(shown: &[&Diagnostic]) -> String {
+    let mut names: Vec<&str> = shown.iter().map(|diagnostic| diagnostic.rule.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("`purlin explain {one}` says more.\n"),
+        [first, rest @ ..] => format!("`purlin explain {first}` says more; see also {}.\n", rest.join(", ")),
+    }
 }
 
 fn told_hidden(hidden: usize) -> String {

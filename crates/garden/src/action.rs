@@ -320,8 +320,12 @@ fn sorted_texts(mut list: Vec<Value>) -> Vec<Value> {
 fn dependency_list(ground: &Ground<'_>, list: &Value) -> Value {
     let Some(items) = list.as_list() else {
         if !list.is_poison() {
-            let message = format!("`dependencies` must be a list, not {}", list.kind_name());
-            ground.report(&rules::DEPENDENCY, ground.span_of(list), message);
+            // What is written as something else was reported with the other shapes.
+            let span = ground.span_of(list);
+            if !span.is_some_and(|span| ground.session.sink.has_at(&purlin_model::rules::WRONG_SHAPE, span)) {
+                let message = format!("`dependencies`: expected a list, found {}", list.kind_name());
+                ground.report(&rules::DEPENDENCY, span, message);
+            }
         }
         return Value::list(Vec::new());
     };

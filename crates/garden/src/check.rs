@@ -51,10 +51,15 @@ fn check_but(session: &Session, config: &NodeRef, kind: ConfigKind, known: Optio
     check_node(session, config, node, row, heading, known);
     let ConfigKind::Action(kind) = kind else { return };
     if let Some(spec) = entities::spec_type(type_of(node), kind)
-        && let Some(written) = node.entry("spec").filter(|entry| entry.value.is_map())
+        && let Some(written) = node.entry("spec").filter(|entry| !is_left_open(entry.value))
     {
         check_node(session, config, written.value, spec.row, Some(written.key.span()), None);
     }
+}
+
+/// Whether it is not known yet, or nothing at all.
+fn is_left_open(node: Node<'_>) -> bool {
+    node.is_null() || entities::is_expression(node)
 }
 
 fn type_of(node: Node<'_>) -> &str {
@@ -83,9 +88,26 @@ fn check_node(
     Words { sink: &sink }.entity(row, node, 0);
     // What was salvaged of a file that cannot be read is not blamed for what it lacks.
     let is_sound = config.tree().is_sound();
-    let kept = sink.take().into_iter().filter(|problem| known.is_none() || problem.span != known);
+    let kept = one_message(sink.take()).into_iter().filter(|problem| known.is_none() || problem.span != known);
     let kept = kept.filter(|problem| is_sound || !says_missing(problem));
     session.sink.extend(kept.map(|problem| at_heading(problem, node, heading)));
+}
+
+/// A key that is missing because it is misspelt is one mistake: the misspelt key.
+fn one_message(mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let name = |problem: &Diagnostic| problem.message.split('`').nth(1).map(|key| format!("did you mean `{key}`?"));
+    let missing: Vec<String> = found.iter().filter(|problem| says_missing(problem)).filter_map(name).collect();
+    let misspelt = |problem: &Diagnostic| {
+        let is_unknown = problem.rule.name == purlin_model::rules::UNKNOWN_KEY.name;
+        problem.hints.iter().find(|hint| is_unknown && missing.contains(hint)).cloned()
+    };
+    let meant: Vec<String> = found.iter().filter_map(misspelt).collect();
+    found.retain(|problem| !(says_missing(problem) && name(problem).is_some_and(|name| meant.contains(&name))));
+    for problem in found.iter_mut().filter(|problem| problem.hints.iter().any(|hint| meant.contains(hint))) {
+        problem.severity = purlin_syntax::Severity::Error;
+        problem.message = problem.message.replace(", which Garden ignores", "");
+    }
+    found
 }
 
 /// Rows nest a handful deep; the bound is for a table that is wrong.
@@ -178,7 +200,8 @@ pub(crate) fn invalid(word: &Special, key: &str, shown: &str, problem: &Problem,
         true => (&rules::INVALID_NAME, format!("invalid name `{shown}` under `{key}`")),
         false => (&rules::INVALID_VALUE, format!("invalid `{key}`: expected {}, found `{shown}`", problem.expected)),
     };
-    Diagnostic::at(rule, span, message).maybe_hint(problem.hint.map(str::to_owned))
+    let hint = problem.hint.map_or_else(|| format!("write {}", problem.expected), str::to_owned);
+    Diagnostic::at(rule, span, message).hint(hint)
 }
 
 /// The message for a name that no environment variable can have.

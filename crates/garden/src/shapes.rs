@@ -115,14 +115,15 @@ impl Checker<'_> {
         for field in
             entity.fields(Edition(0)).filter(|field| field.is_required(Edition(0)) && !map.contains_key(field.key))
         {
-            let message = format!("{} needs `{}`, and this has none", with_article(entity.label), field.key);
-            self.session.sink.push(Diagnostic::at(&rules::MISSING_KEY, span, message));
+            let message = format!("missing key `{}` in {}", field.key, with_article(entity.label));
+            let hint = format!("give the value that this expression makes a key `{}`", field.key);
+            self.session.sink.push(Diagnostic::at(&rules::MISSING_KEY, span, message).hint(hint));
         }
     }
 
     fn unknown_key(&self, entity: &'static Entity, key: &EcoString, value: &Value, span: Span) {
         let hint = suggest::did_you_mean(key, entity.fields(Edition(0)).map(|field| field.key));
-        let message = format!("{} has no key `{key}`", with_article(entity.label));
+        let message = format!("unknown key `{key}` in {}", with_article(entity.label));
         self.report(Diagnostic::at(&rules::UNKNOWN_KEY, span, message).maybe_hint(hint), value, span);
     }
 
@@ -179,7 +180,7 @@ impl Checker<'_> {
     fn fits(&self, slot: Slot, shape: &Shape, value: &Value, span: Span) -> bool {
         if !fits(shape, value) {
             let expected = describe_shape(&SCHEMA, shape);
-            let message = format!("{} takes {expected}, not {}", slot.name(), shown_type(value));
+            let message = format!("{}: expected {expected}, found {}", slot.name(), shown_type(value));
             self.report(Diagnostic::at(&rules::WRONG_SHAPE, span, message), value, span);
             return false;
         }

@@ -7,7 +7,7 @@ use crate::instance::{Instance, Slot};
 use crate::read::Place;
 use crate::rules;
 use crate::schema::{Edition, Entity, Field, Merge, Schema, Shape, Written};
-use purlin_syntax::suggest::did_you_mean;
+use purlin_syntax::suggest::{did_you_mean, nearest};
 use purlin_syntax::{Diagnostic, Kind as NodeKind, Node, Scalar, Span};
 
 /// The word for a range without an upper bound.
@@ -38,7 +38,7 @@ impl Place<'_> {
     /// Reports a key without a row.
     pub(crate) fn unknown_key(&self, key: Node<'_>) {
         let name = key.text();
-        let message = format!("{} has no key `{name}`", self.subject());
+        let message = format!("unknown key `{name}` in {}", self.subject());
         let hint = known_elsewhere(self.schema, self.entity, self.edition, name);
         let hint = hint.or_else(|| self.available_keys());
         self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, key.span(), message).maybe_hint(hint));
@@ -48,7 +48,7 @@ impl Place<'_> {
     fn available_keys(&self) -> Option<String> {
         const FEW: usize = 8;
         let keys: Vec<&str> = self.entity.fields(self.edition).map(|field| field.key).collect();
-        (1..=FEW).contains(&keys.len()).then(|| format!("it takes {}", alternatives(keys)))
+        (1..=FEW).contains(&keys.len()).then(|| format!("known keys: {}", alternatives(keys)))
     }
 
     /// Reports a key that should no longer be used, or is written under an older name.
@@ -82,14 +82,15 @@ impl Place<'_> {
     /// Reports something of another shape than the row says.
     pub(crate) fn wrong_shape(&self, what: &str, shape: &Shape, node: Node<'_>) {
         let expected = describe_shape(self.schema, shape);
-        let message = format!("{what} of {} takes {expected}, not {}", self.subject(), describe_node(node));
-        self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message));
+        let message = format!("{what} of {}: expected {expected}, found {}", self.subject(), describe_node(node));
+        let hint = shape_hint(shape, node);
+        self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).maybe_hint(hint));
     }
 
     /// Reports an item of a list that is not a name with an entity.
     pub(crate) fn not_one_key(&self, key: &str, item: Node<'_>) {
         let found = if item.is_map() { "several keys" } else { describe_node(item) };
-        let message = format!("an item of `{key}` of {} is a mapping with one key, not {found}", self.subject());
+        let message = format!("`{key}` of {}: expected items with one key each, found {found}", self.subject());
         let hint = "indent what belongs to the name below it";
         self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, item.span(), message).hint(hint));
     }
@@ -112,9 +113,14 @@ impl Place<'_> {
                 Written::List => format!("the list of its `{}`", notation.slot),
             });
         }
-        let message =
-            format!("{} is written as {}, not as {}", self.subject(), takes.join(" or "), describe_node(node));
-        self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message));
+        let message = format!("{}: expected {}, found {}", self.entity.label, takes.join(" or "), describe_node(node));
+        let first = self.entity.fields(self.edition).find(|field| field.is_required(self.edition));
+        let first = first.or_else(|| self.entity.fields(self.edition).next()).map_or("key", |field| field.key);
+        let hint = match node.is_scalar() && !node.is_null() {
+            true => format!("write keys and values, for example `{first}: {}`", node.text()),
+            false => format!("write keys and values, for example `{first}: …`"),
+        };
+        self.sink.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).hint(hint));
     }
 
     /// Reports what is missing in an entity, or stands together that may not. Keys that can be inherited are looked at
@@ -139,10 +145,23 @@ impl Place<'_> {
     pub(crate) fn check_required(&self, instance: &Instance, which: impl Fn(&Field) -> bool) {
         let needed = self.entity.fields(self.edition).filter(|field| field.is_required(self.edition) && which(field));
         for field in needed.filter(|field| !instance.has(field.slot)) {
-            let message = format!("{} needs `{}`", self.subject_of(instance), field.key);
-            let span = instance.name_span();
-            self.sink.push(Diagnostic::at(&rules::MISSING_KEY, span, message).hint(first_to_lower(field.doc)));
+            // A key that is nearly the one that is missing was reported by itself.
+            if self.unknown_keys(instance).iter().any(|key| nearest(key, [field.key]).is_some()) {
+                continue;
+            }
+            let message = format!("missing key `{}` in {}", field.key, self.subject_of(instance));
+            let hint = format!("add `{}:`, {}", field.key, first_to_lower(field.doc));
+            self.sink.push(Diagnostic::at(&rules::MISSING_KEY, instance.name_span(), message).hint(hint));
         }
+    }
+
+    /// The keys of an entity that have no row.
+    fn unknown_keys(&self, instance: &Instance) -> Vec<String> {
+        let Some(node) = instance.node.node().filter(|_| self.entity.rest_in(self.edition).is_none()) else {
+            return Vec::new();
+        };
+        let keys = node.entries().map(|entry| entry.key.text().to_owned());
+        keys.filter(|key| self.entity.field_or_alias(key, self.edition).is_none()).collect()
     }
 
     fn check_exclusive(&self, instance: &Instance) {
@@ -182,6 +201,22 @@ impl Place<'_> {
     }
 }
 
+/// How something of another shape could be written, where there is one way.
+fn shape_hint(shape: &Shape, node: Node<'_>) -> Option<String> {
+    let text = if node.is_scalar() && !node.is_null() { node.text() } else { "…" };
+    Some(match shape {
+        Shape::Names(_) | Shape::List(_) | Shape::ListOf(_) | Shape::Sequence(_) | Shape::Repeating(_) => {
+            format!("write it as a list: `[{text}]`")
+        }
+        Shape::Map(_) | Shape::MapOf(_) | Shape::One(_) => "write keys and values below it".to_owned(),
+        Shape::Bool => "write `true` or `false`, without quotes".to_owned(),
+        Shape::Integer | Shape::Number => "write a number, without quotes".to_owned(),
+        Shape::Text if node.is_scalar() => format!("put it in quotes: `\"{text}\"`"),
+        Shape::Special(special) => return shape_hint(&special.outline, node),
+        _ => return None,
+    })
+}
+
 /// What helps with a key that an entity has not in an edition: what it is called there, the next edition that has it,
 /// an earlier one that had it, or a key that is nearly the same.
 pub fn known_elsewhere(schema: &Schema, entity: &Entity, edition: Edition, key: &str) -> Option<String> {
@@ -218,10 +253,10 @@ pub fn describe_node(node: Node<'_>) -> &'static str {
         NodeKind::Scalar => match node.scalar() {
             Scalar::Null => "nothing",
             Scalar::Bool(_) => "true or false",
-            Scalar::Int(_) | Scalar::BigInt => "a whole number",
+            Scalar::Int(_) | Scalar::BigInt => "an integer",
             Scalar::Float(_) => "a number",
             Scalar::Timestamp => "a date",
-            Scalar::Str => "text",
+            Scalar::Str => "a string",
         },
     }
 }
@@ -233,10 +268,10 @@ pub fn describe_shape(schema: &Schema, shape: &Shape) -> String {
         labels.join(" or ")
     };
     match shape {
-        Shape::Text => "text".to_owned(),
+        Shape::Text => "a string".to_owned(),
         Shape::Scalar => "a single value".to_owned(),
-        Shape::Bool => "true or false".to_owned(),
-        Shape::Integer => "a whole number".to_owned(),
+        Shape::Bool => "a boolean".to_owned(),
+        Shape::Integer => "an integer".to_owned(),
         Shape::Number => "a number".to_owned(),
         Shape::Range => format!("a lower and an upper bound such as [0, {UNBOUNDED}]"),
         Shape::Any => "anything".to_owned(),
@@ -246,13 +281,15 @@ pub fn describe_shape(schema: &Schema, shape: &Shape) -> String {
         Shape::Names(kinds) => format!("a list of names, each of {}", with_article(&plural(kinds))),
         Shape::Parent => "the name of what it extends".to_owned(),
         Shape::One(kind) => with_article(schema.label(*kind)),
-        Shape::List(kind) => format!("a list, each item {}", with_article(schema.label(*kind))),
-        Shape::Map(kind) => format!("a mapping from names, each to {}", with_article(schema.label(*kind))),
+        Shape::List(kind) => format!("a list with {} per item", with_article(schema.label(*kind))),
+        Shape::Map(kind) => format!("a mapping with {} per name", with_article(schema.label(*kind))),
         Shape::Sequence(kind) | Shape::Repeating(kind) => {
             format!("a list of one-key mappings, each from a name to {}", with_article(schema.label(*kind)))
         }
-        Shape::ListOf(inner) => format!("a list, each item {}", describe_shape(schema, inner)),
-        Shape::MapOf(inner) => format!("a mapping from names, each to {}", describe_shape(schema, inner)),
+        Shape::ListOf(inner) if **inner == Shape::Any => "a list".to_owned(),
+        Shape::ListOf(inner) => format!("a list with {} per item", describe_shape(schema, inner)),
+        Shape::MapOf(inner) if **inner == Shape::Any => "a mapping".to_owned(),
+        Shape::MapOf(inner) => format!("a mapping with {} per name", describe_shape(schema, inner)),
         Shape::Union(shapes) => {
             let all: Vec<String> = shapes.iter().map(|shape| describe_shape(schema, shape)).collect();
             all.join(", or ")

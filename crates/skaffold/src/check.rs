@@ -44,8 +44,8 @@ impl Check<'_> {
 
     fn unknown<'a, 'f: 'a>(&self, pair: Pair<'a, 'f>, entity: &'static Entity, founding: Option<&Field>) {
         let span = pair.written.map_or(self.fallback, |node| node.span());
-        let (key, name, version) = (pair.key, entity.name, self.edition.name());
-        let message = format!("`{key}` is no key of `{name}` in {version}");
+        let (key, version) = (pair.key, self.edition.name());
+        let message = format!("unknown key `{key}` in {} (skaffold/{version})", spoken(entity.name));
         let others = entity.rows().filter(|row| row.key == key && (!row.founding || self.founding));
         let other = others.max_by_key(|row| row.until);
         let hint = match (founding, other) {
@@ -71,21 +71,21 @@ impl Check<'_> {
             return;
         }
         match row.shape {
-            Shape::Text | Shape::OptText => self.expect(form == Form::Scalar, view, row.key, "text"),
+            Shape::Text | Shape::OptText => self.expect(form == Form::Scalar, view, row.key, "a string"),
             Shape::Bool | Shape::OptBool => {
-                self.expect(form == Form::Scalar && view.bool().is_some(), view, row.key, "true or false");
+                self.expect(form == Form::Scalar && view.bool().is_some(), view, row.key, "a boolean");
             }
             Shape::Int | Shape::OptInt => {
-                self.expect(form == Form::Scalar && view.int().is_some(), view, row.key, "a whole number");
+                self.expect(form == Form::Scalar && view.int().is_some(), view, row.key, "an integer");
             }
             Shape::Port => self.expect(form == Form::Scalar, view, row.key, "a number or a name"),
             Shape::Texts => self.texts(view, row.key),
             Shape::TextMap | Shape::OptTextMap => self.text_map(view, row.key),
-            Shape::Flat => self.expect(form == Form::Map, view, row.key, "a map"),
+            Shape::Flat => self.expect(form == Form::Map, view, row.key, "a mapping"),
             Shape::Any => {}
             Shape::One(entity) | Shape::Maybe(entity) => {
                 let fits = form == Form::Map || entity.is_open();
-                self.expect(fits, view, row.key, "a section with keys");
+                self.expect(fits, view, row.key, "a mapping");
                 self.section(view, entity);
             }
             Shape::Many(entity) | Shape::OptMany(entity) => self.sections(view, row.key, entity),
@@ -98,25 +98,25 @@ impl Check<'_> {
         }
         for item in view.items() {
             let fits = entity.is_open() || matches!(item.form(), Form::Map | Form::Null | Form::Broken);
-            self.expect(fits, item, key, "a list of sections");
+            self.expect(fits, item, key, "a list of mappings");
             self.section(item, entity);
         }
     }
 
     fn texts<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str) {
         if view.form() != Form::List {
-            return self.wrong(view, key, "a list of texts");
+            return self.wrong(view, key, "a list of strings");
         }
         let is_text = |item: &View<'a, 'f>| matches!(item.form(), Form::Scalar | Form::Null | Form::Broken);
-        view.items().filter(|item| !is_text(item)).for_each(|item| self.wrong(item, key, "a list of texts"));
+        view.items().filter(|item| !is_text(item)).for_each(|item| self.wrong(item, key, "a list of strings"));
     }
 
     fn text_map<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str) {
         if view.form() != Form::Map {
-            return self.wrong(view, key, "a map of texts");
+            return self.wrong(view, key, "a mapping of strings");
         }
         let is_text = |pair: &Pair<'a, 'f>| matches!(pair.value.form(), Form::Scalar | Form::Null | Form::Broken);
-        view.entries().filter(|pair| !is_text(pair)).for_each(|pair| self.wrong(pair.value, pair.key, "text"));
+        view.entries().filter(|pair| !is_text(pair)).for_each(|pair| self.wrong(pair.value, pair.key, "a string"));
     }
 
     fn expect<'a, 'f: 'a>(&self, fits: bool, view: View<'a, 'f>, key: &str, wanted: &str) {
@@ -128,10 +128,37 @@ impl Check<'_> {
     fn wrong<'a, 'f: 'a>(&self, view: View<'a, 'f>, key: &str, wanted: &str) {
         let found = match view.form() {
             Form::List => "a list".to_owned(),
-            Form::Map => "a map".to_owned(),
+            Form::Map => "a mapping".to_owned(),
             _ => format!("`{}`", view.text()),
         };
+        let hint = match wanted {
+            _ if wanted.starts_with("a list") && view.form() == Form::Map => "start each item with `- `".to_owned(),
+            _ if wanted.starts_with("a list") => format!("write it as a list: `[{}]`", view.text()),
+            _ if wanted.starts_with("a mapping") => "write keys and values below it".to_owned(),
+            "a boolean" => "write `true` or `false`".to_owned(),
+            "an integer" => "write a number".to_owned(),
+            _ => "write a single value".to_owned(),
+        };
         let span = view.span().unwrap_or(self.fallback);
-        self.sink.push(Diagnostic::at(&rules::WRONG_TYPE, span, format!("`{key}` must be {wanted}, not {found}")));
+        let message = format!("`{key}`: expected {wanted}, found {found}");
+        self.sink.push(Diagnostic::at(&rules::WRONG_TYPE, span, message).hint(hint));
     }
+}
+
+/// A section of the schema as people call it: `BuildConfig` is `build`, `KubectlDeploy` is `kubectl`.
+pub(crate) fn spoken(entity: &str) -> String {
+    match entity {
+        "SkaffoldConfig" => return "the configuration".to_owned(),
+        "Artifact" => return "an artifact".to_owned(),
+        "Profile" => return "a profile".to_owned(),
+        "ConfigDependency" => return "`requires`".to_owned(),
+        "JSONPatch" => return "a patch".to_owned(),
+        _ => {}
+    }
+    let ends = ["Config", "Deploy", "Artifact", "Build", "Tagger"];
+    let short =
+        ends.iter().find_map(|end| entity.strip_suffix(end)).filter(|short| !short.is_empty()).unwrap_or(entity);
+    let mut letters = short.chars();
+    let lower: String = letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect();
+    format!("`{lower}`")
 }

@@ -202,6 +202,11 @@ impl Sink {
         self.lock().kept.iter().filter(|diagnostic| diagnostic.severity == severity).count()
     }
 
+    /// Whether a rule was already reported at a place.
+    pub fn has_at(&self, rule: &Rule, span: Span) -> bool {
+        self.lock().kept.iter().any(|diagnostic| diagnostic.rule.name == rule.name && diagnostic.span == Some(span))
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         self.lock().kept.len()

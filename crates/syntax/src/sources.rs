@@ -111,6 +111,14 @@ impl Sources {
         tree.node(number - tree.base()).map(|node| node.span())
     }
 
+    /// What a reader makes of the tree of a file, if it was parsed.
+    pub fn with_tree<T>(&self, file: FileId, read: impl FnOnce(&Tree) -> T) -> Option<T> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        let tree = inner.trees.iter().rev().find(|tree| tree.source().id() == file).cloned();
+        drop(inner);
+        tree.map(|tree| read(&tree))
+    }
+
     /// How many files there are.
     pub fn len(&self) -> usize {
         self.inner.read().unwrap_or_else(PoisonError::into_inner).sources.len()

@@ -198,10 +198,10 @@ fn explain(kind: &ErrorKind, text: &str, at: usize, span: crate::Span) -> Diagno
     let (message, hint) = match kind {
         kind if is_tab_error(kind) => ("a tab cannot be used for indentation".to_owned(), Some("indent with spaces")),
         ErrorKind::UnclosedQuotedScalar => {
-            ("this quoted text is never closed".to_owned(), Some("add the closing quote"))
+            ("this quoted string is never closed".to_owned(), Some("add the closing quote"))
         }
         ErrorKind::InvalidQuotedScalarIndent => {
-            let message = "a quoted text that was opened before is still open here".to_owned();
+            let message = "a quoted string that was opened before is still open here".to_owned();
             (message, Some("close the quote, or indent this line under the key"))
         }
         ErrorKind::UnclosedFlowCollection { open } => {
@@ -210,16 +210,22 @@ fn explain(kind: &ErrorKind, text: &str, at: usize, span: crate::Span) -> Diagno
         ErrorKind::UnexpectedEofFlowSequence => ("the file ends inside `[…]`".to_owned(), Some("add the closing `]`")),
         ErrorKind::UnexpectedEofFlowMapping => ("the file ends inside `{…}`".to_owned(), Some("add the closing `}`")),
         ErrorKind::InvalidIndentation | ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => {
-            let message = "this line does not fit the indentation of what stands before it".to_owned();
-            (message, Some("align it with its siblings"))
+            let message = "this line does not fit the indentation of the lines before it".to_owned();
+            (message, Some("align it with the keys that belong to the same mapping"))
         }
-        ErrorKind::SimpleKeyExpected => ("this line has no `:` where a key is expected".to_owned(), None),
+        ErrorKind::SimpleKeyExpected => (
+            "this line has no `:` where a key is expected".to_owned(),
+            Some("write `key: value`, or `- item` in a list"),
+        ),
         ErrorKind::UnknownQuotedScalarEscape => (
-            "this escape does not exist in a double-quoted text".to_owned(),
+            "unknown escape in a double-quoted string".to_owned(),
             Some("use single quotes, or write `\\\\` for a backslash"),
         ),
         ErrorKind::BomInsideDocument => ("there is a byte-order mark inside the document".to_owned(), None),
-        other => (other.to_string(), None),
+        other => match in_words(&other.to_string()) {
+            Some((message, hint)) => (message.to_owned(), Some(hint)),
+            None => (other.to_string(), None),
+        },
     };
     let mut diagnostic = Diagnostic::at(&rules::YAML_SYNTAX, span, message);
     if text.get(at..).is_some_and(|rest| rest.starts_with("{{"))
@@ -231,6 +237,79 @@ fn explain(kind: &ErrorKind, text: &str, at: usize, span: crate::Span) -> Diagno
         diagnostic = diagnostic.hint(hint);
     }
     diagnostic
+}
+
+/// What parsers of YAML say, by a part of it, in a user's words, and what to do. Those of other languages use the same
+/// texts.
+const WORDS: &[(&str, &str, &str)] = &[
+    (
+        "mapping values are not allowed",
+        "a key is not possible here: the line above already has a value, or the indentation is wrong",
+        "align it with the keys that belong to the same mapping, or put a value that contains `: ` in quotes",
+    ),
+    (
+        "placement of ':'",
+        "unexpected `:`, because a bracket or quote before it is still open",
+        "close the bracket or quote",
+    ),
+    (
+        "mapping keys are not allowed",
+        "a key is not possible here",
+        "align it with the keys that belong to the same mapping",
+    ),
+    (
+        "block sequence entries are not allowed",
+        "a list item is not possible here",
+        "put `-` on a line of its own, below the key",
+    ),
+    (
+        "did not find expected '-' indicator",
+        "expected another list item",
+        "start the line with `- `, or indent it less",
+    ),
+    (
+        "did not find expected key",
+        "this line does not fit the indentation of the lines before it",
+        "align it with the keys that belong to the same mapping",
+    ),
+    ("did not find expected ',' or '}'", "expected `,` or `}`", "add the comma or the closing brace"),
+    ("did not find expected ',' or ']'", "expected `,` or `]`", "add the comma or the closing bracket"),
+    ("expected ',' or ']'", "expected `,` or `]`", "add the comma or the closing bracket"),
+    (
+        "could not find expected ':'",
+        "this line has no `:` where a key is expected",
+        "write `key: value`, or `- item` in a list",
+    ),
+    (
+        "found character that cannot start any token",
+        "a value cannot start with this character",
+        "put the value in quotes",
+    ),
+    ("did not find expected node content", "expected a value", "write a value, or `null`"),
+    (
+        "found unknown escape character",
+        "unknown escape in a double-quoted string",
+        "use single quotes, or write `\\\\` for a backslash",
+    ),
+    ("unexpected character", "a value cannot start with this character", "put the value in quotes"),
+    ("trailing content after", "unexpected text after a quoted string", "put the whole value in quotes"),
+    ("':' must be followed", "`:` must be followed by a space", "write `key: value`"),
+    ("'-' must be followed", "`-` must be followed by a space", "write `- item`"),
+    ("comments must be separated", "a comment must be separated by a space", "write ` #`"),
+    ("mismatched bracket", "this bracket does not match the one that was opened", "close what was opened last first"),
+    ("misplaced bracket", "this bracket closes nothing", "remove it, or open it before"),
+    (
+        "wrongly indented line in block scalar",
+        "this line is indented less than the text block it belongs to",
+        "indent it as the first line of the block",
+    ),
+    ("tab", "a tab cannot be used for indentation", "indent with spaces"),
+    ("unknown anchor", "unknown anchor", "define it with `&name` before it is used"),
+];
+
+/// What a parser of YAML says, in a user's words, with a hint.
+pub fn in_words(text: &str) -> Option<(&'static str, &'static str)> {
+    WORDS.iter().find(|(part, ..)| text.contains(part)).map(|(_, message, hint)| (*message, *hint))
 }
 
 #[cfg(test)]
@@ -324,11 +403,11 @@ mod tests {
             ["2:4 text-encoding there is a NUL character here; the rest of the file was not read"]
         );
         assert_eq!(messages(&read("a:\n\tb: 1\n")), ["2:1 yaml-syntax a tab cannot be used for indentation"]);
-        assert_eq!(messages(&read("\"x")), ["1:1 yaml-syntax this quoted text is never closed"]);
+        assert_eq!(messages(&read("\"x")), ["1:1 yaml-syntax this quoted string is never closed"]);
         assert_eq!(messages(&read("\u{feff}a: 1\n")).len(), 0);
         assert_eq!(
             messages(&read("a: \"x\nb: 1\n")),
-            ["2:1 yaml-syntax a quoted text that was opened before is still open here"]
+            ["2:1 yaml-syntax a quoted string that was opened before is still open here"]
         );
     }
 

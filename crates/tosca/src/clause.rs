@@ -110,5 +110,5 @@ pub fn check_activity(value: &Val, edition: Edition) -> Result<(), String> {
     if argument.as_str().is_some() || long_form {
         return Ok(());
     }
-    Err(format!("`{name}` must be a string, but it is {}", argument.noun()))
+    Err(format!("`{name}`: expected a string, found {}", argument.noun()))
 }

@@ -55,6 +55,7 @@ pub mod locate;
 pub mod model;
 pub mod multiply;
 pub mod names;
+pub mod present;
 pub mod problem;
 pub mod profile;
 pub mod quirks;

@@ -14,7 +14,6 @@ use crate::rules;
 use crate::suggest;
 use crate::val::Text;
 use ecow::EcoString;
-use purlin_model::check::with_article;
 use purlin_model::kinds::referred_kinds;
 use purlin_model::schema::{Entity as Row, Field, Kind};
 use purlin_syntax::{Diagnostic, FileId, Severity, Span};
@@ -154,7 +153,7 @@ impl Linker<'_> {
         }
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
         let labels = labels.join(" or ");
-        let message = format!("`{key}` names {} `{}` that does not exist", with_article(&labels), text.text);
+        let message = format!("unknown {labels} `{}` in `{key}`", text.text);
         let known: Vec<&str> = kinds
             .iter()
             .flat_map(|kind| {

@@ -93,7 +93,7 @@ fn optional(model: &Model, topology: &Topology, problems: &mut Problems) -> Vec<
                 Data::Bool(true) => out.push((place, at)),
                 Data::Bool(false) | Data::Pending(_) | Data::Poison => {}
                 _ => {
-                    let message = format!("`optional` must be true or false, but it is {}", value.noun());
+                    let message = format!("`optional`: expected true or false, found {}", value.noun());
                     problems.at(&rules::WRONG_TYPE, requirement.at, message);
                 }
             }
@@ -125,7 +125,7 @@ fn whole(value: &Val, at: Span, problems: &mut Problems) -> Option<u64> {
         Data::Pending(_) | Data::Poison => None,
         _ => {
             let found = value.as_int().map_or_else(|| value.noun().to_string(), |number| number.to_string());
-            let message = format!("`count` must be a whole number that is not negative, but it is {found}");
+            let message = format!("`count`: expected a whole number that is not negative, found {found}");
             problems.at(&rules::WRONG_TYPE, at, message);
             None
         }

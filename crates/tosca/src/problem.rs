@@ -3,6 +3,7 @@
 //! A problem is a diagnostic plus the name of the key that is missing there, if one is: the path notation of
 //! reports (`node_types["A"].properties["p"]`) is computed from the place only when somebody asks for it.
 
+use crate::present::present;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::Session;
@@ -81,7 +82,8 @@ impl Problems {
     /// Hands everything to a session.
     pub fn report(&self, session: &Session) {
         self.hidden.iter().for_each(|span| session.sources.hide(*span));
-        session.sink.extend(self.list.iter().map(|problem| problem.diagnostic.clone()));
+        let shown = self.list.iter().map(|problem| present(problem.diagnostic.clone(), &session.sources));
+        session.sink.extend(shown);
     }
 
     /// Where secrets are written.

@@ -167,7 +167,7 @@ impl<'a> Checker<'a> {
     /// Whether a value is of a primitive type; a quirk may replace it.
     fn fits(&self, value: &Val, primitive: Primitive, id: DeclId) -> Result<Option<Val>, String> {
         let permissive = self.model.quirks.has(quirks::STRING_PERMISSIVE);
-        let wrong = |wanted: &str| Err(format!("this must be {wanted}, but it is {}", value.noun()));
+        let wrong = |wanted: &str| Err(format!("expected {wanted}, found {}", value.noun()));
         if self.model.edition().is_extended()
             && let Some(data) = coerce::leniently(value, primitive)
         {
@@ -304,14 +304,14 @@ impl<'a> Checker<'a> {
     /// A scalar of TOSCA 2.0, with the units its type declares.
     fn scalar(&self, value: &Val, id: DeclId) -> Result<(), String> {
         let Some(text) = value.as_str() else {
-            return Err(format!("this must be a number with a unit, but it is {}", value.noun()));
+            return Err(format!("expected a number with a unit, found {}", value.noun()));
         };
         crate::scalar::parse(self.model, id, text).map(|_| ())
     }
 
     fn list(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
         let Data::List(items) = &value.data else {
-            self.problems.at(&rules::WRONG_TYPE, at, format!("this must be a list, but it is {}", value.noun()));
+            self.problems.at(&rules::WRONG_TYPE, at, format!("expected a list, found {}", value.noun()));
             return value.with(Data::Poison);
         };
         let Some(schema) = self.entry_schema(declared) else { return value.clone() };
@@ -321,7 +321,7 @@ impl<'a> Checker<'a> {
 
     fn map(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
         let Data::Map(entries) = &value.data else {
-            self.problems.at(&rules::WRONG_TYPE, at, format!("this must be a map, but it is {}", value.noun()));
+            self.problems.at(&rules::WRONG_TYPE, at, format!("expected a map, found {}", value.noun()));
             return value.with(Data::Poison);
         };
         let keys = self.schema(declared, "key_schema");
@@ -349,7 +349,7 @@ impl<'a> Checker<'a> {
         if self.model.quirks.has(quirks::STRING_PERMISSIVE) {
             return key.with(Data::Str(plain_text(key)));
         }
-        self.problems.at(&rules::WRONG_TYPE, key.span, format!("this key must be a string, but it is {}", key.noun()));
+        self.problems.at(&rules::WRONG_TYPE, key.span, format!("this key: expected a string, found {}", key.noun()));
         key.with(Data::Poison)
     }
 
@@ -369,8 +369,7 @@ impl<'a> Checker<'a> {
             return value.clone(); // it may be anything
         }
         let Data::Map(entries) = &value.data else {
-            let message =
-                format!("this must be a `{}`, which is a map, but it is {}", self.model.name(id), value.noun());
+            let message = format!("expected a `{}`, which is a map, found {}", self.model.name(id), value.noun());
             self.problems.at(&rules::WRONG_TYPE, at, message);
             return value.with(Data::Poison);
         };

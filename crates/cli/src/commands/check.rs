@@ -5,6 +5,8 @@ use crate::args::{AnswerFormat, DiagnosticFormat, Target};
 use crate::invocation::Exit;
 use crate::native;
 use crate::options;
+use crate::report::{report, settle};
+use crate::settings::Settings;
 use purlin_compiler::{Checked, DIALECTS, survey};
 use purlin_model::Request;
 use purlin_syntax::Severity;
@@ -33,16 +35,19 @@ pub(super) fn run(
 ) -> Result<Exit, Exit> {
     let mut total = Total::default();
     let mut exit = Exit::Ok;
-    for (session, request, paths) in sessions(cx, paths, target)? {
+    for Opened { session, request, paths, settings } in sessions(cx, paths, target)? {
+        cx.settings = settings;
         let above = folder_of_root(cx, &session);
         let projects = survey(&session, &request, &paths);
         refuse_unused(cx, target, &projects)?;
         cx.refuse_undeclared(&session, None, &target.var, "")?;
         total.projects.extend(projects.into_iter().map(|project| seen_from(&above, project)));
+        settle(&session, &cx.settings, cx.style, true);
         total.files += session.sources.len();
         total.errors += session.sink.count(Severity::Error);
         total.warnings += session.sink.count(Severity::Warning);
-        exit = worse(exit, cx.report(&session));
+        cx.tell_read(&session);
+        exit = worse(exit, report(cx.invocation, &session, cx.style));
         cx.let_go(session);
     }
     if output == Some(AnswerFormat::Json) {
@@ -51,25 +56,33 @@ pub(super) fn run(
         return Ok(exit);
     }
     // Whoever reads problems line by line does not want a line of another kind among them.
-    if cx.style.format == DiagnosticFormat::Human {
+    if cx.style.format == DiagnosticFormat::Human && !cx.style.quiet {
         let _ = write!(cx.invocation.stderr, "{}", total.text());
     }
     Ok(exit)
 }
 
+/// A session, what is asked of it, and the paths that are checked in it.
+struct Opened {
+    session: Session,
+    request: Request,
+    paths: Vec<String>,
+    settings: Settings,
+}
+
 /// The sessions that paths need: those in one repository share one.
-fn sessions(
-    cx: &mut Context<'_, '_>,
-    paths: &[PathBuf],
-    target: &Target,
-) -> Result<Vec<(Session, Request, Vec<String>)>, Exit> {
-    let mut opened: Vec<(Session, Request, Vec<String>)> = Vec::new();
+fn sessions(cx: &mut Context<'_, '_>, paths: &[PathBuf], target: &Target) -> Result<Vec<Opened>, Exit> {
+    let mut opened: Vec<Opened> = Vec::new();
     for path in paths {
         let (session, request) = cx.open_any(path, target, &[])?;
         let path = request.path.clone();
-        match opened.iter_mut().find(|(known, _, _)| known.world.root() == session.world.root()) {
-            Some((_, _, paths)) => paths.push(path),
-            None => opened.push((session, request, vec![path])),
+        let settings = std::mem::take(&mut cx.settings);
+        let shares = |known: &&mut Opened| {
+            known.session.world.root() == session.world.root() && known.settings.file == settings.file
+        };
+        match opened.iter_mut().find(shares) {
+            Some(known) => known.paths.push(path),
+            None => opened.push(Opened { session, request, paths: vec![path], settings }),
         }
     }
     Ok(opened)

@@ -19,11 +19,14 @@ use crate::fetch::lay_out;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::options;
+use crate::pager;
 use crate::project::{self, Setup, open_session};
-use crate::report::{Style, report};
+use crate::report::{Style, report, settle};
+use crate::settings::{self, Settings};
 use clap::CommandFactory;
 use purlin_model::{Detection, Request, Resolved};
 use purlin_run::action::Kind;
+use purlin_syntax::{Diagnostic, FileId, Sources};
 use purlin_value::Session;
 use std::path::{Path, PathBuf};
 
@@ -32,6 +35,8 @@ pub(crate) struct Context<'i, 'io> {
     pub invocation: &'i mut Invocation<'io>,
     pub global: crate::args::Global,
     pub style: Style,
+    /// What `purlin.toml` says for the project that was opened last.
+    pub settings: Settings,
     /// What the names of target options start with, for messages: `to-` on the other side of a comparison.
     pub prefix: &'static str,
 }
@@ -52,6 +57,8 @@ impl Context<'_, '_> {
         };
         self.check_file(&path, target)?;
         let mut setup = Setup::from_flags(&path, &self.global).map_err(|message| self.usage(&message))?;
+        let text = self.read_settings(&path);
+        self.apply_settings(&mut setup);
         if root.is_some() {
             // The files of a revision lie in a cache that other runs read.
             setup.permissions.write = false;
@@ -71,6 +78,7 @@ impl Context<'_, '_> {
         let (session, relative) = open_session(self.invocation, &setup)?;
         let mut request = project::request(relative, target, nodes).map_err(|message| self.usage(&message))?;
         self.name_files(&session, &mut request);
+        self.fill_from_settings(&session, &mut request, text.as_deref());
         let cwd = native::canonical_or_same(self.invocation.cwd.clone());
         if let Some(file) = request.file.as_mut().filter(|_| root_is_open) {
             let beside = cwd.join(&path).join(&*file);
@@ -204,13 +212,76 @@ impl Context<'_, '_> {
     }
 
     fn report(&mut self, session: &Session) -> Exit {
+        settle(session, &self.settings, self.style, false);
         report(self.invocation, session, self.style)
+    }
+
+    /// With `--verbose`, what was read.
+    fn tell_read(&mut self, session: &Session) {
+        if !self.global.verbose {
+            return;
+        }
+        if let Some(file) = &self.settings.file {
+            let _ = writeln!(self.invocation.stderr, "settings: {}", file.display());
+        }
+        let count = u32::try_from(session.sources.len()).unwrap_or(u32::MAX);
+        for source in (0..count).filter_map(|id| session.sources.get(FileId(id))) {
+            let _ = writeln!(self.invocation.stderr, "read: {}", source.path());
+        }
+    }
+
+    /// Reads the settings of a path, and returns their text.
+    fn read_settings(&mut self, path: &Path) -> Option<String> {
+        self.settings = Settings::default();
+        let full = native::canonical_or_same(self.invocation.cwd.join(path));
+        let folder = if full.is_dir() { full.clone() } else { full.parent()?.to_owned() };
+        let file = settings::find(&full, &project::repository_of(&folder))?;
+        let text = std::fs::read_to_string(&file).ok()?;
+        self.settings = settings::read(&file, settings::FILE, &text, &Sources::new()).0;
+        Some(text)
+    }
+
+    /// What the settings say about how a session is opened; options on the command line override it.
+    fn apply_settings(&self, setup: &mut Setup) {
+        let named = |name: &str| self.global.limit.iter().any(|text| text.starts_with(&format!("{name}=")));
+        for (name, number) in self.settings.limits.iter().filter(|(name, _)| !named(name)) {
+            setup.limits.set(name, *number);
+        }
+        if self.global.trust {
+            let wishes = &self.settings.wishes;
+            setup.permissions.paths.extend(wishes.paths.iter().cloned());
+            setup.permissions.hosts.extend(wishes.hosts.iter().cloned());
+            setup.permissions.exec |= wishes.exec;
+            setup.permissions.write |= wishes.write;
+        }
+    }
+
+    /// What the settings say about what is asked, and what is wrong with them.
+    fn fill_from_settings(&mut self, session: &Session, request: &mut Request, text: Option<&str>) {
+        let variable = self.invocation.env.get("PURLIN_ENVIRONMENT").filter(|name| !name.is_empty()).cloned();
+        if request.environment.is_none() {
+            request.environment = variable.or_else(|| self.settings.environment.clone());
+        }
+        for folder in &self.settings.profiles {
+            let folder = project::named(self.invocation, session, &folder.to_string_lossy());
+            request.extra.push((project::PROFILE_PATH.to_owned(), folder));
+        }
+        let (Some(text), Some(file)) = (text, self.settings.file.clone()) else { return };
+        let shown = project::named(self.invocation, session, &file.to_string_lossy());
+        let (_, found) = settings::read(&file, &shown, text, &session.sources);
+        session.sink.extend(found);
+        if !self.settings.wishes.is_empty() && !self.global.trust {
+            let message = format!("`{shown}` asks for permissions, which are not granted");
+            let hint = "add `--trust` if you trust this project";
+            session.sink.push(Diagnostic::nowhere(&purlin_compiler::rules::SETTINGS, message).warning().hint(hint));
+        }
     }
 
     /// Prints data to stdout or to a file.
     fn print(&mut self, text: &str, out: Option<&Path>) -> Exit {
         let written = match out {
             Some(path) => crate::border::write_atomically(&self.invocation.cwd.join(path), text.as_bytes()),
+            None if self.invocation.last && pager::show(text, &self.invocation.env) => Ok(()),
             None => self.invocation.stdout.write_all(text.as_bytes()),
         };
         match written {
@@ -227,7 +298,7 @@ impl Context<'_, '_> {
 
 pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let style = Style::new(invocation, &cli.global);
-    let mut cx = Context { invocation, global: cli.global, style, prefix: "" };
+    let mut cx = Context { invocation, global: cli.global, style, settings: Settings::default(), prefix: "" };
     let done = match cli.command {
         Command::Check { paths, target, output } => check::run(&mut cx, &paths, &target, output),
         Command::Resolve { places, target, output, out, reveal } => {

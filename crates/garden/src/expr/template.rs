@@ -184,7 +184,8 @@ fn whole_expression(cursor: &mut Cursor<'_>, start: usize, depth: usize) -> Resu
 
 fn unclosed(cursor: &Cursor<'_>, start: usize) -> Problem {
     if cursor.at_end() {
-        return cursor.problem(start, cursor.pos, "this `${` has no closing `}`");
+        let problem = cursor.problem(start, cursor.pos, "this `${` has no closing `}`");
+        return Problem { hint: Some("add `}`".into()), ..problem };
     }
     cursor.expected("an operator or `}`")
 }

@@ -12,12 +12,12 @@ fn unknown_keys_get_the_nearest_name() {
     check(
         FIRST,
         "version: 1\ntools: {t: {tipe: drill, type: drill, steps: []}}\n",
-        &["2:13 unknown-key: a tool has no key `tipe` (did you mean `type`?)"],
+        &["2:13 unknown-key: unknown key `tipe` in a tool (did you mean `type`?)"],
     );
     check(
         FIRST,
         "version: 1\ntools: {t: {zzzzz: drill, type: drill, steps: []}}\n",
-        &["2:13 unknown-key: a tool has no key `zzzzz` (it takes `type`, `steps`, `links`, `on` or `tries`)"],
+        &["2:13 unknown-key: unknown key `zzzzz` in a tool (known keys: `type`, `steps`, `links`, `on` or `tries`)"],
     );
 }
 
@@ -26,12 +26,12 @@ fn keys_of_other_editions_say_so() {
     check(
         FIRST,
         "version: 1\ntool_types: {t: {fits: []}}\n",
-        &["2:18 unknown-key: a tool type has no key `fits` (workshop 2 has it)"],
+        &["2:18 unknown-key: unknown key `fits` in a tool type (workshop 2 has it)"],
     );
     check(
         SECOND,
         "version: 2\ntool_types: {t: {fitting: []}}\n",
-        &["2:18 unknown-key: a tool type has no key `fitting` (workshop 1 has it)"],
+        &["2:18 unknown-key: unknown key `fitting` in a tool type (workshop 1 has it)"],
     );
 }
 
@@ -41,8 +41,8 @@ fn required_keys_are_missed() {
         FIRST,
         "tools: {t: {steps: []}}\n",
         &[
-            "1:1 missing-key: a workshop file needs `version` (edition of the language)",
-            "1:9 missing-key: tool `t` needs `type` (its type)",
+            "1:1 missing-key: missing key `version` in a workshop file (add `version:`, edition of the language)",
+            "1:9 missing-key: missing key `type` in tool `t` (add `type:`, its type)",
         ],
     );
 }
@@ -61,19 +61,19 @@ tool_types: {x: {price: cheap}, y: []}
         FIRST,
         text,
         &[
-            "1:10 wrong-shape: `version` of a workshop file takes a single value, not a list",
-            "3:13 wrong-shape: `type` of a tool takes the name of a tool type, not a whole number",
-            "3:27 wrong-shape: `steps` of a tool takes text, not a whole number",
-            "3:30 wrong-shape: `steps` of a tool takes text, not a list",
-            "3:40 wrong-shape: `on` of a tool takes true or false, not text",
-            "3:54 wrong-shape: `tries` of a tool takes a whole number, not a number",
+            "1:10 wrong-shape: `version` of a workshop file: expected a single value, found a list",
+            "3:13 wrong-shape: `type` of a tool: expected the name of a tool type, found an integer",
+            "3:27 wrong-shape: `steps` of a tool: expected a string, found an integer",
+            "3:30 wrong-shape: `steps` of a tool: expected a string, found a list",
+            "3:40 wrong-shape: `on` of a tool: expected a boolean, found a string",
+            "3:54 wrong-shape: `tries` of a tool: expected an integer, found a number",
             "3:67 wrong-shape: an item of `links` of a tool is a mapping with one key, not text (indent what belongs to the name below it)",
             "3:70 wrong-shape: an item of `links` of a tool is a mapping with one key, not several keys (indent what belongs to the name below it)",
-            "4:6 wrong-shape: a tool is written as a mapping, not as a list",
-            "5:13 wrong-shape: `labels` of a workshop file takes text, not a mapping",
+            "4:6 wrong-shape: tool: expected a mapping, found a list",
+            "5:13 wrong-shape: `labels` of a workshop file: expected a string, found a mapping",
             "6:18 deprecated-key: `price` of a tool type should no longer be used (say it in `notes`)",
-            "6:25 wrong-shape: `price` of a tool type takes a number, not text",
-            "6:36 wrong-shape: a tool type is written as a mapping, not as a list",
+            "6:25 wrong-shape: `price` of a tool type: expected a number, found a string",
+            "6:36 wrong-shape: tool type: expected a mapping, found a list",
         ],
     );
 }
@@ -84,8 +84,8 @@ fn ranges_have_two_bounds() {
         FIRST,
         "version: 1\nport_types: {a: {count: [1, UNBOUNDED]}, b: {count: [1]}, c: {count: [1, x]}}\n",
         &[
-            "2:53 wrong-shape: `count` of a port type takes a lower and an upper bound such as [0, UNBOUNDED], not a list",
-            "2:70 wrong-shape: `count` of a port type takes a lower and an upper bound such as [0, UNBOUNDED], not a list",
+            "2:53 wrong-shape: `count` of a port type: expected a lower and an upper bound such as [0, UNBOUNDED], found a list",
+            "2:70 wrong-shape: `count` of a port type: expected a lower and an upper bound such as [0, UNBOUNDED], found a list",
         ],
     );
 }
@@ -145,7 +145,7 @@ fn names_are_scalars() {
     check(
         FIRST,
         "version: 1\ntools: {[a, b]: {type: x}}\n",
-        &["2:9 wrong-shape: a name in `tools` of a workshop file takes text, not a list"],
+        &["2:9 wrong-shape: a name in `tools` of a workshop file: expected a string, found a list"],
     );
 }
 

@@ -98,7 +98,7 @@ fn completions_and_hovers() {
     assert_eq!(all[0].detail, "the name of a port type");
     assert_eq!(
         hover(&WORKSHOP, TOOL, FIRST, "tries").unwrap(),
-        "**tries** of a tool: a whole number\n\nHow often to try.\n\nDefault: `3`."
+        "**tries** of a tool: an integer\n\nHow often to try.\n\nDefault: `3`."
     );
     assert_eq!(
         hover(&WORKSHOP, TOOL_TYPE, FIRST, "color").unwrap(),

@@ -79,29 +79,35 @@ fn one_thing_has_one_slot_whatever_an_edition_calls_it() {
 #[test]
 fn a_key_of_another_edition_is_told_from_one_that_nobody_has() {
     let problems = |edition, text| read(edition, text).1;
-    assert_eq!(problems(THIRD, "{books: {}}"), ["a shelf has no key `books` (in this edition it is called `volumes`)"]);
-    assert_eq!(problems(FIRST, "{lent: x}"), ["a shelf has no key `lent` (library 3 has it)"]);
-    assert_eq!(problems(HOME, "{labels: {}}"), ["a shelf has no key `labels` (library 3 has it)"]);
+    assert_eq!(
+        problems(THIRD, "{books: {}}"),
+        ["unknown key `books` in a shelf (in this edition it is called `volumes`)"]
+    );
+    assert_eq!(problems(FIRST, "{lent: x}"), ["unknown key `lent` in a shelf (library 3 has it)"]);
+    assert_eq!(problems(HOME, "{labels: {}}"), ["unknown key `labels` in a shelf (library 3 has it)"]);
     // What only the additions have is none of the others' business.
-    assert_eq!(problems(SECOND, "{owner: x}"), ["a shelf has no key `owner` (it takes `above`, `books` or `labels`)"]);
-    assert_eq!(problems(FIRST, "{book: {}}"), ["a shelf has no key `book` (did you mean `books`?)"]);
+    assert_eq!(
+        problems(SECOND, "{owner: x}"),
+        ["unknown key `owner` in a shelf (known keys: `above`, `books` or `labels`)"]
+    );
+    assert_eq!(problems(FIRST, "{book: {}}"), ["unknown key `book` in a shelf (did you mean `books`?)"]);
 }
 
 #[test]
 fn a_key_may_be_required_in_some_editions() {
-    let missing = ["book `a` needs `title` (what it is called)"];
+    let missing = ["missing key `title` in book `a` (add `title:`, what it is called)"];
     assert_eq!(read(SECOND, "{books: {a: {mark: x}}}").1, missing);
     assert_eq!(read(HOME, "{books: {a: {mark: x}}}").1, Vec::<String>::new());
-    assert_eq!(
-        read(HOME, "{books: {a: 5}}").1,
-        ["a book is written as a mapping or a `title` alone, not as a whole number"]
-    );
+    assert_eq!(read(HOME, "{books: {a: 5}}").1, ["book: expected a mapping or a `title` alone, found an integer"]);
 }
 
 #[test]
 fn a_special_shape_is_called_by_its_name_and_looks_like_its_outline() {
     assert_eq!(read(FIRST, "{books: {a: {title: A, mark: x}}}").1, Vec::<String>::new());
-    assert_eq!(read(FIRST, "{books: {a: {title: A, mark: [x]}}}").1, ["`mark` of a book takes text, not a list"]);
+    assert_eq!(
+        read(FIRST, "{books: {a: {title: A, mark: [x]}}}").1,
+        ["`mark` of a book: expected a string, found a list"]
+    );
     let page = reference(&LIBRARY, "Library");
     assert!(page.contains("| `mark` | a shelf mark | Where it stands. |"));
 }

@@ -31,7 +31,7 @@ fn a_list_stands_for_a_key_from_the_second_edition_on() {
     assert_eq!(second.problems(), Vec::<String>::new());
     assert_eq!(
         read(FIRST, text).problems(),
-        ["2:40 wrong-shape: a link is written as a mapping or a `to` alone, not as a list"]
+        ["2:40 wrong-shape: link: expected a mapping or a `to` alone, found a list"]
     );
 }
 
@@ -67,7 +67,7 @@ fn unions_take_what_fits() {
     assert!(matches!(size("d"), Content::Broken));
     assert_eq!(
         read.problems(),
-        ["2:140 wrong-shape: `size` of a part takes a whole number, or text, or a limit, not a list"]
+        ["2:140 wrong-shape: `size` of a part: expected an integer, or a string, or a limit, found a list"]
     );
 }
 

@@ -34,7 +34,16 @@ fn image_name(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
     let span = artifact.get("image").or(Some(artifact)).and_then(View::span);
     let taggers = "https://skaffold.dev/docs/how-tos/taggers/";
     match image::parse(name) {
-        Err(why) => check.report(&rules::IMAGE, span, format!("`{name}` is no name of an image: {why}")),
+        Err(_) if name.is_empty() => {
+            let span = span.unwrap_or(check.config.span);
+            let diagnostic = Diagnostic::at(&rules::IMAGE, span, "missing key `image` in an artifact");
+            check.push(diagnostic.hint("add `image:`, for example `image: shop/web`"));
+        }
+        Err(why) => {
+            let span = span.unwrap_or(check.config.span);
+            let diagnostic = Diagnostic::at(&rules::IMAGE, span, format!("invalid image name `{name}`: {why}"));
+            check.push(diagnostic.hint("use lowercase letters, digits, `-`, `_`, `.` and `/`, for example `shop/web`"));
+        }
         Ok(parts) if !parts.digest.is_empty() => {
             let message = format!("image `{name}` has a digest, which the build decides; see {taggers}");
             check.report(&rules::IMAGE, span, message);
@@ -120,9 +129,11 @@ fn aliases(check: &Check<'_, '_>, artifact: View<'_, '_>, name: &str) {
             check.report(&rules::BUILD_DEPENDENCY, needed.span(), message);
             continue;
         }
+        // An image that nobody builds is one mistake, not two.
+        let is_built = check.built.contains(needed.text_of("image").as_ref());
         let first = alias.bytes().next().is_some_and(|b| b.is_ascii_alphabetic() || b == b'_');
-        if strict && !(first && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')) {
-            let message = format!("artifact `{name}`: alias `{alias}` is no name of a build argument");
+        if strict && is_built && !(first && alias.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')) {
+            let message = format!("artifact `{name}`: alias `{alias}` is not a valid name of a build argument");
             let diagnostic =
                 Diagnostic::at(&rules::BUILD_DEPENDENCY, needed.span().unwrap_or(check.config.span), message);
             check.push(diagnostic.hint("set `alias` to letters, digits and `_` (`^[a-zA-Z_][a-zA-Z0-9_]*$`)"));

@@ -9,10 +9,12 @@ mod structure;
 mod tags;
 
 use crate::entities::config::SKAFFOLD_CONFIG;
+use crate::item::View;
 use crate::walk::Config;
 use crate::{artifacts, glob};
 use purlin_syntax::{Diagnostic, Rule, Sink, Span};
 use purlin_value::World;
+use std::collections::HashSet;
 
 /// Which rules apply.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,6 +31,8 @@ pub enum Scope {
 struct Check<'a, 'f> {
     config: &'a Config<'f>,
     sink: &'a Sink,
+    /// The images that artifacts of all configurations build.
+    built: &'a HashSet<String>,
 }
 
 impl Check<'_, '_> {
@@ -49,8 +53,10 @@ impl Check<'_, '_> {
 /// Checks all configurations. True if nothing is wrong.
 pub fn validate(configs: &[Config<'_>], scope: Scope, world: &dyn World, sink: &Sink) -> bool {
     let before = sink.len();
+    let artifacts = configs.iter().filter_map(|config| config.item.view().at(&["build", "artifacts"]));
+    let built = artifacts.flat_map(View::items).map(|artifact| artifact.text_of("image").into_owned()).collect();
     for config in configs {
-        let check = Check { config, sink };
+        let check = Check { config, sink, built: &built };
         structure::section(&check, config.item.view(), &SKAFFOLD_CONFIG);
         build::check(&check);
         run::check(&check);

@@ -5,7 +5,7 @@ use crate::item::View;
 use crate::rules;
 use crate::walk::Config;
 use purlin_syntax::{Sink, Span};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 const FORWARDED: &[&str] = &[
     "container",
@@ -73,7 +73,8 @@ pub fn unique_names(configs: &[Config<'_>], sink: &Sink) {
     let mut actions: HashMap<String, Option<Span>> = HashMap::new();
     let mut containers: HashMap<String, Option<Span>> = HashMap::new();
     for config in configs {
-        let check = Check { config, sink };
+        let built = HashSet::new();
+        let check = Check { config, sink, built: &built };
         let view = config.item.view();
         for test in view.get("verify").into_iter().flat_map(View::items) {
             unique(&check, &mut tests, test, "test of `verify`");

@@ -6,6 +6,7 @@ use crate::emit::is_set;
 use crate::entities::{Entity, Shape};
 use crate::item::{Form, View};
 use crate::rules;
+use purlin_syntax::Diagnostic;
 
 /// Checks a section and everything below it.
 pub fn section<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'static Entity) {
@@ -19,8 +20,9 @@ pub fn section<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'
                 continue;
             }
             let name = view.get("name").map(|name| format!(" `{}`", name.text())).unwrap_or_default();
-            let message = format!("`{}` is required in `{}`{name}", row.key, entity.name);
-            check.report(&rules::REQUIRED, view.span(), message);
+            let message = format!("missing key `{}` in {}{name}", row.key, crate::check::spoken(entity.name));
+            let span = view.span().unwrap_or(check.config.span);
+            check.push(Diagnostic::at(&rules::REQUIRED, span, message).hint(format!("add `{}:`", row.key)));
         }
     }
     sets(check, view, entity);
@@ -42,9 +44,12 @@ fn sets<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'static 
     for row in entity.fields(LATEST).filter(|row| !row.one_of.is_empty()) {
         let Some(value) = view.get(row.key).filter(|value| is_set(*value, row.shape)) else { continue };
         match seen.iter().find(|(set, _)| *set == row.one_of) {
-            Some((set, first)) => {
-                let message = format!("only one of `{first}` and `{}` can be set (one of set `{set}`)", row.key);
-                check.report(&rules::ONE_OF, value.span().or(view.span()), message);
+            Some((_, first)) => {
+                let message = format!("`{first}` and `{}` cannot be used together", row.key);
+                let key = view.entries().find(|pair| pair.key == row.key).and_then(|pair| pair.written);
+                let span = key.map(|node| node.span()).or(value.span()).or(view.span());
+                let span = span.unwrap_or(check.config.span);
+                check.push(Diagnostic::at(&rules::ONE_OF, span, message).hint("keep one of them"));
             }
             None => seen.push((row.one_of, row.key)),
         }

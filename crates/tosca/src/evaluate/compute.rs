@@ -240,7 +240,7 @@ impl Evaluator<'_> {
             Data::List(items) if !keys => (self.prints(items.iter(), entry.as_ref())?, entry),
             _ => {
                 let wanted = if keys { "a map" } else { "a list or a map" };
-                return Err(format!("its first argument must be {wanted}, but it is {}", all.noun()));
+                return Err(format!("its first argument: expected {wanted}, found {}", all.noun()));
             }
         };
         let found = |item: &Val| Ok(self.print(item, entry.as_ref())?.is_some_and(|print| known.contains(&print)));
@@ -430,7 +430,7 @@ pub(super) fn truth(value: &Val) -> Result<bool, String> {
 fn listed<'v>(value: &'v Val, what: &str) -> Result<&'v [Val], String> {
     match &value.data {
         Data::List(items) => Ok(items),
-        _ => Err(format!("{what} must be a list, but it is {}", value.noun())),
+        _ => Err(format!("{what}: expected a list, found {}", value.noun())),
     }
 }
 

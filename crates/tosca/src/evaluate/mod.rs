@@ -411,7 +411,7 @@ impl<'a> Evaluator<'a> {
         let names: Vec<String> =
             places.iter().chain(places.first()).map(|(key, _)| format!("`{}`", self.title(key))).collect();
         let Some((_, at)) = places.first() else { return };
-        let message = format!("these values are computed from each other: {}", names.join(" → "));
+        let message = format!("circular reference: {}", names.join(" → "));
         let mut diagnostic = Diagnostic::at(&rules::FUNCTION_LOOP, *at, message);
         for (_, at) in places.iter().skip(1).take(10) {
             diagnostic = diagnostic.label(*at, "through here");

@@ -75,7 +75,7 @@ impl Loader<'_> {
             return None;
         }
         if !root.is_map() {
-            let message = format!("a TOSCA file must be a map, but it is {}", crate::read::noun(root));
+            let message = format!("a TOSCA file: expected a map, found {}", crate::read::noun(root));
             self.problems.at(&rules::WRONG_SHAPE, root.span(), message);
             return None;
         }
@@ -96,7 +96,7 @@ impl Loader<'_> {
             if let Some(edition) = self.options.unversioned {
                 return standard(edition);
             }
-            let message = "the file does not say which edition of TOSCA it is written in";
+            let message = "missing key `tosca_definitions_version`: the edition of TOSCA is not known";
             let mut diagnostic =
                 Diagnostic::at(&rules::VERSION, Span { end: root.span().start, ..root.span() }, message);
             let misspelt = root.entries().find(|entry| entry.name().starts_with("tosca_definitions"));
@@ -112,7 +112,7 @@ impl Loader<'_> {
         let at = entry.key.span();
         let Data::Str(keyword) = val::scalar_data(entry.value) else {
             let message =
-                format!("`tosca_definitions_version` must be a string, but it is {}", crate::read::noun(entry.value));
+                format!("`tosca_definitions_version`: expected a string, found {}", crate::read::noun(entry.value));
             self.problems.at(&rules::VERSION, at, message);
             return None;
         };

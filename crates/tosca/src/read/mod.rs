@@ -366,11 +366,11 @@ fn is_inline_artifact(node: Node<'_>) -> bool {
 /// Reads a range from a value.
 pub fn parse_range(value: &Val) -> Result<Range, String> {
     let [lower, upper] = value.items() else {
-        return Err(format!("it must be a list of two, but it is {}", value.noun()));
+        return Err(format!("it: expected a list of two, found {}", value.noun()));
     };
     let bound = |value: &Val| match value.data {
         Data::Int(number) => u64::try_from(number).map_err(|_| "a bound cannot be negative".to_owned()),
-        _ => Err(format!("a bound must be an integer, but it is {}", value.noun())),
+        _ => Err(format!("a bound: expected an integer, found {}", value.noun())),
     };
     let lower = bound(lower)?;
     let upper = if upper.as_str() == Some("UNBOUNDED") { None } else { Some(bound(upper)?) };

@@ -17,7 +17,7 @@ impl Reader<'_> {
         if let Some(text) = val::as_text(node) {
             return Some(text);
         }
-        let message = format!("this key must be a string, but it is {}", noun(node));
+        let message = format!("this key: expected a string, found {}", noun(node));
         self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, node.span(), message).hint("put it in quotes"));
         None
     }
@@ -28,7 +28,7 @@ impl Reader<'_> {
         let mut diagnostic = Diagnostic::at(
             &rules::UNKNOWN_KEY,
             at,
-            format!("{label} has no key `{key}` in TOSCA {}", self.edition.number()),
+            format!("unknown key `{key}` in {label} (TOSCA {})", self.edition.number()),
         );
         let elsewhere = known_elsewhere(&entities::SCHEMA, row, self.edition, key);
         let operations = || row.rest.as_ref().map(|_| "operations stand under `operations` since TOSCA 1.3".to_owned());
@@ -125,7 +125,7 @@ impl Reader<'_> {
     }
 
     pub(super) fn wrong(&mut self, at: Span, what: &str, found: &str, wanted: &str) {
-        self.problems.at(&rules::WRONG_SHAPE, at, format!("{what} must be {wanted}, but it is {found}"));
+        self.problems.at(&rules::WRONG_SHAPE, at, format!("{what}: expected {wanted}, found {found}"));
     }
 }
 

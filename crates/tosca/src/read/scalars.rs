@@ -16,7 +16,7 @@ impl Reader<'_> {
         {
             return Some(Text { text, span: node.span() });
         }
-        let message = format!("`{key}` must be a string, but it is {}", noun(node));
+        let message = format!("`{key}`: expected a string, found {}", noun(node));
         let call = node.is_map() && val::read(node, self.edition).is_call();
         let hint = call.then(|| "functions can only be used in values, such as those of properties".to_owned());
         self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).maybe_hint(hint));
@@ -36,7 +36,7 @@ impl Reader<'_> {
                 Some(meant)
             }
             None => {
-                let message = format!("`{key}` must be a boolean, but it is {}", noun(node));
+                let message = format!("`{key}`: expected a boolean, found {}", noun(node));
                 let hint = meant.map(|meant| format!("`{}` is a text in YAML 1.2; write `{meant}`", node.text()));
                 self.problems.push(Diagnostic::at(&rules::WRONG_SHAPE, at, message).maybe_hint(hint));
                 None

@@ -161,7 +161,7 @@ impl Renderer<'_> {
             && !self.partial
             && !place.elsewhere.contains(name)
         {
-            let message = format!("{} needs a value for the {} `{name}`", place.owner, sort.noun());
+            let message = format!("{} has no value for the required {} `{name}`", place.owner, sort.noun());
             let beyond = eco_format!("{}[\"{name}\"]", place.path);
             self.problems.beyond(&rules::UNASSIGNED, place.at, beyond, message);
         }

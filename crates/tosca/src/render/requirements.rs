@@ -170,7 +170,7 @@ impl Renderer<'_> {
             Some((Data::Bool(optional), _)) => *optional,
             Some((Data::Call(_) | Data::Poison, _)) | None => false,
             Some((_, value)) => {
-                let message = format!("`optional` must be true or false, but it is {}", value.noun());
+                let message = format!("`optional`: expected true or false, found {}", value.noun());
                 self.problems.at(&rules::WRONG_TYPE, assignment.place("optional"), message);
                 false
             }
@@ -276,7 +276,7 @@ impl Renderer<'_> {
             },
             (None, Some((Data::Call(_) | Data::Poison, _))) | (None, None) => return (None, defined),
             (None, Some((_, value))) => {
-                let message = format!("`node` must be a string, but it is {}", value.noun());
+                let message = format!("`node`: expected a string, found {}", value.noun());
                 self.problems.at(&rules::WRONG_SHAPE, assignment.place("node"), message);
                 return (None, defined);
             }
@@ -290,8 +290,7 @@ impl Renderer<'_> {
             Some(id) => (None, Some(id)),
             None => {
                 if self.model.edition() == edition::V2_0 {
-                    let message =
-                        format!("`node` names a node template or node type `{}` that does not exist", named.text);
+                    let message = format!("unknown node template or node type `{}` in `node`", named.text);
                     self.problems.at(&rules::UNKNOWN_NAME, assignment.place("node"), message);
                 }
                 (None, defined)

@@ -25,7 +25,7 @@ use build::Instances;
 use ecow::EcoString;
 use manifest::Manifest;
 use purlin_model::project::Request;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::Session;
 use service::Service;
 use std::collections::HashMap;
@@ -80,10 +80,8 @@ fn open_at(session: &Session, request: &Request, which: Instances, through: &[&s
     let mut manifest = manifest::read(session, &file, request)?;
     manifest.settings.externals = externals(session, &manifest, through);
     if manifest.service.is_none() {
-        let message = "the ensemble has no `spec.service_template`";
-        let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message);
-        diagnostic.span = manifest.trees.first().and_then(|tree| tree.root()).map(|root| root.span());
-        session.sink.push(diagnostic);
+        let root = manifest.trees.first().and_then(|tree| tree.root());
+        session.sink.push(no_service(root));
         return None;
     }
     let given: Vec<(String, String)> = request.inputs.iter().chain(&request.vars).cloned().collect();
@@ -95,6 +93,29 @@ fn open_at(session: &Session, request: &Request, which: Instances, through: &[&s
     refuse_substitution(session, &service);
     let tree = build::build(session, &manifest, &service, &inputs, which);
     Some(Ensemble { manifest, service, tree })
+}
+
+/// Says that there is no service template, at the key that was probably meant to be it.
+fn no_service(root: Option<purlin_syntax::Node<'_>>) -> Diagnostic {
+    let misspelt = |node: purlin_syntax::Node<'_>, wanted: &str| {
+        let near = |key: &str| key != wanted && suggest::nearest(key, [wanted]).is_some();
+        node.entries()
+            .map(|entry| entry.key)
+            .find(|key| near(key.text()))
+            .map(|key| (key.text().to_owned(), key.span()))
+    };
+    let found = root.and_then(|root| match root.get("spec") {
+        Some(spec) => misspelt(spec, "service_template").map(|found| (found, "service_template")),
+        None => misspelt(root, "spec").map(|found| (found, "spec")),
+    });
+    if let Some(((key, span), wanted)) = found {
+        let diagnostic = Diagnostic::at(&rules::MANIFEST, span, format!("unknown key `{key}`"));
+        return diagnostic.hint(format!("did you mean `{wanted}`?"));
+    }
+    let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, "the ensemble has no `spec.service_template`");
+    let first = |root: purlin_syntax::Node<'_>| root.entries().next().map(|entry| entry.key.span());
+    diagnostic.span = root.and_then(|root| root.entry("spec").map(|entry| entry.key.span()).or_else(|| first(root)));
+    diagnostic.hint("add `spec:` with a `service_template:` below it")
 }
 
 /// What other ensembles show, by the names the environment gives them: their inputs and outputs, or the attributes of one

@@ -90,7 +90,8 @@ pub fn report(session: &Session, problems: &Problems) {
     for (problem, origin) in problems {
         let mut diagnostic = match problem {
             Problem::NoFile(name, None) => {
-                Diagnostic::nowhere(&rules::DIRECTIVE, format!("`+include` names `{name}`, which does not exist"))
+                let message = format!("`+include` names `{name}`, which does not exist");
+                Diagnostic::nowhere(&rules::DIRECTIVE, message).hint("correct the path; it is relative to this file")
             }
             Problem::NoFile(name, Some(why)) => {
                 Diagnostic::nowhere(&rules::DIRECTIVE, format!("`+include` could not read `{name}`: {why}"))

@@ -22,7 +22,8 @@ pub fn rule(kind: Kind) -> &'static Rule {
 
 /// An error as a diagnostic.
 pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
-    let mut diagnostic = Diagnostic::nowhere(rule(error.kind), error.message.clone()).maybe_hint(error.hint.clone());
+    let hint = error.hint.clone().or_else(|| usual_hint(error));
+    let mut diagnostic = Diagnostic::nowhere(rule(error.kind), in_words(&error.message)).maybe_hint(hint);
     diagnostic.span = place(session, error);
     if let Some(span) = diagnostic.span {
         for step in &error.through {
@@ -30,6 +31,35 @@ pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
         }
     }
     diagnostic
+}
+
+/// The grammar of Jinja in plain words.
+fn in_words(message: &str) -> String {
+    let expected =
+        message.strip_prefix("unexpected end of template, expected '").and_then(|rest| rest.split('\'').next());
+    match expected {
+        Some("end of print statement") => "this `{{` is never closed".to_owned(),
+        Some("end of statement block") => "this `{%` is never closed".to_owned(),
+        Some(end) => format!("the template ends before `{end}`"),
+        None => message.to_owned(),
+    }
+}
+
+/// What helps with most errors of a kind.
+fn usual_hint(error: &Error) -> Option<String> {
+    let message = error.message.as_str();
+    let closing =
+        [("print statement", "}}"), ("statement block", "%}"), ("`[`", "]"), ("string", "'"), ("comment", "#}")];
+    let open = message.contains("not closed") || message.contains("unexpected end of template");
+    match error.kind {
+        Kind::Syntax if open => {
+            let close = closing.iter().find(|(what, _)| message.contains(what)).map(|(_, close)| *close);
+            close.map(|close| format!("add `{close}`"))
+        }
+        Kind::Io => Some("correct the path; it is relative to the ensemble".to_owned()),
+        Kind::Cycle => Some("remove one of these references".to_owned()),
+        _ => None,
+    }
 }
 
 /// Where an error is: within its expression if that is written in one piece, else at the expression.

@@ -19,6 +19,7 @@ use purlin_tosca::edition;
 use purlin_tosca::host::{Host, TEMPLATE};
 use purlin_tosca::load::Options;
 use purlin_tosca::model::{self, Model};
+use purlin_tosca::present::present;
 use purlin_tosca::problem::Problems;
 use purlin_tosca::profile::Embedded;
 use purlin_tosca::render::{self, MissingInputs};
@@ -174,7 +175,7 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
         }
         diagnostic.span = diagnostic.span.map(|span| places.span(span));
         broken |= diagnostic.is_error();
-        session.sink.push(diagnostic);
+        session.sink.push(present(diagnostic, &session.sources));
     }
     broken
 }

@@ -1,0 +1,219 @@
+//! Go's and Helm's texts in the words of people who write charts, each with what to do about it.
+//!
+//! The texts stay as they are where a personality prints them; here they are read and said again.
+
+use purlin_gotmpl::funcs::LISTS;
+use purlin_syntax::suggest;
+
+/// What is wrong, in other words.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Words {
+    /// What is wrong.
+    pub message: String,
+    /// What to do.
+    pub hint: String,
+    /// The part of the expression or line that is wrong, as it is written.
+    pub part: Option<String>,
+}
+
+fn words(message: impl Into<String>, hint: impl Into<String>, part: Option<&str>) -> Option<Words> {
+    Some(Words { message: message.into(), hint: hint.into(), part: part.map(str::to_owned) })
+}
+
+/// The text between two others.
+fn between<'t>(text: &'t str, start: &str, end: &str) -> Option<&'t str> {
+    let rest = text.get(text.find(start)? + start.len()..)?;
+    rest.get(..rest.find(end)?)
+}
+
+/// A template that failed while it was rendered. `node` is the expression, `function` the one that was called,
+/// `defined` the names of all named templates.
+pub fn failed<'n>(
+    text: &str,
+    node: &str,
+    function: Option<&str>,
+    defined: impl Iterator<Item = &'n str>,
+) -> Option<Words> {
+    if let Some(name) = between(text, "no template \"", "\"") {
+        let hint = suggest::did_you_mean(name, defined)
+            .unwrap_or_else(|| format!("define it with `{{{{ define \"{name}\" }}}}`, or correct the name"));
+        return words(format!("unknown named template `{name}`"), hint, Some(&format!("\"{name}\"")));
+    }
+    if let Some(rest) = text.strip_prefix("can't evaluate field ") {
+        let (field, of) = rest.split_once(" in type ")?;
+        return no_field(node, field, of);
+    }
+    if let Some(rest) = text.strip_prefix("wrong type for value; expected ") {
+        let (wanted, found) = rest.split_once("; got ")?;
+        let hint = conversion(wanted).unwrap_or("test its type with `kindIs` first");
+        return words(format!("expected {}, found {}", noun(wanted), noun(found)), hint, None);
+    }
+    if let Some(wanted) = text.strip_prefix("invalid value; expected ") {
+        let hint = "set it in `values.yaml`, or give a fallback with `default`";
+        return words(format!("expected {}, found a value that is not set", noun(wanted)), hint, None);
+    }
+    if let Some(rest) = text.strip_prefix("wrong number of args for ") {
+        let (name, counts) = rest.split_once(": want ")?;
+        let (wanted, found) = counts.split_once(" got ")?;
+        let noun = if wanted == "1" || wanted == "at least 1" { "argument" } else { "arguments" };
+        let hint =
+            format!("what comes before `|` is the last argument; `{name}` is described in the function reference");
+        return words(format!("`{name}` expects {wanted} {noun}, found {found}"), hint, Some(name));
+    }
+    if text == "missing argument for comparison" {
+        let name = function.unwrap_or("eq");
+        let hint = format!("write `{name} A B`, or `A | {name} B`");
+        return words(format!("`{name}` compares two values, found one"), hint, Some(name));
+    }
+    if text.starts_with("incompatible types for comparison") {
+        let hint = "convert one of them, for example with `int` or `toString`";
+        return words("values of different types cannot be compared", hint, None);
+    }
+    if let Some(what) = text.strip_prefix("range can't iterate over ") {
+        let hint = "loop over a list, a mapping or an integer";
+        return words(format!("`range` expects a list or a mapping, found `{what}`"), hint, None);
+    }
+    if text.starts_with("nil pointer evaluating ") {
+        let field = text.rsplit_once('.').map_or("", |(_, field)| field);
+        let message = format!("what `{field}` is read from is not set, so `{node}` cannot be read");
+        return words(message, "set it in `values.yaml`, or test for it with `if` or `default`", None);
+    }
+    None
+}
+
+fn no_field(node: &str, field: &str, of: &str) -> Option<Words> {
+    let whole = node.split_once(&format!(".{field}")).map(|(before, _)| before).filter(|before| !before.is_empty());
+    let message = match whole {
+        Some(before) => format!("`{before}` is not a mapping, so it has no field `{field}`"),
+        None => format!("unknown field `{field}` of {}", noun(of)),
+    };
+    let hint = match whole {
+        Some(before) => format!("read `{before}` itself, or make it a mapping in `values.yaml`"),
+        None => "`.Values`, `.Chart`, `.Release`, `.Files`, `.Capabilities` and `.Template` are there".to_owned(),
+    };
+    words(message, hint, Some(field))
+}
+
+/// A type of Go as people call it.
+fn noun(go: &str) -> &str {
+    match go {
+        "string" => "a string",
+        "bool" => "a boolean",
+        "int" | "int64" | "uint64" | "uint" => "an integer",
+        "float64" => "a number",
+        "[]interface {}" | "[]string" | "[]any" => "a list",
+        "map[string]interface {}" | "map[string]string" | "map[string]any" | "chartutil.Values" | "common.Values" => {
+            "a mapping"
+        }
+        "interface {}" | "any" => "a single value",
+        other if other.starts_with("map[") => "a mapping",
+        other if other.starts_with("[]") => "a list",
+        other => other,
+    }
+}
+
+fn conversion(wanted: &str) -> Option<&'static str> {
+    Some(match wanted {
+        "string" => "convert it with `toString`",
+        "int" | "int64" | "float64" => "convert it with `int` or `float64`",
+        "bool" => "compare it, for example with `eq`",
+        wanted if wanted.starts_with("map[") => "give it a mapping, for example with `dict`",
+        wanted if wanted.starts_with("[]") => "give it a list, for example with `list`",
+        _ => return None,
+    })
+}
+
+/// A template that could not be read. `line` is the line that Go names, `text` the whole template.
+pub fn unreadable(message: &str, line: &str, text: &str) -> Option<Words> {
+    if let Some(name) = between(message, "function \"", "\" not defined") {
+        let names = LISTS.iter().flat_map(|(_, list)| list.iter().map(|function| function.name));
+        let hint = suggest::did_you_mean(name, names);
+        let hint = hint.unwrap_or_else(|| "docs/reference/template-functions.md lists all functions".to_owned());
+        return words(format!("unknown function `{name}`"), hint, Some(name));
+    }
+    if let Some(name) = between(message, "undefined variable \"", "\"") {
+        let hint = format!("define it first: `{{{{ {name} := … }}}}`");
+        return words(format!("undefined variable `{name}`"), hint, Some(name));
+    }
+    if message == "unexpected EOF" {
+        let open = open_block(text)?;
+        let message = format!("this `{open}` has no `{{{{ end }}}}`");
+        return words(message, "add `{{ end }}` where it stops", Some(open));
+    }
+    if message.starts_with("unexpected {{end}}") {
+        let hint = "remove it, or add the `if`, `range`, `with` or `define` that it closes";
+        return words("`{{ end }}` closes nothing", hint, Some("end"));
+    }
+    if message.starts_with("unexpected {{else}}") {
+        return words("`{{ else }}` without an `if`", "remove it, or add the `if` that it belongs to", Some("else"));
+    }
+    if message.starts_with("unexpected \"}\"") {
+        return words("this `{{` is closed by a single `}`", "write `}}`", brace(line));
+    }
+    if message.contains("unclosed action") || message.contains("unclosed left") {
+        return words("this `{{` is never closed", "add `}}` on the same line", Some("{{"));
+    }
+    if message.starts_with("unterminated ") {
+        return words("this string is never closed", "add the closing quote", None);
+    }
+    if let Some(what) = message.strip_prefix("missing value for ") {
+        return words(format!("`{what}` has no value"), format!("write what `{what}` is about"), Some(what));
+    }
+    if let Some(rest) = message.strip_prefix("unexpected ") {
+        let token = between(rest, "\"", "\"").or_else(|| between(rest, "<", ">")).unwrap_or(rest);
+        let hint = "compare with the template language: `{{ function argument | function }}`";
+        return words(format!("unexpected `{token}` in this action"), hint, Some(token));
+    }
+    None
+}
+
+/// The single brace that ends an action.
+fn brace(line: &str) -> Option<&str> {
+    let start = line.find("{{")?;
+    let end = line.get(start..)?.find('}')? + start;
+    line.get(end..=end)
+}
+
+/// The keyword of the last block that is still open.
+fn open_block(text: &str) -> Option<&str> {
+    let mut open: Vec<&str> = Vec::new();
+    for action in text.split("{{").skip(1) {
+        let inner = action.split("}}").next().unwrap_or("").trim_start_matches('-').trim();
+        match inner.split([' ', '\n', '-']).next().unwrap_or("") {
+            keyword @ ("if" | "range" | "with" | "define" | "block") => open.push(keyword),
+            "end" => {
+                open.pop();
+            }
+            _ => {}
+        }
+    }
+    open.pop()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn go_is_said_in_plain_words() {
+        let none = || std::iter::empty();
+        let said = |text: &str, node: &str| failed(text, node, None, none()).map(|words| words.message);
+        assert_eq!(
+            said("wrong type for value; expected string; got int64", "upper").as_deref(),
+            Some("expected a string, found an integer")
+        );
+        assert_eq!(
+            said("can't evaluate field name in type interface {}", ".Values.image.tag.name").as_deref(),
+            Some("`.Values.image.tag` is not a mapping, so it has no field `name`")
+        );
+        let near =
+            failed(": no template \"a.lables\" associated with template \"gotpl\"", "", None, ["a.labels"].into_iter());
+        assert_eq!(near.map(|words| words.hint).as_deref(), Some("did you mean `a.labels`?"));
+    }
+
+    #[test]
+    fn blocks_that_are_open_are_found() {
+        assert_eq!(open_block("{{- if .a }}{{ range .b }}{{ end }}"), Some("if"));
+        assert_eq!(open_block("{{ with .a }}{{ end }}"), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! What commands that change files share: which files there are, and how a change is shown.
+
+use super::Context;
+use crate::invocation::Exit;
+use crate::project::{Setup, open_session};
+use purlin_value::ignore::Ignores;
+use purlin_value::path;
+use purlin_value::world::FileKind;
+use std::path::{Path, PathBuf};
+
+impl Context<'_, '_> {
+    /// Says that a file could not be read or written.
+    pub(super) fn io(&mut self, message: &str) -> Exit {
+        let _ = writeln!(self.invocation.stderr, "error: {message}");
+        Exit::Io
+    }
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn plural(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}
+
+/// The YAML files that a path means: itself, or all below it that `.gitignore` does not hide. Hidden folders are left out.
+pub(super) fn yaml_below(cx: &mut Context<'_, '_>, start: &Path) -> Result<Vec<PathBuf>, Exit> {
+    let (session, top) = open_session(cx.invocation, &Setup::of(start))?;
+    let world = &*session.world;
+    if !world.stat(&top).is_ok_and(|stat| stat.kind == FileKind::Folder) {
+        return Ok(vec![start.to_owned()]);
+    }
+    let mut found = Vec::new();
+    let mut folders = vec![(top.clone(), Ignores::above(world, &top))];
+    while let Some((folder, inherited)) = folders.pop() {
+        let entries = world.list(&folder).unwrap_or_default();
+        let ignores = inherited.enter(world, &folder, &entries, &[".gitignore"]);
+        for entry in &entries {
+            let place = path::join(&folder, &entry.name);
+            if entry.name.starts_with('.') || ignores.hides(&place, entry.kind == FileKind::Folder) {
+                continue;
+            }
+            let lower = entry.name.to_ascii_lowercase();
+            match entry.kind {
+                FileKind::Folder if !matches!(lower.as_str(), "node_modules" | "target" | "vendor") => {
+                    folders.push((place, ignores.clone()));
+                }
+                FileKind::File if lower.ends_with(".yaml") || lower.ends_with(".yml") => {
+                    let below = place.strip_prefix(top.as_str()).unwrap_or(&place).trim_start_matches('/');
+                    let below = if top == "." { place.as_str() } else { below };
+                    found.push(if start == Path::new(".") { PathBuf::from(below) } else { start.join(below) });
+                }
+                _ => {}
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// The lines that differ, as `diff -u` shows them without context.
+pub(super) fn difference(name: &str, old: &str, new: &str) -> String {
+    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
+    let same_start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let rest = || old.get(same_start..).unwrap_or_default().iter().rev().zip(new.get(same_start..).unwrap_or_default().iter().rev());
+    let same_end = rest().take_while(|(a, b)| a == b).count();
+    let part = |lines: &[&str], sign: char| -> String {
+        let middle = lines.get(same_start..lines.len() - same_end).unwrap_or_default();
+        middle.iter().map(|line| format!("{sign}{line}\n")).collect()
+    };
+    format!("--- {name}\n+++ {name}\n@@ line {} @@\n{}{}", same_start + 1, part(&old, '-'), part(&new, '+'))
+}

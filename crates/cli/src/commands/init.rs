@@ -1,0 +1,50 @@
+//! `purlin init`: a small project of a dialect to start from, with comments. Nothing is overwritten.
+
+use super::Context;
+use crate::args::Starter;
+use crate::border::write_below;
+use crate::invocation::Exit;
+use std::path::Path;
+
+/// The files of a starter.
+fn files(starter: Starter) -> &'static [(&'static str, &'static str)] {
+    match starter {
+        Starter::Garden => &[
+            ("project.garden.yml", include_str!("../starters/garden/project.garden.yml")),
+            ("hello/hello.garden.yml", include_str!("../starters/garden/hello.garden.yml")),
+        ],
+        Starter::Skaffold => &[
+            ("skaffold.yaml", include_str!("../starters/skaffold/skaffold.yaml")),
+            ("k8s/web.yaml", include_str!("../starters/skaffold/web.yaml")),
+        ],
+        Starter::Chart => &[
+            ("Chart.yaml", include_str!("../starters/chart/Chart.yaml")),
+            ("values.yaml", include_str!("../starters/chart/values.yaml")),
+            ("templates/deployment.yaml", include_str!("../starters/chart/deployment.yaml")),
+        ],
+        Starter::Tosca => &[("service.yaml", include_str!("../starters/tosca/service.yaml"))],
+        Starter::Unfurl => &[
+            ("unfurl.yaml", include_str!("../starters/unfurl/unfurl.yaml")),
+            ("ensemble.yaml", include_str!("../starters/unfurl/ensemble.yaml")),
+        ],
+        Starter::Settings => &[("purlin.toml", include_str!("../starters/purlin.toml"))],
+    }
+}
+
+pub(super) fn run(cx: &mut Context<'_, '_>, starter: Starter, folder: &Path) -> Result<Exit, Exit> {
+    let full = cx.invocation.cwd.join(folder);
+    let files = files(starter);
+    if let Some((name, _)) = files.iter().find(|(name, _)| full.join(name).exists()) {
+        return Err(cx.usage(&format!("`{}` is already there; nothing was written", folder.join(name).display())));
+    }
+    std::fs::create_dir_all(&full).map_err(|error| cx.io(&format!("could not create `{}`: {error}", folder.display())))?;
+    for (name, text) in files {
+        let written = write_below(&full, name, text.as_bytes());
+        written.map_err(|error| cx.io(&format!("could not write `{name}`: {error}")))?;
+        let _ = writeln!(cx.invocation.stdout, "wrote {}", folder.join(name).display());
+    }
+    if starter != Starter::Settings {
+        let _ = writeln!(cx.invocation.stdout, "try: purlin check {}", folder.display());
+    }
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,145 @@
+//! Comments that keep a problem quiet: `# purlin: ignore[rule, …]` on the line of the problem or alone on the line above.
+//!
+//! Only what is about the configuration can be kept quiet. A comment that matches nothing is a problem of its own,
+//! because it hides the next one.
+
+use purlin_compiler::rules;
+use purlin_syntax::{Diagnostic, FileId, RuleClass, Source, Sources, Span, suggest};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// What the comments start with.
+const MARK: &str = "purlin: ignore";
+
+/// One comment.
+struct Comment {
+    line: u32,
+    /// Whether nothing else is on its line, so that it holds for the next one.
+    is_alone: bool,
+    /// The rules; all if empty.
+    rules: Vec<String>,
+    span: Span,
+    is_used: bool,
+}
+
+/// Takes out what comments keep quiet. Where everything was looked at, comments without effect are reported.
+pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, everything: bool) {
+    let mut files: HashMap<FileId, Vec<Comment>> = HashMap::new();
+    let ids: Vec<FileId> = if everything {
+        (0..u32::try_from(sources.len()).unwrap_or(u32::MAX)).map(FileId).collect()
+    } else {
+        found.iter().filter_map(|diagnostic| Some(diagnostic.span?.file)).collect()
+    };
+    let mut paths: Vec<String> = Vec::new();
+    for id in ids {
+        let Some(source) = sources.get(id) else { continue };
+        if files.contains_key(&id) {
+            continue;
+        }
+        let comments = comments(&source);
+        if !comments.is_empty() {
+            files.insert(id, comments);
+            paths.push(source.path().to_owned());
+        }
+    }
+    if files.is_empty() {
+        return;
+    }
+    found.retain(|diagnostic| !is_quiet(diagnostic, sources, &mut files));
+    if everything {
+        found.extend(unused(&files, sources));
+    }
+}
+
+fn comments(source: &Arc<Source>) -> Vec<Comment> {
+    let text = source.text();
+    let mut out = Vec::new();
+    for (at, _) in text.match_indices(MARK) {
+        let start = source.line_start(u32::try_from(at).unwrap_or(0)) as usize;
+        let before = text.get(start..at).unwrap_or("");
+        let Some(mark) = before.rfind('#').or_else(|| before.rfind("/*")) else { continue };
+        let rest = text.get(at + MARK.len()..).unwrap_or("").lines().next().unwrap_or("");
+        let list = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')).map(|(list, _)| list);
+        let length = MARK.len() + list.map_or(0, |list| list.len() + 2);
+        let rules = list.into_iter().flat_map(|list| list.split(',')).map(|rule| rule.trim().to_owned());
+        out.push(Comment {
+            line: source.position(u32::try_from(at).unwrap_or(0)).line,
+            is_alone: before.get(..mark).is_some_and(|before| before.trim_matches([' ', '\t', '{', '-']).is_empty()),
+            rules: rules.filter(|rule| !rule.is_empty()).collect(),
+            span: source.span(start + mark, at + length),
+            is_used: false,
+        });
+    }
+    out
+}
+
+fn is_quiet(diagnostic: &Diagnostic, sources: &Sources, files: &mut HashMap<FileId, Vec<Comment>>) -> bool {
+    let Some(span) = diagnostic.span.filter(|_| diagnostic.rule.class == RuleClass::Invalid) else { return false };
+    // A file may have been registered twice; its comments are the same.
+    let Some(source) = sources.get(span.file) else { return false };
+    let line = source.position(span.start).line;
+    let mut quiet = false;
+    for (id, comments) in files.iter_mut() {
+        if *id != span.file && sources.get(*id).is_none_or(|other| other.path() != source.path()) {
+            continue;
+        }
+        for comment in comments {
+            let here = comment.line == line || (comment.is_alone && comment.line + 1 == line);
+            let names = comment.rules.is_empty() || comment.rules.iter().any(|rule| rule == diagnostic.rule.name);
+            if here && names {
+                comment.is_used = true;
+                quiet = true;
+            }
+        }
+    }
+    quiet
+}
+
+fn unused(files: &HashMap<FileId, Vec<Comment>>, sources: &Sources) -> Vec<Diagnostic> {
+    let known = purlin_compiler::all_rules();
+    let mut out = Vec::new();
+    let mut seen = std::collections::HashSet::new();
+    let mut ids: Vec<&FileId> = files.keys().collect();
+    ids.sort();
+    for id in ids {
+        let path = sources.get(*id).map(|source| source.path().to_owned()).unwrap_or_default();
+        for comment in files.get(id).into_iter().flatten().filter(|comment| !comment.is_used) {
+            if !seen.insert((path.clone(), comment.line)) {
+                continue;
+            }
+            let wrong = comment.rules.iter().find(|name| !known.iter().any(|rule| rule.name == name.as_str()));
+            let (message, hint) = match wrong {
+                Some(name) => {
+                    let near = suggest::did_you_mean(name, known.iter().map(|rule| rule.name));
+                    let hint = near.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
+                    (format!("unknown rule `{name}` in a comment"), hint)
+                }
+                None => ("this comment keeps nothing quiet".to_owned(), "remove it".to_owned()),
+            };
+            out.push(Diagnostic::at(&rules::UNUSED_IGNORE, comment.span, message).hint(hint));
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn comments_hold_for_their_line_or_the_next() {
+        let sources = Sources::new();
+        let text =
+            "a: 1 # purlin: ignore[unknown-node]\n# purlin: ignore\nb: 2\nc: 3 # purlin: ignore[unknown-field]\n";
+        let source = sources.insert("a.yaml", text);
+        let at = |line: &str| {
+            let start = text.find(line).unwrap();
+            Diagnostic::at(&rules::UNKNOWN_NODE, source.span(start, start + 1), line)
+        };
+        let mut found = vec![at("a: 1"), at("b: 2"), at("c: 3")];
+        apply(&mut found, &sources, true);
+        let left: Vec<&str> = found.iter().map(|diagnostic| diagnostic.message.as_str()).collect();
+        assert_eq!(left, ["c: 3", "this comment keeps nothing quiet"]);
+    }
+}

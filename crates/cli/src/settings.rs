@@ -1,0 +1,302 @@
+//! `purlin.toml`: what a project says about how it is looked at.
+//!
+//! The nearest file at or above the project counts, up to the repository. It can choose a default environment, levels of
+//! rules, places to ignore and folders to search; what it asks to be allowed is only allowed where the user trusts it.
+
+use purlin_compiler::{all_rules, rules};
+use purlin_syntax::{Diagnostic, Limits, Severity, Source, Sources, Span, suggest};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The name of the file.
+pub(crate) const FILE: &str = "purlin.toml";
+
+/// What a level makes of a diagnostic.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Level {
+    Error,
+    Warn,
+    Off,
+}
+
+/// Problems of some rules that are not shown for some files.
+#[derive(Clone, Debug)]
+pub(crate) struct Ignore {
+    /// A pattern of paths, from the folder of the settings.
+    pub path: String,
+    /// The rules; all if empty.
+    pub rules: Vec<String>,
+}
+
+/// What the settings ask to be allowed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wishes {
+    pub paths: Vec<PathBuf>,
+    pub hosts: Vec<String>,
+    pub exec: bool,
+    pub write: bool,
+}
+
+impl Wishes {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.paths.is_empty() && self.hosts.is_empty() && !self.exec && !self.write
+    }
+}
+
+/// The settings in force.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Settings {
+    /// The file they come from, and its folder.
+    pub file: Option<PathBuf>,
+    pub environment: Option<String>,
+    pub strict: bool,
+    pub wishes: Wishes,
+    pub levels: Vec<(String, Level)>,
+    pub ignores: Vec<Ignore>,
+    /// Folders to search for TOSCA profiles.
+    pub profiles: Vec<PathBuf>,
+    pub limits: Vec<(String, u64)>,
+}
+
+impl Settings {
+    /// The folder that paths in the settings start from.
+    pub(crate) fn folder(&self) -> &Path {
+        self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""))
+    }
+}
+
+/// Finds the settings of a path: the nearest file at or above it, not above its repository.
+pub(crate) fn find(start: &Path, repository: &Path) -> Option<PathBuf> {
+    let folder = if start.is_dir() { start } else { start.parent()? };
+    let within = folder.ancestors().take_while(|folder| folder.starts_with(repository));
+    within.map(|folder| folder.join(FILE)).find(|file| file.is_file())
+}
+
+/// Reads settings. Everything wrong with them is a diagnostic.
+pub(crate) fn read(file: &Path, shown: &str, text: &str, sources: &Sources) -> (Settings, Vec<Diagnostic>) {
+    let source = sources.insert(shown, text);
+    let settings = Settings { file: Some(file.to_owned()), ..Settings::default() };
+    let mut reader = Reader { source, found: Vec::new(), settings };
+    match DeTable::parse(text) {
+        Ok(table) => reader.top(table.get_ref()),
+        Err(error) => {
+            let span = error.span().map_or(0..1, |span| span);
+            reader.problem(
+                span,
+                format!("invalid TOML: {}", error.message()),
+                "compare with the reference of settings",
+            );
+        }
+    }
+    (reader.settings, reader.found)
+}
+
+struct Reader {
+    source: Arc<Source>,
+    found: Vec<Diagnostic>,
+    settings: Settings,
+}
+
+type Entry<'t> = (&'t Spanned<toml::de::DeString<'t>>, &'t Spanned<DeValue<'t>>);
+
+const TOP: &[&str] = &["environment", "strict", "permissions", "rules", "ignore", "search", "limits"];
+
+impl Reader {
+    fn span(&self, range: std::ops::Range<usize>) -> Span {
+        self.source.span(range.start, range.end)
+    }
+
+    fn problem(&mut self, at: std::ops::Range<usize>, message: String, hint: &str) {
+        let span = self.span(at);
+        self.found.push(Diagnostic::at(&rules::SETTINGS, span, message).hint(hint));
+    }
+
+    fn unknown(&mut self, key: &Spanned<toml::de::DeString<'_>>, known: &[&str]) {
+        let name = key.get_ref();
+        let hint = suggest::did_you_mean(name, known.iter().copied());
+        let hint = hint.unwrap_or_else(|| format!("known keys: {}", known.join(", ")));
+        self.problem(key.span(), format!("unknown key `{name}`"), &hint);
+    }
+
+    fn top(&mut self, table: &DeTable<'_>) {
+        for (key, value) in table {
+            match key.get_ref().as_ref() {
+                "environment" => self.settings.environment = self.text(value),
+                "strict" => self.settings.strict = self.truth(value),
+                "permissions" => self.entries(value, Self::permission),
+                "rules" => self.entries(value, Self::rule),
+                "ignore" => self.ignores(value),
+                "search" => self.entries(value, Self::search),
+                "limits" => self.entries(value, Self::limit),
+                _ => self.unknown(key, TOP),
+            }
+        }
+    }
+
+    fn entries(&mut self, value: &Spanned<DeValue<'_>>, read: fn(&mut Self, Entry<'_>)) {
+        match value.get_ref() {
+            DeValue::Table(table) => table.iter().for_each(|entry| read(self, entry)),
+            _ => self.wrong(value, "a table"),
+        }
+    }
+
+    fn wrong(&mut self, value: &Spanned<DeValue<'_>>, wanted: &str) {
+        let found = match value.get_ref() {
+            DeValue::String(_) => "a string",
+            DeValue::Integer(_) => "an integer",
+            DeValue::Float(_) => "a number",
+            DeValue::Boolean(_) => "a boolean",
+            DeValue::Datetime(_) => "a date",
+            DeValue::Array(_) => "a list",
+            DeValue::Table(_) => "a table",
+        };
+        self.problem(value.span(), format!("expected {wanted}, found {found}"), &format!("write {wanted}"));
+    }
+
+    fn text(&mut self, value: &Spanned<DeValue<'_>>) -> Option<String> {
+        if let DeValue::String(text) = value.get_ref() {
+            return Some(text.to_string());
+        }
+        self.wrong(value, "a string");
+        None
+    }
+
+    fn truth(&mut self, value: &Spanned<DeValue<'_>>) -> bool {
+        if let DeValue::Boolean(truth) = value.get_ref() {
+            return *truth;
+        }
+        self.wrong(value, "a boolean");
+        false
+    }
+
+    fn texts(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<String> {
+        match value.get_ref() {
+            DeValue::Array(items) => items.iter().filter_map(|item| self.text(item)).collect(),
+            _ => {
+                self.wrong(value, "a list of strings");
+                Vec::new()
+            }
+        }
+    }
+
+    fn folders(&mut self, value: &Spanned<DeValue<'_>>) -> Vec<PathBuf> {
+        let folder = self.settings.folder().to_owned();
+        self.texts(value).into_iter().map(|path| folder.join(path)).collect()
+    }
+
+    fn permission(&mut self, (key, value): Entry<'_>) {
+        match key.get_ref().as_ref() {
+            "paths" => self.settings.wishes.paths = self.folders(value),
+            "hosts" => self.settings.wishes.hosts = self.texts(value),
+            "exec" => self.settings.wishes.exec = self.truth(value),
+            "write" => self.settings.wishes.write = self.truth(value),
+            _ => self.unknown(key, &["paths", "hosts", "exec", "write"]),
+        }
+    }
+
+    fn rule(&mut self, (key, value): Entry<'_>) {
+        if !self.is_rule(key.get_ref(), key.span()) {
+            return;
+        }
+        let level = match self.text(value).as_deref() {
+            Some("error") => Level::Error,
+            Some("warn" | "warning") => Level::Warn,
+            Some("off") => Level::Off,
+            Some(other) => {
+                let hint = "write `error`, `warn` or `off`";
+                return self.problem(value.span(), format!("unknown level `{other}`"), hint);
+            }
+            None => return,
+        };
+        self.settings.levels.push((key.get_ref().to_string(), level));
+    }
+
+    fn is_rule(&mut self, name: &str, at: std::ops::Range<usize>) -> bool {
+        let known = all_rules();
+        if known.iter().any(|rule| rule.name == name) {
+            return true;
+        }
+        let hint = suggest::did_you_mean(name, known.iter().map(|rule| rule.name));
+        let hint = hint.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
+        self.problem(at, format!("unknown rule `{name}`"), &hint);
+        false
+    }
+
+    fn ignores(&mut self, value: &Spanned<DeValue<'_>>) {
+        let DeValue::Array(items) = value.get_ref() else {
+            return self.wrong(value, "a list of tables (`[[ignore]]`)");
+        };
+        for item in items.iter() {
+            let DeValue::Table(table) = item.get_ref() else {
+                self.wrong(item, "a table");
+                continue;
+            };
+            let mut ignore = Ignore { path: "**".to_owned(), rules: Vec::new() };
+            for (key, value) in table {
+                match key.get_ref().as_ref() {
+                    "path" => ignore.path = self.text(value).unwrap_or_default(),
+                    "rules" => {
+                        let names = self.texts(value);
+                        ignore.rules = names.into_iter().filter(|name| self.is_rule(name, value.span())).collect();
+                    }
+                    _ => self.unknown(key, &["path", "rules"]),
+                }
+            }
+            self.settings.ignores.push(ignore);
+        }
+    }
+
+    fn search(&mut self, (key, value): Entry<'_>) {
+        match key.get_ref().as_ref() {
+            "profiles" => self.settings.profiles = self.folders(value),
+            _ => self.unknown(key, &["profiles"]),
+        }
+    }
+
+    fn limit(&mut self, (key, value): Entry<'_>) {
+        let name = key.get_ref().to_string();
+        let DeValue::Integer(number) = value.get_ref() else { return self.wrong(value, "an integer") };
+        let Ok(number) = u64::from_str_radix(&number.as_str().replace('_', ""), number.radix()) else {
+            return self.problem(value.span(), "expected an integer that is not negative".to_owned(), "write a number");
+        };
+        if Limits::default().set(&name, number) {
+            self.settings.limits.push((name, number));
+            return;
+        }
+        let list = Limits::default();
+        let names: Vec<&str> = list.list().iter().map(|limit| limit.name).collect();
+        let hint = suggest::did_you_mean(&name, names).unwrap_or_else(|| "`purlin limits` lists them".to_owned());
+        self.problem(key.span(), format!("unknown limit `{name}`"), &hint);
+    }
+}
+
+impl Settings {
+    /// What the settings make of a diagnostic of a file; `None` if it is not shown.
+    ///
+    /// What is about limits, permissions or files that cannot be read is never hidden.
+    pub(crate) fn judge(&self, mut diagnostic: Diagnostic, path: &str) -> Option<Diagnostic> {
+        if diagnostic.rule.class != purlin_syntax::RuleClass::Invalid {
+            return Some(diagnostic);
+        }
+        let name = diagnostic.rule.name;
+        let hides = |ignore: &Ignore| {
+            let names = ignore.rules.is_empty() || ignore.rules.iter().any(|rule| rule == name);
+            names && purlin_value::glob::Glob::new(&ignore.path).covers(path)
+        };
+        if self.ignores.iter().any(hides) {
+            return None;
+        }
+        match self.levels.iter().rev().find(|(rule, _)| rule == name) {
+            Some((_, Level::Off)) => return None,
+            Some((_, Level::Warn)) => diagnostic.severity = diagnostic.severity.min(Severity::Warning),
+            Some((_, Level::Error)) => diagnostic.severity = Severity::Error,
+            None => {}
+        }
+        if self.strict && diagnostic.severity == Severity::Warning {
+            diagnostic.severity = Severity::Error;
+        }
+        Some(diagnostic)
+    }
+}
