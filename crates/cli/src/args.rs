@@ -302,7 +302,7 @@ pub enum Command {
         /// The other side's folder or file, if it is another.
         #[arg(long, value_name = "PATH")]
         to_path: Option<PathBuf>,
-        /// The other side's git revision; the files as they are now if `--rev` alone is given.
+        /// The other side's git revision; the files as they are now if left out.
         #[arg(long, value_name = "REVISION")]
         to_rev: Option<String>,
         /// The other side's environment.
@@ -364,6 +364,35 @@ pub enum Command {
     Logs(LogsFlags),
     /// Take down Deploys, and remove results of actions.
     Cleanup(CleanupFlags),
+    /// Format YAML files; comments, order and anchors stay.
+    Fmt {
+        /// Folders or files; all YAML files below a folder.
+        #[arg(default_value = ".", value_name = "PATH")]
+        paths: Vec<PathBuf>,
+        /// Change nothing, list the files that would change, and fail if there are any.
+        #[arg(long)]
+        check: bool,
+        /// Change nothing, and show what would change.
+        #[arg(long)]
+        diff: bool,
+    },
+    /// Correct misspelt names where one name was meant.
+    Fix {
+        /// Folder or file of the project.
+        #[arg(default_value = ".", value_name = "PATH")]
+        path: PathBuf,
+        /// Change nothing, and show what would change.
+        #[arg(long)]
+        diff: bool,
+    },
+    /// Start a small project, with comments.
+    Init {
+        /// What kind of project.
+        starter: Starter,
+        /// The folder; it is made if it is missing.
+        #[arg(default_value = ".", value_name = "DIR")]
+        folder: PathBuf,
+    },
     /// Create, list and unpack CSAR archives of TOSCA.
     Csar {
         /// What to do.
@@ -390,10 +419,30 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// Print the manual page.
-    Man,
+    /// Print the manual page of the program, or of a command.
+    Man {
+        /// The command.
+        command: Option<String>,
+    },
     /// Print the version.
     Version,
+}
+
+/// A kind of project to start with.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Starter {
+    /// A Garden project.
+    Garden,
+    /// A Skaffold configuration.
+    Skaffold,
+    /// A Helm chart.
+    Chart,
+    /// A TOSCA service template.
+    Tosca,
+    /// An Unfurl project with an ensemble.
+    Unfurl,
+    /// Settings of Purlin (`purlin.toml`).
+    Settings,
 }
 
 /// What to do with a CSAR archive.

@@ -17,6 +17,7 @@ mod invocation;
 mod native;
 mod options;
 mod pager;
+mod paint;
 pub mod personality;
 mod project;
 mod report;
@@ -30,6 +31,12 @@ pub use report::report;
 use clap::{CommandFactory, FromArgMatches, Parser};
 use purlin_value::stack::NoAnswer;
 use std::io::Write;
+
+/// The options that only some dialects use: their names, and the dialects.
+pub fn option_table() -> Vec<(&'static str, &'static [&'static str])> {
+    let some = options::OPTIONS.iter().filter(|row| !row.dialects.is_empty());
+    some.map(|row| (row.name, row.dialects)).collect()
+}
 
 /// Evaluation nests as deep as the configuration does; its limits assume this much stack. Only touched pages cost.
 const STACK: usize = 256 << 20;

@@ -299,7 +299,8 @@ fn plain_key(text: &str) -> Option<(&str, &str)> {
     let key = text.get(..at)?;
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
     let value = text.get(at + 2..)?;
-    (value.starts_with(' ') && key.chars().all(is_plain)).then(|| (key, value.trim_start_matches(' ')))
+    (value.starts_with(' ') && key.chars().all(is_plain))
+        .then(|| (key, value.trim_start_matches(' ')))
         .filter(|(_, value)| !value.starts_with('#'))
 }
 
@@ -338,8 +339,10 @@ mod tests {
 
     #[test]
     fn indentation_and_spaces() {
-        assert_eq!(formatted("a:\n    b:   1\n    c:\n        - x\n        -   y: 1\n            z: 2\n"),
-            "a:\n  b: 1\n  c:\n    - x\n    - y: 1\n      z: 2\n");
+        assert_eq!(
+            formatted("a:\n    b:   1\n    c:\n        - x\n        -   y: 1\n            z: 2\n"),
+            "a:\n  b: 1\n  c:\n    - x\n    - y: 1\n      z: 2\n"
+        );
         assert_eq!(formatted("a:\n- x\n-  y\n"), "a:\n- x\n- y\n");
         assert_eq!(formatted("\n\na: 1  \n\n\n\nb: 2"), "a: 1\n\nb: 2\n");
         assert_eq!(formatted("a: 1\r\nb: 2\r\n"), "a: 1\nb: 2\n");
@@ -348,11 +351,15 @@ mod tests {
     #[test]
     fn values_and_comments_stay() {
         let text = "# top\na: # side\n    # inner\n    b: |\n        one\n          two\n\n        three\n    c: &x 'q'\n    d: *x\n";
-        let wanted = "# top\na: # side\n  # inner\n  b: |\n      one\n        two\n\n      three\n  c: &x 'q'\n  d: *x\n";
+        let wanted =
+            "# top\na: # side\n  # inner\n  b: |\n      one\n        two\n\n      three\n  c: &x 'q'\n  d: *x\n";
         assert_eq!(formatted(text), wanted);
         assert_eq!(formatted("a: |+\n  x\n\n\nb: 1\n"), "a: |+\n  x\n\n\nb: 1\n");
         assert_eq!(formatted("a: {b: 1,\n   c: 2}\n"), "a: {b: 1,\n   c: 2}\n");
-        assert_eq!(formatted("a:    1   # aligned\nb:    # aligned\n  c: 1\n"), "a: 1   # aligned\nb:    # aligned\n  c: 1\n");
+        assert_eq!(
+            formatted("a:    1   # aligned\nb:    # aligned\n  c: 1\n"),
+            "a: 1   # aligned\nb:    # aligned\n  c: 1\n"
+        );
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod build;
 pub mod calendar;
 pub mod diagnostic;
+pub mod format;
 pub mod head;
 pub mod json;
 pub mod limits;

@@ -58,7 +58,7 @@ impl Reader<'_> {
     /// Types of any kind, put into the sections of their kinds.
     pub(crate) fn types(&mut self, entity: &mut Entity, at: Span, node: Node<'_>) {
         if !node.is_map() {
-            self.wrong_key(at, "types", crate::read::noun(node), "a map");
+            self.wrong_key(at, "types", crate::read::noun(node), "a mapping");
             return;
         }
         let mut found: Vec<(Kind, EcoString, Arc<Entity>)> = Vec::new();
@@ -87,7 +87,7 @@ impl Reader<'_> {
         let mut out = Vec::new();
         for item in node.items() {
             let Some(name) = item.get("name").filter(|name| name.as_str().is_some()) else {
-                self.wrong_key(at, key, "a list", "a map, or a list of maps with `name` and `value`");
+                self.wrong_key(at, key, "a list", "a map, or a list of mappings with `name` and `value`");
                 return None;
             };
             if let Some(value) = item.get("value") {
@@ -100,7 +100,7 @@ impl Reader<'_> {
     /// Inputs of interfaces and operations: each a definition, or the value itself.
     pub(crate) fn parameters(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
         if !node.is_map() {
-            self.wrong_key(at, key, crate::read::noun(node), "a map");
+            self.wrong_key(at, key, crate::read::noun(node), "a mapping");
             return None;
         }
         let row = entities::row(entities::PARAMETER_DEFINITION);

@@ -142,7 +142,7 @@ fn shape_hint(message: &str) -> Option<&'static str> {
         ("expected a boolean", "write `true` or `false`, without quotes"),
         ("expected a string", "put it in quotes"),
         ("expected a list", "start each item with `- `"),
-        ("expected a map", "write keys and values below it"),
+        ("expected a mapping", "write keys and values below it"),
     ];
     HINTS.iter().find(|(part, _)| message.contains(part)).map(|(_, hint)| *hint)
 }

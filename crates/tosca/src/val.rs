@@ -217,7 +217,7 @@ impl Val {
             Data::Str(_) => "a string",
             Data::Timestamp(_) => "a timestamp",
             Data::List(_) => "a list",
-            Data::Map(_) => "a map",
+            Data::Map(_) => "a mapping",
             Data::Call(_) => "a function call",
             Data::Pending(_) => "not known yet",
             Data::Poison => "broken",

@@ -235,7 +235,7 @@ impl<'a> Checker<'a> {
             (Primitive::Null, _) => wrong("null"),
             (Primitive::Range, _) => wrong("a range, which is a list of two"),
             (Primitive::List, _) => wrong("a list"),
-            (Primitive::Map, _) => wrong("a map"),
+            (Primitive::Map, _) => wrong("a mapping"),
             _ => wrong("a string"),
         }
     }
@@ -321,7 +321,7 @@ impl<'a> Checker<'a> {
 
     fn map(&mut self, value: &Val, declared: Declared<'_>, at: Span, depth: u32) -> Val {
         let Data::Map(entries) = &value.data else {
-            self.problems.at(&rules::WRONG_TYPE, at, format!("expected a map, found {}", value.noun()));
+            self.problems.at(&rules::WRONG_TYPE, at, format!("expected a mapping, found {}", value.noun()));
             return value.with(Data::Poison);
         };
         let keys = self.schema(declared, "key_schema");

@@ -4,6 +4,7 @@ use super::Context;
 use super::resolve::compile_or_report;
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
+use crate::paint::Answer;
 use purlin_compiler::{Difference, diff, differences_value, origin_text};
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
@@ -46,7 +47,7 @@ pub(super) fn run(
         }
         AnswerFormat::Text => found.iter().map(told).collect(),
     };
-    match cx.print(&text, None) {
+    match cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Diff)) {
         Exit::Ok if !found.is_empty() => Ok(Exit::Invalid),
         exit => Ok(exit),
     }

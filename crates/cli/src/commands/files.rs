@@ -60,7 +60,13 @@ pub(super) fn yaml_below(cx: &mut Context<'_, '_>, start: &Path) -> Result<Vec<P
 pub(super) fn difference(name: &str, old: &str, new: &str) -> String {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     let same_start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let rest = || old.get(same_start..).unwrap_or_default().iter().rev().zip(new.get(same_start..).unwrap_or_default().iter().rev());
+    let rest = || {
+        old.get(same_start..)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .zip(new.get(same_start..).unwrap_or_default().iter().rev())
+    };
     let same_end = rest().take_while(|(a, b)| a == b).count();
     let part = |lines: &[&str], sign: char| -> String {
         let middle = lines.get(same_start..lines.len() - same_end).unwrap_or_default();

@@ -54,7 +54,12 @@ pub(super) fn run(cx: &mut Context<'_, '_>, path: &Path, show: bool) -> Result<E
     }
     let exit = cx.report(&after);
     let files = plural(files.len(), "file");
-    let _ = writeln!(cx.invocation.stderr, "{} corrected in {files}, {} left", plural(count, "name"), plural(left, "error"));
+    let _ = writeln!(
+        cx.invocation.stderr,
+        "{} corrected in {files}, {} left",
+        plural(count, "name"),
+        plural(left, "error")
+    );
     Ok(exit)
 }
 
@@ -87,7 +92,8 @@ fn edits(session: &Session) -> Vec<Edited> {
         let Some(source) = session.sources.get(span.file) else { continue };
         let written = source.slice(span).trim_matches(['"', '\'']);
         // The place must be the very name; a longer one may hold an expression around it.
-        if written.is_empty() || !diagnostic.message.contains(&format!("`{written}`")) || written.contains(['\n', ' ']) {
+        if written.is_empty() || !diagnostic.message.contains(&format!("`{written}`")) || written.contains(['\n', ' '])
+        {
             continue;
         }
         let start = span.start as usize + source.slice(span).find(written).unwrap_or(0);

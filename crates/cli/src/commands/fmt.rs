@@ -24,7 +24,8 @@ struct Total {
 }
 
 pub(super) fn run(cx: &mut Context<'_, '_>, paths: &[PathBuf], mode: Mode) -> Result<Exit, Exit> {
-    let limits = crate::project::Setup::from_flags(Path::new("."), &cx.global).map_err(|message| cx.usage(&message))?.limits;
+    let limits =
+        crate::project::Setup::from_flags(Path::new("."), &cx.global).map_err(|message| cx.usage(&message))?.limits;
     let mut total = Total::default();
     for path in paths {
         for file in super::files::yaml_below(cx, path)? {

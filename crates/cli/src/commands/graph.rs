@@ -4,6 +4,7 @@ use super::Context;
 use super::resolve::compile_or_report;
 use crate::args::{GraphOutput, Target};
 use crate::invocation::Exit;
+use crate::paint::Answer;
 use purlin_compiler::{GraphFormat, draw, graph_value};
 use purlin_syntax::write::JsonLayout;
 use purlin_value::Secrets;
@@ -29,5 +30,9 @@ pub(super) fn run(
         GraphOutput::Mermaid => GraphFormat::Mermaid,
         GraphOutput::Svg => GraphFormat::Svg,
     };
-    Ok(cx.print(&draw(&compiled.resolved, format), out))
+    let text = draw(&compiled.resolved, format);
+    if out.is_none() {
+        return Ok(cx.print_answer(&text, (format == GraphFormat::Text).then_some(Answer::Graph)));
+    }
+    Ok(cx.print(&text, out))
 }

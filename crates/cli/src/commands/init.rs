@@ -37,7 +37,8 @@ pub(super) fn run(cx: &mut Context<'_, '_>, starter: Starter, folder: &Path) -> 
     if let Some((name, _)) = files.iter().find(|(name, _)| full.join(name).exists()) {
         return Err(cx.usage(&format!("`{}` is already there; nothing was written", folder.join(name).display())));
     }
-    std::fs::create_dir_all(&full).map_err(|error| cx.io(&format!("could not create `{}`: {error}", folder.display())))?;
+    std::fs::create_dir_all(&full)
+        .map_err(|error| cx.io(&format!("could not create `{}`: {error}", folder.display())))?;
     for (name, text) in files {
         let written = write_below(&full, name, text.as_bytes());
         written.map_err(|error| cx.io(&format!("could not write `{name}`: {error}")))?;

@@ -5,21 +5,26 @@ mod csar;
 mod diff;
 mod eval;
 mod explain;
+mod files;
+mod fix;
+mod fmt;
 mod graph;
 mod logs;
+mod init;
 mod resolve;
 pub(crate) mod run;
 mod schema;
 mod status;
 mod why;
 
-use crate::args::{Cli, Command, Places, Target};
+use crate::args::{Cli, Command, Places, Target, When};
 use crate::declared::undeclared;
 use crate::fetch::lay_out;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::options;
 use crate::pager;
+use crate::paint;
 use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report, settle};
 use crate::settings::{self, Settings};
@@ -28,6 +33,7 @@ use purlin_model::{Detection, Request, Resolved};
 use purlin_run::action::Kind;
 use purlin_syntax::{Diagnostic, FileId, Sources};
 use purlin_value::Session;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// What every command that resolves something has at hand.
@@ -221,8 +227,9 @@ impl Context<'_, '_> {
         if !self.global.verbose {
             return;
         }
-        if let Some(file) = &self.settings.file {
-            let _ = writeln!(self.invocation.stderr, "settings: {}", file.display());
+        if let Some(file) = self.settings.file.clone() {
+            let shown = project::named(self.invocation, session, &file.to_string_lossy());
+            let _ = writeln!(self.invocation.stderr, "settings: {shown}");
         }
         let count = u32::try_from(session.sources.len()).unwrap_or(u32::MAX);
         for source in (0..count).filter_map(|id| session.sources.get(FileId(id))) {
@@ -264,7 +271,7 @@ impl Context<'_, '_> {
         }
         for folder in &self.settings.profiles {
             let folder = project::named(self.invocation, session, &folder.to_string_lossy());
-            request.extra.push((project::PROFILE_PATH.to_owned(), folder));
+            request.tosca.profile_paths.push(folder);
         }
         let (Some(text), Some(file)) = (text, self.settings.file.clone()) else { return };
         let shown = project::named(self.invocation, session, &file.to_string_lossy());
@@ -292,6 +299,21 @@ impl Context<'_, '_> {
                 let _ = writeln!(self.invocation.stderr, "error: cannot write: {error}");
                 Exit::Io
             }
+        }
+    }
+}
+
+impl Context<'_, '_> {
+    /// Prints an answer, with colours where people read it.
+    fn print_answer(&mut self, text: &str, answer: Option<paint::Answer>) -> Exit {
+        let colours = match self.global.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => self.style.colour && std::io::stdout().is_terminal(),
+        };
+        match answer.filter(|_| colours) {
+            Some(answer) => self.print(&paint::painted(text, answer), None),
+            None => self.print(text, None),
         }
     }
 }
@@ -343,12 +365,22 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Status(flags) => status::run(&mut cx, &flags),
         Command::Logs(flags) => logs::run(&mut cx, &flags),
         Command::Cleanup(flags) => run::cleanup(&mut cx, &flags),
+        Command::Fmt { paths, check, diff } => {
+            let mode = match (check, diff) {
+                (_, true) => fmt::Mode::Diff,
+                (true, false) => fmt::Mode::Check,
+                (false, false) => fmt::Mode::Write,
+            };
+            fmt::run(&mut cx, &paths, mode)
+        }
+        Command::Fix { path, diff } => fix::run(&mut cx, &path, diff),
+        Command::Init { starter, folder } => init::run(&mut cx, starter, &folder),
         Command::Csar { command } => Ok(csar::run(&mut cx, &command)),
         Command::Explain { rule } => Ok(explain::run(&mut cx, rule.as_deref())),
         Command::Schema { name, path } => schema::run(&mut cx, name.as_deref(), path.as_deref()),
         Command::Limits => Ok(limits(&mut cx)),
         Command::Completions { shell } => Ok(completions(&mut cx, shell)),
-        Command::Man => Ok(man(&mut cx)),
+        Command::Man { command } => Ok(man(&mut cx, command.as_deref())),
         Command::Version => Ok(cx.print(&format!("purlin {}\n", env!("CARGO_PKG_VERSION")), None)),
     };
     done.unwrap_or_else(|exit| exit)
@@ -368,9 +400,20 @@ fn completions(cx: &mut Context<'_, '_>, shell: clap_complete::Shell) -> Exit {
     cx.print(&String::from_utf8_lossy(&script), None)
 }
 
-fn man(cx: &mut Context<'_, '_>) -> Exit {
+/// The page of the program, or of one of its commands.
+fn man(cx: &mut Context<'_, '_>, command: Option<&str>) -> Exit {
+    let all = crate::help::command();
+    let wanted = match command {
+        None => Some(all),
+        Some(name) => all.find_subcommand(name).cloned(),
+    };
+    let Some(wanted) = wanted else {
+        let message = format!("unknown command `{}`; `purlin -h` lists all", command.unwrap_or_default());
+        return cx.usage(&message);
+    };
     let mut page = Vec::new();
-    match clap_mangen::Man::new(Cli::command()).render(&mut page) {
+    let title = command.map_or_else(|| "purlin".to_owned(), |name| format!("purlin-{name}"));
+    match clap_mangen::Man::new(wanted).title(title).render(&mut page) {
         Ok(()) => cx.print(&String::from_utf8_lossy(&page), None),
         Err(_) => Exit::Io,
     }

@@ -4,6 +4,7 @@ use super::Context;
 use super::resolve::{compile_or_report, unknown_node};
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
+use crate::paint::Answer;
 use purlin_compiler::{Why, WhyPiece, affects, affects_value, origin_text, why, why_value};
 use purlin_model::{Node, Resolved};
 use purlin_syntax::write::JsonLayout;
@@ -73,7 +74,7 @@ pub(super) fn run(
         AnswerFormat::Text if value.is_collection() => leaves(&session, &field, &value),
         AnswerFormat::Text => told(&format!("{name} {field}"), &found),
     };
-    Ok(cx.print(&text, None))
+    Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
 }
 
 fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
@@ -174,5 +175,5 @@ fn reverse(
         }
         AnswerFormat::Text => found.iter().map(|affected| format!("{} {}\n", affected.node, affected.field)).collect(),
     };
-    Ok(cx.print(&text, None))
+    Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
 }

@@ -124,11 +124,11 @@ fn the_reference_page_has_every_row() {
         "Port\n\nSomething that can be plugged in.\n\nA single value stands for its `type`.\n\n\
          | Key | Takes | Meaning |\n|---|---|---|\n\
          | `type` (required) | the name of a [port type](#port-type) | Type of the port. Inherited; may only be narrowed. |\n\
-         | `parts` | a mapping from names, each to a [part](#part) | Parts beside those of the type. Merged by name with what is inherited. |\n\
+         | `parts` | a mapping with a [part](#part) per name | Parts beside those of the type. Merged by name with what is inherited. |\n\
          | `count` | a lower and an upper bound such as [0, UNBOUNDED] | How many there may be. Inherited; may only be narrowed. |\n"
     );
     assert!(page.contains("Editions, the oldest first: `1`, `2`."));
     assert!(page.contains("One of `most` or `least` must be there."));
     assert!(page.contains("A list stands for its `path`. From 2 on."));
-    assert!(page.contains("| any other key | a mapping from names, each to a [part](#part) |"));
+    assert!(page.contains("| any other key | a mapping with a [part](#part) per name |"));
 }

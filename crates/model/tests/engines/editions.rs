@@ -98,7 +98,12 @@ fn a_key_may_be_required_in_some_editions() {
     let missing = ["missing key `title` in book `a` (add `title:`, what it is called)"];
     assert_eq!(read(SECOND, "{books: {a: {mark: x}}}").1, missing);
     assert_eq!(read(HOME, "{books: {a: {mark: x}}}").1, Vec::<String>::new());
-    assert_eq!(read(HOME, "{books: {a: 5}}").1, ["book: expected a mapping or a `title` alone, found an integer"]);
+    assert_eq!(
+        read(HOME, "{books: {a: 5}}").1,
+        [
+            "book: expected a mapping or a `title` alone, found an integer (write keys and values, for example `title: 5`)"
+        ]
+    );
 }
 
 #[test]

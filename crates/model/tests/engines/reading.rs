@@ -31,7 +31,9 @@ fn a_list_stands_for_a_key_from_the_second_edition_on() {
     assert_eq!(second.problems(), Vec::<String>::new());
     assert_eq!(
         read(FIRST, text).problems(),
-        ["2:40 wrong-shape: link: expected a mapping or a `to` alone, found a list"]
+        [
+            "2:40 wrong-shape: link: expected a mapping or a `to` alone, found a list (write keys and values, for example `to: …`)"
+        ]
     );
 }
 

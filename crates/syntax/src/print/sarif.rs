@@ -62,7 +62,9 @@ impl<F: Files + ?Sized> Log<'_, F> {
         self.map(|log| {
             log.text("name", tool.name);
             log.text("version", tool.version);
-            log.text("informationUri", tool.home);
+            if !tool.home.is_empty() {
+                log.text("informationUri", tool.home);
+            }
             log.list_of("rules", rules, |log, rule| log.rule(rule));
         });
     }

@@ -239,7 +239,7 @@ impl Evaluator<'_> {
             Data::Map(entries) => (self.prints(entries.iter().map(|(_, value)| value), entry.as_ref())?, entry),
             Data::List(items) if !keys => (self.prints(items.iter(), entry.as_ref())?, entry),
             _ => {
-                let wanted = if keys { "a map" } else { "a list or a map" };
+                let wanted = if keys { "a mapping" } else { "a list or a map" };
                 return Err(format!("its first argument: expected {wanted}, found {}", all.noun()));
             }
         };

@@ -75,7 +75,7 @@ impl Loader<'_> {
             return None;
         }
         if !root.is_map() {
-            let message = format!("a TOSCA file: expected a map, found {}", crate::read::noun(root));
+            let message = format!("a TOSCA file: expected a mapping, found {}", crate::read::noun(root));
             self.problems.at(&rules::WRONG_SHAPE, root.span(), message);
             return None;
         }

@@ -89,7 +89,7 @@ impl Reader<'_> {
 
     pub(super) fn output_mappings(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
         if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a map");
+            self.wrong_key(at, key, noun(node), "a mapping");
             return None;
         }
         let mut out = Vec::new();
@@ -132,7 +132,7 @@ impl Reader<'_> {
                 out.push((val::read(entry.key, edition::V1_0), self.value(entry.value)));
             }
         } else {
-            self.wrong_key(at, key, noun(node), if listed { "a list" } else { "a map" });
+            self.wrong_key(at, key, noun(node), if listed { "a list" } else { "a mapping" });
             return None;
         }
         Some(Content::Value(Val::new(Data::Map(Arc::new(out)), node.span())))
@@ -143,7 +143,7 @@ impl Reader<'_> {
             return self.named_values(key, at, node);
         }
         if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a map");
+            self.wrong_key(at, key, noun(node), "a mapping");
             return None;
         }
         let mut out = Vec::new();

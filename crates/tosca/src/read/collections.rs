@@ -17,7 +17,7 @@ use std::sync::Arc;
 impl Reader<'_> {
     pub(super) fn map(&mut self, kind: Kind, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
         if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a map");
+            self.wrong_key(at, key, noun(node), "a mapping");
             return None;
         }
         let entries = merged_entries(node);
@@ -99,11 +99,11 @@ impl Reader<'_> {
             }
         }
         if !node.is_list() {
-            self.wrong_key(at, key, noun(node), "a list of maps with one key each");
+            self.wrong_key(at, key, noun(node), "a list of mappings with one key each");
             return None;
         }
         if !sound {
-            let message = format!("`{key}` must be a list of maps with one key each");
+            let message = format!("`{key}` must be a list of mappings with one key each");
             self.problems.push(
                 Diagnostic::at(&rules::MALFORMED, at, message).hint("indent what belongs to an entry below its name"),
             );

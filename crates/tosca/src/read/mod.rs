@@ -55,7 +55,7 @@ impl Reader<'_> {
     /// Reads a whole file.
     pub fn file(&mut self, root: Node<'_>) -> Option<Entity> {
         if !root.is_map() {
-            self.wrong(root.span(), "a TOSCA file", noun(root), "a map");
+            self.wrong(root.span(), "a TOSCA file", noun(root), "a mapping");
             return None;
         }
         if self.edition.is_2() && self.role != Role::Profile {
@@ -227,7 +227,7 @@ impl Reader<'_> {
             return Some(entity);
         }
         let is_text = |short: &Notation| short.written == Written::Text;
-        let wanted = if row.short.iter().any(is_text) { "a map or a string" } else { "a map" };
+        let wanted = if row.short.iter().any(is_text) { "a map or a string" } else { "a mapping" };
         let what =
             if entity.name.is_empty() { with_article(row.label).into() } else { eco_format!("`{}`", entity.name) };
         self.wrong(at, &what, noun(node), wanted);
@@ -387,7 +387,7 @@ pub fn noun(node: Node<'_>) -> &'static str {
     }
     match node.kind() {
         purlin_syntax::Kind::List => "a list",
-        purlin_syntax::Kind::Map => "a map",
+        purlin_syntax::Kind::Map => "a mapping",
         _ => "broken",
     }
 }

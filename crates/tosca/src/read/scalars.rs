@@ -63,7 +63,7 @@ impl Reader<'_> {
 
     pub(super) fn metadata(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
         if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a map");
+            self.wrong_key(at, key, noun(node), "a mapping");
             return None;
         }
         for entry in merged_entries(node) {
@@ -95,7 +95,7 @@ impl Reader<'_> {
             return;
         }
         if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a map");
+            self.wrong_key(at, key, noun(node), "a mapping");
         }
         for entry in node.entries() {
             if entry.value.is_scalar() && entry.value.anchor().is_none() {
@@ -126,7 +126,7 @@ impl Reader<'_> {
 
     pub(super) fn multipliers(&mut self, key: &str, at: Span, node: Node<'_>) -> Option<Content> {
         if !node.is_map() {
-            self.wrong_key(at, key, noun(node), "a map");
+            self.wrong_key(at, key, noun(node), "a mapping");
             return None;
         }
         let mut out = Vec::new();
