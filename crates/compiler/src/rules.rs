@@ -16,5 +16,4 @@ pub const SETTINGS: Rule = Rule::error("settings", "`purlin.toml` cannot be read
 pub const UNUSED_IGNORE: Rule = Rule::warning("unused-ignore", "A comment that ignores a rule has no effect.");
 
 /// All of them.
-pub const RULES: &[&Rule] =
-    &[&NOTHING_FOUND, &UNKNOWN_NODE, &UNKNOWN_FIELD, &ACTION_FAILED, &SETTINGS, &UNUSED_IGNORE];
+pub const RULES: &[&Rule] = &[&NOTHING_FOUND, &UNKNOWN_NODE, &UNKNOWN_FIELD, &ACTION_FAILED, &SETTINGS, &UNUSED_IGNORE];
