@@ -11,6 +11,8 @@ use purlin_unfurl::eval::frame::{Mode, Variable};
 use purlin_unfurl::eval::path::as_one;
 use purlin_unfurl::eval::special::key_of;
 use purlin_unfurl::eval::{Ctx, Engine, Settings};
+use purlin_unfurl::jinja::moment;
+use purlin_unfurl::jinja::object::Object;
 use purlin_unfurl::query::{self, Operand, Query, Segment, Start};
 use purlin_unfurl::tree::{Attribute, Node, NodeId, NodeKind, Priority, State, Status, Tree};
 use purlin_unfurl::val::{Data, MapKey, Val};
@@ -406,6 +408,10 @@ pub fn encode(value: &Val, tree: &Tree) -> Json {
         Data::Priority(priority) => json!({"$enum": format!("Priority.{}", priority.name())}),
         Data::Template(id) => json!({"$template": tree.node(*id).template.as_str()}),
         Data::External(external) => encode(&external.value, tree),
+        Data::Object(object) => match (&**object, moment::text(object)) {
+            (Object::Moment(_), Some(text)) => json!({"$datetime": text.replacen(' ', "T", 1)}),
+            _ => json!({"$object": moment::type_name(object).unwrap_or("a function")}),
+        },
         _ => json!({"$object": value.kind()}),
     };
     let already = shown.get("$sensitive").is_some();

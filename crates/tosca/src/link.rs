@@ -148,6 +148,9 @@ impl Linker<'_> {
         if self.files.may_be_unread(text) {
             return;
         }
+        if kinds.contains(&entities::NODE_TEMPLATE) && self.files.is_left_out(&text.text) {
+            return;
+        }
         if found {
             return self.not_imported(kinds, text);
         }

@@ -182,6 +182,8 @@ pub struct Operation {
     pub description: EcoString,
     /// The artifact that does the work.
     pub primary: Option<Val>,
+    /// Whether anything carries it out: an artifact, or a host's own means.
+    pub implemented: bool,
     /// Artifacts it needs beside it.
     pub dependencies: Vec<Val>,
     /// Seconds after which it has failed.

@@ -11,6 +11,8 @@ pub enum Kind {
     Syntax,
     /// A name, key, function, filter or instance that is not there.
     Missing,
+    /// A name of a template that is undefined where a value is needed.
+    Undefined,
     /// A value of the wrong kind.
     Type,
     /// A value that cannot be computed.

@@ -70,7 +70,7 @@ impl External {
                 Some(files::contents(ctx, path, encoding.as_deref())?)
             }
             (Kind::File { encoding, .. } | Kind::Temp { encoding, .. }, "encoding") => {
-                Some(encoding.as_ref().map_or_else(Val::null, |encoding| Val::str(encoding.clone())))
+                Some(Val::str(encoding.clone().unwrap_or_else(|| "utf-8".into())))
             }
             (Kind::Path, "path") => Some(self.value.clone()),
             // Data that was read is looked into.

@@ -137,7 +137,7 @@ fn equal_at(left: &Val, right: &Val, depth: usize) -> bool {
         }
         (Data::Node(a), Data::Node(b)) | (Data::Attributes(a), Data::Attributes(b)) => a == b,
         (Data::Undefined(_), Data::Undefined(_)) => true,
-        _ => false,
+        _ => crate::jinja::moment::compare(left, right) == Some(Ordering::Equal),
     }
 }
 
@@ -163,7 +163,7 @@ pub fn compare(left: &Val, right: &Val) -> Option<Ordering> {
             }
             Some(a.len().cmp(&b.len()))
         }
-        _ => None,
+        _ => crate::jinja::moment::compare(left, right),
     }
 }
 
@@ -235,7 +235,7 @@ pub fn type_name(value: &Val) -> &'static str {
         Data::External(external) => type_name(&external.value),
         Data::Undefined(_) => "Undefined",
         Data::Node(_) => "NodeInstance",
-        Data::Object(_) => "function",
+        Data::Object(object) => crate::jinja::moment::type_name(object).unwrap_or("function"),
         _ => "dict",
     }
 }
@@ -323,6 +323,10 @@ fn write_repr(value: &Val, tree: &Tree, out: &mut String, depth: usize) {
             };
             let _ = write!(out, "{class}('{}')", node.name);
         }
+        Data::Object(object) => match crate::jinja::moment::text(object) {
+            Some(text) => out.push_str(&text),
+            None => out.push_str("<a function>"),
+        },
         _ => {
             let _ = write!(out, "<{}>", value.kind());
         }

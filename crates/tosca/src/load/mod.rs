@@ -8,6 +8,7 @@ mod places;
 mod profiles;
 mod rings;
 mod root;
+mod share;
 
 use crate::archive::Archive;
 use crate::edition::{Edition, Standard};
@@ -102,6 +103,8 @@ pub struct Files {
     pub templates: Vec<String>,
     /// Imports that lead back to a file that imports them, by the importing file. All others are free of cycles.
     pub closing: Vec<(usize, Import)>,
+    /// Names of node templates in imported files that are no part of the service.
+    left_out: HashSet<EcoString>,
     by_id: HashMap<FileId, usize>,
 }
 
@@ -254,6 +257,7 @@ impl Loader<'_> {
             next += 1;
         }
         self.report_rings();
+        self.files.share_templates();
         self.files.spread_unread();
         if !self.options.quirks.has(quirks::IMPLICIT_DISABLE) {
             for embedded in version.profile {

@@ -19,10 +19,14 @@ use crate::quirks::{self, Quirks};
 use crate::rules;
 use crate::val::{self, Data, Val, merged_entries};
 use ecow::{EcoString, eco_format};
+use indexmap::IndexMap;
 use purlin_model::check::with_article;
 use purlin_model::schema::{Entity as Row, Field, Kind, Notation, Shape, Written};
 use purlin_syntax::{Diagnostic, Node, Span};
 use std::sync::Arc;
+
+/// The directive of templates that are part of every service that imports them, in the extended edition.
+pub const SHARED: &str = "default";
 
 /// Where a file stands among the files of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -147,6 +151,37 @@ impl Reader<'_> {
         }
     }
 
+    /// Node templates of an imported file, as hosts use them: those with the directive `default` are read, of the others
+    /// only the names are kept.
+    fn imported_templates(&mut self, entity: &mut Entity, slot: &'static str, at: Span, service: Node<'_>) {
+        let kind = entities::NODE_TEMPLATE;
+        let mut own = IndexMap::new();
+        for entry in service.get("node_templates").into_iter().flat_map(merged_entries) {
+            let Some(name) = plain(entry.key).map(EcoString::from) else { continue };
+            let (at, span, edition) = (entry.key.span(), entry.value.span(), self.edition);
+            let mut directives = entry.value.get("directives").into_iter().flat_map(|list| list.items());
+            let read = match directives.any(|directive| plain(directive) == Some(SHARED)) {
+                true => self.entity(kind, name.clone(), at, entry.value),
+                false => {
+                    let name = name.clone();
+                    Some(Entity { kind, edition, name, at, span, slots: Vec::new(), sensitive: false })
+                }
+            };
+            own.extend(read.map(|template| (name, Arc::new(template))));
+        }
+        let mut read = Entity {
+            kind: entities::SERVICE_TEMPLATE,
+            edition: self.edition,
+            name: EcoString::new(),
+            at,
+            span: service.span(),
+            slots: Vec::new(),
+            sensitive: false,
+        };
+        read.set("node_templates", at, Content::Map(Arc::new(Defs::new(own))));
+        entity.set(slot, at, Content::One(Arc::new(read)));
+    }
+
     pub(super) fn slot(&mut self, entity: &mut Entity, field: &'static Field, at: Span, value: Node<'_>) {
         if entity.kind == entities::FILE && field.slot == "service_template" && self.role != Role::Root {
             let substitutes = self.substitutes && value.get("substitution_mappings").is_some();
@@ -156,7 +191,9 @@ impl Reader<'_> {
                 let diagnostic = Diagnostic::at(&rules::UNKNOWN_KEY, at, message).warning();
                 self.problems.push(diagnostic.hint("only the file that is asked for makes a service"));
             }
-            if !ignored && !substitutes && !self.edition.is_extended() {
+            if self.edition.is_extended() {
+                self.imported_templates(entity, field.slot, at, value);
+            } else if !ignored && !substitutes {
                 let message =
                     format!("an imported file cannot have `{}`; only the file that is asked for can", field.key);
                 self.problems.at(&rules::UNKNOWN_KEY, at, message);

@@ -184,6 +184,10 @@ impl Renderer<'_> {
                 .map(|text| text.text.clone())
                 .unwrap_or_default(),
             primary: first("primary").cloned(),
+            implemented: implementations.iter().any(|implementation| {
+                let written = |slot: &str| implementation.value(slot).is_some_and(|value| !matches!(value.data, Data::Null));
+                written("primary") || written("className")
+            }),
             dependencies: first("dependencies").map(|value| value.items().to_vec()).unwrap_or_default(),
             timeout: implementations.iter().find_map(|implementation| implementation.int("timeout")),
             host: host.map(|host| host.text.clone()).unwrap_or_default(),

@@ -283,7 +283,7 @@ impl Renderer<'_> {
         };
         let is_template =
             self.model.service().is_some_and(|service| service.named("node_templates", &named.text).is_some());
-        if is_template {
+        if is_template || self.model.files.is_left_out(&named.text) {
             return (Some(named), defined);
         }
         match self.model.find(entities::NODE_TYPE, &named) {

@@ -10,9 +10,11 @@ use ecow::EcoString;
 use indexmap::{IndexMap, IndexSet};
 use purlin_tosca::entities;
 use purlin_tosca::entity::Entity;
+use purlin_tosca::model::Model;
 use purlin_tosca::names::DeclId;
 use purlin_tosca::read::Role;
 use purlin_tosca::topology::{self, Given, Prop, Props};
+use purlin_tosca::val::Text;
 use purlin_value::{Session, path};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -23,6 +25,9 @@ const BUILT_IN: &[&str] = &["tosca_id", "tosca_name", "state"];
 
 /// The relationship of what lives on something else.
 const HOSTED_ON: &str = "tosca.relationships.HostedOn";
+
+/// The interface whose implementation is that of all operations without one.
+const DEFAULTS: &str = "defaults";
 
 /// What an artifact shows beside its properties, null where nothing is said.
 const ARTIFACT_FIELDS: &[&str] = &[
@@ -173,9 +178,9 @@ impl Builder<'_> {
         let Some((template, source)) = service.topology.nodes.get_index(index) else { return };
         let mut node = Node::new(name.clone(), NodeKind::Node);
         node.template = template.clone();
-        node.types = self.lineage(source.node_type);
+        node.types = self.named_lineage(source.node_type, source.template.text("type"));
         node.source_dir = self.folder_of(&source.template);
-        node.has_operations = has_operations(source);
+        node.has_operations = has_operations(&service.model, source);
         node.local_status = Some(if node.has_operations { Status::Pending } else { Status::Ok });
         let root = self.tree.root();
         node.parent = Some(self.host(index).unwrap_or(root));
@@ -209,6 +214,19 @@ impl Builder<'_> {
         let model = &self.service.model;
         let names = || model.hierarchy.lineage(id).map(|id| model.name(id)).collect::<Vec<_>>();
         Rc::clone(self.types.entry(id).or_insert_with(|| Rc::new(names())))
+    }
+
+    /// The same, where the first name has the prefix that the template's file gives it.
+    fn named_lineage(&mut self, id: DeclId, written: Option<&Text>) -> Rc<Vec<EcoString>> {
+        let names = self.lineage(id);
+        let prefixed = written.filter(|written| {
+            let prefix = names.first().and_then(|name| written.text.strip_suffix(name.as_str()));
+            prefix.is_some_and(|prefix| prefix.ends_with('.'))
+        });
+        match prefixed {
+            Some(written) => Rc::new(std::iter::once(&written.text).chain(names.iter().skip(1)).cloned().collect()),
+            None => names,
+        }
     }
 
     /// Defaults of a type's properties, as written, for `.super`.
@@ -408,11 +426,33 @@ impl Builder<'_> {
         }
     }
 
-    /// The capability instance at a place of a node template.
-    fn capability_of(&self, target: usize, place: usize) -> Option<NodeId> {
-        let (name, _) = self.service.topology.nodes.get_index(target)?.1.capabilities.get_index(place)?;
-        let node = self.tree.node(self.ids.get(target).copied().flatten()?);
+    /// The capability instance at a place of a node template. A node of a type without any gets the common one.
+    fn capability_of(&mut self, target: usize, place: usize) -> Option<NodeId> {
+        let service = Rc::clone(self.service);
+        let owner = self.ids.get(target).copied().flatten()?;
+        let Some((name, _)) = service.topology.nodes.get_index(target)?.1.capabilities.get_index(place) else {
+            return Some(self.feature(owner));
+        };
+        let node = self.tree.node(owner);
         node.capabilities.iter().copied().find(|capability| self.tree.node(*capability).name == *name)
+    }
+
+    /// The capability that every node has, on a node whose type does not derive from the type of all nodes.
+    fn feature(&mut self, owner: NodeId) -> NodeId {
+        if let Some(known) = self.tree.node(owner).capabilities.first() {
+            return *known;
+        }
+        let mut node = Node::new("feature", NodeKind::Capability);
+        node.parent = Some(owner);
+        node.template = "feature".into();
+        node.local_status = Some(Status::Ok);
+        node.types = Rc::new(vec!["tosca.capabilities.Node".into(), "tosca.capabilities.Root".into()]);
+        node.source_dir = self.tree.node(owner).source_dir.clone();
+        let id = self.tree.add(node);
+        if let Some(owner) = self.tree.node_mut(owner) {
+            owner.capabilities.push(id);
+        }
+        id
     }
 
     /// Inputs and outputs of the topology.
@@ -464,6 +504,8 @@ impl Builder<'_> {
                     let mut node = Node::new(name, NodeKind::Node);
                     node.parent = Some(parent);
                     node.local_status = Some(Status::Ok);
+                    node.template = name.into();
+                    node.types = self.inline_type(said.get("template"));
                     self.tree.add(node)
                 }
             };
@@ -474,6 +516,18 @@ impl Builder<'_> {
             if let Some(inner) = said.get("instances").filter(|_| saved) {
                 self.stored_below(inner, id, saved, depth + 1);
             }
+        }
+    }
+
+    /// The type of an instance that has no template of its own: the one that is written with it, or one for all.
+    fn inline_type(&mut self, template: Option<&Val>) -> Rc<Vec<EcoString>> {
+        let service = Rc::clone(self.service);
+        let file = service.model.files.root().map(|root| root.id);
+        let named = template.and_then(|template| template.get("type")).and_then(Val::as_str);
+        let found = named.and_then(|name| service.model.names.find(file?, entities::NODE_TYPE, name));
+        match found {
+            Some(id) => self.lineage(id),
+            None => Rc::new(vec!["unfurl.nodes.Default".into(), "tosca.nodes.Root".into()]),
         }
     }
 
@@ -538,12 +592,24 @@ fn stored_names(document: &Val) -> HashMap<EcoString, IndexSet<EcoString>> {
     out
 }
 
-/// Whether a template has an operation that something implements.
-fn has_operations(node: &topology::Node) -> bool {
-    let deploys = |name: &str| name != "Mock" && name != "defaults";
-    node.interfaces
-        .iter()
-        .filter(|(name, _)| deploys(name))
-        .flat_map(|(_, interface)| interface.operations.values())
-        .any(|operation| operation.primary.as_ref().is_some_and(|p| !matches!(p.data, purlin_tosca::val::Data::Null)))
+/// Whether a template has an operation that something carries out: what is written with it, or what its interface or
+/// the interface `defaults` says for all.
+pub fn has_operations(model: &Model, node: &topology::Node) -> bool {
+    let deploys = |name: &str| name != "Mock" && name != DEFAULTS;
+    let own = node.interfaces.iter().filter(|(name, _)| deploys(name));
+    if own.flat_map(|(_, interface)| interface.operations.values()).any(|operation| operation.implemented) {
+        return true;
+    }
+    let written = || [Some(&node.template), model.complete(node.node_type)].into_iter().flatten();
+    let carried_out = |interface: &Entity| interface.slot("implementation").is_some();
+    let by_default =
+        written().filter_map(|entity| entity.named("interfaces", DEFAULTS)).any(|defaults| carried_out(defaults));
+    let is_users = |operation: &Entity| {
+        let file = model.files.of(operation.at.file).and_then(|file| model.files.list.get(file));
+        file.is_some_and(|file| !file.path.starts_with("purlin:"))
+    };
+    let interfaces = written().flat_map(|entity| entity.entries("interfaces")).filter(|(name, _)| deploys(name));
+    interfaces
+        .filter(|(_, interface)| by_default || carried_out(interface))
+        .any(|(_, interface)| interface.entries("operations").any(|(_, operation)| is_users(operation)))
 }

@@ -77,7 +77,7 @@ pub fn find(session: &Session, target: &str) -> Option<String> {
 /// Whether a file says that it is an ensemble.
 pub(crate) fn is_ensemble(head: &Head) -> bool {
     head.get("apiVersion").is_some_and(|version| version.contains("unfurl"))
-        && head.get("kind").is_some_and(|kind| kind.contains("Ensemble"))
+        && head.get("kind").is_some_and(|kind| kind.contains("Ensemble") || kind.contains("Manifest"))
 }
 
 /// The ensemble a project means by itself: its only one, its default, or one at a usual place.

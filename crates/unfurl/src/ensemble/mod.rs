@@ -1,6 +1,7 @@
 //! Ensembles: reading them, building the tree of instances, resolving it.
 
 pub mod build;
+mod connections;
 pub mod directives;
 mod files;
 mod library;
@@ -91,6 +92,7 @@ fn open_at(session: &Session, request: &Request, which: Instances, through: &[&s
         return None;
     }
     refuse_substitution(session, &service);
+    manifest.settings.variables.extend(connections::variables(&manifest, &service));
     let tree = build::build(session, &manifest, &service, &inputs, which);
     Some(Ensemble { manifest, service, tree })
 }

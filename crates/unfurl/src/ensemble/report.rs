@@ -9,7 +9,7 @@ use purlin_value::{Origin, Session};
 pub fn rule(kind: Kind) -> &'static Rule {
     match kind {
         Kind::Syntax => &rules::SYNTAX,
-        Kind::Missing => &rules::UNKNOWN,
+        Kind::Missing | Kind::Undefined => &rules::UNKNOWN,
         Kind::Type => &rules::TYPE,
         Kind::Value => &rules::VALUE,
         Kind::Invalid => &rules::INVALID,

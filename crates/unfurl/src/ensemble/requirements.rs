@@ -1,6 +1,7 @@
 //! Which node meets which requirement, where Unfurl's rules differ from TOSCA's: filters choose by literal values, a
 //! named node counts whatever its type, and what types require without being assigned may stay open.
 
+use super::build::has_operations;
 use purlin_syntax::{Diagnostic, Severity};
 use purlin_tosca::entities;
 use purlin_tosca::model::Model;
@@ -45,7 +46,7 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
             } else {
                 match by_name(model, topology, source, at, requirement) {
                     Some(edge) => edges.push(edge),
-                    None => report(node, requirement, told.get(&Some(requirement.at)).copied(), problems),
+                    None => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
                 }
             }
         }
@@ -118,20 +119,29 @@ fn by_name(model: &Model, topology: &Topology, source: usize, at: usize, require
     Some(Edge { source, requirement: at, target, capability })
 }
 
-/// What is written must be met; what only a type declares may stay open.
-fn report(node: &Node, requirement: &Requirement, told: Option<&Diagnostic>, problems: &mut Problems) {
-    match told {
-        Some(diagnostic) if requirement.node_template.is_some() => problems.push(diagnostic.clone()),
-        Some(_) if !requirement.optional => problems.push(open(node, requirement, "no node meets it")),
+/// What is written must be met; what only a type declares may stay open, unless operations are to be carried out.
+fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&Diagnostic>, problems: &mut Problems) {
+    let left_out = requirement.node_template.as_ref().filter(|name| model.files.is_left_out(&name.text));
+    match (told, left_out) {
+        (_, Some(name)) => {
+            let why = format!("`{}` of an imported file is no part of this ensemble", name.text);
+            problems.push(open(node, requirement, &why).hint("add the directive `default` there to make it one"));
+        }
+        (Some(diagnostic), _) if requirement.node_template.is_some() => problems.push(diagnostic.clone()),
+        (Some(_), _) if !requirement.optional => {
+            let mut diagnostic = open(node, requirement, "no node meets it");
+            if has_operations(model, node) {
+                diagnostic.severity = Severity::Error;
+            }
+            problems.push(diagnostic);
+        }
         _ => {}
     }
 }
 
 fn open(node: &Node, requirement: &Requirement, why: &str) -> Diagnostic {
     let message = format!("the requirement `{}` of `{}` stays open: {why}", requirement.name, node.template.name);
-    let mut diagnostic = Diagnostic::at(&tosca_rules::UNRESOLVED, requirement.at, message);
-    diagnostic.severity = Severity::Warning;
-    diagnostic
+    Diagnostic::at(&tosca_rules::UNRESOLVED, requirement.at, message).warning()
 }
 
 /// Whether a node passes a filter. Conditions with expressions decide nothing.

@@ -66,6 +66,8 @@ pub struct Engine<'w> {
     depth: Cell<usize>,
     /// Set whenever a secret is read, so that a template can tell whether it saw one.
     pub saw_secret: Cell<bool>,
+    /// Whether a variable of the ensemble's environment is being evaluated.
+    pub in_variables: Cell<bool>,
     /// What was traced.
     pub trace: RefCell<Option<Trace>>,
     /// Problems that did not stop the evaluation: cycles.
@@ -106,6 +108,7 @@ impl<'w> Engine<'w> {
             sizes: Sizes::default(),
             depth: Cell::new(0),
             saw_secret: Cell::new(false),
+            in_variables: Cell::new(false),
             trace: RefCell::new(None),
             notices: RefCell::new(Vec::new()),
             stack: RefCell::new(Vec::new()),

@@ -5,10 +5,11 @@ use crate::error::{Result, type_error};
 use crate::eval::Ctx;
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
+use ecow::EcoString;
 use purlin_value::glob::{Glob, Notation};
 use std::collections::BTreeMap;
 
-/// The environment an expression sees, sorted by name.
+/// The environment an expression sees, sorted by name: the world's, changed by the rules of the ensemble's variables.
 fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
     let session = ctx.engine.session;
     let mut all: BTreeMap<String, Val> = BTreeMap::new();
@@ -16,23 +17,66 @@ fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
         let origin = session.origins.env(name.as_str());
         all.insert(name, Val::str(value).from_origin(origin));
     }
-    for (name, raw) in &ctx.engine.settings.variables {
-        let value = ctx.map_value(raw)?;
-        if !value.is_null() {
-            let text = Val::str(ctx.text(&value)?).taint_if(value.tainted_within());
-            all.insert(name.to_string(), text.from_origin(raw.origin));
+    for (rule, raw) in rules(ctx) {
+        let value = rule_value(ctx, raw)?;
+        let (name, sign) = signed(rule);
+        match sign {
+            Some('-') => match name.strip_prefix('!') {
+                Some(pattern) => all.retain(|name, _| globbed(pattern, name)),
+                None => all.retain(|known, _| !globbed(name, known)),
+            },
+            // What is there stays; only a path gets something put before it.
+            Some('+' | '^') if all.contains_key(name) || name.contains(['*', '?', '!']) => {
+                let text = plain_text(ctx, &value)?.filter(|_| sign == Some('^'));
+                if let (Some(text), Some(before)) = (text.filter(python::truthy), all.get_mut(name)) {
+                    *before = joined(ctx, &text, before)?;
+                }
+            }
+            _ => {
+                if let Some(text) = plain_text(ctx, &value)? {
+                    all.insert(name.to_owned(), text.from_origin(raw.origin));
+                }
+            }
         }
     }
     Ok(all)
 }
 
+/// The rules of the ensemble's variables. While one of them is evaluated the world's environment alone counts.
+fn rules<'c>(ctx: &'c Ctx<'_, '_>) -> &'c [(EcoString, Val)] {
+    if ctx.engine.in_variables.get() { &[] } else { &ctx.engine.settings.variables }
+}
+
+fn rule_value(ctx: &Ctx<'_, '_>, raw: &Val) -> Result<Val> {
+    let outer = ctx.engine.in_variables.replace(true);
+    let value = ctx.map_value(raw).and_then(|value| ctx.engine.force(value));
+    ctx.engine.in_variables.set(outer);
+    value
+}
+
+/// A rule's name without the sign that says what to do.
+fn signed(rule: &str) -> (&str, Option<char>) {
+    match rule.chars().next().filter(|sign| matches!(sign, '+' | '-' | '^')) {
+        Some(sign) => (rule.get(1..).unwrap_or(""), Some(sign)),
+        None => (rule, None),
+    }
+}
+
+/// A path with something put before it.
+fn joined(ctx: &Ctx<'_, '_>, first: &Val, rest: &Val) -> Result<Val> {
+    let tainted = first.is_tainted() || rest.is_tainted();
+    Ok(Val::str(format!("{}:{}", ctx.text(first)?, ctx.text(rest)?)).taint_if(tainted))
+}
+
 /// One variable.
 pub fn variable(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
-    if let Some((_, raw)) = ctx.engine.settings.variables.iter().find(|(known, _)| known == name) {
-        let value = ctx.map_value(raw)?;
-        if !value.is_null() {
-            return Ok(Some(Val::str(ctx.text(&value)?).taint_if(value.tainted_within())));
-        }
+    if rules(ctx).iter().any(|(rule, _)| rule.starts_with(['+', '-', '^'])) {
+        return Ok(environment(ctx)?.remove(name));
+    }
+    if let Some((_, raw)) = rules(ctx).iter().rev().find(|(known, _)| known == name)
+        && let Some(text) = plain_text(ctx, &rule_value(ctx, raw)?)?
+    {
+        return Ok(Some(text.from_origin(raw.origin)));
     }
     let session = ctx.engine.session;
     Ok(session.world.env(name).map(|value| Val::str(value).from_origin(session.origins.env(name))))
@@ -97,10 +141,7 @@ fn apply(ctx: &Ctx<'_, '_>, rule: &str, value: &Val, old: &BTreeMap<String, Val>
         if let Some(text) = env_text(ctx, value, old, new)? {
             let before = new.get(&key(name)).or_else(|| old.get(name)).cloned();
             let joined = match before.as_ref().filter(|before| python::truthy(before)) {
-                Some(before) => {
-                    let tainted = before.is_tainted() || text.is_tainted();
-                    Val::str(format!("{}:{}", ctx.text(&text)?, ctx.text(before)?)).taint_if(tainted)
-                }
+                Some(before) => joined(ctx, &text, before)?,
                 None => text,
             };
             new.insert(key(name), joined);
@@ -129,12 +170,19 @@ fn copy(ctx: &Ctx<'_, '_>, pattern: &str, value: &Val, old: &BTreeMap<String, Va
     Ok(())
 }
 
-/// A value as the text of a variable; none if it is left out.
+/// A value as the text of a variable, with what it refers to put in; none if it is left out.
 fn env_text(ctx: &Ctx<'_, '_>, value: &Val, old: &BTreeMap<String, Val>, new: &ValMap) -> Result<Option<Val>> {
+    match &value.data {
+        Data::Str(text) => Ok(Some(substituted(ctx, text, old, new)?.taint_if(value.is_tainted()))),
+        _ => plain_text(ctx, value),
+    }
+}
+
+/// A value as the text of a variable; none if it is left out.
+fn plain_text(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Option<Val>> {
     Ok(match &value.data {
         Data::Null => None,
         Data::Bool(b) => Some(Val::str(if *b { "true" } else { "" }).taint_if(value.is_tainted())),
-        Data::Str(text) => Some(substituted(ctx, text, old, new)?.taint_if(value.is_tainted())),
         _ => Some(Val::str(ctx.text(value)?).taint_if(value.tainted_within())),
     })
 }

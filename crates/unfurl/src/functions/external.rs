@@ -36,7 +36,8 @@ fn from_table(ctx: &Ctx<'_, '_>, table: Option<&ValMap>, call: &Call<'_>, what: 
     if let Some(raw) = table.get(&MapKey::Str(name.clone())) {
         return ctx.engine.context(root).map_value(raw);
     }
-    match table.get(&MapKey::from("default")) {
+    let declared = table.get(&MapKey::from("schema")).and_then(|schema| schema.get(&name)?.get("default"));
+    match table.get(&MapKey::from("default")).or(declared) {
         Some(raw) => {
             let key = Variable::ready("key", Val::str(name));
             ctx.engine.context_with(root, vec![key], Mode::default()).map_value(raw)
@@ -81,7 +82,7 @@ pub fn lookup(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 pub fn get_ensemble_metadata(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?;
     let metadata = &ctx.engine.settings.metadata;
-    if python::truthy(&value) {
+    if python::truthy(&value) && !metadata.is_empty() {
         let name = ctx.text(&value)?;
         let found = metadata.iter().find(|(known, _)| *known == name);
         return Ok(found.map_or_else(Val::null, |(_, value)| value.clone()));

@@ -21,6 +21,9 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
     if let (Some(a), Some(b)) = (number(left), number(right)) {
         return numbers(operator, a, b);
     }
+    if let Some(result) = super::moment::compute(operator, left, right) {
+        return result;
+    }
     let times = count(left).or_else(|| count(right));
     match (operator, &left.data, &right.data) {
         (Operator::Add, Data::Str(a), Data::Str(b)) => {

@@ -6,7 +6,7 @@
 use super::filters::text_split;
 use super::object::Object;
 use super::render::{Renderer, Values};
-use super::{format, time};
+use super::{format, moment};
 use crate::error::{Result, limit, missing, type_error, value_error};
 use crate::eval::path::place;
 use crate::jinja::arithmetic::too_long;
@@ -272,8 +272,7 @@ fn change_map(render: &Renderer<'_, '_, '_>, entries: &mut ValMap, name: &str, a
 pub fn exists_on_object(object: &Object, name: &str) -> bool {
     match object {
         Object::Cycler(..) => matches!(name, "next" | "reset"),
-        Object::Moment(_) => matches!(name, "strftime" | "isoformat" | "timestamp" | "date" | "time"),
-        _ => false,
+        _ => moment::has_method(object, name),
     }
 }
 
@@ -331,14 +330,7 @@ fn object_method(object: &Rc<Object>, name: &str, args: &Values) -> Result<Val> 
             let same = before.is_some_and(|before| python::equal(&Val::list(vec![before]), &now));
             Ok(Val::bool(!same))
         }
-        (Object::Moment(nanos), "strftime") => {
-            let pattern = args.positional.first().and_then(Val::as_str).unwrap_or("%Y-%m-%d %H:%M:%S");
-            Ok(Val::str(time::format(*nanos, pattern)))
-        }
-        (Object::Moment(nanos), "isoformat") => Ok(Val::str(time::iso(*nanos))),
-        (Object::Moment(nanos), "timestamp") => Ok(Val::float(*nanos as f64 / 1e9)),
-        (Object::Moment(nanos), "date") => Ok(Val::str(time::format(*nanos, "%Y-%m-%d"))),
-        (Object::Moment(nanos), "time") => Ok(Val::str(time::format(*nanos, "%H:%M:%S"))),
+        _ if moment::has_method(object, name) => moment::call(object, name, args),
         _ => no_method(name),
     }
 }

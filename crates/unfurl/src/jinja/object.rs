@@ -34,6 +34,8 @@ pub enum Object {
     Joiner(EcoString, Cell<bool>),
     /// A moment, in nanoseconds since 1970.
     Moment(i128),
+    /// The time between two moments, in nanoseconds.
+    Duration(i128),
 }
 
 /// Where a loop is.

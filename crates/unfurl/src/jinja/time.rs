@@ -48,9 +48,23 @@ pub fn field(nanos: i128, name: &str) -> Option<Val> {
     }))
 }
 
-/// The moment as `YYYY-MM-DDTHH:MM:SS`.
+/// The moment as `YYYY-MM-DDTHH:MM:SS`, with microseconds if there are any.
 pub fn iso(nanos: i128) -> String {
-    format(nanos, "%Y-%m-%dT%H:%M:%S")
+    let whole = nanos.rem_euclid(NANOS) < 1000;
+    format(nanos, if whole { "%Y-%m-%dT%H:%M:%S" } else { "%Y-%m-%dT%H:%M:%S.%f" })
+}
+
+/// The moment of year, month, day, hour, minute, second and microsecond, if there is one.
+pub fn from_fields([year, month, day, hour, minute, second, micros]: [i64; 7]) -> Option<i128> {
+    let month = u32::try_from(month).ok().filter(|month| (1..=12).contains(month))?;
+    let day = u32::try_from(day).ok().filter(|day| (1..=month_length(year, month)).contains(day))?;
+    let within = (1..10_000).contains(&year) && (0..24).contains(&hour) && (0..60).contains(&minute);
+    if !within || !(0..62).contains(&second) || !(0..1_000_000).contains(&micros) {
+        return None;
+    }
+    let days = Date::new(year, month, day).days();
+    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
+    Some(i128::from(seconds) * NANOS + i128::from(micros) * 1000)
 }
 
 /// `strftime`
@@ -107,7 +121,7 @@ pub fn format(nanos: i128, pattern: &str) -> String {
 /// Reads a moment by a pattern of `%Y %m %d %H %M %S %f`.
 pub fn parse(text: &str, pattern: &str) -> Option<i128> {
     let (mut year, mut month, mut day) = (1900, 1, 1);
-    let (mut hour, mut minute, mut second, mut nanos) = (0, 0, 0, 0);
+    let (mut hour, mut minute, mut second, mut micros) = (0, 0, 0, 0);
     let mut rest = text;
     let mut chars = pattern.chars();
     while let Some(c) = chars.next() {
@@ -132,18 +146,14 @@ pub fn parse(text: &str, pattern: &str) -> Option<i128> {
             'H' => hour = number,
             'M' => minute = number,
             'S' => second = number,
-            'f' => nanos = number * 10i64.pow(9 - u32::try_from(length).ok()?),
+            'f' => micros = number * 10i64.pow(6 - u32::try_from(length).ok()?),
             _ => return None,
         }
     }
-    let month = u32::try_from(month).ok().filter(|month| (1..=12).contains(month))?;
-    let day = u32::try_from(day).ok().filter(|day| (1..=month_length(year, month)).contains(day))?;
-    if !rest.is_empty() || year < 1 || hour >= 24 || minute >= 60 || second >= 62 {
+    if !rest.is_empty() {
         return None;
     }
-    let days = Date::new(year, month, day).days();
-    let seconds = days * 86_400 + hour * 3600 + minute * 60 + second;
-    Some(i128::from(seconds) * NANOS + i128::from(nanos))
+    from_fields([year, month, day, hour, minute, second, micros])
 }
 
 #[cfg(test)]

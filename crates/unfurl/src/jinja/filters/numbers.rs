@@ -3,11 +3,10 @@
 use super::{Renderer, Values, int_arg, text_arg, text_of};
 use crate::error::{Result, limit, type_error, value_error};
 use crate::jinja::arithmetic::TOO_LARGE;
-use crate::jinja::object::Object;
+use crate::jinja::moment;
 use crate::jinja::time;
 use crate::python::{self, Number};
 use crate::val::{Data, Val};
-use std::rc::Rc;
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 
@@ -37,7 +36,8 @@ pub fn cut_off(x: f64) -> Result<i64> {
     if (LEAST..BEHIND).contains(&whole) { Ok(whole as i64) } else { limit(TOO_LARGE) }
 }
 
-pub fn int(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+pub fn int(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let input = render.whole(input)?;
     let base = int_arg(args, 1, "base")?.and_then(|base| u32::try_from(base).ok()).unwrap_or(10);
     let cut = |x: f64| if x.is_nan() { Ok(None) } else { cut_off(x).map(Some) };
     let found = match &input.data {
@@ -65,7 +65,8 @@ pub fn int(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     }
 }
 
-pub fn float(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+pub fn float(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
+    let input = render.whole(input)?;
     let found = match &input.data {
         Data::Str(text) => python::parse_float(text),
         _ => python::number(&input).map(Number::to_f64),
@@ -232,18 +233,29 @@ pub fn filesizeformat(_: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result
 
 pub fn strftime(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let pattern = text_of(render, &input)?;
-    let nanos = match args.get(0, "second").and_then(python::number) {
-        Some(seconds) => (seconds.to_f64() * 1e9) as i128,
+    let nanos = match args.get(0, "second").filter(|second| !second.is_null()) {
+        Some(second) => match seconds(second) {
+            Some(seconds) => (seconds * 1e9) as i128,
+            None => return value_error(format!("Invalid value for epoch value ({})", text_of(render, second)?)),
+        },
         None => render.ctx.engine.session.world.now().0,
     };
     Ok(Val::str(time::format(nanos, &pattern)))
+}
+
+/// Seconds since 1970, as a number or as its text.
+fn seconds(value: &Val) -> Option<f64> {
+    match &value.data {
+        Data::Str(text) => python::parse_float(text),
+        _ => python::number(value).map(Number::to_f64),
+    }
 }
 
 pub fn to_datetime(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let text = text_of(render, &input)?;
     let pattern = text_arg(render, args, 0, "format")?.unwrap_or_else(|| "%Y-%m-%d %H:%M:%S".into());
     match time::parse(&text, &pattern) {
-        Some(nanos) => Ok(Data::Object(Rc::new(Object::Moment(nanos))).into()),
+        Some(nanos) => moment::moment(nanos),
         None => value_error(format!("`{text}` does not match the format `{pattern}`")),
     }
 }

@@ -5,7 +5,7 @@ use crate::error::{Result, limit, missing, type_error, value_error};
 use crate::functions::{self, Call};
 use crate::jinja::ast::{Args, Expr, FilterCall, Macro};
 use crate::jinja::object::Object;
-use crate::jinja::{filters, lookup, methods};
+use crate::jinja::{filters, lookup, methods, moment};
 use crate::limits::MAX_ITEMS;
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
@@ -210,7 +210,7 @@ impl Renderer<'_, '_, '_> {
                 let separator = args.get(0, "sep").and_then(Val::as_str).unwrap_or(", ").into();
                 Ok(Data::Object(Rc::new(Object::Joiner(separator, Cell::new(false)))).into())
             }
-            "now" => Ok(Data::Object(Rc::new(Object::Moment(self.ctx.engine.session.world.now().0))).into()),
+            "now" => moment::moment(self.ctx.engine.session.world.now().0),
             "undef" => Ok(undefined("undef", false, "")),
             "lookup" | "query" | "q" => {
                 let Some((plugin, rest)) = args.positional.split_first() else {

@@ -7,7 +7,7 @@ use crate::eval::path::place;
 use crate::eval::show::REDACTED;
 use crate::functions;
 use crate::jinja::object::{Loop, Object};
-use crate::jinja::{arithmetic, ast, methods, tests, time};
+use crate::jinja::{arithmetic, ast, methods, moment, tests};
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
 use ast::{Comparison, Expr, Place};
@@ -109,7 +109,7 @@ impl Renderer<'_, '_, '_> {
                 Ok(Val::bool(!self.truth(&value)?).taint_if(value.is_tainted()))
             }
             Expr::Negative(inner, at) => {
-                let value = self.inner(inner)?;
+                let value = self.operand(inner)?;
                 let zero = Val::int(0);
                 let result = arithmetic::apply(ast::Operator::Sub, &zero, &value);
                 result.map_err(|error| error.at(at.0, at.1))
@@ -126,11 +126,11 @@ impl Renderer<'_, '_, '_> {
                 Ok(result)
             }
             Expr::Compare(first, rest, at) => {
-                let mut left = self.operand(first)?;
+                let mut left = self.compared(first)?;
                 self.ctx.engine.charge_call(Cost::Deep, std::iter::once(&left))?;
                 let mut tainted = left.tainted_within();
                 for (comparison, right) in rest {
-                    let right = self.operand(right)?;
+                    let right = self.compared(right)?;
                     self.ctx.engine.charge_call(Cost::Deep, std::iter::once(&right))?;
                     tainted |= right.tainted_within();
                     if !self.compare(*comparison, &left, &right).map_err(|error| error.at(at.0, at.1))? {
@@ -181,6 +181,15 @@ impl Renderer<'_, '_, '_> {
         self.whole(value)
     }
 
+    /// An operand of a comparison. Where undefined values are tolerated they can be compared: none equals anything.
+    fn compared(&mut self, expr: &Expr) -> Result<Val> {
+        let value = self.inner(expr)?;
+        match &value.data {
+            Data::Undefined(undefined) if self.tolerates_undefined() && !undefined.lenient => Ok(value),
+            _ => self.whole(value),
+        }
+    }
+
     /// A value evaluated completely; undefined is refused.
     pub fn whole(&self, value: Val) -> Result<Val> {
         if let Data::Undefined(undefined) = &value.data {
@@ -191,6 +200,13 @@ impl Renderer<'_, '_, '_> {
 
     /// Applies a comparison to evaluated values.
     pub fn compare(&self, comparison: Comparison, left: &Val, right: &Val) -> Result<bool> {
+        let is_equality =
+            matches!(comparison, Comparison::Eq | Comparison::Ne | Comparison::In | Comparison::NotIn);
+        if let (false, Data::Undefined(undefined), _) | (false, _, Data::Undefined(undefined)) =
+            (is_equality, &left.data, &right.data)
+        {
+            return Err(undefined_error(undefined));
+        }
         let ordered = |wanted: fn(Ordering) -> bool, symbol: &str| match python::compare(left, right) {
             Some(order) => Ok(wanted(order)),
             None => type_error(format!(
@@ -214,6 +230,7 @@ impl Renderer<'_, '_, '_> {
     /// Whether a value is among another's items or keys.
     pub fn contains(&self, haystack: &Val, needle: &Val) -> Result<bool> {
         Ok(match &haystack.data {
+            Data::Undefined(_) if self.tolerates_undefined() => false,
             Data::Str(text) => match needle.as_str() {
                 Some(part) => text.contains(part),
                 None => {
@@ -318,13 +335,12 @@ impl Renderer<'_, '_, '_> {
             Object::Namespace(entries) => entries.borrow().get(&MapKey::Str(name.into())).cloned(),
             Object::Loop(state) => loop_field(state, name, object),
             Object::Cycler(items, at) if name == "current" => items.get(at.get()).cloned(),
-            Object::Moment(nanos) => time::field(*nanos, name),
             Object::Macro(macro_, _) if name == "name" => Some(Val::str(macro_.name.clone())),
             _ if methods::exists_on_object(object, name) => {
                 let method = Object::Method(Data::Object(Rc::clone(object)).into(), name.into());
                 Some(Data::Object(Rc::new(method)).into())
             }
-            _ => None,
+            _ => moment::field(object, name),
         }
     }
 

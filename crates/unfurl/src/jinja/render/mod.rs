@@ -156,9 +156,14 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         self.concat(out)
     }
 
+    /// Whether undefined values may be printed, tested and compared.
+    fn tolerates_undefined(&self) -> bool {
+        !self.ctx.strict() || self.ctx.frame.mode.safe
+    }
+
     /// Undefined values are errors where rules are strict.
     fn refuse_undefined(&self, value: &Val) -> Result<()> {
-        let strict = self.ctx.strict() && !self.ctx.frame.mode.safe;
+        let strict = !self.tolerates_undefined();
         match &value.data {
             Data::Undefined(undefined) if strict && !undefined.lenient => Err(undefined_error(undefined)),
             Data::List(items) if strict => items.iter().try_for_each(|item| self.refuse_undefined(item)),
@@ -488,5 +493,5 @@ pub fn absent() -> Val {
 /// The error of using an undefined value.
 pub fn undefined_error(undefined: &Undefined) -> Box<Error> {
     let what = if undefined.attribute { "missing attribute or key" } else { "missing variable" };
-    Error::new(Kind::Missing, format!("{what}: \"{}\"", undefined.name))
+    Error::new(Kind::Undefined, format!("{what}: \"{}\"", undefined.name))
 }
