@@ -68,6 +68,12 @@ impl Root {
         dir.read_link_contents(rest)
     }
 
+    /// Makes a folder, and those it lies in.
+    pub(crate) fn create_folder(&self, full: &Path) -> Result<()> {
+        let (dir, rest) = self.below(full)?;
+        if rest.as_os_str().is_empty() { Ok(()) } else { dir.create_dir_all(rest) }
+    }
+
     /// Writes a file, and the folders it lies in.
     pub(crate) fn write(&self, full: &Path, bytes: &[u8]) -> Result<()> {
         let (dir, rest) = self.below(full)?;

@@ -352,6 +352,24 @@ impl World for DiskWorld {
         }
         root.write(&full, bytes).map_err(|error| failure(&error))
     }
+
+    fn write_temporary(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {
+        self.may_write(path)?;
+        self.overlay.write(&self.overlay_key(path), bytes);
+        Ok(())
+    }
+
+    fn create_folder(&self, path: &str) -> Result<(), WorldError> {
+        if !self.permissions.write {
+            return Ok(());
+        }
+        let (root, full) = self.may_write(path)?;
+        root.create_folder(&full).map_err(|error| failure(&error))
+    }
+
+    fn keeps_writes(&self) -> bool {
+        self.permissions.write
+    }
 }
 
 #[cfg(unix)]

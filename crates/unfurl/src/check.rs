@@ -81,6 +81,11 @@ impl<'c> Checker<'c> {
     }
 }
 
+/// The separator of `token`, if it is written out.
+fn separator(items: Option<&[Val]>) -> Option<&str> {
+    items?.get(1)?.as_str().filter(|separator| !jinja::is_template(separator))
+}
+
 impl Checker<'_> {
     fn say(&self, rule: &'static Rule, raw: &Val, at: Option<Range>, message: String, hint: Option<String>) {
         let mut diagnostic = Diagnostic::nowhere(rule, message).maybe_hint(hint);
@@ -118,9 +123,22 @@ impl Checker<'_> {
             Data::List(items) => items.iter().for_each(|item| self.value(item, depth + 1)),
             Data::Map(entries) => match Form::of(entries) {
                 Some(form) => self.form(&form, depth),
-                None => entries.values().for_each(|item| self.value(item, depth + 1)),
+                None => {
+                    self.unevaluated(raw, entries);
+                    entries.values().for_each(|item| self.value(item, depth + 1));
+                }
             },
             _ => {}
+        }
+    }
+
+    /// A function with an argument beside it: without `eval` this is a mapping.
+    fn unevaluated(&self, raw: &Val, entries: &ValMap) {
+        let is = |name: &str| entries.contains_key(&MapKey::from(name));
+        if entries.len() == 2 && is("concat") && is("sep") {
+            let message = "`concat` with `sep` is not evaluated here, since it is not the only key".to_owned();
+            let hint = Some("write `eval: {concat: […], sep: …}`".to_owned());
+            self.say(&rules::SUSPICIOUS, raw, None, message, hint);
         }
     }
 
@@ -238,6 +256,10 @@ impl Checker<'_> {
             "token" if items.is_none_or(|items| items.len() < 3) && !is_computed(arg) => {
                 self.refused.set(true);
                 wrong("needs a string, a separator and an index");
+            }
+            "token" if separator(items).is_some_and(|separator| separator.chars().nth(1).is_some()) => {
+                self.refused.set(true);
+                wrong("needs a separator of one character");
             }
             "validate" | "validate_json" if items.is_some_and(|items| items.len() != 2) => {
                 wrong("needs a value and a schema");

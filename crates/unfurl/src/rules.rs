@@ -41,6 +41,11 @@ pub const SUBSTITUTION: Rule =
 pub const REFUSED: Rule = Rule::denied("unfurl-refused", "An expression does something that was not allowed.");
 /// A file an expression needs.
 pub const FILE: Rule = Rule::io("unfurl-file", "A file an expression needs cannot be read.");
+/// A file that only this run sees.
+pub const NOT_WRITTEN: Rule =
+    Rule::warning("unfurl-not-written", "An expression writes a file, and writing to disk was not allowed.");
+/// Steps of an expression that asks for them.
+pub const TRACE: Rule = Rule::warning("unfurl-trace", "An expression asks with `trace` for the steps of its evaluation.");
 /// A limit of evaluation.
 pub const LIMIT: Rule = Rule::limit("limit-unfurl", "Evaluating an expression takes more than is allowed.");
 
@@ -62,5 +67,7 @@ pub const RULES: &[&Rule] = &[
     &SUBSTITUTION,
     &REFUSED,
     &FILE,
+    &NOT_WRITTEN,
+    &TRACE,
     &LIMIT,
 ];

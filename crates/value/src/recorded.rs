@@ -114,4 +114,17 @@ impl World for Recorded {
         self.files.forget(path);
         self.world.write(path, bytes)
     }
+
+    fn write_temporary(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {
+        self.files.forget(path);
+        self.world.write_temporary(path, bytes)
+    }
+
+    fn create_folder(&self, path: &str) -> Result<(), WorldError> {
+        self.world.create_folder(path)
+    }
+
+    fn keeps_writes(&self) -> bool {
+        self.world.keeps_writes()
+    }
 }

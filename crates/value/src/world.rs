@@ -224,6 +224,21 @@ pub trait World: Send + Sync {
     /// Writes a file: into an overlay that later reads of this run see, or to the disk if that is allowed.
     fn write(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError>;
 
+    /// Writes a file that only this run sees, whatever is allowed: what must not stay behind.
+    fn write_temporary(&self, path: &str, bytes: &[u8]) -> Result<(), WorldError> {
+        self.write(path, bytes)
+    }
+
+    /// Makes a folder and those around it, if writing is allowed; otherwise nothing happens.
+    fn create_folder(&self, _path: &str) -> Result<(), WorldError> {
+        Ok(())
+    }
+
+    /// Whether what is written stays after the run.
+    fn keeps_writes(&self) -> bool {
+        true
+    }
+
     /// Whether a file or folder is there.
     fn exists(&self, path: &str) -> bool {
         self.stat(path).is_ok()

@@ -157,7 +157,7 @@ pub(super) const INTERFACE_ASSIGNMENT_ROW: Entity = entity(
         extension("description", shapes::ALIASES, "What it is for, in words."),
         extension("metadata", shapes::METADATA, "Notes for tools."),
         extension("outputs", shapes::ALIASES, "Outputs of all its operations."),
-        extension("implementation", shapes::ALIASES, "What carries out its operations."),
+        extension("implementation", Shape::Any, "What carries out its operations."),
         extension("requirements", shapes::ALIASES, "What must be there for its operations to run."),
     ]],
 )
@@ -234,6 +234,8 @@ pub(super) const NODE_FILTER_ROW: Entity = entity(
     &[&[
         field("properties", shapes::PROPERTY_FILTERS, "What properties must satisfy.").until(V2_0),
         field("capabilities", Shape::Repeating(CAPABILITY_FILTER), "What capabilities must satisfy.").until(V2_0),
+        extension("match", Shape::Any, "Expressions, one of which must give the node."),
+        extension("requirements", shapes::ALIASES, "What requirements of the node must satisfy."),
     ]],
 );
 

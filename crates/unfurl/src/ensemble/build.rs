@@ -224,7 +224,7 @@ impl Builder<'_> {
             prefix.is_some_and(|prefix| prefix.ends_with('.'))
         });
         match prefixed {
-            Some(written) => Rc::new(std::iter::once(&written.text).chain(names.iter().skip(1)).cloned().collect()),
+            Some(written) => Rc::new(std::iter::once(&written.text).chain(names.iter()).cloned().collect()),
             None => names,
         }
     }

@@ -379,6 +379,7 @@ fn settings(
         project_dir: absolute(projects.folder().unwrap_or(folder)),
         home_dir: session.world.env("UNFURL_HOME").unwrap_or_default().into(),
         repositories: known,
+        addresses: repositories.addresses().map(|(name, url)| (name.clone(), url.clone())).collect(),
         locals: in_project.then(|| section("locals").unwrap_or_default()),
         secrets: in_project.then(|| {
             let mut secrets = section("secrets").unwrap_or_default();

@@ -9,7 +9,6 @@ use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_value::world::Remote;
 use purlin_value::{Session, path};
-use std::collections::HashSet;
 
 /// Where a repository is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +29,8 @@ pub struct Repositories<'s> {
     /// The project's folder; the ensemble's if there is none.
     project: String,
     known: IndexMap<EcoString, Place>,
-    /// Names that were declared; the first declaration counts.
-    declared: HashSet<EcoString>,
+    /// Names that were declared, with their addresses; the first declaration counts.
+    declared: IndexMap<EcoString, EcoString>,
 }
 
 impl<'s> Repositories<'s> {
@@ -44,7 +43,7 @@ impl<'s> Repositories<'s> {
             known.insert("project".into(), Place::Folder(home.to_owned()));
         }
         known.insert("spec".into(), Place::Folder(home.to_owned()));
-        Repositories { session, folder: folder.to_owned(), project: home.to_owned(), known, declared: HashSet::new() }
+        Repositories { session, folder: folder.to_owned(), project: home.to_owned(), known, declared: IndexMap::new() }
     }
 
     /// Adds what a `repositories` section declares; relative addresses start at the project.
@@ -53,9 +52,10 @@ impl<'s> Repositories<'s> {
             let url = repository.get("url").or(Some(repository)).and_then(Val::as_str);
             let (Some(name), Some(url)) = (name.as_str(), url) else { continue };
             // Names with a dot are rules for packages.
-            if name.contains('.') || name == "unfurl" || !self.declared.insert(name.into()) {
+            if name.contains('.') || name == "unfurl" || self.declared.contains_key(name) {
                 continue;
             }
+            self.declared.insert(name.into(), url.into());
             let revision = repository.get("revision").and_then(Val::as_str).unwrap_or("");
             let place = self.place(url, revision);
             self.known.insert(name.into(), place);
@@ -79,6 +79,11 @@ impl<'s> Repositories<'s> {
             self.known.insert(name.into(), fetched);
         }
         self.known.get(name).cloned()
+    }
+
+    /// The addresses of those that are declared.
+    pub fn addresses(&self) -> impl Iterator<Item = (&EcoString, &EcoString)> {
+        self.declared.iter()
     }
 
     /// The folders of those that can be read.

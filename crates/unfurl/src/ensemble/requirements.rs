@@ -31,6 +31,10 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
             if is_unassigned_standard(model, requirement) {
                 edges.retain(|edge| edge.requirement != at);
             } else if let Some(filter) = filter_of(requirement) {
+                if filter.get("match").is_some() {
+                    let message = format!("`match` of the requirement `{}` is not evaluated", requirement.name);
+                    problems.push(Diagnostic::at(&tosca_rules::UNRESOLVED, requirement.at, message).warning());
+                }
                 let chosen = choose(model, topology, source, at, requirement, filter);
                 if chosen.is_none() && !requirement.optional {
                     problems.push(open(node, requirement, "no node passes its filter"));
@@ -70,7 +74,7 @@ fn is_unassigned_standard(model: &Model, requirement: &Requirement) -> bool {
 fn filter_of(requirement: &Requirement) -> Option<&Val> {
     let written = [requirement.assignment.as_ref(), requirement.definition.as_ref()];
     let filter = written.into_iter().flatten().find_map(|entity| entity.value("node_filter"))?;
-    let decides = filter.get("properties").is_some() || filter.get("capabilities").is_some();
+    let decides = ["properties", "capabilities", "match"].iter().any(|key| filter.get(key).is_some());
     (decides && requirement.node_template.is_none()).then_some(filter)
 }
 

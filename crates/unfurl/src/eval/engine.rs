@@ -37,6 +37,8 @@ pub struct Settings {
     pub home_dir: EcoString,
     /// Repositories by name: their directories.
     pub repositories: Vec<(EcoString, EcoString)>,
+    /// Repositories by name: their addresses.
+    pub addresses: Vec<(EcoString, EcoString)>,
     /// Values for `local` by name, unevaluated.
     pub locals: Option<ValMap>,
     /// Values for `secret` by name, unevaluated.
@@ -254,7 +256,7 @@ impl<'w> Engine<'w> {
     }
 
     /// A text without the secrets that were met, longer ones first: a shorter one may be a part of them.
-    fn without_secrets(&self, text: String) -> String {
+    pub fn without_secrets(&self, text: String) -> String {
         let secrets = self.secrets.borrow();
         let mut found: Vec<&EcoString> = secrets.iter().filter(|secret| text.contains(secret.as_str())).collect();
         found.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));

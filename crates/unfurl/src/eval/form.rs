@@ -5,11 +5,14 @@ use super::engine::Ctx;
 use super::frame::{Frame, Mode, Variable};
 use super::path::{as_one, no_match};
 use super::show;
+use super::trace::Trace;
 use crate::error::{Error, Kind, Result, value_error};
 use crate::functions::{self, Call, Function};
 use crate::jinja;
 use crate::python;
+use crate::rules;
 use crate::val::{Data, MapKey, Val, ValMap};
+use purlin_syntax::{Diagnostic, Severity};
 
 /// Keys that may stand beside `eval`.
 pub const EVAL_KEYS: &[(&str, &str)] = &[
@@ -112,13 +115,37 @@ pub fn many(ctx: &Ctx<'_, '_>, form: &Form<'_>) -> Result<Vec<Val>> {
         Expr::Eval(expr) => expr,
     };
     let inner = surroundings(ctx, form)?;
-    ctx.engine.deeper(|| {
-        let matches = expression(&inner, expr)?;
-        match form.foreach().or(form.select()) {
-            Some(body) => each::apply(&inner, body, matches),
-            None => Ok(matches),
-        }
-    })
+    let evaluate = || {
+        ctx.engine.deeper(|| {
+            let matches = expression(&inner, expr)?;
+            match form.foreach().or(form.select()) {
+                Some(body) => each::apply(&inner, body, matches),
+                None => Ok(matches),
+            }
+        })
+    };
+    match form.get("trace").filter(|trace| python::truthy(trace)) {
+        Some(_) => traced(ctx, expr, evaluate),
+        None => evaluate(),
+    }
+}
+
+/// Evaluates and says what was done, unless a trace of more is being taken.
+fn traced(ctx: &Ctx<'_, '_>, expr: &Val, evaluate: impl FnOnce() -> Result<Vec<Val>>) -> Result<Vec<Val>> {
+    let engine = ctx.engine;
+    if engine.trace.borrow().is_some() {
+        return evaluate();
+    }
+    *engine.trace.borrow_mut() = Some(Trace::new());
+    let result = evaluate();
+    let steps = engine.trace.take().map(|trace| trace.lines()).unwrap_or_default();
+    let mut message = format!("trace of `{}`", engine.without_secrets(show::source(expr)));
+    steps.iter().for_each(|step| message.push_str(&format!("\n  {step}")));
+    let mut diagnostic = Diagnostic::nowhere(&rules::TRACE, message);
+    diagnostic.severity = Severity::Note;
+    diagnostic.span = engine.session.origins.span(expr.origin, &engine.session.sources);
+    engine.session.sink.push(diagnostic);
+    result
 }
 
 /// The context a form sets up: its variables, its strictness, its directory.

@@ -17,6 +17,10 @@ pub fn external(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     if let Some(shown) = ctx.engine.settings.externals.get(&name) {
         return Ok(shown.clone());
     }
+    // The environment's locals are shown under this name.
+    if let Some(locals) = ctx.engine.settings.locals.as_ref().filter(|_| name == "local") {
+        return ctx.engine.context(ctx.engine.tree.root()).map_value(&Val::map(locals.clone()));
+    }
     let error = crate::error::Error::new(crate::error::Kind::Missing, format!("there is no ensemble `{name}`"));
     let known = ctx.engine.settings.externals.keys().map(EcoString::as_str);
     Err(match super::closest(&name, known) {

@@ -1,17 +1,18 @@
 //! Files: read within the project, written to the world's overlay, encrypted where they must be.
 
-use super::{Call, environment, random};
+use super::{Call, codecs, environment, random};
 use crate::convert::{self, JsonStyle};
 use crate::error::{Error, Kind, Result, type_error, value_error};
 use crate::eval::Ctx;
 use crate::external::{External, Kind as Handle};
 use crate::jinja::shell_quote;
 use crate::limits::MAX_FILE;
+use crate::rules;
 use crate::val::{Data, Val};
 use crate::vault;
 use crate::yaml_text::{self, YamlStyle};
 use ecow::EcoString;
-use purlin_syntax::Flavor;
+use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
 use purlin_value::{WorldError, path};
 
@@ -36,7 +37,7 @@ pub fn from_source(ctx: &Ctx<'_, '_>, file: &str) -> String {
     if dir.is_empty() { absolute(ctx, file) } else { path::join(&absolute(ctx, dir), file) }
 }
 
-fn refused(error: &WorldError, file: &str) -> Box<Error> {
+pub fn refused(error: &WorldError, file: &str) -> Box<Error> {
     match error {
         WorldError::Denied(hint) => {
             Error::new(Kind::Refused, format!("`{file}` may not be used here")).hint(hint.clone())
@@ -92,9 +93,9 @@ pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result
             let mut documents = convert::from_yaml(ctx.engine.session, &text_of(&bytes, file)?, Flavor::Core)?;
             if documents.is_empty() { Val::null() } else { documents.swap_remove(0) }
         }
-        Some(codec) => match decode(&bytes, codec) {
-            Some(text) => Val::str(text),
-            None => return value_error(format!("`{file}` cannot be read with the encoding `{codec}`")),
+        Some(codec) => match codecs::decode(&bytes, codec) {
+            Ok(text) => Val::str(text),
+            Err(why) => return value_error(format!("could not read `{file}`: {}", why.message(codec))),
         },
     };
     Ok(value.taint_if(secret))
@@ -104,52 +105,6 @@ fn text_of(bytes: &[u8], file: &str) -> Result<String> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text.to_owned()),
         Err(_) => value_error(format!("`{file}` is not text")),
-    }
-}
-
-/// The name of a text codec without blanks, dashes and case.
-fn codec_name(codec: &str) -> String {
-    codec.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase()
-}
-
-/// Bytes in a codec as text; none if the codec is not known or they are not in it.
-pub fn decode(bytes: &[u8], codec: &str) -> Option<String> {
-    let wide = |bytes: &[u8], big: bool| {
-        let units = bytes.chunks(2).map(|pair| match pair {
-            [a, b] if big => u16::from_be_bytes([*a, *b]),
-            [a, b] => u16::from_le_bytes([*a, *b]),
-            _ => 0xFFFD,
-        });
-        char::decode_utf16(units).collect::<std::result::Result<String, _>>().ok()
-    };
-    match codec_name(codec).as_str() {
-        "utf8" | "utf" | "u8" => String::from_utf8(bytes.to_vec()).ok(),
-        "utf8sig" => String::from_utf8(bytes.to_vec()).ok().map(|text| text.trim_start_matches('\u{FEFF}').to_owned()),
-        "ascii" | "usascii" => bytes.is_ascii().then(|| bytes.iter().map(|b| char::from(*b)).collect()),
-        "latin1" | "iso88591" | "l1" => Some(bytes.iter().map(|b| char::from(*b)).collect()),
-        "utf16le" => wide(bytes, false),
-        "utf16be" => wide(bytes, true),
-        "utf16" | "u16" => match bytes {
-            [0xFE, 0xFF, rest @ ..] => wide(rest, true),
-            [0xFF, 0xFE, rest @ ..] => wide(rest, false),
-            _ => wide(bytes, false),
-        },
-        _ => None,
-    }
-}
-
-/// Text in a codec; none if the codec is not known or cannot hold it.
-pub fn encode(text: &str, codec: &str) -> Option<Vec<u8>> {
-    let wide = |big: bool| text.encode_utf16().flat_map(move |u| if big { u.to_be_bytes() } else { u.to_le_bytes() });
-    match codec_name(codec).as_str() {
-        "utf8" | "utf" | "u8" => Some(text.as_bytes().to_vec()),
-        "utf8sig" => Some([b"\xEF\xBB\xBF", text.as_bytes()].concat()),
-        "ascii" | "usascii" => text.is_ascii().then(|| text.as_bytes().to_vec()),
-        "latin1" | "iso88591" | "l1" => text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect(),
-        "utf16le" => Some(wide(false).collect()),
-        "utf16be" => Some(wide(true).collect()),
-        "utf16" | "u16" => Some([0xFF, 0xFE].into_iter().chain(wide(false)).collect()),
-        _ => None,
     }
 }
 
@@ -163,7 +118,11 @@ pub fn file(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     };
     let encoding = call.named(ctx, "encoding")?.map(|encoding| ctx.text(&encoding)).transpose()?;
     if let Some(contents) = call.named(ctx, "contents")? {
-        write(ctx, &full, &contents, encoding.as_deref())?;
+        let bytes = written(ctx, &full, &contents, encoding.as_deref())?;
+        ctx.engine.session.world.write(&full, &bytes).map_err(|error| refused(&error, &full))?;
+        if !ctx.engine.session.world.keeps_writes() {
+            not_kept(ctx, &name, call.arg.origin);
+        }
     }
     let tainted = key.is_tainted();
     let kind = Handle::File { path: full.into(), encoding };
@@ -178,15 +137,24 @@ pub fn tempfile(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let encoding = call.named(ctx, "encoding")?.map(|encoding| ctx.text(&encoding)).transpose()?;
     let name = format!("{TEMPORARY}/{:016x}{suffix}", random::draw(ctx));
     let full = absolute(ctx, &name);
-    write(ctx, &full, &contents, encoding.as_deref())?;
+    let bytes = written(ctx, &full, &contents, encoding.as_deref())?;
+    ctx.engine.session.world.write_temporary(&full, &bytes).map_err(|error| refused(&error, &full))?;
     // What was written with a data encoding is read back as text.
     let encoding = encoding.filter(|encoding| !matches!(encoding.as_str(), "json" | "yaml" | "env" | "vault"));
     let kind = Handle::Temp { path: full.clone().into(), encoding };
     Ok(External { kind, key: contents, value: Val::str(full), select: Vec::new() }.into_val())
 }
 
-/// Writes a value: by encoding, by the file's suffix, or by what it is.
-fn write(ctx: &Ctx<'_, '_>, full: &str, contents: &Val, encoding: Option<&str>) -> Result<()> {
+/// Says that a file is written for this run only.
+fn not_kept(ctx: &Ctx<'_, '_>, name: &str, origin: purlin_value::Origin) {
+    let session = ctx.engine.session;
+    let mut diagnostic = Diagnostic::nowhere(&rules::NOT_WRITTEN, format!("`{name}` is not written to disk"));
+    diagnostic.span = session.origins.span(origin, &session.sources);
+    session.sink.push(diagnostic.hint("add `--allow-write` to write it; until then only this run sees it"));
+}
+
+/// What is to be written for a value: by encoding, by the file's suffix, or by what it is.
+fn written(ctx: &Ctx<'_, '_>, full: &str, contents: &Val, encoding: Option<&str>) -> Result<Vec<u8>> {
     let contents = &contents.clone().plain();
     let plain_name = full.strip_suffix(".vault").unwrap_or(full);
     let how = match encoding {
@@ -213,7 +181,7 @@ fn write(ctx: &Ctx<'_, '_>, full: &str, contents: &Val, encoding: Option<&str>) 
     if contents.tainted_within() {
         ctx.engine.note_secret_file(full);
     }
-    ctx.engine.session.world.write(full, &bytes).map_err(|error| refused(&error, full))
+    Ok(bytes)
 }
 
 fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
@@ -242,9 +210,9 @@ fn bytes_of(ctx: &Ctx<'_, '_>, contents: &Val, how: &str) -> Result<Vec<u8>> {
         (_, Data::Bytes(bytes)) => Ok(bytes.to_vec()),
         ("" | "binary", Data::Str(text)) => Ok(text.as_bytes().to_vec()),
         ("" | "binary", _) => convert::to_json(contents, tree, pretty).map(String::into_bytes),
-        (codec, Data::Str(text)) => match encode(text, codec) {
-            Some(bytes) => Ok(bytes),
-            None => value_error(format!("the text cannot be written with the encoding `{codec}`")),
+        (codec, Data::Str(text)) => match codecs::encode(text, codec) {
+            Ok(bytes) => Ok(bytes),
+            Err(why) => value_error(format!("could not write the text: {}", why.message(codec))),
         },
         (codec, _) => type_error(format!("{} cannot be written with the encoding `{codec}`", contents.kind())),
     }

@@ -33,3 +33,10 @@ pub fn image(name: &str) -> Val {
     let value = Val::str(full);
     External { kind: Kind::Image, key: Val::str(name), value, select: Vec::new() }.into_val()
 }
+
+/// The registry that an address leads to: its host, with the port.
+pub fn registry(address: &str) -> &str {
+    let rest = address.split_once("//").map_or(address, |(_, rest)| rest);
+    let host = rest.split('/').next().unwrap_or(rest);
+    host.rsplit_once('@').map_or(host, |(_, host)| host)
+}

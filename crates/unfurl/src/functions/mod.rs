@@ -1,5 +1,6 @@
 //! The functions of expressions: a table, one row each.
 
+pub mod codecs;
 pub mod environment;
 pub mod external;
 pub mod files;

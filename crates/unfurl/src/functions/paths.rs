@@ -85,7 +85,15 @@ pub fn abspath(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
             }
         }
     };
+    if parts.get(2).is_some_and(python::truthy) {
+        make(ctx, &folder)?;
+    }
     Ok(handle(path::join(&folder, &file)).taint_if(tainted))
+}
+
+/// Makes a folder, if writing is allowed.
+fn make(ctx: &Ctx<'_, '_>, folder: &str) -> Result<()> {
+    ctx.engine.session.world.create_folder(folder).map_err(|error| files::refused(&error, folder))
 }
 
 /// `get_dir`
@@ -95,5 +103,9 @@ pub fn get_dir(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         Some(location) if python::truthy(location) => ctx.text(location)?,
         _ => EcoString::new(),
     };
-    Ok(folder(ctx, &location).map_or_else(Val::null, handle))
+    let found = folder(ctx, &location);
+    if let Some(folder) = found.as_deref().filter(|_| parts.get(1).is_some_and(python::truthy)) {
+        make(ctx, folder)?;
+    }
+    Ok(found.map_or_else(Val::null, handle))
 }

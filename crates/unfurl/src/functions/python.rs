@@ -19,6 +19,7 @@ const MOST_QUERIES: usize = 100;
 /// What the child runs: reads a request, calls the function, writes an answer.
 const SHIM: &str = r#"
 import importlib, importlib.util, json, os, sys
+sys.dont_write_bytecode = True
 
 class Unanswered(BaseException):
     def __init__(self, query):

@@ -1,7 +1,7 @@
 //! JSON Schema, draft 7, without anything remote: references lead into the schema itself.
 
 use super::Call;
-use crate::error::{Result, limit, type_error};
+use crate::error::{Result, limit, type_error, value_error};
 use crate::eval::Ctx;
 use crate::limits::MAX_DEPTH;
 use crate::python::{self, Number};
@@ -14,9 +14,66 @@ pub fn validate(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let Some([data, schema]) = value.as_list() else {
         return type_error(format!("`{}` needs a value and a schema", call.name));
     };
+    if let Some(problem) = malformed(schema, 0) {
+        return value_error(format!("the schema is not valid: {problem}"));
+    }
     let checker = Checker { ctx, root: schema };
     let valid = checker.valid(&data.clone().plain(), schema, 0)?;
     Ok(Val::bool(valid).taint_if(value.tainted_within()))
+}
+
+/// Names of types that a schema may ask for.
+const TYPES: &[&str] = &["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/// What is wrong with a schema itself, if anything is.
+fn malformed(schema: &Val, depth: usize) -> Option<String> {
+    let rules = match &schema.data {
+        Data::Map(rules) if depth <= MAX_DEPTH => rules,
+        Data::Map(_) | Data::Bool(_) => return None,
+        _ => return Some(format!("expected a mapping or a boolean, found {}", schema.kind())),
+    };
+    rules.iter().find_map(|(key, rule)| {
+        let key = key.as_str()?;
+        let inner = |schema: &Val| malformed(schema, depth + 1);
+        let expected = |what: &str| Some(format!("expected {what} for `{key}`, found {}", rule.kind()));
+        match (key, &rule.data) {
+            ("type", Data::Str(name)) => unknown_type(name),
+            ("type", Data::List(names)) => names.iter().find_map(|name| unknown_type(name.as_str().unwrap_or(""))),
+            ("type", _) => expected("a type or a list of types"),
+            ("properties" | "patternProperties" | "definitions" | "$defs", Data::Map(parts)) => {
+                parts.values().find_map(inner)
+            }
+            ("properties" | "patternProperties" | "definitions" | "$defs", _) => expected("a mapping"),
+            ("items", Data::List(parts)) => parts.iter().find_map(inner),
+            ("items" | "additionalProperties" | "additionalItems" | "not" | "contains" | "propertyNames" | "if"
+            | "then" | "else", _) => inner(rule),
+            ("anyOf" | "allOf" | "oneOf", Data::List(parts)) if !parts.is_empty() => parts.iter().find_map(inner),
+            ("anyOf" | "allOf" | "oneOf", _) => expected("a list of schemas"),
+            ("required", Data::List(names)) if names.iter().all(|name| name.as_str().is_some()) => None,
+            ("required", _) => expected("a list of strings"),
+            ("enum", Data::List(_)) => None,
+            ("enum", _) => expected("a list"),
+            ("pattern", Data::Str(pattern)) => {
+                Regex::new(pattern).is_err().then(|| format!("`{pattern}` is not a regular expression"))
+            }
+            ("format" | "$ref" | "$schema" | "title" | "description", Data::Str(_)) => None,
+            ("pattern" | "format" | "$ref" | "$schema" | "title" | "description", _) => expected("a string"),
+            ("minLength" | "maxLength" | "minItems" | "maxItems" | "minProperties" | "maxProperties", _) => {
+                let fits = matches!(python::number(rule), Some(Number::Int(number)) if number >= 0);
+                if fits { None } else { expected("an integer that is not negative") }
+            }
+            ("minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf", _) => {
+                if python::number(rule).is_some() { None } else { expected("a number") }
+            }
+            ("uniqueItems", Data::Bool(_)) => None,
+            ("uniqueItems", _) => expected("a boolean"),
+            _ => None,
+        }
+    })
+}
+
+fn unknown_type(name: &str) -> Option<String> {
+    (!TYPES.contains(&name)).then(|| format!("there is no type `{name}`"))
 }
 
 struct Checker<'c, 'e, 'w> {

@@ -193,6 +193,10 @@ pub fn get_artifact(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     Ok(Val::null())
 }
 
+fn named<'l>(list: &'l [(EcoString, EcoString)], name: &str) -> Option<&'l str> {
+    list.iter().find(|(known, _)| known == name).map(|(_, found)| found.as_str())
+}
+
 /// An artifact's image, or the full path of its file.
 fn handle(ctx: &Ctx<'_, '_>, id: NodeId) -> Val {
     let node = ctx.engine.tree.node(id);
@@ -200,14 +204,17 @@ fn handle(ctx: &Ctx<'_, '_>, id: NodeId) -> Val {
     let Some(file) = field("file").and_then(Val::as_str) else {
         return Val::null();
     };
+    let repository = field("repository").and_then(Val::as_str);
     let image = node.types.iter().any(|name| name.contains("Image.Container") || name.ends_with("ContainerImage"));
     if image {
-        return match field("registry").and_then(Val::as_str) {
+        let address = repository.and_then(|name| named(&ctx.engine.settings.addresses, name));
+        return match address.map(images::registry) {
             Some(registry) => images::image(&format!("{registry}/{file}")),
             None => images::image(file),
         };
     }
-    let base = field("base").and_then(Val::as_str).unwrap_or("");
+    let folder = repository.and_then(|name| named(&ctx.engine.settings.repositories, name));
+    let base = folder.or(field("base").and_then(Val::as_str)).unwrap_or("");
     let full = super::files::absolute(ctx, &purlin_value::path::join(base, file));
     let value = Val::str(full.as_str());
     let kind = Handle::File { path: full.into(), encoding: None };

@@ -114,7 +114,7 @@ fn render_with(ctx: &Ctx<'_, '_>, text: &str, parse: impl FnOnce() -> Result<Rc<
         Ok(value) => Ok(value.taint_if(saw)),
         Err(error) if ctx.strict() || error.kind == Kind::Limit => Err(error),
         // What cannot be computed for want of a name stays as it is written.
-        Err(error) if error.kind == Kind::Undefined => Ok(Val::str(text.trim()).taint_if(saw)),
+        Err(error) if error.kind == Kind::Undefined && !ctx.frame.mode.safe => Ok(Val::str(text.trim()).taint_if(saw)),
         Err(error) => {
             let message = in_result(&error, text, ctx.frame.mode.safe);
             Ok(Val::str(format!("<<Error rendering template: {message}>>")).taint_if(saw))

@@ -3,7 +3,7 @@
 use super::{Renderer, Values, flag, int_arg, text_arg, text_of};
 use crate::convert::{self, JsonStyle};
 use crate::error::{Error, Kind, Result, type_error, value_error};
-use crate::functions::{files, random};
+use crate::functions::{codecs, random};
 use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault;
 use crate::yaml_text::{self, YamlStyle};
@@ -23,16 +23,15 @@ fn bytes_of(render: &Renderer<'_, '_, '_>, input: &Val) -> Result<Vec<u8>> {
 pub fn b64encode(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let bytes = match (text_arg(render, args, 0, "encoding")?, &input.data) {
         (Some(codec), data) if !matches!(data, Data::Bytes(_)) => {
-            let encoded = files::encode(&text_of(render, &input)?, &codec);
-            encoded.ok_or_else(|| bad_codec(&codec))?
+            codecs::encode(&text_of(render, &input)?, &codec).map_err(|why| bad_codec(&why, &codec))?
         }
         _ => bytes_of(render, &input)?,
     };
     Ok(Val::str(encoding::base64(&bytes)))
 }
 
-fn bad_codec(codec: &str) -> Box<Error> {
-    Error::new(Kind::Value, format!("the text does not fit the encoding `{codec}`"))
+fn bad_codec(why: &codecs::Failure, codec: &str) -> Box<Error> {
+    Error::new(Kind::Value, why.message(codec))
 }
 
 pub fn b64decode(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
@@ -41,7 +40,7 @@ pub fn b64decode(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result
     let text: String = text.chars().filter(|c| c.is_ascii_alphanumeric() || "+/=".contains(*c)).collect();
     match encoding::from_base64(text.as_bytes()) {
         Ok(bytes) => match text_arg(render, args, 0, "encoding")? {
-            Some(codec) => files::decode(&bytes, &codec).map(Val::str).ok_or_else(|| bad_codec(&codec)),
+            Some(codec) => codecs::decode(&bytes, &codec).map(Val::str).map_err(|why| bad_codec(&why, &codec)),
             None => Ok(Val::bytes(&bytes)),
         },
         Err(_) => value_error("this is not base64"),
