@@ -267,7 +267,8 @@ impl Checker<'_> {
             "and" | "or" if items.is_some_and(<[Val]>::is_empty) => wrong("needs at least one operand"),
             "get_input" => {
                 let input = items.map_or(Some(arg), |items| items.first().filter(|_| items.len() == 1));
-                if let Some(input) = input.and_then(Val::as_str)
+                // Evaluation says the same.
+                if let Some(input) = input.and_then(Val::as_str).filter(|_| !self.asked)
                     && !self.inputs().contains_key(input)
                 {
                     self.refused.set(true);

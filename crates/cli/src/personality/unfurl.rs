@@ -183,7 +183,7 @@ fn plan(ensemble: &Ensemble) -> String {
         let mut operations = Vec::new();
         for step in ["create", "configure", "start"] {
             let found = template.interfaces.values().filter_map(|interface| interface.operations.get(step));
-            operations.extend(found.filter(|operation| operation.primary.is_some()).map(|_| format!("    {step}")));
+            operations.extend(found.filter(|operation| operation.implemented).map(|_| format!("    {step}")));
         }
         if !operations.is_empty() {
             lines.push(format!("  Node \"{name}\" ({}): add", node.type_name()));

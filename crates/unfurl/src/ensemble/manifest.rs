@@ -4,6 +4,7 @@ use super::directives::{self, Directives, Loaded};
 use super::files::Files;
 use super::library;
 use super::merge::Merger;
+use super::merged_text;
 use super::project::{self, PROJECT_FILE, Projects};
 use super::python_template;
 use super::read::Reader;
@@ -123,7 +124,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     let own = document.get("environment").cloned().unwrap_or_default();
     let environment = project::environment(&environments, &own, &environment_name);
     let connections = project::relabelled(&environments, &environment, "connections");
-    let service = service_text(file, &tree, &document, &connections, || {
+    let service = service_text(session, file, &tree, &document, &connections, || {
         Expanded::read(&files, root, None, &mut repositories).document
     });
     for import in imported_repositories(&document) {
@@ -270,6 +271,7 @@ struct ServiceText {
 /// The service template as a TOSCA file of its own. Without directives it keeps its places in the ensemble's file:
 /// everything around it becomes blanks. Connections of the environment are templates of relationships.
 fn service_text(
+    session: &Session,
     file: &str,
     tree: &Tree,
     document: &Val,
@@ -298,11 +300,14 @@ fn service_text(
         let merged = Merger::default().merge(&more, value.as_map().unwrap_or(&ValMap::default()));
         value = value.with(Val::map(merged).data);
     }
-    let nobody = crate::tree::Tree::new(crate::tree::Node::new("", crate::tree::NodeKind::Root));
-    let shown = crate::convert::to_value(&value, &nobody);
-    match purlin_value::emit::to_yaml(&shown, purlin_value::Secrets::Reveal) {
-        Ok(text) => ServiceText { text: Some((file.to_owned(), text.into())), merged: Some(value), ..found },
-        Err(_) => found,
+    match merged_text::text(session, &value) {
+        Some(text) => ServiceText { text: Some((file.to_owned(), text.into())), merged: Some(value), ..found },
+        None => {
+            let mut diagnostic = Diagnostic::nowhere(&rules::LIMIT, "the merged service template is too large");
+            diagnostic.span = span;
+            session.sink.push(diagnostic);
+            found
+        }
     }
 }
 

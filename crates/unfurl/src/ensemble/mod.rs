@@ -7,6 +7,7 @@ mod files;
 mod library;
 pub mod manifest;
 pub mod merge;
+mod merged_text;
 pub mod places;
 pub mod project;
 mod python_template;

@@ -71,31 +71,38 @@ pub fn read_optional(ctx: &Ctx<'_, '_>, file: &str) -> Result<Option<Vec<u8>>> {
     }
 }
 
+/// A path as messages show it: seen from the project.
+fn shown<'p>(ctx: &Ctx<'_, '_>, file: &'p str) -> &'p str {
+    let below = file.strip_prefix(ctx.engine.session.world.root()).and_then(|rest| rest.strip_prefix('/'));
+    below.filter(|rest| !rest.is_empty()).unwrap_or(file)
+}
+
 /// What a file contains, decoded; null if there is no such file.
 pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result<Val> {
     let Some(mut bytes) = read_optional(ctx, file)? else {
         return Ok(Val::null());
     };
+    let shown = shown(ctx, file);
     let mut secret = ctx.engine.is_secret_file(&absolute(ctx, file));
     if vault::is_vault(&bytes) {
         let text = String::from_utf8_lossy(&bytes).into_owned();
         bytes = match vault::decrypt(&text, &ctx.engine.settings.vault) {
             Ok(plain) => plain.to_vec(),
-            Err(problem) => return value_error(format!("`{file}`: {}", problem.message())),
+            Err(problem) => return value_error(format!("`{shown}`: {}", problem.message())),
         };
         secret = true;
     }
     let value = match encoding {
         None | Some("vault") => Val::bytes(&bytes),
         Some("binary") => Data::Bytes(bytes.into()).into(),
-        Some("json") => convert::from_json(&text_of(&bytes, file)?)?,
+        Some("json") => convert::from_json(&text_of(&bytes, shown)?)?,
         Some("yaml") => {
-            let mut documents = convert::from_yaml(ctx.engine.session, &text_of(&bytes, file)?, Flavor::Core)?;
+            let mut documents = convert::from_yaml(ctx.engine.session, &text_of(&bytes, shown)?, Flavor::Core)?;
             if documents.is_empty() { Val::null() } else { documents.swap_remove(0) }
         }
         Some(codec) => match codecs::decode(&bytes, codec) {
             Ok(text) => Val::str(text),
-            Err(why) => return value_error(format!("could not read `{file}`: {}", why.message(codec))),
+            Err(why) => return value_error(format!("could not read `{shown}`: {}", why.message(codec))),
         },
     };
     Ok(value.taint_if(secret))
