@@ -126,7 +126,7 @@ impl Resolver<'_> {
         let template = self.ensemble.service.topology.nodes.get(&instance.template);
         let mut node = Node::new(instance.name.clone(), "instance", DIALECT.name);
         node.type_name = instance.type_name().into();
-        node.source = template.map(|template| template.template.at);
+        node.source = template.map(|template| self.ensemble.service.places.span(template.template.at));
         for relationship in &instance.requirements {
             let Some(target) = target(tree, *relationship) else { continue };
             node.dependencies.push(Dependency {

@@ -45,7 +45,8 @@ pub const FILE: Rule = Rule::io("unfurl-file", "A file an expression needs canno
 pub const NOT_WRITTEN: Rule =
     Rule::warning("unfurl-not-written", "An expression writes a file, and writing to disk was not allowed.");
 /// Steps of an expression that asks for them.
-pub const TRACE: Rule = Rule::warning("unfurl-trace", "An expression asks with `trace` for the steps of its evaluation.");
+pub const TRACE: Rule =
+    Rule::warning("unfurl-trace", "An expression asks with `trace` for the steps of its evaluation.");
 /// A limit of evaluation.
 pub const LIMIT: Rule = Rule::limit("limit-unfurl", "Evaluating an expression takes more than is allowed.");
 

@@ -185,7 +185,8 @@ impl Renderer<'_> {
                 .unwrap_or_default(),
             primary: first("primary").cloned(),
             implemented: implementations.iter().any(|implementation| {
-                let written = |slot: &str| implementation.value(slot).is_some_and(|value| !matches!(value.data, Data::Null));
+                let written =
+                    |slot: &str| implementation.value(slot).is_some_and(|value| !matches!(value.data, Data::Null));
                 written("primary") || written("className")
             }),
             dependencies: first("dependencies").map(|value| value.items().to_vec()).unwrap_or_default(),

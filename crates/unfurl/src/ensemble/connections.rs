@@ -22,13 +22,19 @@ pub fn variables(manifest: &Manifest, service: &Service) -> Vec<(EcoString, Val)
         let complete = model.type_of(template, "type", entities::RELATIONSHIP_TYPE).and_then(|id| model.complete(id));
         for (name, definition) in complete.into_iter().flat_map(|complete| complete.entries("properties")) {
             let assigned = template.values("properties").iter().find(|(known, _)| known.text == *name);
-            let Some(value) = assigned.map(|(_, value)| value).or_else(|| definition.value("default")) else { continue };
+            let Some(value) = assigned.map(|(_, value)| value).or_else(|| definition.value("default")) else {
+                continue;
+            };
             let named = definition.value("metadata").and_then(|metadata| metadata.get("env_vars"));
             let named = named.map(|names| from_tosca(names, reading));
             let own = definition.text("type").filter(|kind| kind.text == VARIABLE).map(|_| name.clone());
             let others = named.as_ref().and_then(Val::as_list).unwrap_or(&[]).iter();
             let value = from_tosca(value, reading).taint_if(definition.sensitive);
-            out.extend(own.into_iter().chain(others.filter_map(Val::as_str).map(EcoString::from)).map(|name| (name, value.clone())));
+            out.extend(
+                own.into_iter()
+                    .chain(others.filter_map(Val::as_str).map(EcoString::from))
+                    .map(|name| (name, value.clone())),
+            );
         }
     }
     out

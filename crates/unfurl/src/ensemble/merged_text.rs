@@ -1,7 +1,7 @@
 //! A service template that merge directives put together, as text that TOSCA reads.
 //!
-//! Scalars are written as the user wrote them, so that the version `1.10` stays one and a date a date. What is secret
-//! keeps its mark.
+//! Scalars are written as the user wrote them, so that TOSCA reads what it would have read there. What is secret keeps
+//! its mark.
 
 use crate::limits::{MAX_DEPTH, MAX_FILE};
 use crate::python::float_repr;

@@ -25,11 +25,16 @@ impl Failure {
 
 /// Encodings that `encoding_rs` does not have, or reads as others of the same family.
 enum Own {
-    Utf8 { marked: bool },
+    Utf8 {
+        marked: bool,
+    },
     Ascii,
     Latin1,
     /// Two or four bytes a unit; the order of bytes, or none if a mark says it.
-    Wide { four: bool, big: Option<bool> },
+    Wide {
+        four: bool,
+        big: Option<bool>,
+    },
     /// One byte a character; those above 127.
     Table(&'static str),
 }

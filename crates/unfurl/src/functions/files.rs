@@ -37,6 +37,7 @@ pub fn from_source(ctx: &Ctx<'_, '_>, file: &str) -> String {
     if dir.is_empty() { absolute(ctx, file) } else { path::join(&absolute(ctx, dir), file) }
 }
 
+/// What the world refuses, in words.
 pub fn refused(error: &WorldError, file: &str) -> Box<Error> {
     match error {
         WorldError::Denied(hint) => {

@@ -45,8 +45,18 @@ fn malformed(schema: &Val, depth: usize) -> Option<String> {
             }
             ("properties" | "patternProperties" | "definitions" | "$defs", _) => expected("a mapping"),
             ("items", Data::List(parts)) => parts.iter().find_map(inner),
-            ("items" | "additionalProperties" | "additionalItems" | "not" | "contains" | "propertyNames" | "if"
-            | "then" | "else", _) => inner(rule),
+            (
+                "items"
+                | "additionalProperties"
+                | "additionalItems"
+                | "not"
+                | "contains"
+                | "propertyNames"
+                | "if"
+                | "then"
+                | "else",
+                _,
+            ) => inner(rule),
             ("anyOf" | "allOf" | "oneOf", Data::List(parts)) if !parts.is_empty() => parts.iter().find_map(inner),
             ("anyOf" | "allOf" | "oneOf", _) => expected("a list of schemas"),
             ("required", Data::List(names)) if names.iter().all(|name| name.as_str().is_some()) => None,

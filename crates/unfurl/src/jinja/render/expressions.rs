@@ -200,8 +200,7 @@ impl Renderer<'_, '_, '_> {
 
     /// Applies a comparison to evaluated values.
     pub fn compare(&self, comparison: Comparison, left: &Val, right: &Val) -> Result<bool> {
-        let is_equality =
-            matches!(comparison, Comparison::Eq | Comparison::Ne | Comparison::In | Comparison::NotIn);
+        let is_equality = matches!(comparison, Comparison::Eq | Comparison::Ne | Comparison::In | Comparison::NotIn);
         if let (false, Data::Undefined(undefined), _) | (false, _, Data::Undefined(undefined)) =
             (is_equality, &left.data, &right.data)
         {
