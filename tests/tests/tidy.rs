@@ -21,12 +21,14 @@ const LAYERS: &[(&str, u8)] = &[
     ("purlin-charts", 4),
     ("purlin-kustomize", 4),
     ("purlin-compiler", 5),
+    ("purlin-ide", 6),
     ("purlin-run", 6),
-    ("purlin-cli", 7),
-    ("purlin-conformance", 8),
-    ("purlin-suite", 8),
-    ("purlin-bench", 8),
-    ("purlin-fuzz", 8),
+    ("purlin-lsp", 7),
+    ("purlin-cli", 8),
+    ("purlin-conformance", 9),
+    ("purlin-suite", 9),
+    ("purlin-bench", 9),
+    ("purlin-fuzz", 9),
 ];
 
 /// The one edge between dialects.

@@ -399,6 +399,69 @@ pub enum Command {
         #[command(subcommand)]
         command: CsarCommand,
     },
+    /// List what projects declare: actions, variables, profiles, types, templates.
+    Symbols {
+        /// Folder or file.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        /// Only names that contain TEXT.
+        #[arg(long, value_name = "TEXT")]
+        query: Option<String>,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+        output: AnswerFormat,
+    },
+    /// List where a name is declared and mentioned.
+    Refs {
+        /// The name, such as `build.api`, `image.tag` or `tosca.nodes.Compute`.
+        name: String,
+        /// Folder or file.
+        #[arg(default_value = ".")]
+        path: PathBuf,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+        output: AnswerFormat,
+    },
+    /// List what could be written at a place of a file, the likeliest first.
+    Complete {
+        /// The place: FILE:LINE:COLUMN, counted from 1.
+        at: String,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+        output: AnswerFormat,
+    },
+    /// Say what is known about a place of a file: documentation, resolved value, origin.
+    Hover {
+        /// The place: FILE:LINE:COLUMN, counted from 1.
+        at: String,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+        output: AnswerFormat,
+    },
+    /// Say where the name at a place of a file is declared.
+    Definition {
+        /// The place: FILE:LINE:COLUMN, counted from 1.
+        at: String,
+        #[command(flatten)]
+        target: Target,
+        /// Format.
+        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
+        output: AnswerFormat,
+    },
+    /// Serve an editor: a language server over standard input and output.
+    Lsp {
+        /// Taken and ignored; standard input and output are the only way.
+        #[arg(long, hide = true)]
+        stdio: bool,
+    },
     /// Print the JSON Schema of a format, for editors and validators.
     Schema {
         /// `garden`, `skaffold`, `skaffold/VERSION`, `tosca-1.0` to `tosca-2.0`, `ensemble`, `chart` or

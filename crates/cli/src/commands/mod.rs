@@ -3,6 +3,7 @@
 mod check;
 mod csar;
 mod diff;
+mod editor;
 mod eval;
 mod explain;
 mod files;
@@ -11,6 +12,7 @@ mod fmt;
 mod graph;
 mod init;
 mod logs;
+mod lsp;
 mod resolve;
 pub(crate) mod run;
 mod schema;
@@ -377,6 +379,14 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Init { starter, folder } => init::run(&mut cx, starter, &folder),
         Command::Csar { command } => Ok(csar::run(&mut cx, &command)),
         Command::Explain { rule } => Ok(explain::run(&mut cx, rule.as_deref())),
+        Command::Symbols { path, query, target, output } => {
+            editor::symbols(&mut cx, &path, query.as_deref(), &target, output)
+        }
+        Command::Refs { name, path, target, output } => editor::refs(&mut cx, &name, &path, &target, output),
+        Command::Complete { at, target, output } => editor::complete(&mut cx, &at, &target, output),
+        Command::Hover { at, target, output } => editor::hover(&mut cx, &at, &target, output),
+        Command::Definition { at, target, output } => editor::definition(&mut cx, &at, &target, output),
+        Command::Lsp { .. } => lsp::run(&mut cx),
         Command::Schema { name, path } => schema::run(&mut cx, name.as_deref(), path.as_deref()),
         Command::Limits => Ok(limits(&mut cx)),
         Command::Completions { shell } => Ok(completions(&mut cx, shell)),

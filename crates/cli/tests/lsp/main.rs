@@ -1,0 +1,329 @@
+//! The language server over standard input and output: answers in every dialect, and thousands of random edits.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod client;
+mod projects;
+
+use client::Client;
+use projects::Size;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SMALL: Size = Size { actions: 6, charts: 2, nodes: 4 };
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn labels(answer: &Value) -> Vec<String> {
+    let items = answer["items"].as_array().unwrap().iter();
+    items.map(|item| item["label"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Line and column of the first place where a text stands in a file, and how far into it.
+fn find(client: &Client, file: &str, text: &str, into: usize) -> (usize, usize) {
+    let whole = std::fs::read_to_string(client.root.join(file)).unwrap();
+    let at = whole.find(text).unwrap_or_else(|| panic!("no `{text}` in {file}")) + into;
+    let line = whole[..at].matches('\n').count();
+    (line, at - whole[..at].rfind('\n').map_or(0, |start| start + 1))
+}
+
+fn ask(client: &mut Client, method: &str, file: &str, text: &str, into: usize) -> Value {
+    let (line, column) = find(client, file, text, into);
+    client.ask(&format!("textDocument/{method}"), file, line, column)
+}
+
+fn hover(client: &mut Client, file: &str, text: &str, into: usize) -> String {
+    ask(client, "hover", file, text, into)["contents"]["value"].as_str().unwrap_or("").to_owned()
+}
+
+fn opened(name: &str) -> Client {
+    let root = folder(name);
+    projects::write(&root, &SMALL);
+    let mut client = Client::start(&root, json!({}));
+    client.settle();
+    client
+}
+
+#[test]
+fn sound_projects_have_no_problems() {
+    let client = opened("lsp-sound");
+    let wrong: Vec<_> = client.diagnostics.iter().filter(|(_, list)| !list.is_empty()).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert!(client.stop());
+}
+
+#[test]
+fn garden() {
+    let mut client = opened("lsp-garden");
+    let (file, project) = ("garden/part0/garden.yml", "garden/project.garden.yml");
+    client.open(file);
+    let text = std::fs::read_to_string(client.root.join(file)).unwrap();
+    client.change(file, &text.replacen("var.host", "var.hots", 1));
+    client.settle();
+    let found = &client.diagnostics[file];
+    assert!(found.iter().any(|one| one["code"] == "garden-unknown-key"), "{found:?}");
+    // The whole text is wrong at one place, and the hint says what was meant.
+    let range = found[0]["range"].clone();
+    let params = json!({"textDocument": {"uri": client.uri(file)}, "range": range, "context": {"diagnostics": []}});
+    let actions = client.request("textDocument/codeAction", params);
+    assert_eq!(actions[0]["title"], "change to `host`", "{actions}");
+    client.change(file, &text);
+    client.settle();
+    assert!(client.diagnostics[file].is_empty());
+    assert!(hover(&mut client, file, "type: exec", 1).contains("What does the work"));
+    let value = hover(&mut client, file, "${var.host}", 7);
+    assert!(value.contains("example.com") && value.contains("project.garden.yml"), "{value}");
+    let place = ask(&mut client, "definition", file, "${var.host}", 7);
+    assert!(place[0]["uri"].as_str().unwrap().ends_with(project), "{place}");
+    let proposals = labels(&ask(&mut client, "completion", file, "${var.host}", 6));
+    assert!(proposals.contains(&"host".to_owned()) && proposals.contains(&"level".to_owned()), "{proposals:?}");
+    let keys = labels(&ask(&mut client, "completion", file, "command:", 0));
+    assert!(keys.contains(&"env".to_owned()), "{keys:?}");
+    let names = labels(&ask(&mut client, "completion", file, "[build.build-0]", 1));
+    assert!(names.is_empty() || names.contains(&"build.build-1".to_owned()), "{names:?}");
+    let (line, column) = find(&client, project, "host: example.com", 1);
+    let params = json!({
+        "textDocument": {"uri": client.uri(project)},
+        "position": {"line": line, "character": column},
+        "newName": "domain",
+    });
+    let edit = client.request("textDocument/rename", params);
+    let changed: usize = edit["changes"].as_object().unwrap().values().map(|list| list.as_array().unwrap().len()).sum();
+    assert_eq!(changed, 1 + SMALL.actions, "{edit}");
+    let symbols = client.request("workspace/symbol", json!({"query": "build-3"}));
+    assert_eq!(symbols.as_array().unwrap().len(), 1, "{symbols}");
+    let tokens = client.request("textDocument/semanticTokens/full", json!({"textDocument": {"uri": client.uri(file)}}));
+    assert_eq!(tokens["data"].as_array().unwrap().len(), SMALL.actions * 2 * 5);
+    assert!(client.stop());
+}
+
+#[test]
+fn charts() {
+    let mut client = opened("lsp-charts");
+    let (template, values) = ("charts/chart0/templates/deployment.yaml", "charts/chart0/values.yaml");
+    client.open(template);
+    let place = ask(&mut client, "definition", template, ".Values.image.tag", 15);
+    assert!(place[0]["uri"].as_str().unwrap().ends_with(values), "{place}");
+    let place = ask(&mut client, "definition", template, "app.name", 2);
+    assert!(place[0]["uri"].as_str().unwrap().ends_with("_helpers.tpl"), "{place}");
+    let proposals = labels(&ask(&mut client, "completion", template, ".Values.image.tag", 14));
+    assert_eq!(proposals, ["repository", "tag"]);
+    let help = ask(&mut client, "signatureHelp", template, "include \"app.name\"", 10);
+    assert!(help["signatures"][0]["label"].as_str().unwrap().starts_with("include"), "{help}");
+    assert!(hover(&mut client, values, "replicas", 2).contains("How many pods"));
+    let uses = ask(&mut client, "references", values, "repository", 2);
+    assert_eq!(uses.as_array().unwrap().len(), 2, "{uses}");
+    let uri = client.uri(template);
+    let manifest = client.request("purlin/manifest", json!({"textDocument": {"uri": uri}}));
+    assert!(manifest.as_str().unwrap_or("").contains("nginx:1.27"), "{manifest}");
+    client.change(template, "{{ .Values.image.tag \n");
+    client.settle();
+    assert!(client.diagnostics[template].iter().any(|one| one["code"] == "chart-template-syntax"));
+    assert!(client.stop());
+}
+
+#[test]
+fn skaffold_and_tosca() {
+    let mut client = opened("lsp-others");
+    let skaffold = "skaffold/skaffold.yaml";
+    assert!(hover(&mut client, skaffold, "artifacts", 2).contains("artifacts"));
+    let keys = labels(&ask(&mut client, "completion", skaffold, "tagPolicy", 0));
+    assert!(keys.contains(&"artifacts".to_owned()), "{keys:?}");
+    let images = labels(&ask(&mut client, "completion", skaffold, "image: base", 7));
+    assert!(images.contains(&"base".to_owned()), "{images:?}");
+    let place = ask(&mut client, "definition", skaffold, "image: base", 8);
+    assert_eq!(place[0]["range"]["start"]["line"], 9, "{place}");
+    let service = "tosca/service.yaml";
+    let place = ask(&mut client, "definition", service, "type: app.Server", 8);
+    assert_eq!(place[0]["range"]["start"]["line"], 2, "{place}");
+    let types = labels(&ask(&mut client, "completion", service, "type: app.Server", 6));
+    assert!(types.contains(&"app.Server".to_owned()), "{types:?}");
+    let properties = labels(&ask(&mut client, "completion", service, "port: { get_input", 0));
+    assert_eq!(properties.first().map(String::as_str), Some("port"), "{properties:?}");
+    let (line, column) = find(&client, service, "node-1:", 1);
+    let params = json!({
+        "textDocument": {"uri": client.uri(service)},
+        "position": {"line": line, "character": column},
+        "newName": "first",
+    });
+    let edit = client.request("textDocument/rename", params);
+    let edits = edit["changes"].as_object().unwrap().values().next().unwrap().as_array().unwrap().len();
+    assert_eq!(edits, 2, "{edit}");
+    let uri = client.uri("ensemble/ensemble.yaml");
+    let symbols = client.request("textDocument/documentSymbol", json!({"textDocument": {"uri": uri}}));
+    assert!(symbols.to_string().contains("\"web\""), "{symbols}");
+    assert!(client.stop());
+}
+
+/// Numbers that look random and are the same every time.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or(0) % sides.max(1)
+    }
+}
+
+const SNIPPETS: &[&str] = &[
+    "a",
+    ":",
+    " ",
+    "\n",
+    "\n  ",
+    "- ",
+    "${var.",
+    "}",
+    "{{ .Values.",
+    " }}",
+    "\"",
+    "'",
+    "[",
+    "]",
+    "{",
+    "&x ",
+    "*x",
+    "#",
+    "|",
+    "\t",
+    "kind: Run\n",
+    "\n---\n",
+    "name: x\n",
+    "ü",
+    "😀",
+    "$",
+    "type: container\n",
+    "<<: ",
+    "!x ",
+];
+
+fn boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn edited(text: &str, dice: &mut Dice) -> String {
+    let at = boundary(text, dice.roll(text.len() + 1));
+    match dice.roll(3) {
+        0 => {
+            let end = boundary(text, (at + dice.roll(12)).min(text.len()));
+            format!("{}{}", &text[..at], &text[end.max(at)..])
+        }
+        _ => format!("{}{}{}", &text[..at], SNIPPETS[dice.roll(SNIPPETS.len())], &text[at..]),
+    }
+}
+
+/// What is wrong, as file, line, column, rule.
+fn told(client: &Client) -> BTreeSet<(String, u64, u64, String)> {
+    let mut all = BTreeSet::new();
+    for (file, list) in &client.diagnostics {
+        for one in list {
+            let start = &one["range"]["start"];
+            let number = |key: &str| start[key].as_u64().unwrap() + 1;
+            all.insert((file.clone(), number("line"), number("character"), one["code"].as_str().unwrap().to_owned()));
+        }
+    }
+    all
+}
+
+/// The same from a run of `check`.
+fn checked(root: &Path) -> BTreeSet<(String, u64, u64, String)> {
+    let run = Command::new(env!("CARGO_BIN_EXE_purlin"))
+        .args(["check", "--diagnostics", "json"])
+        .current_dir(root)
+        .env_clear()
+        .output()
+        .unwrap();
+    let mut all = BTreeSet::new();
+    for line in String::from_utf8_lossy(&run.stderr).lines() {
+        let one: Value = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let start = &one["range"]["start"];
+        let Some(file) = one["file"].as_str() else { continue };
+        let number = |key: &str| start[key].as_u64().unwrap_or(1);
+        all.insert((file.to_owned(), number("line"), number("column"), one["rule"].as_str().unwrap().to_owned()));
+    }
+    all
+}
+
+#[test]
+fn random_edits_end_where_check_does() {
+    let count: usize = std::env::var("PURLIN_EDITS").ok().and_then(|text| text.parse().ok()).unwrap_or(150);
+    let mut client = opened("lsp-random");
+    let files = [
+        "garden/part0/garden.yml",
+        "garden/project.garden.yml",
+        "charts/chart0/templates/deployment.yaml",
+        "charts/chart0/values.yaml",
+        "skaffold/skaffold.yaml",
+        "tosca/service.yaml",
+        "ensemble/ensemble.yaml",
+    ];
+    let mut texts: Vec<String> =
+        files.iter().map(|file| std::fs::read_to_string(client.root.join(file)).unwrap()).collect();
+    let sound = texts.clone();
+    files.iter().for_each(|file| client.open(file));
+    let mut dice = Dice(7);
+    for round in 0..count {
+        let which = dice.roll(files.len());
+        texts[which] = match dice.roll(20) {
+            // Undo everything.
+            0 => sound[which].clone(),
+            _ => edited(&texts[which], &mut dice),
+        };
+        client.change(files[which], &texts[which]);
+        match dice.roll(12) {
+            0 => {
+                let uri = client.uri(files[which]);
+                let (line, character) = (dice.roll(30), dice.roll(30));
+                for method in ["completion", "hover", "definition", "references", "signatureHelp"] {
+                    let at = json!({"line": line, "character": character});
+                    let _ = client.try_request(
+                        &format!("textDocument/{method}"),
+                        json!({"textDocument": {"uri": uri}, "position": at}),
+                    );
+                }
+                for method in ["documentSymbol", "semanticTokens/full", "codeLens", "inlayHint"] {
+                    let _ =
+                        client.try_request(&format!("textDocument/{method}"), json!({"textDocument": {"uri": uri}}));
+                }
+            }
+            1 => client.settle(),
+            // A file appears and goes away.
+            2 => {
+                let name = format!("garden/extra{}.garden.yml", round % 3);
+                let path = client.root.join(&name);
+                let kind = if path.exists() {
+                    std::fs::remove_file(&path).map(|()| 3)
+                } else {
+                    std::fs::write(&path, "kind: Run\n").map(|()| 1)
+                };
+                let change = json!({"uri": client.uri(&name), "type": kind.unwrap()});
+                client.notify("workspace/didChangeWatchedFiles", json!({"changes": [change]}));
+            }
+            _ => {}
+        }
+    }
+    for (file, text) in files.iter().zip(&texts) {
+        std::fs::write(client.root.join(file), text).unwrap();
+    }
+    client.settle();
+    // Columns of the protocol are UTF-16, those of `check` characters; both agree where lines have neither.
+    let (ours, cold) = (told(&client), checked(&client.root));
+    let places = |all: &BTreeSet<(String, u64, u64, String)>| -> BTreeSet<(String, u64, String)> {
+        all.iter().map(|(file, line, _, rule)| (file.clone(), *line, rule.clone())).collect()
+    };
+    assert_eq!(places(&ours), places(&cold));
+    let memory = std::fs::read_to_string(format!("/proc/{}/status", client.process())).unwrap_or_default();
+    let peak = memory.lines().find(|line| line.starts_with("VmRSS")).unwrap_or("");
+    println!("{count} edits, {peak}");
+    assert!(client.stop());
+}

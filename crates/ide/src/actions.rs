@@ -1,0 +1,101 @@
+//! Changes that mend a problem: what hints say was meant, and keys that are missing.
+
+use crate::Ide;
+use crate::names::Edit;
+use crate::outline::{Level, Spot, Step};
+use crate::place::Place;
+use crate::shapes::Shapes;
+use crate::workspace::Problem;
+use purlin_syntax::{FileId, Source};
+use purlin_value::{Value, path};
+
+/// A change that an editor offers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix {
+    /// What it does.
+    pub title: String,
+    /// The problem that it mends; nothing for a key that could be added.
+    pub problem: Option<Problem>,
+    /// The changes.
+    pub edits: Vec<Edit>,
+}
+
+const MEANT: &str = "did you mean `";
+
+impl Ide {
+    /// Changes for the problems between two offsets of a file, and for keys that are missing there.
+    pub fn fixes(&self, file: &str, start: usize, end: usize) -> Vec<Fix> {
+        let file = path::normalize(file);
+        let Some(text) = self.text(&file) else { return Vec::new() };
+        let source = Source::new(FileId(0), file.as_str(), text.clone());
+        let mut fixes = Vec::new();
+        let touches = |problem: &&Problem| {
+            let (from, to) = (problem.place.bytes.0 as usize, problem.place.bytes.1 as usize);
+            from <= end && start <= to
+        };
+        let problems = self.problems(&file);
+        for problem in problems.iter().filter(touches) {
+            fixes.extend(problem.hints.iter().filter_map(|hint| meant(&source, problem, hint)));
+            if problem.rule.contains("missing-key") || problem.rule == "skaffold-required" {
+                let at = problem.place.bytes.0 as usize;
+                fixes.extend(self.missing(&file, at).map(|fix| Fix { problem: Some(problem.clone()), ..fix }));
+            }
+        }
+        if fixes.is_empty() && start == end {
+            fixes.extend(self.missing(&file, start));
+        }
+        fixes
+    }
+
+    /// The keys that the mapping at an offset lacks.
+    fn missing(&self, file: &str, offset: usize) -> Option<Fix> {
+        let context = self.context(file, offset)?;
+        let schema = self.schema_for(&context)?;
+        let cursor = &context.cursor;
+        let mut path: Vec<Step> = cursor.path.clone();
+        let mut levels: Vec<Level> = cursor.levels.clone();
+        if cursor.spot == Spot::Value {
+            path.pop();
+            levels.pop();
+        }
+        let level = levels.last()?;
+        let mut keys: Vec<&str> = Vec::new();
+        for map in Shapes::new(&schema).at(&path, &levels) {
+            let required = map.get("required").and_then(Value::as_list).unwrap_or_default();
+            keys.extend(required.iter().filter_map(Value::as_str).filter(|key| !level.has(key)));
+        }
+        keys.sort_unstable();
+        keys.dedup();
+        if keys.is_empty() || level.keys.is_empty() {
+            return None;
+        }
+        let line_end =
+            context.text[offset.min(context.text.len())..].find('\n').map_or(context.text.len(), |at| offset + at);
+        let indent = " ".repeat(cursor.column);
+        let lines: String = keys.iter().map(|key| format!("\n{indent}{key}: ")).collect();
+        let source = Source::new(FileId(0), file, context.text.clone());
+        let title = format!("add `{}`", keys.join("`, `"));
+        let edits = vec![Edit { place: Place::of(&source, line_end..line_end), text: lines }];
+        Some(Fix { title, problem: None, edits })
+    }
+}
+
+/// The change that a "did you mean" hint asks for.
+fn meant(source: &Source, problem: &Problem, hint: &str) -> Option<Fix> {
+    let rest = &hint[hint.find(MEANT)? + MEANT.len()..];
+    let new = &rest[..rest.find('`')?];
+    let (start, end) = (problem.place.bytes.0 as usize, problem.place.bytes.1 as usize);
+    let written = source.text().get(start..end)?;
+    // The message names what is wrong; it may be a part of what is underlined.
+    let wrong = problem.message.split('`').nth(1).filter(|word| !word.is_empty());
+    let range = match wrong.and_then(|word| Some((written.find(word)?, word.len()))) {
+        Some((at, length)) => start + at..start + at + length,
+        None if !written.contains(['\n', ' ', ':']) => start..end,
+        None => return None,
+    };
+    Some(Fix {
+        title: format!("change to `{new}`"),
+        problem: Some(problem.clone()),
+        edits: vec![Edit { place: Place::of(source, range), text: new.to_owned() }],
+    })
+}

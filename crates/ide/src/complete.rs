@@ -1,0 +1,418 @@
+//! What could be written at a place: keys and words of the schema, names, and what embedded languages know.
+
+use crate::Ide;
+use crate::context::Context;
+use crate::facts::{Facts, Mark, kind};
+use crate::functions::tosca_functions;
+use crate::outline::{Spot, Step};
+use crate::place::Place;
+use crate::shapes::Shapes;
+use purlin_compiler::SchemaOf;
+use purlin_model::json_schema::{NAMES, TAKES};
+use purlin_syntax::{FileId, Source};
+use purlin_value::{Map, Value};
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// What a proposal is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ProposalKind {
+    /// A key.
+    Key,
+    /// One of the words that a key takes.
+    Word,
+    /// The name of something that is declared elsewhere.
+    Name,
+    /// A function or filter.
+    Function,
+    /// A key of a lookup in an expression.
+    Field,
+}
+
+impl ProposalKind {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            ProposalKind::Key => "key",
+            ProposalKind::Word => "word",
+            ProposalKind::Name => "name",
+            ProposalKind::Function => "function",
+            ProposalKind::Field => "field",
+        }
+    }
+}
+
+/// Something that could be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    /// The text to write.
+    pub text: String,
+    /// What it is.
+    pub kind: ProposalKind,
+    /// What it takes or where it is declared, in a few words.
+    pub detail: String,
+    /// What it means.
+    pub doc: String,
+    /// Whether it should no longer be used.
+    pub deprecated: bool,
+    /// The bytes that it replaces.
+    pub place: Place,
+    /// How likely it is; more is better.
+    pub(crate) score: u32,
+}
+
+/// No list is longer.
+const MOST: usize = 200;
+
+/// Collects proposals for one place.
+pub(crate) struct Proposals<'c> {
+    pub context: &'c Context,
+    source: Source,
+    range: Range<usize>,
+    found: Vec<Proposal>,
+}
+
+impl<'c> Proposals<'c> {
+    pub fn new(context: &'c Context, range: Range<usize>) -> Self {
+        let source = Source::new(FileId(0), context.file.as_str(), context.text.clone());
+        Proposals { context, source, range, found: Vec::new() }
+    }
+
+    /// Adds a proposal unless it is there already.
+    pub fn add(&mut self, text: &str, kind: ProposalKind, detail: &str, doc: &str, score: u32) {
+        if let Some(known) = self.found.iter_mut().find(|known| known.text == text) {
+            known.score = known.score.max(score);
+            return;
+        }
+        self.found.push(Proposal {
+            text: text.to_owned(),
+            kind,
+            detail: detail.to_owned(),
+            doc: doc.to_owned(),
+            deprecated: false,
+            place: Place::of(&self.source, self.range.clone()),
+            score,
+        });
+    }
+
+    /// Says that the last proposal should no longer be used.
+    fn deprecate(&mut self, text: &str) {
+        if let Some(known) = self.found.iter_mut().find(|known| known.text == text) {
+            known.deprecated = true;
+            known.score = 0;
+        }
+    }
+
+    /// Those that begin with what is written, the likeliest first.
+    fn finish(mut self) -> Vec<Proposal> {
+        let typed = self.context.text.get(self.range.start..self.context.offset.min(self.range.end)).unwrap_or("");
+        let typed = typed.trim_start_matches(['"', '\'']).to_lowercase();
+        self.found.retain(|proposal| has_in_order(&proposal.text.to_lowercase(), &typed));
+        let begins = |proposal: &Proposal| proposal.text.to_lowercase().starts_with(&typed);
+        self.found.sort_by(|a, b| begins(b).cmp(&begins(a)).then(b.score.cmp(&a.score)));
+        self.found.truncate(MOST);
+        self.found
+    }
+}
+
+/// Whether a text has all letters of a word, in their order: `bld` finds `build`.
+fn has_in_order(text: &str, word: &str) -> bool {
+    let mut letters = text.chars();
+    word.chars().all(|wanted| letters.any(|letter| letter == wanted))
+}
+
+impl Ide {
+    /// What could be written at an offset of a file, the likeliest first.
+    pub fn complete(&self, file: &str, offset: usize) -> Vec<Proposal> {
+        let Some(context) = self.context(file, offset) else { return Vec::new() };
+        if context.inside.is_some() {
+            return self.complete_expression(&context).map(Proposals::finish).unwrap_or_default();
+        }
+        if context.cursor.spot == Spot::Text || (context.of.is_none() && context.cursor.path.is_empty()) {
+            return Vec::new();
+        }
+        let range = context.cursor.word.clone();
+        let mut proposals = Proposals::new(&context, range);
+        let related = self.related(file);
+        match context.cursor.spot {
+            Spot::Key => self.keys(&context, &related, &mut proposals),
+            Spot::Value => self.words(&context, &related, &mut proposals),
+            Spot::Item => {
+                self.words(&context, &related, &mut proposals);
+                self.keys(&context, &related, &mut proposals);
+            }
+            Spot::Text => {}
+        }
+        proposals.finish()
+    }
+
+    /// Keys of the mapping that the cursor is in.
+    fn keys(&self, context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
+        let Some(schema) = self.schema_for(context) else { return };
+        let cursor = &context.cursor;
+        let typed = context.text.get(cursor.word.clone()).unwrap_or("");
+        let present = |key: &str| key != typed && cursor.level().is_some_and(|level| level.has(key));
+        let parent = cursor.last_key().unwrap_or("");
+        let often = |key: &str| -> u32 {
+            let key = (parent.into(), key.into());
+            related.iter().map(|facts| facts.keys.get(&key).copied().unwrap_or(0)).sum()
+        };
+        for map in Shapes::new(&schema).at(&cursor.path, &cursor.levels) {
+            let required: Vec<&str> = map
+                .get("required")
+                .and_then(Value::as_list)
+                .unwrap_or_default()
+                .iter()
+                .filter_map(Value::as_str)
+                .collect();
+            let properties = map.get("properties").and_then(Value::as_map);
+            for (index, (key, property)) in properties.into_iter().flat_map(|map| map.iter()).enumerate() {
+                if present(key) {
+                    continue;
+                }
+                let doc = property.get("description").and_then(Value::as_str).unwrap_or("");
+                let first = 100u32.saturating_sub(u32::try_from(index).unwrap_or(100));
+                let needed = if required.contains(&key.as_str()) { 2_000 } else { 0 };
+                let score = first + needed + often(key).min(1_000) * 200;
+                proposals.add(key, ProposalKind::Key, &takes(property), doc, score);
+                if property.get("deprecated").and_then(Value::as_bool) == Some(true) {
+                    proposals.deprecate(key);
+                }
+            }
+        }
+        self.tosca_keys(context, related, proposals);
+        if proposals.found.is_empty() {
+            // Where the schema knows nothing, what is written elsewhere under the same key is all there is.
+            let keys = related.iter().flat_map(|facts| facts.keys.iter()).filter(|((above, _), _)| above == parent);
+            let mut counted: HashMap<&str, u32> = HashMap::new();
+            keys.for_each(|((_, key), count)| *counted.entry(key).or_default() += count);
+            for (key, count) in counted.into_iter().filter(|(key, _)| !present(key)) {
+                proposals.add(key, ProposalKind::Key, "", "", count);
+            }
+        }
+    }
+
+    /// Names that a type gives to the keys of a template: properties, attributes, capabilities, requirements.
+    fn tosca_keys(&self, context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
+        let Some(SchemaOf::Tosca(_) | SchemaOf::Ensemble) = context.of else { return };
+        let cursor = &context.cursor;
+        let steps: Vec<&Step> = cursor.path.iter().collect();
+        let section = steps.iter().rposition(|step| {
+            matches!(step, Step::Key(key) if matches!(key.as_str(), "properties" | "attributes" | "capabilities" | "requirements" | "interfaces" | "inputs"))
+        });
+        let Some(section) = section else { return };
+        let Some(Step::Key(name)) = steps.get(section) else { return };
+        let Some(own) = cursor.levels.get(section).and_then(|level| level.get("type")) else { return };
+        let is_direct = steps.len() - section <= 2;
+        if !is_direct {
+            return;
+        }
+        let present = |key: &str| cursor.level().is_some_and(|level| level.has(key));
+        for (key, doc) in self.type_keys(related, own, name) {
+            if !present(&key) {
+                proposals.add(&key, ProposalKind::Name, &format!("of `{own}`"), &doc, 3_000);
+            }
+        }
+    }
+
+    /// The entries of a section of a type and of all types it derives from.
+    fn type_keys(&self, related: &[Arc<Facts>], own: &str, section: &str) -> Vec<(String, String)> {
+        let mut found = Vec::new();
+        let mut name = own.rsplit(':').next().unwrap_or(own).to_owned();
+        for _ in 0..50 {
+            let Some((facts, mark)) = find_type(related, &name) else { break };
+            let Some(node) = value_at(facts, mark) else { break };
+            if let Some(entries) = node.get(section) {
+                let mut all: Vec<_> = entries.entries().collect();
+                all.extend(entries.items().flat_map(|item| item.entries()));
+                for entry in all {
+                    let doc = entry.value.get("description").map(|text| text.text().to_owned()).unwrap_or_default();
+                    found.push((entry.key.text().to_owned(), doc));
+                }
+            }
+            let Some(parent) = node.get("derived_from").map(|parent| parent.text().to_owned()) else { break };
+            name = parent.rsplit(':').next().unwrap_or(&parent).to_owned();
+        }
+        found
+    }
+
+    /// Values of the key that the cursor is in.
+    fn words(&self, context: &Context, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
+        let cursor = &context.cursor;
+        let mut kinds: Vec<&'static str> = names_by_place(context);
+        if let Some(schema) = self.schema_for(context) {
+            let shapes = Shapes::new(&schema);
+            let mut all = shapes.at(&cursor.path, &cursor.levels);
+            // What names refer to is said at the key, not at the items of its list.
+            if cursor.path.last() == Some(&Step::Item) {
+                let above = cursor.path.len() - 1;
+                all.extend(shapes.at(&cursor.path[..above], &cursor.levels));
+            }
+            for map in all {
+                self.words_of(map, proposals);
+                let names = map.get(NAMES).and_then(Value::as_list).unwrap_or_default();
+                kinds.extend(names.iter().filter_map(Value::as_str).filter_map(label));
+            }
+        }
+        for facts in related {
+            let own = if facts.source.path() == context.file { 50 } else { 0 };
+            for mark in facts.declared.iter().filter(|mark| kinds.contains(&mark.kind)) {
+                let text = shown_name(context, mark);
+                let often = u32::try_from(mentions(related, mark)).unwrap_or(0);
+                let detail = format!("{} in {}", mark.kind, facts.source.path());
+                proposals.add(&text, ProposalKind::Name, &detail, "", 1_000 + own + often * 10);
+            }
+        }
+        if kinds.iter().any(|kind| kind.ends_with("type")) {
+            for (name, doc) in builtin_types(context) {
+                proposals.add(&name, ProposalKind::Name, "built in", &doc, 400);
+            }
+        }
+        if let Some(SchemaOf::Tosca(edition)) = context.of
+            && cursor.path.iter().any(
+                |step| matches!(step, Step::Key(key) if key == "properties" || key == "inputs" || key == "outputs"),
+            )
+        {
+            for (name, doc) in tosca_functions(edition) {
+                proposals.add(&format!("{{ {name}: }}"), ProposalKind::Function, "function", doc, 10);
+            }
+        }
+    }
+
+    fn words_of(&self, map: &Map, proposals: &mut Proposals<'_>) {
+        let mut word = |value: &Value, score: u32| {
+            let text = match value.as_str() {
+                Some(text) => text.to_owned(),
+                None => value.as_bool().map(|truth| truth.to_string()).unwrap_or_default(),
+            };
+            if !text.is_empty() {
+                proposals.add(&text, ProposalKind::Word, "", "", score);
+            }
+        };
+        for key in ["enum", "examples"] {
+            map.get(key).and_then(Value::as_list).unwrap_or_default().iter().for_each(|value| word(value, 500));
+        }
+        map.get("const").into_iter().for_each(|value| word(value, 600));
+        map.get("default").into_iter().for_each(|value| word(value, 550));
+        let is_boolean = map.get("type").and_then(Value::as_str) == Some("boolean")
+            || map
+                .get("type")
+                .and_then(Value::as_list)
+                .is_some_and(|list| list.iter().any(|item| item.as_str() == Some("boolean")) && list.len() == 2)
+            || map.get(TAKES).and_then(Value::as_str) == Some("true or false");
+        if is_boolean {
+            word(&Value::from(true), 520);
+            word(&Value::from(false), 510);
+        }
+    }
+}
+
+/// What a property takes, in a few words.
+fn takes(property: &Value) -> String {
+    if let Some(text) = property.get(TAKES).and_then(Value::as_str) {
+        return text.to_owned();
+    }
+    let words = property.get("enum").and_then(Value::as_list);
+    if let Some(words) = words {
+        return words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" | ");
+    }
+    let of = property.get("type").or_else(|| {
+        let forms = property.get("anyOf").and_then(Value::as_list)?;
+        forms.iter().find_map(|form| form.get("type"))
+    });
+    match of.map(|of| (of.as_str(), of.as_list())) {
+        Some((Some(name), _)) => name.to_owned(),
+        Some((_, Some(names))) => names.iter().filter_map(Value::as_str).next().unwrap_or("").to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// How a name is written at a place.
+fn shown_name(context: &Context, mark: &Mark) -> String {
+    let is_bare = context.cursor.last_key() == Some("build");
+    match (mark.kind, is_bare) {
+        (kind::ACTION, true) => mark.name.rsplit('.').next().unwrap_or("").to_owned(),
+        _ => mark.name.to_string(),
+    }
+}
+
+fn mentions(related: &[Arc<Facts>], mark: &Mark) -> usize {
+    let same = |other: &&Mark| other.kind == mark.kind && other.name == mark.name;
+    related.iter().map(|facts| facts.mentioned.iter().filter(same).count()).sum::<usize>().min(20)
+}
+
+/// Names that a key refers to where the tables only say that it takes text.
+fn names_by_place(context: &Context) -> Vec<&'static str> {
+    let cursor = &context.cursor;
+    let key = cursor.last_key().unwrap_or("");
+    let own_kind = cursor.root("kind").unwrap_or("");
+    let has = |name: &str| cursor.path.iter().any(|step| matches!(step, Step::Key(key) if key == name));
+    match context.of {
+        Some(SchemaOf::Garden) => match key {
+            "dependencies" if own_kind == "Module" => vec![kind::MODULE],
+            "dependencies" | "build" => vec![kind::ACTION],
+            "template" if own_kind == "RenderTemplate" => vec![kind::TEMPLATE],
+            "environments" | "defaultEnvironment" => vec![kind::ENVIRONMENT],
+            _ => Vec::new(),
+        },
+        Some(SchemaOf::Skaffold(_)) => match key {
+            "configs" => vec![kind::CONFIG],
+            "activatedBy" => vec![kind::PROFILE],
+            "name" if has("activeProfiles") => vec![kind::PROFILE],
+            "image" if has("requires") || has("test") => vec![kind::IMAGE],
+            _ => Vec::new(),
+        },
+        Some(SchemaOf::Tosca(_) | SchemaOf::Ensemble) => match key.trim_start_matches('$') {
+            "get_input" => vec![kind::INPUT],
+            "get_property" | "get_attribute" | "get_artifact" | "node" => vec!["node template"],
+            _ if key != "requirements" && has("requirements") && has("node_templates") => vec!["node template"],
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// The label of a kind of TOSCA, as a constant.
+fn label(name: &str) -> Option<&'static str> {
+    purlin_tosca::entities::SCHEMA.entities.iter().map(|entity| entity.label).find(|label| *label == name)
+}
+
+pub(crate) fn find_type<'f>(related: &'f [Arc<Facts>], name: &str) -> Option<(&'f Facts, &'f Mark)> {
+    related.iter().find_map(|facts| {
+        let mark = facts.declared.iter().find(|mark| mark.kind.ends_with("type") && mark.name == name)?;
+        Some((&**facts, mark))
+    })
+}
+
+/// The value of a declared key.
+pub(crate) fn value_at<'f>(facts: &'f Facts, mark: &Mark) -> Option<purlin_syntax::Node<'f>> {
+    let count = u32::try_from(facts.tree.len()).ok()?;
+    // Nodes lie in the order of the text, so the first at or after the key's own place is the key.
+    let (mut low, mut high) = (0, count);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        let start = facts.tree.node(middle)?.span().start as usize;
+        if start < mark.bytes.start { low = middle + 1 } else { high = middle }
+    }
+    let key = (low..count.min(low + 3)).find(|index| {
+        facts.tree.node(*index).is_some_and(|node| node.is_scalar() && node.span().end as usize >= mark.bytes.end)
+    })?;
+    facts.tree.node(key + 1)
+}
+
+/// Types that every file of an edition has.
+fn builtin_types(context: &Context) -> Vec<(String, String)> {
+    let Some(SchemaOf::Tosca(edition)) = context.of else { return Vec::new() };
+    let versions = purlin_tosca::profile::VERSIONS.iter().filter(|version| version.edition == edition);
+    let mut found = Vec::new();
+    for file in versions.flat_map(|version| version.profile) {
+        for line in file.text.lines() {
+            let Some(name) = line.strip_prefix("  ").and_then(|rest| rest.strip_suffix(':')) else { continue };
+            if name.starts_with("tosca.") && !name.contains(' ') {
+                found.push((name.to_owned(), String::new()));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,113 @@
+//! What language a place is written in, and what is being written there.
+
+use crate::Ide;
+use crate::facts::{is_chart_template, is_values_file};
+use crate::outline::{Cursor, cursor};
+use purlin_compiler::{SchemaOf, schema_by};
+use purlin_value::{Value, World, path};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The language of a place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Language {
+    /// `${…}` of Garden.
+    Garden,
+    /// `{{…}}` of a chart.
+    Go,
+    /// `{{…}}` of an ensemble.
+    Jinja,
+}
+
+/// A place in an embedded language.
+#[derive(Clone, Debug)]
+pub(crate) struct Inside {
+    pub language: Language,
+    /// The bytes between the marks, as far as they are written.
+    pub range: Range<usize>,
+}
+
+/// The place of a question.
+pub(crate) struct Context {
+    pub file: String,
+    pub text: Arc<str>,
+    pub offset: usize,
+    pub cursor: Cursor,
+    pub of: Option<SchemaOf>,
+    pub inside: Option<Inside>,
+}
+
+impl Ide {
+    /// Where an offset of a file is.
+    pub(crate) fn context(&self, file: &str, offset: usize) -> Option<Context> {
+        let file = path::normalize(file);
+        let text = self.text(&file)?;
+        let offset = offset.min(text.len());
+        if is_chart_template(&file) && self.chart_folder(&file).is_some() {
+            let inside = between(&text, offset, "{{", "}}").map(|range| Inside { language: Language::Go, range });
+            // Without YAML there is no path; the cursor is only there to have one.
+            return Some(Context { cursor: cursor("", 0), of: None, inside, file, text, offset });
+        }
+        let cursor = cursor(&text, offset);
+        let of = schema_by(&file, |key| cursor.root(key));
+        let of = of
+            .or_else(|| (is_values_file(&file) && self.chart_folder(&file).is_some()).then_some(SchemaOf::ChartValues));
+        let inside = match of {
+            Some(SchemaOf::Garden) => {
+                between(&text, offset, "${", "}").map(|range| Inside { language: Language::Garden, range })
+            }
+            Some(SchemaOf::Ensemble | SchemaOf::Tosca(_)) => {
+                between(&text, offset, "{{", "}}").map(|range| Inside { language: Language::Jinja, range })
+            }
+            _ => None,
+        };
+        Some(Context { file, text, offset, cursor, of, inside })
+    }
+
+    /// The schema that describes the document at a place.
+    pub(crate) fn schema_for(&self, context: &Context) -> Option<Arc<Value>> {
+        match context.of? {
+            SchemaOf::ChartValues => {
+                let folder = self.chart_folder(&context.file)?;
+                let defaults = self.facts(&path::join(&folder, "values.yaml"))?;
+                Some(Arc::new(purlin_charts::json_schema::described(&defaults.tree)))
+            }
+            of => Some(self.schema(of)),
+        }
+    }
+
+    /// The folder of the chart that a file belongs to.
+    pub(crate) fn chart_folder(&self, file: &str) -> Option<String> {
+        let mut folder = path::parent(file).to_owned();
+        loop {
+            if self.desk.exists(&path::join(&folder, "Chart.yaml")) {
+                return Some(folder);
+            }
+            let parent = path::parent(&folder).to_owned();
+            if parent == folder || folder == "." || folder.is_empty() {
+                return None;
+            }
+            folder = parent;
+        }
+    }
+}
+
+/// How far back an opening mark is looked for.
+const FAR: usize = 4_000;
+
+/// The bytes after the opening mark before an offset, if it is not closed before it.
+fn between(text: &str, offset: usize, open: &str, close: &str) -> Option<Range<usize>> {
+    let mut from = offset.saturating_sub(FAR);
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let before = text.get(from..offset)?;
+    let start = before.rfind(open)? + open.len();
+    if before.get(start..)?.contains(close) {
+        return None;
+    }
+    let start = from + start;
+    let line_end = text[offset..].find('\n').map_or(text.len(), |at| offset + at);
+    let end = text[offset..line_end].find(close).map_or(line_end, |at| offset + at);
+    Some(start..end)
+}

@@ -1,0 +1,239 @@
+//! Completion inside embedded languages: lookups of Garden, values and functions of charts, filters of ensembles.
+
+use crate::Ide;
+use crate::complete::{ProposalKind, Proposals};
+use crate::context::{Context, Language};
+use crate::facts::{Facts, kind};
+use crate::functions::functions;
+use purlin_garden::config::ActionKind;
+use purlin_garden::phases::KEYS;
+use std::sync::Arc;
+
+impl Ide {
+    /// What could be written in the expression that the cursor is in.
+    pub(crate) fn complete_expression<'c>(&self, context: &'c Context) -> Option<Proposals<'c>> {
+        let inside = context.inside.as_ref()?;
+        let before = context.text.get(inside.range.start..context.offset)?;
+        let after = context.text.get(context.offset..inside.range.end).unwrap_or("");
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-');
+        let path_start = before
+            .rfind(|c: char| !is_part(c) && c != '.' && c != '$')
+            .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let path = &before[path_start..];
+        let word_start = path.rfind('.').map_or(path_start, |at| path_start + at + 1);
+        let word_end = context.offset + after.find(|c: char| !is_part(c)).unwrap_or(after.len());
+        let mut proposals = Proposals::new(context, inside.range.start + word_start..word_end.max(context.offset));
+        let parts: Vec<&str> = path.split('.').collect();
+        let related = self.related(&context.file);
+        match inside.language {
+            Language::Garden => self.garden_lookup(&parts, &related, &mut proposals),
+            Language::Go => self.go_lookup(before, path, &related, &mut proposals),
+            Language::Jinja => jinja(&related, &mut proposals),
+        }
+        Some(proposals)
+    }
+
+    fn garden_lookup(&self, parts: &[&str], related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
+        let (_, above) = parts.split_last().unwrap_or((&"", &[]));
+        match above {
+            [] => {
+                for key in KEYS {
+                    let often = often(related, key.name);
+                    proposals.add(key.name, ProposalKind::Field, key.phase, key.doc, 100 + often);
+                }
+                for known in functions(Language::Garden) {
+                    proposals.add(known.name, ProposalKind::Function, &known.label, known.doc, 50);
+                }
+            }
+            ["actions"] => {
+                for action in ActionKind::ALL {
+                    proposals.add(action.lower(), ProposalKind::Field, "kind of action", "", 100);
+                }
+            }
+            ["actions", of] => {
+                let prefix = format!("{of}.");
+                self.declared(related, kind::ACTION, proposals, |name| name.strip_prefix(&prefix).map(str::to_owned));
+            }
+            ["actions", of, name] => {
+                for (word, doc) in ACTION_FIELDS {
+                    proposals.add(word, ProposalKind::Field, &format!("of {of}.{name}"), doc, 100);
+                }
+            }
+            ["actions", of, name, "outputs"] => self.outputs(&format!("{of}.{name}"), proposals),
+            ["runtime"] => {
+                proposals.add("services", ProposalKind::Field, "", "Outputs of Deploys.", 100);
+                proposals.add("tasks", ProposalKind::Field, "", "Outputs of Runs.", 90);
+            }
+            ["runtime", of] => {
+                let prefix = if *of == "services" { "deploy." } else { "run." };
+                self.declared(related, kind::ACTION, proposals, |name| name.strip_prefix(prefix).map(str::to_owned));
+            }
+            ["runtime", of, name] => {
+                proposals.add("outputs", ProposalKind::Field, &format!("of {of}.{name}"), "", 100);
+            }
+            ["runtime", of, name, "outputs"] => {
+                let prefix = if *of == "services" { "deploy" } else { "run" };
+                self.outputs(&format!("{prefix}.{name}"), proposals);
+            }
+            ["var" | "variables", rest @ ..] => {
+                let prefix = rest.iter().map(|part| format!("{part}.")).collect::<String>();
+                self.declared(related, kind::VARIABLE, proposals, |name| {
+                    let rest = name.strip_prefix(&prefix)?;
+                    (!rest.contains('.')).then(|| rest.to_owned())
+                });
+            }
+            ["inputs"] => self.declared(related, kind::INPUT, proposals, |name| Some(name.to_owned())),
+            ["modules"] => self.declared(related, kind::MODULE, proposals, |name| Some(name.to_owned())),
+            ["providers"] => self.declared(related, kind::PROVIDER, proposals, |name| Some(name.to_owned())),
+            [first] | [first, "value"] => {
+                let fields: &[&str] = match *first {
+                    "environment" => &["name", "fullName", "namespace"],
+                    "project" | "parent" | "template" => &["name"],
+                    "local" => &["env", "username", "platform", "arch", "projectPath", "artifactsPath"],
+                    "git" => &["branch", "commitHash", "originUrl"],
+                    "datetime" => &["now", "today", "timestamp"],
+                    "command" => &["name", "params"],
+                    "this" => &["name", "mode", "buildPath", "sourcePath"],
+                    "item" => &["key", "value"],
+                    _ => &[],
+                };
+                for (index, field) in fields.iter().enumerate() {
+                    let score = 100u32.saturating_sub(u32::try_from(index).unwrap_or(0));
+                    proposals.add(
+                        field,
+                        ProposalKind::Field,
+                        &format!("of `{first}`"),
+                        "",
+                        score + often(related, field),
+                    );
+                }
+            }
+            ["modules", _] => {
+                for word in ["outputs", "var", "version", "path", "name", "buildPath"] {
+                    proposals.add(word, ProposalKind::Field, "of a module", "", 100);
+                }
+            }
+            ["providers", _] => {
+                proposals.add("config", ProposalKind::Field, "of a provider", "", 100);
+                proposals.add("outputs", ProposalKind::Field, "of a provider", "", 100);
+            }
+            _ => {}
+        }
+    }
+
+    /// Names of a kind, as far as a filter takes them.
+    fn declared(
+        &self,
+        related: &[Arc<Facts>],
+        of: &str,
+        proposals: &mut Proposals<'_>,
+        shown: impl Fn(&str) -> Option<String>,
+    ) {
+        for facts in related {
+            for mark in facts.declared.iter().filter(|mark| mark.kind == of) {
+                if let Some(text) = shown(&mark.name) {
+                    let same = |other: &&crate::facts::Mark| other.kind == mark.kind && other.name == mark.name;
+                    let often: usize = related.iter().map(|facts| facts.mentioned.iter().filter(same).count()).sum();
+                    let score = 1_000 + u32::try_from(often.min(50)).unwrap_or(0) * 10;
+                    proposals.add(&text, ProposalKind::Name, &format!("{of} in {}", facts.source.path()), "", score);
+                }
+            }
+        }
+    }
+
+    /// Outputs of an action, as far as its project knows them.
+    fn outputs(&self, id: &str, proposals: &mut Proposals<'_>) {
+        let picture = self.picture();
+        for outcome in &picture.outcomes {
+            let node = outcome.resolved.as_ref().and_then(|resolved| resolved.node(id));
+            let Some(outputs) = node.and_then(|node| node.outputs.as_map()) else { continue };
+            for name in outputs.keys() {
+                proposals.add(name, ProposalKind::Field, &format!("output of {id}"), "", 500);
+            }
+        }
+        for spec in purlin_garden::entities::SPEC_TYPES {
+            for name in spec.static_outputs {
+                proposals.add(name, ProposalKind::Field, "output", "", 10);
+            }
+        }
+    }
+
+    fn go_lookup(&self, before: &str, path: &str, related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
+        if let Some(rest) = path.split_once(".Values.").map(|(_, rest)| rest) {
+            let prefix = rest.rsplit_once('.').map_or(String::new(), |(above, _)| format!("{above}."));
+            return self.declared(related, kind::VALUE, proposals, |name| {
+                let rest = name.strip_prefix(&prefix)?;
+                (!rest.contains('.')).then(|| rest.to_owned())
+            });
+        }
+        if let Some(rest) = path.strip_prefix('.').or_else(|| path.strip_prefix("$.")) {
+            let fields: &[&str] = match rest.split_once('.') {
+                None => &["Values", "Release", "Chart", "Files", "Capabilities", "Template", "Subcharts"],
+                Some(("Release", _)) => &["Name", "Namespace", "Revision", "IsUpgrade", "IsInstall", "Service"],
+                Some(("Chart", _)) => &["Name", "Version", "AppVersion", "Type", "Description", "Annotations"],
+                Some(("Files", _)) => &["Get", "GetBytes", "Glob", "Lines", "AsConfig", "AsSecrets"],
+                Some(("Capabilities", _)) => &["KubeVersion", "APIVersions", "HelmVersion"],
+                Some(("Template", _)) => &["Name", "BasePath"],
+                Some(_) => &[],
+            };
+            for (index, field) in fields.iter().enumerate() {
+                let score = 100u32.saturating_sub(u32::try_from(index).unwrap_or(0));
+                proposals.add(field, ProposalKind::Field, "", "", score);
+            }
+            return;
+        }
+        let is_name = ["include \"", "template \"", "include ", "template "]
+            .iter()
+            .any(|word| before.rfind(word).is_some_and(|at| !before[at + word.len()..].contains(['"', ' ', ')'])));
+        if is_name {
+            return self.declared(related, kind::NAMED_TEMPLATE, proposals, |name| Some(name.to_owned()));
+        }
+        for word in ["if", "else", "end", "range", "with", "define", "template", "block"] {
+            proposals.add(word, ProposalKind::Word, "keyword", "", 60);
+        }
+        for known in functions(Language::Go) {
+            let often =
+                if matches!(known.name, "include" | "toYaml" | "nindent" | "quote" | "default") { 50 } else { 0 };
+            proposals.add(known.name, ProposalKind::Function, &known.label, known.doc, 20 + often);
+        }
+    }
+}
+
+/// What every action can be asked for in a lookup.
+const ACTION_FIELDS: &[(&str, &str)] = &[
+    ("outputs", "Its outputs."),
+    ("var", "Its variables."),
+    ("version", "Its version."),
+    ("name", "Its name."),
+    ("disabled", "Whether it is switched off."),
+    ("mode", "The mode it is in."),
+    ("buildPath", "The folder it is built in."),
+    ("sourcePath", "The folder of its source."),
+];
+
+/// How often a word is part of a lookup.
+fn often(related: &[Arc<Facts>], word: &str) -> u32 {
+    let mut count = 0;
+    for facts in related.iter().take(50) {
+        count += facts.source.text().matches(&format!("${{{word}")).count();
+        count += facts.source.text().matches(&format!(".{word}")).count();
+    }
+    u32::try_from(count.min(1_000)).unwrap_or(0)
+}
+
+fn jinja(related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
+    for known in functions(Language::Jinja) {
+        proposals.add(known.name, ProposalKind::Function, "filter", known.doc, 20);
+    }
+    for function in purlin_unfurl::functions::FUNCTIONS {
+        proposals.add(function.name, ProposalKind::Function, function.takes, function.summary, 30);
+    }
+    for word in ["SELF", "HOST", "SOURCE", "TARGET", "ORCHESTRATOR", "ROOT", "inputs", "outputs"] {
+        proposals.add(word, ProposalKind::Field, "", "", 100);
+    }
+    for facts in related {
+        for mark in facts.declared.iter().filter(|mark| matches!(mark.kind, "node template" | kind::INPUT)) {
+            proposals.add(&mark.name, ProposalKind::Name, mark.kind, "", 60);
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! Functions of the embedded languages, from the lists of the dialects.
+
+use crate::Ide;
+use crate::context::Language;
+use purlin_gotmpl::func::Ty;
+use purlin_tosca::functions::FUNCTIONS as TOSCA;
+use purlin_value::function::{Count, Parameter};
+
+/// How a function is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The whole call: `join(list, separator?)`.
+    pub label: String,
+    /// The names of its parameters, as they stand in the label.
+    pub parameters: Vec<String>,
+    /// One sentence.
+    pub doc: String,
+    /// Which parameter the cursor is at.
+    pub active: usize,
+}
+
+/// A function that can be written at a place.
+pub(crate) struct Known {
+    pub name: &'static str,
+    pub label: String,
+    pub parameters: Vec<String>,
+    pub doc: &'static str,
+}
+
+fn parameter(parameter: &Parameter) -> String {
+    match parameter.count {
+        Count::One => parameter.name.to_owned(),
+        Count::Optional => format!("{}?", parameter.name),
+        Count::Many => format!("{}…", parameter.name),
+    }
+}
+
+/// All functions of a language.
+pub(crate) fn functions(language: Language) -> Vec<Known> {
+    match language {
+        Language::Garden => purlin_garden::functions::FUNCTIONS
+            .iter()
+            .map(|function| Known {
+                name: function.name,
+                label: function.signature(),
+                parameters: function.parameters.iter().map(parameter).collect(),
+                doc: function.summary,
+            })
+            .collect(),
+        Language::Go => {
+            let rows = purlin_gotmpl::funcs::LISTS.iter().flat_map(|(_, list)| list.iter());
+            let known = rows.map(|row| {
+                let mut parameters: Vec<String> = row.params.iter().map(|ty| type_name(*ty).to_owned()).collect();
+                parameters.extend(row.rest.map(|ty| format!("{}…", type_name(ty))));
+                let label = format!("{} {}", row.name, parameters.join(" "));
+                Known { name: row.name, label: label.trim().to_owned(), parameters, doc: row.about }
+            });
+            known.collect()
+        }
+        Language::Jinja => {
+            let filters = purlin_unfurl::jinja::FILTERS.iter().map(|filter| Known {
+                name: filter.name,
+                label: filter.name.to_owned(),
+                parameters: Vec::new(),
+                doc: "A filter.",
+            });
+            filters.collect()
+        }
+    }
+}
+
+fn type_name(ty: Ty) -> &'static str {
+    match ty {
+        Ty::Any | Ty::Value => "any",
+        Ty::Str => "string",
+        Ty::Int | Ty::Int64 => "int",
+        Ty::Float => "float",
+        Ty::Bool => "bool",
+        Ty::Map => "dict",
+        Ty::List => "list",
+        Ty::Time => "time",
+        Ty::Version => "version",
+        Ty::Certificate => "certificate",
+    }
+}
+
+/// Functions of TOSCA that can be written as a key, with a sentence each.
+pub(crate) fn tosca_functions(edition: purlin_model::schema::Edition) -> Vec<(String, &'static str)> {
+    use purlin_tosca::edition::Standard;
+    let mark = if edition.is_2() { "$" } else { "" };
+    let known = TOSCA.iter().filter(|function| function.since <= edition && edition.standard() <= function.until);
+    known.map(|function| (format!("{mark}{}", function.name), function.doc)).collect()
+}
+
+impl Ide {
+    /// The signature of the function call that an offset is in.
+    pub fn signature(&self, file: &str, offset: usize) -> Option<Signature> {
+        let context = self.context(file, offset)?;
+        let inside = context.inside?;
+        let before = context.text.get(inside.range.start..offset)?;
+        let (name, active) = match inside.language {
+            Language::Garden => call_with_parentheses(before)?,
+            Language::Go | Language::Jinja => call_with_spaces(before)?,
+        };
+        let known = functions(inside.language).into_iter().find(|known| known.name == name)?;
+        let active = active.min(known.parameters.len().saturating_sub(1));
+        Some(Signature { label: known.label, parameters: known.parameters, doc: known.doc.to_owned(), active })
+    }
+}
+
+/// The innermost call that is not closed: its name, and how many commas were written.
+fn call_with_parentheses(before: &str) -> Option<(String, usize)> {
+    let (mut depth, mut commas) = (0, 0);
+    for (at, c) in before.char_indices().rev() {
+        match c {
+            ')' | ']' | '}' => depth += 1,
+            '[' | '{' if depth > 0 => depth -= 1,
+            '(' if depth > 0 => depth -= 1,
+            '(' => {
+                let name: String = trailing_name(before.get(..at)?);
+                return (!name.is_empty()).then_some((name, commas));
+            }
+            ',' if depth == 0 => commas += 1,
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The function that begins the command the text ends in: its name, and how many arguments are complete.
+fn call_with_spaces(before: &str) -> Option<(String, usize)> {
+    let command = before.rsplit(['(', '|']).next()?.trim_start_matches('-').trim_start();
+    let mut words = command.split_whitespace();
+    let name = words.next()?;
+    let count = words.count();
+    let complete = if command.ends_with(char::is_whitespace) { count } else { count.saturating_sub(1) };
+    (command.len() > name.len()).then(|| (name.to_owned(), complete))
+}
+
+fn trailing_name(text: &str) -> String {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    let start = text.char_indices().rev().take_while(|(_, c)| is_name(*c)).last().map_or(text.len(), |(at, _)| at);
+    text[start..].to_owned()
+}

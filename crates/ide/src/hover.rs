@@ -1,0 +1,360 @@
+//! What is known about a place: documentation of the tables, the resolved value, and where it comes from.
+
+use crate::Ide;
+use crate::context::{Context, Language};
+use crate::facts::{is_chart_template, kind};
+use crate::functions::functions;
+use crate::outline::Spot;
+use crate::place::Place;
+use crate::shapes::Shapes;
+use crate::workspace::Outcome;
+use purlin_compiler::{origin_text, why};
+use purlin_model::json_schema::TAKES;
+use purlin_syntax::write::JsonLayout;
+use purlin_syntax::{FileId, Source, Span};
+use purlin_value::emit::to_json;
+use purlin_value::{Secrets, Value, path};
+use std::fmt::Write;
+use std::ops::Range;
+
+/// What is shown for a place, in Markdown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hover {
+    /// The text.
+    pub text: String,
+    /// What it is about.
+    pub place: Place,
+}
+
+/// A value that is shown beside the text it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Inlay {
+    /// What it is shown after.
+    pub place: Place,
+    /// The value, in one line.
+    pub text: String,
+}
+
+/// A line above a declaration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lens {
+    /// The declaration.
+    pub place: Place,
+    /// What is shown.
+    pub title: String,
+    /// What is opened: `references` of the place, or the `manifest` of a file.
+    pub command: &'static str,
+}
+
+/// Values longer than this are cut.
+const LONGEST: usize = 2_000;
+/// Values beside the text are cut earlier.
+const LONGEST_INLAY: usize = 60;
+
+/// A value of a project and what it belongs to.
+struct Found {
+    owner: String,
+    field: String,
+    value: Value,
+    span: Span,
+}
+
+impl Ide {
+    /// What is known about an offset of a file.
+    pub fn hover(&self, file: &str, offset: usize) -> Option<Hover> {
+        let context = self.context(file, offset)?;
+        let source = Source::new(FileId(0), context.file.as_str(), context.text.clone());
+        let mut parts: Vec<String> = Vec::new();
+        let mut range = context.cursor.word.clone();
+        if let Some((word, doc)) = self.function_at(&context) {
+            range = word;
+            parts.push(doc);
+        }
+        if let Some(facts) = self.facts(file)
+            && let Some(mark) = facts.at(offset)
+        {
+            range = mark.bytes.clone();
+            parts.push(format!("{} **{}**", mark.kind, mark.name));
+            let declared = self.declarations(file, mark.kind, &mark.name);
+            if let Some(place) = declared.first().filter(|place| place.bytes.0 as usize != mark.bytes.start) {
+                parts.push(format!("declared in `{}:{}`", place.file, place.start.line + 1));
+            }
+        }
+        parts.extend(self.documentation(&context));
+        parts.extend(self.resolved_text(&context));
+        if parts.is_empty() {
+            return None;
+        }
+        Some(Hover { text: parts.join("\n\n"), place: Place::of(&source, range) })
+    }
+
+    /// What the schema says of a key.
+    fn documentation(&self, context: &Context) -> Option<String> {
+        if context.inside.is_some() || context.cursor.spot == Spot::Text {
+            return None;
+        }
+        let schema = self.schema_for(context)?;
+        let cursor = &context.cursor;
+        let mut path = cursor.path.clone();
+        let mut levels = cursor.levels.clone();
+        let key = match cursor.spot {
+            Spot::Key => {
+                let key = context.text.get(cursor.word.clone())?.trim_matches(['"', '\'']).to_owned();
+                path.push(crate::outline::Step::Key(key.clone()));
+                levels.push(crate::outline::Level::default());
+                key
+            }
+            _ => cursor.last_key()?.to_owned(),
+        };
+        let all = Shapes::new(&schema).at(&path, &levels);
+        let described = all.iter().find(|map| map.contains_key("description"))?;
+        let mut text = format!("**{key}**");
+        if let Some(takes) = described.get(TAKES).and_then(Value::as_str) {
+            let _ = write!(text, ": {takes}");
+        }
+        let _ = write!(text, "\n\n{}", described.get("description").and_then(Value::as_str).unwrap_or(""));
+        let words: Vec<&str> =
+            all.iter().filter_map(|map| map.get("enum")?.as_list()).flatten().filter_map(Value::as_str).collect();
+        if !words.is_empty() && words.len() <= 30 {
+            let _ = write!(text, "\n\nOne of `{}`.", words.join("`, `"));
+        }
+        if let Some(default) = described.get("default").filter(|default| !default.is_null()) {
+            let _ = write!(text, "\n\nDefault: `{}`.", shown(default, 200));
+        }
+        if described.get("deprecated").and_then(Value::as_bool) == Some(true) {
+            text.push_str("\n\nDeprecated.");
+        }
+        Some(text)
+    }
+
+    /// The function at a place of an expression.
+    fn function_at(&self, context: &Context) -> Option<(Range<usize>, String)> {
+        let inside = context.inside.as_ref()?;
+        let is_name = |c: char| c.is_alphanumeric() || c == '_';
+        let before = context.text.get(inside.range.start..context.offset)?;
+        let start =
+            before.rfind(|c| !is_name(c)).map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+        let start = inside.range.start + start;
+        let after = context.text.get(context.offset..)?;
+        let end = context.offset + after.find(|c| !is_name(c)).unwrap_or(after.len());
+        let word = context.text.get(start..end)?;
+        if context.text.get(..start)?.ends_with('.') {
+            return None;
+        }
+        if inside.language == Language::Garden
+            && let Some(key) = purlin_garden::phases::KEYS.iter().find(|key| key.name == word)
+        {
+            let phase = if key.phase.is_empty() { String::new() } else { format!("\n\nIt exists {}.", key.phase) };
+            return Some((start..end, format!("**{word}**\n\n{}{phase}", key.doc)));
+        }
+        let known = functions(inside.language).into_iter().find(|known| known.name == word)?;
+        Some((start..end, format!("`{}`\n\n{}", known.label, known.doc)))
+    }
+
+    /// The resolved value at a place, and where it comes from.
+    fn resolved_text(&self, context: &Context) -> Option<String> {
+        let picture = self.picture();
+        for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(&context.file)) {
+            let Some((offset, stale)) = offset_then(outcome, &context.file, &context.text, context.offset) else {
+                continue;
+            };
+            let all = values_in(outcome, &context.file);
+            let fits = |found: &&Found| found.span.start as usize <= offset && offset <= found.span.end as usize;
+            let Some(best) = all.iter().filter(fits).min_by_key(|found| found.span.end - found.span.start) else {
+                continue;
+            };
+            let mut text = format!("`{}.{}` = `{}`", best.owner, best.field, shown(&best.value, LONGEST));
+            if let Some(environment) =
+                outcome.resolved.as_ref().map(|resolved| &resolved.environment).filter(|name| !name.is_empty())
+            {
+                let _ = write!(text, " in `{environment}`");
+            }
+            for piece in why(&outcome.session, &best.value).pieces.iter().take(8) {
+                let origin = origin_text(&piece.cause);
+                match &piece.text {
+                    Some(part) if !origin.is_empty() => {
+                        let _ = write!(text, "\n- `{}` from {origin}", cut(part, 80));
+                    }
+                    None if !origin.is_empty() => {
+                        let _ = write!(text, "\n- from {origin}");
+                    }
+                    _ => {}
+                }
+                for lost in &piece.overrode {
+                    let _ = write!(text, "\n  - overrides {}", origin_text(lost));
+                }
+            }
+            if stale || picture.stale {
+                text.push_str("\n\n_before the last edit_");
+            }
+            return Some(text);
+        }
+        None
+    }
+
+    /// Where the value at a place comes from.
+    pub(crate) fn sources_of(&self, file: &str, offset: usize) -> Vec<Place> {
+        let Some(text) = self.text(file) else { return Vec::new() };
+        let picture = self.picture();
+        let mut places = Vec::new();
+        for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(file)) {
+            let Some((offset, _)) = offset_then(outcome, file, &text, offset) else { continue };
+            let all = values_in(outcome, file);
+            let fits = |found: &&Found| found.span.start as usize <= offset && offset <= found.span.end as usize;
+            let Some(best) = all.iter().filter(fits).min_by_key(|found| found.span.end - found.span.start) else {
+                continue;
+            };
+            for piece in why(&outcome.session, &best.value).pieces {
+                let Some(cause) = piece.cause.place else { continue };
+                let Some(text) = self.text(&cause.file) else { continue };
+                let start = crate::offset_chars(&text, cause.line.saturating_sub(1), cause.column.saturating_sub(1));
+                let source = Source::new(FileId(0), cause.file.as_str(), text);
+                places.push(Place::of(&source, start..start));
+            }
+        }
+        places
+    }
+
+    /// Resolved values beside the expressions of a file.
+    pub fn inlays(&self, file: &str) -> Vec<Inlay> {
+        let file = path::normalize(file);
+        let Some(text) = self.text(&file) else { return Vec::new() };
+        let source = Source::new(FileId(0), file.as_str(), text.clone());
+        let picture = self.picture();
+        let mut found: Vec<Inlay> = Vec::new();
+        for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(&file)) {
+            for value in values_in(outcome, &file) {
+                let range = value.span.start as usize..value.span.end as usize;
+                let written = text.get(range.clone()).unwrap_or("");
+                let is_expression = written.contains("${") || written.contains("{{");
+                let place = Place::of(&source, range);
+                if is_expression && !written.contains('\n') && !found.iter().any(|known| known.place == place) {
+                    let shown = shown(&value.value, LONGEST_INLAY);
+                    found.push(Inlay { place, text: format!("= {shown}") });
+                }
+            }
+        }
+        found.sort_by(|a, b| a.place.cmp(&b.place));
+        found
+    }
+
+    /// Lines above the declarations of a file.
+    pub fn lenses(&self, file: &str) -> Vec<Lens> {
+        let file = path::normalize(file);
+        let Some(facts) = self.facts(&file) else { return Vec::new() };
+        let mut lenses = Vec::new();
+        if is_chart_template(&file) && self.chart_folder(&file).is_some() && !path::file_name(&file).starts_with('_') {
+            lenses.push(Lens { place: Place::top(&file), title: "rendered manifest".to_owned(), command: "manifest" });
+        }
+        let related = self.related(&file);
+        let environments: std::collections::BTreeSet<&str> = related
+            .iter()
+            .flat_map(|facts| facts.declared.iter())
+            .filter(|mark| mark.kind == kind::ENVIRONMENT)
+            .map(|mark| mark.name.as_str())
+            .collect();
+        const COUNTED: &[&str] = &[
+            kind::ACTION,
+            kind::MODULE,
+            kind::TEMPLATE,
+            kind::PROFILE,
+            "node template",
+            "node type",
+            kind::NAMED_TEMPLATE,
+        ];
+        for mark in facts.declared.iter().filter(|mark| COUNTED.contains(&mark.kind)) {
+            let same = |other: &&crate::Mark| other.kind == mark.kind && other.name == mark.name;
+            let uses: usize = related.iter().map(|facts| facts.mentioned.iter().filter(same).count()).sum();
+            let place = facts.place(&mark.bytes);
+            let title = if uses == 1 { "1 reference".to_owned() } else { format!("{uses} references") };
+            lenses.push(Lens { place: place.clone(), title, command: "references" });
+            if mark.kind == kind::ACTION && environments.len() > 1 {
+                let own = facts
+                    .mentioned
+                    .iter()
+                    .filter(|other| other.kind == kind::ENVIRONMENT && mark.whole.contains(&other.bytes.start));
+                let count = match own.count() {
+                    0 => environments.len(),
+                    count => count,
+                };
+                let title = format!("used in {count} of {} environments", environments.len());
+                lenses.push(Lens { place, title, command: "references" });
+            }
+        }
+        lenses
+    }
+
+    /// The manifests that a template of a chart renders to, with the defaults of the chart.
+    pub fn manifest(&self, file: &str) -> Option<String> {
+        let file = path::normalize(file);
+        let picture = self.picture();
+        let outcomes = picture.outcomes.iter().filter(|outcome| outcome.concerns(&file));
+        let resolved = outcomes.filter_map(|outcome| outcome.resolved.as_ref());
+        let tail = file.rsplit_once("templates/").map(|(_, tail)| format!("templates/{tail}"))?;
+        let mut text = String::new();
+        for manifest in resolved.flat_map(|resolved| resolved.manifests.iter()) {
+            if manifest.source.ends_with(&tail) {
+                text.push_str("---\n");
+                text.push_str(&purlin_value::emit::to_yaml(&manifest.value, Secrets::Hide).unwrap_or_default());
+            }
+        }
+        (!text.is_empty()).then_some(text)
+    }
+}
+
+/// An offset in the text that a project was resolved with, and whether that was another text.
+fn offset_then(outcome: &Outcome, file: &str, now: &str, offset: usize) -> Option<(usize, bool)> {
+    let ids = outcome.session.ids();
+    let then = ids.into_iter().filter_map(|id| outcome.session.sources.get(id)).find(|source| source.path() == file)?;
+    let then = then.text();
+    if then == now {
+        return Some((offset, false));
+    }
+    let prefix = then.bytes().zip(now.bytes()).take_while(|(a, b)| a == b).count();
+    if offset <= prefix {
+        return Some((offset, true));
+    }
+    let suffix = then.bytes().rev().zip(now.bytes().rev()).take_while(|(a, b)| a == b).count();
+    let from_end = now.len() - offset;
+    (from_end <= suffix).then(|| (then.len() - from_end, true))
+}
+
+/// All values of a project that come from a file, with the place they are written at.
+fn values_in(outcome: &Outcome, file: &str) -> Vec<Found> {
+    let Some(resolved) = &outcome.resolved else { return Vec::new() };
+    let session = &outcome.session;
+    let of_file: std::collections::HashSet<FileId> = session
+        .ids()
+        .into_iter()
+        .filter(|id| session.sources.get(*id).is_some_and(|source| source.path() == file))
+        .collect();
+    let mut found = Vec::new();
+    let mut gather = |owner: &str, whole: &Value| {
+        for (field, value) in whole.leaves() {
+            let span = session.origins.span(value.origin, &session.sources);
+            if let Some(span) = span.filter(|span| of_file.contains(&span.file)) {
+                found.push(Found { owner: owner.to_owned(), field, value: value.clone(), span });
+            }
+        }
+    };
+    gather("variables", &resolved.variables);
+    for node in &resolved.nodes {
+        gather(&node.id, &node.resolved);
+    }
+    found
+}
+
+/// A value in one line, secrets hidden.
+fn shown(value: &Value, longest: usize) -> String {
+    if let Some(text) = value.as_str().filter(|_| !value.is_tainted()) {
+        return cut(&text.replace('\n', "↵"), longest);
+    }
+    cut(&to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default(), longest)
+}
+
+fn cut(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}

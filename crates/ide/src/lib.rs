@@ -1,0 +1,129 @@
+//! What an editor asks about projects: diagnostics, completion, hovers, definitions, references, renames, symbols.
+//!
+//! Plain data in, plain data out: paths, byte offsets and texts. It knows no protocol. A [`Workspace`] resolves
+//! projects, on a thread of its own if need be; an [`Ide`] answers from the texts as they are now and from the last
+//! [`Picture`] that a workspace gave, so that no answer waits for a resolution.
+
+mod actions;
+mod buffers;
+mod complete;
+mod context;
+mod expressions;
+mod facts;
+mod functions;
+mod hover;
+mod names;
+mod outline;
+mod place;
+mod scan;
+mod shapes;
+mod tokens;
+mod workspace;
+
+pub use actions::Fix;
+pub use buffers::{Buffers, Desk};
+pub use complete::{Proposal, ProposalKind};
+pub use facts::Mark;
+pub use functions::Signature;
+pub use hover::{Hover, Inlay, Lens};
+pub use names::{Edit, Symbol};
+pub use place::{Place, Point, offset_chars, offset_utf16};
+pub use tokens::{TOKEN_KINDS, Token};
+pub use workspace::{Change, Choice, Outcome, Picture, Problem, Workspace};
+
+use facts::Facts;
+use purlin_compiler::SchemaOf;
+use purlin_syntax::Limits;
+use purlin_value::{Value, World, path};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+/// Answers questions about texts and projects.
+pub struct Ide {
+    desk: Arc<Desk>,
+    buffers: Arc<Buffers>,
+    limits: Limits,
+    picture: RwLock<Arc<Picture>>,
+    facts: Mutex<HashMap<String, Arc<Facts>>>,
+    schemas: Mutex<HashMap<SchemaOf, Arc<Value>>>,
+}
+
+impl Ide {
+    /// Answers about the files of a world under open texts.
+    pub fn new(desk: Arc<Desk>, buffers: Arc<Buffers>, limits: Limits) -> Self {
+        Ide { desk, buffers, limits, picture: RwLock::default(), facts: Mutex::default(), schemas: Mutex::default() }
+    }
+
+    /// Takes what a workspace made of the projects.
+    pub fn show(&self, picture: Picture) {
+        *self.picture.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(picture);
+    }
+
+    /// The projects as they were last resolved.
+    pub fn picture(&self) -> Arc<Picture> {
+        self.picture.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// The text of a file: that of an editor, or what is on disk.
+    pub fn text(&self, file: &str) -> Option<Arc<str>> {
+        if let Some(text) = self.buffers.get(file) {
+            return Some(text);
+        }
+        let bytes = self.desk.read(file).ok()?;
+        Some(String::from_utf8_lossy(&bytes).into())
+    }
+
+    /// What is known of a file.
+    fn facts(&self, file: &str) -> Option<Arc<Facts>> {
+        let file = path::normalize(file);
+        let text = self.text(&file)?;
+        if let Some(known) = lock(&self.facts).get(&file)
+            && known.source.text() == &*text
+        {
+            return Some(known.clone());
+        }
+        if text.len() as u64 > self.limits.file_bytes {
+            return None;
+        }
+        let facts = Arc::new(Facts::of(&file, &text, &self.limits));
+        lock(&self.facts).insert(file, facts.clone());
+        Some(facts)
+    }
+
+    /// The files that names of a file are looked for in: those of the projects that have read it.
+    fn related(&self, file: &str) -> Vec<Arc<Facts>> {
+        let file = path::normalize(file);
+        let mut files: BTreeSet<String> = BTreeSet::from([file.clone()]);
+        let picture = self.picture();
+        for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(&file)) {
+            files.extend(outcome.texts());
+        }
+        files.iter().filter(|file| is_known(file)).filter_map(|file| self.facts(file)).collect()
+    }
+
+    /// The schema of a format, made once.
+    fn schema(&self, of: SchemaOf) -> Arc<Value> {
+        lock(&self.schemas).entry(of).or_insert_with(|| Arc::new(of.schema())).clone()
+    }
+
+    /// What is wrong with a file.
+    pub fn problems(&self, file: &str) -> Vec<Problem> {
+        self.picture().problems.get(&path::normalize(file)).cloned().unwrap_or_default()
+    }
+}
+
+/// Whether names of a file are understood.
+fn is_known(file: &str) -> bool {
+    [".yaml", ".yml", ".tpl", ".txt", ".json"].iter().any(|ending| file.ends_with(ending))
+}
+
+impl Outcome {
+    /// Whether a file is part of this project: it was read, or lies in the folder of a chart that was.
+    pub(crate) fn concerns(&self, file: &str) -> bool {
+        self.files.contains(file) || self.has_file(file)
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

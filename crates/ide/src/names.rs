@@ -1,0 +1,210 @@
+//! Names: where they are declared, where they are mentioned, what else they could be called.
+
+use crate::Ide;
+use crate::facts::{Facts, Mark, kind};
+use crate::outline::Spot;
+use crate::place::Place;
+use purlin_value::{World, path};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A change to a text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    /// What is replaced.
+    pub place: Place,
+    /// What takes its place.
+    pub text: String,
+}
+
+/// Something that is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// Its name.
+    pub name: String,
+    /// What it is.
+    pub kind: &'static str,
+    /// Its name in the text.
+    pub place: Place,
+    /// The whole declaration.
+    pub whole: Place,
+}
+
+/// Kinds that can be renamed.
+const RENAMED: &[&str] = &[
+    kind::ACTION,
+    kind::MODULE,
+    kind::VARIABLE,
+    kind::TEMPLATE,
+    kind::INPUT,
+    kind::ENVIRONMENT,
+    kind::CONFIG,
+    kind::PROFILE,
+    kind::IMAGE,
+    kind::VALUE,
+    kind::NAMED_TEMPLATE,
+    "node type",
+    "data type",
+    "capability type",
+    "relationship type",
+    "interface type",
+    "artifact type",
+    "group type",
+    "policy type",
+    "node template",
+    "relationship template",
+];
+
+impl Ide {
+    /// Where a name is declared, in the projects of a file.
+    pub(crate) fn declarations(&self, file: &str, kind: &str, name: &str) -> Vec<Place> {
+        let related = self.related(file);
+        let found = related.iter().flat_map(|facts| {
+            let same = facts.declared.iter().filter(|mark| mark.kind == kind && mark.name == name);
+            same.map(|mark| facts.place(&mark.bytes))
+        });
+        found.collect()
+    }
+
+    /// Where what stands at an offset is declared or comes from.
+    pub fn definition(&self, file: &str, offset: usize) -> Vec<Place> {
+        let file = path::normalize(file);
+        let Some(facts) = self.facts(&file) else { return Vec::new() };
+        let at = |mark: &&Mark| mark.bytes.start <= offset && offset <= mark.bytes.end;
+        // A name may be of several kinds; the first that is declared is meant.
+        for mark in facts.mentioned.iter().filter(at) {
+            let places = self.declarations(&file, mark.kind, &mark.name);
+            if !places.is_empty() {
+                return places;
+            }
+        }
+        if let Some(place) = self.file_at(&file, offset) {
+            return vec![place];
+        }
+        if facts.declared.iter().any(|mark| at(&mark)) {
+            return facts.declared.iter().filter(at).map(|mark| facts.place(&mark.bytes)).collect();
+        }
+        self.sources_of(&file, offset)
+    }
+
+    /// The file that a scalar names.
+    fn file_at(&self, file: &str, offset: usize) -> Option<Place> {
+        let context = self.context(file, offset)?;
+        if !matches!(context.cursor.spot, Spot::Value | Spot::Item) || context.inside.is_some() {
+            return None;
+        }
+        let text = context.text.get(context.cursor.word.clone())?.trim_matches(['"', '\'']);
+        if text.is_empty() || !text.contains(['.', '/']) || text.contains("://") {
+            return None;
+        }
+        let named = path::join(path::parent(file), text);
+        let inner = ["", "/skaffold.yaml", "/Chart.yaml", "/garden.yml"];
+        let found = inner.iter().map(|tail| format!("{named}{tail}")).find(|named| self.desk.read(named).is_ok())?;
+        Some(Place::top(&path::normalize(&found)))
+    }
+
+    /// All mentions of what stands at an offset, its declarations included if wanted.
+    pub fn references(&self, file: &str, offset: usize, declarations: bool) -> Vec<Place> {
+        let Some(mark) = self.mark_at(file, offset) else { return Vec::new() };
+        self.occurrences(file, &mark, declarations)
+    }
+
+    /// The name at an offset; of several kinds that it may be of, the one that is declared.
+    fn mark_at(&self, file: &str, offset: usize) -> Option<Mark> {
+        let facts = self.facts(file)?;
+        let at = |mark: &&Mark| mark.bytes.start <= offset && offset <= mark.bytes.end;
+        let known = |mark: &&Mark| !self.declarations(file, mark.kind, &mark.name).is_empty();
+        let mentioned = facts.mentioned.iter().filter(at).find(known);
+        mentioned.or_else(|| facts.declared.iter().find(at)).or_else(|| facts.mentioned.iter().find(at)).cloned()
+    }
+
+    fn occurrences(&self, file: &str, wanted: &Mark, declarations: bool) -> Vec<Place> {
+        let same = |mark: &&Mark| mark.kind == wanted.kind && mark.name == wanted.name;
+        let mut places: BTreeSet<Place> = BTreeSet::new();
+        for facts in self.related(file) {
+            places.extend(facts.mentioned.iter().filter(same).map(|mark| facts.place(&mark.bytes)));
+            if declarations {
+                places.extend(facts.declared.iter().filter(same).map(|mark| facts.place(&mark.bytes)));
+            }
+        }
+        places.into_iter().collect()
+    }
+
+    /// All places where a name stands, in all projects: declared ones first, each with its kind.
+    pub fn references_of(&self, name: &str) -> Vec<(Symbol, bool)> {
+        let is_meant = |mark: &&Mark| mark.name == name || mark.name.rsplit('.').next() == Some(name);
+        let mut found = Vec::new();
+        for declared in [true, false] {
+            for facts in self.everything() {
+                let marks = if declared { &facts.declared } else { &facts.mentioned };
+                found.extend(marks.iter().filter(is_meant).map(|mark| (symbol(&facts, mark), declared)));
+            }
+        }
+        found
+    }
+
+    /// What a name at an offset is called, if it can be renamed.
+    pub fn can_rename(&self, file: &str, offset: usize) -> Option<Place> {
+        let mark = self.mark_at(file, offset).filter(|mark| RENAMED.contains(&mark.kind))?;
+        let facts = self.facts(file)?;
+        (!self.declarations(file, mark.kind, &mark.name).is_empty()).then(|| facts.place(&mark.bytes))
+    }
+
+    /// The changes that give the name at an offset another one; otherwise why that cannot be.
+    pub fn rename(&self, file: &str, offset: usize, new: &str) -> Result<Vec<Edit>, String> {
+        let mark = self.mark_at(file, offset).ok_or("there is no name here that can be changed")?;
+        if !RENAMED.contains(&mark.kind) || self.declarations(file, mark.kind, &mark.name).is_empty() {
+            return Err(format!("`{}` is not declared in this project, so it cannot be renamed", mark.name));
+        }
+        let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':' | '$');
+        if new.is_empty() || !new.chars().all(is_plain) {
+            return Err(format!("`{new}` cannot be a name"));
+        }
+        let whole = match mark.name.rsplit_once('.') {
+            Some((above, _)) if matches!(mark.kind, kind::ACTION | kind::VALUE | kind::VARIABLE) => {
+                format!("{above}.{new}")
+            }
+            _ => new.to_owned(),
+        };
+        if whole != mark.name && !self.declarations(file, mark.kind, &whole).is_empty() {
+            return Err(format!("there is a {} `{whole}` already", mark.kind));
+        }
+        let places = self.occurrences(file, &mark, true);
+        Ok(places.into_iter().map(|place| Edit { place, text: new.to_owned() }).collect())
+    }
+
+    /// What a file declares, in order.
+    pub fn symbols(&self, file: &str) -> Vec<Symbol> {
+        let Some(facts) = self.facts(file) else { return Vec::new() };
+        let mut symbols: Vec<Symbol> = facts.declared.iter().map(|mark| symbol(&facts, mark)).collect();
+        symbols.sort_by(|a, b| (a.whole.start, b.whole.end).cmp(&(b.whole.start, a.whole.end)));
+        symbols
+    }
+
+    /// What all projects declare under a name that contains a text.
+    pub fn workspace_symbols(&self, query: &str) -> Vec<Symbol> {
+        let query = query.to_lowercase();
+        let fits = |mark: &&Mark| mark.name.to_lowercase().contains(&query);
+        let all = self.everything();
+        let found = all.iter().flat_map(|facts| facts.declared.iter().filter(fits).map(|mark| symbol(facts, mark)));
+        found.take(2_000).collect()
+    }
+
+    /// All files that projects have read or that are open.
+    fn everything(&self) -> Vec<Arc<Facts>> {
+        let mut files: BTreeSet<String> = self.buffers.paths().into_iter().collect();
+        for outcome in &self.picture().outcomes {
+            files.extend(outcome.texts());
+        }
+        files.iter().filter(|file| crate::is_known(file)).filter_map(|file| self.facts(file)).collect()
+    }
+}
+
+fn symbol(facts: &Facts, mark: &Mark) -> Symbol {
+    Symbol {
+        name: mark.name.to_string(),
+        kind: mark.kind,
+        place: facts.place(&mark.bytes),
+        whole: facts.place(&mark.whole),
+    }
+}

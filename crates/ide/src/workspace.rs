@@ -1,0 +1,327 @@
+//! The projects of a workspace, resolved again when something they have read changes.
+//!
+//! Texts and trees stay on a shelf between runs; a project's record of reads says what it depends on. What nothing
+//! refers to any more is let go of, so that memory does not grow with the number of edits.
+
+use crate::buffers::{Buffers, Desk};
+use crate::place::Place;
+use purlin_compiler::{Claim, DIALECTS, claims};
+use purlin_model::detect::judge;
+use purlin_model::{Glance, Request, Resolved, Role};
+use purlin_syntax::{Diagnostic, FileId, Limits, Severity, Sources};
+use purlin_value::{Read, Session, Shelf, World, path};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// One problem, as an editor shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// Where it is.
+    pub place: Place,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The rule's name.
+    pub rule: &'static str,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hints: Vec<String>,
+    /// Further places, each with what is to be said about it.
+    pub related: Vec<(Place, String)>,
+}
+
+/// What became of one project.
+pub struct Outcome {
+    /// The file that makes it a project.
+    pub claim: Claim,
+    /// The run that resolved it.
+    pub session: Session,
+    /// The project, as far as it could be resolved.
+    pub resolved: Option<Resolved>,
+    /// What is wrong with it.
+    pub problems: Vec<Problem>,
+    /// The files whose text it has read.
+    pub files: HashSet<String>,
+    reads: HashSet<Read>,
+    ids: HashSet<FileId>,
+}
+
+/// All projects at one moment.
+#[derive(Default, Clone)]
+pub struct Picture {
+    /// The projects, in the order in which they are checked.
+    pub outcomes: Vec<Arc<Outcome>>,
+    /// Problems by file.
+    pub problems: BTreeMap<String, Vec<Problem>>,
+    /// Whether files have changed since.
+    pub stale: bool,
+}
+
+/// Something that happened to a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Its content changed.
+    Content(String),
+    /// It appeared or went away.
+    Presence(String),
+    /// Nobody knows what changed.
+    Everything,
+}
+
+/// What a workspace is resolved for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Choice {
+    /// The environment; the project's own default if there is none.
+    pub environment: Option<String>,
+    /// Profiles to activate.
+    pub profiles: Vec<String>,
+}
+
+/// Nodes are numbered with 31 bits; from here on everything starts afresh.
+const MOST_NODES: u32 = 1 << 30;
+
+/// The projects below a folder.
+pub struct Workspace {
+    desk: Arc<Desk>,
+    sources: Arc<Sources>,
+    shelf: Arc<Shelf>,
+    limits: Limits,
+    start: String,
+    choice: Choice,
+    claims: Vec<Claim>,
+    /// What each changed file was judged to be.
+    judged: HashMap<String, Option<(&'static str, Role)>>,
+    outcomes: Vec<Arc<Outcome>>,
+    is_new: bool,
+}
+
+impl Workspace {
+    /// The projects below a folder of a world, none of them read yet.
+    pub fn new(desk: Arc<Desk>, start: &str, limits: Limits) -> Self {
+        Workspace {
+            desk,
+            sources: Arc::new(Sources::new()),
+            shelf: Arc::new(Shelf::new()),
+            limits,
+            start: start.to_owned(),
+            choice: Choice::default(),
+            claims: Vec::new(),
+            judged: HashMap::new(),
+            outcomes: Vec::new(),
+            is_new: true,
+        }
+    }
+
+    /// Resolves for another environment or other profiles from now on.
+    pub fn choose(&mut self, choice: Choice) {
+        if self.choice != choice {
+            self.choice = choice;
+            self.outcomes.clear();
+        }
+    }
+
+    /// Resolves what changes have made out of date. `stop` is asked between projects; where it says so, nothing is
+    /// returned, and the changes must be handed in again.
+    pub fn refresh(&mut self, changes: &[Change], buffers: &Buffers, stop: &dyn Fn() -> bool) -> Option<Picture> {
+        let everything = changes.contains(&Change::Everything) || self.sources.numbered() > MOST_NODES;
+        if everything {
+            self.start_afresh();
+        }
+        for change in changes {
+            self.forget(change, buffers);
+        }
+        if self.is_new || changes.iter().any(|change| self.changes_claims(change)) {
+            let session = self.session();
+            self.claims = claims(&session, &self.request(), std::slice::from_ref(&self.start));
+            self.is_new = false;
+        }
+        let mut before: HashMap<String, Arc<Outcome>> = HashMap::new();
+        for outcome in self.outcomes.drain(..) {
+            before.insert(outcome.claim.file().to_owned(), outcome);
+        }
+        let mut read: HashSet<String> = HashSet::new();
+        let mut outcomes: Vec<Arc<Outcome>> = Vec::new();
+        let mut gone: HashSet<FileId> = HashSet::new();
+        let mut stopped = false;
+        for claim in self.claims.clone() {
+            if claim.is_shared() && read.contains(claim.file()) {
+                continue;
+            }
+            let known = before.remove(claim.file());
+            let is_current = known.as_ref().is_some_and(|known| !changes.iter().any(|change| known.mentions(change)));
+            stopped = stopped || (!is_current && !outcomes.is_empty() && stop());
+            let outcome = match known {
+                // What was stopped keeps its last result; the changes come again.
+                Some(known) if is_current || stopped => known,
+                None if stopped => continue,
+                known => {
+                    gone.extend(known.iter().flat_map(|known| known.ids.iter().copied()));
+                    Arc::new(self.resolve(&claim))
+                }
+            };
+            read.extend(outcome.files.iter().cloned());
+            outcomes.push(outcome);
+        }
+        gone.extend(before.values().flat_map(|outcome| outcome.ids.iter().copied()));
+        self.outcomes = outcomes;
+        self.release(gone);
+        (!stopped).then(|| self.picture())
+    }
+
+    fn start_afresh(&mut self) {
+        self.desk.forget_all();
+        self.sources = Arc::new(Sources::new());
+        self.shelf = Arc::new(Shelf::new());
+        self.outcomes.clear();
+        self.judged.clear();
+        self.is_new = true;
+    }
+
+    fn forget(&self, change: &Change, buffers: &Buffers) {
+        match change {
+            Change::Content(path) => {
+                self.shelf.forget(path);
+                // The text of an editor is never asked of the disk.
+                if buffers.get(path).is_none() {
+                    self.desk.forget(path);
+                }
+            }
+            Change::Presence(path) => {
+                self.shelf.forget(path);
+                self.desk.forget(path);
+            }
+            Change::Everything => {}
+        }
+    }
+
+    /// Whether a change may add or remove a project.
+    fn changes_claims(&mut self, change: &Change) -> bool {
+        let Change::Content(path) = change else { return true };
+        let session = self.session();
+        let now = judge(&Glance::found(&session, path), DIALECTS).map(|judged| (judged.dialect.name, judged.sign.role));
+        let is_ignore_file = path::file_name(path) == ".gitignore";
+        match self.judged.insert(path.clone(), now) {
+            Some(before) => before != now || is_ignore_file,
+            // Seen for the first time: it is what it was unless the list of projects says otherwise.
+            None => {
+                let listed = self.claims.iter().find(|claim| claim.file() == path).map(|claim| claim.dialect().name);
+                let is_project =
+                    now.filter(|(_, role)| matches!(role, Role::Project | Role::Part)).map(|(name, _)| name);
+                listed != is_project || is_ignore_file
+            }
+        }
+    }
+
+    fn session(&self) -> Session {
+        let world: Arc<dyn World> = self.desk.clone();
+        Session::resumed(world, self.limits.clone(), self.sources.clone(), self.shelf.clone())
+    }
+
+    fn request(&self) -> Request {
+        Request {
+            environment: self.choice.environment.clone(),
+            profiles: self.choice.profiles.clone(),
+            ..Request::default()
+        }
+    }
+
+    fn resolve(&self, claim: &Claim) -> Outcome {
+        let session = self.session();
+        let first = self.sources.len();
+        let resolved = claim.resolve(&session, &self.request());
+        let made = (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId);
+        let mut ids: HashSet<FileId> = made.collect();
+        ids.extend(session.ids());
+        let path_of = |id: FileId| self.sources.get(id).map(|source| source.path().to_owned());
+        let files = session.ids().into_iter().filter_map(path_of).collect();
+        let found = session.sink.take();
+        let problems = found.iter().map(|diagnostic| problem(&self.sources, claim.file(), diagnostic)).collect();
+        let reads = session.reads().into_iter().collect();
+        Outcome { claim: claim.clone(), session, resolved, problems, files, reads, ids }
+    }
+
+    /// Lets go of files that neither a result nor the shelf refers to.
+    fn release(&self, mut gone: HashSet<FileId>) {
+        if gone.is_empty() {
+            return;
+        }
+        let shelved = self.shelf.ids();
+        gone.retain(|id| !shelved.contains(id) && !self.outcomes.iter().any(|outcome| outcome.ids.contains(id)));
+        self.sources.release(&gone);
+    }
+
+    fn picture(&self) -> Picture {
+        let mut problems: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
+        let mut seen: HashSet<(&str, &Place, &str)> = HashSet::new();
+        for problem in self.outcomes.iter().flat_map(|outcome| outcome.problems.iter()) {
+            // Projects that share a file report what is wrong with it once.
+            if seen.insert((problem.rule, &problem.place, &problem.message)) {
+                problems.entry(problem.place.file.clone()).or_default().push(problem.clone());
+            }
+        }
+        for list in problems.values_mut() {
+            list.sort_by(|a, b| (a.place.start, a.rule, &a.message).cmp(&(b.place.start, b.rule, &b.message)));
+        }
+        Picture { outcomes: self.outcomes.clone(), problems, stale: false }
+    }
+}
+
+impl Outcome {
+    /// Whether the content of a file was read.
+    pub(crate) fn has_file(&self, file: &str) -> bool {
+        self.reads.contains(&Read::File(file.to_owned()))
+    }
+
+    /// All files whose content was read.
+    pub(crate) fn texts(&self) -> impl Iterator<Item = String> {
+        self.reads.iter().filter_map(|read| match read {
+            Read::File(file) => Some(file.clone()),
+            _ => None,
+        })
+    }
+
+    /// Whether a change concerns something that was read or looked for.
+    fn mentions(&self, change: &Change) -> bool {
+        let has = |read: Read| self.reads.contains(&read);
+        match change {
+            Change::Everything => true,
+            Change::Content(path) => has(Read::File(path.clone())),
+            Change::Presence(path) => {
+                has(Read::File(path.clone()))
+                    || has(Read::Present(path.clone()))
+                    || has(Read::Absent(path.clone()))
+                    || self.looked_into(path)
+            }
+        }
+    }
+
+    /// Whether a folder above a path was listed, or missed.
+    fn looked_into(&self, path: &str) -> bool {
+        let mut folder = path;
+        loop {
+            let parent = path::parent(folder);
+            if self.reads.contains(&Read::Folder(parent.to_owned())) {
+                return true;
+            }
+            if parent == folder || parent == "." {
+                return false;
+            }
+            folder = parent;
+        }
+    }
+}
+
+/// A diagnostic as an editor shows it; what has no place is shown at the top of the project's file.
+fn problem(sources: &Sources, project: &str, diagnostic: &Diagnostic) -> Problem {
+    let place = diagnostic.span.and_then(|span| Place::of_span(sources, span));
+    let label =
+        |label: &purlin_syntax::diagnostic::Label| Some((Place::of_span(sources, label.span)?, label.message.clone()));
+    Problem {
+        place: place.unwrap_or_else(|| Place::top(project)),
+        severity: diagnostic.severity,
+        rule: diagnostic.rule.name,
+        message: diagnostic.message.clone(),
+        hints: diagnostic.hints.clone(),
+        related: diagnostic.labels.iter().chain(&diagnostic.trace).filter_map(label).collect(),
+    }
+}

@@ -1,0 +1,270 @@
+//! The main loop: texts are taken in at once, questions are answered from what is known, projects are resolved beside it.
+
+use crate::answers::{Question, answer, workspace_symbols};
+use crate::edits::apply;
+use crate::uri::path_of;
+use crate::worker::{Task, Worker};
+use crossbeam_channel::Sender;
+use lsp_server::{Connection, ErrorCode, Message, Notification, Request, RequestId, Response};
+use purlin_ide::{Buffers, Change, Choice, Desk, Ide, TOKEN_KINDS, Workspace};
+use purlin_syntax::Limits;
+use purlin_value::World;
+use serde_json::{Value, json};
+use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+/// Evaluation nests as deep as the configuration does; its limits assume this much stack.
+const STACK: usize = 256 << 20;
+
+/// A folder that is served.
+pub struct Opened {
+    /// The world it lies in.
+    pub world: Arc<dyn World>,
+    /// The folder, from the world's root.
+    pub start: String,
+    /// Limits in force.
+    pub limits: Limits,
+}
+
+/// Serves one client until it says goodbye. `open` opens the folder that the client names, or the one the server was
+/// started in if it names none.
+pub fn serve(connection: &Connection, open: impl FnOnce(Option<&str>) -> Result<Opened, String>) -> Result<(), String> {
+    let failed = |error: lsp_server::ProtocolError| error.to_string();
+    let (id, params) = connection.initialize_start().map_err(failed)?;
+    let folder = folder_of(&params);
+    let opened = open(folder.as_deref())?;
+    let answer = json!({
+        "capabilities": capabilities(),
+        "serverInfo": {"name": "purlin", "version": env!("CARGO_PKG_VERSION")},
+    });
+    connection.initialize_finish(id, answer).map_err(failed)?;
+    let buffers = Arc::new(Buffers::default());
+    let root = opened.world.root().to_owned();
+    let desk = Arc::new(Desk::new(opened.world, buffers.clone()));
+    let ide = Arc::new(Ide::new(desk.clone(), buffers.clone(), opened.limits.clone()));
+    let (tasks, handed_in) = crossbeam_channel::unbounded();
+    let mut workspace = Workspace::new(desk, &opened.start, opened.limits);
+    let (choice, with_inlays) = settings(&params["initializationOptions"]);
+    workspace.choose(choice);
+    let worker = Worker {
+        workspace,
+        ide: ide.clone(),
+        buffers: buffers.clone(),
+        root: root.clone(),
+        tasks: handed_in,
+        out: connection.sender.clone(),
+        published: BTreeMap::new(),
+    };
+    let thread = std::thread::Builder::new().name("resolve".to_owned()).stack_size(STACK);
+    let thread = thread.spawn(move || worker.run()).map_err(|error| error.to_string())?;
+    if watches(&params) {
+        connection.sender.send(Message::Request(watch_request())).map_err(|error| error.to_string())?;
+    }
+    let mut server = Server { ide, buffers, root, tasks, with_inlays, cancelled: HashSet::new() };
+    server.run(connection)?;
+    drop(server);
+    // A worker that panicked has ended too; its last results were shown.
+    let _ = thread.join();
+    Ok(())
+}
+
+/// The folder that a client opens.
+fn folder_of(params: &Value) -> Option<String> {
+    let first = params["workspaceFolders"].as_array().and_then(|folders| folders.first());
+    let uri = first.and_then(|folder| folder["uri"].as_str()).or_else(|| params["rootUri"].as_str());
+    uri.and_then(path_of).or_else(|| params["rootPath"].as_str().map(str::to_owned))
+}
+
+fn capabilities() -> Value {
+    json!({
+        "positionEncoding": "utf-16",
+        "textDocumentSync": {"openClose": true, "change": 2, "save": {"includeText": false}},
+        "completionProvider": {"triggerCharacters": [".", "{", "\"", " ", "$"]},
+        "hoverProvider": true,
+        "definitionProvider": true,
+        "referencesProvider": true,
+        "documentHighlightProvider": true,
+        "documentSymbolProvider": true,
+        "workspaceSymbolProvider": true,
+        "renameProvider": {"prepareProvider": true},
+        "codeActionProvider": {"codeActionKinds": ["quickfix"]},
+        "signatureHelpProvider": {"triggerCharacters": ["(", ",", " "]},
+        "inlayHintProvider": true,
+        "codeLensProvider": {"resolveProvider": false},
+        "semanticTokensProvider": {"legend": {"tokenTypes": TOKEN_KINDS, "tokenModifiers": []}, "full": true},
+    })
+}
+
+/// What the settings choose: environment and profiles, and whether values are shown beside expressions.
+fn settings(options: &Value) -> (Choice, bool) {
+    let options = options.get("purlin").unwrap_or(options);
+    let text = |key: &str| options[key].as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    let profiles = options["profiles"].as_array().into_iter().flatten();
+    let profiles = profiles.filter_map(|name| name.as_str().map(str::to_owned)).collect();
+    let with_inlays = options["inlayHints"].as_bool().unwrap_or(false);
+    (Choice { environment: text("environment"), profiles }, with_inlays)
+}
+
+fn watches(params: &Value) -> bool {
+    params["capabilities"]["workspace"]["didChangeWatchedFiles"]["dynamicRegistration"].as_bool() == Some(true)
+}
+
+fn watch_request() -> Request {
+    let watchers = json!([{"globPattern": "**/*"}]);
+    let registration = json!({
+        "id": "files",
+        "method": "workspace/didChangeWatchedFiles",
+        "registerOptions": {"watchers": watchers},
+    });
+    let params = json!({"registrations": [registration]});
+    Request { id: RequestId::from(1), method: "client/registerCapability".to_owned(), params }
+}
+
+struct Server {
+    ide: Arc<Ide>,
+    buffers: Arc<Buffers>,
+    root: String,
+    tasks: Sender<Task>,
+    with_inlays: bool,
+    cancelled: HashSet<RequestId>,
+}
+
+impl Server {
+    fn run(&mut self, connection: &Connection) -> Result<(), String> {
+        let mut queue: VecDeque<Message> = VecDeque::new();
+        loop {
+            if queue.is_empty() {
+                match connection.receiver.recv() {
+                    Ok(message) => queue.push_back(message),
+                    Err(_) => return Ok(()),
+                }
+            }
+            // What has arrived meanwhile may take back what is waiting.
+            while let Ok(message) = connection.receiver.try_recv() {
+                self.note_cancel(&message);
+                queue.push_back(message);
+            }
+            match queue.pop_front() {
+                Some(Message::Request(request)) => {
+                    if request.method == "shutdown" {
+                        return self.goodbye(connection, request.id);
+                    }
+                    if request.method == "purlin/settled" {
+                        // Whoever measures or tests waits for the projects; editors need not.
+                        self.tasks.send(Task::Settled(request.id)).map_err(|error| error.to_string())?;
+                        continue;
+                    }
+                    let response = self.respond(request);
+                    connection.sender.send(Message::Response(response)).map_err(|error| error.to_string())?;
+                }
+                Some(Message::Notification(notification)) if notification.method == "exit" => return Ok(()),
+                Some(Message::Notification(notification)) => self.notice(&notification),
+                Some(Message::Response(_)) | None => {}
+            }
+        }
+    }
+
+    fn goodbye(&self, connection: &Connection, id: RequestId) -> Result<(), String> {
+        let response = Response { id, response_result: Ok(Value::Null) };
+        connection.sender.send(Message::Response(response)).map_err(|error| error.to_string())?;
+        // Whatever comes before `exit` is not answered any more.
+        while let Ok(message) = connection.receiver.recv() {
+            if matches!(&message, Message::Notification(notification) if notification.method == "exit") {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn note_cancel(&mut self, message: &Message) {
+        let Message::Notification(notification) = message else { return };
+        if notification.method == "$/cancelRequest"
+            && let Ok(id) = serde_json::from_value::<RequestId>(notification.params["id"].clone())
+        {
+            self.cancelled.insert(id);
+        }
+    }
+
+    fn respond(&mut self, request: Request) -> Response {
+        let Request { id, method, params } = request;
+        let failure = |id: RequestId, code: ErrorCode, message: String| {
+            let error = lsp_server::ResponseError { code: code as i32, message, data: None };
+            Response { id, response_result: Err(error) }
+        };
+        if self.cancelled.remove(&id) {
+            return failure(id, ErrorCode::RequestCanceled, "cancelled".to_owned());
+        }
+        if method == "workspace/symbol" {
+            let symbols = self.ide.workspace_symbols(params["query"].as_str().unwrap_or(""));
+            return Response { id, response_result: Ok(workspace_symbols(&self.root, &symbols)) };
+        }
+        let file = self.file_of(&params["textDocument"]["uri"]).unwrap_or_default();
+        let (ide, with_inlays) = (self.ide.clone(), self.with_inlays);
+        let question = Question { ide: &ide, root: &self.root, file: &file, params: &params, with_inlays };
+        match answer(&method, &question) {
+            Some(Ok(result)) => Response { id, response_result: Ok(result) },
+            Some(Err(why)) => failure(id, ErrorCode::InvalidRequest, why),
+            None => failure(id, ErrorCode::MethodNotFound, format!("unknown method `{method}`")),
+        }
+    }
+
+    fn notice(&mut self, notification: &Notification) {
+        let params = &notification.params;
+        let file = self.file_of(&params["textDocument"]["uri"]);
+        match (notification.method.as_str(), file) {
+            ("textDocument/didOpen", Some(file)) => {
+                let text = params["textDocument"]["text"].as_str().unwrap_or("");
+                let is_same = self.ide.text(&file).is_some_and(|known| &*known == text);
+                self.buffers.set(&file, text);
+                // A text that is as it was on disk changes nothing.
+                if !is_same {
+                    self.changed(vec![Change::Presence(file)]);
+                }
+            }
+            ("textDocument/didChange", Some(file)) => {
+                let before = self.ide.text(&file).unwrap_or_default();
+                self.buffers.set(&file, &apply(&before, &params["contentChanges"]));
+                self.changed(vec![Change::Content(file)]);
+            }
+            ("textDocument/didClose", Some(file)) => {
+                self.buffers.close(&file);
+                self.changed(vec![Change::Presence(file)]);
+            }
+            ("textDocument/didSave", Some(file)) => self.changed(vec![Change::Content(file)]),
+            ("workspace/didChangeWatchedFiles", _) => {
+                let changes = params["changes"].as_array().into_iter().flatten();
+                let changes = changes.filter_map(|change| {
+                    let file = self.file_of(&change["uri"])?;
+                    // An editor's own text says more than the disk.
+                    let is_open = self.buffers.get(&file).is_some();
+                    (!is_open).then(|| match change["type"].as_u64() {
+                        Some(2) => Change::Content(file),
+                        _ => Change::Presence(file),
+                    })
+                });
+                let changes: Vec<Change> = changes.collect();
+                self.changed(changes);
+            }
+            ("workspace/didChangeConfiguration", _) => {
+                let (choice, with_inlays) = settings(&params["settings"]);
+                self.with_inlays = with_inlays;
+                let _ = self.tasks.send(Task::Choose(choice));
+            }
+            _ => {}
+        }
+    }
+
+    fn changed(&self, changes: Vec<Change>) {
+        if !changes.is_empty() {
+            // A worker that is gone cannot be told; questions are still answered.
+            let _ = self.tasks.send(Task::Changed(changes));
+        }
+    }
+
+    /// The path of a file in the world.
+    fn file_of(&self, uri: &Value) -> Option<String> {
+        let path = path_of(uri.as_str()?)?;
+        let inside = path.strip_prefix(&self.root).and_then(|rest| rest.strip_prefix('/'));
+        Some(inside.map_or(path.clone(), str::to_owned))
+    }
+}

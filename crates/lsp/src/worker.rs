@@ -1,0 +1,100 @@
+//! Resolves projects beside the main loop, and reports what is wrong with them.
+
+use crate::answers::diagnostic;
+use crate::uri::uri_of;
+use crossbeam_channel::{Receiver, Sender};
+use lsp_server::{Message, Notification, RequestId, Response};
+use purlin_ide::{Buffers, Change, Choice, Ide, Problem, Workspace};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What the main loop tells the worker.
+pub(crate) enum Task {
+    /// Files have changed.
+    Changed(Vec<Change>),
+    /// Another environment or other profiles.
+    Choose(Choice),
+    /// Answer this request when everything that was handed in before is resolved.
+    Settled(RequestId),
+}
+
+/// Everything the worker needs.
+pub(crate) struct Worker {
+    pub workspace: Workspace,
+    pub ide: Arc<Ide>,
+    pub buffers: Arc<Buffers>,
+    pub root: String,
+    pub tasks: Receiver<Task>,
+    pub out: Sender<Message>,
+    pub published: BTreeMap<String, Vec<Problem>>,
+}
+
+impl Worker {
+    /// Works until nobody hands in anything any more.
+    pub(crate) fn run(mut self) {
+        let mut changes: Vec<Change> = Vec::new();
+        let mut waiting: Vec<RequestId> = Vec::new();
+        let mut is_first = true;
+        loop {
+            if is_first {
+                is_first = false;
+            } else {
+                match self.tasks.recv() {
+                    Ok(task) => self.take(task, &mut changes, &mut waiting),
+                    Err(_) => return,
+                }
+            }
+            while let Ok(task) = self.tasks.try_recv() {
+                self.take(task, &mut changes, &mut waiting);
+            }
+            // Newer changes make a result that is half done worthless; projects that are done stay done.
+            let tasks = self.tasks.clone();
+            let stop = move || !tasks.is_empty();
+            let Some(picture) = self.workspace.refresh(&changes, &self.buffers, &stop) else { continue };
+            changes.clear();
+            let problems = picture.problems.clone();
+            self.ide.show(picture);
+            self.publish(problems);
+            for id in waiting.drain(..) {
+                let _ = self.out.send(Message::Response(Response { id, response_result: Ok(Value::Null) }));
+            }
+        }
+    }
+
+    fn take(&mut self, task: Task, changes: &mut Vec<Change>, waiting: &mut Vec<RequestId>) {
+        match task {
+            Task::Settled(id) => waiting.push(id),
+            Task::Changed(more) => {
+                for change in more {
+                    if !changes.contains(&change) {
+                        changes.push(change);
+                    }
+                }
+            }
+            Task::Choose(choice) => self.workspace.choose(choice),
+        }
+    }
+
+    /// Sends the problems of files where they have changed.
+    fn publish(&mut self, problems: BTreeMap<String, Vec<Problem>>) {
+        let gone: Vec<String> = self.published.keys().filter(|file| !problems.contains_key(*file)).cloned().collect();
+        for file in gone {
+            self.send(&file, &[]);
+        }
+        for (file, list) in &problems {
+            if self.published.get(file) != Some(list) {
+                self.send(file, list);
+            }
+        }
+        self.published = problems;
+    }
+
+    fn send(&self, file: &str, problems: &[Problem]) {
+        let diagnostics: Vec<_> = problems.iter().map(|problem| diagnostic(&self.root, problem)).collect();
+        let params = json!({"uri": uri_of(&crate::answers::full(&self.root, file)), "diagnostics": diagnostics});
+        let message = Notification::new("textDocument/publishDiagnostics".to_owned(), params);
+        // Where nobody listens any more, the main loop ends soon.
+        let _ = self.out.send(Message::Notification(message));
+    }
+}

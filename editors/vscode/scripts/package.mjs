@@ -1,0 +1,83 @@
+// Packs the extension: a `.vsix` is a zip archive with a manifest. The same files give the same bytes.
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { crc32, deflateRawSync } from "node:zlib";
+
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+const escape = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;");
+
+const vsixManifest = `<?xml version="1.0" encoding="utf-8"?>
+<PackageManifest Version="2.0.0" xmlns="http://schemas.microsoft.com/developer/vsx-schema/2011">
+  <Metadata>
+    <Identity Language="en-US" Id="${manifest.name}" Version="${manifest.version}" Publisher="${manifest.publisher}"/>
+    <DisplayName>${escape(manifest.displayName)}</DisplayName>
+    <Description xml:space="preserve">${escape(manifest.description)}</Description>
+    <Categories>${manifest.categories.join(",")}</Categories>
+    <Properties>
+      <Property Id="Microsoft.VisualStudio.Code.Engine" Value="${escape(manifest.engines.vscode)}"/>
+    </Properties>
+  </Metadata>
+  <Installation><InstallationTarget Id="Microsoft.VisualStudio.Code"/></Installation>
+  <Dependencies/>
+  <Assets>
+    <Asset Type="Microsoft.VisualStudio.Code.Manifest" Path="extension/package.json" Addressable="true"/>
+    <Asset Type="Microsoft.VisualStudio.Services.Content.Details" Path="extension/README.md" Addressable="true"/>
+  </Assets>
+</PackageManifest>
+`;
+
+const contentTypes = `<?xml version="1.0" encoding="utf-8"?>
+<Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types">
+  <Default Extension="json" ContentType="application/json"/>
+  <Default Extension="js" ContentType="application/javascript"/>
+  <Default Extension="md" ContentType="text/markdown"/>
+  <Default Extension="vsixmanifest" ContentType="text/xml"/>
+</Types>
+`;
+
+const files = [
+  ["extension.vsixmanifest", Buffer.from(vsixManifest)],
+  ["[Content_Types].xml", Buffer.from(contentTypes)],
+  ...["package.json", "README.md", "dist/extension.js"].map((name) => [`extension/${name}`, readFileSync(name)]),
+];
+
+// 1 January 1980, the first day that zip archives know.
+const DATE = 0x21;
+
+function header(signature, name, data, packed, extra) {
+  const fields = Buffer.alloc(26);
+  fields.writeUInt16LE(20, 0);
+  fields.writeUInt16LE(0x800, 2);
+  fields.writeUInt16LE(8, 4);
+  fields.writeUInt16LE(0, 6);
+  fields.writeUInt16LE(DATE, 8);
+  fields.writeUInt32LE(crc32(data), 10);
+  fields.writeUInt32LE(packed.length, 14);
+  fields.writeUInt32LE(data.length, 18);
+  fields.writeUInt16LE(name.length, 22);
+  return Buffer.concat([signature, extra, fields]);
+}
+
+const parts = [];
+const directory = [];
+let offset = 0;
+for (const [path, data] of files) {
+  const name = Buffer.from(path);
+  const packed = deflateRawSync(data, { level: 9 });
+  const local = Buffer.concat([header(Buffer.from("PK\x03\x04", "latin1"), name, data, packed, Buffer.alloc(0)), name, packed]);
+  const tail = Buffer.alloc(14);
+  tail.writeUInt32LE(offset, 10);
+  directory.push(header(Buffer.from("PK\x01\x02", "latin1"), name, data, packed, Buffer.from([20, 0])), tail, name);
+  parts.push(local);
+  offset += local.length;
+}
+const index = Buffer.concat(directory);
+const end = Buffer.alloc(22);
+end.write("PK\x05\x06", 0, "latin1");
+end.writeUInt16LE(files.length, 8);
+end.writeUInt16LE(files.length, 10);
+end.writeUInt32LE(index.length, 12);
+end.writeUInt32LE(offset, 16);
+const target = `${manifest.name}-${manifest.version}.vsix`;
+writeFileSync(target, Buffer.concat([...parts, index, end]));
+console.log(target);
