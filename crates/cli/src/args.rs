@@ -216,6 +216,40 @@ pub enum GraphOutput {
     Json,
 }
 
+/// Which part of a graph is shown.
+#[derive(Args, Clone, Debug)]
+pub struct ViewArgs {
+    /// Only what NODE needs and what needs it.
+    #[arg(long, value_name = "NODE")]
+    pub focus: Option<String>,
+    /// How many steps from the node in focus.
+    #[arg(long, value_name = "N", requires = "focus")]
+    pub depth: Option<usize>,
+    /// Only nodes of this kind or type; may be repeated.
+    #[arg(long, value_name = "KIND")]
+    pub kind: Vec<String>,
+    /// Only nodes of this dialect; may be repeated.
+    #[arg(long, value_name = "DIALECT")]
+    pub dialect: Vec<String>,
+    /// Leave out lines that follow from others.
+    #[arg(long)]
+    pub reduce: bool,
+    /// Colours of a picture.
+    #[arg(long, value_enum, default_value_t = GraphTheme::Auto)]
+    pub theme: GraphTheme,
+}
+
+/// Colours of a picture.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GraphTheme {
+    /// As the reader's system says.
+    Auto,
+    /// Dark on light.
+    Light,
+    /// Light on dark.
+    Dark,
+}
+
 /// Formats of an answer to a person or a program.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerFormat {
@@ -277,6 +311,8 @@ pub enum Command {
         /// Format.
         #[arg(short, long, value_enum, default_value_t = GraphOutput::Text)]
         output: GraphOutput,
+        #[command(flatten)]
+        view: ViewArgs,
         /// Write to PATH instead of stdout.
         #[arg(long, value_name = "PATH")]
         out: Option<PathBuf>,

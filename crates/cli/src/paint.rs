@@ -22,7 +22,7 @@ pub(crate) fn painted(text: &str, answer: Answer) -> String {
 
 fn painted_line(line: &str, answer: Answer) -> String {
     let whole = |colour: &str| format!("{colour}{line}{PLAIN}");
-    let is_top = !line.starts_with(' ');
+    let is_top = !line.starts_with([' ', '├', '└', '│']);
     match answer {
         _ if line.is_empty() => String::new(),
         Answer::Why | Answer::Diff if is_top => whole(BOLD),

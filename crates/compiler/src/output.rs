@@ -3,8 +3,9 @@
 
 use crate::affects::Affected;
 use crate::diff::Difference;
+use crate::shown::Shown;
 use crate::why::{Cause, Place, Why};
-use purlin_model::{Node, Resolved};
+use purlin_model::{Dependency, Node, Resolved};
 use purlin_value::{Data, EcoString, Map, Session, Value};
 use std::collections::HashSet;
 
@@ -121,8 +122,8 @@ impl<'v> Pending<'v> {
 }
 
 /// `graph -o json`.
-pub fn graph_value(resolved: &Resolved) -> Value {
-    let nodes = resolved.nodes.iter().map(|node| {
+pub fn graph_value(shown: &Shown<'_>) -> Value {
+    let nodes = shown.nodes.iter().map(|node| {
         map(vec![
             ("id", Value::str(node.id.clone())),
             ("kind", Value::str(node.kind.clone())),
@@ -130,17 +131,16 @@ pub fn graph_value(resolved: &Resolved) -> Value {
             ("disabled", Value::from(node.disabled)),
         ])
     });
-    let edges = resolved.nodes.iter().flat_map(|node| {
-        node.dependencies.iter().map(|d| {
-            map(vec![
-                ("from", Value::str(node.id.clone())),
-                ("to", Value::str(d.node.clone())),
-                ("static", Value::from(d.is_static)),
-                ("runtime", Value::from(d.is_runtime)),
-            ])
-        })
-    });
-    map(vec![("nodes", Value::list(nodes.collect())), ("edges", Value::list(edges.collect()))])
+    let edge = |(from, how): (usize, &Dependency)| {
+        map(vec![
+            ("from", Value::str(shown.nodes[from].id.clone())),
+            ("to", Value::str(how.node.clone())),
+            ("static", Value::from(how.is_static)),
+            ("runtime", Value::from(how.is_runtime)),
+        ])
+    };
+    let edges = shown.edges.iter().map(|edge| (edge.from, edge.how)).chain(shown.missing.iter().copied());
+    map(vec![("nodes", Value::list(nodes.collect())), ("edges", Value::list(edges.map(edge).collect()))])
 }
 
 fn cause_value(cause: &Cause) -> Value {

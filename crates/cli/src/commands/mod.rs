@@ -333,8 +333,8 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             let (path, nodes) = cx.split(&places, &target);
             resolve::render(&mut cx, &path, &nodes, &target, out.as_deref(), reveal)
         }
-        Command::Graph { place, target, output, out } => {
-            graph::run(&mut cx, &place.path(), &target, output, out.as_deref())
+        Command::Graph { place, target, output, view, out } => {
+            graph::run(&mut cx, &place.path(), &target, (output, &view), out.as_deref())
         }
         Command::Why { words, path, target, output } => {
             let (path, asked) = why::asked(words, path);
