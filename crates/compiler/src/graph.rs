@@ -47,7 +47,10 @@ pub(crate) fn left_out(shown: &Shown<'_>) -> Option<String> {
     let count = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
     match (shown.hidden, shown.cut) {
         (0, 0) => None,
-        (0, cut) => Some(format!("{} that follow from others are left out", count(cut, "line"))),
+        (0, 1) => Some("1 line that follows from others is left out".to_owned()),
+        (0, cut) => Some(format!("{cut} lines that follow from others are left out")),
+        (1, 0) => Some("1 node is left out".to_owned()),
+        (hidden, 0) => Some(format!("{hidden} nodes are left out")),
         (hidden, cut) => Some(format!("{} and {} are left out", count(hidden, "node"), count(cut, "line"))),
     }
 }
