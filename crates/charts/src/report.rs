@@ -401,7 +401,7 @@ fn report_exec(session: &Session, chart: &Chart, values: Option<&Value>, error: 
     };
     // The innermost level that has a file; strings rendered by `tpl` have none.
     diagnostic.span = diagnostic.span.or_else(|| levels.iter().rev().find_map(|level| places.span(level)));
-    if last.line == 0 {
+    if last.line == 0 && !last.file.is_empty() {
         diagnostic.message = format!("{}: {}", last.file, diagnostic.message);
     }
     let placed =

@@ -518,6 +518,15 @@ pub enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
+    /// Print names in a project, one per line; completion scripts use it.
+    #[command(hide = true)]
+    Names {
+        /// What kind of names.
+        kind: NameKind,
+        /// Folder or file of the project.
+        #[arg(default_value = ".", value_name = "PATH")]
+        path: PathBuf,
+    },
     /// Print the manual page of the program, or of a command.
     Man {
         /// The command.
@@ -525,6 +534,17 @@ pub enum Command {
     },
     /// Print the version.
     Version,
+}
+
+/// A kind of names.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NameKind {
+    /// Environments.
+    Environments,
+    /// Nodes.
+    Nodes,
+    /// Profiles.
+    Profiles,
 }
 
 /// A kind of project to start with.

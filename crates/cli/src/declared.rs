@@ -10,6 +10,9 @@ use std::sync::Arc;
 
 /// What is wrong with variables that were set (`NAME=VALUE`). `more` is further text that may read them.
 pub(crate) fn undeclared(session: &Session, resolved: Option<&Resolved>, set: &[String], more: &str) -> Vec<String> {
+    if set.is_empty() {
+        return Vec::new();
+    }
     let sources: Vec<Arc<Source>> =
         (0..session.sources.len()).filter_map(|at| session.sources.get(FileId(u32::try_from(at).ok()?))).collect();
     let mut messages = Vec::new();

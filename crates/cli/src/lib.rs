@@ -7,6 +7,7 @@
 mod args;
 mod border;
 mod commands;
+mod completions;
 mod csar;
 mod declared;
 pub mod disk;

@@ -74,7 +74,12 @@ fn action_needs(
     let mut needs: Vec<Needed> = Vec::new();
     for (field, need) in explicit_needs(ground, action) {
         if !actions.contains_key(&need.key) {
-            report_missing(ground, actions, &need, &format!("`{}` needs `{}` by its `{field}`", action.key, need.key));
+            report_missing(
+                ground,
+                actions,
+                &need,
+                &format!("`{}` depends on `{}` by its `{field}`", action.key, need.key),
+            );
             continue;
         }
         add(&mut needs, need);
@@ -167,7 +172,7 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
     };
     let mut need = needed(kind, name, reference.span);
     let Some(other) = actions.get(&need.key) else {
-        report_missing(ground, actions, &need, &format!("there is no {} action `{name}`", kind.name()));
+        report_missing(ground, actions, &need, &format!("unknown {} action `{name}`", kind.name()));
         return Some(need);
     };
     if other.key == action.key {
@@ -196,12 +201,14 @@ fn report_missing(ground: &Ground<'_>, actions: &Actions, need: &Needed, message
         let other = actions.values().find(|action| action.name == need.name)?;
         Some(format!("there is `{}`", other.key))
     };
-    let hint = suggest::did_you_mean(&need.name, same_kind).or_else(other_kind);
-    let message = if message.contains("there is no") {
-        message.to_owned()
-    } else {
-        format!("{message}, but there is no such action")
-    };
+    let near = suggest::nearest(&need.name, same_kind);
+    let is_reference = message.starts_with("unknown ");
+    let near = near.map(|name| match is_reference {
+        true => format!("did you mean `{name}`?"),
+        false => format!("did you mean `{}.{name}`?", need.kind.name().to_lowercase()),
+    });
+    let hint = near.or_else(other_kind);
+    let message = if is_reference { message.to_owned() } else { format!("{message}, which is unknown") };
     ground.push(Diagnostic::nowhere(&rules::MISSING_ACTION, message).maybe_hint(hint), need.span);
 }
 
@@ -237,7 +244,7 @@ fn report_cycles(ground: &Ground<'_>, actions: &Actions, needs: &IndexMap<EcoStr
 fn report_cycle(ground: &Ground<'_>, keys: &[EcoString], needs: &IndexMap<EcoString, Vec<Needed>>) {
     let mut shown: Vec<&str> = keys.iter().map(EcoString::as_str).collect();
     shown.extend(keys.first().map(EcoString::as_str));
-    let message = format!("these actions need each other in a circle: {}", shown.join(" → "));
+    let message = format!("circular dependency: {}", shown.join(" → "));
     let place = |index: usize| {
         let next = keys.get((index + 1) % keys.len().max(1))?;
         needs.get(keys.get(index)?)?.iter().find(|need| need.key == *next)?.span
@@ -245,7 +252,7 @@ fn report_cycle(ground: &Ground<'_>, keys: &[EcoString], needs: &IndexMap<EcoStr
     let mut diagnostic = Diagnostic::nowhere(&rules::ACTION_CYCLE, message);
     for (index, key) in keys.iter().enumerate().skip(1) {
         if let Some(span) = place(index) {
-            diagnostic = diagnostic.label(span, format!("`{key}` is part of the circle"));
+            diagnostic = diagnostic.label(span, format!("`{key}` is part of the cycle"));
         }
     }
     ground.push(diagnostic.hint("remove one of these dependencies"), place(0));

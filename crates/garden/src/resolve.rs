@@ -100,13 +100,13 @@ fn keep(ground: &Ground<'_>, actions: &mut Actions, action: Box<Action>) {
 }
 
 fn report_declared_twice(ground: &Ground<'_>, first: &Action, second: &Action) {
-    let message = format!(
-        "{} action `{}` is declared twice, in `{}` and in `{}`",
-        second.kind.name(),
-        second.name,
-        first.config.file,
-        second.config.file
-    );
+    let (kind, name) = (second.kind.name(), &second.name);
+    let message = match first.config.file == second.config.file {
+        true => format!("duplicate {kind} action `{name}`"),
+        false => {
+            format!("duplicate {kind} action `{name}`, in `{}` and in `{}`", first.config.file, second.config.file)
+        }
+    };
     let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
     if let Some(span) = first.span() {
         diagnostic = diagnostic.label(span, "the first one");

@@ -54,14 +54,14 @@ pub const MISSING_ACTION: Rule = Rule::error("garden-missing-action", "Something
 /// Something that refers to itself.
 pub const SELF_REFERENCE: Rule = Rule::error("garden-self-reference", "An action or module refers to itself.");
 /// Actions that need each other.
-pub const ACTION_CYCLE: Rule = Rule::error("garden-action-cycle", "Actions need each other in a circle.");
+pub const ACTION_CYCLE: Rule = Rule::error("garden-action-cycle", "Actions depend on each other in a cycle.");
 /// A service or task that does not exist.
 pub const MISSING_SERVICE: Rule =
     Rule::error("garden-missing-service", "A service, task or test depends on something that does not exist.");
 /// A module that does not exist.
 pub const MISSING_MODULE: Rule = Rule::error("garden-missing-module", "Something needs a module that does not exist.");
 /// Modules that need each other.
-pub const MODULE_CYCLE: Rule = Rule::error("garden-module-cycle", "Modules need each other in a circle.");
+pub const MODULE_CYCLE: Rule = Rule::error("garden-module-cycle", "Modules depend on each other in a cycle.");
 /// Modules that share files.
 pub const MODULE_OVERLAP: Rule = Rule::error("garden-module-overlap", "Modules share files without saying so.");
 /// An action type that is not known.

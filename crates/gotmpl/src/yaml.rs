@@ -89,24 +89,23 @@ enum Stage {
 
 /// How our messages begin, Go's words for the same, and who says them.
 const GO_WORDS: &[(&str, &str, Stage)] = &[
-    ("this quoted text is never closed", "found unexpected end of stream", Stage::ScannerEnd),
-    ("a quoted text that was opened before", "found unexpected end of stream", Stage::ScannerEnd),
-    ("unexpected character", "found character that cannot start any token", Stage::Scanner),
+    ("this quoted string is never closed", "found unexpected end of stream", Stage::ScannerEnd),
+    ("a quoted string that was opened before", "found unexpected end of stream", Stage::ScannerEnd),
+    ("a value cannot start with this character", "found character that cannot start any token", Stage::Scanner),
     ("a tab cannot be used for indentation", "found character that cannot start any token", Stage::Scanner),
-    (
-        "block sequence entries are not allowed",
-        "block sequence entries are not allowed in this context",
-        Stage::Scanner,
-    ),
-    ("mapping values are not allowed", "mapping values are not allowed in this context", Stage::Scanner),
+    ("a list item is not possible here", "block sequence entries are not allowed in this context", Stage::Scanner),
+    ("a key is not possible here: ", "mapping values are not allowed in this context", Stage::Scanner),
+    ("a key is not possible here", "mapping keys are not allowed in this context", Stage::Scanner),
+    ("expected a value", "did not find expected node content", Stage::Scanner),
+    ("unknown escape", "found unknown escape character", Stage::Scanner),
     ("this line has no `:`", "could not find expected ':'", Stage::NextLine),
     ("this line does not fit the indentation", "did not find expected key", Stage::Parser),
     ("unexpected EOF while parsing a block sequence", "did not find expected node content", Stage::Parser),
     ("this `[` is never closed", "did not find expected ',' or ']'", Stage::ParserEnd),
     ("this `{` is never closed", "did not find expected ',' or '}'", Stage::ParserEnd),
-    ("illegal placement of ':' indicator", "did not find expected ',' or ']'", Stage::Parser),
-    ("while parsing a flow mapping, did not find", "did not find expected ',' or '}'", Stage::Parser),
-    ("while parsing a flow sequence, expected", "did not find expected ',' or ']'", Stage::Parser),
+    ("unexpected `:`, because", "did not find expected ',' or ']'", Stage::Parser),
+    ("expected `,` or `}`", "did not find expected ',' or '}'", Stage::Parser),
+    ("expected `,` or `]`", "did not find expected ',' or ']'", Stage::Parser),
 ];
 
 /// A problem with its line, as Go's reader writes it.

@@ -413,7 +413,7 @@ pub fn missing(missing: &Missing, path: &str, span: Option<Span>, from: Option<&
     let mut diagnostic = match (missing, from) {
         (Missing::NotFound, Some(from)) => {
             let message = format!("there is no configuration at `{path}`, which `{from}` requires");
-            Diagnostic::nowhere(&rules::REQUIRES, message)
+            Diagnostic::nowhere(&rules::REQUIRES, message).hint("correct the `path` under `requires`")
         }
         (Missing::NotFound, None) => {
             Diagnostic::nowhere(&rules::FILE, format!("there is no configuration file `{path}`"))
@@ -421,7 +421,7 @@ pub fn missing(missing: &Missing, path: &str, span: Option<Span>, from: Option<&
         }
         (Missing::NoConfiguration, _) => {
             let message = format!("the folder `{path}` has no `skaffold.yaml` (looked for `{path}/skaffold.yaml`)");
-            Diagnostic::nowhere(&rules::REQUIRES, message)
+            Diagnostic::nowhere(&rules::REQUIRES, message).hint("correct the `path` under `requires`")
         }
         (Missing::World(WorldError::Denied(_)), _) => {
             let message = format!("`{path}` lies outside the project");

@@ -517,7 +517,7 @@ impl<'a> Builder<'a> {
             return;
         }
         let name = if a.style == Style::Empty { "~" } else { name };
-        let message = format!("the key `{name}` stands twice in this mapping");
+        let message = format!("duplicate key `{name}`");
         let file = self.tree.source.id();
         let diagnostic = Diagnostic::at(&rules::DUPLICATE_KEY, Span::new(file, b.start, b.end), message)
             .label(Span::new(file, a.start, a.end), "first here")

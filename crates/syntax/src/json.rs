@@ -548,7 +548,7 @@ mod tests {
                 &["1:1 there should be a value before this `]`", "1:1 there is more text after the end of the value"],
             ),
             ("\u{7}", &["1:1 `\\u{7}` does not begin a value"]),
-            ("{\"a\": 1, \"b\": 2, \"a\": 3}", &["1:18 the key `a` stands twice in this mapping"]),
+            ("{\"a\": 1, \"b\": 2, \"a\": 3}", &["1:18 duplicate key `a`"]),
         ];
         for (text, expected) in cases {
             assert_eq!(messages(text), *expected, "{text:?}");

@@ -371,7 +371,7 @@ mod tests {
             messages(&tree),
             [
                 "1:4 yaml-syntax this `[` is never closed",
-                "4:1 duplicate-key the key `b` stands twice in this mapping",
+                "4:1 duplicate-key duplicate key `b`",
                 "6:4 yaml-alias no anchor `&no` stands before this alias in the document"
             ]
         );

@@ -5,6 +5,10 @@
 use crate::rules;
 use purlin_syntax::{Diagnostic, Node, Rule, Sources};
 
+/// Each problem is looked for in its file. Nobody reads more of them than this, and their number must not decide how long
+/// it takes.
+pub const MOST_PRESENTED: usize = 500;
+
 /// Rules about what stands under a key; the key itself is right.
 const ABOUT_VALUES: &[&Rule] = &[
     &rules::WRONG_TYPE,
@@ -38,6 +42,9 @@ fn split_hint(diagnostic: &mut Diagnostic) {
     {
         diagnostic.hints.push(format!("did you mean `{near}"));
         diagnostic.message = message.to_owned();
+    }
+    if let Some(what) = diagnostic.message.strip_prefix("there is no ") {
+        diagnostic.message = format!("unknown {what}");
     }
     if let Some((_, reason)) = diagnostic.message.split_once(" cannot be evaluated: ")
         && (reason.starts_with("there is no ") || reason.starts_with("unknown "))
@@ -130,6 +137,7 @@ fn hint(diagnostic: &Diagnostic) -> Option<String> {
             "correct the path; it is relative to this file".to_owned()
         }
         () if is(&rules::CONSTRAINT) => "change the value, or the constraint".to_owned(),
+        () if is(&rules::FUNCTION) && message.starts_with("unknown ") => "correct the name, or declare it".to_owned(),
         () if is(&rules::WRONG_TYPE) || is(&rules::WRONG_SHAPE) => shape_hint(message)?.to_owned(),
         () => return None,
     })
@@ -137,6 +145,8 @@ fn hint(diagnostic: &Diagnostic) -> Option<String> {
 
 fn shape_hint(message: &str) -> Option<&'static str> {
     const HINTS: &[(&str, &str)] = &[
+        ("expected a string, found a list", "write one value"),
+        ("expected a string, found a mapping", "write one value"),
         ("expected an integer", "write a number, for example `1`"),
         ("expected a float", "write a number, for example `1.5`"),
         ("expected a boolean", "write `true` or `false`, without quotes"),

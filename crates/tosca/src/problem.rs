@@ -3,7 +3,7 @@
 //! A problem is a diagnostic plus the name of the key that is missing there, if one is: the path notation of
 //! reports (`node_types["A"].properties["p"]`) is computed from the place only when somebody asks for it.
 
-use crate::present::present;
+use crate::present::{MOST_PRESENTED, present};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::Session;
@@ -82,7 +82,10 @@ impl Problems {
     /// Hands everything to a session.
     pub fn report(&self, session: &Session) {
         self.hidden.iter().for_each(|span| session.sources.hide(*span));
-        let shown = self.list.iter().map(|problem| present(problem.diagnostic.clone(), &session.sources));
+        let shown = self.list.iter().enumerate().map(|(at, problem)| match at < MOST_PRESENTED {
+            true => present(problem.diagnostic.clone(), &session.sources),
+            false => problem.diagnostic.clone(),
+        });
         session.sink.extend(shown);
     }
 

@@ -2,7 +2,7 @@
 
 use crate::ensemble::Ensemble;
 use crate::ensemble::report::{self, span_of};
-use crate::error::Error;
+use crate::error::{Error, Kind};
 use crate::eval::form::{self, Expr, Form};
 use crate::functions;
 use crate::jinja;
@@ -88,7 +88,9 @@ fn separator(items: Option<&[Val]>) -> Option<&str> {
 
 impl Checker<'_> {
     fn say(&self, rule: &'static Rule, raw: &Val, at: Option<Range>, message: String, hint: Option<String>) {
-        let mut diagnostic = Diagnostic::nowhere(rule, message).maybe_hint(hint);
+        let kind = if rule == &rules::SYNTAX { Kind::Syntax } else { Kind::Value };
+        let hint = hint.or_else(|| report::hint_of(kind, &message));
+        let mut diagnostic = Diagnostic::nowhere(rule, report::in_words(&message)).maybe_hint(hint);
         let whole = span_of(self.session, raw.origin);
         let part = match (whole, at, raw.as_str()) {
             (Some(whole), Some(at), Some(text)) => report::within(self.session, whole, text, at.start, at.end),

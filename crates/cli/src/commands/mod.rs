@@ -13,6 +13,7 @@ mod graph;
 mod init;
 mod logs;
 mod lsp;
+mod names;
 mod resolve;
 pub(crate) mod run;
 mod schema;
@@ -30,7 +31,6 @@ use crate::paint;
 use crate::project::{self, Setup, open_session};
 use crate::report::{Style, report, settle};
 use crate::settings::{self, Settings};
-use clap::CommandFactory;
 use purlin_model::{Detection, Request, Resolved};
 use purlin_run::action::Kind;
 use purlin_syntax::{Diagnostic, FileId, Sources};
@@ -390,6 +390,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Schema { name, path } => schema::run(&mut cx, name.as_deref(), path.as_deref()),
         Command::Limits => Ok(limits(&mut cx)),
         Command::Completions { shell } => Ok(completions(&mut cx, shell)),
+        Command::Names { kind, path } => Ok(names::run(&mut cx, kind, &path)),
         Command::Man { command } => Ok(man(&mut cx, command.as_deref())),
         Command::Version => Ok(cx.print(&format!("purlin {}\n", env!("CARGO_PKG_VERSION")), None)),
     };
@@ -405,9 +406,7 @@ fn limits(cx: &mut Context<'_, '_>) -> Exit {
 }
 
 fn completions(cx: &mut Context<'_, '_>, shell: clap_complete::Shell) -> Exit {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut Cli::command(), "purlin", &mut script);
-    cx.print(&String::from_utf8_lossy(&script), None)
+    cx.print(&crate::completions::script(shell), None)
 }
 
 /// The page of the program, or of one of its commands.

@@ -392,7 +392,7 @@ impl Evaluator<'_, '_> {
     }
 
     fn unknown_function(&self, call: &Call) -> Stop {
-        let message = format!("there is no helper function `{}`", call.name);
+        let message = format!("unknown function `{}`", call.name);
         let mut diagnostic = Diagnostic::nowhere(&rules::HELPER_FUNCTION, message);
         diagnostic.span = self.place.part(call.name_at);
         let names = functions::FUNCTIONS.iter().map(|function| function.name);

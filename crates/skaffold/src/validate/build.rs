@@ -211,7 +211,7 @@ fn built_twice(image: &str, one: &Config<'_>, two: &Config<'_>) -> String {
         return format!("image `{image}` is built in `{first}` and in `{second}`");
     }
     if one.index == two.index {
-        return format!("image `{image}` is built twice in `{first}`");
+        return format!("duplicate image `{image}`");
     }
     format!("image `{image}` is built by two modules of `{first}`: `{}` and `{}`", one.label(), two.label())
 }

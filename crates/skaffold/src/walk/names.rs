@@ -60,7 +60,10 @@ impl<'f> Walk<'_, 'f> {
             let message = if modules.is_empty() {
                 "no configuration was found".to_owned()
             } else {
-                format!("no configuration matches [{}]", modules.join(" "))
+                format!(
+                    "unknown module {}",
+                    modules.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+                )
             };
             let hint = modules.first().and_then(|name| did_you_mean(name, in_order(self.names.keys())));
             sink.push(Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message).maybe_hint(hint));

@@ -130,7 +130,7 @@ impl Loader<'_> {
         }
         if found.is_none() {
             let near = crate::suggest::nearest(&keyword, profile::VERSIONS.iter().map(|version| version.keyword));
-            let diagnostic = Diagnostic::at(&rules::VERSION, at, format!("there is no version `{keyword}` of TOSCA"));
+            let diagnostic = Diagnostic::at(&rules::VERSION, at, format!("unknown version `{keyword}` of TOSCA"));
             self.problems.push(diagnostic.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
         }
         found

@@ -128,7 +128,7 @@ impl Reader<'_> {
         let mut own: IndexMap<EcoString, Arc<Entity>> = IndexMap::with_capacity(items.len());
         for (name, item, node) in items {
             if let Some(first) = own.get(&name) {
-                let message = format!("`{name}` stands twice in `{key}`");
+                let message = format!("duplicate name `{name}` in `{key}`");
                 self.problems.push(
                     Diagnostic::at(&rules::DUPLICATE, at, message)
                         .label(first.at, "first here")

@@ -34,7 +34,7 @@ pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
 }
 
 /// The grammar of Jinja in plain words.
-fn in_words(message: &str) -> String {
+pub fn in_words(message: &str) -> String {
     let expected =
         message.strip_prefix("unexpected end of template, expected '").and_then(|rest| rest.split('\'').next());
     match expected {
@@ -47,16 +47,22 @@ fn in_words(message: &str) -> String {
 
 /// What helps with most errors of a kind.
 fn usual_hint(error: &Error) -> Option<String> {
-    let message = error.message.as_str();
+    hint_of(error.kind, &error.message)
+}
+
+/// The same for a message alone.
+pub fn hint_of(kind: Kind, message: &str) -> Option<String> {
     let closing =
         [("print statement", "}}"), ("statement block", "%}"), ("`[`", "]"), ("string", "'"), ("comment", "#}")];
     let open = message.contains("not closed") || message.contains("unexpected end of template");
-    match error.kind {
+    match kind {
         Kind::Syntax if open => {
             let close = closing.iter().find(|(what, _)| message.contains(what)).map(|(_, close)| *close);
             close.map(|close| format!("add `{close}`"))
         }
         Kind::Io => Some("correct the path; it is relative to the ensemble".to_owned()),
+        Kind::Undefined => Some("correct the name, or test for it with `is defined`".to_owned()),
+        Kind::Invalid => Some("change the value, or its declaration".to_owned()),
         Kind::Cycle => Some("remove one of these references".to_owned()),
         _ => None,
     }

@@ -19,7 +19,7 @@ use purlin_tosca::edition;
 use purlin_tosca::host::{Host, TEMPLATE};
 use purlin_tosca::load::Options;
 use purlin_tosca::model::{self, Model};
-use purlin_tosca::present::present;
+use purlin_tosca::present::{MOST_PRESENTED, present};
 use purlin_tosca::problem::Problems;
 use purlin_tosca::profile::Embedded;
 use purlin_tosca::render::{self, MissingInputs};
@@ -153,7 +153,7 @@ fn places(session: &Session, manifest: &Manifest, model: &Model) -> Places {
 fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: &Places) -> bool {
     let mut broken = false;
     problems.hidden().iter().for_each(|span| session.sources.hide(places.span(*span)));
-    for problem in problems.list() {
+    for (at, problem) in problems.list().iter().enumerate() {
         let mut diagnostic = problem.diagnostic.clone();
         let rule = diagnostic.rule.name;
         let within = |spans: &HashSet<Span>| diagnostic.span.is_some_and(|span| spans.contains(&span));
@@ -175,7 +175,8 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
         }
         diagnostic.span = diagnostic.span.map(|span| places.span(span));
         broken |= diagnostic.is_error();
-        session.sink.push(present(diagnostic, &session.sources));
+        let shown = if at < MOST_PRESENTED { present(diagnostic, &session.sources) } else { diagnostic };
+        session.sink.push(shown);
     }
     broken
 }
