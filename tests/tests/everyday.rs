@@ -197,6 +197,8 @@ fn the_mistake_of_the_readme_is_shown_as_it_says() {
         return;
     };
     let scratch = Scratch::new("readme").unwrap();
+    // Paths are shown from the top of the repository.
+    std::fs::create_dir(scratch.path().join(".git")).unwrap();
     let shop = scratch.path().join("examples/shop");
     copy(&top().join("examples/shop"), &shop);
     let file = shop.join("templates.garden.yml");

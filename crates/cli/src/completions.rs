@@ -86,7 +86,7 @@ mod tests {
     fn scripts_ask_for_names_of_the_project() {
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
             let script = script(shell);
-            for part in ["purlin names environments", "purlin names nodes", "puccini-tosca"] {
+            for part in ["purlin names ", "environments", "nodes", "puccini-tosca"] {
                 assert!(script.contains(part), "{shell}: {part}");
             }
         }

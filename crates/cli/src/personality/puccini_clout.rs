@@ -27,8 +27,8 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     match words.as_slice() {
         ["scriptlet", "list", path] => scriptlets(invocation, path, None),
         ["scriptlet", "get", name, path] => scriptlets(invocation, path, Some(name)),
-        ["scriptlet", "exec", name, ..] => {
-            let native = match *name {
+        ["scriptlet", "exec", rest @ ..] => {
+            let native = match rest.first().copied().unwrap_or_default() {
                 "tosca.resolve" => "; `purlin puccini-tosca compile` resolves by itself",
                 "tosca.coerce" => "; `purlin puccini-tosca compile --coerce` does what this one does",
                 _ => "",
