@@ -34,7 +34,7 @@ fn answer(case: &Path) -> Result<Vec<(&'static str, String)>, String> {
     let schema = config::schema(&yaml(&input.join("config/schema.yaml"))?);
     let mut definitions = Vec::new();
     let own = input.join("config/values.schema.custom.json");
-    for path in schema.definitions.iter().map(|path| case.join(path)).chain([own]) {
+    for path in schema.definitions.iter().map(|file| case.join(&file.name)).chain([own]) {
         let bytes = std::fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
         definitions.push(json::parse(&bytes, Origin::NONE)?);
     }

@@ -1,18 +1,21 @@
 //! Chart archives: a folder with the chart's name, in gzip and tar. What every archive may hold the core decides.
 
 use purlin_syntax::Limits;
-use purlin_value::archive::{Trouble, gunzip, safe_name, untar};
+use purlin_value::archive::{Trouble, gunzip, gzip, safe_name, tar, untar};
+
+use crate::chart::ChartFile;
+use crate::load::LoadError;
 
 pub use purlin_value::archive::is_gzip as is_archive;
 
-/// What a message on an archive that is too large starts with.
-pub(crate) const TOO_LARGE: &str = "the chart archive is too large: ";
-
 /// The files of a chart archive, the first path component stripped.
-pub fn unpack(packed: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, String> {
+pub fn unpack(packed: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, LoadError> {
     let tell = |trouble: Trouble| match trouble {
-        Trouble::Bad(message) => format!("the chart archive cannot be read: {message}"),
-        Trouble::Large(message) => format!("{TOO_LARGE}{message}"),
+        Trouble::Bad(message) => LoadError::from(format!("the chart archive cannot be read: {message}")),
+        Trouble::Large(message) => LoadError {
+            message: format!("the chart archive is too large: {message}"),
+            rule: Some(&purlin_value::rules::LIMIT_ARCHIVE),
+        },
     };
     let bytes = gunzip(packed, limits).map_err(tell)?;
     let mut found = Vec::new();
@@ -24,4 +27,11 @@ pub fn unpack(packed: &[u8], limits: &Limits) -> Result<Vec<(String, Vec<u8>)>, 
         }
     }
     Ok(found)
+}
+
+/// Packs a chart: its files below a folder of its name. The same files make the same bytes.
+pub fn pack(name: &str, files: &[ChartFile]) -> Result<Vec<u8>, String> {
+    let named: Vec<(String, &[u8])> =
+        files.iter().map(|file| (format!("{name}/{}", file.name), file.bytes.as_ref())).collect();
+    gzip(&tar(&named)).map_err(|error| format!("the chart archive cannot be written: {error}"))
 }

@@ -7,8 +7,6 @@ use purlin_model::validate::{Problem, Validator};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Origin, OriginKind, Session, Value};
 
-use crate::chart::Chart;
-use crate::metachart::config;
 use crate::rules;
 use crate::schema;
 
@@ -22,10 +20,10 @@ fn report(session: &Session, rule: &'static purlin_syntax::Rule, origin: Origin,
     session.sink.push(if hint.is_empty() { diagnostic } else { diagnostic.hint(hint) });
 }
 
-/// Checks the documents of a chart.
-pub fn check(session: &Session, chart: &Chart, nodes: &[Node]) {
+/// Checks the documents of a chart; the files hold definitions of Kubernetes objects, as far as they are at hand.
+pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
     let mut seen: HashMap<(String, String, String, String), Origin> = HashMap::new();
-    let definitions = definitions(session, chart);
+    let definitions = definitions(files);
     for node in nodes.iter().filter(|node| !node.resolved.is_pending()) {
         let text =
             |path: &str| node.resolved.at(path).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
@@ -99,19 +97,9 @@ fn value_span(session: &Session, origin: Origin) -> Option<Span> {
 
 type Names = HashMap<(String, String, String), String>;
 
-/// The definitions that the chart's own `config/schema.yaml` names, with the definition of each group, version and kind.
-fn definitions(session: &Session, chart: &Chart) -> Option<(Validator, Names)> {
-    let path = format!("{}/config/schema.yaml", chart.folder);
-    let bytes = session.load_bytes(&path).ok()?;
-    let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
-    let config = config::schema(&crate::yaml::value_of_tree(&tree, 0).ok()?);
-    let read = |name: &String| {
-        let candidates =
-            [purlin_value::path::join(&chart.folder, name), purlin_value::path::join(session.world.here(), name)];
-        candidates.iter().find_map(|path| session.load_bytes(path).ok())
-    };
-    let bytes = config.definitions.iter().find_map(read)?;
-    let schema = schema::parse(&bytes).ok()?;
+/// The definition of each group, version and kind.
+fn definitions(files: &[Value]) -> Option<(Validator, Names)> {
+    let schema = Validator::new(files.first()?.clone()).ok()?;
     let mut names = Names::new();
     for (name, definition) in schema.definitions() {
         for entry in definition.get("x-kubernetes-group-version-kind").and_then(Value::as_list).unwrap_or_default() {
@@ -120,35 +108,4 @@ fn definitions(session: &Session, chart: &Chart) -> Option<(Validator, Names)> {
         }
     }
     Some((schema, names))
-}
-
-/// Keys at the root of a Metachart chart's values that it does not know.
-pub fn unknown_keys(session: &Session, chart: &Chart, values: &Value) {
-    let path = format!("{}/config/resources.yaml", chart.folder);
-    let Ok(bytes) = session.load_bytes(&path) else { return };
-    let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
-    let Ok(value) = crate::yaml::value_of_tree(&tree, 0) else { return };
-    let resources = config::resources(&value);
-    let mut known: Vec<&str> = vec!["context", "fullnameOverride", "settings", "global"];
-    known.extend(resources.iter().filter(|resource| resource.root).map(|resource| resource.key.as_str()));
-    known.extend(chart.dependencies.iter().map(Chart::name));
-    for (key, value) in values.as_map().into_iter().flat_map(|map| map.iter()) {
-        if known.contains(&key.as_str()) {
-            continue;
-        }
-        let mut diagnostic = Diagnostic::nowhere(&rules::UNKNOWN_KEY, format!("`{key}` is no kind of this chart"));
-        diagnostic.span = at(session, value.origin).map(|span| key_span(session, key, span).unwrap_or(span));
-        let hint = purlin_syntax::suggest::did_you_mean(key, known.iter().copied());
-        session.sink.push(diagnostic.maybe_hint(hint));
-    }
-}
-
-/// Where the key of a value stands, which is right before it.
-fn key_span(session: &Session, key: &str, value: Span) -> Option<Span> {
-    let source = session.sources.get(value.file)?;
-    let before = source.text().get(..value.start as usize)?;
-    let start = before.rfind(key)?;
-    let end = start + key.len();
-    let is_key = before.get(end..)?.trim_start_matches(['"', '\'']).trim_start().starts_with(':');
-    is_key.then(|| source.span(start, end))
 }

@@ -10,14 +10,19 @@ use purlin_value::{EcoString, Pending, Session, Value, path};
 
 use crate::chart::Chart;
 use crate::checks;
-use crate::context::{Contexts, filled, import};
-use crate::engine::{self, RenderError};
+use crate::ci;
+use crate::context::{Contexts, filled, import, origin_of};
+use crate::engine::{self, RenderError, Rendered};
 use crate::manifest::{self, Document};
-use crate::metachart::pipeline;
-use crate::report::{ChartYaml, report, report_broken, report_failed, report_missing};
+use crate::metachart::build::Kind;
+use crate::metachart::check::Reported;
+use crate::metachart::kinds::{Kinds, RESOURCES};
+use crate::metachart::{self, checksums, current, kinds, pipeline};
+use crate::report::{ChartYaml, report, report_broken, report_failed, report_missing, report_values};
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
+use crate::unset;
 
 /// The dialect of charts.
 pub const DIALECT: Dialect = Dialect {
@@ -30,6 +35,7 @@ pub const DIALECT: Dialect = Dialect {
     is_usual: |name| name == CHART_FILE,
     inside: &[],
     reaches_below: true,
+    renders: true,
     resolve,
     eval,
     rules: RULES,
@@ -97,62 +103,106 @@ struct Piece {
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let folder = chart_path(session, request)?;
-    resolve_chart(session, &folder, &options(session, request))
+    let options = options(session, request);
+    let has_values = !options.values.is_empty() || !options.sets.is_empty() || !options.pending.is_empty();
+    let tests = if request.chart.ci_values && !has_values { ci::files(session, &folder) } else { Vec::new() };
+    let resolved = resolve_chart(session, &folder, &options);
+    if !tests.is_empty() {
+        ci::soften(session);
+        ci::check(session, &folder, &options, &tests);
+    }
+    resolved
 }
 
 /// Resolves the chart at a path. A host with a chart inside gives its values in the options; those that are pending
 /// become holes, and what depends on them is pending in the nodes.
 pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Option<Resolved> {
-    let prepared = match template::prepare(session, folder, options) {
-        Ok(prepared) => prepared,
+    let opened = template::open(session, folder).and_then(|mut chart| {
+        let kinds = kinds::kinds(session, &chart);
+        let definitions = match &kinds {
+            Some(kinds) => current::refresh(session, &mut chart, kinds),
+            None => current::named(session, &chart),
+        };
+        Ok((template::prepare_loaded(session, chart, options)?, kinds, definitions.unwrap_or_default()))
+    });
+    let (prepared, kinds, definitions) = match opened {
+        Ok(opened) => opened,
         Err(error) => {
             report(session, folder, None, &error);
             return None;
         }
     };
-    let place = ChartYaml { session, folder };
-    for warning in &prepared.warnings {
-        let plain = warning.trim_start_matches("warning: ").trim_start_matches("Warning: ");
-        session.sink.push(place.locate(Diagnostic::nowhere(&rules::WARNING, plain), &["name"]));
+    let job = Job { session, folder, kinds, definitions };
+    let resolved = job.resolve(&prepared);
+    if job.kinds.is_none() && options.lenient {
+        unset::check(session, &prepared.chart, &prepared.values);
     }
-    let chart = prepared.chart.clone();
-    let mut resolved = Resolved::new(chart.name());
-    resolved.variables = prepared.values.clone();
-    if chart.is_library() {
-        // Only its definitions can be wrong; what they print is up to whoever includes them.
-        if let Err(error) = engine::compile(&chart) {
-            report(session, folder, Some(&chart), &error.into());
-        }
-        report_missing(session, &place, &prepared.missing, 0);
-        return Some(resolved);
-    }
-    let rendered = match pipeline::kinds(session, &chart) {
-        Some(kinds) => {
-            checks::unknown_keys(session, &chart, &prepared.values);
-            render_metachart(session, &prepared, &kinds)
-        }
-        None => render_helm(session, &prepared),
-    };
-    let Documents { tracer, pieces, failed } = match rendered {
-        Ok(rendered) => rendered,
-        Err(error) => {
-            report_missing(session, &place, &prepared.missing, 0);
-            report(session, folder, Some(&chart), &error);
-            return Some(resolved);
-        }
-    };
-    match prepared.missing.is_empty() {
-        true => report_failed(session, &prepared.chart, &prepared.values, &failed),
-        // What fails without them may well work with them.
-        false => report_missing(session, &place, &prepared.missing, failed.len()),
-    }
-    for piece in &pieces {
-        let (node, manifest) = finish(session, &chart, &tracer, piece);
-        resolved.manifests.push(manifest);
-        resolved.nodes.extend(node);
-    }
-    checks::check(session, &chart, &resolved.nodes);
     Some(resolved)
+}
+
+/// A chart that is loaded, on its way to nodes and manifests.
+struct Job<'s> {
+    session: &'s Session,
+    folder: &'s str,
+    /// The kinds of a Metachart chart.
+    kinds: Option<Kinds>,
+    /// Definitions of Kubernetes objects, as far as they are at hand.
+    definitions: Vec<Value>,
+}
+
+impl Job<'_> {
+    fn resolve(&self, prepared: &template::Prepared) -> Resolved {
+        let Self { session, folder, .. } = *self;
+        let place = ChartYaml { session, folder };
+        for warning in &prepared.warnings {
+            let plain = warning.trim_start_matches("warning: ").trim_start_matches("Warning: ");
+            session.sink.push(place.locate(Diagnostic::nowhere(&rules::WARNING, plain), &["name"]));
+        }
+        let chart = &prepared.chart;
+        let mut resolved = Resolved::new(chart.name());
+        resolved.variables = prepared.values.clone();
+        let reported = match &self.kinds {
+            Some(kinds) => metachart::check::check(session, chart, kinds, &prepared.values),
+            None => Reported::new(),
+        };
+        report_values(session, &prepared.problems, &reported);
+        if !prepared.problems.is_empty() {
+            report_missing(session, &place, &prepared.missing, 0);
+            return resolved;
+        }
+        if chart.is_library() {
+            // Only its definitions can be wrong; what they print is up to whoever includes them.
+            if let Err(error) = engine::compile(chart) {
+                report(session, folder, Some(chart), &error.into());
+            }
+            report_missing(session, &place, &prepared.missing, 0);
+            return resolved;
+        }
+        let rendered = match &self.kinds {
+            Some(kinds) => render_metachart(session, prepared, &kinds.rendered, &reported),
+            None => render_helm(session, prepared),
+        };
+        let Documents { tracer, pieces, failed } = match rendered {
+            Ok(rendered) => rendered,
+            Err(error) => {
+                report_missing(session, &place, &prepared.missing, 0);
+                report(session, folder, Some(chart), &error);
+                return resolved;
+            }
+        };
+        match prepared.missing.is_empty() {
+            true => report_failed(session, chart, &prepared.values, &failed),
+            // What fails without them may well work with them.
+            false => report_missing(session, &place, &prepared.missing, failed.len()),
+        }
+        for piece in &pieces {
+            let (node, manifest) = finish(session, chart, &tracer, piece);
+            resolved.manifests.push(manifest);
+            resolved.nodes.extend(node);
+        }
+        checks::check(session, &resolved.nodes, &self.definitions);
+        resolved
+    }
 }
 
 /// What was rendered.
@@ -164,7 +214,18 @@ struct Documents<'s> {
 }
 
 fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Result<Documents<'s>, TemplateError> {
-    let rendered = prepared.render(session)?;
+    let mut rendered = prepared.render(session)?;
+    let (sources, calls) = (std::mem::take(&mut rendered.sources), std::mem::take(&mut rendered.calls));
+    let holes = std::mem::take(&mut rendered.holes);
+    let tracer = Tracer::new(session, &prepared.chart, sources, calls, holes);
+    let failed = std::mem::take(&mut rendered.failed);
+    let (mut pieces, hooks) = documents(session, &tracer, rendered);
+    pieces.extend(hooks);
+    Ok(Documents { tracer, pieces, failed })
+}
+
+/// The documents of rendered files, resources and hooks, in the order of the files; what is not a manifest is reported.
+fn documents(session: &Session, tracer: &Tracer<'_>, rendered: Rendered) -> (Vec<Piece>, Vec<Piece>) {
     let texts: Vec<(String, String)> = rendered
         .files
         .iter()
@@ -172,47 +233,64 @@ fn render_helm<'s>(session: &'s Session, prepared: &template::Prepared) -> Resul
         .map(|(path, rope)| (path.clone(), String::from_utf8_lossy(&rope.bytes).into_owned()))
         .collect();
     let files = texts.iter().map(|(path, text)| (path.as_str(), text.as_str()));
-    let (manifests, broken) = manifest::sort_readable(files, &rendered.holes, &session.limits);
+    let (manifests, broken) = manifest::sort_readable(files, &tracer.holes, &session.limits);
     // Documents of one file share its text.
     let woven = |rope: purlin_gotmpl::Rope| Arc::new(Woven { bytes: rope.bytes, pieces: rope.pieces });
     let files: HashMap<String, Arc<Woven>> =
         rendered.files.into_iter().map(|(path, rope)| (path, woven(rope))).collect();
-    let mut pieces = Vec::new();
-    for document in manifests.resources.into_iter().chain(manifests.hooks) {
+    for broken in &broken {
+        report_broken(session, tracer, files.get(&broken.path), broken);
+    }
+    let piece = |document: Document| {
         let unsure = rendered.unsure.get(&document.path).cloned();
         let text = files.get(&document.path).cloned().unwrap_or_default();
-        pieces.push(Piece { offset: document.start, document, text, unsure });
-    }
-    let tracer = Tracer::new(session, &prepared.chart, rendered.sources, rendered.calls, rendered.holes);
-    for broken in &broken {
-        report_broken(session, &tracer, files.get(&broken.path), broken);
-    }
-    Ok(Documents { tracer, pieces, failed: rendered.failed })
+        Piece { offset: document.start, document, text, unsure }
+    };
+    (manifests.resources.into_iter().map(piece).collect(), manifests.hooks.into_iter().map(piece).collect())
 }
 
 fn render_metachart<'s>(
     session: &'s Session,
     prepared: &template::Prepared,
-    kinds: &[crate::metachart::build::Kind],
+    kinds: &[Kind],
+    reported: &Reported,
 ) -> Result<Documents<'s>, TemplateError> {
     let compiled = engine::compile(&prepared.chart).map_err(TemplateError::from)?;
     let (outside, limits) = (template::outside(session, true), template::engine_limits(session));
-    let made = pipeline::render(&compiled, prepared.inputs(&outside, &limits), kinds, session.threads)
-        .map_err(TemplateError::from)?;
-    let mut pieces = Vec::new();
+    let computed = Arc::new(checksums::computed(session, &prepared.values, kinds));
+    let job = pipeline::Job { compiled: &compiled, kinds, computed: &computed };
+    let mut made =
+        pipeline::render(job, prepared.inputs(&outside, &limits), session.threads).map_err(TemplateError::from)?;
+    for note in &made.notes {
+        let mut diagnostic = Diagnostic::nowhere(&rules::WARNING, note.message.clone());
+        diagnostic.span = session.origins.span(origin_of(note.origin), &session.sources);
+        session.sink.push(diagnostic);
+    }
+    let mut failed = made.take_failed();
+    failed.retain(|error| !reported.contains(&origin_of(error.innermost().origin)));
+    let path = format!("{}/{RESOURCES}", prepared.chart.name());
+    let (mut pieces, mut hooks) = (Vec::new(), Vec::new());
     for resource in made.resources {
-        let path = format!("{}/templates/resources.yaml", prepared.chart.name());
         let sorted = manifest::sort([(path.as_str(), resource.text.as_str())], &made.holes, &session.limits)
             .map_err(|broken| TemplateError::rendering(broken.helm_text()))?;
         let text = Arc::new(Woven { bytes: resource.text.into_bytes(), pieces: resource.pieces });
-        for document in sorted.resources.into_iter().chain(sorted.hooks) {
-            let (offset, unsure) = (document.start, made.unsure.clone());
-            pieces.push(Piece { offset, document, text: text.clone(), unsure });
-        }
+        let unsure = &made.unsure;
+        let piece = |document: Document| {
+            let (offset, text, unsure) = (document.start, text.clone(), unsure.clone());
+            Piece { offset, document, text, unsure }
+        };
+        pieces.extend(sorted.resources.into_iter().map(piece));
+        hooks.extend(sorted.hooks.into_iter().map(piece));
     }
-    pieces.sort_by_cached_key(|piece| manifest::place(&piece.document));
     let tracer = Tracer::new(session, &prepared.chart, made.sources, made.calls, made.holes);
-    Ok(Documents { tracer, pieces, failed: Vec::new() })
+    let (other_pieces, other_hooks) = documents(session, &tracer, made.rendered);
+    let order = |piece: &Piece| (manifest::place(&piece.document), piece.document.path.clone());
+    for (all, others) in [(&mut pieces, other_pieces), (&mut hooks, other_hooks)] {
+        all.extend(others);
+        all.sort_by_cached_key(order);
+    }
+    pieces.extend(hooks);
+    Ok(Documents { tracer, pieces, failed })
 }
 
 /// Whether the name of a resource is a secret, so that it cannot be known by it.

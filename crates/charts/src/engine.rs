@@ -149,13 +149,31 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
     // Of charts with the same path, the first one counts.
     let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();
     let mut rendered = Rendered::default();
-    for (name, chart) in &compiled.files {
+    execute(&mut machine, compiled, &contexts, &|_| true, inputs.keep_going, &mut rendered)?;
+    // What the next render may take is what this one has left.
+    let _ = inputs.limits.meter.charge(machine.spent(), 0);
+    rendered.sources = std::mem::take(&mut machine.sources);
+    rendered.calls = std::mem::take(&mut machine.calls);
+    rendered.holes = std::mem::take(&mut machine.heap.holes);
+    Ok(rendered)
+}
+
+/// Executes the files that are wanted, each in the context of its chart.
+pub(crate) fn execute(
+    machine: &mut Machine<'_>,
+    compiled: &Compiled,
+    contexts: &BTreeMap<String, Val>,
+    is_wanted: &dyn Fn(&str) -> bool,
+    keep_going: bool,
+    rendered: &mut Rendered,
+) -> Result<(), RenderError> {
+    for (name, chart) in compiled.files.iter().filter(|(name, _)| is_wanted(&name.text())) {
         let Some(context) = contexts.get(chart) else { continue };
-        set_template(&mut machine, context, name, chart);
+        set_template(machine, context, name, chart);
         let rope = match machine.execute(name, context.clone()) {
             Ok(rope) => rope,
             // What is too much for one file is too much for the run.
-            Err(error) if inputs.keep_going && error.limit().is_none() => {
+            Err(error) if keep_going && error.limit().is_none() => {
                 rendered.failed.push(*error);
                 continue;
             }
@@ -168,13 +186,8 @@ fn render_here(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rend
         }
         rendered.files.push((name.text().into_owned(), rope));
     }
-    // What the next render may take is what this one has left.
-    let _ = inputs.limits.meter.charge(machine.spent(), 0);
     rendered.files.sort_by(|a, b| a.0.cmp(&b.0));
-    rendered.sources = std::mem::take(&mut machine.sources);
-    rendered.calls = std::mem::take(&mut machine.calls);
-    rendered.holes = std::mem::take(&mut machine.heap.holes);
-    Ok(rendered)
+    Ok(())
 }
 
 /// Puts `.Template` of the file into its chart's context.

@@ -6,29 +6,29 @@ use purlin_model::{SetFlag, SetKind};
 use purlin_syntax::Flavor;
 use purlin_value::{Data, Eval, Map, Pending, Session, Value};
 
+use crate::load::LoadError;
 use crate::strvals::{Typing, parse_into};
 use crate::template::Options;
 use crate::values::{merge_maps, put};
 use crate::yaml::value_of_tree;
 
 /// The user's values: files and flags.
-pub fn user_values(session: &Session, options: &Options) -> Result<Value, String> {
+pub fn user_values(session: &Session, options: &Options) -> Result<Value, LoadError> {
     let origins = options.track.then_some(&session.origins);
     let mut base = Value::map(Map::new());
     for (path, name) in &options.values {
-        let source = session.read_text(path).map_err(|problem| problem.message)?;
+        let source = session.read_text(path)?;
         let tree = session.sources.add(purlin_syntax::yaml::parse(source, Flavor::Go, &session.limits));
         for document in 0..tree.roots().len().max(1) {
             let value = value_of_tree(&tree, document).map_err(|message| {
-                format!(
-                    "failed to parse {name}: cannot unmarshal yaml document: error converting YAML to JSON: {message}"
-                )
+                let what = "cannot unmarshal yaml document: error converting YAML to JSON";
+                LoadError::yaml(&tree, format!("failed to parse {name}: {what}: {message}"))
             })?;
             if value.is_null() {
                 continue;
             }
             if value.as_map().is_none() {
-                return Err(format!("failed to parse {name}: it is no mapping"));
+                return Err(format!("failed to parse {name}: it is no mapping").into());
             }
             base = merge_maps(base, value, origins);
         }

@@ -1,7 +1,11 @@
-//! Reads JSON into values (numbers are floats), with Go's messages.
+//! Reads JSON into values (numbers are floats), with Go's messages, and writes it.
 
 use purlin_gotmpl::{Data as GoData, Heap, Val};
+use purlin_syntax::write::{Emit, JsonWriter};
 use purlin_value::{Data, EcoString, Map, Origin, Value};
+
+/// Deepest nesting written.
+const MAX_DEPTH: u32 = 300;
 
 /// Reads one JSON value.
 pub fn parse(text: &[u8], origin: Origin) -> Result<Value, String> {
@@ -37,4 +41,36 @@ pub fn export(heap: &Heap, value: &Val, origin: Origin) -> Value {
         _ => Data::Null,
     };
     Value::new(data).with_origin(origin)
+}
+
+/// Writes a value with its keys sorted, as Go does.
+pub fn write(value: &Value, out: &mut JsonWriter, depth: u32) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err("the value is nested too deeply".to_owned());
+    }
+    match &value.data {
+        Data::Bool(truth) => out.bool(*truth),
+        Data::Int(number) => out.int(*number),
+        Data::Float(number) => out.float(*number),
+        Data::Str(text) => out.string(text),
+        Data::List(items) => {
+            out.begin_list(items.len());
+            for item in items.iter() {
+                write(item, out, depth + 1)?;
+            }
+            out.end_list();
+        }
+        Data::Map(map) => {
+            let mut entries: Vec<(&EcoString, &Value)> = map.iter().collect();
+            entries.sort_by(|a, b| a.0.cmp(b.0));
+            out.begin_map(entries.len());
+            for (key, item) in entries {
+                out.key(key);
+                write(item, out, depth + 1)?;
+            }
+            out.end_map();
+        }
+        _ => out.null(),
+    }
+    Ok(())
 }

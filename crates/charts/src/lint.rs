@@ -27,7 +27,7 @@ fn finding(level: &'static str, path: &str, message: impl Into<String>) -> Findi
 pub fn lint(session: &Session, path: &str, options: &Options) -> Vec<Finding> {
     let chart = match load::load(session, path) {
         Ok(chart) => chart,
-        Err(error) => return vec![finding("ERROR", path, format!("unable to load chart\n\t{}", error.0))],
+        Err(error) => return vec![finding("ERROR", path, format!("unable to load chart\n\t{}", error.message))],
     };
     let mut found = Vec::new();
     let data = &chart.metadata;
@@ -54,8 +54,8 @@ pub fn lint(session: &Session, path: &str, options: &Options) -> Vec<Finding> {
     }
     let values = match user_values(session, options) {
         Ok(values) => values,
-        Err(message) => {
-            found.push(finding("ERROR", "values.yaml", message));
+        Err(error) => {
+            found.push(finding("ERROR", "values.yaml", error.message));
             return found;
         }
     };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use purlin_syntax::{Flavor, Tree};
+use purlin_syntax::{Diagnostic, Flavor, Rule, Tree};
 use purlin_value::world::FileKind;
 use purlin_value::{Session, Value};
 
@@ -18,30 +18,59 @@ const MAX_DEPTH: usize = purlin_syntax::limits::CHART_LEVELS;
 /// Most files of one chart.
 const MAX_FILES: usize = 100_000;
 
-/// A chart that cannot be loaded.
+/// A chart, or values for it, that cannot be loaded.
 #[derive(Clone, Debug)]
-pub struct LoadError(pub String);
+pub struct LoadError {
+    /// Why, in Helm's words where it has some.
+    pub message: String,
+    /// The rule it falls under, if it is not simply that.
+    pub rule: Option<&'static Rule>,
+}
 
 impl From<String> for LoadError {
     fn from(message: String) -> Self {
-        Self(message)
+        Self { message, rule: None }
+    }
+}
+
+impl From<Diagnostic> for LoadError {
+    fn from(problem: Diagnostic) -> Self {
+        let rule = Some(problem.rule).filter(|rule| rule.name.starts_with("limit-"));
+        Self { message: problem.message, rule }
+    }
+}
+
+impl LoadError {
+    /// Something that is nested too deeply.
+    fn deep(message: String) -> Self {
+        Self { message, rule: Some(&purlin_syntax::rules::LIMIT_DEPTH) }
+    }
+
+    /// A document that is not valid YAML, or is more than the limits allow.
+    pub fn yaml(tree: &Tree, message: String) -> Self {
+        Self { message, rule: crate::yaml::limit_of(tree) }
     }
 }
 
 /// Loads the chart at a path of the world.
 pub fn load(session: &Session, path: &str) -> Result<Chart, LoadError> {
     let world = &session.world;
-    let stat = world.stat(path).map_err(|error| LoadError(error.diagnostic(path).message))?;
+    let stat = world.stat(path).map_err(|error| LoadError::from(error.diagnostic(path)))?;
     let files = if stat.kind == FileKind::Folder {
         folder_files(session, path)?
     } else {
-        let packed = session.load_bytes(path).map_err(|error| LoadError(error.diagnostic(path).message))?;
+        let packed = session.load_bytes(path).map_err(|error| LoadError::from(error.diagnostic(path)))?;
         if !archive::is_archive(&packed) {
-            return Err(LoadError(format!("file {path:?} does not appear to be a gzipped archive")));
+            return Err(LoadError::from(format!("file {path:?} does not appear to be a gzipped archive")));
         }
         archive_files(session, path, &packed)?
     };
     from_files(session, files, path, 0)
+}
+
+/// Loads a chart from the bytes of its archive.
+pub fn load_archive(session: &Session, path: &str, packed: &[u8]) -> Result<Chart, LoadError> {
+    from_files(session, archive_files(session, path, packed)?, path, 0)
 }
 
 fn without_mark(bytes: Arc<[u8]>) -> Arc<[u8]> {
@@ -54,11 +83,12 @@ fn without_mark(bytes: Arc<[u8]>) -> Arc<[u8]> {
 fn archive_files(session: &Session, path: &str, packed: &[u8]) -> Result<Vec<ChartFile>, LoadError> {
     let files = archive::unpack(packed, &session.limits)?;
     let bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
-    session.account_archive(path, bytes, files.len() as u64).map_err(|problem| LoadError(problem.message))?;
+    session.account_archive(path, bytes, files.len() as u64)?;
     Ok(files.into_iter().map(|(name, bytes)| ChartFile { name, bytes: without_mark(bytes.into()) }).collect())
 }
 
-fn folder_files(session: &Session, folder: &str) -> Result<Vec<ChartFile>, LoadError> {
+/// The files of a chart in a folder, but those it ignores.
+pub fn folder_files(session: &Session, folder: &str) -> Result<Vec<ChartFile>, LoadError> {
     let written = session.load_bytes(&format!("{folder}/{IGNORE_FILE}")).ok();
     let ignore = Ignore::parse(&String::from_utf8_lossy(written.as_deref().unwrap_or_default()))?;
     let mut walk = Walk { session, folder, ignore, written, files: Vec::new() };
@@ -83,17 +113,17 @@ impl Walk<'_> {
     fn enter(&mut self, prefix: &str, depth: usize) -> Result<(), LoadError> {
         let (world, folder) = (&self.session.world, self.folder);
         if depth > MAX_DEPTH {
-            return Err(LoadError(format!("folders are nested deeper than {MAX_DEPTH} in `{folder}`")));
+            return Err(LoadError::deep(format!("folders are nested deeper than {MAX_DEPTH} in `{folder}`")));
         }
         let here = if prefix.is_empty() { folder.to_owned() } else { format!("{folder}/{prefix}") };
-        let entries = world.list(&here).map_err(|error| LoadError(error.diagnostic(&here).message))?;
+        let entries = world.list(&here).map_err(|error| LoadError::from(error.diagnostic(&here)))?;
         for entry in entries {
             let name = if prefix.is_empty() { entry.name.clone() } else { format!("{prefix}/{}", entry.name) };
             let full = format!("{folder}/{name}");
             let is_folder = match entry.kind {
                 FileKind::Link => match world.stat(&full) {
                     Ok(stat) => stat.kind == FileKind::Folder,
-                    Err(error) => return Err(LoadError(error.diagnostic(&full).message)),
+                    Err(error) => return Err(error.diagnostic(&full).into()),
                 },
                 kind => kind == FileKind::Folder,
             };
@@ -105,12 +135,12 @@ impl Walk<'_> {
                 continue;
             }
             if self.files.len() >= MAX_FILES {
-                return Err(LoadError(format!("the chart has more than {MAX_FILES} files")));
+                return Err(LoadError::from(format!("the chart has more than {MAX_FILES} files")));
             }
             let known = self.written.clone().filter(|_| name == IGNORE_FILE);
             let bytes = match known {
                 Some(bytes) => bytes,
-                None => self.session.load_bytes(&full).map_err(|error| LoadError(error.diagnostic(&full).message))?,
+                None => self.session.load_bytes(&full).map_err(|error| LoadError::from(error.diagnostic(&full)))?,
             };
             self.files.push(ChartFile { name, bytes: without_mark(bytes) });
         }
@@ -128,17 +158,18 @@ fn parse(session: &Session, folder: &str, file: &ChartFile) -> Arc<Tree> {
 /// Sorts a chart's files into what they are.
 fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usize) -> Result<Chart, LoadError> {
     if depth > MAX_DEPTH {
-        return Err(LoadError(format!("charts are nested deeper than {MAX_DEPTH} in `{folder}`")));
+        return Err(LoadError::deep(format!("charts are nested deeper than {MAX_DEPTH} in `{folder}`")));
     }
     let Some(chart_file) = files.iter().find(|file| file.name == "Chart.yaml") else {
-        return Err(LoadError("Chart.yaml file is missing".to_owned()));
+        return Err(LoadError::from("Chart.yaml file is missing".to_owned()));
     };
     let tree = parse(session, folder, chart_file);
     if let Err(message) = value_of_tree(&tree, 0) {
-        return Err(LoadError(format!("cannot load Chart.yaml: error converting YAML to JSON: {message}")));
+        let message = format!("cannot load Chart.yaml: error converting YAML to JSON: {message}");
+        return Err(LoadError::yaml(&tree, message));
     }
     let Some(mut metadata) = metadata::read(&tree) else {
-        return Err(LoadError("cannot load Chart.yaml: it is no mapping".to_owned()));
+        return Err(LoadError::from("cannot load Chart.yaml: it is no mapping".to_owned()));
     };
     let mut values = Value::null();
     let mut written = Vec::new();
@@ -198,7 +229,8 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
         };
         let child = from_files(session, files, &path, depth + 1);
         dependencies.push(child.map_err(|error| {
-            LoadError(format!("error unpacking subchart {name} in {}: {}", metadata.name, error.0))
+            let message = format!("error unpacking subchart {name} in {}: {}", metadata.name, error.message);
+            LoadError { message, ..error }
         })?);
     }
     let folder = folder.to_owned();
@@ -210,10 +242,10 @@ fn default_values(session: &Session, folder: &str, file: &ChartFile) -> Result<V
     let mut all = Value::null();
     for document in 0..tree.roots().len().max(1) {
         let value = value_of_tree(&tree, document).map_err(|message| {
-            LoadError(format!("cannot load values.yaml: error converting YAML to JSON: {message}"))
+            LoadError::yaml(&tree, format!("cannot load values.yaml: error converting YAML to JSON: {message}"))
         })?;
         if value.as_map().is_none() && !value.is_null() {
-            return Err(LoadError("cannot load values.yaml: it is no mapping".to_owned()));
+            return Err(LoadError::from("cannot load values.yaml: it is no mapping".to_owned()));
         }
         all = crate::values::merge_maps(all, value, None);
     }

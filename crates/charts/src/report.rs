@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Limit};
+use purlin_model::validate::{Fault, Problem};
 use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Rule, RuleClass, Source, Span};
-use purlin_value::{Session, Value};
+use purlin_value::{Origin, Session, Value};
 
 use crate::chart::Chart;
 use crate::context::origin_of;
@@ -62,7 +63,7 @@ impl ChartYaml<'_> {
 }
 
 /// The file as it was registered before, or registered now: a file counts once, however often it is looked at.
-fn source_of(session: &Session, path: &str, text: String) -> Arc<Source> {
+pub(crate) fn source_of(session: &Session, path: &str, text: String) -> Arc<Source> {
     let count = u32::try_from(session.sources.len()).unwrap_or(u32::MAX);
     let known = (0..count).filter_map(|id| session.sources.get(FileId(id)));
     let known = known.into_iter().find(|source| source.path() == path && source.text() == text);
@@ -87,17 +88,18 @@ pub fn report_missing(session: &Session, place: &ChartYaml<'_>, missing: &[Strin
     let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let (noun, verb) = if missing.len() == 1 { ("dependency", "is") } else { ("dependencies", "are") };
     let mut message = format!("{noun} {names} {verb} missing from `charts/`");
+    let it = if missing.len() == 1 { "it" } else { "them" };
     match failed {
         0 => {}
-        1 => message.push_str("; 1 template needs it and was not rendered"),
-        many => message.push_str(&format!("; {many} templates need it and were not rendered")),
+        1 => message.push_str(&format!("; 1 template depends on {it} and was not rendered")),
+        many => message.push_str(&format!("; {many} templates depend on {it} and were not rendered")),
     }
     let mut diagnostic = Diagnostic::nowhere(&rules::DEPENDENCY, message);
     match place.dependency(first) {
         Some(span) => diagnostic.span = Some(span),
         None => diagnostic = place.locate(diagnostic, &["dependencies"]),
     }
-    session.sink.push(diagnostic.hint(format!("fetch it with `helm dependency build {}`", place.folder)));
+    session.sink.push(diagnostic.hint(format!("fetch {it} with `purlin helm dependency build {}`", place.folder)));
 }
 
 /// Reports the templates that failed. What they include may fail in many of them; it is reported once.
@@ -105,7 +107,7 @@ pub fn report_failed(session: &Session, chart: &Chart, values: &Value, failed: &
     let mut seen = HashSet::new();
     for error in failed {
         let last = error.innermost();
-        if seen.insert((last.file.clone(), last.offset, last.fault.go_text())) {
+        if seen.insert((last.file.clone(), last.offset, last.origin, last.fault.go_text())) {
             report_exec(session, chart, Some(values), error);
         }
     }
@@ -126,10 +128,29 @@ pub fn report_broken(session: &Session, tracer: &Tracer<'_>, text: Option<&Arc<W
     session.sink.push(diagnostic);
 }
 
-/// Reports why a chart cannot be rendered.
-pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &TemplateError) {
-    for (name, problem) in &error.problems {
+/// Reports values that do not fit the schema of their chart, but those that something was said about already.
+pub fn report_values(session: &Session, problems: &[(String, Problem)], reported: &HashSet<Origin>) {
+    for (name, problem) in problems {
         let field = problem.at.trim_start_matches('/').replace('/', ".");
+        if let Fault::Additional { keys, known } = &problem.fault {
+            let under = if field.is_empty() { String::new() } else { format!(" under `{field}`") };
+            for key in keys {
+                let value = problem.value.get(key);
+                if value.is_some_and(|value| reported.contains(&value.origin)) {
+                    continue;
+                }
+                let message = format!("unknown key `{key}`{under} in the values of `{name}`");
+                let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message);
+                let span = value.and_then(|value| session.origins.span(value.origin, &session.sources));
+                diagnostic.span = span.map(|span| key_span(session, key, span).unwrap_or(span));
+                let hint = purlin_syntax::suggest::did_you_mean(key, known.iter().map(|name| name.as_str()));
+                session.sink.push(diagnostic.maybe_hint(hint));
+            }
+            continue;
+        }
+        if reported.contains(&problem.value.origin) {
+            continue;
+        }
         let place = if field.is_empty() { format!("the values of `{name}`") } else { format!("`{field}` of `{name}`") };
         let message = schema::message_for_people(problem);
         let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, format!("{place}: {message}"));
@@ -141,6 +162,21 @@ pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &Te
         diagnostic = diagnostic.hint(schema::hint(problem));
         session.sink.push(diagnostic);
     }
+}
+
+/// Where the key of a value is written, which is right before it.
+pub fn key_span(session: &Session, key: &str, value: Span) -> Option<Span> {
+    let source = session.sources.get(value.file)?;
+    let before = source.text().get(..value.start as usize)?;
+    let start = before.rfind(key)?;
+    let end = start + key.len();
+    let is_key = before.get(end..)?.trim_start_matches(['"', '\'']).trim_start().starts_with(':');
+    is_key.then(|| source.span(start, end))
+}
+
+/// Reports why a chart cannot be rendered.
+pub fn report(session: &Session, folder: &str, chart: Option<&Chart>, error: &TemplateError) {
+    report_values(session, &error.problems, &HashSet::new());
     if !error.problems.is_empty() {
         return;
     }
@@ -198,7 +234,7 @@ fn action_part(text: &str, offset: usize, line: &str, part: &str) -> Option<(usi
 
 /// A plain error with the location that fits what it is about.
 fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
-    let rule = rule_of(&error.message);
+    let rule = error.rule.unwrap_or_else(|| rule_of(&error.message));
     match &error.about {
         About::Metadata(key, message) => {
             let hint = match *key {
@@ -258,24 +294,8 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
     }
 }
 
-/// What tells of a limit in a message that other messages may surround.
-const LIMITS: &[(&str, &Rule)] = &[
-    ("aliases expand this document", &purlin_syntax::rules::LIMIT_ALIAS),
-    ("aliases expand the text of this document", &purlin_syntax::rules::LIMIT_ALIAS_SIZE),
-    ("keys, values and collections allowed", &purlin_syntax::rules::LIMIT_NODES),
-    ("all files together have more than", &purlin_syntax::rules::LIMIT_TOTAL),
-    ("nested deeper than", &purlin_syntax::rules::LIMIT_DEPTH),
-    ("collections are nested too deep", &purlin_syntax::rules::LIMIT_DEPTH),
-    (crate::archive::TOO_LARGE, &purlin_value::rules::LIMIT_ARCHIVE),
-    ("all archives together", &purlin_value::rules::LIMIT_ARCHIVE),
-    ("bytes, more than the", &purlin_syntax::rules::LIMIT_FILE),
-];
-
 /// The rule a plain message falls under.
 fn rule_of(message: &str) -> &'static Rule {
-    if let Some((_, rule)) = LIMITS.iter().find(|(part, _)| message.contains(part)) {
-        return rule;
-    }
     const STARTS: &[(&str, &Rule)] = &[
         ("values don't meet", &rules::SCHEMA),
         ("validation:", &rules::METADATA),
@@ -430,7 +450,9 @@ fn plain_words(
 ) -> Diagnostic {
     if error.stop_message().is_some() {
         let hint = "the chart's author wrote this message; set the value it asks for";
-        return Diagnostic::nowhere(rule, message).hint(hint);
+        let diagnostic = Diagnostic::nowhere(rule, message);
+        // What is not in a file was said by the pipeline of Metachart.
+        return if last.line > 0 { diagnostic.hint(hint) } else { diagnostic };
     }
     let texts: Vec<String> = template_texts(chart);
     let defined =

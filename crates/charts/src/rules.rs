@@ -30,6 +30,12 @@ pub const UNKNOWN_KEY: Rule = Rule::error("chart-unknown-key", "The values have 
 /// Something Helm warns of.
 pub const WARNING: Rule = Rule::warning("chart-warning", "Values or dependencies are not used as they are written.");
 
+/// A value that is read and not set, beside a similar one that is set and not read.
+pub const UNSET: Rule = Rule::warning("chart-unset-value", "A template reads a value that no values file sets.");
+/// Files that `metachart gen` would write differently now.
+pub const OUTDATED: Rule =
+    Rule::warning("chart-outdated", "A generated file of a Metachart chart does not match its configuration.");
+
 /// All of them.
 pub const RULES: &[&Rule] = &[
     &LOAD,
@@ -45,4 +51,6 @@ pub const RULES: &[&Rule] = &[
     &KUBERNETES,
     &UNKNOWN_KEY,
     &WARNING,
+    &OUTDATED,
+    &UNSET,
 ];

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
 use purlin_model::SetFlag;
 use purlin_model::validate::{Fault, Problem, Stopped};
+use purlin_syntax::Rule;
 use purlin_value::glob::{Glob, Notation};
 use purlin_value::{Session, Value};
 
@@ -14,6 +15,7 @@ use crate::chart::Chart;
 use crate::context::Release;
 use crate::engine::{self, Inputs, RenderError, Rendered};
 use crate::given::user_values;
+use crate::load::LoadError;
 use crate::manifest::{self, Document, Manifests};
 use crate::schema;
 use crate::values::Coalescer;
@@ -90,6 +92,8 @@ pub struct TemplateError {
     pub problems: Vec<(String, Problem)>,
     /// What it is about.
     pub about: About,
+    /// The rule it falls under, where the text does not tell.
+    pub rule: Option<&'static Rule>,
     /// The rendered files, where one of them is not valid YAML.
     pub rendered: Option<String>,
 }
@@ -97,6 +101,12 @@ pub struct TemplateError {
 impl From<String> for TemplateError {
     fn from(message: String) -> Self {
         Self { message, ..Self::default() }
+    }
+}
+
+impl From<LoadError> for TemplateError {
+    fn from(error: LoadError) -> Self {
+        Self { message: error.message, rule: error.rule, ..Self::default() }
     }
 }
 
@@ -173,14 +183,22 @@ fn name_from_template(session: &Session, template: &str) -> Result<String, Strin
 
 /// Checks values against the schemas of a chart and of those inside it.
 pub fn check_schemas(session: &Session, chart: &Chart, values: &Value) -> Result<(), TemplateError> {
+    refuse(all_problems(session, chart, values)?)
+}
+
+/// Everything in the values that does not fit a schema.
+fn all_problems(session: &Session, chart: &Chart, values: &Value) -> Result<Vec<(String, Problem)>, TemplateError> {
     let mut problems = Vec::new();
-    if let Err(stopped) = schema_problems(session, chart, values, &mut problems) {
-        return Err(TemplateError {
-            message: stopped.message(),
-            about: About::Schema(stopped),
-            ..TemplateError::default()
-        });
+    match schema_problems(session, chart, values, &mut problems) {
+        Ok(()) => Ok(problems),
+        Err(stopped) => {
+            Err(TemplateError { message: stopped.message(), about: About::Schema(stopped), ..TemplateError::default() })
+        }
     }
+}
+
+/// Helm's error about values that do not fit.
+fn refuse(problems: Vec<(String, Problem)>) -> Result<(), TemplateError> {
     if problems.is_empty() {
         return Ok(());
     }
@@ -232,6 +250,8 @@ pub struct Prepared {
     pub warnings: Vec<String>,
     /// Dependencies that `Chart.yaml` names and that are not there; Helm would have stopped.
     pub missing: Vec<String>,
+    /// Values that do not fit their schema, with the chart each belongs to; Helm would have stopped.
+    pub problems: Vec<(String, Problem)>,
     track: bool,
     lenient: bool,
 }
@@ -261,11 +281,21 @@ pub fn template_chart(
 
 /// Loads a chart and everything it needs to be rendered.
 pub fn prepare(session: &Session, path: &str, options: &Options) -> Result<Prepared, TemplateError> {
+    prepare_loaded(session, open(session, path)?, options)
+}
+
+/// Loads a chart.
+pub fn open(session: &Session, path: &str) -> Result<Chart, TemplateError> {
+    load::load(session, path).map_err(|error| {
+        let is_values = error.message.starts_with("cannot load values.yaml");
+        let about = if is_values { About::DefaultValues } else { About::Chart };
+        TemplateError { about, ..TemplateError::from(error) }
+    })
+}
+
+/// Takes a chart that is loaded, and everything it needs to be rendered.
+pub fn prepare_loaded(session: &Session, chart: Chart, options: &Options) -> Result<Prepared, TemplateError> {
     let name = release_name(session, options)?;
-    let chart = load::load(session, path).map_err(|error| {
-        let about = if error.0.starts_with("cannot load values.yaml") { About::DefaultValues } else { About::Chart };
-        TemplateError { message: error.0, about, ..TemplateError::default() }
-    })?;
     let values = user_values(session, options)?;
     prepare_chart(session, chart, values, name, options)
 }
@@ -298,8 +328,12 @@ fn prepare_chart(
     let mut coalescer = Coalescer::new(options.track.then_some(&session.origins));
     let values = coalescer.coalesce(&chart, &values)?;
     warnings.append(&mut coalescer.warnings);
+    let mut problems = Vec::new();
     if !options.skip_schema {
-        check_schemas(session, &chart, &values)?;
+        problems = all_problems(session, &chart, &values)?;
+    }
+    if !options.lenient {
+        refuse(std::mem::take(&mut problems))?;
     }
     let kube = &chart.metadata.kube_version;
     if !kube.is_empty() && !dependencies::is_compatible(kube, &capabilities.kube.version) {
@@ -310,7 +344,7 @@ fn prepare_chart(
     let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
     let release = Release { name, namespace: namespace.to_owned(), upgrade: options.is_upgrade, revision: 1 };
     let (track, lenient) = (options.track, options.lenient);
-    Ok(Prepared { chart, values, release, capabilities, warnings, missing, track, lenient })
+    Ok(Prepared { chart, values, release, capabilities, warnings, missing, problems, track, lenient })
 }
 
 impl Prepared {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use purlin_gotmpl::yaml::{first_problem, go_message};
 use purlin_gotmpl::yaml_tree::{Build, Leaf, build};
-use purlin_syntax::{Node, Tree};
+use purlin_syntax::{Node, Rule, Tree};
 use purlin_value::{Data, EcoString, Map, Origin, Value};
 
 /// The value of a tree's document; the message is the one Helm would give.
@@ -16,6 +16,11 @@ pub fn value_of_tree(tree: &Tree, document: usize) -> Result<Value, String> {
         Some(root) => value_of(root),
         None => Ok(Value::null()),
     }
+}
+
+/// The limit that a document exceeds, if that is what is wrong with it.
+pub fn limit_of(tree: &Tree) -> Option<&'static Rule> {
+    first_problem(tree).map(|problem| problem.rule).filter(|rule| rule.name.starts_with("limit-"))
 }
 
 /// The value of a node.

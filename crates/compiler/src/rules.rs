@@ -14,6 +14,10 @@ pub const ACTION_FAILED: Rule = Rule::error("action-failed", "An action that was
 pub const SETTINGS: Rule = Rule::error("settings", "`purlin.toml` cannot be read, or says something unknown.");
 /// A comment that ignores a rule and matches nothing.
 pub const UNUSED_IGNORE: Rule = Rule::warning("unused-ignore", "A comment that ignores a rule has no effect.");
+/// Files that no project takes in.
+pub const OUTSIDE_PROJECT: Rule =
+    Rule::warning("outside-project", "A file belongs to no project, so it was not checked.");
 
 /// All of them.
-pub const RULES: &[&Rule] = &[&NOTHING_FOUND, &UNKNOWN_NODE, &UNKNOWN_FIELD, &ACTION_FAILED, &SETTINGS, &UNUSED_IGNORE];
+pub const RULES: &[&Rule] =
+    &[&NOTHING_FOUND, &UNKNOWN_NODE, &UNKNOWN_FIELD, &ACTION_FAILED, &SETTINGS, &UNUSED_IGNORE, &OUTSIDE_PROJECT];

@@ -5,14 +5,14 @@
 
 use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
+use crate::rules;
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
 use purlin_model::{Detection, Dialect, Glance, Request, Resolved, Role};
-use purlin_syntax::{Flavor, Severity};
+use purlin_syntax::{Diagnostic, Flavor, Severity, Span};
 use purlin_value::ignore::Ignores;
 use purlin_value::world::{Entry, FileKind};
 use purlin_value::{EcoString, Session, path};
-use std::collections::HashSet;
 
 /// A project that was checked.
 #[derive(Clone, Debug)]
@@ -99,33 +99,82 @@ fn shown_path(file: &str, dialect: &Dialect) -> String {
 pub(crate) struct Found {
     /// Projects, and what may be one.
     pub claims: Vec<Claim>,
-    /// Dialects of files that belong to a project further up.
-    members: Vec<&'static Dialect>,
+    /// Files that belong to a project further up, with their dialects.
+    members: Vec<(String, &'static Dialect)>,
 }
 
 /// Checks what every path means; options of the request hold for every project. Problems are in the session's sink.
 pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
     let mut checked: Vec<Checked> = Vec::new();
-    for claim in &claims(session, request, paths) {
+    let found = search(session, request, paths);
+    for claim in &found.claims {
         if claim.judged.sign.is_shared && session.has_read(&claim.file) {
             continue;
         }
         checked.push(check(session, request, claim));
     }
+    report_outside(session, &found);
     checked.sort_by(|a, b| (&a.path, a.noun).cmp(&(&b.path, b.noun)));
     checked
 }
 
+/// Most files that are named of those that belong to nothing.
+const NAMED: usize = 5;
+
+/// Names the files that belong to no project, because nothing else would be said of them.
+fn report_outside(session: &Session, found: &Found) {
+    let is_inside = |file: &str, dialect: &Dialect| {
+        let mut own = found.claims.iter().filter(|claim| claim.judged.dialect.name == dialect.name);
+        let holds = |claim: &Claim| is_below(file, path::parent(&claim.file));
+        if dialect.reaches_below { own.any(holds) } else { session.has_read(file) }
+    };
+    for dialect in DIALECTS {
+        let own = found.members.iter().filter(|(_, own)| own.name == dialect.name).map(|(file, _)| file.as_str());
+        let mut files: Vec<&str> = own.filter(|file| !is_inside(file, dialect)).collect();
+        files.sort_unstable();
+        files.dedup();
+        if files.is_empty() {
+            continue;
+        }
+        let shown: Vec<String> = files.iter().take(NAMED).map(|file| format!("`{}`", here(session, file))).collect();
+        let more = files.len().saturating_sub(NAMED);
+        let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
+        let (verb, was) = if files.len() == 1 { ("belongs", "was") } else { ("belong", "were") };
+        let names = shown.join(", ");
+        let message = format!("{names}{more} {verb} to no {} project and {was} not checked", dialect.noun);
+        let mut diagnostic = Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message);
+        diagnostic.span = files.first().and_then(|file| first_line(session, file));
+        session.sink.push(diagnostic);
+    }
+}
+
+fn first_line(session: &Session, file: &str) -> Option<Span> {
+    let text = session.load_text(file, file).ok()?;
+    let length = text.source.text().lines().next().map_or(0, str::len);
+    Some(text.source.span(0, length.max(1)))
+}
+
+fn is_below(file: &str, folder: &str) -> bool {
+    let folder = path::normalize(folder);
+    folder == "." || file.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+}
+
 /// The projects that paths mean, in the order in which they are checked: those that take in others come first.
 pub fn claims(session: &Session, request: &Request, paths: &[String]) -> Vec<Claim> {
-    let mut claims: Vec<Claim> = Vec::new();
+    search(session, request, paths).claims
+}
+
+fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
+    let mut all = Found::default();
     for path in paths {
         let request = Request { path: path.clone(), ..request.clone() };
-        claims.extend(claims_of(session, &request));
+        let found = found_at(session, &request);
+        all.claims.extend(found.claims);
+        all.members.extend(found.members);
     }
-    claims.sort_by(|a, b| a.order().cmp(&b.order()));
-    claims.dedup_by(|a, b| a.is_same(b));
-    claims
+    all.claims.sort_by(|a, b| a.order().cmp(&b.order()));
+    all.claims.dedup_by(|a, b| a.is_same(b));
+    all
 }
 
 /// Checks one project. It has a sink of its own, because some checks are only made of what is sound so far.
@@ -153,31 +202,44 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> Checked {
     checked
 }
 
-/// The projects that a path means: all below a folder, or the one of a file.
-fn claims_of(session: &Session, request: &Request) -> Vec<Claim> {
+/// What a path means: all projects below a folder, or the one of a file.
+fn found_at(session: &Session, request: &Request) -> Found {
     let is_folder = session.world.stat(&request.path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if is_folder && request.file.is_none() {
         let mut found = find(session, &request.path);
-        found.members.retain(|dialect| !found.claims.iter().any(|claim| claim.judged.dialect.name == dialect.name));
-        let reaching = if found.claims.is_empty() { DIALECTS.to_vec() } else { found.members };
-        let outer = above(session, &path::normalize(&request.path), &reaching);
+        let outer = above(session, &path::normalize(&request.path), &outside_of(&found));
         found.claims.extend(outer.and_then(|(file, _)| claim(session, file)));
         if !found.claims.is_empty() {
-            return found.claims;
+            return found;
         }
     }
     match detect(session, request) {
         Detection::Project(file, dialect) => {
             let judged = judge(&Glance::named(session, &file), &[dialect]);
-            judged.map(|judged| Claim { file, judged }).into_iter().collect()
+            Found { claims: judged.map(|judged| Claim { file, judged }).into_iter().collect(), members: Vec::new() }
         }
         other => {
             if is_folder || !reports_syntax(session, request) {
                 session.sink.push(nothing_found(session, request, &other));
             }
-            Vec::new()
+            Found::default()
         }
     }
+}
+
+/// The dialects whose project may be further up: all if there is none here, otherwise those of files without one.
+fn outside_of(found: &Found) -> Vec<&'static Dialect> {
+    if found.claims.is_empty() {
+        return DIALECTS.to_vec();
+    }
+    let has = |dialect: &Dialect| found.claims.iter().any(|claim| claim.judged.dialect.name == dialect.name);
+    let mut missing: Vec<&'static Dialect> = Vec::new();
+    for (_, dialect) in &found.members {
+        if !has(dialect) && !missing.iter().any(|known| known.name == dialect.name) {
+            missing.push(dialect);
+        }
+    }
+    missing
 }
 
 fn claim(session: &Session, file: String) -> Option<Claim> {
@@ -205,7 +267,6 @@ fn reports_syntax(session: &Session, request: &Request) -> bool {
 pub(crate) fn find(session: &Session, start: &str) -> Found {
     let mut found = Found::default();
     let start = path::normalize(start);
-    let mut members: HashSet<&'static str> = HashSet::new();
     let mut folders = vec![(start.clone(), Ignores::above(&*session.world, &start))];
     while let Some((folder, inherited)) = folders.pop() {
         let entries = match session.world.list(&folder) {
@@ -234,8 +295,8 @@ pub(crate) fn find(session: &Session, start: &str) -> Found {
             let Some(judged) = judge(&Glance::found(session, &place), DIALECTS) else { continue };
             match judged.sign.role {
                 Role::Project | Role::Part => found.claims.push(Claim { file: place, judged }),
-                Role::Member if members.insert(judged.dialect.name) => found.members.push(judged.dialect),
-                Role::Member | Role::Pointer | Role::Named => {}
+                Role::Member => found.members.push((place, judged.dialect)),
+                Role::Pointer | Role::Named => {}
             }
         }
     }

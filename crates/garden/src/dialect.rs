@@ -27,6 +27,7 @@ pub const DIALECT: Dialect = Dialect {
     is_usual: is_config_file,
     inside: &[],
     reaches_below: true,
+    renders: false,
     resolve: resolved,
     eval,
     rules: rules::RULES,

@@ -84,6 +84,8 @@ pub struct Dialect {
     pub inside: &'static [&'static str],
     /// Whether its projects reach into the folders below them.
     pub reaches_below: bool,
+    /// Whether it has manifests; if so, none at all is a result.
+    pub renders: bool,
     /// Reads and resolves everything. Problems go to the session's sink; what can be resolved is there all the same.
     /// `None` if there is nothing to show at all.
     pub resolve: fn(&Session, &Request) -> Option<Resolved>,

@@ -13,6 +13,8 @@ pub struct ChartOptions {
     pub include_crds: bool,
     /// `--skip-tests`
     pub skip_tests: bool,
+    /// Whether the values files that a chart has for its tests are checked, too.
+    pub ci_values: bool,
 }
 
 /// Options of Skaffold configurations.

@@ -37,6 +37,7 @@ pub const DIALECT: Dialect = Dialect {
     is_usual: |name| NAMES.contains(&name),
     inside: &[],
     reaches_below: false,
+    renders: true,
     resolve,
     eval,
     rules: RULES,

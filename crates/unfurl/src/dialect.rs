@@ -33,6 +33,7 @@ pub const DIALECT: Dialect = Dialect {
     is_usual: |name| name == PROJECT_FILE || manifest::ENSEMBLE_FILES.contains(&name),
     inside: &["ensemble/ensemble.yaml", ".unfurl/unfurl.yaml"],
     reaches_below: false,
+    renders: false,
     resolve,
     eval,
     rules: RULES,

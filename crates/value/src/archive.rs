@@ -1,10 +1,12 @@
-//! Archives read in memory, never unpacked to a disk: gzip, tar, and which names are allowed in any archive.
+//! Archives read and written in memory, never unpacked to a disk: gzip, tar, and which names are allowed in any archive.
 //!
 //! Sizes are believed only as far as the limits allow. What the files of an archive mean is not known here.
 
+use flate2::Compression;
 use flate2::read::MultiGzDecoder;
+use flate2::write::GzEncoder;
 use purlin_syntax::Limits;
-use std::io::Read;
+use std::io::{Read, Write};
 
 /// Archives smaller than this are not suspicious, however well they are packed.
 const SMALL: u64 = 1 << 20;
@@ -49,6 +51,56 @@ pub fn gunzip(packed: &[u8], limits: &Limits) -> Result<Vec<u8>, Trouble> {
         return Err(Trouble::Large(format!("unpacked it has more than {most} bytes")));
     }
     Ok(bytes)
+}
+
+/// A gzip file with no time in it, so that the same bytes make the same file.
+pub fn gzip(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut out = GzEncoder::new(Vec::new(), Compression::default());
+    out.write_all(bytes)?;
+    out.finish()
+}
+
+/// The longest name that a header of tar holds; a longer one is the content of an entry of its own.
+const LONGEST_NAME: usize = 100;
+
+/// A tar archive of files, without times and owners.
+pub fn tar(files: &[(String, &[u8])]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut add = |header: [u8; BLOCK], content: &[u8]| {
+        out.extend_from_slice(&header);
+        out.extend_from_slice(content);
+        out.resize(out.len().div_ceil(BLOCK) * BLOCK, 0);
+    };
+    for (name, content) in files {
+        if name.len() > LONGEST_NAME {
+            let long = [name.as_bytes(), b"\0"].concat();
+            add(header("././@LongLink", long.len(), b'L'), &long);
+        }
+        add(header(name, content.len(), b'0'), content);
+    }
+    out.resize(out.len() + 2 * BLOCK, 0);
+    out
+}
+
+fn header(name: &str, size: usize, kind: u8) -> [u8; BLOCK] {
+    let mut block = [0; BLOCK];
+    let mut put = |at: usize, text: &[u8]| {
+        for (place, byte) in block.iter_mut().skip(at).zip(text) {
+            *place = *byte;
+        }
+    };
+    put(0, name.as_bytes().get(..LONGEST_NAME).unwrap_or(name.as_bytes()));
+    put(100, b"0000644\00000000\00000000\0");
+    put(124, format!("{size:011o}\0").as_bytes());
+    // The checksum counts itself as spaces.
+    put(136, b"00000000000\0        ");
+    put(156, &[kind]);
+    put(257, b"ustar\x0000");
+    let sum: u32 = block.iter().map(|byte| u32::from(*byte)).sum();
+    for (place, byte) in block.iter_mut().skip(148).zip(format!("{sum:06o}\0 ").as_bytes()) {
+        *place = *byte;
+    }
+    block
 }
 
 /// The files of a tar archive with their names as they are written; folders are left out. A header whose checksum is

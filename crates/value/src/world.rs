@@ -149,6 +149,18 @@ pub enum Remote {
         /// Address: https, or an allowed local path.
         address: String,
     },
+    /// The versions of a chart in a registry, a line each.
+    Versions {
+        /// `oci://HOST/PATH`
+        address: String,
+    },
+    /// The archive of a chart in a registry.
+    Chart {
+        /// `oci://HOST/PATH`
+        address: String,
+        /// The version, which is the tag but for `+`.
+        version: String,
+    },
 }
 
 /// What was fetched.

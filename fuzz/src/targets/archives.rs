@@ -73,7 +73,7 @@ pub(super) const CHART_ARCHIVE: Target = Target {
     summary: "unpack a chart archive",
     run: |input| match purlin_charts::archive::unpack(&packed(input), &Limits::default()) {
         Ok(files) => kind_of((about(files.len()), about(files.iter().map(|(_, bytes)| bytes.len()).sum()))),
-        Err(message) => kind_of(plain(&message)),
+        Err(error) => kind_of(plain(&error.message)),
     },
     seeds: &["\u{1f}", "ustar"],
     words: &[

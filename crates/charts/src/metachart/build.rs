@@ -3,21 +3,20 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use purlin_gotmpl::emit::{KeyOrder, emit};
 use purlin_gotmpl::rope::Rope;
-use purlin_gotmpl::{Data, Fault, Heap, Machine, Str, Val};
+use purlin_gotmpl::{Data, ExecError, Fault, Heap, Machine, Str, Val};
 use purlin_syntax::write::{GoStyle, GoYamlWriter};
-use purlin_value::encoding::hex;
-use sha2::{Digest, Sha256};
 
-use super::merge::over_defaults;
+use super::checksums::{Computed, stopped};
+use super::defaults::{self, Metadata, OWN_KEYS};
+use super::discover::Resources;
+use super::object_meta::MetaRequest;
 
 /// Deepest nesting rendered.
 const MAX_DEPTH: u32 = 500;
-
-/// Longest name Kubernetes takes.
-const MAX_NAME: usize = 63;
 
 /// What the pipeline knows of one kind.
 #[derive(Clone, Debug, Default)]
@@ -54,6 +53,15 @@ pub struct Built {
     pub yaml: Str,
 }
 
+/// Something worth a warning: what it is, and the origin of the value it is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Note {
+    /// The origin, 0 if there is none.
+    pub origin: u32,
+    /// The kind and name of the resource, and what is to be told of it.
+    pub message: String,
+}
+
 /// Everything builds share: kinds, what was discovered, what is already built.
 #[derive(Debug)]
 pub struct Workshop {
@@ -62,17 +70,21 @@ pub struct Workshop {
     /// Kinds by key.
     pub kinds: BTreeMap<String, Kind>,
     /// Resources by kind and name.
-    pub found: BTreeMap<String, BTreeMap<String, Found>>,
-    /// What is built already.
-    built: RefCell<HashMap<(String, String), Rc<Built>>>,
+    pub found: Resources,
+    /// Where checksums come from.
+    pub computed: Arc<Computed>,
+    /// What is built already, or why it cannot be.
+    built: RefCell<HashMap<(String, String), Result<Rc<Built>, Box<ExecError>>>>,
     /// The steps each resource took, those of resources it needed not counted.
     pub costs: RefCell<HashMap<(String, String), u64>>,
     /// The sum of these.
     counted: Cell<u64>,
-    /// Digests of whole kinds.
-    digests: RefCell<HashMap<String, String>>,
-    /// What is being built, to find checksums that lead in a circle.
-    open: RefCell<Vec<(String, String)>>,
+    /// Digests of whole kinds, and whether they are secret.
+    pub digests: RefCell<HashMap<String, (String, bool)>>,
+    /// What is being built, to find circular checksums.
+    pub open: RefCell<Vec<(String, String)>>,
+    /// What is worth a warning.
+    pub notes: RefCell<Vec<Note>>,
 }
 
 /// The value under a key of a map.
@@ -89,7 +101,8 @@ pub fn at(heap: &Heap, value: &Val, path: &[&str]) -> Option<Val> {
     Some(current)
 }
 
-fn entries(heap: &Heap, value: Option<&Val>) -> BTreeMap<Str, Val> {
+/// The entries of a map; none of anything else.
+pub fn entries(heap: &Heap, value: Option<&Val>) -> BTreeMap<Str, Val> {
     value.and_then(Val::as_map).map(|map| heap.get_map(map).entries.clone()).unwrap_or_default()
 }
 
@@ -98,226 +111,30 @@ pub fn text(value: &Val) -> String {
     value.as_str().map(|text| text.text().into_owned()).unwrap_or_default()
 }
 
-fn shortened(name: &str) -> String {
-    let mut end = name.len().min(MAX_NAME);
-    while !name.is_char_boundary(end) {
-        end -= 1;
-    }
-    let cut = name.get(..end).unwrap_or_default();
-    cut.strip_suffix('-').unwrap_or(cut).to_owned()
-}
-
-/// The release's name, or what the values put in its place.
-pub fn fullname(heap: &Heap, context: &Val) -> String {
-    let chosen = at(heap, context, &["Values", "fullnameOverride"]).filter(|value| heap.truth(value));
-    let name = chosen.or_else(|| at(heap, context, &["Release", "Name"])).unwrap_or(Val::NIL);
-    let name = text(&name);
-    // What is not known yet cannot be cut.
-    if heap.holes.within(name.as_bytes()).is_some() { name } else { shortened(&name) }
-}
-
-/// Labels every resource of the chart has.
-pub fn chart_labels(heap: &Heap, context: &Val) -> BTreeMap<Str, Val> {
-    let of = |path: &[&str]| at(heap, context, path).unwrap_or(Val::NIL);
-    let chart = format!("{}-{}", text(&of(&["Chart", "Name"])), text(&of(&["Chart", "Version"]))).replace('+', "_");
-    let mut labels = BTreeMap::from([
-        (Str::from("helm.sh/chart"), Val::str(shortened(&chart))),
-        (Str::from("app.kubernetes.io/instance"), of(&["Release", "Name"])),
-        (Str::from("app.kubernetes.io/managed-by"), of(&["Release", "Service"])),
-    ]);
-    let version = of(&["Chart", "AppVersion"]);
-    if heap.truth(&version) {
-        labels.insert(Str::from("app.kubernetes.io/version"), version);
-    }
-    labels
-}
-
-/// The labels that select a component's resources.
-pub fn selector_labels(heap: &mut Heap, context: &Val, component: Option<&str>) -> Val {
-    let name = at(heap, context, &["Release", "Name"]).unwrap_or(Val::NIL);
-    let mut labels = BTreeMap::from([(Str::from("app.kubernetes.io/instance"), name)]);
-    if let Some(component) = component.filter(|component| !component.is_empty()) {
-        labels.insert(Str::from("app.kubernetes.io/component"), Val::str(component));
-    }
-    heap.any_map(labels)
-}
-
-/// What metadata is built from.
-pub struct MetaRequest<'a> {
-    /// The definition whose `metadata` counts.
-    pub definition: &'a Val,
-    /// The kind's defaults, if they are to be seen.
-    pub defaults: Option<&'a Val>,
-    /// The resource's name in the values.
-    pub name: Option<String>,
-    /// What is put behind the name.
-    pub suffix: Option<String>,
-    /// Whether there is a name at all.
-    pub with_name: bool,
-    /// Whether the release's name is put before it.
-    pub with_prefix: bool,
-    /// The component.
-    pub component: Option<String>,
-    /// The component it is related to.
-    pub related: Option<String>,
-}
-
 impl Workshop {
     /// A workshop with nothing built yet.
-    pub fn new(root: Val, kinds: BTreeMap<String, Kind>, found: BTreeMap<String, BTreeMap<String, Found>>) -> Self {
-        let (built, costs, counted, digests, open) = Default::default();
-        Self { root, kinds, found, built, costs, counted, digests, open }
+    pub fn new(root: Val, kinds: BTreeMap<String, Kind>, found: Resources, computed: Arc<Computed>) -> Self {
+        let (built, costs, counted, digests, open, notes) = Default::default();
+        Self { root, kinds, found, computed, built, costs, counted, digests, open, notes }
     }
 
-    /// Labels: those of the chart, then global ones, then the kind's defaults, then the resource's own.
-    pub fn labels(&self, heap: &Heap, context: &Val, request: &MetaRequest<'_>) -> Result<BTreeMap<Str, Val>, Fault> {
-        let mut labels = chart_labels(heap, context);
-        if let Some(component) = request.related.as_ref().or(request.component.as_ref()) {
-            labels.insert(Str::from("app.kubernetes.io/component"), Val::str(component.as_str()));
-        }
-        let global = at(heap, context, &["Values", "settings", "global", "labels"]);
-        let default = request.defaults.and_then(|defaults| at(heap, defaults, &["metadata", "labels"]));
-        let own = at(heap, request.definition, &["metadata", "labels"]);
-        let reserved: Vec<Str> = labels.keys().cloned().collect();
-        for given in [global, default, own] {
-            for (key, value) in entries(heap, given.as_ref()) {
-                if reserved.contains(&key) {
-                    let message =
-                        format!("label `{}` is reserved: the chart sets it itself; use another key", key.text());
-                    return Err(Fault::Stop(message));
-                }
-                if !value.is_nil() {
-                    labels.insert(key, value);
-                }
-            }
-        }
-        Ok(labels)
+    /// The defaults of a kind.
+    pub fn defaults(&self, heap: &Heap, kind: &str) -> Option<Val> {
+        defaults::of_kind(heap, &get(heap, &self.root, "Values")?, kind)
     }
 
-    /// Annotations: checksums, then global ones, then the kind's defaults, then the resource's own.
-    pub fn annotations(
-        &self,
-        m: &mut Machine<'_>,
-        context: &Val,
-        request: &MetaRequest<'_>,
-    ) -> Result<BTreeMap<Str, Val>, Fault> {
-        let mut wanted = BTreeMap::new();
-        if let Some(defaults) = request.defaults {
-            wanted = entries(&m.heap, at(&m.heap, defaults, &["metadata", "checksums"]).as_ref());
-        }
-        wanted.extend(entries(&m.heap, at(&m.heap, request.definition, &["metadata", "checksums"]).as_ref()));
-        let mut annotations = BTreeMap::new();
-        for (kind, names) in wanted {
-            let kind = kind.text().into_owned();
-            match &names.data {
-                Data::List(list) => {
-                    let names: Vec<String> = m.heap.items(*list).iter().map(text).collect();
-                    for name in names {
-                        let digest = self.digest_one(m, &kind, &name)?;
-                        annotations.insert(Str::from(format!("checksum-{kind}-{name}")), Val::str(digest));
-                    }
-                }
-                Data::Str(star) if star.bytes() == b"*" => {
-                    let digest = self.digest_kind(m, &kind)?;
-                    annotations.insert(Str::from(format!("checksum-{kind}")), Val::str(digest));
-                }
-                _ => {}
-            }
-        }
-        let global = at(&m.heap, context, &["Values", "settings", "global", "annotations"]);
-        let default = request.defaults.and_then(|defaults| at(&m.heap, defaults, &["metadata", "annotations"]));
-        let own = at(&m.heap, request.definition, &["metadata", "annotations"]);
-        for given in [global, default, own] {
-            let given = entries(&m.heap, given.as_ref());
-            annotations.extend(given.into_iter().filter(|(_, value)| !value.is_nil()));
-        }
-        Ok(annotations)
-    }
-
-    /// The metadata of a resource, or of the pods it makes.
-    pub fn metadata(&self, m: &mut Machine<'_>, context: &Val, request: &MetaRequest<'_>) -> Result<Val, Fault> {
-        let own = get(&m.heap, request.definition, "metadata");
-        let mut metadata = entries(&m.heap, own.as_ref());
-        let given_name = metadata.remove(b"name".as_slice()).filter(|name| m.heap.truth(name));
-        for key in ["labels", "annotations", "checksums"] {
-            metadata.remove(key.as_bytes());
-        }
-        if request.with_name {
-            let name = match given_name {
-                Some(name) => name,
-                None => Val::str(self.name(&m.heap, context, request)),
-            };
-            metadata.insert(Str::from("name"), name);
-        }
-        let labels = self.labels(&m.heap, context, request)?;
-        let annotations = self.annotations(m, context, request)?;
-        let (labels, annotations) = (m.heap.any_map(labels), m.heap.any_map(annotations));
-        metadata.insert(Str::from("labels"), labels);
-        metadata.insert(Str::from("annotations"), annotations);
-        Ok(m.heap.any_map(metadata))
-    }
-
-    /// The generated name: where it is too long, the release's part is cut, never what tells resources apart.
-    fn name(&self, heap: &Heap, context: &Val, request: &MetaRequest<'_>) -> String {
-        let own: Vec<&str> = [&request.name, &request.suffix].into_iter().filter_map(|part| part.as_deref()).collect();
-        let own = own.join("-");
-        if !request.with_prefix {
-            return shortened(&own);
-        }
-        let prefix = fullname(heap, context);
-        if own.is_empty() {
-            return prefix;
-        }
-        let room = MAX_NAME.saturating_sub(own.len() + 1);
-        let cut: String = prefix.chars().take(room).collect();
-        shortened(&format!("{}-{own}", cut.trim_end_matches('-')))
-    }
-
-    fn defaults(&self, heap: &Heap, kind: &str) -> Option<Val> {
-        at(heap, &self.root, &["Values", "settings", kind, "defaults"]).filter(|value| value.as_map().is_some())
-    }
-
-    /// A kind's defaults without what is not part of a manifest.
-    fn plain_defaults(heap: &mut Heap, defaults: &Val) -> Val {
-        let mut plain = entries(heap, Some(defaults));
-        for key in ["enabled", "related", "relatedComponent", "apiVersion", "kind"] {
-            plain.remove(key.as_bytes());
-        }
-        if let Some(metadata) = plain.get(b"metadata".as_slice()).cloned() {
-            let mut inner = entries(heap, Some(&metadata));
-            for key in ["labels", "annotations", "checksums", "name"] {
-                inner.remove(key.as_bytes());
-            }
-            let inner = heap.any_map(inner);
-            plain.insert(Str::from("metadata"), inner);
-        }
-        heap.any_map(plain).at(defaults.origin)
-    }
-
-    /// A resource with its kind's defaults below it.
-    pub fn with_defaults(&self, heap: &mut Heap, kind: &str, resource: &Val) -> Val {
-        match self.defaults(heap, kind) {
-            Some(defaults) => {
-                let plain = Self::plain_defaults(heap, &defaults);
-                over_defaults(heap, &plain, resource)
-            }
-            None => resource.clone(),
-        }
-    }
-
-    /// Builds a resource, or takes it from what was built before.
-    pub fn build(&self, m: &mut Machine<'_>, kind: &str, name: &str) -> Result<Rc<Built>, Fault> {
+    /// Builds a resource, or takes it from what was built before. What cannot be built fails the same way each time;
+    /// `asked` is the origin of what asks for it.
+    pub fn build(&self, m: &mut Machine<'_>, kind: &str, name: &str, asked: u32) -> Result<Rc<Built>, Fault> {
         let key = (kind.to_owned(), name.to_owned());
         if let Some(built) = self.built.borrow().get(&key) {
-            return Ok(built.clone());
+            return built.clone().map_err(Fault::Inner);
         }
         let Some(found) = self.found.get(kind).and_then(|resources| resources.get(name)) else {
-            return Err(Fault::Stop(format!("can not find resource {kind}/{name}")));
+            return Err(self.stop(asked, format!("`{kind}/{name}` is not rendered")));
         };
         if self.open.borrow().contains(&key) {
-            let path: Vec<String> =
-                self.open.borrow().iter().chain([&key]).map(|(kind, name)| format!("{kind}/{name}")).collect();
-            return Err(Fault::Stop(format!("checksums lead in a circle: {}", path.join(" → "))));
+            return Err(self.cycle(&key, asked));
         }
         self.open.borrow_mut().push(key.clone());
         let salt = std::mem::replace(&mut m.salt, format!("{kind}/{name}").into_bytes());
@@ -330,9 +147,12 @@ impl Workshop {
         m.salt = salt;
         m.draws = draws;
         self.open.borrow_mut().pop();
-        let built = Rc::new(built?);
+        let built = built.map(Rc::new).map_err(|fault| match fault {
+            Fault::Inner(inner) => inner,
+            fault => Box::new(stopped(&format!("{kind}/{name}"), fault, found.definition.origin)),
+        });
         self.built.borrow_mut().insert(key, built.clone());
-        Ok(built)
+        built.map_err(Fault::Inner)
     }
 
     fn make(&self, m: &mut Machine<'_>, found: &Found) -> Result<Built, Fault> {
@@ -341,7 +161,7 @@ impl Workshop {
         let component = format!("{}-{}", found.kind, found.name);
         let defaults = self.defaults(&m.heap, &found.kind);
         let mut resource = entries(&m.heap, Some(&found.definition));
-        for key in ["enabled", "metadata", "related", "relatedComponent"] {
+        for key in OWN_KEYS.iter().chain(&["metadata"]) {
             resource.remove(key.as_bytes());
         }
         for (key, value) in [("apiVersion", &kind.api_version), ("kind", &kind.kind)] {
@@ -363,14 +183,15 @@ impl Workshop {
         let metadata = self.metadata(m, &root, &request)?;
         resource.insert(Str::from("metadata"), metadata);
         let resource = m.heap.any_map(resource).at(found.definition.origin);
-        let mut resource = self.with_defaults(&mut m.heap, &found.kind, &resource);
+        let mut resource = defaults::apply(&mut m.heap, defaults, &resource, Metadata::Rest);
         if kind.preprocess {
             resource = self.preprocess(m, found, &component, resource)?;
         }
         let before = BTreeMap::from([(Str::from("ResourcePreRendered"), resource.clone())]);
         let before = m.heap.any_map(before);
         let context = self.context(m, &[("Metachart", before)]);
-        let value = deep_render(m, &resource, &context, 0)?;
+        let place = format!("{}/{}", found.kind, found.name);
+        let value = Deep { place: &place, context: &context }.render(m, &resource, 0)?;
         let yaml = to_yaml(m, &value)?;
         Ok(Built { value, yaml })
     }
@@ -388,9 +209,11 @@ impl Workshop {
         // Preprocessors change what they are given; the original stays to compare with.
         let copy = purlin_gotmpl::funcs::dicts::deep_copy(m, &resource, 0)?;
         let related = found.related.as_deref().map_or(Val::NIL, Val::str);
+        let name = at(&m.heap, &copy, &["metadata", "name"]).unwrap_or(Val::NIL);
         let params = m.heap.any_map(BTreeMap::from([
             (Str::from("definition"), copy),
-            (Str::from("name"), Val::str(found.name.as_str())),
+            (Str::from("name"), name),
+            (Str::from("key"), Val::str(found.name.as_str())),
             (Str::from("component"), Val::str(component)),
             (Str::from("relatedComponent"), related),
         ]));
@@ -398,74 +221,53 @@ impl Workshop {
         let template = Str::from(format!("metachart.preprocess.{}", found.kind));
         let rope: Rope = m.execute(&template, context).map_err(Fault::Inner)?;
         let made = purlin_gotmpl::json::parse(&mut m.heap, &rope.bytes).map_err(|error| {
-            Fault::new(format!("the preprocessor `{}` printed no JSON object: {error}", template.text()))
+            Fault::new(format!("the preprocessor `{}` did not print a JSON object: {error}", template.text()))
         })?;
         if made.as_map().is_none() {
-            return Err(Fault::new(format!("the preprocessor `{}` printed no JSON object", template.text())));
+            return Err(Fault::new(format!("the preprocessor `{}` did not print a JSON object", template.text())));
         }
         Ok(reattach(&mut m.heap, &made, &resource, 0))
     }
-
-    fn digest_one(&self, m: &mut Machine<'_>, kind: &str, name: &str) -> Result<String, Fault> {
-        let built = self.build(m, kind, name)?;
-        if let Some(pending) = m.heap.holes.within(built.yaml.bytes()) {
-            return Ok(text(&m.heap.pending(&pending)));
-        }
-        Ok(hex(&Sha256::digest([b"\n", built.yaml.bytes()].concat())))
-    }
-
-    fn digest_kind(&self, m: &mut Machine<'_>, kind: &str) -> Result<String, Fault> {
-        if let Some(digest) = self.digests.borrow().get(kind) {
-            return Ok(digest.clone());
-        }
-        let names: Vec<String> =
-            self.found.get(kind).map(|resources| resources.keys().cloned().collect()).unwrap_or_default();
-        let mut hash = Sha256::new();
-        for name in names {
-            let built = self.build(m, kind, &name)?;
-            if let Some(pending) = m.heap.holes.within(built.yaml.bytes()) {
-                return Ok(text(&m.heap.pending(&pending)));
-            }
-            hash.update(b"---\n");
-            hash.update(built.yaml.bytes());
-            hash.update(b"\n...\n");
-        }
-        let digest = hex(&hash.finalize());
-        self.digests.borrow_mut().insert(kind.to_owned(), digest.clone());
-        Ok(digest)
-    }
 }
 
-/// Renders every text of a value once.
-fn deep_render(m: &mut Machine<'_>, value: &Val, context: &Val, depth: u32) -> Result<Val, Fault> {
-    if depth > MAX_DEPTH {
-        return Err(Fault::new("the resource is nested too deeply"));
+/// Renders every string of a resource once.
+struct Deep<'a> {
+    /// The kind and name of the resource.
+    place: &'a str,
+    context: &'a Val,
+}
+
+impl Deep<'_> {
+    fn render(&self, m: &mut Machine<'_>, value: &Val, depth: u32) -> Result<Val, Fault> {
+        if depth > MAX_DEPTH {
+            return Err(Fault::new("the resource is nested too deeply"));
+        }
+        let made = match &value.data {
+            Data::Str(text) => {
+                if !text.text().contains("{{") {
+                    return Ok(value.clone());
+                }
+                let Some(tpl) = purlin_gotmpl::funcs::find("tpl") else { return Ok(value.clone()) };
+                let rendered = m.call(tpl, &[value.clone(), self.context.clone()]);
+                return rendered.map_err(|fault| Fault::Inner(Box::new(stopped(self.place, fault, value.origin))));
+            }
+            Data::List(list) => {
+                let items = m.heap.items(*list).to_vec();
+                let items = items.iter().map(|item| self.render(m, item, depth + 1)).collect::<Result<Vec<_>, _>>()?;
+                m.heap.any_list(items)
+            }
+            Data::Map(map) => {
+                let mut rendered = BTreeMap::new();
+                for (key, item) in m.heap.get_map(*map).entries.clone() {
+                    let item = self.render(m, &item, depth + 1)?;
+                    rendered.insert(key, item);
+                }
+                m.heap.any_map(rendered)
+            }
+            _ => return Ok(value.clone()),
+        };
+        Ok(made.at(value.origin))
     }
-    let made = match &value.data {
-        Data::Str(text) => {
-            if !text.text().contains("{{") {
-                return Ok(value.clone());
-            }
-            let Some(tpl) = purlin_gotmpl::funcs::find("tpl") else { return Ok(value.clone()) };
-            return m.call(tpl, &[value.clone(), context.clone()]);
-        }
-        Data::List(list) => {
-            let items = m.heap.items(*list).to_vec();
-            let items =
-                items.iter().map(|item| deep_render(m, item, context, depth + 1)).collect::<Result<Vec<_>, _>>()?;
-            m.heap.any_list(items)
-        }
-        Data::Map(map) => {
-            let mut rendered = BTreeMap::new();
-            for (key, item) in m.heap.get_map(*map).entries.clone() {
-                let item = deep_render(m, &item, context, depth + 1)?;
-                rendered.insert(key, item);
-            }
-            m.heap.any_map(rendered)
-        }
-        _ => return Ok(value.clone()),
-    };
-    Ok(made.at(value.origin))
 }
 
 /// A value as YAML, with pieces when origins are recorded.

@@ -1,6 +1,6 @@
 //! Reads `config/resources.yaml` and `config/schema.yaml`.
 
-use purlin_value::Value;
+use purlin_value::{Origin, Value};
 
 /// One kind of resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,10 +19,12 @@ pub struct Resource {
     pub root: bool,
     /// Whether it has defaults in the settings.
     pub defaults: bool,
+    /// Where `jsonSchemaRef` is written, or the whole entry.
+    pub origin: Origin,
 }
 
 /// A rule that makes one definition from another.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Rule {
     /// The definition it makes.
     pub target: String,
@@ -38,13 +40,24 @@ pub struct Rule {
     pub required: Vec<String>,
     /// Kinds that may be related, with their definitions.
     pub related: Vec<(String, String)>,
+    /// Where `source` is written, or the whole rule.
+    pub origin: Origin,
+}
+
+/// A file with definitions.
+#[derive(Clone, Debug)]
+pub struct DefinitionFile {
+    /// A path or an address.
+    pub name: String,
+    /// Where it is named.
+    pub origin: Origin,
 }
 
 /// `config/schema.yaml`.
 #[derive(Clone, Debug, Default)]
 pub struct SchemaConfig {
     /// Where definitions come from.
-    pub definitions: Vec<String>,
+    pub definitions: Vec<DefinitionFile>,
     /// What is made of them.
     pub rules: Vec<Rule>,
 }
@@ -83,6 +96,7 @@ pub fn resources(value: &Value) -> Vec<Resource> {
             template: switch(entry, "template"),
             root: switch(entry, "root"),
             defaults: switch(entry, "defaults"),
+            origin: get(entry, "jsonSchemaRef").unwrap_or(entry).origin,
         })
         .collect();
     found.sort_by(|a, b| a.key.cmp(&b.key));
@@ -100,6 +114,10 @@ pub fn schema(value: &Value) -> SchemaConfig {
         properties: pairs(entry, "properties"),
         required: texts(entry, "required"),
         related: pairs(entry, "related"),
+        origin: get(entry, "source").unwrap_or(entry).origin,
     };
-    SchemaConfig { definitions: texts(value, "definitions"), rules: rules.iter().map(rule).collect() }
+    let files = get(value, "definitions").and_then(Value::as_list).unwrap_or_default();
+    let file = |entry: &Value| Some(DefinitionFile { name: entry.as_str()?.to_owned(), origin: entry.origin });
+    let definitions = files.iter().filter_map(file).collect();
+    SchemaConfig { definitions, rules: rules.iter().map(rule).collect() }
 }

@@ -3,9 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use purlin_syntax::write::{Emit, JsonFlavor, JsonLayout, JsonWriter};
-use purlin_value::{Data, EcoString, Map, Value};
+use purlin_value::{Data, EcoString, Map, Origin, Value};
 
 use super::config::{Resource, Rule, SchemaConfig};
+
+/// The definition of `metadata.checksums`, made from the kinds.
+const CHECKSUMS: &str = "metachart.interface.checksums";
 
 const NAME_PATTERN: &str = "^[a-z][0-9a-z]*(-[0-9a-z]+)*$";
 
@@ -45,6 +48,40 @@ pub fn generate(inputs: &Inputs<'_>) -> Result<Generated, String> {
         definitions.iter().map(|(name, definition)| (name.clone(), without_descriptions(definition))).collect();
     let schema = write_schema(&short, &properties)?;
     Ok(Generated { settings: settings(inputs), schema, full_schema, documentation: documentation(inputs) })
+}
+
+/// A definition that is named and does not exist.
+#[derive(Debug)]
+pub struct Undefined {
+    /// Its name.
+    pub name: String,
+    /// Where it is named.
+    pub origin: Origin,
+}
+
+/// The definitions that rules and kinds name and that do not exist. A rule may start from what one before it made.
+pub fn undefined(inputs: &Inputs<'_>) -> Vec<Undefined> {
+    let mut known: BTreeSet<&str> = BTreeSet::from([CHECKSUMS]);
+    let base = base_definitions();
+    known.extend(base.keys().map(String::as_str));
+    let files = inputs.definitions.iter().filter_map(|file| file.get("definitions")?.as_map());
+    known.extend(files.flat_map(|map| map.keys()).map(|name| name.as_str()));
+    let mut found = Vec::new();
+    let missing = |name: &str, origin: Origin| Undefined { name: name.to_owned(), origin };
+    for rule in &inputs.schema.rules {
+        if let Some(source) = rule.source.as_deref().filter(|source| !known.contains(source)) {
+            found.push(missing(source, rule.origin));
+        }
+        known.insert(&rule.target);
+    }
+    let named = inputs.schema.rules.iter().flat_map(|rule| {
+        let names = rule.properties.iter().chain(&rule.related).map(|(_, name)| name.as_str());
+        names.map(|name| (name, rule.origin))
+    });
+    let kinds = inputs.resources.iter().map(|kind| (kind.schema.as_str(), kind.origin));
+    let unknown = named.chain(kinds).filter(|(name, _)| !name.is_empty() && !known.contains(name));
+    found.extend(unknown.map(|(name, origin)| missing(name, origin)));
+    found
 }
 
 fn settings(inputs: &Inputs<'_>) -> String {
@@ -179,7 +216,7 @@ fn build_schema(inputs: &Inputs<'_>) -> Result<(Definitions, Map), String> {
     }
     add_kinds(&mut properties, kinds);
     let checksums = record(vec![("type", Value::str("object")), ("properties", Value::map(checksums))]);
-    definitions.insert("metachart.interface.checksums".to_owned(), checksums);
+    definitions.insert(CHECKSUMS.to_owned(), checksums);
     let reachable = reachable(&properties, &definitions);
     definitions.retain(|name, _| reachable.contains(name));
     Ok((definitions, properties))
@@ -313,42 +350,11 @@ fn write_schema(definitions: &Definitions, properties: &Map) -> Result<String, S
     writer.begin_map(definitions.len());
     for (name, definition) in definitions {
         writer.key(name);
-        write_value(definition, &mut writer, 0)?;
+        crate::json::write(definition, &mut writer, 0)?;
     }
     writer.end_map();
     writer.key("properties");
-    write_value(&Value::map(properties.clone()), &mut writer, 0)?;
+    crate::json::write(&Value::map(properties.clone()), &mut writer, 0)?;
     writer.end_map();
     writer.finish().map_err(|_| "the schema is too large".to_owned())
-}
-
-fn write_value(value: &Value, out: &mut JsonWriter, depth: u32) -> Result<(), String> {
-    if depth > MAX_DEPTH {
-        return Err("a definition is nested too deeply".to_owned());
-    }
-    match &value.data {
-        Data::Bool(truth) => out.bool(*truth),
-        Data::Int(number) => out.int(*number),
-        Data::Float(number) => out.float(*number),
-        Data::Str(text) => out.string(text),
-        Data::List(items) => {
-            out.begin_list(items.len());
-            for item in items.iter() {
-                write_value(item, out, depth + 1)?;
-            }
-            out.end_list();
-        }
-        Data::Map(map) => {
-            let mut entries: Vec<(&EcoString, &Value)> = map.iter().collect();
-            entries.sort_by(|a, b| a.0.cmp(b.0));
-            out.begin_map(entries.len());
-            for (key, item) in entries {
-                out.key(key);
-                write_value(item, out, depth + 1)?;
-            }
-            out.end_map();
-        }
-        _ => out.null(),
-    }
-    Ok(())
 }

@@ -1,10 +1,20 @@
-//! Metachart: charts whose resources are data. `config` reads its configuration, `generate` makes schema, settings and
-//! documentation from it, `pipeline` renders resources natively, `skeleton` is a new chart.
+//! Metachart: charts whose resources are data.
+//!
+//! `config` and `kinds` read a chart's configuration, `generate` makes schema, settings and documentation from it,
+//! `current` keeps the schema up to date without it, `check` looks at the values. `pipeline` renders resources natively:
+//! `discover`, then for each resource `object_meta`, `checksums`, `defaults`, `build`; `natives` are the helpers that
+//! preprocessors call. `skeleton` is a new chart, with the same pipeline as templates for Helm.
 
 pub mod build;
+pub mod check;
+pub mod checksums;
 pub mod config;
+pub mod current;
+pub mod defaults;
+pub mod discover;
 pub mod generate;
-pub mod merge;
+pub mod kinds;
 pub mod natives;
+pub mod object_meta;
 pub mod pipeline;
 pub mod skeleton;

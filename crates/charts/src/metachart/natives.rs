@@ -8,8 +8,9 @@ use purlin_gotmpl::machine::Natives;
 use purlin_gotmpl::{Data, Fault, Machine, Val};
 use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter};
 
-use super::build::{MetaRequest, Workshop, at, chart_labels, fullname, get, selector_labels, text};
-use super::merge::over_defaults;
+use super::build::{Workshop, at, get, text};
+use super::defaults::{self, Metadata};
+use super::object_meta::{MetaRequest, chart_labels, fullname, selector_labels};
 
 /// The helpers of one workshop.
 pub struct Helpers {
@@ -45,12 +46,13 @@ impl Natives for Helpers {
             b"setDefaults" => {
                 let definition = param(m, data, "definition").unwrap_or(Val::NIL);
                 let kind = param(m, data, "kind").map(|value| text(&value)).unwrap_or_default();
-                let merged = self.workshop.with_defaults(&mut m.heap, &kind, &definition);
+                let defaults = self.workshop.defaults(&m.heap, &kind);
+                let merged = defaults::apply(&mut m.heap, defaults, &definition, Metadata::Whole);
                 to_json(m, &merged)
             }
             b"mergeConcatLists" => {
                 let (source, target) = (param(m, data, "source"), param(m, data, "target"));
-                let merged = over_defaults(&mut m.heap, &source.unwrap_or(Val::NIL), &target.unwrap_or(Val::NIL));
+                let merged = defaults::over(&mut m.heap, &source.unwrap_or(Val::NIL), &target.unwrap_or(Val::NIL));
                 to_json(m, &merged)
             }
             _ => return None,
@@ -69,13 +71,17 @@ impl Helpers {
         let given = |name: &str| param(m, data, name).filter(|value| m.heap.truth(value)).map(|value| text(&value));
         let switch = |name: &str| !matches!(param(m, data, name).map(|value| value.data), Some(Data::Bool(false)));
         let definition = param(m, data, "definition").unwrap_or(Val::NIL);
+        let (key, built) = (given("key"), given("name"));
+        // A preprocessor hands on the name it was given, which has its prefix already.
+        let prefix = format!("{}-", fullname(&m.heap, data));
+        let has_prefix = key.is_none() && built.as_ref().is_some_and(|name| name.starts_with(&prefix));
         let request = MetaRequest {
             definition: &definition,
             defaults: None,
-            name: given("name"),
+            name: key.or(built),
             suffix: given("nameSuffix"),
             with_name: switch("withName"),
-            with_prefix: switch("withNameFullnamePrefix"),
+            with_prefix: switch("withNameFullnamePrefix") && !has_prefix,
             component: given("component"),
             related: given("relatedComponent"),
         };

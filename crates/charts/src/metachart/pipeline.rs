@@ -12,15 +12,16 @@ use purlin_gotmpl::ast::File;
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::machine::{Call, SourceFile};
 use purlin_gotmpl::rope::Piece;
-use purlin_gotmpl::{Data, Fault, Heap, Limit, Machine, Val};
-use purlin_value::{Pending, Session, Value};
+use purlin_gotmpl::{ExecError, Fault, Limit, Machine, Val};
+use purlin_value::{Pending, Value};
 
-use super::build::{Built, Found, Kind, Workshop, at, get};
-use super::config;
+use super::build::{Built, Kind, Note, Workshop};
+use super::checksums::{Computed, stopped};
+use super::discover::discover;
+use super::kinds::RESOURCES;
 use super::natives::Helpers;
-use crate::chart::Chart;
 use crate::context::{Contexts, import};
-use crate::engine::{Compiled, Inputs, RenderError, on_deep_stack, set_template};
+use crate::engine::{Compiled, Inputs, RenderError, Rendered, execute, on_deep_stack, set_template};
 
 /// A resource the pipeline made.
 #[derive(Debug)]
@@ -52,65 +53,46 @@ pub struct Output {
     unsure_at: usize,
     /// The steps each resource took, by kind and name.
     pub costs: HashMap<(String, String), u64>,
+    /// The chart's further templates, and those of the charts inside it.
+    pub rendered: Rendered,
+    /// Resources that could not be built, if the rest was asked for, each with its number.
+    failed: Vec<(usize, ExecError)>,
+    /// What is worth a warning.
+    pub notes: BTreeSet<Note>,
 }
 
-/// The kinds of a Metachart chart; `None` if it is none. Read from its configuration where that is at hand, so that
-/// nothing has to be generated first.
-pub fn kinds(session: &Session, chart: &Chart) -> Option<Vec<Kind>> {
-    let has_settings = chart.templates.iter().any(|file| file.name == "templates/generated/_settings.tpl");
-    let path = format!("{}/config/resources.yaml", chart.folder);
-    let preprocessors: BTreeSet<&str> = chart
-        .templates
-        .iter()
-        .filter_map(|file| file.name.strip_prefix("templates/preprocess/_")?.strip_suffix(".tpl"))
-        .collect();
-    if let Ok(bytes) = session.load_bytes(&path) {
-        let tree = purlin_gotmpl::yaml::parse(&String::from_utf8_lossy(&bytes), &session.limits);
-        let value = crate::yaml::value_of_tree(&tree, 0).ok()?;
-        let resources = config::resources(&value);
-        if !resources.is_empty() || has_settings {
-            let kind = |resource: config::Resource| Kind {
-                preprocess: preprocessors.contains(resource.key.as_str()),
-                key: resource.key,
-                api_version: resource.api_version,
-                kind: resource.kind,
-            };
-            return Some(resources.into_iter().filter(|resource| resource.template).map(kind).collect());
-        }
+impl Output {
+    /// Everything that could not be rendered, in order.
+    pub fn take_failed(&mut self) -> Vec<ExecError> {
+        let mut failed = std::mem::take(&mut self.failed);
+        failed.sort_by_key(|(at, _)| *at);
+        let files = std::mem::take(&mut self.rendered.failed);
+        failed.into_iter().map(|(_, error)| error).chain(files).collect()
     }
-    if !has_settings {
-        return None;
-    }
-    let file = chart.templates.iter().find(|file| file.name == "templates/generated/_settings.tpl")?;
-    let text = String::from_utf8_lossy(&file.bytes);
-    // The body between the define and its end is plain YAML.
-    let (_, body) = text.split_once("{{- define \"metachart.settings\" }}")?;
-    let (body, _) = body.split_once("{{- end }}")?;
-    let tree = purlin_gotmpl::yaml::parse(body, &session.limits);
-    let root = tree.root()?;
-    let field = |node: purlin_syntax::Node<'_>, key: &str| {
-        node.get(key).map(|value| value.text().to_owned()).unwrap_or_default()
-    };
-    let kind = |entry: purlin_syntax::tree::Entry<'_>| Kind {
-        key: entry.name().to_owned(),
-        api_version: field(entry.value, "apiVersion"),
-        kind: field(entry.value, "kindCamelCase"),
-        preprocess: preprocessors.contains(entry.name()),
-    };
-    Some(root.entries().map(kind).collect())
+}
+
+/// What is rendered: the resources of these kinds.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
+    /// The templates.
+    pub compiled: &'a Compiled,
+    /// Kinds that are rendered.
+    pub kinds: &'a [Kind],
+    /// Where checksums come from.
+    pub computed: &'a Arc<Computed>,
 }
 
 /// Renders all resources.
-pub fn render(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], threads: usize) -> Result<Output, RenderError> {
-    let wanted = count(inputs.values, kinds) / MIN_SHARE;
+pub fn render(job: Job<'_>, inputs: Inputs<'_>, threads: usize) -> Result<Output, RenderError> {
+    let wanted = count(inputs.values, job.kinds) / MIN_SHARE;
     let threads = threads.min(wanted).clamp(1, MAX_THREADS);
     if threads == 1 {
-        let whole = on_deep_stack(|| Ok(render_share(compiled, inputs, kinds, 0, 1)))?;
+        let whole = on_deep_stack(|| Ok(render_share(job, inputs, 0, 1)))?;
         return within_fuel(whole.map_err(|failed| failed.error)?, inputs);
     }
     let shares: Vec<Result<Output, Failed>> = std::thread::scope(|scope| {
         let render = |share: usize| {
-            on_deep_stack(|| Ok(render_share(compiled, inputs, kinds, share, threads)))
+            on_deep_stack(|| Ok(render_share(job, inputs, share, threads)))
                 .unwrap_or_else(|error| Err(Failed { at: 0, error }))
         };
         let workers: Vec<_> = (0..threads).map(|share| scope.spawn(move || render(share))).collect();
@@ -118,7 +100,7 @@ pub fn render(compiled: &Compiled, inputs: Inputs<'_>, kinds: &[Kind], threads: 
         workers.into_iter().map(|worker| worker.join().unwrap_or_else(no_thread)).collect()
     });
     let mut all = Output { calls: vec![Call { site: 0, parent: 0 }], ..Output::default() };
-    let common = compiled.namespace().end_of_sources();
+    let common = job.compiled.namespace().end_of_sources();
     let mut first: Option<Failed> = None;
     for share in shares {
         match share {
@@ -156,7 +138,8 @@ fn count(values: &Value, kinds: &[Kind]) -> usize {
 /// the answer does not depend on the number of threads.
 fn within_fuel(output: Output, inputs: Inputs<'_>) -> Result<Output, RenderError> {
     if output.costs.values().sum::<u64>() > inputs.limits.fuel {
-        return Err(stopped("resources", Fault::Limit(Limit::Fuel), 0));
+        let stopped = stopped("resources", Fault::Limit(Limit::Fuel), 0);
+        return Err(RenderError::Exec(Box::new(stopped)));
     }
     Ok(output)
 }
@@ -192,123 +175,80 @@ impl Output {
             (self.unsure, self.unsure_at) = (share.unsure, share.unsure_at);
         }
         self.costs.extend(share.costs);
+        self.failed.extend(share.failed);
+        self.notes.extend(share.notes);
+        // Only the first share has any, and its places are not moved.
+        if is_first {
+            self.rendered = share.rendered;
+        }
     }
 }
 
-/// Builds every n-th resource.
-fn render_share(
-    compiled: &Compiled,
-    inputs: Inputs<'_>,
-    kinds: &[Kind],
-    share: usize,
-    of: usize,
-) -> Result<Output, Failed> {
-    let mut machine = Machine::new(compiled.namespace(), inputs.outside, inputs.limits);
+/// Builds every n-th resource; the first share also renders the other templates.
+fn render_share(job: Job<'_>, inputs: Inputs<'_>, share: usize, of: usize) -> Result<Output, Failed> {
+    let mut machine = Machine::new(job.compiled.namespace(), inputs.outside, inputs.limits);
     let values = import(&mut machine.heap, inputs.values);
     let mut contexts = Vec::new();
     let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
     let root = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
-    let template = format!("{}/templates/resources.yaml", inputs.chart.name());
+    let template = format!("{}/{RESOURCES}", inputs.chart.name());
     set_template(&mut machine, &root, &template.as_str().into(), inputs.chart.name());
-    let found =
-        discover(&machine.heap, &root, kinds).map_err(|fault| Failed { at: 0, error: stopped(&template, fault, 0) })?;
+    let (found, conflicts) = discover(&mut machine.heap, &root, job.kinds);
+    let mut output = Output::default();
+    for conflict in conflicts {
+        let error = stopped(&conflict.resource, Fault::Stop(conflict.message), conflict.origin);
+        output.fail(0, Box::new(error), inputs.keep_going)?;
+    }
     let order: Vec<(String, String)> =
         found.iter().flat_map(|(kind, resources)| resources.keys().map(|name| (kind.clone(), name.clone()))).collect();
-    let kinds = kinds.iter().map(|kind| (kind.key.clone(), kind.clone())).collect();
-    let workshop = Rc::new(Workshop::new(root, kinds, found));
+    let kinds = job.kinds.iter().map(|kind| (kind.key.clone(), kind.clone())).collect();
+    let workshop = Rc::new(Workshop::new(root, kinds, found, job.computed.clone()));
     machine.natives = Some(Rc::new(Helpers { workshop: workshop.clone() }));
-    let mut resources = Vec::new();
-    let mut unsure_at = 0;
     for (at, (kind, name)) in order.into_iter().enumerate().skip(share).step_by(of) {
         let was_sure = machine.unsure.is_none();
-        let built: Rc<Built> = workshop.build(&mut machine, &kind, &name).map_err(|fault| {
-            let origin =
-                workshop.found.get(&kind).and_then(|all| all.get(&name)).map_or(0, |one| one.definition.origin);
-            Failed { at, error: stopped(&format!("{kind}/{name}"), fault, origin) }
-        })?;
+        let built: Rc<Built> = match workshop.build(&mut machine, &kind, &name, 0) {
+            Ok(built) => built,
+            Err(Fault::Inner(error)) => {
+                output.fail(at, error, inputs.keep_going)?;
+                continue;
+            }
+            Err(fault) => {
+                output.fail(at, Box::new(stopped(&format!("{kind}/{name}"), fault, 0)), inputs.keep_going)?;
+                continue;
+            }
+        };
         if was_sure && machine.unsure.is_some() {
-            unsure_at = at;
+            output.unsure_at = at;
         }
         let pieces = built.yaml.pieces().map(<[Piece]>::to_vec).unwrap_or_default();
-        resources.push(Made { kind, name, text: built.yaml.text().into_owned(), pieces });
+        output.resources.push(Made { kind, name, text: built.yaml.text().into_owned(), pieces });
+    }
+    if share == 0 {
+        // Of charts with the same path, the first one counts.
+        let contexts: BTreeMap<String, Val> = contexts.into_iter().rev().collect();
+        let is_other = |name: &str| name != template;
+        let before = machine.spent();
+        execute(&mut machine, job.compiled, &contexts, &is_other, inputs.keep_going, &mut output.rendered)
+            .map_err(|error| Failed { at: 0, error })?;
+        output.costs.insert((String::new(), String::new()), machine.spent() - before);
     }
     // The helpers hold the workshop, which outlives the machine otherwise.
     machine.natives = None;
-    let (sources, calls) = (std::mem::take(&mut machine.sources), std::mem::take(&mut machine.calls));
-    let holes = std::mem::take(&mut machine.heap.holes);
-    let costs = workshop.costs.take();
-    Ok(Output { resources, sources, calls, holes, unsure: machine.unsure.take(), unsure_at, costs })
+    (output.sources, output.calls) = (std::mem::take(&mut machine.sources), std::mem::take(&mut machine.calls));
+    output.holes = std::mem::take(&mut machine.heap.holes);
+    output.costs.extend(workshop.costs.take());
+    output.notes.extend(workshop.notes.take());
+    output.unsure = machine.unsure.take();
+    Ok(output)
 }
 
-/// A fault of the pipeline itself, as an error of the resource it happened in.
-fn stopped(place: &str, fault: Fault, origin: u32) -> RenderError {
-    if let Fault::Inner(inner) = fault {
-        return RenderError::Exec(inner);
-    }
-    RenderError::Exec(Box::new(purlin_gotmpl::ExecError {
-        file: place.to_owned(),
-        line: 0,
-        column: 0,
-        offset: 0,
-        template: place.to_owned(),
-        node: String::new(),
-        function: None,
-        fault,
-        origin,
-    }))
-}
-
-/// Whether a definition is not switched off.
-fn is_enabled(heap: &Heap, definition: &Val) -> bool {
-    get(heap, definition, "enabled").is_none_or(|enabled| heap.truth(&enabled))
-}
-
-/// Finds standalone resources and those related to them.
-fn discover(heap: &Heap, root: &Val, kinds: &[Kind]) -> Result<BTreeMap<String, BTreeMap<String, Found>>, Fault> {
-    let empty = Val::NIL;
-    let values = at(heap, root, &["Values"]).unwrap_or(empty);
-    let is_on =
-        |kind: &str| at(heap, &values, &["settings", kind, "disabled"]).is_none_or(|disabled| !heap.truth(&disabled));
-    let mut found: BTreeMap<String, BTreeMap<String, Found>> = BTreeMap::new();
-    for kind in kinds.iter().filter(|kind| is_on(&kind.key)) {
-        for (name, definition) in named(heap, get(heap, &values, &kind.key)) {
-            if is_enabled(heap, &definition) {
-                let resource = Found { kind: kind.key.clone(), name: name.clone(), definition, related: None };
-                found.entry(kind.key.clone()).or_default().insert(name, resource);
-            }
+impl Output {
+    /// Keeps an error, or stops with it: at once if nothing else was asked for, and always at a limit.
+    fn fail(&mut self, at: usize, error: Box<ExecError>, keep_going: bool) -> Result<(), Failed> {
+        if !keep_going || error.limit().is_some() {
+            return Err(Failed { at, error: RenderError::Exec(error) });
         }
-    }
-    for parent in kinds.iter().filter(|kind| is_on(&kind.key)) {
-        for (parent_name, parent_definition) in named(heap, get(heap, &values, &parent.key)) {
-            if !is_enabled(heap, &parent_definition) {
-                continue;
-            }
-            let Some(related) = get(heap, &parent_definition, "related") else { continue };
-            for kind in kinds.iter().filter(|kind| is_on(&kind.key)) {
-                for (name, definition) in named(heap, get(heap, &related, &kind.key)) {
-                    if !is_enabled(heap, &definition) {
-                        continue;
-                    }
-                    let component = format!("{}-{parent_name}", parent.key);
-                    let resource =
-                        Found { kind: kind.key.clone(), name: name.clone(), definition, related: Some(component) };
-                    let known = found.entry(kind.key.clone()).or_default().insert(name.clone(), resource);
-                    if known.is_some() {
-                        let message = format!("Resource {}/{name} defined in global and related scopes", kind.key);
-                        return Err(Fault::Stop(message));
-                    }
-                }
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn named(heap: &Heap, map: Option<Val>) -> Vec<(String, Val)> {
-    match map.map(|value| value.data) {
-        Some(Data::Map(map)) => {
-            heap.get_map(map).entries.iter().map(|(name, value)| (name.text().into_owned(), value.clone())).collect()
-        }
-        _ => Vec::new(),
+        self.failed.push((at, *error));
+        Ok(())
     }
 }

@@ -74,7 +74,8 @@ struct Opened {
 fn sessions(cx: &mut Context<'_, '_>, paths: &[PathBuf], target: &Target) -> Result<Vec<Opened>, Exit> {
     let mut opened: Vec<Opened> = Vec::new();
     for path in paths {
-        let (session, request) = cx.open_any(path, target, &[])?;
+        let (session, mut request) = cx.open_any(path, target, &[])?;
+        request.chart.ci_values = true;
         let path = request.path.clone();
         let settings = std::mem::take(&mut cx.settings);
         let shares = |known: &&mut Opened| {
@@ -124,7 +125,7 @@ fn seen_from(above: &str, project: Checked) -> Checked {
 }
 
 /// The exit code that says more.
-fn worse(one: Exit, other: Exit) -> Exit {
+pub(super) fn worse(one: Exit, other: Exit) -> Exit {
     if other.code() > one.code() { other } else { one }
 }
 

@@ -1,6 +1,7 @@
 //! `purlin resolve` and `purlin render`: the resolved configuration, and the manifests.
 
 use super::Context;
+use super::check::worse;
 use crate::args::{DataFormat, Target};
 use crate::invocation::Exit;
 use purlin_compiler::{Compiled, compile, resolved_value};
@@ -39,17 +40,21 @@ pub(super) fn compile_or_report(
     nodes: &[String],
     target: &Target,
 ) -> Result<(Session, Compiled), Exit> {
-    compile_for(cx, "resolve", path, nodes, target)
+    match compile_for(cx, "resolve", path, nodes, target)? {
+        (session, Some(compiled), Exit::Ok) => Ok((session, compiled)),
+        (_, None, Exit::Ok) => Err(Exit::Invalid),
+        (_, _, exit) => Err(exit),
+    }
 }
 
-/// The same for a command of another name: some configuration depends on it.
+/// Resolves for a command, because some configuration depends on it, and prints all problems.
 fn compile_for(
     cx: &mut Context<'_, '_>,
     command: &str,
     path: &Path,
     nodes: &[String],
     target: &Target,
-) -> Result<(Session, Compiled), Exit> {
+) -> Result<(Session, Option<Compiled>, Exit), Exit> {
     let (session, mut request) = cx.open(path, target, nodes)?;
     command.clone_into(&mut request.command);
     let compiled = compile(&session, &request).map(|mut compiled| {
@@ -63,11 +68,8 @@ fn compile_for(
             cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.input, "")?;
         }
     }
-    match (cx.report(&session), compiled) {
-        (Exit::Ok, Some(compiled)) => Ok((session, compiled)),
-        (Exit::Ok, None) => Err(Exit::Invalid),
-        (exit, _) => Err(exit),
-    }
+    let exit = cx.report(&session);
+    Ok((session, compiled, exit))
 }
 
 fn keep_nodes(session: &Session, resolved: &mut Resolved, wanted: &[String]) {
@@ -141,8 +143,13 @@ pub(super) fn render(
     out: Option<&Path>,
     reveal: bool,
 ) -> Result<Exit, Exit> {
-    let (_session, compiled) = compile_for(cx, "render", path, nodes, target)?;
-    if compiled.resolved.manifests.is_empty() {
+    let (_session, compiled, found) = compile_for(cx, "render", path, nodes, target)?;
+    let compiled = match (compiled, found) {
+        // What could be rendered is printed beside what is wrong with the rest.
+        (Some(compiled), Exit::Ok | Exit::Invalid) => compiled,
+        (_, exit) => return Err(worse(Exit::Invalid, exit)),
+    };
+    if compiled.resolved.manifests.is_empty() && found == Exit::Ok && !compiled.dialect.renders {
         return Err(cx.usage(&format!("a {} project has no manifests to render", compiled.dialect.name)));
     }
     let mut text = String::new();
@@ -159,5 +166,9 @@ pub(super) fn render(
         text.push_str(body.trim_end_matches('\n'));
         text.push('\n');
     }
-    Ok(cx.print(&text, out))
+    // Nothing rendered because of errors leaves a file that is there alone.
+    if text.is_empty() && found != Exit::Ok {
+        return Ok(found);
+    }
+    Ok(worse(found, cx.print(&text, out)))
 }

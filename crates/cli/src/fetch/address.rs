@@ -7,6 +7,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Transport {
     Https,
+    /// Without encryption; only where the user named the host with `http://`.
+    Http,
     Ssh,
 }
 
@@ -14,6 +16,7 @@ impl Transport {
     fn default_port(self) -> u16 {
         match self {
             Transport::Https => 443,
+            Transport::Http => 80,
             Transport::Ssh => 22,
         }
     }
@@ -88,6 +91,7 @@ fn scp_like(before_slash: &str) -> Option<(&str, &str)> {
 fn url(text: &str, scheme: &str, rest: &str) -> Result<Address, WorldError> {
     let transport = match scheme {
         "https" => Transport::Https,
+        "http" => Transport::Http,
         "ssh" => Transport::Ssh,
         "file" if rest.starts_with('/') => return Ok(Address::Local(rest.to_owned())),
         _ => return Err(only()),
@@ -101,7 +105,7 @@ fn url(text: &str, scheme: &str, rest: &str) -> Result<Address, WorldError> {
     if transport == Transport::Ssh {
         check_user(user)?;
     }
-    let user = if user.is_empty() || transport == Transport::Https { String::new() } else { format!("{user}@") };
+    let user = if user.is_empty() || transport != Transport::Ssh { String::new() } else { format!("{user}@") };
     Ok(Address::Remote(RemoteAddress {
         transport,
         host,
@@ -222,7 +226,7 @@ fn refused(why: &str) -> WorldError {
 }
 
 fn only() -> WorldError {
-    refused("only https and ssh addresses and allowed local paths are fetched")
+    refused("only https and ssh addresses, http ones that were allowed, and allowed local paths are fetched")
 }
 
 /// Whether a revision is safe to hand to git: it cannot be taken for an option or a range.
@@ -240,19 +244,30 @@ pub(super) fn check_revision(revision: &str) -> Result<(), WorldError> {
 /// The hosts that `--allow-net` names.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Allowed {
-    hosts: Vec<(String, Option<u16>)>,
+    hosts: Vec<Host>,
+}
+
+/// A host that may be spoken to.
+#[derive(Clone, Debug)]
+struct Host {
+    name: String,
+    port: Option<u16>,
+    /// Whether also without encryption.
+    plain: bool,
 }
 
 impl Allowed {
-    /// Reads `HOST` or `HOST:PORT`; what is neither allows nothing.
+    /// Reads `HOST` or `HOST:PORT`, with `http://` before it where the connection need not be encrypted; what is none
+    /// of these allows nothing.
     pub(super) fn new(texts: &[String]) -> Self {
         let read = |text: &String| {
+            let (plain, text) = text.strip_prefix("http://").map_or((false, text.as_str()), |rest| (true, rest));
             if let Ok(bare) = text.parse::<Ipv6Addr>() {
-                return Some((bare.to_string(), None));
+                return Some(Host { name: bare.to_string(), port: None, plain });
             }
-            let (host, port) = split_port(text)?;
+            let (host, port) = split_port(text.trim_end_matches('/'))?;
             let host = host.parse::<Ipv6Addr>().map_or_else(|_| host.to_ascii_lowercase(), |ip| ip.to_string());
-            Some((host.trim_end_matches('.').to_owned(), port))
+            Some(Host { name: host.trim_end_matches('.').to_owned(), port, plain })
         };
         Allowed { hosts: texts.iter().filter_map(read).collect() }
     }
@@ -260,17 +275,26 @@ impl Allowed {
     /// Whether a host may be spoken to at a port.
     pub(super) fn check(&self, address: &RemoteAddress) -> Result<(), WorldError> {
         let host = address.host.parse::<Ipv6Addr>().map_or_else(|_| address.host.clone(), |ip| ip.to_string());
-        let matches = |(name, port): &(String, Option<u16>)| *name == host && port.is_none_or(|p| p == address.port);
-        if self.hosts.iter().any(matches) {
+        let mut known = self.hosts.iter().filter(|known| known.name == host);
+        let is_plain = address.transport == Transport::Http;
+        if known.any(|known| known.port.is_none_or(|port| port == address.port) && (known.plain || !is_plain)) {
             return Ok(());
         }
-        Err(WorldError::Denied(format!("connecting to it needs `--allow-net {}`", address.host)))
+        let scheme = if is_plain { "http://" } else { "" };
+        Err(WorldError::Denied(format!("connecting to it needs `--allow-net {scheme}{}`", address.host)))
+    }
+
+    /// How a registry is spoken to: without encryption only if the user named it so.
+    pub(super) fn scheme_of(&self, place: &str) -> &'static str {
+        let (name, port) = split_port(place).unwrap_or((place, None));
+        let is_plain = |host: &Host| host.plain && host.name == name && (host.port.is_none() || host.port == port);
+        if self.hosts.iter().any(is_plain) { "http" } else { "https" }
     }
 
     /// Whether a machine may be connected to: a public one, or one that was named by exactly this address.
     #[cfg_attr(not(feature = "net"), allow(dead_code))]
     pub(super) fn check_machine(&self, ip: IpAddr) -> bool {
-        is_public(ip) || self.hosts.iter().any(|(name, _)| name.parse() == Ok(ip))
+        is_public(ip) || self.hosts.iter().any(|host| host.name.parse() == Ok(ip))
     }
 }
 

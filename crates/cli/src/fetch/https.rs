@@ -1,4 +1,4 @@
-//! Single files over https.
+//! Single files over https, or over http where the user allowed that.
 //!
 //! Every hop is judged anew: its host must be allowed, and the machine behind the name is checked between the look-up
 //! and the connection, so that no name leads to a private network by surprise.
@@ -17,36 +17,68 @@ const MOST_REDIRECTS: usize = 5;
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) location: Option<String>,
+    /// What the server wants to know of whoever asks (`WWW-Authenticate`).
+    pub(super) challenge: Option<String>,
+    /// Where the rest of a list is (`Link`).
+    pub(super) next: Option<String>,
     pub(super) body: Vec<u8>,
+}
+
+/// A request: an address with headers.
+#[derive(Clone, Copy)]
+pub(super) struct Ask<'a> {
+    pub(super) address: &'a str,
+    pub(super) headers: &'a [(&'a str, String)],
 }
 
 /// Asks a server; tests have one of their own.
 pub(super) trait Web {
     /// One request, no redirects. The body is cut off behind `most` bytes.
-    fn get(&self, address: &str, most: u64, time: Duration) -> Result<Answer, WorldError>;
+    fn get(&self, ask: Ask<'_>, most: u64, time: Duration) -> Result<Answer, WorldError>;
 }
 
 /// Gets a file, following redirects.
 pub(super) fn get(web: &dyn Web, allowed: &Allowed, first: &RemoteAddress, most: u64) -> Result<Vec<u8>, WorldError> {
+    let answer = ask(web, allowed, first, &[], most)?;
+    match answer.status {
+        200 => Ok(answer.body),
+        status => Err(failed(format!("the server answered with status {status}"))),
+    }
+}
+
+/// Asks a server, following redirects. Headers are sent to the first host only: they may say who asks.
+pub(super) fn ask(
+    web: &dyn Web,
+    allowed: &Allowed,
+    first: &RemoteAddress,
+    headers: &[(&str, String)],
+    most: u64,
+) -> Result<Answer, WorldError> {
     let start = Instant::now();
     let mut address = first.clone();
     for _ in 0..=MOST_REDIRECTS {
-        if address.transport != Transport::Https {
-            return Err(WorldError::Denied("single files are fetched over https only".to_owned()));
+        match (address.transport, first.transport) {
+            (Transport::Ssh, _) => {
+                return Err(WorldError::Denied("single files are fetched over https only".to_owned()));
+            }
+            (Transport::Http, Transport::Https) => {
+                return Err(WorldError::Denied("it was redirected from https to http".to_owned()));
+            }
+            _ => allowed.check(&address)?,
         }
-        allowed.check(&address)?;
         let left = LONGEST.checked_sub(start.elapsed()).ok_or_else(|| failed("it took too long"))?;
-        let answer = web.get(&address.full, most, left)?;
-        match (answer.status, answer.location) {
+        let is_first = (&address.host, address.port) == (&first.host, first.port);
+        let headers = if is_first { headers } else { &[] };
+        let answer = web.get(Ask { address: &address.full, headers }, most, left)?;
+        match (answer.status, &answer.location) {
             (200, _) if answer.body.len() as u64 > most => {
                 return Err(WorldError::TooLarge(format!("has more than the {most} bytes allowed")));
             }
-            (200, _) => return Ok(answer.body),
-            (301 | 302 | 303 | 307 | 308, Some(location)) => match parse(&absolute(&address.full, &location))? {
+            (301 | 302 | 303 | 307 | 308, Some(location)) => match parse(&absolute(&address.full, location))? {
                 Address::Remote(next) => address = next,
                 Address::Local(_) => return Err(failed("it was redirected to something that is no address")),
             },
-            (status, _) => return Err(failed(format!("the server answered with status {status}"))),
+            _ => return Ok(answer),
         }
     }
     Err(failed(format!("it was redirected more than {MOST_REDIRECTS} times")))
@@ -56,8 +88,8 @@ pub(super) fn failed(why: impl Into<String>) -> WorldError {
     WorldError::FetchFailed(why.into())
 }
 
-/// A redirect's target as seen from the page that named it.
-fn absolute(from: &str, location: &str) -> String {
+/// An address as seen from the page that names it.
+pub(super) fn absolute(from: &str, location: &str) -> String {
     if location.contains("://") {
         return location.to_owned();
     }
@@ -91,15 +123,16 @@ mod tests {
     }
 
     impl Web for Fake {
-        fn get(&self, address: &str, most: u64, _time: Duration) -> Result<Answer, WorldError> {
-            self.asked.lock().unwrap().push(address.to_owned());
-            let (_, status, text) = self.pages.iter().find(|(page, ..)| *page == address).unwrap();
+        fn get(&self, ask: Ask<'_>, most: u64, _time: Duration) -> Result<Answer, WorldError> {
+            self.asked.lock().unwrap().push(ask.address.to_owned());
+            let (_, status, text) = self.pages.iter().find(|(page, ..)| *page == ask.address).unwrap();
             let location = (*status >= 300 && *status < 400).then(|| (*text).to_owned());
-            Ok(Answer { status: *status, location, body: text.bytes().take(most as usize + 1).collect() })
+            let body = text.bytes().take(most as usize + 1).collect();
+            Ok(Answer { status: *status, location, challenge: None, next: None, body })
         }
     }
 
-    fn ask(pages: &[(&'static str, u16, &'static str)], first: &str) -> (Result<Vec<u8>, WorldError>, Vec<String>) {
+    fn request(pages: &[(&'static str, u16, &'static str)], first: &str) -> (Result<Vec<u8>, WorldError>, Vec<String>) {
         let fake = Fake { pages: pages.to_vec(), asked: Mutex::default() };
         let allowed = Allowed::new(&["a.example".to_owned(), "b.example".to_owned()]);
         let Ok(Address::Remote(first)) = parse(first) else { panic!("{first}") };
@@ -115,7 +148,7 @@ mod tests {
             ("https://a.example/y/w", 307, "https://b.example/end"),
             ("https://b.example/end", 200, "text"),
         ];
-        let (result, asked) = ask(&pages, "https://a.example/x");
+        let (result, asked) = request(&pages, "https://a.example/x");
         assert_eq!(result.unwrap(), b"text");
         assert_eq!(asked.len(), 4);
     }
@@ -125,7 +158,7 @@ mod tests {
         for target in
             ["https://evil.example/x", "//evil.example/x", "http://b.example/x", "file:///x", "ssh://b.example/x"]
         {
-            let (result, asked) = ask(&[("https://a.example/x", 302, target)], "https://a.example/x");
+            let (result, asked) = request(&[("https://a.example/x", 302, target)], "https://a.example/x");
             assert!(matches!(result, Err(WorldError::Denied(_) | WorldError::FetchFailed(_))), "{target}");
             assert_eq!(asked, ["https://a.example/x"], "{target}");
         }
@@ -133,12 +166,12 @@ mod tests {
 
     #[test]
     fn circles_large_answers_and_errors_end() {
-        let (result, asked) = ask(&[("https://a.example/x", 302, "/x")], "https://a.example/x");
+        let (result, asked) = request(&[("https://a.example/x", 302, "/x")], "https://a.example/x");
         assert!(matches!(result, Err(WorldError::FetchFailed(_))));
         assert_eq!(asked.len(), MOST_REDIRECTS + 1);
-        let (result, _) = ask(&[("https://a.example/x", 200, "more than ten bytes")], "https://a.example/x");
+        let (result, _) = request(&[("https://a.example/x", 200, "more than ten bytes")], "https://a.example/x");
         assert!(matches!(result, Err(WorldError::TooLarge(_))));
-        let (result, _) = ask(&[("https://a.example/x", 404, "gone")], "https://a.example/x");
+        let (result, _) = request(&[("https://a.example/x", 404, "gone")], "https://a.example/x");
         assert_eq!(result, Err(WorldError::FetchFailed("the server answered with status 404".to_owned())));
     }
 

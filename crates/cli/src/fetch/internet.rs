@@ -1,7 +1,7 @@
 //! The real network behind [`Web`]. The only file that knows the HTTP client; left out of builds without `net`.
 
 use super::address::Allowed;
-use super::https::{Answer, Web, failed};
+use super::https::{Answer, Ask, Web, failed};
 use purlin_value::world::WorldError;
 use std::io::Read;
 use std::time::Duration;
@@ -22,9 +22,9 @@ impl Internet {
 }
 
 impl Web for Internet {
-    fn get(&self, address: &str, most: u64, time: Duration) -> Result<Answer, WorldError> {
+    fn get(&self, ask: Ask<'_>, most: u64, time: Duration) -> Result<Answer, WorldError> {
         let config = ureq::Agent::config_builder()
-            .https_only(true)
+            .https_only(!ask.address.to_ascii_lowercase().starts_with("http:"))
             .max_redirects(0)
             .max_redirects_will_error(false)
             .http_status_as_error(false)
@@ -35,13 +35,16 @@ impl Web for Internet {
             .build();
         let resolver = Checked { allowed: self.allowed.clone(), inner: DefaultResolver::default() };
         let agent = ureq::Agent::with_parts(config, DefaultConnector::default(), resolver);
-        let mut response = agent.get(address).call().map_err(|error| told(&error))?;
-        let location = response.headers().get("location").and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let request =
+            ask.headers.iter().fold(agent.get(ask.address), |request, (name, value)| request.header(*name, value));
+        let mut response = request.call().map_err(|error| told(&error))?;
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let (location, challenge, next) = (header("location"), header("www-authenticate"), header("link"));
         let status = response.status().as_u16();
         let mut body = Vec::new();
         let reader = response.body_mut().as_reader();
         reader.take(most + 1).read_to_end(&mut body).map_err(|error| failed(error.to_string()))?;
-        Ok(Answer { status, location, body })
+        Ok(Answer { status, location, challenge, next, body })
     }
 }
 

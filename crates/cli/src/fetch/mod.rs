@@ -1,4 +1,5 @@
-//! Fetches what is remote: git repositories and single files, into a cache, recorded in `purlin.lock`.
+//! Fetches what is remote: git repositories, single files and charts in registries, into a cache, recorded in
+//! `purlin.lock`.
 //!
 //! The only way from configuration to the network. Nothing is fetched unless the user allowed its host; local paths
 //! that may be read need no permission.
@@ -13,12 +14,13 @@ mod internet;
 #[path = "no_net.rs"]
 mod internet;
 mod ledger;
+mod registry;
 mod revision;
 mod unpack;
 
 use crate::disk::Permissions;
 use crate::native;
-use address::{Address, Allowed, RemoteAddress, check_revision, parse};
+use address::{Address, Allowed, RemoteAddress, Transport, check_revision, parse};
 use cache::Cache;
 use git::{From, Git};
 use https::Web;
@@ -105,6 +107,8 @@ impl Fetcher {
         let result = once.get_or_init(|| match remote {
             Remote::Git { address, revision, refresh } => self.repository(address, revision, *refresh, locate),
             Remote::File { address } => self.file(address, locate),
+            Remote::Versions { address } => self.versions(address),
+            Remote::Chart { address, version } => self.chart(address, version),
         });
         result.clone()
     }
@@ -118,6 +122,9 @@ impl Fetcher {
     ) -> Result<Fetched, WorldError> {
         check_revision(revision)?;
         match parse(address)? {
+            Address::Remote(remote) if remote.transport == Transport::Http => {
+                Err(WorldError::Denied("git repositories are fetched over https or ssh only".to_owned()))
+            }
             Address::Remote(remote) => {
                 let from = From::Network { address: &remote.full, shown: &remote.shown };
                 let (full, shown) = (&remote.full, &remote.shown);
@@ -206,6 +213,15 @@ impl Fetcher {
     }
 
     fn page(&self, remote: &RemoteAddress) -> Result<Fetched, WorldError> {
+        self.kept(remote, &|| https::get(&*self.web, &self.allowed, remote, self.max_file))
+    }
+
+    /// A file that is in the cache as the lock file wants it, or that is downloaded.
+    fn kept(
+        &self,
+        remote: &RemoteAddress,
+        download: &dyn Fn() -> Result<Vec<u8>, WorldError>,
+    ) -> Result<Fetched, WorldError> {
         let cache = self.cache()?;
         let locked = self.ledger.expected(&remote.shown, "")?.filter(|_| self.offline || !self.update);
         let wanted = match &locked {
@@ -218,7 +234,7 @@ impl Fetcher {
             Some(place) => place,
             None => {
                 self.may_connect(remote)?;
-                let bytes = https::get(&*self.web, &self.allowed, remote, self.max_file)?;
+                let bytes = download()?;
                 let found = Locked { commit: None, hash: unpack::hash_bytes(&bytes) };
                 compare(locked.as_ref(), &found)?;
                 cache.keep_file(&remote.full, &found.hash, &bytes)?
@@ -313,15 +329,16 @@ fn read_limited(place: &Path, most: u64) -> Result<Vec<u8>, WorldError> {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use https::Answer;
+    use https::{Answer, Ask};
     use std::time::Duration;
 
     /// A network whose every page holds its own address.
     struct Echo;
 
     impl Web for Echo {
-        fn get(&self, address: &str, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
-            Ok(Answer { status: 200, location: None, body: address.as_bytes().to_vec() })
+        fn get(&self, ask: Ask<'_>, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
+            let body = ask.address.as_bytes().to_vec();
+            Ok(Answer { status: 200, location: None, challenge: None, next: None, body })
         }
     }
 

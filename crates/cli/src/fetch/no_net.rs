@@ -1,7 +1,7 @@
 //! What stands for the network in a build without the feature `net`: every request fails and says why.
 
 use super::address::Allowed;
-use super::https::{Answer, Web, failed};
+use super::https::{Answer, Ask, Web, failed};
 use purlin_value::world::WorldError;
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ impl Internet {
 }
 
 impl Web for Internet {
-    fn get(&self, _address: &str, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
+    fn get(&self, _ask: Ask<'_>, _most: u64, _time: Duration) -> Result<Answer, WorldError> {
         Err(failed("this build has no network support; build it with the feature `net`"))
     }
 }

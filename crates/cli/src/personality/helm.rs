@@ -1,4 +1,6 @@
-//! `purlin helm`: `template`, `lint` and `show` with Helm's own flags.
+//! `purlin helm`: `template`, `lint`, `show` and `dependency` with Helm's own flags.
+
+mod dependency;
 
 use super::Personality;
 use crate::disk::Permissions;
@@ -21,6 +23,7 @@ pub const HELM: Personality = Personality {
         ("template [NAME] CHART", "render a chart"),
         ("lint CHART…", "check charts"),
         ("show chart|values|crds|readme|all CHART", "print parts of a chart"),
+        ("dependency list|build|update [CHART]", "list or fetch what a chart depends on"),
         ("version", "the version of Helm that is followed"),
     ],
     options: &[
@@ -46,10 +49,14 @@ pub const HELM: Personality = Personality {
         ("    --strict", "lint: warnings fail"),
         ("    --quiet", "lint: only warnings and errors"),
         ("    --debug", "print rendered files that are not valid YAML"),
-        ("refused", "--validate, --dry-run=server, --verify, --dependency-update, --repo, --devel"),
+        ("    --dependency-update", "template: fetch missing dependencies first"),
+        ("    --allow-net HOST", "connect to HOST; `http://HOST` where it is not encrypted"),
+        ("    --offline", "dependency: use only what was fetched before"),
+        ("    --repository-config FILE", "dependency: names of repositories, as Helm keeps them"),
+        ("refused", "--validate, --dry-run=server, --verify, --repo, --devel"),
     ],
     refused: &[
-        "completion", "create", "dependency", "env", "get", "history", "install", "list", "package", "plugin", "pull",
+        "completion", "create", "env", "get", "history", "install", "list", "package", "plugin", "pull",
         "push", "registry", "repo", "rollback", "search", "status", "test", "uninstall", "upgrade", "verify",
     ],
     run,
@@ -61,6 +68,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         "template" => run_template(invocation, rest),
         "lint" => run_lint(invocation, rest),
         "show" | "inspect" => run_show(invocation, rest),
+        "dependency" | "dep" | "dependencies" => dependency::run(invocation, rest),
         "version" => {
             let _ = writeln!(invocation.stdout, "v4.2 (purlin {})", env!("CARGO_PKG_VERSION"));
             Exit::Ok
@@ -82,6 +90,8 @@ struct Parsed {
     quiet: bool,
     debug: bool,
     skip_crds: bool,
+    dependency_update: bool,
+    hosts: Vec<String>,
 }
 
 /// Flags that take a value and are accepted without effect on rendering.
@@ -137,7 +147,6 @@ const IGNORED_SWITCHES: &[&str] = &[
 const REFUSED: &[(&str, &str)] = &[
     ("validate", "asks a cluster"),
     ("verify", "checks a signature"),
-    ("dependency-update", "fetches dependencies; run `helm dependency update` first"),
     ("devel", "looks for versions in a repository"),
     ("repo", "looks for the chart in a repository"),
     ("release-name", "changes the folders that `--output-dir` writes"),
@@ -209,6 +218,7 @@ fn switch(parsed: &mut Parsed, name: &str, inline: Option<&str>) -> Option<Resul
         "quiet" => parsed.quiet = on,
         "debug" => parsed.debug = on,
         "skip-crds" => parsed.skip_crds = on,
+        "dependency-update" => parsed.dependency_update = on,
         // Without a value it means `client`, which is what happens here.
         "dry-run" => match inline {
             None | Some("client" | "none" | "true" | "false") => {}
@@ -241,6 +251,7 @@ fn valued(parsed: &mut Parsed, name: &str, value: String) -> Option<Result<(), S
         "name-template" => parsed.options.name_template = Some(value),
         "s" | "show-only" => parsed.options.show_only.extend(value.split(',').map(str::to_owned)),
         "output-dir" => parsed.output_dir = Some(value),
+        "allow-net" => parsed.hosts.push(value),
         "seed" => match value.parse() {
             Ok(seed) => parsed.seed = Some(seed),
             Err(_) => return Some(Err(format!("`--seed {value}` is no number"))),
@@ -332,6 +343,11 @@ fn run_template(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         _ => return fail(invocation, "expected at most two arguments, unexpected arguments"),
     };
     parsed.options.include_crds &= !parsed.skip_crds;
+    if parsed.dependency_update
+        && let Err(exit) = dependency::update_missing(invocation, &chart, &parsed.hosts)
+    {
+        return exit;
+    }
     let (session, path) = match session(invocation, &chart, &mut parsed) {
         Ok(opened) => opened,
         Err(exit) => return exit,
@@ -435,7 +451,7 @@ fn run_show(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     };
     let chart = match load(&session, &path) {
         Ok(chart) => chart,
-        Err(error) => return fail(invocation, &error.0),
+        Err(error) => return fail(invocation, &error.message),
     };
     match purlin_charts::lint::show(&chart, what) {
         Some(text) => match invocation.stdout.write_all(text.as_bytes()) {

@@ -3,13 +3,12 @@
 use super::Personality;
 use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
-use crate::native;
 use crate::project::{Setup, open_session};
-use purlin_charts::json;
-use purlin_charts::metachart::generate::{Inputs, generate};
+use purlin_charts::metachart::current::{OWN_DEFINITIONS, read_definitions};
+use purlin_charts::metachart::generate::{Generated, Inputs, generate, undefined};
 use purlin_charts::metachart::{config, skeleton};
 use purlin_charts::yaml::value_of_tree;
-use purlin_value::{Origin, Session, Value, path};
+use purlin_value::{Session, Value, path};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -94,11 +93,13 @@ fn run_generate(invocation: &mut Invocation<'_>, root: &str) -> Exit {
         Ok(opened) => opened,
         Err(_) => return FAILED,
     };
-    let cwd = native::canonical_or_same(invocation.cwd.clone());
-    let made = match make(&session, &chart, &cwd) {
+    let (made, missing) = match make(&session, &chart) {
         Ok(made) => made,
         Err(message) => return fail(invocation, &message),
     };
+    for name in missing {
+        let _ = writeln!(invocation.stderr, "Warning: definition '{name}' does not exist");
+    }
     let folder = invocation.cwd.join(root);
     let stale = folder.join("templates/generated");
     if stale.is_dir()
@@ -128,32 +129,20 @@ fn read_yaml(session: &Session, file: &str) -> Result<Value, String> {
     value_of_tree(&tree, 0).map_err(|message| format!("{file}: {message}"))
 }
 
-/// Definitions are looked for in the chart first, then where the user stands, as the original does.
-fn read_definition(session: &Session, chart: &str, cwd: &Path, name: &str) -> Result<Vec<u8>, String> {
-    if name.contains("://") {
-        return Err(format!("`{name}` is not fetched; save it beside the chart and name the file"));
-    }
-    if let Ok(bytes) = session.world.read(&path::join(chart, name)) {
-        return Ok(bytes.to_vec());
-    }
-    std::fs::read(cwd.join(name)).map_err(|error| format!("cannot read the definitions `{name}`: {error}"))
-}
-
-fn make(session: &Session, chart: &str, cwd: &Path) -> Result<purlin_charts::metachart::generate::Generated, String> {
+/// What is generated, and the names of definitions that do not exist.
+fn make(session: &Session, chart: &str) -> Result<(Generated, Vec<String>), String> {
     let resources = config::resources(&read_yaml(session, &path::join(chart, "config/resources.yaml"))?);
     let schema = config::schema(&read_yaml(session, &path::join(chart, "config/schema.yaml"))?);
     let mut definitions = Vec::new();
-    for name in schema.definitions.iter().map(String::as_str).chain(["config/values.schema.custom.json"]) {
-        let bytes = read_definition(session, chart, cwd, name)?;
-        definitions.push(json::parse(&bytes, Origin::NONE).map_err(|message| format!("{name}: {message}"))?);
+    for name in schema.definitions.iter().map(|file| file.name.as_str()).chain([OWN_DEFINITIONS]) {
+        let read = read_definitions(session, chart, name);
+        definitions.push(read.map_err(|message| format!("could not read the definitions `{name}`: {message}"))?);
     }
     let files = session.world.list(&path::join(chart, "templates/preprocess")).unwrap_or_default();
     let preprocessors: BTreeSet<String> =
         files.iter().filter_map(|entry| Some(entry.name.strip_prefix('_')?.strip_suffix(".tpl")?.to_owned())).collect();
-    generate(&Inputs {
-        resources: &resources,
-        schema: &schema,
-        definitions: &definitions,
-        preprocessors: &preprocessors,
-    })
+    let inputs =
+        Inputs { resources: &resources, schema: &schema, definitions: &definitions, preprocessors: &preprocessors };
+    let made = generate(&inputs)?;
+    Ok((made, undefined(&inputs).into_iter().map(|missing| missing.name).collect()))
 }

@@ -33,6 +33,7 @@ pub const DIALECT: Dialect = Dialect {
     is_usual: |name| NAMES.contains(&name),
     inside: &[],
     reaches_below: false,
+    renders: false,
     resolve,
     eval,
     rules: RULES,

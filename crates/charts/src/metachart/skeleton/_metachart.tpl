@@ -27,14 +27,15 @@ otherwise; the caller reads the JSON back. Purlin has all of this built in.
 {{- toJson $labels -}}
 {{- end -}}
 
-{{- /* Labels of a resource. params: definition, component, relatedComponent */ -}}
+{{- /* Labels of a resource: global ones, then the kind's defaults, then its own. params: definition, defaults, component, relatedComponent */ -}}
 {{- define "metachart.resourceLabels" -}}
 {{- $fixed := include "metachart.chartLabels" $ | fromJson -}}
 {{- with coalesce $.params.relatedComponent $.params.component -}}{{- $_ := set $fixed "app.kubernetes.io/component" . -}}{{- end -}}
 {{- $labels := dict -}}
 {{- $global := dig "settings" "global" "labels" dict $.Values.AsMap -}}
+{{- $default := dig "metadata" "labels" dict (default dict $.params.defaults) -}}
 {{- $own := dig "metadata" "labels" dict (default dict $.params.definition) -}}
-{{- range $given := list $global $own -}}
+{{- range $given := list $global $default $own -}}
   {{- range $key, $value := $given -}}
     {{- if hasKey $fixed $key -}}{{- fail (printf "label `%s` is reserved: the chart sets it itself; use another key" $key) -}}{{- end -}}
     {{- if not (kindIs "invalid" $value) -}}{{- $_ := set $labels $key $value -}}{{- end -}}
@@ -43,12 +44,22 @@ otherwise; the caller reads the JSON back. Purlin has all of this built in.
 {{- toJson (mergeOverwrite $fixed $labels) -}}
 {{- end -}}
 
-{{- /* Annotations of a resource, checksums too. params: definition */ -}}
+{{- /* Annotations of a resource: global ones, then the kind's defaults, then its own, then checksums. params: definition, defaults */ -}}
 {{- define "metachart.resourceAnnotations" -}}
 {{- $annotations := dict -}}
 {{- $definition := default dict $.params.definition -}}
+{{- $defaults := default dict $.params.defaults -}}
 {{- $plain := omit $ "params" -}}
-{{- range $kind, $names := dig "metadata" "checksums" dict $definition -}}
+{{- $global := dig "settings" "global" "annotations" dict $.Values.AsMap -}}
+{{- range $given := list $global (dig "metadata" "annotations" dict $defaults) (dig "metadata" "annotations" dict $definition) -}}
+  {{- range $key, $value := $given -}}
+    {{- if not (kindIs "invalid" $value) -}}{{- $_ := set $annotations $key $value -}}{{- end -}}
+  {{- end -}}
+{{- end -}}
+{{- $checksums := dict "source" (dig "metadata" "checksums" dict $defaults) "target" (dig "metadata" "checksums" dict $definition) -}}
+{{- $kinds := include "metachart.settings" $plain | fromYaml -}}
+{{- range $kind, $names := include "metachart.mergeConcatLists" (dict "params" $checksums) | fromJson -}}
+  {{- if not (hasKey $kinds $kind) -}}{{- fail (printf "unknown kind `%s` in `checksums`" $kind) -}}{{- end -}}
   {{- if kindIs "slice" $names -}}
     {{- range $name := $names -}}
       {{- $text := include "metachart.renderSingle" (merge (dict "params" (dict "kind" $kind "name" $name)) $plain) -}}
@@ -57,21 +68,29 @@ otherwise; the caller reads the JSON back. Purlin has all of this built in.
   {{- else if eq (toString $names) "*" -}}
     {{- $text := include "metachart.renderKinds" (merge (dict "params" (dict "kinds" (list $kind))) $plain) -}}
     {{- $_ := set $annotations (printf "checksum-%s" $kind) (sha256sum $text) -}}
+  {{- else if not (kindIs "invalid" $names) -}}
+    {{- fail (printf "`checksums.%s`: expected a list of names, or \"*\" for all" $kind) -}}
   {{- end -}}
 {{- end -}}
-{{- $global := dig "settings" "global" "annotations" dict $.Values.AsMap -}}
-{{- toJson (mergeOverwrite $annotations (deepCopy $global) (deepCopy (dig "metadata" "annotations" dict $definition))) -}}
+{{- toJson $annotations -}}
 {{- end -}}
 
-{{- /* Metadata of a resource. params: definition, name, nameSuffix, withName, withNameFullnamePrefix, component, relatedComponent */ -}}
+{{- /* Metadata of a resource. params: definition, defaults, name, key, nameSuffix, withName, withNameFullnamePrefix, component, relatedComponent. `name` is a built name, which is used as it is, or a short one; `key` is always a short one */ -}}
 {{- define "metachart.resourceMeta" -}}
 {{- $given := dig "metadata" dict (default dict $.params.definition) -}}
 {{- $meta := omit $given "labels" "annotations" "name" "checksums" -}}
 {{- if dig "withName" true $.params -}}
-  {{- $name := list $.params.name $.params.nameSuffix | compact | join "-" -}}
-  {{- if dig "withNameFullnamePrefix" true $.params -}}
-    {{- $room := sub 62 (len $name) | max 0 | int -}}
-    {{- $name = list (include "metachart.fullname" $ | trunc $room | trimSuffix "-") $name | compact | join "-" -}}
+  {{- $prefix := include "metachart.fullname" $ -}}
+  {{- $own := default $.params.name $.params.key -}}
+  {{- $name := list $own $.params.nameSuffix | compact | join "-" -}}
+  {{- $isBuilt := and (not $.params.key) (hasPrefix (printf "%s-" $prefix) (default "" $own)) -}}
+  {{- if and (dig "withNameFullnamePrefix" true $.params) (not $isBuilt) -}}
+    {{- if $name -}}
+      {{- $room := sub 62 (len $name) | max 0 | int -}}
+      {{- $name = list ($prefix | trunc $room | trimSuffix "-") $name | compact | join "-" -}}
+    {{- else -}}
+      {{- $name = $prefix -}}
+    {{- end -}}
   {{- end -}}
   {{- $_ := set $meta "name" (default ($name | trunc 63 | trimSuffix "-") $given.name) -}}
 {{- end -}}
@@ -80,7 +99,7 @@ otherwise; the caller reads the JSON back. Purlin has all of this built in.
 {{- toJson $meta -}}
 {{- end -}}
 
-{{- /* Lays one value over another: dictionaries are merged, lists put one after the other. params: source (below), target (above) */ -}}
+{{- /* Lays one value over another: dictionaries are merged, lists put one after the other, null hides no collection. params: source (below), target (above) */ -}}
 {{- define "metachart.mergeConcatLists" -}}
 {{- $result := deepCopy $.params.source -}}
 {{- range $key, $value := $.params.target -}}
@@ -89,16 +108,22 @@ otherwise; the caller reads the JSON back. Purlin has all of this built in.
     {{- $value = include "metachart.mergeConcatLists" (dict "params" (dict "source" $below "target" $value)) | fromJson -}}
   {{- else if and (kindIs "slice" $below) (kindIs "slice" $value) (or $below $value) -}}
     {{- $value = concat $below $value -}}
+  {{- else if and (kindIs "invalid" $value) (or (kindIs "map" $below) (kindIs "slice" $below)) -}}
+    {{- $value = $below -}}
   {{- end -}}
   {{- $_ := set $result $key $value -}}
 {{- end -}}
 {{- toJson $result -}}
 {{- end -}}
 
-{{- /* A resource with its kind's defaults below it. params: definition, kind */ -}}
+{{- /* A resource with its kind's defaults below it. params: definition, kind, without (keys of the defaults' metadata to leave out) */ -}}
 {{- define "metachart.setDefaults" -}}
-{{- $defaults := omit (dig "settings" $.params.kind "defaults" dict $.Values.AsMap) "enabled" "related" -}}
-{{- with $defaults.metadata -}}{{- $defaults = merge (dict "metadata" (omit . "checksums" "name")) $defaults -}}{{- end -}}
+{{- $defaults := omit (dig "settings" $.params.kind "defaults" dict $.Values.AsMap) "enabled" "related" "relatedComponent" "apiVersion" "kind" -}}
+{{- if hasKey $defaults "metadata" -}}
+  {{- $metadata := omit (default dict $defaults.metadata) "name" -}}
+  {{- range $key := default list $.params.without -}}{{- $metadata = omit $metadata $key -}}{{- end -}}
+  {{- $defaults = set $defaults "metadata" $metadata -}}
+{{- end -}}
 {{- include "metachart.mergeConcatLists" (dict "params" (dict "source" $defaults "target" $.params.definition)) -}}
 {{- end -}}
 
@@ -125,21 +150,27 @@ otherwise; the caller reads the JSON back. Purlin has all of this built in.
 {{- end -}}
 {{- end -}}
 
-{{- /* All resources of a kind, standalone and related. params: kind */ -}}
+{{- /* All resources of a kind, standalone and related, as far as they are enabled. params: kind */ -}}
 {{- define "metachart.discover" -}}
 {{- $result := dict -}}
 {{- $kind := $.params.kind -}}
 {{- $settings := default dict $.Values.settings -}}
 {{- if not (dig $kind "disabled" false $settings) -}}
+  {{- $enabled := dig $kind "defaults" "enabled" true $settings -}}
   {{- range $name, $definition := default dict (get $.Values $kind) -}}
-    {{- if dig "enabled" true (default dict $definition) -}}{{- $_ := set $result $name (default dict $definition) -}}{{- end -}}
+    {{- if dig "enabled" $enabled (default dict $definition) -}}{{- $_ := set $result $name (default dict $definition) -}}{{- end -}}
   {{- end -}}
   {{- range $parentKind := include "metachart.settings" $ | fromYaml | keys | sortAlpha -}}
     {{- if not (dig $parentKind "disabled" false $settings) -}}
+      {{- $defaults := dig $parentKind "defaults" dict $settings -}}
       {{- range $parent, $parentDefinition := default dict (get $.Values $parentKind) -}}
-        {{- if dig "enabled" true (default dict $parentDefinition) -}}
-          {{- range $name, $definition := dig "related" $kind dict (default dict $parentDefinition) -}}
-            {{- if dig "enabled" true (default dict $definition) -}}
+        {{- $parentDefinition = default dict $parentDefinition -}}
+        {{- if dig "enabled" (dig "enabled" true $defaults) $parentDefinition -}}
+          {{- $related := dict "source" (dig "related" dict $defaults) "target" (dig "related" dict $parentDefinition) -}}
+          {{- $related = include "metachart.mergeConcatLists" (dict "params" $related) | fromJson -}}
+          {{- range $name, $definition := dig $kind dict $related -}}
+            {{- $definition = default dict $definition -}}
+            {{- if dig "enabled" $enabled $definition -}}
               {{- if hasKey $result $name -}}{{- fail (printf "Resource %s/%s defined in global and related scopes" $kind $name) -}}{{- end -}}
               {{- $_ := set $result $name (merge (dict "relatedComponent" (printf "%s-%s" $parentKind $parent)) (deepCopy $definition)) -}}
             {{- end -}}
@@ -156,16 +187,22 @@ otherwise; the caller reads the JSON back. Purlin has all of this built in.
 {{- define "metachart.buildResource" -}}
 {{- $plain := omit $ "params" -}}
 {{- $kind := $.params.kind -}}
-{{- $name := $.params.name -}}
+{{- $key := $.params.name -}}
 {{- $definition := $.params.definition -}}
 {{- $settings := get (include "metachart.settings" $plain | fromYaml) $kind -}}
-{{- $component := printf "%s-%s" $kind $name -}}
-{{- $common := dict "name" $name "component" $component "relatedComponent" $definition.relatedComponent -}}
-{{- $resource := merge (dict "apiVersion" $settings.apiVersion "kind" $settings.kindCamelCase) (omit $definition "enabled" "metadata" "related" "relatedComponent") -}}
-{{- $_ := set $resource "metadata" (include "metachart.resourceMeta" (merge (dict "params" (merge (dict "definition" $definition) $common)) $plain) | fromJson) -}}
-{{- $resource = include "metachart.setDefaults" (merge (dict "params" (dict "definition" $resource "kind" $kind)) $plain) | fromJson -}}
+{{- $defaults := dig "settings" $kind "defaults" dict $.Values.AsMap -}}
+{{- $common := dict "key" $key "component" (printf "%s-%s" $kind $key) "relatedComponent" $definition.relatedComponent -}}
+{{- $resource := omit $definition "enabled" "metadata" "related" "relatedComponent" -}}
+{{- with $settings.apiVersion -}}{{- $_ := set $resource "apiVersion" . -}}{{- end -}}
+{{- with $settings.kindCamelCase -}}{{- $_ := set $resource "kind" . -}}{{- end -}}
+{{- $metadata := dict "params" (merge (dict "definition" $definition "defaults" $defaults) $common) -}}
+{{- $_ := set $resource "metadata" (include "metachart.resourceMeta" (merge $metadata $plain) | fromJson) -}}
+{{- $below := dict "definition" $resource "kind" $kind "without" (list "labels" "annotations" "checksums") -}}
+{{- $resource = include "metachart.setDefaults" (merge (dict "params" $below) $plain) | fromJson -}}
 {{- if $settings.preprocess -}}
-  {{- $resource = include (printf "metachart.preprocess.%s" $kind) (merge (dict "params" (merge (dict "definition" $resource) $common)) $plain) | fromJson -}}
+  {{- $given := merge (dict "definition" $resource "name" $resource.metadata.name) $common -}}
+  {{- $resource = include (printf "metachart.preprocess.%s" $kind) (merge (dict "params" $given) $plain) | fromJson -}}
+  {{- with $resource.Error -}}{{- fail (printf "the preprocessor `metachart.preprocess.%s` did not print a JSON object: %s" $kind .) -}}{{- end -}}
 {{- end -}}
 {{- $metachart := dict "ResourcePreRendered" (deepCopy $resource) -}}
 {{- include "metachart.deepRender" (merge (dict "params" (dict "data" $resource) "Metachart" $metachart) $plain) -}}

@@ -1,0 +1,93 @@
+//! `ci/*-values.yaml`: the values that a chart's own tests use. Where there are any, the chart is checked with each of
+//! them, as chart-testing does, and what fails without them is only a warning.
+
+use std::collections::HashSet;
+
+use purlin_syntax::{Diagnostic, Rule, Severity};
+use purlin_value::{Session, path};
+
+use crate::chart::Chart;
+use crate::manifest;
+use crate::metachart::kinds;
+use crate::report::{report, report_failed, report_values};
+use crate::rules;
+use crate::template::{self, Options};
+
+/// The values files for tests, sorted.
+pub fn files(session: &Session, folder: &str) -> Vec<String> {
+    let entries = session.world.list(&path::join(folder, "ci")).unwrap_or_default();
+    let names = entries.into_iter().map(|entry| entry.name).filter(|name| name.ends_with("-values.yaml"));
+    names.map(|name| format!("ci/{name}")).collect()
+}
+
+/// What depends on values; everything else is wrong with any.
+const OF_VALUES: &[&Rule] = &[&rules::TEMPLATE, &rules::FAILED, &rules::SCHEMA, &rules::MANIFEST, &rules::KUBERNETES];
+
+/// Says of problems of a run without values that tests have some.
+pub fn soften(session: &Session) {
+    for mut diagnostic in session.sink.take() {
+        if OF_VALUES.iter().any(|rule| rule.name == diagnostic.rule.name) {
+            diagnostic.severity = Severity::Warning;
+            diagnostic.message.push_str(" (without the values files in `ci/`)");
+        }
+        session.sink.push(diagnostic);
+    }
+}
+
+/// Checks a chart with each of the files. What was reported before is not said again.
+pub fn check(session: &Session, folder: &str, options: &Options, files: &[String]) {
+    // Why it cannot be loaded was reported.
+    let Ok(chart) = template::open(session, folder) else { return };
+    let is_metachart = kinds::kinds(session, &chart).is_some();
+    let mut known = HashSet::new();
+    for file in files {
+        let own = session.sibling();
+        let mut options = Options { track: is_metachart, ..options.clone() };
+        options.values.push((path::join(folder, file), file.clone()));
+        match is_metachart {
+            true => drop(crate::resolve_chart(&own, folder, &options)),
+            false => check_one(&own, chart.clone(), &options),
+        }
+        for mut diagnostic in own.sink.take() {
+            if diagnostic.severity == Severity::Error && known.insert(identity(&own, &diagnostic)) {
+                diagnostic.message.push_str(&format!(" (with `{file}`)"));
+                session.sink.push(diagnostic);
+            }
+        }
+    }
+}
+
+/// What tells one problem from another, whichever run found it.
+fn identity(session: &Session, diagnostic: &Diagnostic) -> (&'static str, String, String) {
+    let place = diagnostic.span.and_then(|span| {
+        let source = session.sources.get(span.file)?;
+        Some(format!("{}:{}", source.path(), span.start))
+    });
+    (diagnostic.rule.name, diagnostic.message.clone(), place.unwrap_or_default())
+}
+
+fn check_one(session: &Session, chart: Chart, options: &Options) {
+    let folder = chart.folder.clone();
+    let prepared = match template::prepare_loaded(session, chart, options) {
+        Ok(prepared) => prepared,
+        Err(error) => return report(session, &folder, None, &error),
+    };
+    report_values(session, &prepared.problems, &HashSet::new());
+    if !prepared.problems.is_empty() || !prepared.missing.is_empty() || prepared.chart.is_library() {
+        return;
+    }
+    let rendered = match prepared.render(session) {
+        Ok(rendered) => rendered,
+        Err(error) => return report(session, &folder, Some(&prepared.chart), &error),
+    };
+    report_failed(session, &prepared.chart, &prepared.values, &rendered.failed);
+    let texts = rendered.files.iter().filter(|(path, _)| !path.ends_with("NOTES.txt"));
+    let texts: Vec<(&str, _)> =
+        texts.map(|(path, rope)| (path.as_str(), String::from_utf8_lossy(&rope.bytes))).collect();
+    let files = texts.iter().map(|(path, text)| (*path, text.as_ref()));
+    let (_, broken) = manifest::sort_readable(files, &rendered.holes, &session.limits);
+    for broken in broken {
+        let message = format!("{} renders to invalid YAML: {}", broken.path, broken.message);
+        session.sink.push(Diagnostic::nowhere(&rules::MANIFEST, message));
+    }
+}

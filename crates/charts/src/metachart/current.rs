@@ -1,0 +1,133 @@
+//! The values schema as `gen` would write it now, so that values are checked before `gen` was run, and the names of
+//! files that `gen` wrote from an earlier configuration.
+
+use purlin_syntax::{Diagnostic, Span};
+use purlin_value::world::{Remote, WorldError};
+use purlin_value::{Origin, Session, Value, path};
+
+use super::config::{self, SchemaConfig};
+use super::generate::{Generated, Inputs, generate, undefined};
+use super::kinds::{Kinds, SETTINGS, preprocessors, read_config};
+use crate::chart::Chart;
+use crate::{json, rules};
+
+/// The file whose definitions are added last.
+pub const OWN_DEFINITIONS: &str = "config/values.schema.custom.json";
+
+/// Gives a chart the schema that its configuration makes, and reports what is wrong with the configuration. Returns the
+/// definitions, if they are at hand.
+pub fn refresh(session: &Session, chart: &mut Chart, kinds: &Kinds) -> Option<Vec<Value>> {
+    let schema = config::schema(&read_config(session, chart, "config/schema.yaml")?);
+    let definitions = definitions(session, chart, &schema)?;
+    let preprocessors = preprocessors(chart);
+    let inputs = Inputs {
+        resources: &kinds.resources,
+        schema: &schema,
+        definitions: &definitions,
+        preprocessors: &preprocessors,
+    };
+    for missing in undefined(&inputs) {
+        let message = format!("unknown definition `{}`", missing.name);
+        let diagnostic = at(session, missing.origin, Diagnostic::nowhere(&rules::LOAD, message));
+        let known = definitions.iter().filter_map(|file| file.get("definitions")?.as_map()).flat_map(|map| map.keys());
+        let made = schema.rules.iter().map(|rule| rule.target.as_str());
+        let hint = purlin_syntax::suggest::did_you_mean(&missing.name, known.map(|name| name.as_str()).chain(made));
+        session.sink.push(diagnostic.maybe_hint(hint));
+    }
+    // A rule without its source was reported above.
+    let generated = generate(&inputs).ok()?;
+    report_outdated(session, chart, &generated);
+    chart.schema = Some(generated.schema.into_bytes().into());
+    Some(definitions)
+}
+
+/// The definitions that a chart names which is not Metachart's, as far as they are at hand.
+pub fn named(session: &Session, chart: &Chart) -> Option<Vec<Value>> {
+    let schema = config::schema(&read_config(session, chart, "config/schema.yaml")?);
+    let read = |file: &config::DefinitionFile| read_definitions(session, &chart.folder, &file.name).ok();
+    Some(schema.definitions.iter().filter_map(read).collect())
+}
+
+/// All definition files, the chart's own last.
+fn definitions(session: &Session, chart: &Chart, schema: &SchemaConfig) -> Option<Vec<Value>> {
+    let mut found = Vec::new();
+    for file in &schema.definitions {
+        match read_definitions(session, &chart.folder, &file.name) {
+            Ok(value) => found.push(value),
+            Err(_) if chart.schema.is_some() && is_address(&file.name) => return None,
+            Err(reason) => {
+                let message = format!("values are not checked: could not read the definitions `{}`", file.name);
+                let diagnostic = at(session, file.origin, Diagnostic::nowhere(&rules::WARNING, message));
+                session.sink.push(diagnostic.hint(reason));
+                return None;
+            }
+        }
+    }
+    if let Ok(own) = read_definitions(session, &chart.folder, OWN_DEFINITIONS) {
+        found.push(own);
+    }
+    Some(found)
+}
+
+fn is_address(name: &str) -> bool {
+    name.contains("://")
+}
+
+/// A definition file: fetched if it is an address, otherwise from the chart, then from where the user is, as the
+/// original does. The message says what to do.
+pub fn read_definitions(session: &Session, chart: &str, name: &str) -> Result<Value, String> {
+    let place = match name.split_once("://") {
+        Some(("http" | "https", _)) => session
+            .world
+            .fetch(&Remote::File { address: name.to_owned() })
+            .map(|fetched| fetched.path)
+            .map_err(|error| error.reason().to_owned())?,
+        Some((scheme, _)) => return Err(format!("`{scheme}:` is not supported; save the file beside the chart")),
+        None => {
+            let candidates = [path::join(chart, name), path::join(session.world.here(), name)];
+            candidates.into_iter().find(|path| session.world.exists(path)).ok_or("the file does not exist")?
+        }
+    };
+    let bytes = session.load_bytes(&place).map_err(|error: WorldError| error.reason().to_owned())?;
+    json::parse(&bytes, Origin::NONE)
+}
+
+fn at(session: &Session, origin: Origin, mut diagnostic: Diagnostic) -> Diagnostic {
+    diagnostic.span = session.origins.span(origin, &session.sources);
+    diagnostic
+}
+
+/// Names the files that `gen` wrote and would write differently now.
+fn report_outdated(session: &Session, chart: &Chart, generated: &Generated) {
+    let settings = chart.templates.iter().find(|file| file.name == SETTINGS);
+    let schema = chart.schema.as_deref().filter(|text| !is_same_json(text, &generated.schema));
+    let settings = settings.filter(|file| !is_same_text(&file.bytes, &generated.settings));
+    let names = [schema.map(|_| "values.schema.json"), settings.map(|_| SETTINGS)];
+    let names: Vec<&str> = names.into_iter().flatten().collect();
+    let Some(first) = names.first() else { return };
+    let shown = names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(" and ");
+    let verb = if names.len() == 1 { "was" } else { "were" };
+    let message = format!("{shown} {verb} generated from another configuration than `config/` holds now");
+    let mut diagnostic = Diagnostic::nowhere(&rules::OUTDATED, message);
+    diagnostic.span = start_of(session, &path::join(&chart.folder, first));
+    let hint = format!("run `purlin metachart gen -r {}`", chart.folder);
+    session.sink.push(diagnostic.hint(hint));
+}
+
+fn start_of(session: &Session, path: &str) -> Option<Span> {
+    let text = session.load_text(path, path).ok()?;
+    Some(text.source.span(0, 1))
+}
+
+fn is_same_json(written: &[u8], made: &str) -> bool {
+    if written == made.as_bytes() {
+        return true;
+    }
+    let parsed = |text: &[u8]| json::parse(text, Origin::NONE).ok();
+    parsed(written).is_some_and(|written| parsed(made.as_bytes()) == Some(written))
+}
+
+fn is_same_text(written: &[u8], made: &str) -> bool {
+    let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+    words(&String::from_utf8_lossy(written)) == words(made)
+}

@@ -1,0 +1,166 @@
+//! The metadata of resources: names, labels, annotations.
+
+use std::collections::BTreeMap;
+
+use purlin_gotmpl::{Fault, Heap, Machine, Str, Val};
+
+use super::build::{Note, Workshop, at, entries, get, text};
+
+/// Longest name Kubernetes takes.
+const MAX_NAME: usize = 63;
+
+fn shortened(name: &str) -> String {
+    let mut end = name.len().min(MAX_NAME);
+    while !name.is_char_boundary(end) {
+        end -= 1;
+    }
+    let cut = name.get(..end).unwrap_or_default();
+    cut.strip_suffix('-').unwrap_or(cut).to_owned()
+}
+
+/// The release's name, or what the values put in its place.
+pub fn fullname(heap: &Heap, context: &Val) -> String {
+    let chosen = at(heap, context, &["Values", "fullnameOverride"]).filter(|value| heap.truth(value));
+    let name = chosen.or_else(|| at(heap, context, &["Release", "Name"])).unwrap_or(Val::NIL);
+    let name = text(&name);
+    // What is not known yet cannot be cut.
+    if heap.holes.within(name.as_bytes()).is_some() { name } else { shortened(&name) }
+}
+
+/// Labels every resource of the chart has.
+pub fn chart_labels(heap: &Heap, context: &Val) -> BTreeMap<Str, Val> {
+    let of = |path: &[&str]| at(heap, context, path).unwrap_or(Val::NIL);
+    let chart = format!("{}-{}", text(&of(&["Chart", "Name"])), text(&of(&["Chart", "Version"]))).replace('+', "_");
+    let mut labels = BTreeMap::from([
+        (Str::from("helm.sh/chart"), Val::str(shortened(&chart))),
+        (Str::from("app.kubernetes.io/instance"), of(&["Release", "Name"])),
+        (Str::from("app.kubernetes.io/managed-by"), of(&["Release", "Service"])),
+    ]);
+    let version = of(&["Chart", "AppVersion"]);
+    if heap.truth(&version) {
+        labels.insert(Str::from("app.kubernetes.io/version"), version);
+    }
+    labels
+}
+
+/// The labels that select a component's resources.
+pub fn selector_labels(heap: &mut Heap, context: &Val, component: Option<&str>) -> Val {
+    let name = at(heap, context, &["Release", "Name"]).unwrap_or(Val::NIL);
+    let mut labels = BTreeMap::from([(Str::from("app.kubernetes.io/instance"), name)]);
+    if let Some(component) = component.filter(|component| !component.is_empty()) {
+        labels.insert(Str::from("app.kubernetes.io/component"), Val::str(component));
+    }
+    heap.any_map(labels)
+}
+
+/// What metadata is built from.
+pub struct MetaRequest<'a> {
+    /// The definition whose `metadata` counts.
+    pub definition: &'a Val,
+    /// The kind's defaults, if they are to be seen.
+    pub defaults: Option<&'a Val>,
+    /// The resource's name in the values.
+    pub name: Option<String>,
+    /// What is put behind the name.
+    pub suffix: Option<String>,
+    /// Whether there is a name at all.
+    pub with_name: bool,
+    /// Whether the release's name is put before it.
+    pub with_prefix: bool,
+    /// The component.
+    pub component: Option<String>,
+    /// The component it is related to.
+    pub related: Option<String>,
+}
+
+impl Workshop {
+    /// Labels: those of the chart, then global ones, then the kind's defaults, then the resource's own.
+    pub fn labels(&self, heap: &Heap, context: &Val, request: &MetaRequest<'_>) -> Result<BTreeMap<Str, Val>, Fault> {
+        let mut labels = chart_labels(heap, context);
+        if let Some(component) = request.related.as_ref().or(request.component.as_ref()) {
+            labels.insert(Str::from("app.kubernetes.io/component"), Val::str(component.as_str()));
+        }
+        let global = at(heap, context, &["Values", "settings", "global", "labels"]);
+        let default = request.defaults.and_then(|defaults| at(heap, defaults, &["metadata", "labels"]));
+        let own = at(heap, request.definition, &["metadata", "labels"]);
+        let reserved: Vec<Str> = labels.keys().cloned().collect();
+        for given in [global, default, own] {
+            for (key, value) in entries(heap, given.as_ref()) {
+                if reserved.contains(&key) {
+                    let message =
+                        format!("label `{}` is reserved: the chart sets it itself; use another key", key.text());
+                    return Err(self.stop(value.origin, message));
+                }
+                if !value.is_nil() {
+                    labels.insert(key, value);
+                }
+            }
+        }
+        Ok(labels)
+    }
+
+    /// Annotations: global ones, then the kind's defaults, then the resource's own, then checksums.
+    pub fn annotations(
+        &self,
+        m: &mut Machine<'_>,
+        context: &Val,
+        request: &MetaRequest<'_>,
+    ) -> Result<BTreeMap<Str, Val>, Fault> {
+        let global = at(&m.heap, context, &["Values", "settings", "global", "annotations"]);
+        let default = request.defaults.and_then(|defaults| at(&m.heap, defaults, &["metadata", "annotations"]));
+        let own = at(&m.heap, request.definition, &["metadata", "annotations"]);
+        let mut annotations = BTreeMap::new();
+        for given in [global, default, own] {
+            let given = entries(&m.heap, given.as_ref());
+            annotations.extend(given.into_iter().filter(|(_, value)| !value.is_nil()));
+        }
+        for (key, digest) in self.checksums(m, request)? {
+            if let Some(lost) = annotations.get(&key) {
+                let message = format!("annotation `{}` is overridden by the computed checksum", key.text());
+                self.notes.borrow_mut().push(Note { origin: lost.origin, message });
+            }
+            annotations.insert(key, digest);
+        }
+        Ok(annotations)
+    }
+
+    /// The metadata of a resource, or of the pods it makes.
+    pub fn metadata(&self, m: &mut Machine<'_>, context: &Val, request: &MetaRequest<'_>) -> Result<Val, Fault> {
+        let own = get(&m.heap, request.definition, "metadata");
+        let mut metadata = entries(&m.heap, own.as_ref());
+        let given_name = metadata.remove(b"name".as_slice()).filter(|name| m.heap.truth(name));
+        for key in ["labels", "annotations", "checksums"] {
+            metadata.remove(key.as_bytes());
+        }
+        if request.with_name {
+            let name = match given_name {
+                Some(name) => name,
+                None => Val::str(self.name(&m.heap, context, request)),
+            };
+            metadata.insert(Str::from("name"), name);
+        }
+        let labels = self.labels(&m.heap, context, request)?;
+        let annotations = self.annotations(m, context, request)?;
+        let (labels, annotations) = (m.heap.any_map(labels), m.heap.any_map(annotations));
+        metadata.insert(Str::from("labels"), labels);
+        metadata.insert(Str::from("annotations"), annotations);
+        Ok(m.heap.any_map(metadata))
+    }
+
+    /// The generated name: where it is too long, the release's part is cut, never what tells resources apart.
+    fn name(&self, heap: &Heap, context: &Val, request: &MetaRequest<'_>) -> String {
+        let own: Vec<&str> = [&request.name, &request.suffix].into_iter().filter_map(|part| part.as_deref()).collect();
+        let own = own.join("-");
+        if !request.with_prefix {
+            return shortened(&own);
+        }
+        let prefix = fullname(heap, context);
+        if own.is_empty() {
+            return prefix;
+        }
+        let room = MAX_NAME.saturating_sub(own.len() + 1);
+        let cut: String = prefix.chars().take(room).collect();
+        let cut = cut.strip_suffix('-').unwrap_or(&cut);
+        shortened(&if cut.is_empty() { own } else { format!("{cut}-{own}") })
+    }
+}

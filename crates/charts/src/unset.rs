@@ -1,0 +1,132 @@
+//! Values that a template reads and nobody sets, where a similar one is set and nobody reads it: most likely one of the
+//! two is misspelt. Looks at the text of templates only; what is built while rendering is not seen.
+
+use std::collections::HashSet;
+
+use purlin_syntax::suggest::nearest;
+use purlin_syntax::{Diagnostic, Source};
+use purlin_value::{Session, Value};
+
+use crate::chart::Chart;
+use crate::report::source_of;
+use crate::rules;
+use crate::trace::template_path;
+
+/// Shorter names are too easily similar by chance.
+const SHORTEST: usize = 4;
+
+/// A path of values that a template reads: where it starts in the text, and its names.
+struct Read<'t> {
+    start: usize,
+    names: Vec<&'t str>,
+}
+
+/// Warns of values that are read and not set, in the chart's own templates.
+pub fn check(session: &Session, chart: &Chart, values: &Value) {
+    let texts: Vec<String> =
+        chart.templates.iter().map(|file| String::from_utf8_lossy(&file.bytes).into_owned()).collect();
+    let inner: HashSet<&str> = chart.dependencies.iter().map(Chart::name).collect();
+    let declared = chart.metadata.dependencies.iter().map(|one| one.name.as_str());
+    let inner: HashSet<&str> = inner.into_iter().chain(declared).chain(["global"]).collect();
+    let mut seen = HashSet::new();
+    let failed = places(session);
+    for (file, text) in chart.templates.iter().zip(&texts) {
+        for read in reads(text) {
+            if read.names.first().is_some_and(|first| inner.contains(first)) {
+                continue;
+            }
+            let Some((depth, near)) = misspelt(&read.names, values) else { continue };
+            let is_used = |name: &str| texts.iter().any(|text| mentions(text, name));
+            let path = read.names.get(..=depth).unwrap_or_default().join(".");
+            if inner.contains(near.as_str()) || is_used(&near) || !seen.insert(path.clone()) {
+                continue;
+            }
+            let full = template_path(chart, &format!("{}/{}", chart.name(), file.name));
+            let source = source_of(session, &full, text.clone());
+            let found = warning(&source, &read, depth, &path, &near);
+            if !failed.contains(&place_of(session, &found)) {
+                session.sink.push(found);
+            }
+        }
+    }
+}
+
+/// Where something was reported: a value that is not set may also make a template fail, which says all there is to say.
+fn places(session: &Session) -> HashSet<Option<(String, u32)>> {
+    let known = session.sink.take();
+    let places = known.iter().map(|diagnostic| place_of(session, diagnostic)).collect();
+    session.sink.extend(known);
+    places
+}
+
+fn place_of(session: &Session, diagnostic: &Diagnostic) -> Option<(String, u32)> {
+    let span = diagnostic.span?;
+    Some((session.sources.get(span.file)?.path().to_owned(), span.start))
+}
+
+fn warning(source: &Source, read: &Read<'_>, depth: usize, path: &str, near: &str) -> Diagnostic {
+    let before: usize = read.names.iter().take(depth).map(|name| name.len() + 1).sum();
+    let start = read.start + before;
+    let length = read.names.get(depth).map_or(1, |name| name.len());
+    let message = format!("no values file sets `{path}`, and no template reads `{near}`");
+    let span = source.span(start, start + length);
+    Diagnostic::at(&rules::UNSET, span, message).hint(format!("did you mean `{near}`?"))
+}
+
+/// The first name of a path that is not set, by its place, and a name beside it that is similar.
+fn misspelt(names: &[&str], values: &Value) -> Option<(usize, String)> {
+    let mut current = values;
+    for (depth, name) in names.iter().enumerate() {
+        let map = current.as_map()?;
+        if let Some(inner) = map.get(*name) {
+            current = inner;
+            continue;
+        }
+        if name.len() < SHORTEST {
+            return None;
+        }
+        let near = nearest(name, map.keys().map(|key| key.as_str()))?;
+        return Some((depth, near.to_owned()));
+    }
+    None
+}
+
+/// Every `.Values.a.b` in the actions of a template.
+fn reads(text: &str) -> Vec<Read<'_>> {
+    const START: &str = ".Values.";
+    let mut found = Vec::new();
+    let mut rest = 0;
+    while let Some(open) = text.get(rest..).and_then(|tail| tail.find("{{")).map(|at| rest + at) {
+        let body = text.get(open + 2..).unwrap_or_default();
+        let inner = body.trim_start_matches('-').trim_start();
+        let close = if inner.starts_with("/*") { body.find("*/") } else { body.find("}}") };
+        let end = close.map_or(text.len(), |at| open + 2 + at);
+        if !inner.starts_with("/*") {
+            let action = text.get(open..end).unwrap_or_default();
+            for (at, _) in action.match_indices(START) {
+                let start = open + at + START.len();
+                let names = names_at(text.get(start..end).unwrap_or_default());
+                if !names.is_empty() {
+                    found.push(Read { start, names });
+                }
+            }
+        }
+        rest = end + 2;
+    }
+    found
+}
+
+fn names_at(text: &str) -> Vec<&str> {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_' && c != '.').unwrap_or(text.len());
+    text.get(..end).unwrap_or_default().split('.').take_while(|name| !name.is_empty()).collect()
+}
+
+/// Whether a text has a name as a whole word.
+fn mentions(text: &str, name: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let before = text.get(..at).and_then(|text| text.chars().next_back());
+        let after = text.get(at + name.len()..).and_then(|text| text.chars().next());
+        !before.is_some_and(is_part) && !after.is_some_and(is_part)
+    })
+}

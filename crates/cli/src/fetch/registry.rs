@@ -1,0 +1,153 @@
+//! Charts in OCI registries: their versions, and their archives. Knows the registry's requests, not the network.
+
+use super::Fetcher;
+use super::address::{Address, RemoteAddress, parse};
+use super::https::{Answer, absolute, ask, failed};
+use super::unpack::hash_bytes;
+use purlin_charts::json;
+use purlin_value::world::{Fetched, WorldError};
+use purlin_value::{Origin, Value};
+
+/// What a registry calls the archive of a chart.
+const CHART_LAYER: &str = "application/vnd.cncf.helm.chart.content.v1.tar+gzip";
+
+/// The descriptions of images that are understood.
+const MANIFESTS: &str = "application/vnd.oci.image.manifest.v1+json";
+
+/// Most pages of a list of tags.
+const MOST_PAGES: usize = 100;
+
+/// A repository of a registry.
+struct Repository<'a> {
+    /// `HOST[:PORT]`
+    place: &'a str,
+    path: &'a str,
+}
+
+impl<'a> Repository<'a> {
+    fn of(address: &'a str) -> Result<Self, WorldError> {
+        let rest = address.strip_prefix("oci://").unwrap_or(address);
+        let (place, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let is_tame = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+        if path.is_empty() || !path.chars().all(is_tame) || path.split('/').any(|part| matches!(part, "" | "." | ".."))
+        {
+            return Err(failed(format!("`{address}` is not the address of a chart in a registry")));
+        }
+        Ok(Repository { place, path })
+    }
+}
+
+impl Fetcher {
+    /// The versions that a registry has of a chart, a line each.
+    pub(super) fn versions(&self, address: &str) -> Result<Fetched, WorldError> {
+        let repository = Repository::of(address)?;
+        let first = self.registry_address(&repository, "tags/list?n=1000")?;
+        self.kept(&named(&first, &repository, "?tags"), &|| {
+            let mut tags = Vec::new();
+            let mut next = Some(first.full.clone());
+            for _ in 0..MOST_PAGES {
+                let Some(page) = next else { break };
+                let answer = self.ask_registry(&repository, &page, "application/json")?;
+                let list = parsed(&answer.body)?;
+                let names = list.get("tags").and_then(Value::as_list).unwrap_or_default();
+                tags.extend(names.iter().filter_map(Value::as_str).map(|tag| tag.replace('_', "+")));
+                next = answer.next.as_deref().and_then(next_page).map(|link| absolute(&page, link));
+            }
+            Ok(tags.join("\n").into_bytes())
+        })
+    }
+
+    /// The archive of a chart, checked against the digest that the registry's description of it names.
+    pub(super) fn chart(&self, address: &str, version: &str) -> Result<Fetched, WorldError> {
+        let repository = Repository::of(address)?;
+        let tag = version.replace('+', "_");
+        if !tag.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) {
+            return Err(failed(format!("`{version}` is not a version")));
+        }
+        let description = self.registry_address(&repository, &format!("manifests/{tag}"))?;
+        self.kept(&named(&description, &repository, &format!(":{tag}")), &|| {
+            let manifest = parsed(&self.ask_registry(&repository, &description.full, MANIFESTS)?.body)?;
+            let layers = manifest.get("layers").and_then(Value::as_list).unwrap_or_default();
+            let is_chart = |layer: &&Value| layer.get("mediaType").and_then(Value::as_str) == Some(CHART_LAYER);
+            let layer = layers.iter().find(is_chart).ok_or_else(|| failed("it is not a chart"))?;
+            let digest = layer.get("digest").and_then(Value::as_str).unwrap_or_default().to_owned();
+            let is_digest =
+                digest.strip_prefix("sha256:").is_some_and(|hex| hex.chars().all(|c| c.is_ascii_hexdigit()));
+            if !is_digest {
+                return Err(failed("its digest is not a sha256"));
+            }
+            let blob = self.registry_address(&repository, &format!("blobs/{digest}"))?;
+            let bytes = self.ask_registry(&repository, &blob.full, "*/*")?.body;
+            match hash_bytes(&bytes) == digest {
+                true => Ok(bytes),
+                false => Err(failed(format!("its content does not have the digest {digest}"))),
+            }
+        })
+    }
+
+    fn registry_address(&self, repository: &Repository<'_>, rest: &str) -> Result<RemoteAddress, WorldError> {
+        let Repository { place, path } = repository;
+        let scheme = self.allowed.scheme_of(place);
+        match parse(&format!("{scheme}://{place}/v2/{path}/{rest}"))? {
+            Address::Remote(remote) => Ok(remote),
+            Address::Local(_) => Err(failed("it is not the address of a registry")),
+        }
+    }
+
+    /// Asks a registry, as nobody in particular if it wants to know who asks.
+    fn ask_registry(&self, repository: &Repository<'_>, page: &str, accept: &str) -> Result<Answer, WorldError> {
+        let Address::Remote(address) = parse(page)? else { return Err(failed("it is not the address of a registry")) };
+        let mut headers = vec![("accept", accept.to_owned())];
+        let mut answer = ask(&*self.web, &self.allowed, &address, &headers, self.max_file)?;
+        if answer.status == 401
+            && let Some(challenge) = answer.challenge.as_deref()
+        {
+            headers.push(("authorization", format!("Bearer {}", self.token(challenge, repository.path)?)));
+            answer = ask(&*self.web, &self.allowed, &address, &headers, self.max_file)?;
+        }
+        match answer.status {
+            200 => Ok(answer),
+            401 | 403 => Err(failed("the registry wants credentials, which are not supported")),
+            404 => Err(failed("the registry does not have it")),
+            status => Err(failed(format!("the registry answered with status {status}"))),
+        }
+    }
+
+    /// A token for everybody, from the server that the registry names.
+    fn token(&self, challenge: &str, path: &str) -> Result<String, WorldError> {
+        let field = |name: &str| {
+            let rest = challenge.split_once(&format!("{name}=\""))?.1;
+            rest.split_once('"').map(|(value, _)| value.to_owned())
+        };
+        let unknown = || failed("the registry wants credentials, which are not supported");
+        let realm = field("realm").filter(|_| challenge.starts_with("Bearer ")).ok_or_else(unknown)?;
+        let scope = field("scope").unwrap_or_else(|| format!("repository:{path}:pull"));
+        let service = field("service").map(|service| format!("&service={service}")).unwrap_or_default();
+        let Address::Remote(address) = parse(&format!("{realm}?scope={scope}{service}"))? else {
+            return Err(unknown());
+        };
+        let answer = ask(&*self.web, &self.allowed, &address, &[], self.max_file)?;
+        if answer.status != 200 {
+            return Err(unknown());
+        }
+        let token = parsed(&answer.body)?;
+        let text = token.get("token").or_else(|| token.get("access_token")).and_then(Value::as_str);
+        text.map(str::to_owned).ok_or_else(unknown)
+    }
+}
+
+/// The address that a copy goes by, however the registry was spoken to.
+fn named(asked: &RemoteAddress, repository: &Repository<'_>, rest: &str) -> RemoteAddress {
+    let name = format!("oci://{}/{}{rest}", repository.place, repository.path);
+    RemoteAddress { full: name.clone(), shown: name, ..asked.clone() }
+}
+
+fn parsed(body: &[u8]) -> Result<Value, WorldError> {
+    json::parse(body, Origin::NONE).map_err(|error| failed(format!("the registry's answer is not JSON: {error}")))
+}
+
+/// The address in a `Link` header that says where the list goes on.
+fn next_page(link: &str) -> Option<&str> {
+    let (address, rest) = link.split_once('<')?.1.split_once('>')?;
+    rest.contains("rel=\"next\"").then_some(address)
+}
