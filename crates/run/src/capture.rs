@@ -12,8 +12,11 @@ use std::path::PathBuf;
 /// How much of each stream becomes an output.
 pub const LONGEST_OUTPUT: usize = 1 << 20;
 
-/// How much of a log is kept: its beginning. What comes later is seen while it runs.
-pub const LONGEST_LOG: u64 = 64 << 20;
+/// How much of the output is shown and kept in the log: its beginning. Of what follows, only the end is kept.
+pub const LONGEST_LOG: u64 = 16 << 20;
+
+/// How much of the end is kept.
+const LONGEST_END: usize = 16 << 10;
 
 /// A line longer than this is shown in pieces.
 const LONGEST_LINE: usize = 16 << 10;
@@ -52,6 +55,8 @@ pub struct Capture<'m> {
     written: u64,
     log_error: Option<std::io::Error>,
     tail: VecDeque<String>,
+    /// The end of what is no longer shown.
+    end: Vec<u8>,
 }
 
 /// What an action printed, once it has ended.
@@ -72,7 +77,7 @@ impl<'m> Capture<'m> {
     /// Output that goes to a log file, which is made when the first byte comes.
     pub fn new(mask: &'m Mask, log: PathBuf) -> Self {
         let (out, err) = (Channel::new(mask), Channel::new(mask));
-        Capture { out, err, log, file: None, written: 0, log_error: None, tail: VecDeque::new() }
+        Capture { out, err, log, file: None, written: 0, log_error: None, tail: VecDeque::new(), end: Vec::new() }
     }
 
     /// Takes a piece; every whole line goes to `show`.
@@ -92,6 +97,9 @@ impl<'m> Capture<'m> {
     }
 
     fn take(&mut self, stream: Stream, clean: &[u8], show: &mut dyn FnMut(&str)) {
+        if self.written > LONGEST_LOG {
+            return self.keep_end(clean);
+        }
         self.write_log(clean);
         let channel = self.channel(stream);
         let mut lines = Vec::new();
@@ -106,6 +114,14 @@ impl<'m> Capture<'m> {
         }
     }
 
+    /// Of a flood only the end is looked at.
+    fn keep_end(&mut self, clean: &[u8]) {
+        self.end.extend_from_slice(clean);
+        if self.end.len() > 2 * LONGEST_END {
+            self.end.drain(..self.end.len() - LONGEST_END);
+        }
+    }
+
     fn end_line(&mut self, line: String, show: &mut dyn FnMut(&str)) {
         show(&line);
         if self.tail.len() == TAIL {
@@ -115,7 +131,11 @@ impl<'m> Capture<'m> {
     }
 
     fn write_log(&mut self, clean: &[u8]) {
-        if clean.is_empty() || self.log_error.is_some() || self.written > LONGEST_LOG {
+        if clean.is_empty() {
+            return;
+        }
+        self.written += clean.len() as u64;
+        if self.log_error.is_some() {
             return;
         }
         if self.file.is_none() {
@@ -128,13 +148,25 @@ impl<'m> Capture<'m> {
                 }
             }
         }
-        self.written += clean.len() as u64;
         let Some(file) = &mut self.file else { return };
-        let written = file.write_all(clean).and_then(|()| match self.written > LONGEST_LOG {
-            true => file.write_all(b"\n(the rest of the output is not kept)\n"),
-            false => Ok(()),
-        });
-        self.log_error = written.err();
+        self.log_error = file.write_all(clean).err();
+    }
+
+    /// Shows the end of a flood, and that something is missing before it.
+    fn finish_flood(&mut self, show: &mut dyn FnMut(&str)) {
+        let end = std::mem::take(&mut self.end);
+        let end = end.get(end.len().saturating_sub(LONGEST_END)..).unwrap_or_default();
+        let note = format!("(what follows the first {} MiB is left out, but for its end)", LONGEST_LOG >> 20);
+        if let Some(file) = &mut self.file
+            && self.log_error.is_none()
+        {
+            self.log_error = write!(file, "\n{note}\n").and_then(|()| file.write_all(end)).err();
+        }
+        self.end_line(note, show);
+        let lines: Vec<&[u8]> = end.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+        for line in lines.iter().skip(lines.len().saturating_sub(TAIL)) {
+            self.end_line(readable(line), show);
+        }
     }
 
     /// The action has ended.
@@ -148,6 +180,9 @@ impl<'m> Capture<'m> {
             if !rest.is_empty() {
                 self.end_line(readable(&rest), show);
             }
+        }
+        if !self.end.is_empty() {
+            self.finish_flood(show);
         }
         if self.file.is_none() && self.log_error.is_none() {
             // The log of an earlier run is not that of this one.
@@ -242,11 +277,15 @@ mod tests {
         let mask = Mask::default();
         let mut capture = Capture::new(&mask, PathBuf::from("/nonexistent/log"));
         let piece = vec![b'x'; 64 << 10];
-        for _ in 0..100 {
-            capture.push(Stream::Out, &piece, &mut |_| {});
+        let mut shown = 0;
+        for _ in 0..1000 {
+            capture.push(Stream::Out, &piece, &mut |line| shown += line.len() as u64);
         }
-        assert!(capture.out.line.len() <= LONGEST_LINE);
+        assert!(capture.out.line.len() <= LONGEST_LINE && capture.end.len() <= 2 * LONGEST_END);
+        assert!(shown <= LONGEST_LOG + (64 << 10), "{shown}");
+        capture.push(Stream::Err, b"\nthe end\n", &mut |_| {});
         let printed = capture.finish(&mut |_| {});
+        assert_eq!(printed.tail.last().map(String::as_str), Some("the end"));
         assert!(printed.overflow && printed.out.len() == LONGEST_OUTPUT && printed.tail.len() <= TAIL);
         assert!(printed.log_error.is_some());
     }

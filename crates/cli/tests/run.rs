@@ -1,0 +1,292 @@
+//! Runs that are killed, stopped, crowded and flooded: the program as a process, with real commands.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+const HEAD: &str = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{name: local}]\nproviders: [{name: exec}]\n";
+
+/// A project in a folder of its own; what its actions write goes to a second folder, which is not part of it.
+struct Project {
+    folder: PathBuf,
+    out: PathBuf,
+}
+
+impl Project {
+    fn new(name: &str, actions: &str) -> Self {
+        let top = std::env::temp_dir().join(format!("purlin-run-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&top);
+        let (folder, out) = (top.join("project"), top.join("out"));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::create_dir_all(&out).unwrap();
+        let text = format!("{HEAD}{}", actions.replace("OUT", &out.to_string_lossy()));
+        std::fs::write(folder.join("garden.yml"), text).unwrap();
+        Project { folder, out }
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_purlin"));
+        command.args(args).current_dir(&self.folder).env("CI", "1");
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Output {
+        self.command(args).output().unwrap()
+    }
+
+    fn start(&self, args: &[&str]) -> Child {
+        self.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    fn read(&self, name: &str) -> String {
+        std::fs::read_to_string(self.out.join(name)).unwrap_or_default()
+    }
+
+    /// How often each action ran.
+    fn counts(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for line in self.read("ran").lines() {
+            *counts.entry(line.to_owned()).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    /// The actions that the journal has a result of.
+    fn done(&self) -> BTreeSet<String> {
+        let journal = std::fs::read_to_string(self.folder.join(".purlin/journal")).unwrap_or_default();
+        let records = journal.lines().filter_map(|line| line.split_once(' '));
+        let records = records.filter_map(|(_, json)| serde_json::from_str::<serde_json::Value>(json).ok());
+        let done = records.filter(|record| record["state"] == "done");
+        done.map(|record| record["id"].as_str().unwrap().to_owned()).collect()
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(self.folder.parent().unwrap());
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Numbers that look random and are the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self, below: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % below
+    }
+}
+
+/// Actions that note when they run, each depending on some before it.
+fn noting(count: usize, numbers: &mut Numbers) -> String {
+    let mut text = String::new();
+    for index in 0..count {
+        let needs: BTreeSet<u64> = match index {
+            0 => BTreeSet::new(),
+            _ => (0..numbers.next(3)).map(|_| numbers.next(index as u64)).collect(),
+        };
+        let needs: Vec<String> = needs.iter().map(|need| format!("run.a{need}")).collect();
+        text.push_str(&format!(
+            "---\nkind: Run\ntype: exec\nname: a{index}\ninclude: []\ndependencies: [{}]\nspec: {{shell: true, command: \
+             [\"echo run.a{index} >> OUT/ran; echo {index}\"]}}\n",
+            needs.join(", ")
+        ));
+    }
+    text
+}
+
+/// Waits until something is true; the limit is only there so that a broken run ends.
+fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !is_true() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The processes whose command line has a text.
+fn processes(needle: &str) -> Vec<u32> {
+    let numbers = std::fs::read_dir("/proc").unwrap().flatten();
+    let numbers = numbers.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let has = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = line.split(|byte| *byte == 0);
+        words.map(|word| String::from_utf8_lossy(word).into_owned()).any(|word| word == needle)
+    };
+    numbers.filter(has).collect()
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args([format!("-{name}"), child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn a_run_that_is_killed_at_any_moment_is_taken_up_again() {
+    let kills: usize = std::env::var("PURLIN_KILLS").ok().and_then(|text| text.parse().ok()).unwrap_or(12);
+    let mut numbers = Numbers(7);
+    let mut killed = 0;
+    let mut round = 0;
+    while killed < kills {
+        round += 1;
+        let project = Project::new(&format!("kill-{round}"), &noting(100, &mut numbers));
+        loop {
+            let (before, done) = (project.counts(), project.done());
+            let mut child = project.start(&["run", "*", "-j", "4"]);
+            std::thread::sleep(Duration::from_millis(numbers.next(250)));
+            let ended = child.try_wait().unwrap();
+            child.kill().unwrap();
+            child.wait().unwrap();
+            // What was written down before this run is not run again by it.
+            std::thread::sleep(Duration::from_millis(20));
+            let after = project.counts();
+            for id in &done {
+                assert_eq!(before.get(id), after.get(id), "{id} was done and ran again");
+            }
+            if ended.is_some() || killed >= kills {
+                break;
+            }
+            killed += 1;
+        }
+        let last = project.run(&["run", "*", "-j", "4", "-o", "json"]);
+        assert!(last.status.success(), "{}", text(&last.stderr));
+        assert_eq!(project.done().len(), 100);
+        let again = project.run(&["run", "*", "-j", "4"]);
+        assert!(text(&again.stderr).contains("100 cached"), "{}", text(&again.stderr));
+        assert!(std::fs::read_dir(project.folder.join(".purlin/tmp")).unwrap().next().is_none());
+    }
+}
+
+#[test]
+fn children_of_a_killed_run_are_ended_and_persistent_ones_live_on() {
+    let number = std::process::id();
+    let (child, hidden, kept) = (format!("60{number}"), format!("61{number}"), format!("62{number}"));
+    let actions = format!(
+        "---\nkind: Deploy\ntype: exec\nname: kept\ninclude: []\nspec: {{command: [], persistent: true, deployCommand: [sleep, \"{kept}\"]}}\n\
+         ---\nkind: Run\ntype: exec\nname: long\ninclude: []\nspec: {{shell: true, command: [\"setsid sleep {hidden} & sleep {child}\"]}}\n"
+    );
+    let project = Project::new("children", &actions);
+    assert!(project.run(&["deploy"]).status.success());
+    let first = processes(&kept);
+    assert_eq!(first.len(), 1);
+    let mut run = project.start(&["run", "long"]);
+    eventually("the children run", || !processes(&child).is_empty() && !processes(&hidden).is_empty());
+    run.kill().unwrap();
+    run.wait().unwrap();
+    eventually("the children are gone", || processes(&child).is_empty() && processes(&hidden).is_empty());
+    assert_eq!(processes(&kept), first, "a persistent Deploy lives on");
+    let again = project.run(&["deploy"]);
+    assert!(text(&again.stderr).contains("deploy.kept: nothing to do"), "{}", text(&again.stderr));
+    assert_eq!(processes(&kept), first, "and is found again");
+    assert!(project.run(&["cleanup"]).status.success());
+    eventually("cleanup ends it", || processes(&kept).is_empty());
+}
+
+#[test]
+fn eight_processes_run_each_action_once() {
+    let project = Project::new("eight", &noting(40, &mut Numbers(3)));
+    let children: Vec<Child> = (0..8).map(|_| project.start(&["run", "*", "-j", "3"])).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let counts = project.counts();
+    assert_eq!(counts.len(), 40);
+    assert!(counts.values().all(|count| *count == 1), "{counts:?}");
+}
+
+#[test]
+fn signals_end_a_run_and_everything_in_it() {
+    let number = std::process::id();
+    let (soft, hard) = (format!("70{number}"), format!("71{number}"));
+    let actions = format!(
+        "---\nkind: Run\ntype: exec\nname: soft\ninclude: []\nspec: {{command: [sleep, \"{soft}\"]}}\n\
+         ---\nkind: Run\ntype: exec\nname: hard\ninclude: []\nspec: {{shell: true, command: [\"trap '' TERM; sleep {hard}; sleep {hard}\"]}}\n\
+         ---\nkind: Run\ntype: exec\nname: after\ninclude: []\ndependencies: [run.soft]\nspec: {{command: [echo]}}\n"
+    );
+    let project = Project::new("signals", &actions);
+    for (name, code) in [("INT", 130), ("TERM", 143)] {
+        let child = project.command(&["run", "after"]).stderr(Stdio::piped()).spawn().unwrap();
+        eventually("it runs", || !processes(&soft).is_empty());
+        signal(&child, name);
+        let ended = child.wait_with_output().unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{}", text(&ended.stderr));
+        assert!(processes(&soft).is_empty());
+        let told = text(&ended.stderr);
+        assert!(told.contains("run.soft: stopped") && told.contains("run.after: "), "{told}");
+    }
+    // Whoever ignores the first signal does not survive the second.
+    let mut child = project.start(&["run", "hard"]);
+    eventually("it runs", || !processes(&hard).is_empty());
+    signal(&child, "INT");
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(child.try_wait().unwrap().is_none(), "it has five seconds");
+    let asked = Instant::now();
+    signal(&child, "INT");
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(asked.elapsed() < Duration::from_secs(4), "the second signal is immediate");
+    eventually("nothing is left", || processes(&hard).is_empty());
+}
+
+#[test]
+fn a_time_limit_ends_what_hides_and_what_does_not_listen() {
+    let number = std::process::id();
+    let (deaf, hidden) = (format!("80{number}"), format!("81{number}"));
+    let actions = format!(
+        "---\nkind: Run\ntype: exec\nname: slow\ninclude: []\ntimeout: 1\nspec: {{shell: true, command: [\"(trap '' TERM; sleep {deaf}) & setsid sleep {hidden} & wait\"]}}\n"
+    );
+    let project = Project::new("timeout", &actions);
+    let run = project.run(&["run", "slow"]);
+    assert_eq!(run.status.code(), Some(6));
+    assert!(text(&run.stderr).contains("timed out after 1 s"), "{}", text(&run.stderr));
+    eventually("all of it is gone", || processes(&deaf).is_empty() && processes(&hidden).is_empty());
+}
+
+#[test]
+fn a_flood_of_output_needs_little_memory() {
+    let actions =
+        "---\nkind: Run\ntype: exec\nname: flood\ninclude: []\nspec: {shell: true, command: [\"yes 0123456789012345678901234567890123456789 | head -c 1000000000\"]}\n";
+    let project = Project::new("flood", actions);
+    // The stack of the evaluator is 256 MiB of addresses, hardly any of which are used.
+    let line = format!("ulimit -v 900000; exec {} run flood 2>/dev/null", env!("CARGO_BIN_EXE_purlin"));
+    let run = Command::new("sh").args(["-c", &line]).current_dir(&project.folder).output().unwrap();
+    assert!(run.status.success());
+    let log = std::fs::metadata(project.folder.join(".purlin/logs/run.flood.log")).unwrap().len();
+    assert!(log < 20 << 20, "the log is cut: {log}");
+}
+
+#[test]
+fn results_that_cannot_be_written_are_an_error_with_a_reason() {
+    let actions = "---\nkind: Run\ntype: exec\nname: a\ninclude: []\nspec: {command: [echo, hello]}\n";
+    let project = Project::new("state", actions);
+    std::fs::write(project.folder.join(".purlin"), "in the way").unwrap();
+    let run = project.run(&["run", "a"]);
+    assert_eq!(run.status.code(), Some(5), "{}", text(&run.stderr));
+    assert!(text(&run.stderr).contains(".purlin"), "{}", text(&run.stderr));
+}
+
+#[test]
+fn a_full_disk_is_an_error_with_a_reason() {
+    let actions = "---\nkind: Run\ntype: exec\nname: a\ninclude: []\nspec: {shell: true, command: [\"head -c 3000000 /dev/zero | tr '\\\\0' x\"]}\n";
+    let project = Project::new("full", actions);
+    let state = project.folder.join(".purlin");
+    std::fs::create_dir(&state).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=64k", "tmpfs"]).arg(&state).output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        eprintln!("skipped: a small file system cannot be mounted here");
+        return;
+    }
+    let run = project.run(&["run", "a"]);
+    let unmounted = Command::new("umount").arg("-l").arg(&state).status();
+    assert!(unmounted.is_ok_and(|status| status.success()));
+    let told = text(&run.stderr);
+    assert!(run.status.code().is_some_and(|code| code != 0), "{told}");
+    assert!(told.contains("No space left on device"), "{told}");
+}
