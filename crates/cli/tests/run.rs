@@ -8,7 +8,8 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-const HEAD: &str = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{name: local}]\nproviders: [{name: exec}]\n";
+const HEAD: &str =
+    "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{name: local}]\nproviders: [{name: exec}]\n";
 
 /// A project in a folder of its own; what its actions write goes to a second folder, which is not part of it.
 struct Project {
@@ -251,8 +252,7 @@ fn a_time_limit_ends_what_hides_and_what_does_not_listen() {
 
 #[test]
 fn a_flood_of_output_needs_little_memory() {
-    let actions =
-        "---\nkind: Run\ntype: exec\nname: flood\ninclude: []\nspec: {shell: true, command: [\"yes 0123456789012345678901234567890123456789 | head -c 1000000000\"]}\n";
+    let actions = "---\nkind: Run\ntype: exec\nname: flood\ninclude: []\nspec: {shell: true, command: [\"yes 0123456789012345678901234567890123456789 | head -c 1000000000\"]}\n";
     let project = Project::new("flood", actions);
     // The stack of the evaluator is 256 MiB of addresses, hardly any of which are used.
     let line = format!("ulimit -v 900000; exec {} run flood 2>/dev/null", env!("CARGO_BIN_EXE_purlin"));

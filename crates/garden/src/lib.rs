@@ -45,7 +45,7 @@ mod trace;
 mod types;
 pub mod vars;
 pub mod versions;
-mod workflows;
+pub mod workflows;
 
 pub use dialect::{DIALECT, resolved_project};
 

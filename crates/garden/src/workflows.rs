@@ -25,7 +25,7 @@ pub(crate) fn evaluate_all(resolution: &Resolution<'_>) {
         evaluate(resolution, workflow, &workflow_env(resolution, workflow));
     }
     for command in &resolution.commands {
-        evaluate(resolution, command, &command_env(resolution, command));
+        evaluate(resolution, command, &command_env(resolution, command, &pending_arguments(command)));
     }
 }
 
@@ -68,12 +68,8 @@ fn step_name(step: &Draft, index: usize) -> EcoString {
     written.unwrap_or_else(|| ecow::eco_format!("step-{}", index + 1))
 }
 
-/// What the templates of a command see.
-fn command_env(resolution: &Resolution<'_>, command: &Config) -> Arc<Env> {
-    let declared = |key: &str| -> Vec<EcoString> {
-        let items = command.body.get(key).map(|draft| draft.items()).unwrap_or_default();
-        items.iter().filter_map(|item| item.get("name")?.written().as_str().map(EcoString::from)).collect()
-    };
+/// What the user will type, before it is typed.
+fn pending_arguments(command: &Config) -> Map {
     let pending = |head: &str, names: Vec<EcoString>| {
         let entry = |name: EcoString| {
             let what = ecow::eco_format!("{head}.{name}");
@@ -81,10 +77,20 @@ fn command_env(resolution: &Resolution<'_>, command: &Config) -> Arc<Env> {
         };
         (EcoString::from(head), Value::map(names.into_iter().map(entry).collect()))
     };
-    let mut arguments = declared("args");
+    let mut arguments = declared(command, "args");
     arguments.extend(GIVEN_ARGUMENTS.iter().map(|name| EcoString::from(*name)));
-    let typed = Map::from_iter([pending("args", arguments), pending("opts", declared("opts"))]);
-    let base = resolution.phases.action_base(Stage::Full).push(MapLayer::new("arguments", Value::map(typed)));
+    Map::from_iter([pending("args", arguments), pending("opts", declared(command, "opts"))])
+}
+
+/// The names of a command's arguments or options.
+fn declared(command: &Config, key: &str) -> Vec<EcoString> {
+    let items = command.body.get(key).map(|draft| draft.items()).unwrap_or_default();
+    items.iter().filter_map(|item| item.get("name")?.written().as_str().map(EcoString::from)).collect()
+}
+
+/// What the templates of a command see; `typed` has `args` and `opts`.
+fn command_env(resolution: &Resolution<'_>, command: &Config, typed: &Map) -> Arc<Env> {
+    let base = resolution.phases.action_base(Stage::Full).push(MapLayer::new("arguments", Value::map(typed.clone())));
     let ground = &resolution.ground;
     let mut vars = resolution.project.vars.below();
     if let Some(variables) = command.field("variables") {
@@ -92,4 +98,55 @@ fn command_env(resolution: &Resolution<'_>, command: &Config) -> Arc<Env> {
         Eval::new(ground.session).force_deep(&vars.merged());
     }
     env_at(ground, vars.over(&base), Stage::Full)
+}
+
+/// A workflow, or a command of the user's own, that is being run: each part is evaluated when it is its turn.
+pub struct Script<'r, 's> {
+    resolution: &'r Resolution<'s>,
+    config: &'r Config,
+    env: Arc<Env>,
+}
+
+impl<'r, 's> Script<'r, 's> {
+    /// The workflow of a name.
+    pub fn workflow(resolution: &'r Resolution<'s>, name: &str) -> Option<Self> {
+        let config = resolution.workflows.iter().find(|workflow| workflow.name == name)?;
+        Some(Script { resolution, config, env: workflow_env(resolution, config) })
+    }
+
+    /// The command of a name, with what the user typed: `args` and `opts`.
+    pub fn command(resolution: &'r Resolution<'s>, name: &str, typed: &Map) -> Option<Self> {
+        let config = resolution.commands.iter().find(|command| command.name == name)?;
+        Some(Script { resolution, config, env: command_env(resolution, config, typed) })
+    }
+
+    /// A field other than the steps.
+    pub fn field(&self, key: &str) -> Option<Value> {
+        Some(self.force(&self.config.body.get(key)?, &self.env))
+    }
+
+    /// The names of its steps.
+    pub fn step_names(&self) -> Vec<EcoString> {
+        let steps = self.config.body.get(STEPS).map(|draft| draft.items()).unwrap_or_default();
+        steps.iter().enumerate().map(|(index, step)| step_name(step, index)).collect()
+    }
+
+    /// A step as it is written, for what decides whether it runs.
+    pub fn written_step(&self, index: usize) -> Value {
+        let steps = self.config.body.get(STEPS).map(|draft| draft.items()).unwrap_or_default();
+        steps.get(index).map_or_else(Value::null, Draft::written)
+    }
+
+    /// A step, with what earlier ones gave: `log` and `outputs` by name.
+    pub fn step(&self, index: usize, earlier: &Map) -> Value {
+        let steps = self.config.body.get(STEPS).map(|draft| draft.items()).unwrap_or_default();
+        let Some(step) = steps.get(index) else { return Value::null() };
+        let layer = Map::from_iter([(EcoString::from(STEPS), Value::map(earlier.clone()))]);
+        let env = self.env.with_scope(self.env.scope.push(MapLayer::new(STEPS, Value::map(layer))));
+        self.force(step, &env)
+    }
+
+    fn force(&self, draft: &Draft, env: &Arc<Env>) -> Value {
+        Eval::new(self.resolution.ground.session).force_deep(&draft.bind(&mut Binder::new(env)))
+    }
 }

@@ -80,6 +80,11 @@ impl<'m> Capture<'m> {
         Capture { out, err, log, file: None, written: 0, log_error: None, tail: VecDeque::new(), end: Vec::new() }
     }
 
+    /// Writes no log: the output belongs to no action.
+    pub fn keep_no_log(&mut self) {
+        self.log_error = Some(std::io::ErrorKind::Unsupported.into());
+    }
+
     /// Takes a piece; every whole line goes to `show`.
     pub fn push(&mut self, stream: Stream, bytes: &[u8], show: &mut dyn FnMut(&str)) {
         let channel = self.channel(stream);

@@ -4,7 +4,7 @@
 //! Commands run on the threads of the solver.
 
 use crate::action::{Action, Kind};
-use crate::event::{Cause, End, Event, Failure, Reporter, Summary};
+use crate::event::{Cause, End, Event, Failure, Reporter, ResultOf, Summary};
 use crate::executor::Executor;
 use crate::outputs::Outputs;
 use crate::perform::Performer;
@@ -12,7 +12,7 @@ use crate::stop::{Level, Stop};
 use crate::store::Store;
 use purlin_graph::{Deps, Solver, State, Step};
 use purlin_syntax::Span;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -74,6 +74,8 @@ pub struct Options {
 pub struct Finished {
     /// What it left.
     pub outputs: Arc<Outputs>,
+    /// The names of outputs that must not be shown.
+    pub secret: Vec<String>,
 }
 
 /// What is solved: that an action can be resolved, or that it is done.
@@ -119,13 +121,14 @@ impl Run<'_> {
             is_late: late(nodes),
         };
         shared.report(&Event::Begin { total: reachable(nodes, requested).len() });
+        let mut results = BTreeMap::new();
         let mut ends = match self.prepare_early(&shared, requested) {
-            true => self.solve(&shared, requested),
+            true => self.solve(&shared, requested, &mut results),
             // A mistake in the configuration is told before anything runs.
             false => requested.iter().map(|node| shared.conclude(*node, &State::Cancelled)).collect(),
         };
         ends.sort_by(|a, b| a.0.cmp(&b.0));
-        let summary = Summary { ends, took: shared.begun.elapsed(), signal: self.stop.signal() };
+        let summary = Summary { ends, results, took: shared.begun.elapsed(), signal: self.stop.signal() };
         if let Err(error) = self.store.sync() {
             shared.report(&Event::Warning { id: "", text: &format!("could not write the journal to disk: {error}") });
         }
@@ -133,7 +136,12 @@ impl Run<'_> {
         summary
     }
 
-    fn solve(&self, shared: &Shared<'_>, requested: &[usize]) -> Vec<(String, End, Duration)> {
+    fn solve(
+        &self,
+        shared: &Shared<'_>,
+        requested: &[usize],
+        results: &mut BTreeMap<String, ResultOf>,
+    ) -> Vec<(String, End, Duration)> {
         let outcome = std::thread::scope(|scope| {
             let (asks, asked) = channel();
             let solving = scope.spawn(|| shared.solve(requested, asks));
@@ -141,11 +149,18 @@ impl Run<'_> {
             solving.join()
         });
         let outcome = outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        let ends = outcome.iter().filter_map(|(key, state)| match key {
-            Key::Execute(node) => Some(shared.conclude(*node, state)),
-            Key::Resolve(_) => None,
-        });
-        ends.collect()
+        let mut ends = Vec::new();
+        for (key, state) in outcome.iter() {
+            let Key::Execute(node) = *key else { continue };
+            if let State::Done(finished) = state {
+                let version = shared.version(node);
+                let Finished { outputs, secret } = &**finished;
+                let result = ResultOf { version, outputs: outputs.clone(), secret: secret.clone() };
+                results.insert(shared.id(node).to_owned(), result);
+            }
+            ends.push(shared.conclude(node, state));
+        }
+        ends
     }
 
     /// Resolves what refers to nothing that runs, here and now: no thread has to wait for it later. Says whether all
@@ -259,7 +274,7 @@ impl Shared<'_> {
         let task = |key: &Key, deps: &Deps<Key, Finished>| match *key {
             Key::Resolve(node) => match deps.missing(self.before_resolving(node)) {
                 Some(missing) => Step::Needs(missing),
-                None => Step::Done(Finished { outputs: Arc::default() }),
+                None => Step::Done(Finished { outputs: Arc::default(), secret: Vec::new() }),
             },
             Key::Execute(node) => self.execute(node, deps, &asks),
         };
@@ -354,6 +369,12 @@ impl Shared<'_> {
         })
     }
 
+    /// The version of an action, if it came so far.
+    fn version(&self, node: usize) -> String {
+        let action = self.slots.get(node).and_then(|slot| slot.action.get()?.as_ref().ok());
+        action.map(|action| action.version.clone()).unwrap_or_default()
+    }
+
     fn id(&self, node: usize) -> &str {
         self.nodes.get(node).map_or("", |node| node.id.as_str())
     }
@@ -371,9 +392,13 @@ impl Shared<'_> {
     ) -> Answer {
         let outputs = Arc::new(outputs);
         // Sent before anybody can ask for something that refers to it.
-        let _ = asks.lock().unwrap_or_else(PoisonError::into_inner).send(Message::Learn(node, outputs.clone(), secret));
+        let _ = asks.lock().unwrap_or_else(PoisonError::into_inner).send(Message::Learn(
+            node,
+            outputs.clone(),
+            secret.clone(),
+        ));
         self.end(node, &action.version, end, began);
-        Step::Done(Finished { outputs })
+        Step::Done(Finished { outputs, secret })
     }
 
     fn fail(&self, node: usize, failure: Failure, began: Instant) -> Answer {
@@ -381,9 +406,7 @@ impl Shared<'_> {
         if self.options.fail_fast {
             self.stop.start_nothing();
         }
-        let version = self.slots.get(node).and_then(|slot| slot.action.get()?.as_ref().ok());
-        let version = version.map(|action| action.version.clone()).unwrap_or_default();
-        self.end(node, &version, End::Failed(failure), began);
+        self.end(node, &self.version(node), End::Failed(failure), began);
         Step::Fail(cause)
     }
 

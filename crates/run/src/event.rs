@@ -154,11 +154,24 @@ pub trait Reporter: Send {
     fn finish(&mut self, summary: &Summary);
 }
 
+/// What an action that ended well left.
+#[derive(Clone, Debug)]
+pub struct ResultOf {
+    /// Its version.
+    pub version: String,
+    /// Its outputs.
+    pub outputs: std::sync::Arc<crate::outputs::Outputs>,
+    /// The names of outputs that must not be shown.
+    pub secret: Vec<String>,
+}
+
 /// The ends of all actions.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     /// Each with its end and how long it took, in the order of their ids.
     pub ends: Vec<(String, End, Duration)>,
+    /// What those left that ended well, by id.
+    pub results: std::collections::BTreeMap<String, ResultOf>,
     /// How long all took.
     pub took: Duration,
     /// The signal that stopped the run.

@@ -229,7 +229,7 @@ pub fn clean_up(
         report(&Event::Ended { id: &node.id, version: "", end: &end, at: begun.elapsed(), took: began.elapsed() });
         ends.push((node.id.clone(), end, began.elapsed()));
     }
-    let summary = Summary { ends, took: begun.elapsed(), signal: stop.signal() };
+    let summary = Summary { ends, results: Default::default(), took: begun.elapsed(), signal: stop.signal() };
     let _ = store.sync();
     reporter.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&summary);
     Ok(summary)

@@ -20,6 +20,8 @@ mod schema;
 mod status;
 mod why;
 
+pub(crate) use status::clean;
+
 use crate::args::{Cli, Command, Places, Target, When};
 use crate::declared::undeclared;
 use crate::fetch::lay_out;

@@ -17,7 +17,7 @@ use purlin_run::local::process::Surroundings;
 use purlin_run::report::{JsonLines, Live, Look, Plain, Several, Trace};
 use purlin_run::select::{Wanted, select};
 use purlin_run::stop::{Signals, Stop};
-use purlin_run::store::Store;
+use purlin_run::store::{FOLDER, Store};
 use purlin_syntax::Diagnostic;
 use purlin_value::Session;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ pub(crate) fn carry_out(
         Exit::Usage
     })?;
     check_first(invocation, session, request, &project, &requested, style)?;
-    let surroundings = Place::new(invocation, &project)?;
+    let surroundings = Place::new(invocation, &project.root())?;
     let mut trace = order.timings.clone().map(Trace::new);
     let summary = {
         let mut reporter = reporter(invocation, order, style, trace.as_mut());
@@ -135,13 +135,14 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    pub(crate) fn new(invocation: &mut Invocation<'_>, project: &GardenProject<'_>) -> Result<Self, Exit> {
+    pub(crate) fn new(invocation: &mut Invocation<'_>, root: &Path) -> Result<Self, Exit> {
         let mut failed = |what: &str, error: std::io::Error| {
             let _ = writeln!(invocation.stderr, "error: could not {what}: {error}");
             Exit::Io
         };
-        let root = project.root();
-        let store = Store::open(&root).map_err(|error| failed("read the results of earlier runs", error))?;
+        let state = root.join(FOLDER);
+        let read = format!("read the results of earlier runs in `{}`", state.display());
+        let store = Store::open(root).map_err(|error| failed(&read, error))?;
         let stop = Arc::new(Stop::new().map_err(|error| failed("make a pipe", error))?);
         // Signals and a guard are for a process of our own; inside of another one they are not ours to take.
         let signals = match invocation.last {

@@ -18,7 +18,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit,
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
         return Err(cx.report(&session));
     };
-    let place = Place::new(cx.invocation, &project)?;
+    let place = Place::new(cx.invocation, &project.root())?;
     let found = statuses(&project, &place.store);
     if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {
         return Err(exit);
@@ -44,7 +44,7 @@ pub(crate) fn clean(
     let Some(project) = resolve(session, request, &[]).map(GardenProject::new) else {
         return Err(crate::report::report(invocation, session, style));
     };
-    let place = Place::new(invocation, &project)?;
+    let place = Place::new(invocation, &project.root())?;
     let look = Look { colour: style.colour, times: false };
     let summary = {
         let mut reporter = Plain::new(invocation.stderr, look);

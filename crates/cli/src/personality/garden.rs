@@ -1,9 +1,13 @@
-//! `purlin garden`: `get …` and `validate` with Garden's own arguments, printing what Garden would print.
+//! `purlin garden` with Garden's own arguments: `get …` and `validate` print what Garden would print, `build`, `deploy`,
+//! `test`, `run`, `workflow`, `cleanup`, `logs` and commands of the user's own run what Garden would run.
 //!
-//! Nothing is ever run for an answer: where Garden would execute an action to learn its outputs, the value is shown as
-//! pending.
+//! Nothing is ever run for an answer of `get` or `validate`: where Garden would execute an action to learn its outputs,
+//! the value is shown as pending.
 
 mod answers;
+mod custom;
+mod execute;
+mod steps;
 
 use super::Personality;
 use crate::invocation::{Exit, Invocation};
@@ -11,6 +15,7 @@ use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
 use purlin_garden::resolve::{Resolution, resolve};
 use purlin_model::Request;
+use purlin_run::action::Kind;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{Secrets, to_json, to_yaml};
 use purlin_value::{Map, Session, Value};
@@ -19,7 +24,7 @@ use purlin_value::{Map, Session, Value};
 #[rustfmt::skip]
 pub(super) const GARDEN: Personality = Personality {
     name: "garden",
-    summary: "Answers as Garden does, without running anything.",
+    summary: "Garden's commands; `get` and `validate` run nothing, the others run what the configuration says.",
     commands: &[
         ("get actions [NAME…]", "all actions"),
         ("get builds [NAME…]", "Build actions"),
@@ -35,6 +40,14 @@ pub(super) const GARDEN: Personality = Personality {
         ("get outputs", "outputs of the project"),
         ("get variables", "variables of the environment"),
         ("validate", "check the configuration"),
+        ("build [NAME…]", "run Build actions"),
+        ("deploy [NAME…]", "run Deploy actions"),
+        ("test [NAME…]", "run Test actions"),
+        ("run [NAME…]", "run Run actions"),
+        ("workflow NAME", "run the steps of a workflow"),
+        ("cleanup deploy [NAME…]", "take Deploys down"),
+        ("cleanup namespace", "take all Deploys down"),
+        ("logs [NAME…]", "the output of Deploys"),
         ("version", "the version of Purlin"),
     ],
     options: &[
@@ -49,12 +62,16 @@ pub(super) const GARDEN: Personality = Personality {
         ("    --exclude-disabled", "leave out disabled actions"),
         ("    --include-state", "get actions: with their status"),
         ("    --only-deploys", "get status: only Deploy actions"),
+        ("    --force", "run what is named even if it is done"),
+        ("    --with-dependants", "also run what depends on it"),
+        ("    --skip NAME,…", "leave out actions"),
+        ("    --skip-dependencies", "run no dependencies but Builds"),
+        ("    --tail N", "logs: only the last lines"),
         ("    --pending PATH", "an environment variable that may be unset (`local.env.NAME`)"),
     ],
     refused: &[
-        "build", "cleanup", "cloud", "community", "config", "create", "delete", "deploy", "dev", "diff", "exec", "link",
-        "login", "logout", "logs", "options", "plan", "plugins", "publish", "run", "self-update", "serve", "set", "sync",
-        "test", "tools", "unlink", "up", "update-remote", "util", "workflow",
+        "cloud", "community", "config", "create", "diff", "exec", "link", "login", "logout", "options", "plan", "plugins",
+        "publish", "self-update", "serve", "set", "sync", "tools", "unlink", "up", "update-remote", "util",
     ],
     run,
 };
@@ -79,6 +96,11 @@ struct Flags {
     pending: Vec<String>,
     only_deploys: bool,
     state: bool,
+    force: bool,
+    with_dependants: bool,
+    skip: Vec<String>,
+    skip_dependencies: bool,
+    tail: Option<usize>,
 }
 
 /// How the answer is written.
@@ -91,6 +113,9 @@ enum Format {
 
 /// Runs `purlin garden ARGS`.
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
+    if let Some(at) = custom::command_place(args) {
+        return custom::run(invocation, args, at);
+    }
     let flags = match Flags::read(args) {
         Ok(flags) => flags,
         Err(message) => return usage(invocation, &message),
@@ -117,6 +142,14 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         ["get", "workflows" | "workflow", ..] => answers::workflows,
         ["get", "modules" | "module", ..] => answers::modules,
         ["validate"] => answers::validated,
+        ["build", names @ ..] => return execute::run(invocation, &flags, format, Kind::Build, names),
+        ["deploy", names @ ..] => return execute::run(invocation, &flags, format, Kind::Deploy, names),
+        ["test", names @ ..] => return execute::run(invocation, &flags, format, Kind::Test, names),
+        ["run", names @ ..] => return execute::run(invocation, &flags, format, Kind::Run, names),
+        ["workflow" | "run-workflow", name] => return steps::workflow(invocation, &flags, format, name),
+        ["cleanup" | "delete", "deploy" | "deploys", names @ ..] => return execute::cleanup(invocation, &flags, names),
+        ["cleanup" | "delete", "namespace" | "ns"] => return execute::cleanup(invocation, &flags, &[]),
+        ["logs", names @ ..] => return execute::logs(invocation, &flags, names),
         ["get", other, ..] if REFUSED_GETS.contains(other) => {
             return super::unsupported(invocation, &GARDEN, &format!("get {other}"));
         }
@@ -174,6 +207,14 @@ impl Flags {
                 "silent" | "s" | "force-refresh" | "yes" | "y" | "offline" | "show-timestamps" | "full"
                 | "skip-detail" => {}
                 "include-state" => flags.state = true,
+                "force" => flags.force = true,
+                "with-dependants" => flags.with_dependants = true,
+                "skip-dependencies" | "nodeps" => flags.skip_dependencies = true,
+                "skip" => flags.skip.extend(value()?.split(',').map(str::to_owned)),
+                "tail" => {
+                    let text = value()?;
+                    flags.tail = Some(text.parse().map_err(|_| format!("`--tail {text}`: expected a number"))?);
+                }
                 other => return Err(format!("unknown option `--{other}`; `purlin help garden` lists them")),
             }
         }
@@ -207,16 +248,9 @@ fn variable(pair: &str) -> Result<(String, String), String> {
     Ok((key.trim().to_owned(), read.map_or_else(|| text.to_owned(), |variable| variable.value)))
 }
 
-fn work(
-    invocation: &mut Invocation<'_>,
-    flags: &Flags,
-    format: Format,
-    answer: fn(&Session, &Resolution<'_>, &Flags) -> Value,
-) -> Exit {
-    let (session, path) = match open_session(invocation, &Setup::of(flags.root.as_deref().unwrap_or("."))) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
+/// A session on the project, and the request that the arguments make.
+fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
+    let (session, path) = open_session(invocation, &Setup::of(flags.root.as_deref().unwrap_or(".")))?;
     let request = Request {
         path,
         environment: flags.environment.clone(),
@@ -224,6 +258,19 @@ fn work(
         command: flags.words.join(" "),
         pending: flags.pending.clone(),
         ..Request::default()
+    };
+    Ok((session, request))
+}
+
+fn work(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    format: Format,
+    answer: fn(&Session, &Resolution<'_>, &Flags) -> Value,
+) -> Exit {
+    let (session, request) = match open(invocation, flags) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
     };
     let resolution = resolve(&session, &request, &[]);
     let value = resolution.as_ref().map(|resolution| answer(&session, resolution, flags));

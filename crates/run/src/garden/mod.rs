@@ -120,7 +120,7 @@ impl Project for GardenProject<'_> {
 }
 
 /// A plain value of JSON.
-fn plain_value(json: &Json) -> Value {
+pub fn plain_value(json: &Json) -> Value {
     match json {
         Json::Bool(truth) => Value::from(*truth),
         Json::String(text) => Value::str(text.as_str()),

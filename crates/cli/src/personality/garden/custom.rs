@@ -1,0 +1,219 @@
+//! Commands of the user's own: `purlin garden NAME ARGS`, where a `Command` of the project has that name.
+
+use super::steps::{Stage, conclude, texts};
+use super::{Flags, Format, failed, open, usage};
+use crate::invocation::{Exit, Invocation};
+use crate::report::{Style, report};
+use purlin_garden::resolve::resolve;
+use purlin_garden::workflows::Script;
+use purlin_run::garden::GardenProject;
+use purlin_syntax::suggest;
+use purlin_value::{Map, Value};
+
+/// Garden's own commands.
+const OWN: &[&str] = &[
+    "get",
+    "validate",
+    "version",
+    "build",
+    "deploy",
+    "test",
+    "run",
+    "workflow",
+    "run-workflow",
+    "cleanup",
+    "delete",
+    "logs",
+    "help",
+];
+
+/// Options before a command that are followed by a value.
+const WITH_VALUE: &[&str] = &["--root", "--env", "-e", "--output", "-o", "--var", "--log-level", "-l", "--logger-type"];
+
+/// Where the name of a command of the user's own is among the arguments.
+pub(super) fn command_place(args: &[String]) -> Option<usize> {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        if !arg.starts_with('-') {
+            return (!OWN.contains(&arg.as_str())).then_some(at);
+        }
+        at += if WITH_VALUE.contains(&arg.as_str()) { 2 } else { 1 };
+    }
+    None
+}
+
+pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -> Exit {
+    let (before, rest) = args.split_at(at);
+    let Some((name, rest)) = rest.split_first() else { return usage(invocation, "name a command") };
+    let (own, mut global) = split_global(rest);
+    global.splice(0..0, before.iter().cloned());
+    let flags = match Flags::read(&global) {
+        Ok(flags) => Flags { words: vec![name.clone()], ..flags },
+        Err(message) => return usage(invocation, &message),
+    };
+    let format = match flags.output.as_deref() {
+        None => Format::Plain,
+        Some("json") => Format::Json,
+        Some("yaml") => Format::Yaml,
+        Some(other) => return usage(invocation, &format!("`--output {other}`: there are json and yaml")),
+    };
+    let (session, request) = match open(invocation, &flags) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+        return report(invocation, &session, Style::default());
+    };
+    let commands = &project.resolution().commands;
+    let Some(command) = commands.iter().find(|command| command.name == name.as_str()) else {
+        let names = OWN.iter().copied().chain(commands.iter().map(|command| command.name.as_str()));
+        let hint = suggest::did_you_mean(name, names).map(|hint| format!("; {hint}")).unwrap_or_default();
+        return usage(invocation, &format!("there is no command `{name}`{hint}"));
+    };
+    let declared = |key: &str| {
+        let items = command.body.get(key).map(|draft| draft.items()).unwrap_or_default();
+        items.iter().filter_map(|item| Declared::read(&item.written())).collect::<Vec<_>>()
+    };
+    let typed = match typed(&own, &declared("args"), &declared("opts")) {
+        Ok(typed) => typed,
+        Err(message) => return usage(invocation, &message),
+    };
+    let Some(script) = Script::command(project.resolution(), name, &typed) else {
+        return usage(invocation, "name a command");
+    };
+    let stage = match Stage::new(invocation, &session, &project, &flags) {
+        Ok(stage) => stage,
+        Err(exit) => return exit,
+    };
+    if !script.step_names().is_empty() {
+        return conclude(invocation, &stage, &script, format);
+    }
+    let exec = script.field("exec");
+    let tool = script.field("gardenCommand");
+    let is_unknown = |value: &Value| value.any(|part| part.is_poison() || part.is_pending());
+    if session.sink.has_errors() || [&exec, &tool].into_iter().flatten().any(is_unknown) {
+        let exit = report(invocation, &session, Style::default());
+        let message = format!("command `{name}` could not be resolved");
+        let _ = writeln!(invocation.stderr, "error: {message}");
+        let _ = write!(invocation.stdout, "{}", failed(&[message], format));
+        return if exit == Exit::Ok { Exit::Other(1) } else { exit };
+    }
+    if let Some(exec) = exec {
+        let words = words(exec.get("command"));
+        let given = stage.program(invocation, name, words, texts(exec.get("env")));
+        if let Some(problem) = given.problem {
+            let _ = writeln!(invocation.stderr, "error: command `{name}` failed: {problem}");
+            let code = given.outputs.get("exitCode").and_then(Value::as_int).and_then(|code| i32::try_from(code).ok());
+            return Exit::Other(code.unwrap_or(1));
+        }
+    }
+    match tool {
+        Some(tool) => {
+            let args: Vec<String> = words(Some(&tool)).into_iter().chain(stage.inherited.iter().cloned()).collect();
+            super::run(invocation, &args)
+        }
+        None => Exit::Ok,
+    }
+}
+
+fn words(value: Option<&Value>) -> Vec<String> {
+    let items = value.and_then(Value::as_list).unwrap_or(&[]);
+    items.iter().map(|item| purlin_garden::expr::text_of(item).to_string()).collect()
+}
+
+/// Garden's own options among the arguments of a command, apart from the rest. What follows `--` is the command's.
+fn split_global(args: &[String]) -> (Vec<String>, Vec<String>) {
+    let (mut own, mut global) = (Vec::new(), Vec::new());
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let name = arg.split('=').next().unwrap_or(arg);
+        if arg == "--" {
+            own.push(arg.clone());
+            own.extend(rest.by_ref().cloned());
+        } else if WITH_VALUE.contains(&name) {
+            global.push(arg.clone());
+            if !arg.contains('=') {
+                global.extend(rest.next().cloned());
+            }
+        } else {
+            own.push(arg.clone());
+        }
+    }
+    (own, global)
+}
+
+/// A declared argument or option.
+#[derive(Debug)]
+struct Declared {
+    name: String,
+    kind: String,
+    required: bool,
+}
+
+impl Declared {
+    fn read(written: &Value) -> Option<Self> {
+        Some(Declared {
+            name: written.get("name")?.as_str()?.to_owned(),
+            kind: written.get("type").and_then(Value::as_str).unwrap_or("string").to_owned(),
+            required: written.get("required").and_then(Value::as_bool).unwrap_or(false),
+        })
+    }
+
+    /// A text as the declared type takes it.
+    fn value(&self, what: &str, text: &str) -> Result<Value, String> {
+        let wrong = || format!("{what} `{}`: expected {}, found `{text}`", self.name, self.kind);
+        match self.kind.as_str() {
+            "integer" => text.parse::<i64>().map(Value::from).map_err(|_| wrong()),
+            "boolean" => text.parse::<bool>().map(Value::from).map_err(|_| wrong()),
+            _ => Ok(Value::str(text)),
+        }
+    }
+}
+
+/// What the user typed, as templates see it: `args` with `$all`, `$rest` and `--`, and `opts`.
+fn typed(given: &[String], args: &[Declared], opts: &[Declared]) -> Result<Map, String> {
+    let texts = |list: &[String]| Value::list(list.iter().map(|text| Value::str(text.as_str())).collect());
+    let end = given.iter().position(|arg| arg == "--").unwrap_or(given.len());
+    let (front, behind) = (given.get(..end).unwrap_or_default(), given.get(end + 1..).unwrap_or_default());
+    let (mut named, mut plain, mut unknown) = (Map::new(), Vec::new(), Vec::new());
+    let mut rest = front.iter();
+    while let Some(arg) = rest.next() {
+        let Some(text) = arg.strip_prefix("--") else {
+            plain.push(arg.clone());
+            continue;
+        };
+        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value.to_owned())));
+        let Some(option) = opts.iter().find(|option| option.name == name) else {
+            unknown.push(arg.clone());
+            continue;
+        };
+        let value = match (value, option.kind.as_str()) {
+            (Some(value), _) => value,
+            (None, "boolean") => "true".to_owned(),
+            (None, _) => rest.next().cloned().ok_or_else(|| format!("option `--{name}` needs a value"))?,
+        };
+        named.insert(name.into(), option.value("option", &value)?);
+    }
+    let mut positional = Map::new();
+    for (declared, text) in args.iter().zip(&plain) {
+        positional.insert(declared.name.as_str().into(), declared.value("argument", text)?);
+    }
+    for declared in args.iter().filter(|declared| !positional.contains_key(declared.name.as_str())).collect::<Vec<_>>()
+    {
+        if declared.required {
+            return Err(format!("missing argument `{}`", declared.name));
+        }
+        positional.insert(declared.name.as_str().into(), Value::null());
+    }
+    for declared in opts.iter().filter(|declared| !named.contains_key(declared.name.as_str())).collect::<Vec<_>>() {
+        if declared.required {
+            return Err(format!("missing option `--{}`", declared.name));
+        }
+        named.insert(declared.name.as_str().into(), Value::null());
+    }
+    let left: Vec<String> = plain.iter().skip(args.len()).cloned().chain(unknown).collect();
+    positional.insert("$all".into(), texts(given));
+    positional.insert("$rest".into(), texts(&left));
+    positional.insert("--".into(), texts(behind));
+    Ok(Map::from_iter([("args".into(), Value::map(positional)), ("opts".into(), Value::map(named))]))
+}

@@ -1,0 +1,141 @@
+//! `purlin garden build|deploy|test|run|cleanup|logs`: what Garden's commands of these names run.
+
+use super::{Flags, Format, failed, open, succeeded};
+use crate::args::AnswerFormat;
+use crate::commands::run::{Order, carry_out, usual_jobs};
+use crate::invocation::{Exit, Invocation};
+use crate::report::{Style, report};
+use purlin_garden::resolve::resolve;
+use purlin_run::action::Kind;
+use purlin_run::engine::{Options, Project};
+use purlin_run::event::{End, Summary};
+use purlin_run::garden::{GardenProject, plain_value};
+use purlin_run::mask::Mask;
+use purlin_run::select::Wanted;
+use purlin_run::store::Store;
+use purlin_value::{Map, Value};
+
+/// Garden ends with 1 whatever fails.
+const FAILED: Exit = Exit::Other(1);
+
+pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format, kind: Kind, names: &[&str]) -> Exit {
+    let (session, request) = match open(invocation, flags) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let order = Order {
+        kind,
+        wanted: Wanted {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            skipped: flags.skip.clone(),
+            with_dependants: flags.with_dependants,
+        },
+        options: Options {
+            jobs: usual_jobs(),
+            force: flags.force,
+            fail_fast: false,
+            skip_dependencies: flags.skip_dependencies,
+        },
+        output: AnswerFormat::Text,
+        timings: None,
+    };
+    match carry_out(invocation, &session, &request, &order, Style::default()) {
+        Ok((exit, summary)) => {
+            let result = graph_results(&summary);
+            let text = match (format, summary.is_good()) {
+                (Format::Plain, _) => String::new(),
+                (_, true) => succeeded(&result, format),
+                (_, false) => {
+                    let problem = |(id, end, _): &(String, End, _)| match end {
+                        End::Failed(failure) => Some(format!("{id} failed: {}", failure.cause)),
+                        _ => None,
+                    };
+                    failed(&summary.ends.iter().filter_map(problem).collect::<Vec<_>>(), format)
+                }
+            };
+            let _ = write!(invocation.stdout, "{text}");
+            match exit {
+                Exit::Ok | Exit::Other(_) => exit,
+                _ => FAILED,
+            }
+        }
+        Err(exit) => exit,
+    }
+}
+
+/// The result in the shape that Garden prints, and that later steps of a workflow see.
+fn graph_results(summary: &Summary) -> Value {
+    let entry = |(id, end, _): &(String, End, _)| {
+        let (kind, name) = id.split_once('.').unwrap_or(("", id));
+        let mut map = Map::from_iter([
+            ("type".into(), Value::str(kind)),
+            ("name".into(), Value::str(name)),
+            ("key".into(), Value::str(id.as_str())),
+            ("aborted".into(), Value::from(matches!(end, End::Aborted(_) | End::NotStarted))),
+            ("success".into(), Value::from(end.is_good())),
+            ("state".into(), Value::str(if end.is_good() { "ready" } else { "failed" })),
+        ]);
+        if let Some(result) = summary.results.get(id) {
+            let output = |(name, json): (&String, &_)| {
+                (name.as_str().into(), plain_value(json).tainted_if(result.secret.contains(name)))
+            };
+            map.insert("version".into(), Value::str(result.version.get(..12).unwrap_or(&result.version)));
+            map.insert("outputs".into(), Value::map(result.outputs.iter().map(output).collect()));
+        }
+        if let End::Failed(failure) = end {
+            let message = Value::str(failure.cause.to_string());
+            map.insert("error".into(), Value::map(Map::from_iter([("message".into(), message)])));
+        }
+        (id.as_str().into(), Value::map(map))
+    };
+    Value::map(Map::from_iter([
+        ("aborted".into(), Value::from(summary.signal.is_some())),
+        ("success".into(), Value::from(summary.is_good())),
+        ("graphResults".into(), Value::map(summary.ends.iter().map(entry).collect())),
+    ]))
+}
+
+pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Exit {
+    let (session, request) = match open(invocation, flags) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let ids: Vec<String> = names.iter().map(|name| format!("deploy.{name}")).collect();
+    let done = crate::commands::clean(invocation, &session, &request, &ids, Style::default());
+    done.unwrap_or_else(|exit| exit)
+}
+
+/// The output of Deploys, each line behind the name of its Deploy.
+pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str]) -> Exit {
+    let (session, request) = match open(invocation, flags) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+        return report(invocation, &session, Style::default());
+    };
+    let wanted = Wanted { names: names.iter().map(|name| (*name).to_owned()).collect(), ..Wanted::default() };
+    let chosen = match purlin_run::select::select(project.nodes(), Kind::Deploy, &wanted) {
+        Ok(chosen) => chosen,
+        Err(message) => return super::usage(invocation, &message),
+    };
+    let store = match Store::open(&project.root()) {
+        Ok(store) => store,
+        Err(error) => {
+            let _ = writeln!(invocation.stderr, "error: could not read the results of earlier runs: {error}");
+            return Exit::Io;
+        }
+    };
+    let mask = Mask::new(project.secrets().iter().map(String::as_str));
+    let mut text = String::new();
+    for node in chosen.iter().filter_map(|index| project.nodes().get(*index)) {
+        let log = std::fs::read(store.log(&node.id)).unwrap_or_default();
+        let log = mask.text(&String::from_utf8_lossy(&log));
+        let lines: Vec<&str> = log.lines().collect();
+        let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
+        let name = node.id.trim_start_matches("deploy.");
+        text.extend(lines.iter().skip(first).map(|line| format!("{name} → {line}\n")));
+    }
+    let _ = write!(invocation.stdout, "{text}");
+    Exit::Ok
+}
