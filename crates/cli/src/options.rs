@@ -112,7 +112,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     some("set-string", &["charts"], Values, false, "Set a value as a string", |t| !t.set_string.is_empty()),
     some("set-json", &["charts"], Values, false, "Set a value from JSON", |t| !t.set_json.is_empty()),
     some("input", &["tosca", "unfurl"], Values, true, "Set an input", |t| !t.input.is_empty()),
-    some("inputs", &["tosca"], Values, false, "Read inputs from a file", |t| !t.inputs.is_empty()),
+    some("inputs", &["tosca", "unfurl"], Values, false, "Read inputs from a file", |t| !t.inputs.is_empty()),
     some("pending", &["garden", "charts"], Values, false, "Value that is not known yet, and what it waits for; `local.env[.NAME]` in a Garden project: environment variables that may be unset", |t| !t.pending.is_empty()),
     every("allow-path", Permissions, true, "Allow reading below DIR, outside the project"),
     every("allow-net", Permissions, true, "Allow connections to HOST"),

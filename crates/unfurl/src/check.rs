@@ -13,7 +13,7 @@ use crate::special::SPECIAL_KEYS;
 use crate::tree::{Attribute, Attributes, NodeId, NodeKind, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Rule, Severity, Span};
+use purlin_syntax::{Diagnostic, Rule, Span};
 use purlin_value::Session;
 use std::cell::{Cell, RefCell};
 
@@ -102,7 +102,7 @@ impl Checker<'_> {
             if diagnostic.rule == &rules::SYNTAX || diagnostic.rule == &rules::TYPE {
                 return;
             }
-            diagnostic.severity = Severity::Warning;
+            diagnostic = diagnostic.warning();
         }
         if diagnostic.is_error() {
             self.errors.borrow_mut().extend(whole);

@@ -49,7 +49,8 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
         return Some(Sign::new(Role::Pointer, 47));
     }
     let version = file.head().get("tosca_definitions_version");
-    version.is_some_and(|version| version.contains("unfurl")).then_some(Sign::new(Role::Member, 10))
+    // Judged with the ensemble that imports it; alone if none does.
+    version.is_some_and(|version| version.contains("unfurl")).then_some(Sign::new(Role::Part, 10).shared())
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {

@@ -134,7 +134,8 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     let Some(ensemble) = ensemble::open_with(&session, &request, which) else {
         let exit = report(invocation, &session, Style::given(invocation));
         if exit == Exit::Ok {
-            return usage(invocation, &format!("there is no ensemble at `{path}`"));
+            let _ = writeln!(invocation.stderr, "error: could not find an ensemble at `{path}`");
+            return Exit::Invalid;
         }
         return exit;
     };

@@ -4,9 +4,10 @@ use super::Renderer;
 use super::props::Sort;
 use crate::edition::Standard;
 use crate::entities;
-use crate::entity::Entity;
+use crate::entity::{Content, Entity};
 use crate::rules;
 use crate::topology::{Artifact, Props};
+use crate::val::Text;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use std::sync::Arc;
@@ -82,8 +83,16 @@ impl Renderer<'_> {
 fn completed(own: &Entity, definition: &Entity) -> Entity {
     let mut out = own.clone();
     for slot in &definition.slots {
-        if own.slot(slot.name).is_none() {
-            out.slots.push(slot.clone());
+        match (own.slot(slot.name).map(|own| &own.content), &slot.content) {
+            (None, _) => out.slots.push(slot.clone()),
+            // Each property on its own.
+            (Some(Content::Values(assigned)), Content::Values(defaults)) => {
+                let is_assigned = |name: &Text| assigned.iter().any(|(known, _)| known.text == name.text);
+                let more = defaults.iter().filter(|(name, _)| !is_assigned(name));
+                let values = assigned.iter().chain(more).cloned().collect();
+                out.set(slot.name, own.place(slot.name), Content::Values(Arc::new(values)));
+            }
+            _ => {}
         }
     }
     out

@@ -33,6 +33,8 @@ pub struct Manifest {
     pub folder: String,
     /// The whole manifest, directives carried out, vault data opened.
     pub document: Val,
+    /// Whether it is a service template that no ensemble was found for: nobody gives it inputs.
+    pub alone: bool,
     /// The service template as TOSCA text: path and text.
     pub service: Option<(String, Arc<str>)>,
     /// The service template as merge directives put it together; none if there are none.
@@ -119,13 +121,15 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     let opened = Expanded::read(&files, root, Some(&found), &mut repositories);
     project::report(session, &opened.problems);
     project::report_vault(session, opened.vault);
-    let document = opened.document;
+    let alone = is_alone(root);
+    let placed = |document: Val| if alone { in_spec(document) } else { document };
+    let document = placed(opened.document);
     repositories.declare_manifest(&document);
     let own = document.get("environment").cloned().unwrap_or_default();
     let environment = project::environment(&environments, &own, &environment_name);
     let connections = project::relabelled(&environments, &environment, "connections");
     let service = service_text(session, file, &tree, &document, &connections, || {
-        Expanded::read(&files, root, None, &mut repositories).document
+        placed(Expanded::read(&files, root, None, &mut repositories).document)
     });
     for import in imported_repositories(&document) {
         repositories.get(&import);
@@ -135,6 +139,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
         path: file.to_owned(),
         folder,
         document,
+        alone,
         service: service.text,
         merged_service: service.merged,
         unread: opened.problems.iter().any(|(problem, _)| matches!(problem, directives::Problem::Python(..))),
@@ -144,6 +149,18 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
         trees: files.trees(),
         settings,
     })
+}
+
+/// Whether a file is a service template rather than an ensemble that has one.
+fn is_alone(root: Node<'_>) -> bool {
+    root.get("tosca_definitions_version").is_some() && root.get("spec").is_none()
+}
+
+/// A service template as part of an ensemble.
+fn in_spec(template: Val) -> Val {
+    let origin = template.origin;
+    let spec = Val::record([("service_template", template)]).from_origin(origin);
+    Val::record([("spec", spec)]).from_origin(origin)
 }
 
 /// The environment that is asked for, or the one the project names; none if there is no such environment.
@@ -282,7 +299,10 @@ fn service_text(
     if part(document).is_none() {
         return ServiceText::default();
     }
-    let node = tree.root().and_then(|root| root.get("spec")).and_then(|spec| spec.get("service_template"));
+    let node = match tree.root() {
+        Some(root) if is_alone(root) => Some(root),
+        root => root.and_then(|root| root.get("spec")).and_then(|spec| spec.get("service_template")),
+    };
     let span = node.map(|node| node.span()).or_else(|| tree.root().map(|root| root.span()));
     let found = ServiceText { span, ..ServiceText::default() };
     let own = node.filter(|node| connections.is_empty() && !directives::touch(tree, *node));

@@ -86,8 +86,7 @@ fn open_at(session: &Session, request: &Request, which: Instances, through: &[&s
         session.sink.push(no_service(root));
         return None;
     }
-    let given: Vec<(String, String)> = request.inputs.iter().chain(&request.vars).cloned().collect();
-    let inputs = service::inputs(&manifest, &given, session);
+    let inputs = service::inputs(&manifest, request, session);
     let service = Rc::new(service::compile(session, &manifest, &inputs)?);
     if service.broken {
         return None;

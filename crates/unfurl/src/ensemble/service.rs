@@ -14,7 +14,8 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use crate::vault;
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_syntax::{Diagnostic, Severity, Span};
+use purlin_model::project::Request;
+use purlin_syntax::{Diagnostic, Span};
 use purlin_tosca::edition;
 use purlin_tosca::host::{Host, TEMPLATE};
 use purlin_tosca::load::Options;
@@ -112,9 +113,12 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
     let mut topology = Topology::default();
     let mut resolution = Resolution::default();
     if model.files.edition.is_some() {
-        topology = render::render(&model, &given, MissingInputs::Refuse, &mut problems);
+        let missing = if manifest.alone { MissingInputs::Warn } else { MissingInputs::Refuse };
+        topology = render::render(&model, &given, missing, &mut problems);
         resolution = requirements::resolve(&model, &topology, &mut problems);
-        refuse_null_inputs(&topology, inputs, &mut problems);
+        if !manifest.alone {
+            refuse_null_inputs(&topology, inputs, &mut problems);
+        }
     }
     let places = places(session, manifest, &model);
     let open = open_names(&model, &topology);
@@ -167,7 +171,7 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
             continue;
         }
         if rule == tosca_rules::INCOMPATIBLE.name {
-            diagnostic.severity = Severity::Warning;
+            diagnostic = diagnostic.warning();
         }
         // Properties nobody declared are dropped; other things nobody declared are mistakes.
         if rule == tosca_rules::UNDECLARED.name && !diagnostic.is_error() {
@@ -272,8 +276,8 @@ pub fn to_tosca(value: &Val, span: Span) -> tosca::Val {
     tosca::Val::of(data, span, value.origin, value.taint_of())
 }
 
-/// Inputs in the order they win: the manifest's, the environment's, those of the command line.
-pub fn inputs(manifest: &Manifest, given: &[(String, String)], session: &Session) -> IndexMap<EcoString, Val> {
+/// Inputs, later ones over earlier ones: the manifest's, the environment's, those of files, those of the command line.
+pub fn inputs(manifest: &Manifest, request: &Request, session: &Session) -> IndexMap<EcoString, Val> {
     let mut out = IndexMap::new();
     let written = manifest.document.get("spec").and_then(|spec| spec.get("inputs"));
     for layer in [written, manifest.environment.get("inputs")].into_iter().flatten() {
@@ -281,11 +285,36 @@ pub fn inputs(manifest: &Manifest, given: &[(String, String)], session: &Session
             out.insert(crate::convert::key_text(name), value.clone());
         }
     }
-    for (name, text) in given {
+    for file in &request.input_files {
+        out.extend(input_file(session, file));
+    }
+    for (name, text) in request.inputs.iter().chain(&request.vars) {
         let origin = session.origins.flag(format!("--input {name}"));
         let read = crate::convert::from_yaml(session, text, purlin_syntax::Flavor::Core);
         let value = read.ok().and_then(|mut documents| documents.pop()).unwrap_or_else(|| Val::str(text.as_str()));
         out.insert(name.as_str().into(), value.from_origin(origin));
     }
     out
+}
+
+/// Inputs of a file that the user names.
+fn input_file(session: &Session, file: &str) -> Vec<(EcoString, Val)> {
+    let tree = match session.read_yaml(file, purlin_syntax::Flavor::Core) {
+        Ok(tree) if tree.is_sound() => tree,
+        Ok(_) => return Vec::new(),
+        Err(diagnostic) => {
+            session.sink.push(diagnostic);
+            return Vec::new();
+        }
+    };
+    let Some(root) = tree.root().filter(|root| !root.is_null()) else { return Vec::new() };
+    let value = read::Reader::new(None).read(root);
+    match value.as_map() {
+        Some(entries) => entries.iter().map(|(name, value)| (crate::convert::key_text(name), value.clone())).collect(),
+        None => {
+            let message = format!("expected a mapping of inputs, found {}", value.kind());
+            session.sink.push(Diagnostic::at(&rules::MANIFEST, root.span(), message));
+            Vec::new()
+        }
+    }
 }

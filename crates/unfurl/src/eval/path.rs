@@ -327,11 +327,7 @@ fn by_value(ctx: &Ctx<'_, '_>, value: &Val, key: &Val) -> Result<Option<Val>> {
         Some(MapKey::Str(name)) => by_name(ctx, value, &name),
         Some(MapKey::Int(index)) if matches!(value.data, Data::Str(_)) => by_index(ctx, value, index),
         Some(_) if matches!(value.data, Data::AllNodes) => Ok(None),
-        // Data that was read elsewhere has only strings for keys.
-        Some(other) => match by_key(ctx, value, &other)? {
-            None => by_key(ctx, value, &MapKey::Str(crate::convert::key_text(&other))),
-            found => Ok(found),
-        },
+        Some(other) => by_key(ctx, value, &other),
         None => Ok(None),
     }
 }
