@@ -15,6 +15,7 @@ struct Row {
 const GARDEN: &str = "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\n";
 const CHART: (&str, &str) = ("Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n");
 const SKAFFOLD: &str = "apiVersion: skaffold/v4beta14\nkind: Config\nbuild: {artifacts: [{image: a}]}\n";
+const SCHEMA: &str = r#"{"properties": {"a": {"pattern": "[a-z]{50}"}}, "allOf": [{}, {}, {}, {}]}"#;
 const TOSCA: &str = "tosca_definitions_version: tosca_2_0\nservice_template:\n  node_templates: {}\n  outputs:\n    a: {value: {$concat: [aaaaaaaaaaaaaaaa, bbbbbbbbbbbbbbbb]}}\n    b: {value: [[[[1]]]]}\n";
 const UNFURL: &str = "apiVersion: unfurl/v1alpha1\nkind: Ensemble\nspec:\n  service_template:\n    tosca_definitions_version: tosca_simple_unfurl_1_0_0\n    node_types:\n      Open: {derived_from: tosca.nodes.Root, metadata: {additionalProperties: true}}\n    topology_template:\n      node_templates:\n        n:\n          type: Open\n          properties:\n            a: \"{{ 'x' * 100 }}\"\n            b: \"{{ range(100) | list }}\"\n";
 
@@ -108,6 +109,19 @@ const ROWS: &[Row] = &[
         &[CHART, ("templates/a.yaml", "a: {{ mustRegexMatch \"[a-z]{50}\" \"a\" }}")],
     ),
     row(
+        "regex-size=100",
+        "limit-regex-size",
+        "charts",
+        &[CHART, ("templates/a.yaml", "a: {{ regexMatch \"[a-z]{50}\" \"a\" }}")],
+    ),
+    row("fuel=20", "limit-fuel", "charts", &[CHART, ("values.schema.json", SCHEMA), ("templates/a.yaml", "a: b\n")]),
+    row(
+        "regex-size=100",
+        "limit-regex-size",
+        "charts",
+        &[CHART, ("values.yaml", "a: b\n"), ("values.schema.json", SCHEMA), ("templates/a.yaml", "a: b\n")],
+    ),
+    row(
         "depth=3",
         "limit-depth",
         "charts",
@@ -125,9 +139,9 @@ const ROWS: &[Row] = &[
     row("depth=3", "limit-depth", "tosca", &[("service.yaml", TOSCA)]),
     row("nodes=10", "limit-nodes", "tosca", &[("service.yaml", TOSCA)]),
     row("total-size=10", "limit-total-size", "tosca", &[("service.yaml", TOSCA)]),
-    row("fuel=1", "limit", "unfurl", &[("ensemble.yaml", UNFURL)]),
-    row("string-size=8", "limit", "unfurl", &[("ensemble.yaml", UNFURL)]),
-    row("list-items=3", "limit", "unfurl", &[("ensemble.yaml", UNFURL)]),
+    row("fuel=1", "limit-fuel", "unfurl", &[("ensemble.yaml", UNFURL)]),
+    row("string-size=8", "limit-string-size", "unfurl", &[("ensemble.yaml", UNFURL)]),
+    row("list-items=3", "limit-list-items", "unfurl", &[("ensemble.yaml", UNFURL)]),
     row("nodes=10", "limit-nodes", "unfurl", &[("ensemble.yaml", UNFURL)]),
     row("nodes=5", "limit-nodes", "skaffold", &[("skaffold.yaml", SKAFFOLD)]),
     row("depth=2", "limit-depth", "skaffold", &[("skaffold.yaml", SKAFFOLD)]),

@@ -3,7 +3,7 @@
 use crate::edit::text;
 use crate::resource::Resource;
 use purlin_value::Value;
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 /// A target of a patch: patterns of the whole text, and selectors.
 pub struct Target {
@@ -11,6 +11,9 @@ pub struct Target {
     labels: String,
     annotations: String,
 }
+
+/// The largest compiled pattern.
+const PATTERN_BYTES: usize = 1 << 20;
 
 const KEYS: &[&str] = &["group", "version", "kind", "name", "namespace"];
 
@@ -21,7 +24,8 @@ impl Target {
         for key in KEYS.iter().copied() {
             let pattern = text(value, &[key]);
             if !pattern.is_empty() {
-                let whole = Regex::new(&format!("^(?:{pattern})$")).map_err(|_| pattern.to_owned())?;
+                let whole = RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(PATTERN_BYTES).build();
+                let whole = whole.map_err(|_| pattern.to_owned())?;
                 patterns.push((key, whole));
             }
         }

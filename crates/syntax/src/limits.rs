@@ -24,6 +24,12 @@ pub const TEMPLATE_LEVELS: u32 = 400;
 pub const VALUE_LEVELS: u32 = 200;
 /// How deep an expression nests: parentheses, filters, functions in functions.
 pub const EXPRESSION_LEVELS: usize = 100;
+/// How deep values of Unfurl need each other: attributes that read attributes, functions in functions.
+pub const CALL_LEVELS: usize = 300;
+/// How many segments a query of Unfurl has.
+pub const QUERY_SEGMENTS: usize = 1_000;
+/// How long a chain of values may be that each need the next.
+pub const CHAIN_LEVELS: usize = 4_000;
 /// How deep charts nest in charts, and folders in folders.
 pub const CHART_LEVELS: usize = 50;
 
@@ -44,6 +50,21 @@ pub const FIXED: &[Limit] = &[
         name: "value-levels",
         default: VALUE_LEVELS as u64,
         summary: "nesting of a value that is printed, checked or converted as a whole (fixed)",
+    },
+    Limit {
+        name: "call-levels",
+        default: CALL_LEVELS as u64,
+        summary: "values of Unfurl that need each other, one inside the other (fixed)",
+    },
+    Limit {
+        name: "query-segments",
+        default: QUERY_SEGMENTS as u64,
+        summary: "segments of one query of Unfurl (fixed)",
+    },
+    Limit {
+        name: "chain-levels",
+        default: CHAIN_LEVELS as u64,
+        summary: "values that each depend on the next, in one chain (fixed)",
     },
     Limit { name: "chart-levels", default: CHART_LEVELS as u64, summary: "nesting of charts in charts (fixed)" },
 ];

@@ -2,6 +2,7 @@
 
 use crate::query::Range;
 use ecow::EcoString;
+use purlin_syntax::Rule;
 use purlin_value::Origin;
 
 /// What kind of problem it is; decides the rule it is reported under.
@@ -46,6 +47,8 @@ pub struct Error {
     pub origin: Origin,
     /// The attributes that led here, innermost first.
     pub through: Vec<String>,
+    /// The rule of the limit that was hit, where it has one of its own.
+    pub limit: Option<&'static Rule>,
 }
 
 /// A result of evaluation.
@@ -62,6 +65,7 @@ impl Error {
             text: None,
             origin: Origin::NONE,
             through: Vec::new(),
+            limit: None,
         })
     }
 
@@ -111,6 +115,13 @@ pub fn missing<T>(message: impl Into<String>) -> Result<T> {
 /// A limit that was hit.
 pub fn limit<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::new(Kind::Limit, message))
+}
+
+/// A limit of the run that was hit, under its own rule.
+pub fn limit_of<T>(rule: &'static Rule, message: impl Into<String>) -> Result<T> {
+    let mut error = Error::new(Kind::Limit, message);
+    error.limit = Some(rule);
+    Err(error)
 }
 
 impl From<crate::query::SyntaxError> for Box<Error> {

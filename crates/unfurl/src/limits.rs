@@ -3,9 +3,11 @@
 /// Longest expression or template, in bytes.
 pub const MAX_EXPRESSION: usize = purlin_syntax::limits::EXPRESSION_BYTES;
 /// Deepest nesting of what is written: filters, templates, values.
-pub const MAX_DEPTH: usize = 100;
+pub const MAX_DEPTH: usize = purlin_syntax::limits::EXPRESSION_LEVELS;
+/// Most segments of one query: they are followed one inside the other.
+pub const MAX_SEGMENTS: usize = purlin_syntax::limits::QUERY_SEGMENTS;
 /// Deepest nesting of evaluation: attributes that need attributes, functions in functions.
-pub const MAX_CALLS: usize = 300;
+pub const MAX_CALLS: usize = purlin_syntax::limits::CALL_LEVELS;
 /// Longest string an evaluation may build, in bytes.
 pub const MAX_STRING: usize = 16 * 1024 * 1024;
 /// Longest list an evaluation may build.

@@ -74,7 +74,7 @@ pub struct Eval<'s> {
 }
 
 /// Forcing nests at most this deep; a chain of that many variables is a mistake or an attack.
-const FORCE_DEPTH: usize = 4_000;
+const FORCE_DEPTH: usize = purlin_syntax::limits::CHAIN_LEVELS;
 
 /// Bytes are handed to the session's meter in portions, as steps are, so that threads do not fight for it.
 const BYTE_PORTION: u64 = 64 * 1024;

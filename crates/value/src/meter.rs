@@ -152,6 +152,12 @@ impl Meter {
         Ok(())
     }
 
+    /// Takes bytes that are held only for a while: they are given back with what is returned.
+    pub fn hold(&self, bytes: u64) -> Result<Held<'_>, Exceeded> {
+        self.charge(0, bytes)?;
+        Ok(Held { meter: self, bytes })
+    }
+
     /// Gives bytes back that are not held any more.
     pub fn release(&self, bytes: u64) {
         let less = |held: u64| Some(held.saturating_sub(bytes));
@@ -192,6 +198,21 @@ impl Meter {
 
     fn most_bytes(&self) -> u64 {
         self.limits.memory(self.read.load(Ordering::Relaxed))
+    }
+}
+
+/// Bytes that are given back when this is dropped.
+#[derive(Debug)]
+pub struct Held<'m> {
+    meter: &'m Meter,
+    bytes: u64,
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        if self.bytes > 0 {
+            self.meter.release(self.bytes);
+        }
     }
 }
 

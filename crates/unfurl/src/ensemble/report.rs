@@ -22,8 +22,9 @@ pub fn rule(kind: Kind) -> &'static Rule {
 
 /// An error as a diagnostic.
 pub fn diagnostic(session: &Session, error: &Error) -> Diagnostic {
+    let rule = error.limit.unwrap_or(rule(error.kind));
     let hint = error.hint.clone().or_else(|| usual_hint(error));
-    let mut diagnostic = Diagnostic::nowhere(rule(error.kind), in_words(&error.message)).maybe_hint(hint);
+    let mut diagnostic = Diagnostic::nowhere(rule, in_words(&error.message)).maybe_hint(hint);
     diagnostic.span = place(session, error);
     if let Some(span) = diagnostic.span {
         for step in &error.through {

@@ -3,9 +3,11 @@
 //! Everything goes to the session's meter. What is shared counts as often as it is met, but is gone through once.
 
 use super::engine::Engine;
-use crate::error::{Result, limit};
+use crate::error::{Result, limit_of};
 use crate::val::{Data, MapKey, Val};
 use purlin_value::meter::BYTES_PER_STEP;
+use purlin_value::meter::{Held, SLOW_BYTES, SLOW_STEPS};
+use purlin_value::rules::{LIMIT_LIST, LIMIT_OUTPUT, LIMIT_STRING};
 use purlin_value::{Cost, Exceeded};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -66,17 +68,39 @@ impl Engine<'_> {
         self.session.meter.charge(0, bytes as u64).or_else(exceeded)
     }
 
-    /// Pays for a function or filter before it is called with these values.
-    pub fn charge_call<'v>(&self, cost: Cost, values: impl Iterator<Item = &'v Val>) -> Result<()> {
+    /// Pays for a list that is about to be made; refuses one that is longer than allowed.
+    pub fn afford_list(&self, items: usize) -> Result<()> {
+        let most = self.session.limits.list_items;
+        if items as u64 > most {
+            return limit_of(&LIMIT_LIST, format!("a list has more than {most} items"));
+        }
+        self.charge(items, items.saturating_mul(size_of::<Val>()))
+    }
+
+    /// Pays for rows that are about to be made, each a list of its own.
+    pub fn afford_rows(&self, rows: usize, columns: usize) -> Result<()> {
+        let cells = rows.saturating_mul(columns.saturating_add(2));
+        self.charge(cells, cells.saturating_mul(size_of::<Val>()))
+    }
+
+    /// Pays for a function or filter before it is called with these values. What it may hold until it is done is given
+    /// back with the result.
+    pub fn charge_call<'v>(&self, cost: Cost, values: impl Iterator<Item = &'v Val>) -> Result<Held<'_>> {
         let mut steps = cost.steps() as usize;
+        let mut held = 0u64;
         for (at, value) in values.enumerate() {
             if !cost.looks_at(at) {
                 continue;
             }
-            let bytes = if cost == Cost::Deep { self.weigh(value)? } else { surface(value) };
-            steps = steps.saturating_add(bytes / BYTES_PER_STEP as usize);
+            let bytes = if matches!(cost, Cost::Deep | Cost::Slow) { self.weigh(value)? } else { surface(value) };
+            steps = steps.saturating_add(match cost {
+                Cost::Slow => bytes.saturating_mul(SLOW_STEPS as usize),
+                _ => bytes / BYTES_PER_STEP as usize,
+            });
+            held += if cost == Cost::Slow { bytes as u64 * SLOW_BYTES } else { 0 };
         }
-        self.spend(steps)
+        self.spend(steps)?;
+        self.session.meter.hold(held).or_else(exceeded)
     }
 
     /// Pays for a value that was made; refuses one that is larger than allowed.
@@ -84,10 +108,10 @@ impl Engine<'_> {
         let limits = &self.session.limits;
         match &value.data {
             Data::Str(text) if text.len() as u64 > limits.string_bytes => {
-                limit(format!("a string is longer than {} bytes", limits.string_bytes))
+                limit_of(&LIMIT_STRING, format!("a string is longer than {} bytes", limits.string_bytes))
             }
             Data::List(items) if items.len() as u64 > limits.list_items => {
-                limit(format!("a list has more than {} items", limits.list_items))
+                limit_of(&LIMIT_LIST, format!("a list has more than {} items", limits.list_items))
             }
             Data::Str(text) => self.charge(text.len() / BYTES_PER_STEP as usize, text.len()),
             Data::List(items) => self.charge(items.len() / 8, items.len() * size_of::<Val>()),
@@ -103,7 +127,7 @@ impl Engine<'_> {
         let weight = self.weight(value, 0, &mut visited);
         self.spend(visited / 4)?;
         if weight as u64 > most {
-            return limit(format!("a value has more than {most} bytes when it is written out"));
+            return limit_of(&LIMIT_OUTPUT, format!("a value has more than {most} bytes when it is written out"));
         }
         Ok(weight)
     }
@@ -150,5 +174,9 @@ fn surface(value: &Val) -> usize {
 }
 
 fn exceeded<T>(exceeded: Exceeded) -> Result<T> {
-    limit(exceeded.message())
+    let mut error = limit_of::<T>(exceeded.rule(), exceeded.message());
+    if let Err(error) = &mut error {
+        error.hint = Some(exceeded.hint().to_owned());
+    }
+    error
 }

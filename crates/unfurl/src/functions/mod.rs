@@ -49,11 +49,12 @@ pub struct Function {
 impl Function {
     /// Calls it; what it makes is counted.
     pub fn call(&self, ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
-        if call.ready {
-            ctx.engine.charge_call(self.cost, std::iter::once(call.arg).chain(call.entries.values()))?;
+        let _held = if call.ready {
+            Some(ctx.engine.charge_call(self.cost, std::iter::once(call.arg).chain(call.entries.values()))?)
         } else {
             ctx.engine.spend(1)?;
-        }
+            None
+        };
         let result = (self.run)(ctx, call)?;
         ctx.engine.made(&result)?;
         Ok(result)

@@ -1,11 +1,12 @@
 //! Operators on values, as Python has them.
 
 use super::ast::Operator;
-use crate::error::{Result, limit, type_error, value_error};
+use crate::error::{Result, limit, limit_of, type_error, value_error};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python::{Number, number, type_name};
 use crate::val::{Data, Val};
 use ecow::EcoString;
+use purlin_value::rules::{LIMIT_LIST, LIMIT_STRING};
 use std::rc::Rc;
 
 /// Why a whole number is refused that the original would have room for.
@@ -37,7 +38,7 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
         }
         (Operator::Add, Data::List(a), Data::List(b)) if a.tuple == b.tuple => {
             if a.len() + b.len() > MAX_ITEMS {
-                return limit(format!("a list has more than {MAX_ITEMS} items"));
+                return limit_of(&LIMIT_LIST, format!("a list has more than {MAX_ITEMS} items"));
             }
             Ok(Data::List(Rc::new(a.with(a.iter().chain(b.iter()).cloned().collect()))).into())
         }
@@ -51,7 +52,7 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
         (Operator::Mul, Data::List(items), _) | (Operator::Mul, _, Data::List(items)) if times.is_some() => {
             let times = times.unwrap_or(0);
             if items.len().saturating_mul(times) > MAX_ITEMS {
-                return limit(format!("a list has more than {MAX_ITEMS} items"));
+                return limit_of(&LIMIT_LIST, format!("a list has more than {MAX_ITEMS} items"));
             }
             let repeated = std::iter::repeat_n(items.iter().cloned(), times).flatten().collect();
             Ok(Data::List(Rc::new(items.with(repeated))).into())
@@ -79,7 +80,7 @@ fn count(value: &Val) -> Option<usize> {
 
 /// An error for a string over the limit.
 pub fn too_long<T>() -> Result<T> {
-    limit(format!("a string is longer than {MAX_STRING} bytes"))
+    limit_of(&LIMIT_STRING, format!("a string is longer than {MAX_STRING} bytes"))
 }
 
 fn symbol(operator: Operator) -> &'static str {

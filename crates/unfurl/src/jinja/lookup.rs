@@ -9,6 +9,7 @@ use crate::python;
 use crate::val::{Data, MapKey, Val};
 use ecow::EcoString;
 use purlin_value::WorldError;
+use purlin_value::rules::LIMIT_LIST;
 use purlin_value::world::{Command, Remote};
 
 /// Names of all lookups.
@@ -303,7 +304,7 @@ fn sequence(text: &str) -> Result<Vec<Val>> {
         return Ok(Vec::new());
     }
     if ((end - start) / stride).unsigned_abs() as usize > MAX_ITEMS {
-        return crate::error::limit(format!("a sequence has more than {MAX_ITEMS} items"));
+        return crate::error::limit_of(&LIMIT_LIST, format!("a sequence has more than {MAX_ITEMS} items"));
     }
     let mut out = Vec::new();
     let mut at = start;
@@ -333,7 +334,7 @@ fn nested(terms: &[Val]) -> Result<Vec<Val>> {
             false => vec![term.clone()],
         };
         if rows.len().saturating_mul(items.len()) > MAX_ITEMS {
-            return crate::error::limit(format!("a list has more than {MAX_ITEMS} items"));
+            return crate::error::limit_of(&LIMIT_LIST, format!("a list has more than {MAX_ITEMS} items"));
         }
         let longer = |row: &Vec<Val>| {
             let row = row.clone();

@@ -1,7 +1,7 @@
 //! Text to [`Query`], with positions. Brackets must balance; everything else the language allows in a key is kept as it is.
 
 use super::{Filter, Key, Note, Operand, Query, Range, Segment, Start, Test};
-use crate::limits::{MAX_DEPTH, MAX_EXPRESSION};
+use crate::limits::{MAX_DEPTH, MAX_EXPRESSION, MAX_SEGMENTS};
 use crate::special::Special;
 use ecow::EcoString;
 
@@ -112,6 +112,10 @@ impl Parser<'_> {
                 path.negated = negated;
             }
             path.segments.push(segment);
+            if path.segments.len() > MAX_SEGMENTS {
+                let message = format!("the query has more than {MAX_SEGMENTS} segments");
+                return Err(SyntaxError { limit: true, ..self.error(self.at, self.at, message) });
+            }
             if !self.rest().starts_with("::") {
                 return Ok(path);
             }
@@ -190,9 +194,11 @@ impl Parser<'_> {
     /// The text up to the next bracket or `::`.
     fn chunk(&mut self) -> EcoString {
         let rest = self.rest();
-        let brackets = rest.find(['[', ']']).unwrap_or(rest.len());
-        let colons = rest.find("::").unwrap_or(rest.len());
-        let chunk: EcoString = rest.get(..brackets.min(colons)).unwrap_or("").into();
+        let ends = |at: &usize| {
+            matches!(rest.as_bytes().get(*at), Some(b'[' | b']')) || rest.as_bytes().get(*at..*at + 2) == Some(b"::")
+        };
+        let end = (0..rest.len()).find(ends).unwrap_or(rest.len());
+        let chunk: EcoString = rest.get(..end).unwrap_or("").into();
         self.at += chunk.len();
         chunk
     }

@@ -296,6 +296,7 @@ pub fn slice(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val
     let count = usize::try_from(int_arg(args, 0, "slices")?.unwrap_or(1)).unwrap_or(0).clamp(1, MAX_ITEMS);
     let fill = args.get(1, "fill_with").filter(|fill| !fill.is_null());
     let (each, extra) = (all.len() / count, all.len() % count);
+    render.ctx.engine.afford_rows(count, 0)?;
     let mut out = Vec::new();
     let mut rest = all.as_slice();
     for at in 0..count {
@@ -441,6 +442,7 @@ fn lists_of(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values) -> Result
 pub fn zip(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     let lists = lists_of(render, &input, args)?;
     let count = lists.iter().map(Vec::len).min().unwrap_or(0);
+    render.ctx.engine.afford_rows(count, lists.len())?;
     Ok(zipped(&lists, count, &Val::null()))
 }
 
@@ -448,6 +450,7 @@ pub fn zip_longest(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Resu
     let lists = lists_of(render, &input, args)?;
     let count = lists.iter().map(Vec::len).max().unwrap_or(0);
     let fill = args.get(usize::MAX, "fillvalue").cloned().unwrap_or_else(Val::null);
+    render.ctx.engine.afford_rows(count, lists.len())?;
     Ok(zipped(&lists, count, &fill))
 }
 
@@ -462,6 +465,7 @@ pub fn product(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     if total > MAX_ITEMS {
         return limit(format!("a list has more than {MAX_ITEMS} items"));
     }
+    render.ctx.engine.afford_rows(total, lists.len())?;
     let mut rows: Vec<Vec<Val>> = vec![Vec::new()];
     for list in &lists {
         rows = rows
@@ -493,6 +497,7 @@ fn arrangements(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, order
     for _ in 0..size.min(all.len() + 1) {
         let mut longer = Vec::new();
         for row in &rows {
+            render.ctx.engine.afford_rows(1, row.len())?;
             let from = if ordered { row.last().map_or(0, |last| last + 1) } else { 0 };
             for at in (from..all.len()).filter(|at| !row.contains(at)) {
                 let mut row = row.clone();

@@ -62,6 +62,11 @@ const fn ansible_text(name: &'static str, run: Run) -> Filter {
     Filter { name, safe: false, takes: Takes::Text, cost: Cost::Deep, run }
 }
 
+/// A filter that looks at every character, or reads text.
+const fn slow(filter: Filter) -> Filter {
+    Filter { cost: Cost::Slow, ..filter }
+}
+
 const fn raw(name: &'static str, run: Run) -> Filter {
     Filter { name, safe: true, takes: Takes::Anything, cost: Cost::Own, run }
 }
@@ -71,28 +76,28 @@ pub const FILTERS: &[Filter] = &[
     jinja("abs", numbers::abs),
     raw("attr", maps::attr),
     jinja("batch", lists::batch),
-    jinja("capitalize", text::capitalize),
+    slow(jinja("capitalize", text::capitalize)),
     jinja("center", text::center),
     jinja("count", lists::length),
     raw("d", maps::default),
     raw("default", maps::default),
     jinja("dictsort", maps::dictsort),
-    jinja("e", text::escape),
-    jinja("escape", text::escape),
+    slow(jinja("e", text::escape)),
+    slow(jinja("escape", text::escape)),
     jinja("filesizeformat", numbers::filesizeformat),
     jinja("first", lists::first),
     jinja("float", numbers::float),
-    jinja("forceescape", text::escape),
-    jinja("format", text::format),
+    slow(jinja("forceescape", text::escape)),
+    slow(jinja("format", text::format)),
     jinja("groupby", lists::groupby),
-    jinja_text("indent", text::indent),
+    slow(jinja_text("indent", text::indent)),
     jinja("int", numbers::int),
     raw("items", maps::items),
     jinja("join", lists::join),
     jinja("last", lists::last),
     jinja("length", lists::length),
-    jinja("list", lists::list),
-    jinja("lower", text::lower),
+    slow(jinja("list", lists::list)),
+    slow(jinja("lower", text::lower)),
     jinja("map", lists::map),
     jinja("max", lists::max),
     jinja("min", lists::min),
@@ -100,7 +105,7 @@ pub const FILTERS: &[Filter] = &[
     jinja("random", lists::random),
     jinja("reject", lists::reject),
     jinja("rejectattr", lists::rejectattr),
-    jinja("replace", text::replace),
+    slow(jinja("replace", text::replace)),
     jinja("reverse", lists::reverse),
     jinja("round", numbers::round),
     jinja("safe", text::same),
@@ -109,19 +114,19 @@ pub const FILTERS: &[Filter] = &[
     jinja("slice", lists::slice),
     jinja("sort", lists::sort),
     jinja("string", text::string),
-    jinja("striptags", text::striptags),
+    slow(jinja("striptags", text::striptags)),
     jinja("sum", lists::sum),
-    jinja("title", text::title),
+    slow(jinja("title", text::title)),
     jinja("tojson", encode::to_json_plain),
     jinja("trim", text::trim),
-    jinja_text("truncate", text::truncate),
+    slow(jinja_text("truncate", text::truncate)),
     jinja("unique", lists::unique),
-    jinja("upper", text::upper),
-    jinja("urlencode", encode::urlencode),
-    jinja("urlize", urls::urlize),
-    jinja("wordcount", text::wordcount),
-    jinja_text("wordwrap", text::wordwrap),
-    jinja("xmlattr", text::xmlattr),
+    slow(jinja("upper", text::upper)),
+    slow(jinja("urlencode", encode::urlencode)),
+    slow(jinja("urlize", urls::urlize)),
+    slow(jinja("wordcount", text::wordcount)),
+    slow(jinja_text("wordwrap", text::wordwrap)),
+    slow(jinja("xmlattr", text::xmlattr)),
     ansible("b64decode", encode::b64decode),
     ansible("b64encode", encode::b64encode),
     ansible_text("basename", paths::basename),
@@ -129,19 +134,19 @@ pub const FILTERS: &[Filter] = &[
     ansible("checksum", encode::sha1),
     ansible("combinations", lists::combinations),
     ansible("combine", maps::combine),
-    ansible_text("comment", text::comment),
+    slow(ansible_text("comment", text::comment)),
     ansible("commonpath", paths::commonpath),
     ansible("dict2items", maps::dict2items),
     ansible("difference", lists::difference),
     ansible_text("dirname", paths::dirname),
     ansible_text("expanduser", paths::expanduser),
-    ansible_text("expandvars", paths::expandvars),
+    slow(ansible_text("expandvars", paths::expandvars)),
     ansible("extract", maps::extract),
     ansible("fileglob", paths::fileglob),
     ansible("flatten", lists::flatten),
-    ansible_text("from_json", encode::from_json),
-    ansible("from_yaml", encode::from_yaml),
-    ansible("from_yaml_all", encode::from_yaml_all),
+    slow(ansible_text("from_json", encode::from_json)),
+    slow(ansible("from_yaml", encode::from_yaml)),
+    slow(ansible("from_yaml_all", encode::from_yaml_all)),
     ansible("hash", encode::hash),
     ansible("human_readable", numbers::human_readable),
     ansible("human_to_bytes", numbers::human_to_bytes),
@@ -150,30 +155,30 @@ pub const FILTERS: &[Filter] = &[
     ansible("log", numbers::log),
     Filter { name: "mandatory", safe: false, takes: Takes::Anything, cost: Cost::Own, run: maps::mandatory },
     ansible("md5", encode::md5),
-    ansible_text("normpath", paths::normpath),
+    slow(ansible_text("normpath", paths::normpath)),
     ansible_text("password_hash", encode::password_hash),
     ansible("path_join", paths::path_join),
     ansible("permutations", lists::permutations),
     ansible("pow", numbers::pow),
     ansible("product", lists::product),
-    ansible("quote", text::quote),
+    slow(ansible("quote", text::quote)),
     ansible_text("realpath", paths::normpath),
-    ansible("regex_escape", regexes::escape),
-    ansible("regex_findall", regexes::findall),
-    ansible("regex_replace", regexes::replace),
-    ansible("regex_search", regexes::search),
+    slow(ansible("regex_escape", regexes::escape)),
+    slow(ansible("regex_findall", regexes::findall)),
+    slow(ansible("regex_replace", regexes::replace)),
+    slow(ansible("regex_search", regexes::search)),
     ansible("rekey_on_member", maps::rekey_on_member),
     ansible_text("relpath", paths::relpath),
     ansible("root", numbers::root),
     ansible("sha1", encode::sha1),
     ansible("shuffle", lists::shuffle),
-    ansible_text("split", text::split),
+    slow(ansible_text("split", text::split)),
     ansible_text("splitext", paths::splitext),
-    ansible_text("strftime", numbers::strftime),
+    slow(ansible_text("strftime", numbers::strftime)),
     ansible("subelements", maps::subelements),
     ansible("symmetric_difference", lists::symmetric_difference),
     ansible("ternary", maps::ternary),
-    ansible("to_datetime", numbers::to_datetime),
+    slow(ansible("to_datetime", numbers::to_datetime)),
     ansible("to_json", encode::to_json),
     ansible("to_nice_json", encode::to_nice_json),
     ansible("to_nice_yaml", encode::to_nice_yaml),
@@ -182,8 +187,8 @@ pub const FILTERS: &[Filter] = &[
     Filter { name: "type_debug", safe: false, takes: Takes::Anything, cost: Cost::Own, run: text::type_debug },
     ansible("union", lists::union),
     ansible("unvault", encode::unvault),
-    ansible_text("urldecode", encode::urldecode),
-    ansible_text("urlsplit", encode::urlsplit),
+    slow(ansible_text("urldecode", encode::urldecode)),
+    slow(ansible_text("urlsplit", encode::urlsplit)),
     ansible("vault", encode::vault),
     ansible_text("win_basename", paths::win_basename),
     ansible_text("win_dirname", paths::win_dirname),
@@ -222,8 +227,9 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
             _ => error,
         });
     };
+    let ctx = render.ctx;
     if filter.takes == Takes::Anything {
-        render.ctx.engine.charge_call(Cost::Deep, std::iter::once(&input))?;
+        ctx.engine.charge_call(Cost::Deep, std::iter::once(&input))?;
         let secret = input.tainted_within() || args.tainted();
         return (filter.run)(render, input, args).map_err(|error| error.hiding(secret));
     }
@@ -237,7 +243,7 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, input: Val, args: &Val
     }
     let named = args.named.iter().map(|(_, value)| value);
     let given = std::iter::once(&input).chain(&args.positional).chain(named);
-    render.ctx.engine.charge_call(filter.cost, given)?;
+    let _held = ctx.engine.charge_call(filter.cost, given)?;
     let tainted = input.tainted_within() || args.tainted();
     let result = (filter.run)(render, input, args).map_err(|error| error.hiding(tainted))?;
     render.ctx.engine.made(&result)?;

@@ -1,11 +1,12 @@
 //! Filters with regular expressions. The engine is linear where the pattern allows it and bounded where it does not.
 
 use super::{Renderer, Values, flag, text_arg, text_of};
-use crate::error::{Result, limit, type_error, value_error};
+use crate::error::{Result, limit, limit_of, type_error, value_error};
 use crate::jinja::arithmetic::too_long;
 use crate::limits::MAX_STRING;
 use crate::val::Val;
 use fancy_regex::{Captures, Regex, RegexBuilder};
+use purlin_value::rules::LIMIT_REGEX;
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
 
@@ -40,8 +41,23 @@ pub fn compile(pattern: &str, options: Options) -> Result<Regex> {
         .build();
     match built {
         Ok(regex) => Ok(regex),
+        Err(error) if is_too_large(&error) => {
+            limit_of(&LIMIT_REGEX, format!("a pattern needs more than {COMPILED} bytes when compiled"))
+        }
         Err(error) => value_error(format!("the pattern cannot be read: {error}")),
     }
+}
+
+/// Whether a pattern cannot be compiled because of its size; only the innermost reason says so.
+fn is_too_large(error: &fancy_regex::Error) -> bool {
+    let mut reason: Option<&dyn std::error::Error> = Some(error);
+    while let Some(error) = reason {
+        if error.to_string().contains("exceeded size limit") {
+            return true;
+        }
+        reason = error.source();
+    }
+    false
 }
 
 /// Whether a pattern matches, at the start only if `anchored`.

@@ -452,8 +452,14 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
             Data::AllNodes | Data::AllAttributes => {
                 self.ctx.engine.tree.named().map(|(name, _)| Val::str(name.clone())).collect()
             }
-            Data::Str(text) => text.chars().map(|c| Val::str(c.to_string())).collect(),
-            Data::Bytes(bytes) => bytes.iter().map(|b| Val::int(i64::from(*b))).collect(),
+            Data::Str(text) => {
+                self.ctx.engine.afford_list(text.chars().count())?;
+                text.chars().map(|c| Val::str(c.to_string())).collect()
+            }
+            Data::Bytes(bytes) => {
+                self.ctx.engine.afford_list(bytes.len())?;
+                bytes.iter().map(|b| Val::int(i64::from(*b))).collect()
+            }
             Data::External(external) => return self.iterate(&external.value),
             Data::Undefined(_) => {
                 self.refuse_undefined(value)?;
