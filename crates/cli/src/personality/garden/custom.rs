@@ -1,8 +1,9 @@
 //! Commands of the user's own: `purlin garden NAME ARGS`, where a `Command` of the project has that name.
 
 use super::steps::{Stage, conclude, texts};
-use super::{Flags, Format, failed, open, usage};
+use super::{Flags, Format, GARDEN, failed, open, usage};
 use crate::invocation::{Exit, Invocation};
+use crate::personality;
 use crate::report::{Style, report};
 use purlin_garden::resolve::resolve;
 use purlin_garden::workflows::Script;
@@ -61,14 +62,19 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+    let project = resolve(&session, &request, &[]).map(GardenProject::new);
+    if session.sink.has_errors() {
         return report(invocation, &session, Style::default());
-    };
+    }
+    // Without a project there are only Garden's own commands, and this is none of them.
+    let Some(project) = project else { return personality::unknown(invocation, &GARDEN, name) };
     let commands = &project.resolution().commands;
     let Some(command) = commands.iter().find(|command| command.name == name.as_str()) else {
-        let names = OWN.iter().copied().chain(commands.iter().map(|command| command.name.as_str()));
-        let hint = suggest::did_you_mean(name, names).map(|hint| format!("; {hint}")).unwrap_or_default();
-        return usage(invocation, &format!("there is no command `{name}`{hint}"));
+        let hint = suggest::did_you_mean(name, commands.iter().map(|command| command.name.as_str()));
+        return match hint {
+            Some(hint) => usage(invocation, &format!("unknown command `{name}` for `garden`; {hint}")),
+            None => personality::unknown(invocation, &GARDEN, name),
+        };
     };
     let declared = |key: &str| {
         let items = command.body.get(key).map(|draft| draft.items()).unwrap_or_default();
