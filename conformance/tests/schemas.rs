@@ -11,7 +11,7 @@ use purlin_conformance::ratchet;
 use purlin_model::Request;
 use purlin_model::validate::Validator;
 use purlin_syntax::{FileId, Flavor};
-use purlin_value::{MergeKeys, Session, value_of};
+use purlin_value::{MergeKeys, Meter, Session, value_of};
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
@@ -98,7 +98,9 @@ impl Judge {
                 .iter()
                 .flat_map(|(of, root)| {
                     let validator = self.validators.entry(*of).or_insert_with(|| Validator::new(of.schema()).unwrap());
-                    validator.check(&value_of(*root, MergeKeys::Apply))
+                    validator
+                        .check(&value_of(*root, MergeKeys::Apply), &Meter::new(&session.limits))
+                        .unwrap_or_default()
                 })
                 .map(|problem| {
                     format!(

@@ -18,6 +18,15 @@ struct Schema {
 
 const NAMES: &[&str] = &["resolve", "why", "affects", "diff", "graph", "check", "diagnostic"];
 
+/// What an editor knows: the schema, and the command that prints it.
+const EDITOR: &[(&str, &[&str])] = &[
+    ("symbols", &["symbols"]),
+    ("refs", &["refs", "api"]),
+    ("complete", &["complete", "skaffold.yaml:6:3"]),
+    ("hover", &["hover", "skaffold.yaml:6:3"]),
+    ("definition", &["definition", "skaffold.yaml:7:15"]),
+];
+
 impl Schema {
     fn load(name: &'static str) -> Self {
         let path = top().join("docs/schemas").join(format!("{name}.json"));
@@ -128,6 +137,13 @@ fn a_small_project_answers_as_told() {
     std::fs::write(folder.join("skaffold.yaml"), SAMPLE).unwrap();
     let mut counts = [0; 7];
     examine(&folder, &mut counts);
+    for (name, words) in EDITOR {
+        let answer = purlin(&folder, &[*words, &["-o", "json"]].concat()).stdout;
+        let told = Schema::load(name).check(&answer, name);
+        let is_empty =
+            told.as_object().unwrap().values().all(|value| value == &serde_json::json!([]) || value.is_null());
+        assert!(!is_empty, "nothing was printed that docs/schemas/{name}.json tells of");
+    }
     std::fs::write(folder.join("skaffold.yaml"), format!("{SAMPLE}wrong: 1\nwrong: 2\n")).unwrap();
     let broken = purlin(&folder, &["check", "--diagnostics", "json"]);
     let diagnostic = Schema::load("diagnostic");
@@ -174,7 +190,8 @@ fn all_cases_answer_as_told() {
 fn every_schema_is_used() {
     for entry in std::fs::read_dir(top().join("docs/schemas")).unwrap().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let known = name == "README.md" || NAMES.iter().any(|known| format!("{known}.json") == name);
+        let names = NAMES.iter().copied().chain(EDITOR.iter().map(|(name, _)| *name));
+        let known = name == "README.md" || names.map(|known| format!("{known}.json")).any(|known| known == name);
         assert!(known, "docs/schemas/{name} is not tested here");
     }
 }

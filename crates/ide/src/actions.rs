@@ -1,6 +1,7 @@
 //! Changes that mend a problem: what hints say was meant, and keys that are missing.
 
 use crate::Ide;
+use crate::facts::is_chart_template;
 use crate::names::Edit;
 use crate::outline::{Level, Spot, Step};
 use crate::place::Place;
@@ -45,6 +46,19 @@ impl Ide {
             fixes.extend(self.missing(&file, start));
         }
         fixes
+    }
+
+    /// The change that formats a file; nothing where it is formatted already. The message says why it stays as it is.
+    pub fn format(&self, file: &str) -> Result<Option<Edit>, String> {
+        let file = path::normalize(file);
+        let Some(text) = self.text(&file) else { return Ok(None) };
+        if is_chart_template(&file) {
+            return Err("templates of charts are not formatted".to_owned());
+        }
+        let formatted = purlin_syntax::format::format(&text, &self.limits).map_err(|why| why.to_string())?;
+        let source = Source::new(FileId(0), file.as_str(), text.clone());
+        let edit = Edit { place: Place::of(&source, 0..text.len()), text: formatted };
+        Ok((edit.text != *text).then_some(edit))
     }
 
     /// The keys that the mapping at an offset lacks.

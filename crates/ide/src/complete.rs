@@ -4,7 +4,7 @@ use crate::Ide;
 use crate::context::Context;
 use crate::facts::{Facts, Mark, kind};
 use crate::functions::tosca_functions;
-use crate::outline::{Spot, Step};
+use crate::outline::{Cursor, Level, Spot, Step};
 use crate::place::Place;
 use crate::shapes::Shapes;
 use purlin_compiler::SchemaOf;
@@ -68,30 +68,34 @@ const MOST: usize = 200;
 /// Collects proposals for one place.
 pub(crate) struct Proposals<'c> {
     pub context: &'c Context,
-    source: Source,
+    place: Place,
     range: Range<usize>,
     found: Vec<Proposal>,
+    /// Where each text is in the list.
+    index: HashMap<String, usize>,
 }
 
 impl<'c> Proposals<'c> {
     pub fn new(context: &'c Context, range: Range<usize>) -> Self {
         let source = Source::new(FileId(0), context.file.as_str(), context.text.clone());
-        Proposals { context, source, range, found: Vec::new() }
+        let place = Place::of(&source, range.clone());
+        Proposals { context, place, range, found: Vec::new(), index: HashMap::new() }
     }
 
     /// Adds a proposal unless it is there already.
     pub fn add(&mut self, text: &str, kind: ProposalKind, detail: &str, doc: &str, score: u32) {
-        if let Some(known) = self.found.iter_mut().find(|known| known.text == text) {
+        if let Some(known) = self.index.get(text).and_then(|at| self.found.get_mut(*at)) {
             known.score = known.score.max(score);
             return;
         }
+        self.index.insert(text.to_owned(), self.found.len());
         self.found.push(Proposal {
             text: text.to_owned(),
             kind,
             detail: detail.to_owned(),
             doc: doc.to_owned(),
             deprecated: false,
-            place: Place::of(&self.source, self.range.clone()),
+            place: self.place.clone(),
             score,
         });
     }
@@ -158,7 +162,8 @@ impl Ide {
             let key = (parent.into(), key.into());
             related.iter().map(|facts| facts.keys.get(&key).copied().unwrap_or(0)).sum()
         };
-        for map in Shapes::new(&schema).at(&cursor.path, &cursor.levels) {
+        let shapes = Shapes::new(&schema);
+        for map in shapes.at(&cursor.path, &cursor.levels) {
             let required: Vec<&str> = map
                 .get("required")
                 .and_then(Value::as_list)
@@ -174,7 +179,7 @@ impl Ide {
                 let doc = property.get("description").and_then(Value::as_str).unwrap_or("");
                 let first = 100u32.saturating_sub(u32::try_from(index).unwrap_or(100));
                 let needed = if required.contains(&key.as_str()) { 2_000 } else { 0 };
-                let score = first + needed + often(key).min(1_000) * 200;
+                let score = first + needed + often(key).min(100) * 200 + evidence(&shapes, cursor, key);
                 proposals.add(key, ProposalKind::Key, &takes(property), doc, score);
                 if property.get("deprecated").and_then(Value::as_bool) == Some(true) {
                     proposals.deprecate(key);
@@ -187,7 +192,7 @@ impl Ide {
             let keys = related.iter().flat_map(|facts| facts.keys.iter()).filter(|((above, _), _)| above == parent);
             let mut counted: HashMap<&str, u32> = HashMap::new();
             keys.for_each(|((_, key), count)| *counted.entry(key).or_default() += count);
-            for (key, count) in counted.into_iter().filter(|(key, _)| !present(key)) {
+            for (key, count) in counted.into_iter().filter(|(key, _)| !key.is_empty() && !present(key)) {
                 proposals.add(key, ProposalKind::Key, "", "", count);
             }
         }
@@ -208,7 +213,8 @@ impl Ide {
         if !is_direct {
             return;
         }
-        let present = |key: &str| cursor.level().is_some_and(|level| level.has(key));
+        let typed = context.text.get(cursor.word.clone()).unwrap_or("");
+        let present = |key: &str| key != typed && cursor.level().is_some_and(|level| level.has(key));
         for (key, doc) in self.type_keys(related, own, name) {
             if !present(&key) {
                 proposals.add(&key, ProposalKind::Name, &format!("of `{own}`"), &doc, 3_000);
@@ -255,11 +261,12 @@ impl Ide {
                 kinds.extend(names.iter().filter_map(Value::as_str).filter_map(label));
             }
         }
+        let mentions = mentions(related);
         for facts in related {
             let own = if facts.source.path() == context.file { 50 } else { 0 };
             for mark in facts.declared.iter().filter(|mark| kinds.contains(&mark.kind)) {
                 let text = shown_name(context, mark);
-                let often = u32::try_from(mentions(related, mark)).unwrap_or(0);
+                let often = mentions.get(&(mark.kind, mark.name.as_str())).copied().unwrap_or(0).min(20);
                 let detail = format!("{} in {}", mark.kind, facts.source.path());
                 proposals.add(&text, ProposalKind::Name, &detail, "", 1_000 + own + often * 10);
             }
@@ -308,6 +315,57 @@ impl Ide {
     }
 }
 
+/// How well what is written under a key fits another key: its scalar, or the keys of its mapping.
+fn evidence(shapes: &Shapes<'_>, cursor: &Cursor, key: &str) -> u32 {
+    let below = &cursor.below;
+    if below.scalar.is_empty() && below.keys.is_empty() {
+        return 0;
+    }
+    let mut path = cursor.path.clone();
+    let mut levels = cursor.levels.clone();
+    path.push(Step::Key(key.to_owned()));
+    levels.push(Level::default());
+    if below.is_list && !below.keys.is_empty() {
+        path.push(Step::Item);
+        levels.push(Level::default());
+    }
+    let all = shapes.at(&path, &levels);
+    let has = |name: &String| all.iter().any(|map| map.get("properties").is_some_and(|keys| keys.get(name).is_some()));
+    if !below.keys.is_empty() {
+        let known = below.keys.iter().filter(|name| has(name)).count();
+        if known > 0 || below.is_list {
+            return u32::try_from(known.min(10)).unwrap_or(0) * 2_500;
+        }
+        // The keys may be names that somebody gave; then what they lead to tells.
+        path.extend(below.keys.first().map(|name| Step::Key(name.clone())));
+        levels.push(Level::default());
+        let inner = shapes.at(&path, &levels);
+        let has =
+            |name: &String| inner.iter().any(|map| map.get("properties").is_some_and(|keys| keys.get(name).is_some()));
+        let known = below.inner.iter().filter(|name| has(name)).count();
+        let is_mapping = if inner.is_empty() { 0 } else { 1_000 };
+        return is_mapping + u32::try_from(known.min(10)).unwrap_or(0) * 2_000;
+    }
+    let words = all.iter().filter_map(|map| map.get("enum")?.as_list()).flatten();
+    if words.filter_map(Value::as_str).any(|word| word == below.scalar) {
+        return 10_000;
+    }
+    let found = match below.scalar.as_str() {
+        scalar if scalar.starts_with('[') => "array",
+        scalar if scalar.starts_with('{') => "object",
+        "true" | "false" => "boolean",
+        scalar if scalar.parse::<f64>().is_ok() => "number",
+        _ => "string",
+    };
+    let is_type = |name: Option<&str>| name == Some(found) || (found == "number" && name == Some("integer"));
+    let fits = all.iter().any(|map| {
+        let of = map.get("type");
+        let several = of.and_then(Value::as_list).is_some_and(|list| list.iter().any(|one| is_type(one.as_str())));
+        is_type(of.and_then(Value::as_str)) || several
+    });
+    if fits { 1_500 } else { 0 }
+}
+
 /// What a property takes, in a few words.
 fn takes(property: &Value) -> String {
     if let Some(text) = property.get(TAKES).and_then(Value::as_str) {
@@ -337,9 +395,13 @@ fn shown_name(context: &Context, mark: &Mark) -> String {
     }
 }
 
-fn mentions(related: &[Arc<Facts>], mark: &Mark) -> usize {
-    let same = |other: &&Mark| other.kind == mark.kind && other.name == mark.name;
-    related.iter().map(|facts| facts.mentioned.iter().filter(same).count()).sum::<usize>().min(20)
+/// How often each name is mentioned.
+pub(crate) fn mentions(related: &[Arc<Facts>]) -> HashMap<(&'static str, &str), u32> {
+    let mut counts = HashMap::new();
+    for mark in related.iter().flat_map(|facts| facts.mentioned.iter()) {
+        *counts.entry((mark.kind, mark.name.as_str())).or_default() += 1;
+    }
+    counts
 }
 
 /// Names that a key refers to where the tables only say that it takes text.

@@ -52,6 +52,7 @@ impl Ide {
         let of = schema_by(&file, |key| cursor.root(key));
         let of = of
             .or_else(|| (is_values_file(&file) && self.chart_folder(&file).is_some()).then_some(SchemaOf::ChartValues));
+        let of = of.or_else(|| self.schema_by_project(&file));
         let inside = match of {
             Some(SchemaOf::Garden) => {
                 between(&text, offset, "${", "}").map(|range| Inside { language: Language::Garden, range })
@@ -62,6 +63,20 @@ impl Ide {
             _ => None,
         };
         Some(Context { file, text, offset, cursor, of, inside })
+    }
+
+    /// What a file of a project is while it does not say so itself: a version that is being written, or was deleted.
+    fn schema_by_project(&self, file: &str) -> Option<SchemaOf> {
+        let picture = self.picture();
+        let outcome = picture.outcomes.iter().find(|outcome| outcome.good().files.contains(file))?;
+        match outcome.claim.dialect().name {
+            "garden" if purlin_garden::files::is_config_file(path::file_name(file)) => Some(SchemaOf::Garden),
+            "skaffold" => Some(SchemaOf::Skaffold(purlin_skaffold::editions::LATEST)),
+            "tosca" => Some(SchemaOf::Tosca(purlin_tosca::edition::V1_3)),
+            "unfurl" if outcome.claim.file() == file => Some(SchemaOf::Ensemble),
+            "unfurl" => Some(SchemaOf::Tosca(purlin_tosca::edition::EXTENDED)),
+            _ => None,
+        }
     }
 
     /// The schema that describes the document at a place.

@@ -1,7 +1,7 @@
 //! Completion inside embedded languages: lookups of Garden, values and functions of charts, filters of ensembles.
 
 use crate::Ide;
-use crate::complete::{ProposalKind, Proposals};
+use crate::complete::{ProposalKind, Proposals, mentions};
 use crate::context::{Context, Language};
 use crate::facts::{Facts, kind};
 use crate::functions::functions;
@@ -129,13 +129,13 @@ impl Ide {
         proposals: &mut Proposals<'_>,
         shown: impl Fn(&str) -> Option<String>,
     ) {
+        let mentions = mentions(related);
         for facts in related {
             for mark in facts.declared.iter().filter(|mark| mark.kind == of) {
                 if let Some(text) = shown(&mark.name) {
-                    let same = |other: &&crate::facts::Mark| other.kind == mark.kind && other.name == mark.name;
-                    let often: usize = related.iter().map(|facts| facts.mentioned.iter().filter(same).count()).sum();
-                    let score = 1_000 + u32::try_from(often.min(50)).unwrap_or(0) * 10;
-                    proposals.add(&text, ProposalKind::Name, &format!("{of} in {}", facts.source.path()), "", score);
+                    let often = mentions.get(&(mark.kind, mark.name.as_str())).copied().unwrap_or(0);
+                    let detail = format!("{of} in {}", facts.source.path());
+                    proposals.add(&text, ProposalKind::Name, &detail, "", 1_000 + often.min(50) * 10);
                 }
             }
         }
@@ -145,7 +145,7 @@ impl Ide {
     fn outputs(&self, id: &str, proposals: &mut Proposals<'_>) {
         let picture = self.picture();
         for outcome in &picture.outcomes {
-            let node = outcome.resolved.as_ref().and_then(|resolved| resolved.node(id));
+            let node = outcome.good().resolved.as_ref().and_then(|resolved| resolved.node(id));
             let Some(outputs) = node.and_then(|node| node.outputs.as_map()) else { continue };
             for name in outputs.keys() {
                 proposals.add(name, ProposalKind::Field, &format!("output of {id}"), "", 500);
@@ -213,12 +213,7 @@ const ACTION_FIELDS: &[(&str, &str)] = &[
 
 /// How often a word is part of a lookup.
 fn often(related: &[Arc<Facts>], word: &str) -> u32 {
-    let mut count = 0;
-    for facts in related.iter().take(50) {
-        count += facts.source.text().matches(&format!("${{{word}")).count();
-        count += facts.source.text().matches(&format!(".{word}")).count();
-    }
-    u32::try_from(count.min(1_000)).unwrap_or(0)
+    related.iter().filter_map(|facts| facts.words.get(word)).sum::<u32>().min(1_000)
 }
 
 fn jinja(related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {

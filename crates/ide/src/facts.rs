@@ -69,6 +69,8 @@ pub struct Facts {
     pub mentioned: Vec<Mark>,
     /// How often a key is written below another.
     pub keys: HashMap<(EcoString, EcoString), u32>,
+    /// How often a word is part of a lookup in an expression.
+    pub words: HashMap<EcoString, u32>,
 }
 
 /// Whether a file is a template of a chart.
@@ -90,7 +92,13 @@ impl Facts {
         let is_template = is_chart_template(file);
         let parsed = if is_template { Source::new(FileId(0), file, "") } else { Source::new(FileId(0), file, text) };
         let tree = yaml::parse(Arc::new(parsed), Flavor::Core, limits);
-        let mut gather = Gather { source: &source, declared: Vec::new(), mentioned: Vec::new(), keys: HashMap::new() };
+        let mut gather = Gather {
+            source: &source,
+            declared: Vec::new(),
+            mentioned: Vec::new(),
+            keys: HashMap::new(),
+            words: HashMap::new(),
+        };
         if is_template {
             gather.go_template();
         }
@@ -98,8 +106,8 @@ impl Facts {
             gather.count_keys(root);
             gather.document(file, root);
         }
-        let Gather { declared, mentioned, keys, .. } = gather;
-        Facts { source, tree, declared, mentioned, keys }
+        let Gather { declared, mentioned, keys, words, .. } = gather;
+        Facts { source, tree, declared, mentioned, keys, words }
     }
 
     /// The name at an offset, declared or mentioned.
@@ -120,6 +128,7 @@ struct Gather<'s> {
     declared: Vec<Mark>,
     mentioned: Vec<Mark>,
     keys: HashMap<(EcoString, EcoString), u32>,
+    words: HashMap<EcoString, u32>,
 }
 
 fn bytes(node: Node<'_>) -> Range<usize> {
@@ -278,6 +287,9 @@ impl Gather<'_> {
     fn expressions(&mut self, whole: Range<usize>) {
         let text = self.source.text();
         for lookup in scan::lookups(text, whole) {
+            for part in &lookup.parts {
+                *self.words.entry(text.get(part.clone()).unwrap_or("").into()).or_default() += 1;
+            }
             let part = |index: usize| lookup.parts.get(index).map(|part| text.get(part.clone()).unwrap_or(""));
             let (Some(first), Some(second)) = (part(0), part(1)) else { continue };
             match first {

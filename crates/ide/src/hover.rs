@@ -154,7 +154,9 @@ impl Ide {
     /// The resolved value at a place, and where it comes from.
     fn resolved_text(&self, context: &Context) -> Option<String> {
         let picture = self.picture();
-        for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(&context.file)) {
+        for outcome in
+            picture.outcomes.iter().filter(|outcome| outcome.concerns(&context.file)).map(|outcome| outcome.good())
+        {
             let Some((offset, stale)) = offset_then(outcome, &context.file, &context.text, context.offset) else {
                 continue;
             };
@@ -184,7 +186,7 @@ impl Ide {
                     let _ = write!(text, "\n  - overrides {}", origin_text(lost));
                 }
             }
-            if stale || picture.stale {
+            if stale {
                 text.push_str("\n\n_before the last edit_");
             }
             return Some(text);
@@ -197,7 +199,7 @@ impl Ide {
         let Some(text) = self.text(file) else { return Vec::new() };
         let picture = self.picture();
         let mut places = Vec::new();
-        for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(file)) {
+        for outcome in picture.outcomes.iter().filter(|outcome| outcome.concerns(file)).map(|outcome| outcome.good()) {
             let Some((offset, _)) = offset_then(outcome, file, &text, offset) else { continue };
             let all = values_in(outcome, file);
             let fits = |found: &&Found| found.span.start as usize <= offset && offset <= found.span.end as usize;

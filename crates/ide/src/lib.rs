@@ -73,19 +73,22 @@ impl Ide {
         Some(String::from_utf8_lossy(&bytes).into())
     }
 
-    /// What is known of a file.
+    /// What is known of a file. Texts are compared as bytes, so that what has not changed is not copied.
     fn facts(&self, file: &str) -> Option<Arc<Facts>> {
         let file = path::normalize(file);
-        let text = self.text(&file)?;
+        let bytes: Arc<[u8]> = match self.buffers.get(&file) {
+            Some(text) => text.into(),
+            None => self.desk.read(&file).ok()?,
+        };
         if let Some(known) = lock(&self.facts).get(&file)
-            && known.source.text() == &*text
+            && known.source.text().as_bytes() == &*bytes
         {
             return Some(known.clone());
         }
-        if text.len() as u64 > self.limits.file_bytes {
+        if bytes.len() as u64 > self.limits.file_bytes {
             return None;
         }
-        let facts = Arc::new(Facts::of(&file, &text, &self.limits));
+        let facts = Arc::new(Facts::of(&file, &String::from_utf8_lossy(&bytes), &self.limits));
         lock(&self.facts).insert(file, facts.clone());
         Some(facts)
     }

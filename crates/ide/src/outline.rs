@@ -58,6 +58,21 @@ pub struct Cursor {
     pub word: Range<usize>,
     /// The column of the mapping that the cursor is in.
     pub column: usize,
+    /// What is written under the key at the cursor.
+    pub below: Below,
+}
+
+/// What is written under a key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Below {
+    /// The scalar beside the key, without quotes.
+    pub scalar: String,
+    /// The keys of the mapping, or of the items of the list.
+    pub keys: Vec<String>,
+    /// The keys one level deeper, under the first of those.
+    pub inner: Vec<String>,
+    /// Whether it is a list.
+    pub is_list: bool,
 }
 
 impl Cursor {
@@ -141,8 +156,9 @@ pub fn cursor(text: &str, offset: usize) -> Cursor {
     };
     let at = index + here.iter().filter(|other| other.range.start < entry.range.start).count();
     match &entry.mark {
-        Mark::Key { .. } if offset <= entry.range.end => {
-            placed(&scanned.entries, at, entry.column, Spot::Key, entry.range.clone(), None)
+        Mark::Key { value, .. } if offset <= entry.range.end => {
+            let found = placed(&scanned.entries, at, entry.column, Spot::Key, entry.range.clone(), None);
+            Cursor { below: below(&scanned.entries, at, entry.column, value), ..found }
         }
         Mark::Key { name, .. } => {
             let word = value_word(text, entry.value_at, line_end, offset);
@@ -154,6 +170,30 @@ pub fn cursor(text: &str, offset: usize) -> Cursor {
             placed(&scanned.entries, at + 1, column, Spot::Item, word, None)
         }
     }
+}
+
+/// What is written under the key at an index.
+fn below(entries: &[Entry], index: usize, column: usize, scalar: &str) -> Below {
+    let mut inside = entries.get(index + 1..).unwrap_or_default().iter();
+    // Dashes may stand at the key's own column.
+    let is_inside =
+        |entry: &&Entry| entry.column > column || (entry.column == column && matches!(entry.mark, Mark::Dash));
+    let inside: Vec<&Entry> = inside.by_ref().take_while(is_inside).collect();
+    let is_list = inside.first().is_some_and(|entry| matches!(entry.mark, Mark::Dash));
+    let first = inside.iter().find(|entry| matches!(entry.mark, Mark::Key { .. })).map(|entry| entry.column);
+    let keys = inside.iter().filter_map(|entry| match &entry.mark {
+        Mark::Key { name, .. } if Some(entry.column) == first => Some(name.clone()),
+        _ => None,
+    });
+    let deeper = inside.iter().skip_while(|entry| Some(entry.column) != first).skip(1);
+    let deeper: Vec<&&Entry> = deeper.take_while(|entry| Some(entry.column) > first).collect();
+    let second = deeper.first().map(|entry| entry.column);
+    let inner = deeper.iter().filter_map(|entry| match &entry.mark {
+        Mark::Key { name, .. } if Some(entry.column) == second => Some(name.clone()),
+        _ => None,
+    });
+    let is_list = is_list || scalar.starts_with('[');
+    Below { scalar: scalar.to_owned(), inner: inner.collect(), keys: keys.collect(), is_list }
 }
 
 fn floor(text: &str, mut offset: usize) -> usize {
@@ -320,7 +360,7 @@ fn placed(
     }
     steps.reverse();
     levels.reverse();
-    Cursor { path: steps, levels, spot, word, column: own_column }
+    Cursor { path: steps, levels, spot, word, column: own_column, below: Below::default() }
 }
 
 /// The keys of the mapping at a column around an index.
@@ -375,6 +415,8 @@ mod tests {
         assert_eq!((path(&cursor).as_str(), cursor.spot), ("spec/image", Spot::Value));
         let cursor = at("dependencies:\n- build.|api\n");
         assert_eq!((path(&cursor).as_str(), cursor.spot), ("dependencies/-", Spot::Item));
+        let cursor = at("a|:\n- b: 1\n  c: 2\nd: 3\n");
+        assert_eq!((cursor.below.keys.join(","), cursor.below.is_list), ("b,c".to_owned(), true));
         let cursor = at("a:\n  b: 1\n  |\nc: 2\n");
         assert_eq!((path(&cursor).as_str(), cursor.spot), ("a", Spot::Key));
         assert!(cursor.level().unwrap().has("b") && !cursor.level().unwrap().has("c"));

@@ -44,6 +44,8 @@ pub struct Outcome {
     pub files: HashSet<String>,
     reads: HashSet<Read>,
     ids: HashSet<FileId>,
+    /// The last result with something in it, where this one has nothing.
+    last: Option<Arc<Outcome>>,
 }
 
 /// All projects at one moment.
@@ -53,8 +55,6 @@ pub struct Picture {
     pub outcomes: Vec<Arc<Outcome>>,
     /// Problems by file.
     pub problems: BTreeMap<String, Vec<Problem>>,
-    /// Whether files have changed since.
-    pub stale: bool,
 }
 
 /// Something that happened to a file.
@@ -156,7 +156,7 @@ impl Workspace {
                 None if stopped => continue,
                 known => {
                     gone.extend(known.iter().flat_map(|known| known.ids.iter().copied()));
-                    Arc::new(self.resolve(&claim))
+                    Arc::new(self.resolve(&claim).after(known))
                 }
             };
             read.extend(outcome.files.iter().cloned());
@@ -237,7 +237,7 @@ impl Workspace {
         let found = session.sink.take();
         let problems = found.iter().map(|diagnostic| problem(&self.sources, claim.file(), diagnostic)).collect();
         let reads = session.reads().into_iter().collect();
-        Outcome { claim: claim.clone(), session, resolved, problems, files, reads, ids }
+        Outcome { claim: claim.clone(), session, resolved, problems, files, reads, ids, last: None }
     }
 
     /// Lets go of files that neither a result nor the shelf refers to.
@@ -262,11 +262,31 @@ impl Workspace {
         for list in problems.values_mut() {
             list.sort_by(|a, b| (a.place.start, a.rule, &a.message).cmp(&(b.place.start, b.rule, &b.message)));
         }
-        Picture { outcomes: self.outcomes.clone(), problems, stale: false }
+        Picture { outcomes: self.outcomes.clone(), problems }
     }
 }
 
 impl Outcome {
+    /// The same after another result of the project: where this one has nothing to show, the last that had is kept.
+    fn after(mut self, before: Option<Arc<Outcome>>) -> Self {
+        if self.has_nodes() {
+            return self;
+        }
+        let good = before.and_then(|before| if before.has_nodes() { Some(before) } else { before.last.clone() });
+        self.ids.extend(good.iter().flat_map(|good| good.ids.iter().copied()));
+        self.last = good;
+        self
+    }
+
+    fn has_nodes(&self) -> bool {
+        self.resolved.as_ref().is_some_and(|resolved| !resolved.nodes.is_empty())
+    }
+
+    /// The last result with something in it: this one, or one before.
+    pub(crate) fn good(&self) -> &Outcome {
+        self.last.as_deref().unwrap_or(self)
+    }
+
     /// Whether the content of a file was read.
     pub(crate) fn has_file(&self, file: &str) -> bool {
         self.reads.contains(&Read::File(file.to_owned()))

@@ -206,6 +206,12 @@ pub(crate) fn answer(method: &str, q: &Question<'_>) -> Option<Result<Value, Str
             let (start, end) = (offset(&text, &q.params["range"]["start"]), offset(&text, &q.params["range"]["end"]));
             json!(ide.fixes(file, start, end).iter().map(|fix| code_action(root, fix)).collect::<Vec<_>>())
         }
+        "textDocument/formatting" => match ide.format(file) {
+            Ok(edit) => json!(
+                edit.iter().map(|edit| json!({"range": range(&edit.place), "newText": edit.text})).collect::<Vec<_>>()
+            ),
+            Err(why) => return Some(Err(why)),
+        },
         "textDocument/signatureHelp" => match ide.signature(file, at()) {
             Some(signature) => {
                 let parameters: Vec<Value> = signature.parameters.iter().map(|name| json!({"label": name})).collect();

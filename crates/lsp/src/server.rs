@@ -11,6 +11,7 @@ use purlin_syntax::Limits;
 use purlin_value::World;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, HashSet, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// Evaluation nests as deep as the configuration does; its limits assume this much stack.
@@ -57,10 +58,11 @@ pub fn serve(connection: &Connection, open: impl FnOnce(Option<&str>) -> Result<
     };
     let thread = std::thread::Builder::new().name("resolve".to_owned()).stack_size(STACK);
     let thread = thread.spawn(move || worker.run()).map_err(|error| error.to_string())?;
-    if watches(&params) {
+    let is_watched = watches(&params);
+    if is_watched {
         connection.sender.send(Message::Request(watch_request())).map_err(|error| error.to_string())?;
     }
-    let mut server = Server { ide, buffers, root, tasks, with_inlays, cancelled: HashSet::new() };
+    let mut server = Server { ide, buffers, root, tasks, with_inlays, is_watched, cancelled: HashSet::new() };
     server.run(connection)?;
     drop(server);
     // A worker that panicked has ended too; its last results were shown.
@@ -84,6 +86,7 @@ fn capabilities() -> Value {
         "definitionProvider": true,
         "referencesProvider": true,
         "documentHighlightProvider": true,
+        "documentFormattingProvider": true,
         "documentSymbolProvider": true,
         "workspaceSymbolProvider": true,
         "renameProvider": {"prepareProvider": true},
@@ -120,12 +123,19 @@ fn watch_request() -> Request {
     Request { id: RequestId::from(1), method: "client/registerCapability".to_owned(), params }
 }
 
+/// Whether changes of a file are of no interest: git's own, and what tools build.
+fn is_noise(file: &str) -> bool {
+    file.split('/').any(|step| matches!(step, ".git" | "node_modules" | "target"))
+}
+
 struct Server {
     ide: Arc<Ide>,
     buffers: Arc<Buffers>,
     root: String,
     tasks: Sender<Task>,
     with_inlays: bool,
+    /// Whether the client tells what changes on disk.
+    is_watched: bool,
     cancelled: HashSet<RequestId>,
 }
 
@@ -201,7 +211,12 @@ impl Server {
         let file = self.file_of(&params["textDocument"]["uri"]).unwrap_or_default();
         let (ide, with_inlays) = (self.ide.clone(), self.with_inlays);
         let question = Question { ide: &ide, root: &self.root, file: &file, params: &params, with_inlays };
-        match answer(&method, &question) {
+        // A question that meets a defect is answered with an error; the next one is none the worse.
+        let answered = catch_unwind(AssertUnwindSafe(|| answer(&method, &question)));
+        let Ok(answered) = answered else {
+            return failure(id, ErrorCode::InternalError, format!("`{method}` met a defect of Purlin"));
+        };
+        match answered {
             Some(Ok(result)) => Response { id, response_result: Ok(result) },
             Some(Err(why)) => failure(id, ErrorCode::InvalidRequest, why),
             None => failure(id, ErrorCode::MethodNotFound, format!("unknown method `{method}`")),
@@ -230,11 +245,14 @@ impl Server {
                 self.buffers.close(&file);
                 self.changed(vec![Change::Presence(file)]);
             }
-            ("textDocument/didSave", Some(file)) => self.changed(vec![Change::Content(file)]),
+            ("textDocument/didSave", Some(file)) => {
+                // Whoever saves may have changed other files too; a client that watches says so itself.
+                self.changed(vec![if self.is_watched { Change::Content(file) } else { Change::Everything }]);
+            }
             ("workspace/didChangeWatchedFiles", _) => {
                 let changes = params["changes"].as_array().into_iter().flatten();
                 let changes = changes.filter_map(|change| {
-                    let file = self.file_of(&change["uri"])?;
+                    let file = self.file_of(&change["uri"]).filter(|file| !is_noise(file))?;
                     // An editor's own text says more than the disk.
                     let is_open = self.buffers.get(&file).is_some();
                     (!is_open).then(|| match change["type"].as_u64() {

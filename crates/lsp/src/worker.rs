@@ -7,6 +7,7 @@ use lsp_server::{Message, Notification, RequestId, Response};
 use purlin_ide::{Buffers, Change, Choice, Ide, Problem, Workspace};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 /// What the main loop tells the worker.
@@ -51,7 +52,17 @@ impl Worker {
             // Newer changes make a result that is half done worthless; projects that are done stay done.
             let tasks = self.tasks.clone();
             let stop = move || !tasks.is_empty();
-            let Some(picture) = self.workspace.refresh(&changes, &self.buffers, &stop) else { continue };
+            let refreshed = AssertUnwindSafe(|| self.workspace.refresh(&changes, &self.buffers, &stop));
+            let picture = match catch_unwind(refreshed) {
+                Ok(Some(picture)) => picture,
+                Ok(None) => continue,
+                Err(_) => {
+                    self.apologise();
+                    // What was half done is thrown away with the next change.
+                    changes = vec![Change::Everything];
+                    continue;
+                }
+            };
             changes.clear();
             let problems = picture.problems.clone();
             self.ide.show(picture);
@@ -74,6 +85,14 @@ impl Worker {
             }
             Task::Choose(choice) => self.workspace.choose(choice),
         }
+    }
+
+    /// Says that a defect of the server keeps projects from being resolved; what was shown stays.
+    fn apologise(&self) {
+        let message = "Purlin could not resolve the projects of this folder because of a defect of its own; what is shown \
+                       is from before the last change. Please report it with the lines above.";
+        let params = json!({"type": 1, "message": message});
+        let _ = self.out.send(Message::Notification(Notification::new("window/logMessage".to_owned(), params)));
     }
 
     /// Sends the problems of files where they have changed.

@@ -3,6 +3,7 @@
 use super::Context;
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
+use crate::project;
 use purlin_ide::{Buffers, Choice, Desk, Ide, Place, Symbol, Workspace, offset_chars};
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
@@ -18,17 +19,28 @@ struct Editor {
 }
 
 impl Editor {
+    /// Opens the folder the user stands in, so that a file is seen with the project around it; what lies elsewhere is
+    /// opened by itself.
     fn open(cx: &mut Context<'_, '_>, named: &Path, target: &Target) -> Result<Editor, Exit> {
-        let (session, request) = cx.open(named, target, &[])?;
+        let is_below = named.is_relative() && !named.starts_with("..");
+        let (session, request) = cx.open(if is_below { Path::new(".") } else { named }, target, &[])?;
+        let path = match is_below {
+            true => project::named(cx.invocation, &session, &named.to_string_lossy()),
+            false => request.path.clone(),
+        };
+        if let Err(error) = session.world.stat(&path) {
+            let _ = writeln!(cx.invocation.stderr, "error: cannot open `{}`: {}", named.display(), error.reason());
+            return Err(Exit::Io);
+        }
         let buffers = Arc::new(Buffers::default());
         let desk = Arc::new(Desk::new(session.world.clone(), buffers.clone()));
-        let mut workspace = Workspace::new(desk.clone(), &start(&*desk, &request.path), session.limits.clone());
+        let mut workspace = Workspace::new(desk.clone(), &start(&*desk, &path), session.limits.clone());
         workspace.choose(Choice { environment: request.environment.clone(), profiles: request.profiles.clone() });
         let ide = Ide::new(desk, buffers.clone(), session.limits.clone());
         if let Some(picture) = workspace.refresh(&[], &buffers, &|| false) {
             ide.show(picture);
         }
-        Ok(Editor { ide, path: request.path })
+        Ok(Editor { ide, path })
     }
 
     /// The byte offset of a line and column, both from 1.

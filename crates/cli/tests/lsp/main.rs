@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod client;
+mod neovim;
 mod projects;
 
 use client::Client;
@@ -140,6 +141,15 @@ fn skaffold_and_tosca() {
     assert!(images.contains(&"base".to_owned()), "{images:?}");
     let place = ask(&mut client, "definition", skaffold, "image: base", 8);
     assert_eq!(place[0]["range"]["start"]["line"], 9, "{place}");
+    let uri = client.uri(skaffold);
+    let formatted = client.request("textDocument/formatting", json!({"textDocument": {"uri": uri}, "options": {}}));
+    assert_eq!(formatted, json!([]), "it is formatted already");
+    let text = std::fs::read_to_string(client.root.join(skaffold)).unwrap();
+    client.open(skaffold);
+    client.change(skaffold, &text.replace("  name: shop", "     name: shop"));
+    let formatted = client.request("textDocument/formatting", json!({"textDocument": {"uri": uri}, "options": {}}));
+    assert_eq!(formatted[0]["newText"], text.as_str(), "{formatted}");
+    client.change(skaffold, &text);
     let service = "tosca/service.yaml";
     let place = ask(&mut client, "definition", service, "type: app.Server", 8);
     assert_eq!(place[0]["range"]["start"]["line"], 2, "{place}");
@@ -252,6 +262,56 @@ fn checked(root: &Path) -> BTreeSet<(String, u64, u64, String)> {
         all.insert((file.to_owned(), number("line"), number("column"), one["rule"].as_str().unwrap().to_owned()));
     }
     all
+}
+
+/// Measures instead of testing: `PURLIN_LATENCY=EDITS` prints how long a large workspace takes. Build with `--release`.
+#[test]
+fn latency_of_a_large_workspace() {
+    let Some(count) = std::env::var("PURLIN_LATENCY").ok().and_then(|text| text.parse::<usize>().ok()) else {
+        println!("skipped: PURLIN_LATENCY is not set");
+        return;
+    };
+    let root = folder("lsp-latency");
+    projects::write(&root, &Size { actions: 1_000, charts: 100, nodes: 1_000 });
+    let begun = std::time::Instant::now();
+    let mut client = Client::start(&root, json!({}));
+    client.settle();
+    println!("start to first diagnostics: {:?}", begun.elapsed());
+    let files =
+        ["garden/part300/garden.yml", "charts/chart7/values.yaml", "tosca/service.yaml", "skaffold/skaffold.yaml"];
+    let texts: Vec<String> = files.iter().map(|file| std::fs::read_to_string(root.join(file)).unwrap()).collect();
+    files.iter().for_each(|file| client.open(file));
+    client.settle();
+    let memory = |client: &Client| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", client.process())).unwrap_or_default();
+        status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or("").to_owned()
+    };
+    println!("memory before: {}", memory(&client));
+    for (file, text) in files.iter().zip(&texts) {
+        let (mut edits, mut completions) = (Vec::new(), Vec::new());
+        for round in 0..count {
+            // A comment that grows and shrinks, as if somebody typed.
+            let begun = std::time::Instant::now();
+            client.change(file, &format!("{text}# {}\n", "x".repeat(round % 40)));
+            client.settle();
+            edits.push(begun.elapsed());
+            let begun = std::time::Instant::now();
+            client.ask("textDocument/completion", file, 3, 2);
+            completions.push(begun.elapsed());
+        }
+        edits.sort();
+        completions.sort();
+        let at = |times: &[std::time::Duration], part: usize| times[(times.len() * part / 100).min(times.len() - 1)];
+        println!(
+            "{file}: edit to diagnostics p50 {:?} p99 {:?}; completion p50 {:?} p99 {:?}",
+            at(&edits, 50),
+            at(&edits, 99),
+            at(&completions, 50),
+            at(&completions, 99)
+        );
+    }
+    println!("memory after {} edits: {}", count * files.len(), memory(&client));
+    assert!(client.stop());
 }
 
 #[test]
