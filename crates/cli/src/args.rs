@@ -250,6 +250,19 @@ pub enum GraphTheme {
     Dark,
 }
 
+/// Formats of a comparison.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DiffOutput {
+    /// For people, by cause.
+    Text,
+    /// JSON.
+    Json,
+    /// The nodes as YAML, compared line by line.
+    Yaml,
+    /// Markdown, for the review of a change.
+    Markdown,
+}
+
 /// Formats of an answer to a person or a program.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerFormat {
@@ -362,8 +375,8 @@ pub enum Command {
         #[command(flatten)]
         target: Target,
         /// Format.
-        #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
-        output: AnswerFormat,
+        #[arg(short, long, value_enum, default_value_t = DiffOutput::Text)]
+        output: DiffOutput,
     },
     /// Evaluate an expression of the project's own dialect.
     Eval {

@@ -26,20 +26,12 @@ fn painted_line(line: &str, answer: Answer) -> String {
     match answer {
         _ if line.is_empty() => String::new(),
         Answer::Why | Answer::Diff if is_top => whole(BOLD),
-        Answer::Diff if line.starts_with("  - ") => sides(line, RED),
-        Answer::Diff if line.starts_with("  + ") => sides(line, GREEN),
+        Answer::Diff if line.starts_with("    - ") => whole(RED),
+        Answer::Diff if line.starts_with("    + ") => whole(GREEN),
         Answer::Why if line.starts_with("    ") => whole(DIM),
         Answer::Why => whole(CYAN),
         Answer::Graph if is_top => whole(BOLD),
         Answer::Graph | Answer::Diff => line.to_owned(),
-    }
-}
-
-/// A value in its colour, and where it comes from less bright.
-fn sides(line: &str, colour: &str) -> String {
-    match line.split_once("  ← ") {
-        Some((value, from)) => format!("{colour}{value}{PLAIN}{DIM}  ← {from}{PLAIN}"),
-        None => format!("{colour}{line}{PLAIN}"),
     }
 }
 
@@ -49,7 +41,7 @@ mod tests {
 
     #[test]
     fn only_colours_are_added() {
-        let text = "a b\n  - 1  ← x:1\n  + 2\n\n    through y\n";
+        let text = "a b\n  c\n    - 1\n    + 2\n\n    through y\n";
         for answer in [Answer::Why, Answer::Diff, Answer::Graph] {
             let mut plain = painted(text, answer);
             for code in [BOLD, DIM, RED, GREEN, CYAN, PLAIN] {

@@ -1,7 +1,10 @@
 //! Two resolved projects compared, each difference with its causes.
+//!
+//! Items of lists are matched by what names them, nodes that are gone by those that came and look the same.
 
+use crate::matching::{items, renamed};
 use crate::why::{Cause, cause, why};
-use purlin_model::Resolved;
+use purlin_model::{Node, Resolved};
 use purlin_value::value::below;
 use purlin_value::{Data, Session, Value};
 
@@ -10,8 +13,10 @@ use purlin_value::{Data, Session, Value};
 pub struct Difference {
     /// The node; empty for a variable of the project.
     pub node: String,
-    /// The field's dotted path; empty where the whole node was added or removed.
+    /// The field's dotted path; empty where the whole node was added, removed or renamed.
     pub field: String,
+    /// What the node was called before, where only its name is another.
+    pub renamed_from: Option<String>,
     /// What it was; `None` if it was not there.
     pub before: Option<Value>,
     /// What it is; `None` if it is gone.
@@ -27,18 +32,39 @@ pub type Side<'a> = (&'a Session, &'a Resolved);
 
 /// All differences, in the order of the nodes before, added ones last.
 pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
+    let sessions = (before.0, after.0);
     let mut out = Vec::new();
-    compare((before.0, after.0), "", &before.1.variables, &after.1.variables, &mut out);
+    compare(sessions, "", &before.1.variables, &after.1.variables, &mut out);
+    let gone: Vec<&Node> = before.1.nodes.iter().filter(|node| after.1.node(&node.id).is_none()).collect();
+    let came: Vec<&Node> = after.1.nodes.iter().filter(|node| before.1.node(&node.id).is_none()).collect();
+    let renamed = renamed(&gone, &came);
     for node in &before.1.nodes {
-        match after.1.node(&node.id) {
-            Some(other) => compare((before.0, after.0), &node.id, &node.resolved, &other.resolved, &mut out),
+        let new_name = renamed.iter().find(|(old, _)| old.id == node.id).map(|(_, new)| *new);
+        match after.1.node(&node.id).or(new_name) {
+            Some(other) => {
+                out.extend(new_name.map(|new| named_anew(node, new, sessions)));
+                compare(sessions, &other.id, &node.resolved, &other.resolved, &mut out);
+            }
             None => out.push(whole(&node.id, Some(&node.resolved), None, before.0)),
         }
     }
-    for node in after.1.nodes.iter().filter(|node| before.1.node(&node.id).is_none()) {
+    for node in came.into_iter().filter(|node| !renamed.iter().any(|(_, new)| new.id == node.id)) {
         out.push(whole(&node.id, None, Some(&node.resolved), after.0));
     }
     out
+}
+
+fn named_anew(old: &Node, new: &Node, sessions: (&Session, &Session)) -> Difference {
+    let causes = |session: &Session, node: &Node| cause(session, node.resolved.origin).into_iter().collect();
+    Difference {
+        node: new.id.to_string(),
+        field: String::new(),
+        renamed_from: Some(old.id.to_string()),
+        before: None,
+        after: None,
+        before_causes: causes(sessions.0, old),
+        after_causes: causes(sessions.1, new),
+    }
 }
 
 fn whole(node: &str, before: Option<&Value>, after: Option<&Value>, session: &Session) -> Difference {
@@ -46,6 +72,7 @@ fn whole(node: &str, before: Option<&Value>, after: Option<&Value>, session: &Se
     Difference {
         node: node.to_owned(),
         field: String::new(),
+        renamed_from: None,
         before: before.cloned(),
         after: after.cloned(),
         before_causes: causes(before),
@@ -96,8 +123,13 @@ fn compare<'v>(
                 stack.extend(all.into_iter().rev());
             }
             (Some(Data::List(low)), Some(Data::List(high))) => {
-                let length = low.len().max(high.len());
-                stack.extend((0..length).rev().map(|at| (below(&at.to_string()), low.get(at), high.get(at))));
+                // A place that is gone is named as it was, any other as it is: that is where `why` finds it.
+                let part = |(old, new): (Option<usize>, Option<usize>)| {
+                    let at = new.or(old).unwrap_or_default();
+                    (below(&at.to_string()), old.and_then(|at| low.get(at)), new.and_then(|at| high.get(at)))
+                };
+                let all: Vec<_> = items(low, high).into_iter().map(part).collect();
+                stack.extend(all.into_iter().rev());
             }
             _ if a == b => {}
             _ => {
@@ -105,6 +137,7 @@ fn compare<'v>(
                 out.push(Difference {
                     node: node.to_owned(),
                     field: path,
+                    renamed_from: None,
                     before: a.cloned(),
                     after: b.cloned(),
                     before_causes: own(&was, &is),

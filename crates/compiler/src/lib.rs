@@ -9,6 +9,7 @@ mod diff;
 mod graph;
 mod inner;
 mod layout;
+mod matching;
 mod output;
 pub mod rules;
 mod schemas;

@@ -199,13 +199,14 @@ pub fn affects_value(file: &str, line: u32, affected: &[Affected]) -> Value {
 /// `diff -o json`.
 pub fn differences_value(differences: &[Difference]) -> Value {
     let one = |d: &Difference| {
-        map(vec![
-            ("node", Value::str(d.node.as_str())),
-            ("field", Value::str(d.field.as_str())),
+        let mut entries = vec![("node", Value::str(d.node.as_str())), ("field", Value::str(d.field.as_str()))];
+        entries.extend(d.renamed_from.as_ref().map(|old| ("renamedFrom", Value::str(old.as_str()))));
+        entries.extend([
             ("before", d.before.clone().unwrap_or_default()),
             ("after", d.after.clone().unwrap_or_default()),
             ("causes", Value::list(d.before_causes.iter().chain(&d.after_causes).map(cause_value).collect())),
-        ])
+        ]);
+        map(entries)
     };
     map(vec![("differences", Value::list(differences.iter().map(one).collect()))])
 }

@@ -1,13 +1,15 @@
 //! `purlin diff`: two sides of a project compared, each difference with its cause.
 
 use super::Context;
+use super::files::difference;
 use super::resolve::compile_or_report;
-use crate::args::{AnswerFormat, Target};
+use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
 use purlin_compiler::{Difference, diff, differences_value, origin_text};
+use purlin_model::Resolved;
 use purlin_syntax::write::JsonLayout;
-use purlin_value::emit::to_json;
+use purlin_value::emit::{to_json, to_yaml};
 use purlin_value::{Secrets, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -24,14 +26,31 @@ pub(super) struct Other {
     pub to_input: Vec<String>,
 }
 
+impl Other {
+    /// Whether anything makes it another side.
+    fn is_another(&self, target: &Target) -> bool {
+        let lists = [&self.to_profile, &self.to_var, &self.to_values, &self.to_set, &self.to_input];
+        self.to_path.is_some()
+            || self.to_env.is_some()
+            || self.to_rev != target.rev
+            || lists.iter().any(|list| !list.is_empty())
+    }
+}
+
 /// An error is 2 here, since 1 means that there are differences.
 pub(super) fn run(
     cx: &mut Context<'_, '_>,
     path: &Path,
     other: &Other,
     target: &Target,
-    output: AnswerFormat,
+    output: DiffOutput,
 ) -> Result<Exit, Exit> {
+    if !other.is_another(target) {
+        return Err(cx.usage(
+            "name the other side: `--to-env`, `--to-profile`, `--to-var`, `--to-values`, `--to-set`, `--to-input`, \
+             `--to-path`, or a revision with `--rev` or `--to-rev`",
+        ));
+    }
     let as_error = |exit: Exit| if exit == Exit::Invalid { Exit::Other(2) } else { exit };
     let (before_session, before) = compile_or_report(cx, path, &[], target).map_err(as_error)?;
     cx.prefix = "to-";
@@ -40,14 +59,16 @@ pub(super) fn run(
         compile_or_report(cx, other_path, &[], &other_target(target, other)).map_err(as_error)?;
     let found = diff((&before_session, &before.resolved), (&after_session, &after.resolved));
     let text = match output {
-        AnswerFormat::Json => {
+        DiffOutput::Json => {
             to_json(&differences_value(&found), Secrets::Hide, JsonLayout::Pretty)
                 .map_err(|error| cx.too_long(error))?
                 + "\n"
         }
-        AnswerFormat::Text => found.iter().map(told).collect(),
+        DiffOutput::Text => by_cause(&found).iter().map(told).collect(),
+        DiffOutput::Yaml => unified(&before.resolved, &after.resolved, &found),
+        DiffOutput::Markdown => markdown(&found),
     };
-    match cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Diff)) {
+    match cx.print_answer(&text, (output == DiffOutput::Text).then_some(Answer::Diff)) {
         Exit::Ok if !found.is_empty() => Ok(Exit::Invalid),
         exit => Ok(exit),
     }
@@ -67,26 +88,128 @@ fn other_target(target: &Target, other: &Other) -> Target {
     there
 }
 
-fn told(difference: &Difference) -> String {
-    let node = if difference.node.is_empty() { "variables" } else { &difference.node };
-    let mut out =
-        if difference.field.is_empty() { format!("{node}\n") } else { format!("{node} {}\n", difference.field) };
-    let whole = difference.field.is_empty();
-    let show = |value: &Value| {
-        if whole {
-            "(whole node)".to_owned()
-        } else {
-            to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default()
-        }
+/// Differences that one change makes.
+struct Group<'d> {
+    /// Where it was made, on both sides.
+    cause: String,
+    places: Vec<&'d Difference>,
+}
+
+/// The differences by what causes them, in order of appearance.
+fn by_cause(found: &[Difference]) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for difference in found {
+        let cause = cause(difference);
+        let at = *known.entry(cause.clone()).or_insert_with(|| {
+            groups.push(Group { cause, places: Vec::new() });
+            groups.len() - 1
+        });
+        groups[at].places.push(difference);
+    }
+    groups
+}
+
+fn cause(difference: &Difference) -> String {
+    let side = |causes: &[purlin_compiler::Cause]| {
+        let texts: Vec<String> = causes.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
+        texts.join(", ")
     };
-    let sides =
-        [('-', &difference.before, &difference.before_causes), ('+', &difference.after, &difference.after_causes)];
-    for (sign, side, causes) in sides {
-        if let Some(value) = side {
-            let from: Vec<String> = causes.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
-            let from = if from.is_empty() { String::new() } else { format!("  ← {}", from.join(", ")) };
-            let _ = writeln!(out, "  {sign} {}{from}", show(value));
+    match (side(&difference.before_causes), side(&difference.after_causes)) {
+        (before, after) if before == after => after,
+        (before, after) if before.is_empty() => format!("+ {after}"),
+        (before, after) if after.is_empty() => format!("- {before}"),
+        (before, after) => format!("{before} → {after}"),
+    }
+}
+
+fn place_of(difference: &Difference) -> String {
+    let node = if difference.node.is_empty() { "variables" } else { &difference.node };
+    if difference.field.is_empty() { node.to_owned() } else { format!("{node} {}", difference.field) }
+}
+
+/// What was and what is, with the sign of each. A whole node is not written out.
+fn sides(difference: &Difference) -> Vec<(char, String)> {
+    if let Some(old) = &difference.renamed_from {
+        return vec![('-', old.clone()), ('+', difference.node.clone())];
+    }
+    let is_whole = difference.field.is_empty() && !difference.node.is_empty();
+    let show = |value: &Value| match is_whole {
+        true => "the whole node".to_owned(),
+        false => to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default(),
+    };
+    let sides = [('-', &difference.before), ('+', &difference.after)];
+    sides.into_iter().filter_map(|(sign, side)| Some((sign, show(side.as_ref()?)))).collect()
+}
+
+fn told(group: &Group<'_>) -> String {
+    let mut out = String::new();
+    let count = group.places.len();
+    let times = if count == 1 { String::new() } else { format!(" ({count} places)") };
+    if !group.cause.is_empty() {
+        let _ = writeln!(out, "{}{times}", group.cause);
+    }
+    for difference in &group.places {
+        let _ = writeln!(out, "  {}", place_of(difference));
+        for (sign, text) in sides(difference) {
+            let _ = writeln!(out, "    {sign} {text}");
         }
     }
     out
+}
+
+/// The nodes that differ as YAML, line by line.
+fn unified(before: &Resolved, after: &Resolved, found: &[Difference]) -> String {
+    let mut out = String::new();
+    let mut done: Vec<(&str, &str)> = Vec::new();
+    for difference in found {
+        let new = difference.node.as_str();
+        let renamed = found.iter().find(|other| other.node == new && other.renamed_from.is_some());
+        let old = renamed.and_then(|other| other.renamed_from.as_deref()).unwrap_or(new);
+        if done.contains(&(old, new)) {
+            continue;
+        }
+        done.push((old, new));
+        let text = |side: &Resolved, id: &str| {
+            let value = if id.is_empty() { Some(&side.variables) } else { side.node(id).map(|node| &node.resolved) };
+            value.and_then(|value| to_yaml(value, Secrets::Hide).ok()).unwrap_or_default()
+        };
+        let name = if new.is_empty() { "variables" } else { new };
+        out.push_str(&difference_of(name, &text(before, old), &text(after, new)));
+    }
+    out
+}
+
+/// Secrets that differ look the same; the difference is told all the same.
+fn difference_of(name: &str, old: &str, new: &str) -> String {
+    let text = difference(name, old, new);
+    if text.is_empty() { format!("--- {name}\n+++ {name}\n# a secret differs\n") } else { text }
+}
+
+/// A comment for the review of a change: a sentence, then what each cause changes.
+fn markdown(found: &[Difference]) -> String {
+    let groups = by_cause(found);
+    let count = |count: usize, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });
+    if found.is_empty() {
+        return "Nothing that is deployed changes.\n".to_owned();
+    }
+    let verb = if found.len() == 1 { "differs" } else { "differ" };
+    let mut out = format!("**{} {verb}, by {}.**\n", count(found.len(), "place"), count(groups.len(), "cause"));
+    for group in &groups {
+        let places = count(group.places.len(), "place");
+        let _ =
+            write!(out, "\n<details><summary><code>{}</code>: {places}</summary>\n\n~~~diff\n", escaped(&group.cause));
+        for difference in &group.places {
+            let _ = writeln!(out, "  {}", place_of(difference).replace("~~~", "~ ~ ~"));
+            for (sign, text) in sides(difference) {
+                let _ = writeln!(out, "{sign} {}", text.replace("~~~", "~ ~ ~"));
+            }
+        }
+        out.push_str("~~~\n\n</details>\n");
+    }
+    out
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -56,21 +56,7 @@ pub(super) fn yaml_below(cx: &mut Context<'_, '_>, start: &Path) -> Result<Vec<P
     Ok(found)
 }
 
-/// The lines that differ, as `diff -u` shows them without context.
+/// The lines that differ, as `diff -u` shows them.
 pub(super) fn difference(name: &str, old: &str, new: &str) -> String {
-    let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
-    let same_start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let rest = || {
-        old.get(same_start..)
-            .unwrap_or_default()
-            .iter()
-            .rev()
-            .zip(new.get(same_start..).unwrap_or_default().iter().rev())
-    };
-    let same_end = rest().take_while(|(a, b)| a == b).count();
-    let part = |lines: &[&str], sign: char| -> String {
-        let middle = lines.get(same_start..lines.len() - same_end).unwrap_or_default();
-        middle.iter().map(|line| format!("{sign}{line}\n")).collect()
-    };
-    format!("--- {name}\n+++ {name}\n@@ line {} @@\n{}{}", same_start + 1, part(&old, '-'), part(&new, '+'))
+    similar::TextDiff::from_lines(old, new).unified_diff().header(name, name).to_string()
 }
