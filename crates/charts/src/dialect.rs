@@ -307,7 +307,8 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
     // A secret may also be in a comment or a key, which the value does not say.
     let secret = crate::trace::range_taint(&piece.text, piece.offset, piece.offset + document.text.len()).is_secret();
     let text = (!secret).then(|| EcoString::from(document.text.trim_end()));
-    let manifest = Manifest { source: EcoString::from(document.path.as_str()), text, value: value.clone() };
+    let source = EcoString::from(document.path.as_str());
+    let mut manifest = Manifest { source, text, value: value.clone(), node: EcoString::new() };
     if value.as_map().is_none() && open.is_none() {
         return (None, manifest);
     }
@@ -318,6 +319,7 @@ fn finish(session: &Session, chart: &Chart, tracer: &Tracer<'_>, piece: &Piece) 
         known => known,
     };
     let mut node = Node::new(node_id(kind, name), kind, "charts");
+    manifest.node = node.id.clone();
     node.type_name = EcoString::from(document.api_version.as_str());
     node.source = session.origins.span(value.origin, &session.sources).or_else(|| first_span(session, chart, document));
     node.resolved = match open {
@@ -356,11 +358,15 @@ fn first_span(session: &Session, chart: &Chart, document: &Document) -> Option<S
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
     let folder = chart_path(session, request)?;
-    let options = options(session, request);
-    let prepared = match template::prepare(session, &folder, &options) {
+    eval_chart(session, &folder, &options(session, request), question)
+}
+
+/// Evaluates an expression with the values and templates of the chart at a path.
+pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, question: &Question) -> Option<Answer> {
+    let prepared = match template::prepare(session, folder, options) {
         Ok(prepared) => prepared,
         Err(error) => {
-            report(session, &folder, None, &error);
+            report(session, folder, None, &error);
             return None;
         }
     };
@@ -372,7 +378,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     match evaluate(session, &prepared, &text) {
         Ok(output) => Some(Answer { value: Value::str(output), trace: Vec::new() }),
         Err(error) => {
-            report(session, &folder, Some(&prepared.chart), &error.into());
+            report(session, folder, Some(&prepared.chart), &error.into());
             None
         }
     }

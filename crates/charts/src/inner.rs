@@ -1,23 +1,38 @@
 //! Charts inside projects of other dialects.
 
-use crate::dialect::{options, resolve_chart};
-use purlin_model::{Ask, Manifest};
+use crate::dialect::{eval_chart, options, resolve_chart};
+use crate::template::Options;
+use purlin_model::{Answer, Ask, Manifest, Question, Resolved};
 use purlin_value::{Session, Value};
 
-/// The manifests of a chart with the values another dialect has for it.
-pub fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
-    let mut options = options(session, &ask.request);
-    options.inline = ask.values.clone();
+/// A chart with the values another dialect has for it.
+pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     let before = session.sink.len();
-    let resolved = resolve_chart(session, ask.folder, &options)?;
-    let failed = resolved.manifests.is_empty() && session.sink.len() > before && session.sink.has_errors();
-    let skips_tests = ask.request.chart.skip_tests;
-    let is_test = |manifest: &Manifest| {
-        let hook = manifest.value.at("metadata.annotations").and_then(|all| all.get("helm.sh/hook").cloned());
-        hook.as_ref()
-            .and_then(Value::as_str)
-            .is_some_and(|hook| hook.split(',').any(|kind| kind.trim().starts_with("test")))
-    };
-    let kept = resolved.manifests.into_iter().filter(|manifest| !(skips_tests && is_test(manifest)));
-    (!failed).then(|| kept.collect())
+    let mut resolved = resolve_chart(session, ask.path, &asked(session, ask))?;
+    if resolved.manifests.is_empty() && session.sink.len() > before && session.sink.has_errors() {
+        return None;
+    }
+    if ask.request.chart.skip_tests {
+        resolved.manifests.retain(|manifest| !is_test(manifest));
+        let kept: Vec<_> = resolved.manifests.iter().map(|manifest| manifest.node.clone()).collect();
+        resolved.nodes.retain(|node| kept.contains(&node.id));
+    }
+    Some(resolved)
+}
+
+/// Evaluates an expression in the chart.
+pub fn eval(session: &Session, ask: &Ask<'_>, question: &Question) -> Option<Answer> {
+    eval_chart(session, ask.path, &asked(session, ask), question)
+}
+
+fn asked(session: &Session, ask: &Ask<'_>) -> Options {
+    // The paths are the world's already, wherever the user is.
+    let values = ask.request.values.iter().map(|file| (file.clone(), file.clone())).collect();
+    Options { values, inline: ask.values.clone(), ..options(session, &ask.request) }
+}
+
+fn is_test(manifest: &Manifest) -> bool {
+    let hook = manifest.value.at("metadata.annotations").and_then(|all| all.get("helm.sh/hook").cloned());
+    let kinds = hook.as_ref().and_then(Value::as_str);
+    kinds.is_some_and(|hook| hook.split(',').any(|kind| kind.trim().starts_with("test")))
 }

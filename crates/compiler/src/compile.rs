@@ -34,6 +34,7 @@ pub fn compile(session: &Session, request: &Request) -> Option<Compiled> {
 /// Evaluates an expression of the project's own dialect.
 pub fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
     let (dialect, request) = detect_or_report(session, request)?;
+    let request = Request { engines: ENGINES, ..request };
     (dialect.eval)(session, &request, question)
 }
 

@@ -5,6 +5,7 @@
 
 use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
+use crate::inner::ENGINES;
 use crate::rules;
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
@@ -64,7 +65,8 @@ impl Claim {
 
     /// Reads and resolves the project. Problems go to the session's sink.
     pub fn resolve(&self, session: &Session, request: &Request) -> Option<Resolved> {
-        let request = Request { path: self.file.clone(), found: Some(self.file.clone()), ..request.clone() };
+        let (path, found) = (self.file.clone(), Some(self.file.clone()));
+        let request = Request { path, found, engines: ENGINES, ..request.clone() };
         (self.judged.dialect.resolve)(session, &request)
     }
 
@@ -107,11 +109,15 @@ pub(crate) struct Found {
 pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
     let mut checked: Vec<Checked> = Vec::new();
     let found = search(session, request, paths);
+    let mut taken: HashSet<String> = HashSet::new();
     for claim in &found.claims {
-        if claim.judged.sign.is_shared && session.has_read(&claim.file) {
+        let is_inner = taken.contains(&claim.file) || taken.contains(&path::normalize(path::parent(&claim.file)));
+        if is_inner || (claim.judged.sign.is_shared && session.has_read(&claim.file)) {
             continue;
         }
-        checked.push(check(session, request, claim));
+        let (done, inner) = check(session, request, claim);
+        checked.push(done);
+        taken.extend(inner);
     }
     report_outside(session, &found);
     checked.sort_by(|a, b| (&a.path, a.noun).cmp(&(&b.path, b.noun)));
@@ -177,8 +183,9 @@ fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
     all
 }
 
-/// Checks one project. It has a sink of its own, because some checks are only made of what is sound so far.
-fn check(session: &Session, request: &Request, claim: &Claim) -> Checked {
+/// Checks one project, and tells which others it took in. It has a sink of its own, because some checks are only made of
+/// what is sound so far.
+fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<String>) {
     let dialect = claim.judged.dialect;
     let own = session.sibling();
     let resolved = claim.resolve(&own, request);
@@ -195,11 +202,11 @@ fn check(session: &Session, request: &Request, claim: &Claim) -> Checked {
         label,
         noun: dialect.noun,
         unit: dialect.unit,
-        nodes: resolved.map_or(0, |resolved| resolved.nodes.len()),
+        nodes: resolved.as_ref().map_or(0, |resolved| resolved.nodes.len()),
         errors: own.sink.count(Severity::Error),
     };
     session.sink.extend(own.sink.take());
-    checked
+    (checked, resolved.map(|resolved| resolved.inner).unwrap_or_default())
 }
 
 /// What a path means: all projects below a folder, or the one of a file.

@@ -2,8 +2,10 @@
 
 use crate::action::Action;
 use crate::bind::Binder;
+use crate::entities::spec_type;
 use crate::expr;
 use crate::files::is_config_file;
+use crate::inner::Inner;
 use crate::place::Place;
 use crate::resolve::{Resolution, resolve};
 use crate::rules;
@@ -11,7 +13,7 @@ use crate::templates::syntax_problem;
 use crate::trace::trace;
 use crate::workflows::evaluate_all;
 use ecow::EcoString;
-use purlin_model::{Answer, Dependency, Dialect, Glance, Node, Question, Request, Resolved, Role, Sign};
+use purlin_model::{Answer, Dependency, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign};
 use purlin_syntax::DocumentHead;
 use purlin_value::{Eval, Map, Session, Value};
 use std::sync::Arc;
@@ -62,13 +64,20 @@ pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
     let mut project = Resolved::new(resolution.project.name.clone());
     project.environment = resolution.project.environment.clone();
     project.variables = resolution.variables();
-    project.nodes = resolution.graph().actions.values().map(|action| node(resolution, action)).collect();
+    for action in resolution.graph().actions.values() {
+        let mut own = node(resolution, action);
+        let inner = inner_of(resolution, action);
+        let nodes = inner.as_deref().and_then(Inner::known).map(|inner| take_inner(&mut project, &mut own, inner));
+        project.nodes.push(own);
+        project.nodes.extend(nodes.into_iter().flatten());
+    }
     // Outputs, workflows and commands reach into any action.
     if resolution.ground.request.nodes.is_empty() {
         project.outputs = resolution.outputs();
         evaluate_all(resolution);
     }
-    project.trees = resolution.ground.trees();
+    project.inner = resolution.live.taken_in();
+    project.trees.extend(resolution.ground.trees());
     project
 }
 
@@ -102,6 +111,37 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
     node
 }
 
+/// What came of the project inside an action, where it is asked for. The objects of a chart that Garden deploys are
+/// rendered only for who asks for manifests, or for a node among them.
+fn inner_of(resolution: &Resolution<'_>, action: &Action) -> Option<Arc<Inner>> {
+    let request = resolution.ground.request;
+    let known = spec_type(&action.type_name, action.kind)?;
+    let names_inside = || request.nodes.iter().any(|name| name.starts_with(&format!("{}/", action.key)));
+    let is_asked = known.is_project() || request.manifests || names_inside();
+    let live = resolution.live.actions.get(&action.key)?;
+    let shows = is_asked && !action.disabled && request.wants(&action.key);
+    if shows { live.inner(&mut Eval::new(resolution.ground.session)) } else { None }
+}
+
+/// Adds the manifests of the project inside an action, and returns its nodes. The action needs them all.
+fn take_inner(project: &mut Resolved, outer: &mut Node, inner: &Resolved) -> Vec<Node> {
+    let nodes = crate::inner::nodes(&outer.id, inner);
+    let dependency = |node: &Node| Dependency {
+        node: node.id.clone(),
+        is_static: true,
+        is_runtime: false,
+        is_explicit: false,
+        span: outer.source,
+    };
+    outer.dependencies.extend(nodes.iter().map(dependency));
+    project.trees.extend(inner.trees.iter().cloned());
+    project.manifests.extend(inner.manifests.iter().map(|manifest| {
+        let node = ecow::eco_format!("{}/{}", outer.id, manifest.node);
+        Manifest { node, ..manifest.clone() }
+    }));
+    nodes
+}
+
 /// What the node itself says already is not repeated in its configuration.
 fn shown(key: &EcoString) -> bool {
     !matches!(key.as_str(), "kind" | "type" | "name" | "apiVersion")
@@ -109,6 +149,12 @@ fn shown(key: &EcoString) -> bool {
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
     let resolution = resolve(session, request, &[])?;
+    // A node inside an action is one of another dialect, and so is the expression.
+    let outer = question.on.as_deref().and_then(|on| on.split_once('/'));
+    if let Some((live, rest)) = outer.and_then(|(key, rest)| Some((resolution.live.actions.get(key)?, rest))) {
+        let inner = Question { on: Some(rest.to_owned()), ..question.clone() };
+        return live.eval_inner(&inner, &mut Eval::new(session));
+    }
     let text = question.expression.as_str();
     let parsed = if expr::is_template(text) {
         expr::parse(text)

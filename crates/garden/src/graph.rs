@@ -181,9 +181,11 @@ fn referred(ground: &Ground<'_>, action: &Action, actions: &Actions, reference: 
         return Some(need);
     }
     if reference.name(3).is_some_and(|field| field == "outputs") {
-        let known = spec_type(&other.type_name, kind).map_or(&[] as &[&str], |spec| spec.static_outputs);
-        let is_static = reference.name(4).is_some_and(|output| known.contains(&output.as_str()));
-        need.needs_static = is_static;
+        let known = spec_type(&other.type_name, kind);
+        let listed = known.map_or(&[] as &[&str], |spec| spec.static_outputs);
+        let is_static = reference.name(4).is_some_and(|output| listed.contains(&output.as_str()));
+        // A project of another dialect knows its outputs, and yet comes before whoever uses them.
+        need.needs_static = is_static || known.is_some_and(|spec| spec.is_project());
         need.needs_executed = !is_static;
         need.explicit = kind == ActionKind::Build;
     } else {

@@ -20,6 +20,7 @@ pub mod functions;
 pub mod graph;
 pub mod ground;
 mod imports;
+mod inner;
 mod inputs;
 pub mod json;
 pub mod json_schema;

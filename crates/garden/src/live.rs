@@ -11,6 +11,7 @@ use crate::expr::REST;
 use crate::files::FileTree;
 use crate::graph::Graph;
 use crate::ground::{Defaults, Ground, KnownOutputs, fill};
+use crate::inner::{Inner, MANIFESTS, NODES, lazy_manifests};
 use crate::phases::{Phases, Stage};
 use crate::project::Project;
 use crate::rules;
@@ -23,6 +24,7 @@ use crate::versions::{
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_model::schema::Kind;
+use purlin_model::{Answer, Engines, Question};
 use purlin_syntax::Span;
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, path};
@@ -39,6 +41,7 @@ pub struct LiveAction {
     pub whole: Value,
     /// Its outputs, lazy.
     pub outputs: Value,
+    about: Arc<About>,
 }
 
 /// What versions and outputs are computed from.
@@ -60,6 +63,12 @@ struct Base {
     /// The resolved specs by action, filled once all actions are bound.
     specs: OnceLock<HashMap<EcoString, Value>>,
     resolved: Mutex<HashMap<EcoString, Computed>>,
+    /// Who answers for projects of other dialects.
+    engines: Engines,
+    /// What came of the projects inside actions, by the action's key.
+    inner: Mutex<HashMap<EcoString, Arc<Inner>>>,
+    /// Where these projects are.
+    taken: Mutex<Vec<String>>,
 }
 
 /// A resolved version, or the value that stands for it: poison, or what it waits for.
@@ -70,6 +79,9 @@ pub(crate) struct About {
     base: Arc<Base>,
     pub(crate) key: EcoString,
     pub(crate) spec: Value,
+    /// The spec with everything in it forced, lazy.
+    pub(crate) whole: Value,
+    env: Arc<Env>,
 }
 
 /// Binds all actions of a graph.
@@ -96,6 +108,9 @@ pub fn bind_actions(
         written: Mutex::default(),
         specs: OnceLock::new(),
         resolved: Mutex::default(),
+        engines: ground.request.engines,
+        inner: Mutex::default(),
+        taken: Mutex::default(),
     });
     let mut actions = IndexMap::with_capacity(base.graph.actions.len());
     let mut by_kind: IndexMap<ActionKind, Map> = ActionKind::ALL.into_iter().map(|kind| (kind, Map::new())).collect();
@@ -183,6 +198,11 @@ impl LiveSet {
         &self.base.files
     }
 
+    /// Where the projects inside actions are, as far as they were asked for.
+    pub fn taken_in(&self) -> Vec<String> {
+        self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The version of an action as it is written, before anything is resolved. Nothing if it is part of a circle.
     pub fn written_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
         self.base.written_version(session, key)
@@ -202,6 +222,29 @@ impl LiveSet {
     /// The folder an action works in.
     pub fn build_folder(&self, action: &Action) -> String {
         self.base.build_folder(action)
+    }
+}
+
+impl LiveAction {
+    /// What came of the project inside the action; none if its type has none.
+    pub(crate) fn inner(&self, eval: &mut Eval<'_>) -> Option<Arc<Inner>> {
+        // Asked for as an output, so that a cycle of actions is found as one.
+        eval.force(&self.outputs);
+        self.about.inner(self.about.action()?, eval)
+    }
+
+    /// Its outputs, without those that are nodes of their own.
+    pub(crate) fn shown_outputs(&self, eval: &mut Eval<'_>) -> Value {
+        let outputs = eval.force(&self.outputs);
+        let Some(map) = outputs.as_map() else { return outputs };
+        let kept = map.iter().filter(|(key, _)| !matches!(key.as_str(), REST | MANIFESTS | NODES));
+        let kept: Map = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
+        eval.force_deep(&Value::map(kept))
+    }
+
+    /// Evaluates an expression in the project inside the action.
+    pub(crate) fn eval_inner(&self, question: &Question, eval: &mut Eval<'_>) -> Option<Answer> {
+        self.about.eval_inner(self.about.action()?, question, eval)
     }
 }
 
@@ -227,13 +270,13 @@ fn bind_action(
     let row = spec_type(&action.type_name, action.kind).map(|known| known.row);
     let whole = Whole { spec: spec.clone(), span: action.span(), row, defaults: ground.defaults().clone() };
     let whole = Lazy::value(whole);
-    let about = About { base: base.clone(), key: action.key.clone(), spec };
+    let about = About { base: base.clone(), key: action.key.clone(), spec, whole: whole.clone(), env: env.clone() };
     let about = Arc::new(about);
     let outputs = Lazy::value(Outputs(about.clone()));
     known.insert("var".into(), vars.merged());
     known.insert("outputs".into(), outputs.clone());
-    known.insert("version".into(), Lazy::value(VersionText(about)));
-    (LiveAction { env, vars, whole, outputs }, Value::map(known))
+    known.insert("version".into(), Lazy::value(VersionText(about.clone())));
+    (LiveAction { env, vars, whole, outputs, about }, Value::map(known))
 }
 
 /// A spec with the defaults of its type.
@@ -303,10 +346,20 @@ impl Thunk for Outputs {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
         let about = &self.0;
         let Some(action) = about.base.graph.actions.get(&about.key) else { return Value::poison() };
-        let mut map = about.static_outputs(action, eval);
         let learned = about.base.learned.lock().unwrap_or_else(PoisonError::into_inner).get(&about.key).cloned();
-        let known = learned.as_ref().or_else(|| about.base.outputs.get(about.key.as_str()));
-        match known.and_then(Value::as_map) {
+        let known = learned.as_ref().or_else(|| about.base.outputs.get(about.key.as_str())).and_then(Value::as_map);
+        if let Some(inner) = about.inner_outputs(action, eval) {
+            return match (inner, known) {
+                (Ok(map), known) => over(map, known),
+                (Err(value), None) => value,
+                (Err(_), known) => over(Map::new(), known),
+            };
+        }
+        let mut map = about.static_outputs(action, eval);
+        if spec_type(&action.type_name, action.kind).is_some_and(|known| known.inside.is_some()) {
+            map.insert(MANIFESTS.into(), lazy_manifests(about));
+        }
+        match known {
             Some(known) => map.extend(known.iter().map(|(key, value)| (key.clone(), value.clone()))),
             None => {
                 let what = ecow::eco_format!("actions.{}.outputs", about.key);
@@ -323,6 +376,12 @@ impl Thunk for Outputs {
     fn name(&self) -> String {
         format!("actions.{}.outputs", self.0.key)
     }
+}
+
+/// Outputs with what is known of the action's run over them.
+fn over(mut map: Map, known: Option<&Map>) -> Value {
+    map.extend(known.into_iter().flat_map(|known| known.iter()).map(|(key, value)| (key.clone(), value.clone())));
+    Value::map(map)
 }
 
 /// The version of an action, resolved.
@@ -343,6 +402,46 @@ impl Thunk for VersionText {
 }
 
 impl About {
+    /// The action.
+    pub(crate) fn action(&self) -> Option<&Action> {
+        self.base.graph.actions.get(&self.key).map(|action| &**action)
+    }
+
+    /// Whether it is part of a cycle of actions, or depends on one.
+    pub(crate) fn is_cyclic(&self) -> bool {
+        self.base.graph.cyclic.contains(&self.key)
+    }
+
+    /// What its templates see.
+    pub(crate) fn env(&self) -> &Arc<Env> {
+        &self.env
+    }
+
+    /// The files of the project.
+    pub(crate) fn files(&self) -> &FileTree {
+        &self.base.files
+    }
+
+    /// Who answers for projects of other dialects.
+    pub(crate) fn engines(&self) -> Engines {
+        self.base.engines
+    }
+
+    /// What came of the project inside, if it was asked before.
+    pub(crate) fn kept_inner(&self) -> Option<Arc<Inner>> {
+        self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).get(&self.key).cloned()
+    }
+
+    /// Notes where a project inside is.
+    pub(crate) fn take_in(&self, path: &str) {
+        self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+    }
+
+    /// Keeps what came of the project inside.
+    pub(crate) fn keep_inner(&self, inner: Arc<Inner>) {
+        self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).insert(self.key.clone(), inner);
+    }
+
     /// What is asked of all actions, once it is there.
     pub(crate) fn actions(&self) -> Option<Value> {
         self.base.actions.upgrade()?.get().cloned()

@@ -178,8 +178,8 @@ impl Resolution<'_> {
     /// What an action comes to.
     pub fn action(&self, key: &str) -> Option<ResolvedAction> {
         let spec = self.spec(key)?;
-        let outputs = Eval::new(self.ground.session).force_deep(&self.live.actions.get(key)?.outputs);
-        Some(ResolvedAction { spec, outputs: without_rest(&outputs) })
+        let outputs = self.live.actions.get(key)?.shown_outputs(&mut Eval::new(self.ground.session));
+        Some(ResolvedAction { spec, outputs })
     }
 
     /// The spec of an action. Its outputs are not asked for, so that they can still be learned.
@@ -254,16 +254,5 @@ fn check_spec(ground: &Ground<'_>, action: &Action, spec: &Value) {
         && let Some(node) = written.get()
     {
         check_evaluated(ground.session, known.row, map, node);
-    }
-}
-
-/// Outputs without the mark that more will be known.
-fn without_rest(outputs: &Value) -> Value {
-    match outputs.as_map() {
-        Some(map) if map.contains_key(crate::expr::REST) => {
-            let known = map.iter().filter(|(key, _)| *key != crate::expr::REST);
-            Value::map(known.map(|(key, value)| (key.clone(), value.clone())).collect())
-        }
-        _ => outputs.clone(),
     }
 }

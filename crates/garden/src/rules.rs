@@ -78,6 +78,13 @@ pub const PROVIDER: Rule =
 pub const VARIABLE_SCOPE: Rule =
     Rule::warning("garden-variable-scope", "A variable means something else here than it does in Garden.");
 
+/// The project inside an action.
+pub const INNER: Rule =
+    Rule::error("garden-inner-project", "The project of another dialect that an action holds is not there.");
+/// Manifests that are not rendered.
+pub const NOT_RENDERED: Rule =
+    Rule::warning("garden-not-rendered", "Manifests of an action are not rendered here, or not completely.");
+
 /// All of them.
 pub const RULES: &[&Rule] = &[
     &TEMPLATE_SYNTAX,
@@ -112,4 +119,6 @@ pub const RULES: &[&Rule] = &[
     &INVALID_VALUE,
     &PROVIDER,
     &VARIABLE_SCOPE,
+    &INNER,
+    &NOT_RENDERED,
 ];

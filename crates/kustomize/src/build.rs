@@ -9,7 +9,7 @@ use crate::kustomization::{Kustomization, Problem};
 use crate::names::{add_namespace, affix};
 use crate::resource::Resource;
 use crate::{generate, images, installed, labels, order, patch, references, rules};
-use purlin_model::{Ask, Manifest};
+use purlin_model::{Ask, Manifest, Resolved};
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
@@ -18,8 +18,16 @@ use purlin_value::{MergeKeys, Session, Value, path, value_of};
 const MAX_DEPTH: usize = 64;
 
 /// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported.
-pub fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
-    let (folder, span) = (ask.folder, ask.span);
+pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
+    let manifests = render(session, ask)?;
+    let mut resolved = Resolved::new(path::file_name(ask.path));
+    resolved.nodes = manifests.iter().filter_map(|manifest| manifest.object("kustomize")).collect();
+    resolved.manifests = manifests;
+    Some(resolved)
+}
+
+fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
+    let (folder, span) = (ask.path, ask.span);
     let mut builder = Builder { session, open: Vec::new() };
     let problem = match builder.target(folder) {
         Ok((resources, sorting)) => return Some(finished(resources, &sorting)),
@@ -37,8 +45,7 @@ fn finished(mut resources: Vec<Resource>, sorting: &Value) -> Vec<Manifest> {
     }
     references::update(&mut resources);
     order::sort(&mut resources, sorting);
-    let manifest = |resource: Resource| Manifest { source: resource.source, text: None, value: resource.value };
-    resources.into_iter().map(manifest).collect()
+    resources.into_iter().map(|resource| Manifest::new(resource.source, resource.value)).collect()
 }
 
 /// A build under way.

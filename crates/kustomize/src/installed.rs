@@ -17,8 +17,7 @@ pub fn run(session: &Session, folder: &str, what: &str, span: Option<Span>) -> O
             let source = session.sources.insert(&format!("{folder} (kubectl kustomize)"), text);
             let tree = session.parse_yaml(source.clone(), Flavor::CoreGo);
             let roots = tree.roots().filter(|root| !root.is_null());
-            let manifest =
-                |root| Manifest { source: source.path().into(), text: None, value: value_of(root, MergeKeys::Apply) };
+            let manifest = |root| Manifest::new(source.path(), value_of(root, MergeKeys::Apply));
             return Some(roots.map(manifest).collect());
         }
         Ok(output) => {

@@ -20,4 +20,4 @@ pub mod rules;
 mod select;
 mod strategic;
 
-pub use build::render;
+pub use build::resolve;

@@ -25,7 +25,7 @@ pub use dialect::{Answer, Dialect, Question, Role, Sign};
 pub use glance::Glance;
 pub use guard::guard;
 pub use handle::NodeRef;
-pub use inner::{Ask, Engine, Engines, Render};
+pub use inner::{Ask, Engine, Engines};
 pub use instance::{Content, Instance, Named, Slot};
 pub use json_schema::json_schema;
 pub use options::{ChartOptions, SkaffoldOptions, ToscaOptions};

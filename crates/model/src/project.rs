@@ -49,6 +49,8 @@ pub struct Request {
     pub skaffold: SkaffoldOptions,
     /// Options of TOSCA service templates.
     pub tosca: ToscaOptions,
+    /// Whether the manifests of charts and kustomizations inside the project are asked for, which costs rendering them.
+    pub manifests: bool,
     /// Only these nodes; all if empty. Others are named in the result, but nothing of them is evaluated unless these
     /// depend on it.
     pub nodes: Vec<String>,
@@ -137,6 +139,8 @@ pub struct Node {
     pub outputs: Value,
     /// Whether it is switched off.
     pub disabled: bool,
+    /// The node whose inner project it belongs to; its id begins with that node's.
+    pub inside: Option<EcoString>,
 }
 
 impl Node {
@@ -152,7 +156,19 @@ impl Node {
             resolved: Value::map(Map::new()),
             outputs: Value::map(Map::new()),
             disabled: false,
+            inside: None,
         }
+    }
+
+    /// The same as a node of the project inside another node.
+    pub fn within(mut self, outer: &EcoString) -> Self {
+        let inner = |id: &EcoString| EcoString::from(format!("{outer}/{id}"));
+        self.id = inner(&self.id);
+        for dependency in &mut self.dependencies {
+            dependency.node = inner(&dependency.node);
+        }
+        self.inside = Some(self.inside.as_ref().map_or_else(|| outer.clone(), inner));
+        self
     }
 }
 
@@ -171,6 +187,8 @@ pub struct Resolved {
     pub outputs: Value,
     /// What `render` prints, if the dialect renders manifests: one value per document.
     pub manifests: Vec<Manifest>,
+    /// Folders or files of projects of other dialects that it took in, so that they need not be looked at alone.
+    pub inner: Vec<String>,
     /// The trees it was read from; they keep what nodes' origins point to alive and countable.
     pub trees: Vec<Arc<Tree>>,
 }
@@ -184,6 +202,40 @@ pub struct Manifest {
     pub text: Option<EcoString>,
     /// Its content.
     pub value: Value,
+    /// The id of its node, `Deployment/web`; empty if it is no Kubernetes object.
+    pub node: EcoString,
+}
+
+impl Manifest {
+    /// A document that is known by its content.
+    pub fn new(source: impl Into<EcoString>, value: Value) -> Self {
+        let source = source.into();
+        let node = object_id(&value, &source);
+        Manifest { source, text: None, value, node }
+    }
+
+    /// The node of its object, if it is one.
+    pub fn object(&self, dialect: &'static str) -> Option<Node> {
+        let kind = value_text(&self.value, "kind")?;
+        let mut node = Node::new(self.node.clone(), kind, dialect);
+        node.type_name = value_text(&self.value, "apiVersion").unwrap_or_default();
+        node.resolved = self.value.clone();
+        Some(node)
+    }
+}
+
+/// What an object goes by: its kind and name, or the source of its manifest where the name is a secret or not known.
+fn object_id(value: &Value, source: &str) -> EcoString {
+    let Some(kind) = value_text(value, "kind") else { return EcoString::new() };
+    let name = value.at("metadata.name").filter(|name| !value.is_tainted() && !name.is_tainted());
+    match name.as_ref().and_then(Value::as_str) {
+        Some(name) => format!("{kind}/{name}").into(),
+        None => format!("{kind}/{source}").into(),
+    }
+}
+
+fn value_text(value: &Value, key: &str) -> Option<EcoString> {
+    value.get(key).filter(|text| !text.is_tainted()).and_then(Value::as_str).map(EcoString::from)
 }
 
 impl Resolved {
@@ -196,6 +248,7 @@ impl Resolved {
             nodes: Vec::new(),
             outputs: Value::map(Map::new()),
             manifests: Vec::new(),
+            inner: Vec::new(),
             trees: Vec::new(),
         }
     }

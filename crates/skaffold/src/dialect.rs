@@ -61,10 +61,10 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
 }
 
 /// Everything a native command may want of a project.
-struct Work<'r> {
-    session: &'r Session,
-    request: &'r Request,
-    file: String,
+pub(crate) struct Work<'r> {
+    pub(crate) session: &'r Session,
+    pub(crate) request: &'r Request,
+    pub(crate) file: String,
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
@@ -79,7 +79,7 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
 
 impl Work<'_> {
     /// Resolves the configurations and hands them on: as written with profiles, and with defaults.
-    fn configs<T>(&self, work: impl FnOnce(&Self, &[Config<'_>], &[Config<'_>]) -> Option<T>) -> Option<T> {
+    pub(crate) fn configs<T>(&self, work: impl FnOnce(&Self, &[Config<'_>], &[Config<'_>]) -> Option<T>) -> Option<T> {
         let session = self.session;
         let wanted = self.wanted();
         let forest = Forest::new();
@@ -120,7 +120,7 @@ impl Work<'_> {
         raw.iter().filter_map(fill).collect()
     }
 
-    fn resolved(&self, raw: &[Config<'_>], filled: &[Config<'_>]) -> Option<Resolved> {
+    pub(crate) fn resolved(&self, raw: &[Config<'_>], filled: &[Config<'_>]) -> Option<Resolved> {
         let session = self.session;
         let world = session.world.as_ref();
         if !session.sink.has_errors() {
@@ -143,7 +143,7 @@ impl Work<'_> {
             let settings = Settings { namespace: self.request.namespace.clone(), ..Settings::default() };
             let settings = Settings { release_namespace: settings.namespace.clone(), ..settings };
             // Charts and kustomizations are projects of their own; only `render` wants what they come to here.
-            let renders = self.request.command() == "render";
+            let renders = self.request.manifests;
             let engines = if renders { self.request.engines } else { Engines::default() };
             resolved.manifests = render::render(session, filled, &settings, engines);
             if renders {
@@ -239,7 +239,7 @@ impl Work<'_> {
         out.done.unwrap_or_else(Value::null)
     }
 
-    fn answer(&self, raw: &[Config<'_>], filled: &[Config<'_>], question: &Question) -> Option<Answer> {
+    pub(crate) fn answer(&self, raw: &[Config<'_>], filled: &[Config<'_>], question: &Question) -> Option<Answer> {
         let text = question.expression.trim();
         let all = artifacts::collect(filled);
         let (word, argument) = text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));

@@ -48,7 +48,7 @@ pub fn is_local(release: View<'_, '_>) -> bool {
 impl Helm<'_> {
     /// The manifests of a release; nothing if it cannot be rendered, which is reported.
     pub fn render(&self, config: &Config<'_>, release: View<'_, '_>) -> Vec<Manifest> {
-        let Some(render) = self.engines.get("chart") else { return Vec::new() };
+        let Some(engine) = self.engines.get("chart") else { return Vec::new() };
         let asked = self.ask(config, release);
         let (folder, request, values) = match asked {
             Ok(asked) => asked,
@@ -65,8 +65,8 @@ impl Helm<'_> {
             self.session.sink.push(Diagnostic::at(&rules::MANIFEST, span, message));
             return Vec::new();
         }
-        let ask = Ask { folder: &folder, request, values, span: release.span() };
-        render(self.session, &ask).unwrap_or_default()
+        let ask = Ask { path: &folder, request, values, span: release.span() };
+        (engine.resolve)(self.session, &ask).map(|chart| chart.manifests).unwrap_or_default()
     }
 
     fn ask(

@@ -14,6 +14,7 @@ pub mod forest;
 pub mod glob;
 pub mod helm;
 pub mod image;
+pub mod inner;
 pub mod inspect;
 pub mod item;
 pub mod json_schema;

@@ -61,9 +61,10 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
         for (path, span) in kustomizations(config) {
             let path = expanded(session, config, path, &names);
             let folder = from_file(config, &path);
-            let ask = Ask { folder: &folder, request: Request::default(), values: Value::null(), span };
-            let render = engines.get("kustomization").filter(|_| !crate::paths::is_address(&path));
-            found.extend(render.and_then(|render| render(session, &ask)).unwrap_or_default());
+            let ask = Ask { path: &folder, request: Request::default(), values: Value::null(), span };
+            let engine = engines.get("kustomization").filter(|_| !crate::paths::is_address(&path));
+            let built = engine.and_then(|engine| (engine.resolve)(session, &ask));
+            found.extend(built.map(|built| built.manifests).unwrap_or_default());
         }
         for release in helm::releases(config).into_iter().filter(|release| helm::is_local(*release)) {
             found.extend(helm.render(config, release));
@@ -74,7 +75,7 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
         if let Some(changed) = selector.apply(session, &manifest.value, settings)
             && changed != manifest.value
         {
-            *manifest = Manifest { text: None, value: changed, source: manifest.source.clone() };
+            *manifest = Manifest::new(manifest.source.clone(), changed);
         }
     }
     found
@@ -132,7 +133,7 @@ fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Mani
             session.sink.push(Diagnostic::at(&rules::WRONG_TYPE, root.span(), message));
             continue;
         }
-        found.push(Manifest { source: source.clone(), text: None, value });
+        found.push(Manifest::new(source.clone(), value));
     }
 }
 

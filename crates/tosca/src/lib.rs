@@ -47,6 +47,7 @@ pub mod functions;
 pub mod hierarchy;
 pub mod host;
 pub mod inherit;
+pub mod inner;
 pub mod inputs;
 mod library;
 pub mod link;

@@ -20,7 +20,8 @@ pub fn from_value(value: &Value) -> Val {
 fn from_value_at(value: &Value, depth: usize) -> Val {
     let data = match &value.data {
         _ if depth > 4 * MAX_DEPTH => Data::Null,
-        purlin_value::Data::Null | purlin_value::Data::Poison => Data::Null,
+        purlin_value::Data::Null => Data::Null,
+        purlin_value::Data::Poison => Data::Broken,
         purlin_value::Data::Bool(b) => Data::Bool(*b),
         purlin_value::Data::Int(n) => Data::Int(*n),
         purlin_value::Data::BigInt(text) => Data::Float(text.parse().unwrap_or(f64::INFINITY)),
@@ -35,7 +36,7 @@ fn from_value_at(value: &Value, depth: usize) -> Val {
             Data::Map(Rc::new(entries.collect()))
         }
         purlin_value::Data::Lazy(lazy) => return lazy.known().map_or_else(Val::null, |v| from_value_at(v, depth + 1)),
-        purlin_value::Data::Pending(_) => Data::Null,
+        purlin_value::Data::Pending(pending) => Data::Pending(Arc::clone(pending)),
     };
     Val::of(data, value.origin, value.taint())
 }
@@ -95,6 +96,8 @@ impl Converter<'_> {
                 let entry = ("ref".into(), Value::str(crate::eval::special::key_of(tree, *id)));
                 return Value::map(Map::from_iter([entry])).tainted_if(value.is_tainted());
             }
+            Data::Pending(pending) => purlin_value::Data::Pending(Arc::clone(pending)),
+            Data::Broken => purlin_value::Data::Poison,
             Data::Status(status) => purlin_value::Data::Str(status.name().into()),
             Data::State(state) => purlin_value::Data::Str(state.name().into()),
             Data::Priority(priority) => purlin_value::Data::Str(priority.name().into()),

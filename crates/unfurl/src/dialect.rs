@@ -54,7 +54,12 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
-    let ensemble = ensemble::open(session, request)?;
+    resolve_given(session, request, &Value::null())
+}
+
+/// The same with inputs that another dialect gives.
+pub(crate) fn resolve_given(session: &Session, request: &Request, inputs: &Value) -> Option<Resolved> {
+    let ensemble = ensemble::open_given(session, request, inputs)?;
     let known = check::check(session, &ensemble);
     let engine = ensemble.engine(session);
     let resolved = Resolver { session, request, ensemble: &ensemble, engine: &engine, known }.run();
@@ -103,6 +108,7 @@ impl Resolver<'_> {
     fn settled(&self, result: Result<Val>) -> Value {
         match result.and_then(|value| self.engine.force(value)) {
             Ok(value) => convert::to_value(&value.plain(), &self.ensemble.tree),
+            Err(error) if error.kind.is_silent() => outside(&error),
             Err(error) => {
                 let found = diagnostic(self.session, &error);
                 if !self.known.iter().any(|known| found.span.is_some_and(|span| touch(*known, span))) {
@@ -162,17 +168,31 @@ impl Resolver<'_> {
     }
 }
 
+/// The value that stands for something from outside that is not known yet, or broken.
+fn outside(error: &Error) -> Value {
+    match &error.pending {
+        Some(pending) => Value::new(purlin_value::Data::Pending(pending.clone())),
+        None => Value::poison(),
+    }
+}
+
 /// Whether one of two spans lies in the other.
 fn touch(a: Span, b: Span) -> bool {
     a.file == b.file && ((a.start <= b.start && b.end <= a.end) || (b.start <= a.start && a.end <= b.end))
 }
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
-    let ensemble = ensemble::open(session, request)?;
+    eval_given(session, request, &Value::null(), question)
+}
+
+/// The same with inputs that another dialect gives.
+pub(crate) fn eval_given(session: &Session, request: &Request, inputs: &Value, question: &Question) -> Option<Answer> {
+    let ensemble = ensemble::open_given(session, request, inputs)?;
     let engine = ensemble.engine(session);
     *engine.trace.borrow_mut() = question.trace.then(Trace::new);
     let answer = match ask(session, &engine, question).map_err(|error| engine.scrubbed(error)) {
         Ok(value) => convert::to_value(&value.plain(), &ensemble.tree),
+        Err(error) if error.kind.is_silent() => outside(&error),
         Err(error) => {
             session.sink.push(of_question(session, &error, &question.expression));
             Value::poison()

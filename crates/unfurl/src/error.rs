@@ -3,7 +3,8 @@
 use crate::query::Range;
 use ecow::EcoString;
 use purlin_syntax::Rule;
-use purlin_value::Origin;
+use purlin_value::{Origin, Pending};
+use std::sync::Arc;
 
 /// What kind of problem it is; decides the rule it is reported under.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +29,22 @@ pub enum Kind {
     Limit,
     /// A reference that leads back to itself.
     Cycle,
+    /// Something that is not known yet; nothing is wrong.
+    Pending,
+    /// Something broken that was reported where it comes from.
+    Reported,
+}
+
+impl Kind {
+    /// Whether there is nothing to report: the value itself says what is the matter.
+    pub fn is_silent(self) -> bool {
+        matches!(self, Kind::Pending | Kind::Reported)
+    }
+
+    /// Whether it must reach whoever asked, even where problems are tolerated.
+    pub fn is_final(self) -> bool {
+        self == Kind::Limit || self.is_silent()
+    }
 }
 
 /// An evaluation that stopped: what happened, and where in the expression.
@@ -49,6 +66,8 @@ pub struct Error {
     pub through: Vec<String>,
     /// The rule of the limit that was hit, where it has one of its own.
     pub limit: Option<&'static Rule>,
+    /// What a value that is not known yet waits for.
+    pub pending: Option<Arc<Pending>>,
 }
 
 /// A result of evaluation.
@@ -66,7 +85,15 @@ impl Error {
             origin: Origin::NONE,
             through: Vec::new(),
             limit: None,
+            pending: None,
         })
+    }
+
+    /// A value that is not known yet.
+    pub fn pending(pending: &Arc<Pending>) -> Box<Self> {
+        let mut error = Error::new(Kind::Pending, format!("`{}` is not known yet", pending.what));
+        error.pending = Some(Arc::clone(pending));
+        error
     }
 
     /// Adds a position unless there is one.
@@ -83,7 +110,7 @@ impl Error {
 
     /// The same without the reason, which may quote a secret that something was made from.
     pub fn hiding(mut self: Box<Self>, secret: bool) -> Box<Self> {
-        if secret && self.kind != Kind::Limit {
+        if secret && !self.kind.is_final() {
             self.message = "this cannot be evaluated; it is about a secret, so the reason is hidden".to_owned();
             self.hint = None;
         }

@@ -10,6 +10,7 @@ pub mod error;
 pub mod eval;
 pub mod external;
 pub mod functions;
+pub mod inner;
 pub mod jinja;
 pub mod limits;
 pub mod python;

@@ -10,8 +10,9 @@ use crate::jinja::object::Object;
 use crate::tree::{NodeId, Priority, State, Status};
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_value::{Origin, Taint};
+use purlin_value::{Origin, Pending, Taint};
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Insertion-ordered map of evaluated values.
 pub type ValMap = IndexMap<MapKey, Val, foldhash::fast::RandomState>;
@@ -73,6 +74,10 @@ pub enum Data {
     Undefined(Rc<Undefined>),
     /// A template's own objects: functions, macros, loops, namespaces.
     Object(Rc<Object>),
+    /// Given from outside and not known yet. Whoever reads it is pending too.
+    Pending(Arc<Pending>),
+    /// Given from outside and broken, which was reported there.
+    Broken,
 }
 
 /// The items of a list, or of a tuple, which differs only in how templates print and compare it.
@@ -394,6 +399,8 @@ impl Val {
             Data::Priority(_) => "a priority",
             Data::Undefined(_) => "undefined",
             Data::Object(_) => "a function",
+            Data::Pending(_) => "not known yet",
+            Data::Broken => "broken",
         }
     }
 }

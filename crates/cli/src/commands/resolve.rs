@@ -40,23 +40,47 @@ pub(super) fn compile_or_report(
     nodes: &[String],
     target: &Target,
 ) -> Result<(Session, Compiled), Exit> {
-    match compile_for(cx, "resolve", path, nodes, target)? {
+    finished(compile_for(cx, &Purpose { command: "resolve", manifests: false }, path, nodes, target)?)
+}
+
+/// The same for a node by name: one inside another may be an object that is only rendered for who asks.
+pub(super) fn compile_with_inside(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    name: &str,
+    target: &Target,
+) -> Result<(Session, Compiled), Exit> {
+    finished(compile_for(cx, &Purpose { command: "resolve", manifests: name.contains('/') }, path, &[], target)?)
+}
+
+/// What was resolved, if nothing is wrong.
+fn finished(found: (Session, Option<Compiled>, Exit)) -> Result<(Session, Compiled), Exit> {
+    match found {
         (session, Some(compiled), Exit::Ok) => Ok((session, compiled)),
         (_, None, Exit::Ok) => Err(Exit::Invalid),
         (_, _, exit) => Err(exit),
     }
 }
 
-/// Resolves for a command, because some configuration depends on it, and prints all problems.
+/// What a project is resolved for.
+struct Purpose {
+    /// The name of the command: some configuration depends on it.
+    command: &'static str,
+    /// Whether manifests are asked for.
+    manifests: bool,
+}
+
+/// Resolves for a purpose, and prints all problems.
 fn compile_for(
     cx: &mut Context<'_, '_>,
-    command: &str,
+    purpose: &Purpose,
     path: &Path,
     nodes: &[String],
     target: &Target,
 ) -> Result<(Session, Option<Compiled>, Exit), Exit> {
     let (session, mut request) = cx.open(path, target, nodes)?;
-    command.clone_into(&mut request.command);
+    purpose.command.clone_into(&mut request.command);
+    request.manifests = purpose.manifests;
     let compiled = compile(&session, &request).map(|mut compiled| {
         keep_nodes(&session, &mut compiled.resolved, nodes);
         compiled
@@ -81,7 +105,15 @@ fn keep_nodes(session: &Session, resolved: &mut Resolved, wanted: &[String]) {
             session.sink.push(unknown_node(resolved, name));
         }
     }
-    resolved.nodes.retain(|node| wanted.iter().any(|name| node.id == name.as_str()));
+    // A node comes with what is inside it.
+    let is_wanted = |id: &str| {
+        let is_meant = |name: &String| {
+            id.strip_prefix(name.as_str()).is_some_and(|rest| matches!(rest.chars().next(), None | Some('/')))
+        };
+        wanted.iter().any(is_meant)
+    };
+    resolved.nodes.retain(|node| is_wanted(&node.id));
+    resolved.manifests.retain(|manifest| is_wanted(&manifest.node));
 }
 
 /// Candidates that a hint lists.
@@ -143,7 +175,8 @@ pub(super) fn render(
     out: Option<&Path>,
     reveal: bool,
 ) -> Result<Exit, Exit> {
-    let (_session, compiled, found) = compile_for(cx, "render", path, nodes, target)?;
+    let (_session, compiled, found) =
+        compile_for(cx, &Purpose { command: "render", manifests: true }, path, nodes, target)?;
     let compiled = match (compiled, found) {
         // What could be rendered is printed beside what is wrong with the rest.
         (Some(compiled), Exit::Ok | Exit::Invalid) => compiled,

@@ -1,7 +1,7 @@
 //! `purlin why`: where a value comes from; and, with `--file FILE:LINE`, what a line has a part in.
 
 use super::Context;
-use super::resolve::{compile_or_report, unknown_node};
+use super::resolve::{compile_or_report, compile_with_inside, unknown_node};
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
@@ -55,7 +55,7 @@ pub(super) fn run(
             None => Err(cx.usage("`why` needs a node, or `--file FILE:LINE`")),
         };
     };
-    let (session, compiled) = compile_or_report(cx, path, &[], target)?;
+    let (session, compiled) = compile_with_inside(cx, path, name, target)?;
     let Some((node, field)) = node_and_field(&compiled.resolved, name, asked.field.as_deref()) else {
         session.sink.push(unknown_node(&compiled.resolved, name));
         return Ok(cx.report(&session));

@@ -4,6 +4,7 @@
 //! reference pages read these rows.
 
 mod action;
+mod composition;
 mod container;
 mod exec;
 mod infrastructure;
@@ -100,6 +101,10 @@ purlin_model::kinds!(
     JIB_BUILD,
     TERRAFORM_DEPLOY,
     PULUMI_DEPLOY,
+    TOSCA_DEPLOY,
+    ENSEMBLE_DEPLOY,
+    CHART_DEPLOY,
+    SKAFFOLD_SPEC,
     MODULE,
     MODULE_BUILD,
     EXEC_MODULE_BUILD,
@@ -230,6 +235,10 @@ const ENTITIES: &[Entity] = &[
     infrastructure::JIB_BUILD_ROW,
     infrastructure::TERRAFORM_DEPLOY_ROW,
     infrastructure::PULUMI_DEPLOY_ROW,
+    composition::TOSCA_ROW,
+    composition::ENSEMBLE_ROW,
+    composition::CHART_ROW,
+    composition::SKAFFOLD_ROW,
     module::MODULE_ROW,
     module::BUILD_ROW,
     module::EXEC_BUILD_ROW,

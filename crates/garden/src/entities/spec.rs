@@ -1,10 +1,12 @@
 //! Which type has which row, which outputs are known without running anything, and which providers bring it.
 
 use super::{
-    CONTAINER_BUILD, CONTAINER_DEPLOY, CONTAINER_RUN, EXEC_BUILD, EXEC_DEPLOY, EXEC_RUN, HELM_DEPLOY, HELM_POD,
-    JIB_BUILD, KUBERNETES_DEPLOY, KUBERNETES_EXEC, KUBERNETES_POD, PULUMI_DEPLOY, TERRAFORM_DEPLOY,
+    CHART_DEPLOY, CONTAINER_BUILD, CONTAINER_DEPLOY, CONTAINER_RUN, ENSEMBLE_DEPLOY, EXEC_BUILD, EXEC_DEPLOY, EXEC_RUN,
+    HELM_DEPLOY, HELM_POD, JIB_BUILD, KUBERNETES_DEPLOY, KUBERNETES_EXEC, KUBERNETES_POD, PULUMI_DEPLOY, SKAFFOLD_SPEC,
+    TERRAFORM_DEPLOY, TOSCA_DEPLOY,
 };
 use crate::config::ActionKind;
+use crate::inner::Inside;
 use purlin_model::schema::Kind;
 
 /// What is known of one kind of action of one type.
@@ -20,6 +22,8 @@ pub struct SpecType {
     pub static_outputs: &'static [&'static str],
     /// The providers that bring it, one of which must be configured; none if it is always there.
     pub providers: &'static [&'static str],
+    /// The project of another dialect that it holds.
+    pub inside: Option<Inside>,
 }
 
 const IMAGE_OUTPUTS: &[&str] = &[
@@ -41,13 +45,23 @@ const fn spec(
     row: Kind,
     static_outputs: &'static [&'static str],
 ) -> SpecType {
-    SpecType { type_name, kind, row, static_outputs, providers: &[] }
+    SpecType { type_name, kind, row, static_outputs, providers: &[], inside: None }
 }
 
 impl SpecType {
     const fn by(mut self, providers: &'static [&'static str]) -> Self {
         self.providers = providers;
         self
+    }
+
+    const fn holding(mut self, inside: Inside) -> Self {
+        self.inside = Some(inside);
+        self
+    }
+
+    /// Whether it is a project of another dialect, which answers for all its outputs.
+    pub fn is_project(&self) -> bool {
+        matches!(self.inside, Some(Inside::Whole(_)))
     }
 }
 
@@ -67,16 +81,22 @@ pub const SPEC_TYPES: &[SpecType] = &[
     spec("container", ActionKind::Run, CONTAINER_RUN, &[]),
     spec("container", ActionKind::Test, CONTAINER_RUN, &[]),
     spec("jib-container", ActionKind::Build, JIB_BUILD, IMAGE_OUTPUTS).by(&["jib"]),
-    spec("kubernetes", ActionKind::Deploy, KUBERNETES_DEPLOY, &[]).by(CLUSTER),
+    spec("kubernetes", ActionKind::Deploy, KUBERNETES_DEPLOY, &["manifests"]).by(CLUSTER).holding(Inside::Objects),
     spec("kubernetes-exec", ActionKind::Run, KUBERNETES_EXEC, &[]).by(ANY_CLUSTER),
     spec("kubernetes-exec", ActionKind::Test, KUBERNETES_EXEC, &[]).by(ANY_CLUSTER),
     spec("kubernetes-pod", ActionKind::Run, KUBERNETES_POD, &[]).by(CLUSTER),
     spec("kubernetes-pod", ActionKind::Test, KUBERNETES_POD, &[]).by(CLUSTER),
-    spec("helm", ActionKind::Deploy, HELM_DEPLOY, &["release-name"]).by(CLUSTER),
+    spec("helm", ActionKind::Deploy, HELM_DEPLOY, &["release-name", "manifests"]).by(CLUSTER).holding(Inside::Objects),
     spec("helm-pod", ActionKind::Run, HELM_POD, &[]).by(CLUSTER),
     spec("helm-pod", ActionKind::Test, HELM_POD, &[]).by(CLUSTER),
     spec("terraform", ActionKind::Deploy, TERRAFORM_DEPLOY, &[]).by(&["terraform"]),
     spec("pulumi", ActionKind::Deploy, PULUMI_DEPLOY, &[]).by(&["pulumi"]),
+    // Projects of other dialects.
+    spec("tosca", ActionKind::Deploy, TOSCA_DEPLOY, &[]).holding(Inside::Whole("tosca")),
+    spec("ensemble", ActionKind::Deploy, ENSEMBLE_DEPLOY, &[]).holding(Inside::Whole("ensemble")),
+    spec("chart", ActionKind::Deploy, CHART_DEPLOY, &[]).holding(Inside::Whole("chart")),
+    spec("skaffold", ActionKind::Build, SKAFFOLD_SPEC, &[]).holding(Inside::Whole("skaffold")),
+    spec("skaffold", ActionKind::Deploy, SKAFFOLD_SPEC, &[]).holding(Inside::Whole("skaffold")),
     // The type of the original's own test projects: like `exec`, with one output that is always there.
     spec("test", ActionKind::Build, EXEC_BUILD, &["foo"]).by(TESTING),
     spec("test", ActionKind::Deploy, EXEC_DEPLOY, &[]).by(TESTING),

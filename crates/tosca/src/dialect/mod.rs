@@ -12,7 +12,7 @@ use crate::inputs;
 use crate::problem::Problems;
 use crate::profile;
 use crate::quirks::Quirks;
-use crate::render::MissingInputs;
+use crate::render::{Inputs, MissingInputs};
 use crate::rules::RULES;
 use crate::topology::{Given, Prop};
 use crate::val::{self, Val};
@@ -142,28 +142,40 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
     settings
 }
 
-fn compiled(session: &Session, request: &Request) -> Option<(Compiled, String)> {
-    let file = DIALECT.file_of(session, request)?;
+/// Compiles a service template with what a request and another dialect give for its inputs.
+pub(crate) fn compiled(session: &Session, file: &str, request: &Request, given: Inputs) -> Compiled {
     let mut problems = Problems::new();
-    let settings = settings(session, request, &mut problems);
-    let compiled = compile(session, &file, &settings);
+    let mut settings = settings(session, request, &mut problems);
+    if !given.is_empty() {
+        settings.missing = Some(MissingInputs::Refuse);
+    }
+    for (name, value) in given {
+        settings.inputs.entry(name).or_insert(value);
+    }
+    let compiled = compile(session, file, &settings);
     problems.report(session);
     compiled.problems.report(session);
-    Some((compiled, file))
+    compiled
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
-    let (compiled, file) = compiled(session, request)?;
-    let mut out = Resolved::new(project_name(&compiled, &file));
+    let file = DIALECT.file_of(session, request)?;
+    let compiled = compiled(session, &file, request, Inputs::new());
+    Some(resolved(session, &compiled, &file))
+}
+
+/// A compiled service in the shape that all commands read.
+pub(crate) fn resolved(session: &Session, compiled: &Compiled, file: &str) -> Resolved {
+    let mut out = Resolved::new(project_name(compiled, file));
     if is_invalid(&compiled.problems) {
         out.trees = compiled.model.files.list.iter().map(|file| file.tree.clone()).collect();
-        return Some(out);
+        return out;
     }
-    let mut printer = Printer::new(session, &compiled);
+    let mut printer = Printer::new(session, compiled);
     out.variables = printer.owned(Owner::Service, false, &compiled.topology.inputs);
     printer.service(&mut out, &Vec::new());
     out.outputs = printer.loose(&compiled.topology.outputs, &Scope::default());
-    Some(out)
+    out
 }
 
 fn project_name(compiled: &Compiled, file: &str) -> EcoString {
@@ -175,7 +187,12 @@ fn project_name(compiled: &Compiled, file: &str) -> EcoString {
 
 /// Evaluates a function call or value, written as YAML, on a node or on the service.
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
-    let (compiled, _) = compiled(session, request)?;
+    let file = DIALECT.file_of(session, request)?;
+    answer(session, &compiled(session, &file, request, Inputs::new()), question)
+}
+
+/// Evaluates an expression in a compiled service.
+pub(crate) fn answer(session: &Session, compiled: &Compiled, question: &Question) -> Option<Answer> {
     if is_invalid(&compiled.problems) {
         return None;
     }
@@ -184,8 +201,8 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     session.sink.extend(tree.diagnostics().iter().cloned());
     let expression = val::read(tree.root()?, compiled.model.edition());
     let (compiled, node) = match &question.on {
-        Some(name) => within(&compiled, name),
-        None => (&compiled, None),
+        Some(name) => within(compiled, name),
+        None => (compiled, None),
     };
     let mut printer = Printer::new(session, compiled);
     let scope = node.map(Scope::node).unwrap_or_default();

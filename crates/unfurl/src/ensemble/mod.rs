@@ -28,7 +28,7 @@ use ecow::EcoString;
 use manifest::Manifest;
 use purlin_model::project::Request;
 use purlin_syntax::{Diagnostic, suggest};
-use purlin_value::Session;
+use purlin_value::{Session, Value};
 use service::Service;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -45,12 +45,17 @@ pub struct Ensemble {
 
 /// Opens the ensemble a request means. Problems go to the session's sink; none if there is nothing to evaluate.
 pub fn open(session: &Session, request: &Request) -> Option<Ensemble> {
-    open_at(session, request, Instances::Planned, &[])
+    open_with(session, request, Instances::Planned)
 }
 
 /// The same with a choice of instances.
 pub fn open_with(session: &Session, request: &Request, which: Instances) -> Option<Ensemble> {
-    open_at(session, request, which, &[])
+    open_at(session, request, which, &Val::null(), &[])
+}
+
+/// The same with inputs that another dialect gives, over those of the ensemble. Some may be pending or broken.
+pub fn open_given(session: &Session, request: &Request, inputs: &Value) -> Option<Ensemble> {
+    open_at(session, request, Instances::Planned, &crate::convert::from_value(inputs), &[])
 }
 
 /// The ensemble's file. In a folder the project's default comes before what else detection found there.
@@ -77,7 +82,7 @@ fn report_no_ensemble(session: &Session, project: &str) {
 }
 
 /// Opens an ensemble that others refer to; `through` are their files, outermost first.
-fn open_at(session: &Session, request: &Request, which: Instances, through: &[&str]) -> Option<Ensemble> {
+fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, through: &[&str]) -> Option<Ensemble> {
     let file = ensemble_file(session, request)?;
     let mut manifest = manifest::read(session, &file, request)?;
     manifest.settings.externals = externals(session, &manifest, through);
@@ -86,7 +91,7 @@ fn open_at(session: &Session, request: &Request, which: Instances, through: &[&s
         session.sink.push(no_service(root));
         return None;
     }
-    let inputs = service::inputs(&manifest, request, session);
+    let inputs = service::inputs(&manifest, inner, request, session);
     let service = Rc::new(service::compile(session, &manifest, &inputs)?);
     if service.broken {
         return None;
@@ -152,7 +157,7 @@ fn externals(session: &Session, manifest: &Manifest, through: &[&str]) -> HashMa
         }
         let mut request = Request::of(&path);
         request.environment = location.get("environment").and_then(Val::as_str).map(str::to_owned);
-        match open_at(session, &request, Instances::Planned, &through) {
+        match open_at(session, &request, Instances::Planned, &Val::null(), &through) {
             Some(other) => {
                 let instance = entry.get("instance").and_then(Val::as_str).filter(|name| *name != "*");
                 let instance = instance.unwrap_or("root");

@@ -17,6 +17,8 @@ pub fn rule(kind: Kind) -> &'static Rule {
         Kind::Io => &rules::FILE,
         Kind::Limit => &rules::LIMIT,
         Kind::Cycle => &rules::CYCLE,
+        // Neither is reported: the value itself says so.
+        Kind::Pending | Kind::Reported => &rules::VALUE,
     }
 }
 

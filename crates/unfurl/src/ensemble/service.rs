@@ -276,11 +276,12 @@ pub fn to_tosca(value: &Val, span: Span) -> tosca::Val {
     tosca::Val::of(data, span, value.origin, value.taint_of())
 }
 
-/// Inputs, later ones over earlier ones: the manifest's, the environment's, those of files, those of the command line.
-pub fn inputs(manifest: &Manifest, request: &Request, session: &Session) -> IndexMap<EcoString, Val> {
+/// Inputs, later ones over earlier ones: the manifest's, the environment's, those of a project around it, those of files,
+/// those of the command line.
+pub fn inputs(manifest: &Manifest, inner: &Val, request: &Request, session: &Session) -> IndexMap<EcoString, Val> {
     let mut out = IndexMap::new();
     let written = manifest.document.get("spec").and_then(|spec| spec.get("inputs"));
-    for layer in [written, manifest.environment.get("inputs")].into_iter().flatten() {
+    for layer in [written, manifest.environment.get("inputs"), Some(inner)].into_iter().flatten() {
         for (name, value) in layer.as_map().into_iter().flatten() {
             out.insert(crate::convert::key_text(name), value.clone());
         }

@@ -119,6 +119,8 @@ impl<'e, 'w> Ctx<'e, 'w> {
                 Ok(self.lazily(raw))
             }
             Data::List(_) => Ok(self.lazily(raw)),
+            Data::Pending(pending) => Err(Error::pending(pending)),
+            Data::Broken => Err(Error::new(Kind::Reported, "this value is broken")),
             _ => Ok(raw.clone()),
         }
     }

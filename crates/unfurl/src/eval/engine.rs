@@ -384,7 +384,7 @@ pub fn is_static(raw: &Val, depth: usize) -> bool {
         Data::Map(entries) => {
             form::Form::of(entries).is_none() && entries.values().all(|item| is_static(item, depth + 1))
         }
-        Data::Lazy(_) => false,
+        Data::Lazy(_) | Data::Pending(_) | Data::Broken => false,
         _ => true,
     }
 }

@@ -112,7 +112,7 @@ fn render_with(ctx: &Ctx<'_, '_>, text: &str, parse: impl FnOnce() -> Result<Rc<
     engine.saw_secret.set(outer || saw);
     match result {
         Ok(value) => Ok(value.taint_if(saw)),
-        Err(error) if ctx.strict() || error.kind == Kind::Limit => Err(error),
+        Err(error) if ctx.strict() || error.kind.is_final() => Err(error),
         // What cannot be computed for want of a name stays as it is written.
         Err(error) if error.kind == Kind::Undefined && !ctx.frame.mode.safe => Ok(Val::str(text.trim()).taint_if(saw)),
         Err(error) => {

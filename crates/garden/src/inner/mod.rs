@@ -1,0 +1,328 @@
+//! Projects of other dialects inside actions: what an engine is asked, what its answer gives as outputs, and the nodes
+//! it adds to the graph.
+//!
+//! An engine is asked once, when an output of the action is first read, or when all nodes are shown. Which engine answers
+//! for which type is a column of the table of types.
+
+mod kubernetes;
+
+use crate::action::Action;
+use crate::config::ActionKind;
+use crate::entities::{SpecType, spec_type};
+use crate::expr::text_of;
+use crate::live::About;
+use crate::rules;
+use crate::scan::texts;
+use ecow::EcoString;
+use kubernetes::Objects;
+use purlin_model::{Answer, Ask, ChartOptions, Engine, Node, Question, Request, Resolved};
+use purlin_syntax::{Diagnostic, Span};
+use purlin_value::{Eval, Lazy, Map, Session, Thunk, Value, path};
+use std::sync::Arc;
+
+/// The outputs with manifests by kind and name, and with the nodes of a service. Both are nodes of their own in the
+/// graph.
+pub(crate) const MANIFESTS: &str = "manifests";
+/// See [`MANIFESTS`].
+pub(crate) const NODES: &str = "nodes";
+
+/// What came of the project inside an action.
+pub(crate) enum Inner {
+    /// It is resolved.
+    Known(Box<Resolved>),
+    /// What it is asked is not known yet.
+    Pending(Value),
+    /// It cannot be resolved, which was reported.
+    Broken,
+}
+
+impl Inner {
+    /// The resolved project.
+    pub(crate) fn known(&self) -> Option<&Resolved> {
+        match self {
+            Inner::Known(resolved) => Some(resolved),
+            _ => None,
+        }
+    }
+
+    /// The value that stands for the outputs of a project that is not resolved.
+    fn missing(&self) -> Value {
+        match self {
+            Inner::Pending(value) => value.clone(),
+            _ => Value::poison(),
+        }
+    }
+}
+
+/// How a type asks for its project.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Inside {
+    /// The action is the project: all its outputs come from there.
+    Whole(&'static str),
+    /// Kubernetes objects that Garden deploys; only who asks for manifests has them rendered.
+    Objects,
+}
+
+/// A question for an engine, with what it lives on.
+struct Prepared {
+    engine: Engine,
+    path: String,
+    request: Request,
+    values: Value,
+    span: Option<Span>,
+}
+
+impl Prepared {
+    fn ask(&self) -> Ask<'_> {
+        let (request, values) = (self.request.clone(), self.values.clone());
+        Ask { path: &self.path, request, values, span: self.span }
+    }
+}
+
+impl About {
+    /// What came of the project inside; none if its type has none.
+    pub(crate) fn inner(&self, action: &Action, eval: &mut Eval<'_>) -> Option<Arc<Inner>> {
+        let known = spec_type(&action.type_name, action.kind)?;
+        known.inside?;
+        if let Some(found) = self.kept_inner() {
+            return Some(found);
+        }
+        let found = match self.is_cyclic() {
+            // That was reported for the actions.
+            true => Inner::Broken,
+            false => {
+                let spec = eval.force(&self.whole);
+                self.resolve_inner(action, known, &spec, eval)
+            }
+        };
+        let found = Arc::new(found);
+        self.keep_inner(found.clone());
+        Some(found)
+    }
+
+    fn resolve_inner(&self, action: &Action, known: &SpecType, spec: &Value, eval: &mut Eval<'_>) -> Inner {
+        if spec.is_poison() {
+            return Inner::Broken;
+        }
+        if action.type_name == "kubernetes" {
+            let objects = Objects { about: self, action, spec };
+            return objects.resolve(eval);
+        }
+        match self.prepare(action, known, spec, eval.session) {
+            Ok(prepared) => {
+                let resolved = prepared.engine.resolve_for(eval.session, &prepared.ask(), &self.who());
+                resolved.map_or(Inner::Broken, |resolved| Inner::Known(Box::new(resolved)))
+            }
+            Err(missing) => missing,
+        }
+    }
+
+    /// The engine of an action's type and what it is asked.
+    fn prepare(&self, action: &Action, known: &SpecType, spec: &Value, session: &Session) -> Result<Prepared, Inner> {
+        let name = match known.inside {
+            Some(Inside::Whole(name)) => name,
+            _ => "chart",
+        };
+        let Some(engine) = self.engines().get(name) else { return Err(Inner::Broken) };
+        // A Build makes images; what is deployed with them is a Deploy's.
+        let manifests = action.kind != ActionKind::Build;
+        let mut request = Request { engines: self.engines(), manifests, ..Request::default() };
+        request.namespace = text(spec, "namespace")?;
+        let (key, values) = match name {
+            "tosca" => ("template", "inputs"),
+            "ensemble" => {
+                request.environment = text(spec, "environment")?;
+                ("ensemble", "inputs")
+            }
+            "skaffold" => {
+                request.modules = all_texts(spec, "modules")?;
+                request.profiles = all_texts(spec, "profiles")?;
+                ("config", "")
+            }
+            _ => {
+                let files = all_texts(spec, "valueFiles")?;
+                request.values = files.iter().map(|file| path::join(&action.source_folder, file)).collect();
+                let given = text(spec, "release")?.or(text(spec, "releaseName")?);
+                let release_name = Some(given.unwrap_or_else(|| action.name.to_string()));
+                request.chart = ChartOptions { release_name, ..ChartOptions::default() };
+                ("chart", "values")
+            }
+        };
+        let folder = &action.source_folder;
+        let (named, span) = match action.type_name.as_str() {
+            "helm" => self.chart_folder(action, spec, session)?,
+            // A required path that is missing was reported as such.
+            _ => (text(spec, key)?.ok_or(Inner::Broken)?, self.place(action, spec.get(key), session)),
+        };
+        let path = path::join(folder, &named);
+        if !session.world.exists(&path) {
+            let message = format!("`{}` has no {} at `{named}`", action.key, noun(name));
+            let hint = format!("paths begin at the action's folder, `{folder}`");
+            self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), span);
+            return Err(Inner::Broken);
+        }
+        self.take_in(&path);
+        let values = spec.get(values).cloned().unwrap_or_else(Value::null);
+        if values.is_poison() {
+            return Err(Inner::Broken);
+        }
+        if values.is_pending() {
+            return Err(Inner::Pending(values));
+        }
+        Ok(Prepared { engine, path, request, values, span })
+    }
+
+    /// The folder of a chart that Garden deploys; one that is fetched cannot be rendered.
+    fn chart_folder(&self, action: &Action, spec: &Value, session: &Session) -> Result<(String, Option<Span>), Inner> {
+        let chart = spec.get("chart").filter(|chart| !chart.is_null());
+        let Some(chart) = chart else { return Ok((".".to_owned(), action.span())) };
+        let span = self.place(action, Some(chart), session);
+        match text(chart, "path")? {
+            Some(path) => Ok((path, span)),
+            None => {
+                let message =
+                    format!("the chart of `{}` is not rendered, because it is not in this project", action.key);
+                self.report(session, Diagnostic::nowhere(&rules::NOT_RENDERED, message), span);
+                Err(Inner::Broken)
+            }
+        }
+    }
+
+    fn place(&self, action: &Action, value: Option<&Value>, session: &Session) -> Option<Span> {
+        let written = value.and_then(|value| session.origins.span(value.origin, &session.sources));
+        written.or(action.span())
+    }
+
+    fn report(&self, session: &Session, mut diagnostic: Diagnostic, span: Option<Span>) {
+        diagnostic.span = diagnostic.span.or(span);
+        session.sink.push(diagnostic);
+    }
+
+    /// What messages call the action.
+    fn who(&self) -> String {
+        format!("`{}`", self.key)
+    }
+
+    /// The outputs of an action that is a project of another dialect; none if it is not.
+    pub(crate) fn inner_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Option<Result<Map, Value>> {
+        let known = spec_type(&action.type_name, action.kind)?;
+        let Some(Inside::Whole(engine)) = known.inside else { return None };
+        let inner = self.inner(action, eval)?;
+        let Some(resolved) = inner.known() else { return Some(Err(inner.missing())) };
+        let mut outputs = Map::new();
+        match engine {
+            "tosca" | "ensemble" => {
+                let nodes = resolved.nodes.iter().map(|node| (node.id.clone(), node.resolved.clone()));
+                outputs.insert(NODES.into(), Value::map(nodes.collect()));
+            }
+            "chart" => {
+                let spec = eval.force(&self.whole);
+                let given = |key: &str| spec.get(key).filter(|value| !value.is_null()).cloned();
+                let release = given("release").unwrap_or_else(|| Value::str(action.name.clone()));
+                outputs.insert("release".into(), release);
+                outputs.insert("namespace".into(), given("namespace").unwrap_or_else(|| Value::str("default")));
+            }
+            _ => {}
+        }
+        if matches!(engine, "chart" | "skaffold") {
+            outputs.insert(MANIFESTS.into(), manifests(resolved));
+        }
+        // What the project itself calls an output is what is meant.
+        let own = resolved.outputs.as_map().into_iter().flat_map(|map| map.iter());
+        outputs.extend(own.map(|(name, value)| (name.clone(), value.clone())));
+        Some(Ok(outputs))
+    }
+
+    /// Evaluates an expression in the project inside.
+    pub(crate) fn eval_inner(&self, action: &Action, question: &Question, eval: &mut Eval<'_>) -> Option<Answer> {
+        let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside.is_some());
+        let prepared = known.and_then(|known| {
+            let spec = eval.force(&self.whole);
+            self.prepare(action, known, &spec, eval.session).ok()
+        });
+        let engine = prepared.as_ref().map(|prepared| prepared.engine).filter(|engine| engine.eval.is_some());
+        let (Some(prepared), Some(engine)) = (&prepared, engine) else {
+            if !eval.session.sink.has_errors() {
+                let message = format!("`{}` has no inner nodes with expressions of their own", action.key);
+                let diagnostic = Diagnostic::nowhere(&rules::MISSING_ACTION, message);
+                self.report(eval.session, diagnostic.hint(format!("use `--on {}`", action.key)), None);
+            }
+            return None;
+        };
+        engine.eval_for(eval.session, &prepared.ask(), &self.who(), question)
+    }
+}
+
+/// The manifests of objects that Garden deploys, rendered when they are asked for.
+pub(crate) struct Manifests(pub(crate) Arc<About>);
+
+impl Thunk for Manifests {
+    fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        let Some(action) = self.0.action() else { return Value::poison() };
+        match self.0.inner(action, eval) {
+            Some(inner) => inner.known().map_or_else(|| inner.missing(), manifests),
+            None => Value::poison(),
+        }
+    }
+
+    fn span(&self) -> Option<Span> {
+        self.0.action().and_then(Action::span)
+    }
+
+    fn name(&self) -> String {
+        format!("actions.{}.outputs.{MANIFESTS}", self.0.key)
+    }
+}
+
+/// A lazy value of them.
+pub(crate) fn lazy_manifests(about: &Arc<About>) -> Value {
+    Lazy::value(Manifests(about.clone()))
+}
+
+/// Manifests by kind and name.
+fn manifests(resolved: &Resolved) -> Value {
+    let mut kinds: Map = Map::new();
+    for manifest in &resolved.manifests {
+        let Some((kind, name)) = manifest.node.split_once('/') else { continue };
+        let mut named = kinds.get(kind).and_then(Value::as_map).cloned().unwrap_or_default();
+        named.insert(name.into(), manifest.value.clone());
+        kinds.insert(kind.into(), Value::map(named));
+    }
+    Value::map(kinds)
+}
+
+/// The nodes of the project inside an action, as nodes of the whole.
+pub(crate) fn nodes(outer: &EcoString, resolved: &Resolved) -> Vec<Node> {
+    resolved.nodes.iter().map(|node| node.clone().within(outer)).collect()
+}
+
+fn noun(engine: &str) -> &'static str {
+    match engine {
+        "tosca" => "service template",
+        "ensemble" => "ensemble",
+        "skaffold" => "Skaffold configuration",
+        _ => "chart",
+    }
+}
+
+/// A text of a spec; what is not known yet or broken stands for the whole project.
+fn text(spec: &Value, key: &str) -> Result<Option<String>, Inner> {
+    match spec.get(key) {
+        None => Ok(None),
+        Some(value) if value.is_pending() => Err(Inner::Pending(value.clone())),
+        Some(value) if value.is_poison() => Err(Inner::Broken),
+        Some(value) if value.is_null() => Ok(None),
+        Some(value) => Ok(Some(text_of(value).to_string())),
+    }
+}
+
+fn all_texts(spec: &Value, key: &str) -> Result<Vec<String>, Inner> {
+    let Some(list) = spec.get(key) else { return Ok(Vec::new()) };
+    if list.any(Value::is_poison) {
+        return Err(Inner::Broken);
+    }
+    match crate::expr::pending_in(list) {
+        Some(pending) => Err(Inner::Pending(pending)),
+        None => Ok(texts(list)),
+    }
+}

@@ -1,0 +1,42 @@
+//! Skaffold configurations inside projects of other dialects: their images in build order, modules and manifests.
+
+use crate::artifacts;
+use crate::dialect::Work;
+use crate::walk::Config;
+use ecow::EcoString;
+use purlin_model::{Answer, Ask, Question, Request, Resolved};
+use purlin_value::{Map, Session, Value};
+
+/// A configuration with its artifacts and, where they are asked for, its manifests.
+pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
+    work(session, ask).configs(|work, raw, filled| {
+        let mut resolved = work.resolved(raw, filled)?;
+        if !ask.request.manifests {
+            resolved.manifests.clear();
+        }
+        let objects: Vec<_> = resolved.manifests.iter().filter_map(|manifest| manifest.object("skaffold")).collect();
+        resolved.nodes.extend(objects);
+        let mut outputs: Map = resolved.outputs.as_map().cloned().unwrap_or_default();
+        outputs.insert("images".into(), images(filled));
+        resolved.outputs = Value::map(outputs);
+        Some(resolved)
+    })
+}
+
+/// Answers a question about the configuration.
+pub fn eval(session: &Session, ask: &Ask<'_>, question: &Question) -> Option<Answer> {
+    work(session, ask).configs(|work, raw, filled| work.answer(raw, filled, question))
+}
+
+fn work<'r>(session: &'r Session, ask: &'r Ask<'_>) -> Work<'r> {
+    let request: &Request = &ask.request;
+    Work { session, request, file: ask.path.to_owned() }
+}
+
+/// The names of all images, those that others are built from first.
+fn images(configs: &[Config<'_>]) -> Value {
+    let all = artifacts::collect(configs);
+    let order = artifacts::order(&all).unwrap_or_default();
+    let name = |at: usize| all.get(at).map(|artifact| Value::str(EcoString::from(artifact.image.as_str())));
+    Value::list(order.into_iter().filter_map(name).collect())
+}
