@@ -14,6 +14,7 @@ use purlin_syntax::{Diagnostic, Flavor, Severity, Span};
 use purlin_value::ignore::Ignores;
 use purlin_value::world::{Entry, FileKind};
 use purlin_value::{EcoString, Session, path};
+use std::collections::HashSet;
 
 /// A project that was checked.
 #[derive(Clone, Debug)]
