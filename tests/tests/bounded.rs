@@ -1,9 +1,9 @@
 //! Runs the programs of `bounded` one by one under a memory limit: each must end with an answer, exit code 3 where a
 //! limit is the cause.
 //!
-//! `tests/bounded-open.txt` names those that do not end as they must yet: they are left out, and one that ends well is
-//! to be taken from the list. The test starts itself again as `purlin`. `PURLIN=PATH` takes another program instead, and `FIGURES=1` prints what
-//! each run took.
+//! The test starts itself again as `purlin`. `PURLIN=PATH` takes another program instead, and `FIGURES=1` prints what
+//! each run took. Two lists leave inputs out: `tests/bounded-slow.txt` names those that take long in a program built
+//! for tests and run only with `PURLIN`, `tests/bounded-open.txt` those that were not seen to end as they must yet.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -33,10 +33,13 @@ fn main() -> ExitCode {
     if !limited {
         eprintln!("no memory limit can be set here (`ulimit -v`): inputs run without one");
     }
-    let open = std::fs::read_to_string(top().join("tests/bounded-open.txt")).unwrap_or_default();
+    let list = |path: &str| std::fs::read_to_string(top().join(path)).unwrap_or_default();
+    let (open, slow) = (list("tests/bounded-open.txt"), list("tests/bounded-slow.txt"));
+    let is_quick = std::env::var_os("PURLIN").is_some();
     let trials = inputs().into_iter().map(|input| {
-        let is_open = open.lines().any(|name| name == input.name);
-        Trial::test(input.name.clone(), move || run(&input, limited)).with_ignored_flag(is_open)
+        let is_in = |list: &str| list.lines().any(|name| name == input.name);
+        let left_out = is_in(&open) || !is_quick && is_in(&slow);
+        Trial::test(input.name.clone(), move || run(&input, limited)).with_ignored_flag(left_out)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
 }
