@@ -116,7 +116,7 @@ pub(crate) const OPTIONS: &[Row] = &[
     some("pending", &["garden", "charts"], Values, false, "Value that is not known yet, and what it waits for; `local.env[.NAME]` in a Garden project: environment variables that may be unset", |t| !t.pending.is_empty()),
     every("allow-path", Permissions, true, "Allow reading below DIR, outside the project"),
     every("allow-net", Permissions, true, "Allow connections to HOST"),
-    every("allow-exec", Permissions, true, "Allow expressions to run commands"),
+    every("allow-exec", Permissions, false, "Allow expressions to run commands"),
     every("allow-write", Permissions, false, "Allow expressions to write files"),
     every("offline", Permissions, false, "Fetch nothing"),
     every("update", Permissions, false, "Look for something newer than `purlin.lock` recorded"),

@@ -185,7 +185,7 @@ fn whole_expression(cursor: &mut Cursor<'_>, start: usize, depth: usize) -> Resu
 fn unclosed(cursor: &Cursor<'_>, start: usize) -> Problem {
     if cursor.at_end() {
         let problem = cursor.problem(start, cursor.pos, "this `${` has no closing `}`");
-        return Problem { hint: Some("add `}`".into()), ..problem };
+        return Problem { hint: Some("add `}`"), ..problem };
     }
     cursor.expected("an operator or `}`")
 }
