@@ -85,6 +85,9 @@ fn span_of(root: Node<'_>, path: &[&str]) -> Option<Span> {
 /// Reports dependencies that are not there, and how many templates could not be rendered without them.
 pub fn report_missing(session: &Session, place: &ChartYaml<'_>, missing: &[String], failed: usize) {
     let Some(first) = missing.first() else { return };
+    // Under several aliases it is still one chart.
+    let mut seen = HashSet::new();
+    let missing: Vec<&String> = missing.iter().filter(|name| seen.insert(name.as_str())).collect();
     let names = missing.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     let (noun, verb) = if missing.len() == 1 { ("dependency", "is") } else { ("dependencies", "are") };
     let mut message = format!("{noun} {names} {verb} missing from `charts/`");

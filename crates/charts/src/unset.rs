@@ -28,17 +28,18 @@ pub fn check(session: &Session, chart: &Chart, values: &Value) {
     let inner: HashSet<&str> = chart.dependencies.iter().map(Chart::name).collect();
     let declared = chart.metadata.dependencies.iter().map(|one| one.name.as_str());
     let inner: HashSet<&str> = inner.into_iter().chain(declared).chain(["global"]).collect();
-    let mut seen = HashSet::new();
+    let (mut looked, mut seen) = (HashSet::new(), HashSet::new());
     let failed = places(session);
     for (file, text) in chart.templates.iter().zip(&texts) {
         for read in reads(text) {
-            if read.names.first().is_some_and(|first| inner.contains(first)) {
+            // The same path is read in many places.
+            if !looked.insert(read.names.clone()) || read.names.first().is_some_and(|first| inner.contains(first)) {
                 continue;
             }
             let Some((depth, near)) = misspelt(&read.names, values) else { continue };
-            let is_used = |name: &str| texts.iter().any(|text| mentions(text, name));
             let path = read.names.get(..=depth).unwrap_or_default().join(".");
-            if inner.contains(near.as_str()) || is_used(&near) || !seen.insert(path.clone()) {
+            let is_used = |name: &str| texts.iter().any(|text| mentions(text, name));
+            if !seen.insert(path.clone()) || inner.contains(near.as_str()) || is_used(&near) {
                 continue;
             }
             let full = template_path(chart, &format!("{}/{}", chart.name(), file.name));
