@@ -426,6 +426,7 @@ fn crossings(net: &Net, columns: &[Vec<usize>], row: &[usize]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn items(count: usize) -> Vec<Item> {

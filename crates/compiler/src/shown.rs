@@ -153,6 +153,7 @@ fn reached(needs: &[Vec<usize>], start: usize) -> HashSet<usize> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
     use super::*;
 
     fn project(edges: &[(&str, &[&str])]) -> Resolved {

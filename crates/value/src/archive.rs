@@ -90,7 +90,9 @@ fn header(name: &str, size: usize, kind: u8) -> [u8; BLOCK] {
         }
     };
     put(0, name.as_bytes().get(..LONGEST_NAME).unwrap_or(name.as_bytes()));
-    put(100, b"0000644\00000000\00000000\0");
+    for (at, field) in [(100, b"0000644"), (108, b"0000000"), (116, b"0000000")] {
+        put(at, field);
+    }
     put(124, format!("{size:011o}\0").as_bytes());
     // The checksum counts itself as spaces.
     put(136, b"00000000000\0        ");

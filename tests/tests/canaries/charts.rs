@@ -5,7 +5,7 @@ use crate::needles::Needles;
 use crate::random::Random;
 use purlin_charts::resolve_chart;
 use purlin_charts::template::Options;
-use purlin_compiler::{GraphFormat, draw, graph_value, resolved_value, why, why_value};
+use purlin_compiler::{GraphFormat, Theme, View, draw, graph_value, resolved_value, show, why, why_value};
 use purlin_syntax::print;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{to_json, to_yaml};
@@ -165,9 +165,10 @@ fn one(random: &mut Random, failing: bool) -> usize {
         let value = resolved_value(&session, resolved);
         texts.push(to_yaml(&value, Secrets::Hide).unwrap());
         texts.push(to_json(&value, Secrets::Hide, JsonLayout::Pretty).unwrap());
-        texts.push(to_json(&graph_value(resolved), Secrets::Hide, JsonLayout::Compact).unwrap());
-        for format in [GraphFormat::Text, GraphFormat::Dot, GraphFormat::Mermaid, GraphFormat::Svg] {
-            texts.push(draw(resolved, format));
+        let shown = show(resolved, &View::default()).unwrap();
+        texts.push(to_json(&graph_value(&shown), Secrets::Hide, JsonLayout::Compact).unwrap());
+        for format in [GraphFormat::Text, GraphFormat::Dot, GraphFormat::Mermaid, GraphFormat::Svg(Theme::Auto)] {
+            texts.push(draw(&shown, format));
         }
         for manifest in &resolved.manifests {
             texts.push(to_yaml(&manifest.value, Secrets::Hide).unwrap());

@@ -62,6 +62,9 @@ pub struct Note {
     pub message: String,
 }
 
+/// What came of building a resource.
+type Attempt = Result<Rc<Built>, Box<ExecError>>;
+
 /// Everything builds share: kinds, what was discovered, what is already built.
 #[derive(Debug)]
 pub struct Workshop {
@@ -74,7 +77,7 @@ pub struct Workshop {
     /// Where checksums come from.
     pub computed: Arc<Computed>,
     /// What is built already, or why it cannot be.
-    built: RefCell<HashMap<(String, String), Result<Rc<Built>, Box<ExecError>>>>,
+    built: RefCell<HashMap<(String, String), Attempt>>,
     /// The steps each resource took, those of resources it needed not counted.
     pub costs: RefCell<HashMap<(String, String), u64>>,
     /// The sum of these.

@@ -2,8 +2,9 @@
 
 use boon::{Compiler, Schemas};
 use proptest::prelude::*;
-use purlin_model::validate::Validator;
-use purlin_value::{Data, Map, Origin, Value};
+use purlin_model::validate::{Problem, Stopped, Validator};
+use purlin_syntax::Limits;
+use purlin_value::{Data, Map, Meter, Origin, Value};
 use serde_json::{Value as Json, json};
 
 fn value(json: &Json) -> Value {
@@ -24,6 +25,15 @@ fn value(json: &Json) -> Value {
 
 fn validator(schema: &Json) -> Validator {
     Validator::new(value(schema)).unwrap()
+}
+
+/// A meter with all steps and bytes that a run has.
+fn meter() -> Meter {
+    Meter::new(&Limits::default())
+}
+
+fn checked(schema: &Validator, value: &Value) -> Vec<Problem> {
+    schema.check(value, &meter()).unwrap()
 }
 
 fn boon_says(schema: &Json, instance: &Json) -> Option<bool> {
@@ -106,7 +116,7 @@ proptest! {
     #[test]
     fn verdicts_are_the_same(schema in schema(), instance in instance()) {
         let schema = json!({ "allOf": [schema], "$defs": { "small": { "type": "integer", "maximum": 2 } } });
-        let problems = validator(&schema).check(&value(&instance));
+        let problems = checked(&validator(&schema), &value(&instance));
         prop_assert_eq!(Some(problems.is_empty()), boon_says(&schema, &instance), "{} {} {:?}", schema, instance, problems);
     }
 }
@@ -129,7 +139,7 @@ fn references_lead_to_pointers_anchors_and_identifiers() {
             "list": { "$ref": "#/$defs/list" },
         },
     });
-    let fits = |instance: Json| validator(&schema).check(&value(&instance)).is_empty();
+    let fits = |instance: Json| checked(&validator(&schema), &value(&instance)).is_empty();
     assert!(fits(json!({ "pointer": "x", "anchor": 1, "inside": true, "whole": 2, "list": [[], [[]]] })));
     for wrong in [json!({ "pointer": 1 }), json!({ "anchor": "x" }), json!({ "inside": 1 }), json!({ "list": [[1]] })] {
         assert!(!fits(wrong.clone()), "{wrong}");
@@ -142,18 +152,18 @@ fn nothing_is_fetched_and_everything_ends() {
         let found = Validator::new(value(&json!({ "properties": { "a": { "$ref": reference } } }))).unwrap_err();
         assert!(found.contains("not fetched or read from elsewhere"), "{found}");
     }
-    let loops = validator(&json!({ "$ref": "#" })).check(&Value::null());
-    assert_eq!(loops.len(), 1);
+    let loops = validator(&json!({ "$ref": "#" })).check(&Value::null(), &meter());
+    assert_eq!(loops.err(), Some(Stopped::TooDeep));
     let doubling = json!({ "$defs": { "a": { "allOf": [{ "$ref": "#/$defs/a" }, { "$ref": "#/$defs/a" }] } },
         "$ref": "#/$defs/a" });
-    assert!(!validator(&doubling).check(&Value::null()).is_empty());
+    assert!(validator(&doubling).check(&Value::null(), &meter()).is_err());
 }
 
 #[test]
 fn what_is_not_known_is_not_judged() {
     let schema = validator(&json!({ "properties": { "a": { "type": "string" } }, "required": ["a"] }));
     for unknown in [Value::pending("build.a", "outputs"), Value::poison()] {
-        assert!(schema.check(&Value::map(Map::from_iter([("a".into(), unknown)]))).is_empty());
+        assert!(checked(&schema, &Value::map(Map::from_iter([("a".into(), unknown)]))).is_empty());
     }
 }
 
@@ -177,7 +187,7 @@ fn defaults_are_filled_in_at_every_depth() {
         "else": { "properties": { "few": { "default": true } } },
         "$defs": { "mode": { "properties": { "fast": { "default": false } } } },
     }));
-    let filled = |instance: Json| schema.with_defaults(&value(&instance), &|_| Origin::NONE);
+    let filled = |instance: Json| schema.with_defaults(&value(&instance), &|_| Origin::NONE, &meter()).unwrap();
     let expected = json!({ "port": 80, "probe": { "wait": 9, "path": "/" }, "also": "here", "few": true });
     assert_eq!(filled(json!({})), value(&expected));
     let given = json!({ "port": 1, "probe": { "path": "/x" }, "hosts": [{}, { "tls": false }], "pair": [7],
@@ -187,6 +197,6 @@ fn defaults_are_filled_in_at_every_depth() {
         "also": "here", "many": true });
     assert_eq!(filled(given), value(&expected));
     let secret = value(&json!({ "probe": {} })).tainted_if(true);
-    let kept = schema.with_defaults(&secret, &|_| Origin::NONE);
+    let kept = schema.with_defaults(&secret, &|_| Origin::NONE, &meter()).unwrap();
     assert!(kept.is_tainted() && matches!(kept.data, Data::Map(_)));
 }

@@ -451,8 +451,8 @@ impl Job<'_> {
         }
         self.tell(&format!("Downloading {} from repo {}", one.name, one.repository));
         let place = match one.repository.starts_with("oci://") {
-            true => self.from_registry(one)?,
-            false => self.from_repository(one)?,
+            true => self.pull_from_registry(one)?,
+            false => self.pull_from_repository(one)?,
         };
         let what = format!("{} {}", one.name, one.version);
         let bytes = self.session.load_bytes(&place).map_err(|error| Failure::world(&what, &error))?;
@@ -465,14 +465,14 @@ impl Job<'_> {
         Ok(Some(Archive { file: format!("{}-{}.tgz", one.name, one.version), bytes: bytes.to_vec() }))
     }
 
-    fn from_registry(&self, one: &Locked) -> Result<String, Failure> {
+    fn pull_from_registry(&self, one: &Locked) -> Result<String, Failure> {
         let address = registry_address(&one.repository, &one.name);
         let remote = Remote::Chart { address: address.clone(), version: one.version.clone() };
         let fetched = self.session.world.fetch(&remote).map_err(|error| Failure::world(&address, &error))?;
         Ok(fetched.path)
     }
 
-    fn from_repository(&self, one: &Locked) -> Result<String, Failure> {
+    fn pull_from_repository(&self, one: &Locked) -> Result<String, Failure> {
         let declared =
             Dependency { name: one.name.clone(), repository: one.repository.clone(), ..Dependency::default() };
         let entries = self.entries(&declared)?;
