@@ -66,7 +66,7 @@ fn checked(folder: &Path) -> Option<(Session, HashMap<FileId, bool>)> {
     let mut setup = Setup::of(folder);
     setup.root = Some(folder.to_owned());
     let (session, path) = open_session(&mut invocation, &setup).ok()?;
-    survey(&session, &Request::of(&path), &[path.clone()]);
+    survey(&session, &Request::of(&path), std::slice::from_ref(&path));
     let mut files: HashMap<FileId, bool> = HashMap::new();
     for problem in session.sink.take().into_iter().filter(|problem| problem.is_error()) {
         let Some(span) = problem.span else { continue };

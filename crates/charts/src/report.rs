@@ -146,8 +146,9 @@ pub fn report_values(session: &Session, problems: &[(String, Problem)], reported
                 let mut diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message);
                 let span = value.and_then(|value| session.origins.span(value.origin, &session.sources));
                 diagnostic.span = span.map(|span| key_span(session, key, span).unwrap_or(span));
-                let hint = purlin_syntax::suggest::did_you_mean(key, known.iter().map(|name| name.as_str()));
-                session.sink.push(diagnostic.maybe_hint(hint));
+                let near = purlin_syntax::suggest::did_you_mean(key, known.iter().map(|name| name.as_str()));
+                let hint = near.unwrap_or_else(|| "remove it; the schema does not allow further keys".to_owned());
+                session.sink.push(diagnostic.hint(hint));
             }
             continue;
         }

@@ -75,8 +75,8 @@ fn what_changed_since_a_revision() {
         let out = repository.purlin(args);
         assert_eq!(out.status.code(), Some(1), "{args:?} {}", text(&out.stderr));
         let told = text(&out.stdout);
-        assert!(told.contains(&format!("- \"{before}\"  ← shop/garden.yml:10:19")), "{told}");
-        assert!(told.contains(&format!("+ \"{after}\"  ← shop/garden.yml:10:19")), "{told}");
+        let place = "shop/garden.yml:10:19\n  run.hello spec.command.1\n";
+        assert_eq!(told, format!("{place}    - \"{before}\"\n    + \"{after}\"\n"));
     }
     let same = repository.purlin(&["diff", "shop", "--rev", "HEAD", "--to-rev", "HEAD"]);
     assert_eq!((same.status.code(), text(&same.stdout)), (Some(0), String::new()));

@@ -407,7 +407,6 @@ mod tests {
             "ext::sh -c x",
             "fd::7",
             "file://host/x",
-            "http://example.com/x",
             "git://example.com/x",
             "ftp://example.com/x",
             "ssh://-oProxyCommand=x/y",

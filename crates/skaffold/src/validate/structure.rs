@@ -44,8 +44,8 @@ fn sets<'a, 'f: 'a>(check: &Check<'_, '_>, view: View<'a, 'f>, entity: &'static 
     for row in entity.fields(LATEST).filter(|row| !row.one_of.is_empty()) {
         let Some(value) = view.get(row.key).filter(|value| is_set(*value, row.shape)) else { continue };
         match seen.iter().find(|(set, _)| *set == row.one_of) {
-            Some((_, first)) => {
-                let message = format!("`{first}` and `{}` cannot be used together", row.key);
+            Some((set, first)) => {
+                let message = format!("`{first}` and `{}` cannot be used together: both are its `{set}`", row.key);
                 let key = view.entries().find(|pair| pair.key == row.key).and_then(|pair| pair.written);
                 let span = key.map(|node| node.span()).or(value.span()).or(view.span());
                 let span = span.unwrap_or(check.config.span);

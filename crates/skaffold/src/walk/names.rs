@@ -57,13 +57,10 @@ impl<'f> Walk<'_, 'f> {
         }
         let modules = &self.wanted.modules;
         if self.result.is_empty() {
-            let message = if modules.is_empty() {
-                "no configuration was found".to_owned()
-            } else {
-                format!(
-                    "unknown module {}",
-                    modules.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
-                )
+            let message = match modules.as_slice() {
+                [] => "no configuration was found".to_owned(),
+                [name] => format!("unknown module `{name}`"),
+                several => format!("unknown modules: `{}`", several.join(" ")),
             };
             let hint = modules.first().and_then(|name| did_you_mean(name, in_order(self.names.keys())));
             sink.push(Diagnostic::nowhere(&rules::UNKNOWN_MODULE, message).maybe_hint(hint));
