@@ -1,7 +1,7 @@
 //! Where the boxes and lines of a picture go: layers, waypoints, order within a layer, places.
 //!
 //! Plain numbers in, plain numbers out; knows nothing of nodes or pictures. Boxes lie in columns, what needs others to
-//! the left of what it needs, and in lanes that lie above each other. Lines to the same box come together on their way
+//! the left of what it needs, and in lanes that do not overlap. Lines to the same box come together on their way
 //! to it. Cost is linear in boxes and steps, but for the sorting inside a layer.
 
 /// A box: its size, and the lane it lies in.
@@ -215,7 +215,8 @@ impl Net {
         let height = |at: usize| items.get(at).map_or(0.0, |item| item.height);
         let mut middle = vec![0.0; self.layer.len()];
         let mut reach = Vec::new();
-        let mut top = 0.0;
+        // How far down each column is taken: lanes that share no column lie beside each other.
+        let mut taken = vec![0.0f64; columns.len()];
         for lane in 0..lanes {
             let own = |column: &Vec<usize>| column.iter().copied().filter(|&at| self.lane[at] == lane).collect();
             let columns: Vec<Vec<usize>> = columns.iter().map(own).collect();
@@ -223,14 +224,19 @@ impl Net {
             let members = columns.iter().flatten().copied();
             let highest = members.clone().map(|at| middle[at] - height(at) / 2.0).fold(f64::INFINITY, f64::min);
             let lowest = members.clone().map(|at| middle[at] + height(at) / 2.0).fold(f64::NEG_INFINITY, f64::max);
-            if highest > lowest {
+            let first = columns.iter().position(|column| !column.is_empty());
+            let last = columns.iter().rposition(|column| !column.is_empty());
+            let (Some(first), Some(last)) = (first, last) else {
                 reach.push(None);
                 continue;
-            }
+            };
+            let top = taken[first..=last].iter().copied().fold(0.0, f64::max);
+            let bottom = top + lowest - highest;
             members.for_each(|at| middle[at] += top - highest);
-            reach.push(Some((top, top + lowest - highest)));
-            top += lowest - highest + LANE_GAP;
+            reach.push(Some((top, bottom)));
+            taken[first..=last].fill(bottom + LANE_GAP);
         }
+        let down = taken.into_iter().fold(0.0, f64::max);
         let mut places = vec![Place::default(); self.layer.len()];
         let mut between = vec![0usize; columns.len()];
         self.steps.iter().for_each(|step| between[self.layer[step.from]] += 1);
@@ -250,7 +256,7 @@ impl Net {
             steps: std::mem::take(&mut self.steps),
             lanes: reach,
             width,
-            height: (top - LANE_GAP).max(0.0),
+            height: (down - LANE_GAP).max(0.0),
         }
     }
 

@@ -16,6 +16,8 @@ const FRAME_TITLE: f64 = 20.0;
 const LEGEND: f64 = 34.0;
 /// A line that the other must have run for.
 const RUNTIME: u8 = 1;
+/// A line from a node to what lies in it: it decides on places and is not drawn.
+const INSIDE: u8 = 2;
 
 /// Draws a graph.
 pub(crate) fn draw(shown: &Shown<'_>, theme: Theme) -> String {
@@ -25,8 +27,11 @@ pub(crate) fn draw(shown: &Shown<'_>, theme: Theme) -> String {
     let group = |lane: usize| groups.get(lane).and_then(|(name, _)| *name);
     let item = |(node, &lane): (&&Node, &usize)| Item { width: width(node, group(lane)), height: BOX_HEIGHT, lane };
     let items: Vec<Item> = shown.nodes.iter().zip(&lane).map(item).collect();
-    let line =
-        |edge: &crate::shown::Edge<'_>| Line { from: edge.from, to: edge.to, kind: u8::from(edge.how.is_runtime) };
+    let line = |edge: &crate::shown::Edge<'_>| {
+        let is_inside = group(lane[edge.to]) == Some(shown.nodes[edge.from].id.as_str());
+        let kind = if is_inside { INSIDE } else { u8::from(edge.how.is_runtime) };
+        Line { from: edge.from, to: edge.to, kind }
+    };
     let lines: Vec<Line> = shown.edges.iter().map(line).collect();
     let layout = lay_out(&items, &lines, groups.len());
     let kinds = kinds(shown);
@@ -42,7 +47,9 @@ pub(crate) fn draw(shown: &Shown<'_>, theme: Theme) -> String {
             picture.frame(name, members, *reach, &layout);
         }
     }
-    layout.steps.iter().for_each(|step| picture.step(step, &layout, shown.nodes.len()));
+    // A frame has the name of its node, which says enough: lines into it would only cross everything else.
+    let drawn = layout.steps.iter().filter(|step| step.kind != INSIDE);
+    drawn.for_each(|step| picture.step(step, &layout, shown.nodes.len()));
     for ((node, place), lane) in shown.nodes.iter().zip(&layout.places).zip(&lane) {
         picture.node(node, place, group(*lane));
     }
@@ -165,7 +172,8 @@ impl Picture<'_> {
             word(&mut text, &mut x, kind);
         }
         for (is_runtime, what) in [(false, "needs"), (true, "needs it to have run")] {
-            if shown.edges.iter().any(|edge| edge.how.is_runtime == is_runtime) {
+            let kind = u8::from(is_runtime);
+            if layout.steps.iter().any(|step| step.kind == kind) {
                 let class = if is_runtime { "line run" } else { "line" };
                 let _ = writeln!(text, "<path d=\"M{x:.0} {y:.0}h26\" class=\"{class}\" marker-end=\"url(#tip)\"/>");
                 x += 32.0;
@@ -186,7 +194,7 @@ fn name<'n>(node: &'n Node, group: Option<&str>) -> &'n str {
 
 /// An estimate: no fonts are at hand here, and a little air does no harm.
 fn width(node: &Node, group: Option<&str>) -> f64 {
-    let id = name(node, group).chars().count() as f64 * 7.6;
+    let id = name(node, group).chars().count() as f64 * 8.4;
     let kind = subtitle(node).chars().count() as f64 * 5.9;
     (id.max(kind) + 24.0).max(72.0)
 }
