@@ -20,6 +20,7 @@ mod options;
 mod pager;
 mod paint;
 pub mod personality;
+mod printable;
 mod project;
 mod report;
 mod run_args;
@@ -30,8 +31,9 @@ pub use project::{Setup, open_session};
 pub use report::report;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
+use printable::Printable;
 use purlin_value::stack::NoAnswer;
-use std::io::Write;
+use std::io::{IsTerminal, Read, Write};
 
 /// The options that only some dialects use: their names, and the dialects.
 pub fn option_table() -> Vec<(&'static str, &'static [&'static str])> {
@@ -80,9 +82,22 @@ fn dispatch(mut invocation: Invocation<'_>) -> Exit {
         return exit;
     }
     match personality::PERSONALITIES.iter().find(|personality| personality.name == name) {
-        Some(personality) => personality::run(personality, &mut invocation, &rest),
+        Some(personality) => as_personality(personality, invocation, &rest),
         None => run_native(invocation),
     }
+}
+
+/// Runs a personality. What charts print is printed as it is, but never into a terminal.
+fn as_personality(personality: &personality::Personality, invocation: Invocation<'_>, rest: &[String]) -> Exit {
+    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, given, last } = invocation;
+    let is_of_charts = last && matches!(personality.name, "helm" | "metachart");
+    let mut stdout = Printable::new(stdout, is_of_charts && std::io::stdout().is_terminal());
+    let mut stderr = Printable::new(stderr, is_of_charts && std::io::stderr().is_terminal());
+    let (stdout, stderr) = (&mut stdout, &mut stderr);
+    // Borrowed for as long as the two others.
+    let stdin = stdin.map(|stdin| stdin as &mut (dyn Read + Send));
+    let mut invocation = Invocation { args, cwd, env, stdin, stdout, stderr, terminal, given, last };
+    personality::run(personality, &mut invocation, rest)
 }
 
 /// Where the name of a personality is among the arguments: first, or after global options.

@@ -32,7 +32,8 @@ impl Other {
         let lists = [&self.to_profile, &self.to_var, &self.to_values, &self.to_set, &self.to_input];
         self.to_path.is_some()
             || self.to_env.is_some()
-            || self.to_rev != target.rev
+            || self.to_rev.is_some()
+            || target.rev.is_some()
             || lists.iter().any(|list| !list.is_empty())
     }
 }
