@@ -208,7 +208,7 @@ pub fn sort_newest_first<T>(items: &mut [T], version: impl Fn(&T) -> &str) {
     });
 }
 
-/// The first version in a list that lies in a range.
+/// The first version of a list that satisfies a range.
 pub fn choose<'v>(range: &str, versions: impl IntoIterator<Item = &'v str>) -> Option<&'v str> {
     let range = Range::parse(range).ok()?;
     versions.into_iter().find(|version| Version::parse(version).is_some_and(|version| range.contains(&version)))
@@ -262,7 +262,7 @@ pub fn status(chart: &Chart, dependency: &Dependency, archives: &[Result<Chart, 
     }
 }
 
-/// What is wrong with a version, if anything is.
+/// Why a version is invalid; `None` if it is valid.
 fn version_status(range: &str, version: &str) -> Option<&'static str> {
     if range.is_empty() {
         return None;

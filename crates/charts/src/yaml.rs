@@ -18,7 +18,7 @@ pub fn value_of_tree(tree: &Tree, document: usize) -> Result<Value, String> {
     }
 }
 
-/// The limit that a document exceeds, if that is what is wrong with it.
+/// The limit that a document exceeds; `None` if it fails for another reason.
 pub fn limit_of(tree: &Tree) -> Option<&'static Rule> {
     first_problem(tree).map(|problem| problem.rule).filter(|rule| rule.name.starts_with("limit-"))
 }

@@ -35,7 +35,7 @@ pub(crate) struct Step {
     pub from: usize,
     pub to: usize,
     pub kind: u8,
-    /// Whether the line leads the other way: it closes a circle.
+    /// Whether the line leads the other way: it closes a cycle.
     pub is_back: bool,
 }
 
@@ -64,15 +64,15 @@ const SWEEPS: usize = 12;
 
 /// Places boxes and lines.
 pub(crate) fn lay_out(items: &[Item], lines: &[Line], lanes: usize) -> Layout {
-    let (lines, is_back) = without_circles(items.len(), lines);
+    let (lines, is_back) = without_cycles(items.len(), lines);
     let layer = layers(items.len(), &lines);
     let mut net = Net::new(items, &lines, &is_back, layer);
     let columns = order(&net);
     net.place(items, &columns, lanes)
 }
 
-/// The lines with those turned around that close a circle, and which these are.
-fn without_circles(count: usize, lines: &[Line]) -> (Vec<Line>, Vec<bool>) {
+/// The lines with those turned around that close a cycle, and which these are.
+fn without_cycles(count: usize, lines: &[Line]) -> (Vec<Line>, Vec<bool>) {
     let mut needs: Vec<Vec<(usize, usize)>> = vec![Vec::new(); count];
     for (at, line) in lines.iter().enumerate() {
         needs[line.from].push((line.to, at));
@@ -465,7 +465,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_are_drawn_with_one_line_turned_around() {
+    fn cycles_are_drawn_with_one_line_turned_around() {
         let layout = lay_out(&items(3), &lines(&[(0, 1), (1, 2), (2, 0)]), 1);
         assert_eq!(layout.steps.iter().filter(|step| step.is_back).count(), 2, "a long line has two steps");
         assert_eq!(lay_out(&items(1), &lines(&[(0, 0)]), 1).steps, []);
@@ -503,7 +503,7 @@ mod tests {
     #[test]
     fn sweeps_leave_fewer_crossings() {
         let lines = woven(60, 90);
-        let (turned, back) = without_circles(60, &lines);
+        let (turned, back) = without_cycles(60, &lines);
         let net = Net::new(&items(60), &turned, &back, layers(60, &turned));
         let count = |columns: &[Vec<usize>]| {
             let mut row = vec![0; net.layer.len()];

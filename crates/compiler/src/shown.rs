@@ -129,7 +129,7 @@ impl Shown<'_> {
             let own: Vec<Edge<'_>> = std::iter::from_fn(|| edges.next_if(|edge| edge.from == first.from)).collect();
             let mut implied = HashSet::new();
             for edge in &own {
-                // What leads back here is in a circle, in which every line counts.
+                // What leads back here is in a cycle, in which every line counts.
                 let reached = reached(&needs, edge.to);
                 if !reached.contains(&edge.from) {
                     implied.extend(reached.into_iter().filter(|at| *at != edge.to));

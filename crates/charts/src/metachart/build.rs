@@ -56,7 +56,7 @@ pub struct Built {
 /// Something worth a warning: what it is, and the origin of the value it is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Note {
-    /// The origin, 0 if there is none.
+    /// The origin; 0 means unknown.
     pub origin: u32,
     /// The kind and name of the resource, and what is to be told of it.
     pub message: String,

@@ -14,7 +14,7 @@ use crate::{json, rules};
 /// The file whose definitions are added last.
 pub const OWN_DEFINITIONS: &str = "config/values.schema.custom.json";
 
-/// Gives a chart the schema that its configuration makes, and reports what is wrong with the configuration. Returns the
+/// Generates a chart's schema from its configuration and reports mistakes in the configuration. Returns the
 /// definitions, if they are at hand.
 pub fn refresh(session: &Session, chart: &mut Chart, kinds: &Kinds) -> Option<Vec<Value>> {
     let schema = config::schema(&read_config(session, chart, "config/schema.yaml")?);
