@@ -111,6 +111,18 @@ enum Format {
     Yaml,
 }
 
+impl Format {
+    /// The format that `--output` names.
+    fn of(flags: &Flags) -> Result<Self, String> {
+        match flags.output.as_deref() {
+            None => Ok(Format::Plain),
+            Some("json") => Ok(Format::Json),
+            Some("yaml") => Ok(Format::Yaml),
+            Some(other) => Err(format!("`--output {other}`: expected json or yaml")),
+        }
+    }
+}
+
 /// Runs `purlin garden ARGS`.
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     if let Some(at) = custom::command_place(args) {
@@ -120,11 +132,9 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         Ok(flags) => flags,
         Err(message) => return usage(invocation, &message),
     };
-    let format = match flags.output.as_deref() {
-        None => Format::Plain,
-        Some("json") => Format::Json,
-        Some("yaml") => Format::Yaml,
-        Some(other) => return usage(invocation, &format!("`--output {other}`: there are json and yaml")),
+    let format = match Format::of(&flags) {
+        Ok(format) => format,
+        Err(message) => return usage(invocation, &message),
     };
     let words: Vec<&str> = flags.words.iter().map(String::as_str).collect();
     let answer: fn(&Session, &Resolution<'_>, &Flags) -> Value = match words.as_slice() {

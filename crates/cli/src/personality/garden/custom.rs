@@ -52,11 +52,9 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
         Ok(flags) => Flags { words: vec![name.clone()], ..flags },
         Err(message) => return usage(invocation, &message),
     };
-    let format = match flags.output.as_deref() {
-        None => Format::Plain,
-        Some("json") => Format::Json,
-        Some("yaml") => Format::Yaml,
-        Some(other) => return usage(invocation, &format!("`--output {other}`: there are json and yaml")),
+    let format = match Format::of(&flags) {
+        Ok(format) => format,
+        Err(message) => return usage(invocation, &message),
     };
     let (session, request) = match open(invocation, &flags) {
         Ok(opened) => opened,
