@@ -36,6 +36,12 @@ pub struct RunFlags {
     /// Finish everything that does not depend on a failed action (default).
     #[arg(long, conflicts_with = "fail_fast")]
     pub keep_going: bool,
+    /// Push the images that Builds make.
+    #[arg(long)]
+    pub push: bool,
+    /// The tool that builds images: buildx, docker, podman or buildah; the first that is installed if left out.
+    #[arg(long, value_name = "TOOL")]
+    pub builder: Option<String>,
     /// Format: lines for people on stderr, or one JSON object per event on stdout.
     #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
     pub output: AnswerFormat,

@@ -56,6 +56,8 @@ struct Base {
     learned: Mutex<HashMap<EcoString, Value>>,
     /// What is asked of all actions; it owns what this is part of, so it is not owned here.
     actions: Weak<OnceLock<Value>>,
+    /// The same for providers.
+    providers: Weak<OnceLock<Value>>,
     sources: Arc<Sources>,
     /// Who decides how source is hashed that several actions share.
     owners: HashMap<SourceKey, EcoString>,
@@ -103,6 +105,7 @@ pub fn bind_actions(
         outputs: ground.outputs.clone(),
         learned: Mutex::default(),
         actions: Arc::downgrade(phases.actions()),
+        providers: Arc::downgrade(phases.providers()),
         sources: ground.sources.clone(),
         owners,
         written: Mutex::default(),
@@ -240,6 +243,16 @@ impl LiveAction {
         let kept = map.iter().filter(|(key, _)| !matches!(key.as_str(), REST | MANIFESTS | NODES));
         let kept: Map = kept.map(|(key, value)| (key.clone(), value.clone())).collect();
         eval.force_deep(&Value::map(kept))
+    }
+
+    /// Its outputs that are known without running it, resolved.
+    pub(crate) fn static_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
+        self.about.static_outputs(action, eval)
+    }
+
+    /// The registry that images are pushed to before they are deployed.
+    pub(crate) fn deployment_registry(&self, eval: &mut Eval<'_>) -> Option<Value> {
+        self.about.deployment_registry(eval)
     }
 
     /// Evaluates an expression in the project inside the action.
@@ -445,6 +458,15 @@ impl About {
     /// What is asked of all actions, once it is there.
     pub(crate) fn actions(&self) -> Option<Value> {
         self.base.actions.upgrade()?.get().cloned()
+    }
+
+    /// The registry that images are pushed to before they are deployed, if a provider names one.
+    pub(crate) fn deployment_registry(&self, eval: &mut Eval<'_>) -> Option<Value> {
+        let layer = self.base.providers.upgrade()?.get().cloned()?;
+        let config = eval.force(layer.get("providers")?.get("kubernetes")?);
+        let config = eval.force(config.get("config")?);
+        let registry = eval.force_deep(config.get("deploymentRegistry")?);
+        registry.get("hostname").is_some().then_some(registry)
     }
 
     /// The version over the resolved spec and the resolved versions of its dependencies.

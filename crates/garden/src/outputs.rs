@@ -4,6 +4,7 @@ use crate::action::Action;
 use crate::config::ActionKind;
 use crate::expr::REST;
 use crate::live::About;
+use ecow::EcoString;
 use purlin_value::{Eval, Map, Value};
 
 impl About {
@@ -20,10 +21,16 @@ impl About {
 
     fn image_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Map {
         let spec = eval.force(&self.spec);
-        let local = spec.get("localId").map(|value| eval.force(value)).filter(|value| !value.is_null());
-        let name = local.unwrap_or_else(|| Value::str(action.name.clone()));
+        let given = spec.get("localId").map(|value| eval.force(value)).filter(|value| !value.is_null());
+        let given = given.unwrap_or_else(|| Value::str(action.name.clone()));
+        let local = mapped(&given, |text| untagged(text).into());
+        let registry = self.deployment_registry(eval);
+        let deployed = match &registry {
+            Some(registry) => mapped(&local, |name| in_registry(registry, name)).tainted_if(registry.is_tainted()),
+            None => local.clone(),
+        };
         let version = self.version(eval);
-        let id = match (name.as_str(), version.as_str()) {
+        let id = |name: &Value| match (name.as_str(), version.as_str()) {
             (Some(text), Some(tag)) => {
                 Value::str(ecow::eco_format!("{text}:{tag}")).tainted_by(name.taint() | version.taint())
             }
@@ -32,10 +39,10 @@ impl About {
         };
         let mut map = Map::new();
         for (camel, kebab, value) in [
-            ("localImageName", "local-image-name", &name),
-            ("localImageId", "local-image-id", &id),
-            ("deploymentImageName", "deployment-image-name", &name),
-            ("deploymentImageId", "deployment-image-id", &id),
+            ("localImageName", "local-image-name", &local),
+            ("localImageId", "local-image-id", &id(&local)),
+            ("deploymentImageName", "deployment-image-name", &deployed),
+            ("deploymentImageId", "deployment-image-id", &id(&deployed)),
             ("deploymentImageTag", "deployment-image-tag", &version),
         ] {
             map.insert(camel.into(), value.clone());
@@ -65,4 +72,30 @@ impl About {
         let image = outputs.get("deploymentImageId").or_else(|| outputs.get(REST))?;
         Some(eval.force(image))
     }
+}
+
+/// A string made of another; anything else stays.
+fn mapped(value: &Value, make: impl FnOnce(&str) -> EcoString) -> Value {
+    value.as_str().map_or_else(|| value.clone(), |text| Value::str(make(text)).tainted_by(value.taint()))
+}
+
+/// The name of an image without its tag; a colon before the last slash belongs to a port.
+fn untagged(name: &str) -> &str {
+    let last = name.rfind('/').map_or(0, |at| at + 1);
+    let colon = name.get(last..).and_then(|part| part.find(':'));
+    colon.and_then(|at| name.get(..last + at)).unwrap_or(name)
+}
+
+/// The name that an image has in a registry: only the last part of its own name is kept.
+fn in_registry(registry: &Value, name: &str) -> EcoString {
+    let text = |key: &str| registry.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let mut whole = EcoString::from(text("hostname").unwrap_or_default());
+    if let Some(port) = registry.get("port").and_then(Value::as_number) {
+        whole.push_str(&format!(":{port}"));
+    }
+    for part in text("namespace").into_iter().chain(name.rsplit('/').next()) {
+        whole.push('/');
+        whole.push_str(part);
+    }
+    whole
 }

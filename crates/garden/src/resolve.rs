@@ -182,6 +182,19 @@ impl Resolution<'_> {
         Some(ResolvedAction { spec, outputs })
     }
 
+    /// The outputs of an action that are known without running it, resolved.
+    pub fn static_outputs(&self, key: &str) -> Map {
+        let (Some(live), Some(action)) = (self.live.actions.get(key), self.graph().actions.get(key)) else {
+            return Map::new();
+        };
+        live.static_outputs(action, &mut Eval::new(self.ground.session))
+    }
+
+    /// The registry that images are pushed to before they are deployed.
+    pub fn deployment_registry(&self, key: &str) -> Option<Value> {
+        self.live.actions.get(key)?.deployment_registry(&mut Eval::new(self.ground.session))
+    }
+
     /// The spec of an action. Its outputs are not asked for, so that they can still be learned.
     pub fn spec(&self, key: &str) -> Option<Value> {
         let live = self.live.actions.get(key)?;

@@ -1,5 +1,6 @@
 //! An action as the engine sees it: plain data, made just before it runs. Knows no dialect.
 
+use crate::image::Image;
 use purlin_syntax::Span;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -139,6 +140,8 @@ pub struct Action {
     pub command: Option<Command>,
     /// The command that undoes it.
     pub cleanup: Option<Command>,
+    /// The image that is built, in the place of a command.
+    pub image: Option<Box<Image>>,
     /// Whether the command keeps running.
     pub persistent: Option<Persistent>,
     /// What it leaves.

@@ -1,6 +1,7 @@
 //! Where commands run: on this machine, or anywhere that can take files, run a command and give files back.
 
 use crate::action::{Artifact, Command, Stage};
+use crate::image::builder::Builder;
 use crate::local::guard::Guard;
 use crate::local::process::{self, Ended, NoStart, Stream, Surroundings, Watch};
 use crate::local::stage;
@@ -9,6 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+/// How long a tool may take to say that it is there.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// One command to run.
 pub struct Job<'j> {
@@ -26,6 +30,8 @@ pub trait Executor: Sync {
     fn stage(&self, stage: &Stage) -> Result<Vec<String>, String>;
     /// Runs a command to its end, which comes early if it is cancelled.
     fn execute(&self, job: &Job<'_>, output: &mut dyn FnMut(Stream, &[u8])) -> Result<Ended, NoStart>;
+    /// The tool that builds images, or why there is none.
+    fn builder(&self) -> Result<Builder, String>;
     /// What every command gets.
     fn surroundings(&self) -> &Surroundings;
     /// Brings back what a command left; says what was not found.
@@ -39,6 +45,7 @@ pub struct Local {
     /// This program, to guard the run.
     program: Option<PathBuf>,
     guard: OnceLock<Option<Guard>>,
+    builder: OnceLock<Result<Builder, String>>,
     /// What marks the processes of this run.
     name: String,
     count: AtomicU64,
@@ -49,12 +56,21 @@ impl Local {
     pub fn new(around: Surroundings, program: Option<PathBuf>) -> Self {
         let nanos = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default().as_nanos();
         let name = format!("{}-{nanos:x}", std::process::id());
-        Local { around, program, guard: OnceLock::new(), name, count: AtomicU64::new(0) }
+        Local { around, program, guard: OnceLock::new(), builder: OnceLock::new(), name, count: AtomicU64::new(0) }
     }
 
     fn guard(&self) -> Option<&Guard> {
         let start = || self.program.as_deref().and_then(|program| Guard::start(program).ok());
         self.guard.get_or_init(start).as_ref()
+    }
+
+    /// Whether a command ends well; what it prints does not matter.
+    fn answers(&self, words: &[&str]) -> bool {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        let command = Command { words, shell: false, folder: "/".into(), env: Vec::new() };
+        let Ok(stop) = Stop::new() else { return false };
+        let job = Job { command: &command, timeout: Some(ANSWER_WITHIN), stop: &stop };
+        matches!(self.execute(&job, &mut |_, _| {}), Ok(Ended::Exit(0)))
     }
 }
 
@@ -75,6 +91,10 @@ impl Executor for Local {
             guard.close(&mark);
         }
         ended
+    }
+
+    fn builder(&self) -> Result<Builder, String> {
+        self.builder.get_or_init(|| Builder::find(&self.around.env, &|words| self.answers(words))).clone()
     }
 
     fn surroundings(&self) -> &Surroundings {

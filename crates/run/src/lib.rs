@@ -12,6 +12,7 @@ pub mod engine;
 pub mod event;
 pub mod executor;
 pub mod garden;
+pub mod image;
 pub mod local;
 pub mod mask;
 pub mod outputs;

@@ -32,16 +32,16 @@ pub type Performed = (End, Outputs, Vec<String>);
 
 /// Performs actions.
 pub struct Performer<'r> {
-    store: &'r Store,
-    executor: &'r dyn Executor,
-    stop: &'r Stop,
+    pub(crate) store: &'r Store,
+    pub(crate) executor: &'r dyn Executor,
+    pub(crate) stop: &'r Stop,
     prepared: OnceLock<Result<(), String>>,
     synced: Mutex<Instant>,
 }
 
 /// What a command came to.
-struct Outcome {
-    ended: Ended,
+pub(crate) struct Outcome {
+    pub(crate) ended: Ended,
     printed: Printed,
     outputs: Outputs,
 }
@@ -68,6 +68,10 @@ impl<'r> Performer<'r> {
         if action.persistent.is_some() {
             return Ok(Some((End::Ready, Outputs::new(), Vec::new())));
         }
+        if let Some(image) = &action.image {
+            self.prepare(action)?;
+            return self.image_is_there(action, image, &mask_of(action), report);
+        }
         Ok(self.earlier(action))
     }
 
@@ -77,7 +81,7 @@ impl<'r> Performer<'r> {
         started.is_some_and(|started| started.version == action.version && started.is_alive())
     }
 
-    fn earlier(&self, action: &Action) -> Option<Performed> {
+    pub(crate) fn earlier(&self, action: &Action) -> Option<Performed> {
         let record = match &action.reuse {
             Reuse::Never => return None,
             Reuse::Version => self.store.find(&action.id, &action.version)?,
@@ -125,7 +129,14 @@ impl<'r> Performer<'r> {
             && action.status.is_none()
             && let Some(earlier) = self.earlier(action)
         {
-            return Ok(earlier);
+            match &action.image {
+                None => return Ok(earlier),
+                Some(image) => {
+                    if let Some(there) = self.image_is_there(action, image, &mask_of(action), report)? {
+                        return Ok(there);
+                    }
+                }
+            }
         }
         let began = SystemTime::now();
         let performed = self.work(action, report);
@@ -134,7 +145,7 @@ impl<'r> Performer<'r> {
         performed
     }
 
-    fn io(&self, action: &Action, what: &str, error: &io::Error) -> Failure {
+    pub(crate) fn io(&self, action: &Action, what: &str, error: &io::Error) -> Failure {
         self.failure(action, Cause::Other(format!("could not {what}: {error}")))
     }
 
@@ -167,19 +178,16 @@ impl<'r> Performer<'r> {
             let staged = self.executor.stage(stage);
             warn(staged.map_err(|why| self.failure(action, Cause::Other(why)))?);
         }
-        let Some(command) = &action.command else { return Ok((End::Done, Outputs::new(), Vec::new())) };
         let mask = mask_of(action);
+        if let Some(image) = &action.image {
+            return self.build_image(action, image, &mask, report);
+        }
+        let Some(command) = &action.command else { return Ok((End::Done, Outputs::new(), Vec::new())) };
         let outcome = match &action.persistent {
             Some(persistent) => self.start(action, command, persistent.patience, &mask, report)?,
             None => self.command(action, command, action.timeout, &mask, Some(command), report)?,
         };
-        let cause = match outcome.ended {
-            Ended::Exit(0) => None,
-            Ended::Exit(code) => Some(Cause::Exit(code)),
-            Ended::Signal(signal) => Some(Cause::Signal(signal)),
-            Ended::TimedOut => Some(Cause::TimedOut(action.timeout.unwrap_or_default())),
-            Ended::Stopped => Some(Cause::Stopped),
-        };
+        let cause = cause_of(outcome.ended, action.timeout);
         // What a failed test leaves is what its user wants to see.
         let fetched = match action.artifacts.is_empty() {
             true => Ok(Vec::new()),
@@ -196,7 +204,7 @@ impl<'r> Performer<'r> {
     }
 
     /// Runs one command; with `logged` its output is the action's log.
-    fn command(
+    pub(crate) fn command(
         &self,
         action: &Action,
         command: &Command,
@@ -247,7 +255,7 @@ impl<'r> Performer<'r> {
         Ok(Outcome { ended, printed, outputs: found })
     }
 
-    fn not_started(&self, action: &Action, command: &Command, mask: &Mask, why: NoStart) -> Failure {
+    pub(crate) fn not_started(&self, action: &Action, command: &Command, mask: &Mask, why: NoStart) -> Failure {
         let cause = match why {
             NoStart::Missing(name) => Cause::NoProgram(mask.text(&name)),
             NoStart::NoFolder(folder) => Cause::Other(format!("the folder `{}` does not exist", folder.display())),
@@ -355,14 +363,7 @@ impl<'r> Performer<'r> {
         if let Some(cleanup) = &action.cleanup {
             let mask = mask_of(action);
             let outcome = self.command(action, cleanup, action.timeout, &mask, Some(cleanup), report)?;
-            let cause = match outcome.ended {
-                Ended::Exit(0) => None,
-                Ended::Exit(code) => Some(Cause::Exit(code)),
-                Ended::Signal(signal) => Some(Cause::Signal(signal)),
-                Ended::TimedOut => Some(Cause::TimedOut(action.timeout.unwrap_or_default())),
-                Ended::Stopped => Some(Cause::Stopped),
-            };
-            if let Some(cause) = cause {
+            if let Some(cause) = cause_of(outcome.ended, action.timeout) {
                 let (command, tail) = (Some(mask.text(&cleanup.line())), outcome.printed.tail);
                 return Err(Failure { command, tail, ..self.failure(action, cause) });
             }
@@ -373,12 +374,23 @@ impl<'r> Performer<'r> {
     }
 }
 
+/// Why an action failed whose command ended so; `None` if it ended well.
+pub(crate) fn cause_of(ended: Ended, timeout: Option<Duration>) -> Option<Cause> {
+    match ended {
+        Ended::Exit(0) => None,
+        Ended::Exit(code) => Some(Cause::Exit(code)),
+        Ended::Signal(signal) => Some(Cause::Signal(signal)),
+        Ended::TimedOut => Some(Cause::TimedOut(timeout.unwrap_or_default())),
+        Ended::Stopped => Some(Cause::Stopped),
+    }
+}
+
 fn mask_of(action: &Action) -> Mask {
     Mask::new(action.secrets.iter().map(String::as_str))
 }
 
 /// The outputs that hold a secret.
-fn secret_names(outputs: &Outputs, mask: &Mask) -> Vec<String> {
+pub(crate) fn secret_names(outputs: &Outputs, mask: &Mask) -> Vec<String> {
     let is_secret = |value: &Json| value.as_str().is_some_and(|text| mask.finds(text));
     outputs.iter().filter(|(_, value)| is_secret(value)).map(|(name, _)| name.clone()).collect()
 }

@@ -30,12 +30,15 @@ pub(crate) struct Order {
     pub options: Options,
     pub output: AnswerFormat,
     pub timings: Option<PathBuf>,
+    /// Whether built images are pushed.
+    pub push: bool,
 }
 
 pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Result<Exit, Exit> {
     if kind == Kind::Run && flags.nodes.is_empty() {
         return Err(cx.usage("name the Run actions to run; `*` means all of them"));
     }
+    choose_builder(cx.invocation, flags.builder.as_deref());
     let (session, request) = open(cx, kind.name(), &flags.path, &flags.target)?;
     let order = Order {
         kind,
@@ -52,10 +55,18 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         },
         output: flags.output,
         timings: flags.timings.as_ref().map(|file| cx.invocation.cwd.join(file)),
+        push: flags.push,
     };
     let style = cx.style;
     let (exit, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
     Ok(exit)
+}
+
+/// The builder that an option names is the one that everything started from here uses.
+pub(crate) fn choose_builder(invocation: &mut Invocation<'_>, tool: Option<&str>) {
+    if let Some(tool) = tool {
+        invocation.env.insert(purlin_run::image::builder::CHOICE.to_owned(), tool.to_owned());
+    }
 }
 
 /// As many as there are processors, and two more: some wait for a disk or a network.
@@ -95,7 +106,8 @@ pub(crate) fn carry_out(
     order: &Order,
     style: Style,
 ) -> Result<(Exit, Summary), Exit> {
-    let Some(project) = resolve(session, request, &[]).map(GardenProject::new) else {
+    let Some(project) = resolve(session, request, &[]).map(|found| GardenProject::new(found).pushing(order.push))
+    else {
         return Err(crate::report::report(invocation, session, style));
     };
     if session.sink.has_errors() {

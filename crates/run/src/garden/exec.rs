@@ -45,6 +45,7 @@ pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, 
         status: command("statusCommand"),
         command: command(if kind == Kind::Deploy { "deployCommand" } else { "command" }),
         cleanup: command("cleanupCommand"),
+        image: None,
         persistent: is_persistent.then(|| Persistent { patience: Duration::from_secs_f64(patience.min(1e9)) }),
         artifacts: artifacts(project, spec),
         output_folder: OUTPUT_FOLDER,
@@ -63,7 +64,12 @@ fn environment(spec: &Value, version: &Version) -> Vec<(String, String)> {
 }
 
 /// A Build works on a copy of its files, unless it is told to build where they are.
-fn stage(project: &GardenProject<'_>, action: &GardenAction, version: &Version, folder: &std::path::Path) -> Stage {
+pub(super) fn stage(
+    project: &GardenProject<'_>,
+    action: &GardenAction,
+    version: &Version,
+    folder: &std::path::Path,
+) -> Stage {
     let source = project.full(&action.source_folder);
     let at_source = action.fields.get("buildAtSource").and_then(Value::as_bool).unwrap_or(false);
     let files = match at_source {

@@ -1,5 +1,6 @@
 //! Garden projects for the engine: the graph of their actions, each resolved when everything it refers to has run.
 
+mod container;
 mod exec;
 
 use crate::action::{Action, Kind};
@@ -19,6 +20,8 @@ pub struct GardenProject<'s> {
     nodes: Vec<Node>,
     /// What must never be shown, whatever prints it.
     secrets: Vec<String>,
+    /// Whether built images are pushed under the names they are published with.
+    push: bool,
 }
 
 fn kind_of(kind: ActionKind) -> Kind {
@@ -53,7 +56,12 @@ impl<'s> GardenProject<'s> {
         let mut secrets = Vec::new();
         collect_secrets(&resolution.secrets(), &mut secrets);
         collect_secrets(&resolution.variables(), &mut secrets);
-        GardenProject { resolution, nodes, secrets }
+        GardenProject { resolution, nodes, secrets, push: false }
+    }
+
+    /// The same, with images pushed under the names they are published with.
+    pub fn pushing(self, push: bool) -> Self {
+        GardenProject { push, ..self }
     }
 
     /// The resolution.
@@ -92,6 +100,7 @@ impl<'s> GardenProject<'s> {
         let version = self.resolution.live.resolved_version(self.session(), key).ok_or(Cause::Unresolved)?;
         match action.type_name.as_str() {
             "exec" => Ok(exec::action(self, action, &spec, &version)),
+            "container" if action.kind == ActionKind::Build => container::build(self, action, &spec, &version),
             other => Err(Cause::Other(format!("running actions of type `{other}` is not supported yet"))),
         }
     }

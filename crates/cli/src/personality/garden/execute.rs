@@ -38,6 +38,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
         },
         output: AnswerFormat::Text,
         timings: None,
+        push: false,
     };
     match carry_out(invocation, &session, &request, &order, Style::default()) {
         Ok((exit, summary)) => {
