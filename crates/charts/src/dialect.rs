@@ -235,7 +235,7 @@ fn documents(session: &Session, tracer: &Tracer<'_>, rendered: Rendered) -> (Vec
     let files = texts.iter().map(|(path, text)| (path.as_str(), text.as_str()));
     let (manifests, broken) = manifest::sort_readable(files, &tracer.holes, &session.limits);
     // Documents of one file share its text.
-    let woven = |rope: purlin_gotmpl::Rope| Arc::new(Woven { bytes: rope.bytes, pieces: rope.pieces });
+    let woven = |rope: purlin_gotmpl::Rope| Arc::new(Woven::new(rope.bytes, rope.pieces));
     let files: HashMap<String, Arc<Woven>> =
         rendered.files.into_iter().map(|(path, rope)| (path, woven(rope))).collect();
     for broken in &broken {
@@ -273,7 +273,7 @@ fn render_metachart<'s>(
     for resource in made.resources {
         let sorted = manifest::sort([(path.as_str(), resource.text.as_str())], &made.holes, &session.limits)
             .map_err(|broken| TemplateError::rendering(broken.helm_text()))?;
-        let text = Arc::new(Woven { bytes: resource.text.into_bytes(), pieces: resource.pieces });
+        let text = Arc::new(Woven::new(resource.text.into_bytes(), resource.pieces));
         let unsure = &made.unsure;
         let piece = |document: Document| {
             let (offset, text, unsure) = (document.start, text.clone(), unsure.clone());
@@ -295,7 +295,8 @@ fn render_metachart<'s>(
 
 /// Whether the name of a resource is a secret, so that it cannot be known by it.
 fn has_secret_name(value: &Value) -> bool {
-    value.is_tainted() || value.at("metadata.name").is_some_and(|name| name.is_tainted())
+    value.is_tainted()
+        || value.get("metadata").and_then(|metadata| metadata.get("name")).is_some_and(|name| name.is_tainted())
 }
 
 /// The node and manifest of a document.

@@ -23,6 +23,16 @@ pub struct Woven {
     pub bytes: Vec<u8>,
     /// Its parts.
     pub pieces: Vec<RopePiece>,
+    /// Whether any part is a secret: most texts have none, and then no range need be looked at.
+    has_secret: bool,
+}
+
+impl Woven {
+    /// A text of these parts.
+    pub fn new(bytes: Vec<u8>, pieces: Vec<RopePiece>) -> Self {
+        let has_secret = pieces.iter().any(|piece| piece.tainted);
+        Self { bytes, pieces, has_secret }
+    }
 }
 
 /// A place in rendered text and the one in a template that it was copied from.
@@ -286,6 +296,9 @@ pub fn node_id(kind: &str, name: &str) -> EcoString {
 
 /// Whether a piece of a range of rendered text is a secret.
 pub fn range_taint(text: &Woven, from: usize, to: usize) -> Taint {
+    if !text.has_secret {
+        return Taint::NONE;
+    }
     let first = first_behind(&text.pieces, from);
     let mut start = first.checked_sub(1).and_then(|at| text.pieces.get(at)).map_or(0, |before| before.end as usize);
     for piece in text.pieces.get(first..).unwrap_or_default() {
