@@ -15,6 +15,7 @@ use crate::workflows::evaluate_all;
 use ecow::EcoString;
 use purlin_model::{Answer, Dependency, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign};
 use purlin_syntax::DocumentHead;
+use purlin_syntax::diagnostic::RuleClass;
 use purlin_value::{Eval, Map, Session, Value};
 use std::sync::Arc;
 
@@ -65,6 +66,10 @@ pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
     project.environment = resolution.project.environment.clone();
     project.variables = resolution.variables();
     for action in resolution.graph().actions.values() {
+        if action.disabled {
+            project.nodes.push(Node::new(action.key.clone(), action.kind.name(), "garden"));
+            continue;
+        }
         let mut own = node(resolution, action);
         let inner = inner_of(resolution, action);
         let nodes = inner.as_deref().and_then(Inner::known).map(|inner| take_inner(&mut project, &mut own, inner));
@@ -76,9 +81,27 @@ pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
         project.outputs = resolution.outputs();
         evaluate_all(resolution);
     }
+    show_disabled(resolution, &mut project);
     project.inner = resolution.live.taken_in();
     project.trees.extend(resolution.ground.trees());
     project
+}
+
+/// Evaluates what is disabled, for whoever wants to see it. It does not run, so what is wrong there is no one's problem: the
+/// environment that disables it may well lack what it refers to. It comes last, so that nothing which others need is
+/// first looked at here.
+fn show_disabled(resolution: &Resolution<'_>, project: &mut Resolved) {
+    let sink = &resolution.ground.session.sink;
+    let reported = sink.take();
+    for place in &mut project.nodes {
+        let action = resolution.graph().actions.get(&place.id).filter(|action| action.disabled);
+        if let Some(action) = action {
+            *place = node(resolution, action);
+        }
+    }
+    // A limit that was reached holds for the whole run.
+    let limits = sink.take().into_iter().filter(|found| found.rule.class == RuleClass::Limit);
+    sink.extend(reported.into_iter().chain(limits));
 }
 
 fn node(resolution: &Resolution<'_>, action: &Action) -> Node {

@@ -78,12 +78,12 @@ fn shown<'p>(ctx: &Ctx<'_, '_>, file: &'p str) -> &'p str {
     below.filter(|rest| !rest.is_empty()).unwrap_or(file)
 }
 
-/// What a file contains, decoded; null if there is no such file.
+/// What a file contains, decoded.
 pub fn contents(ctx: &Ctx<'_, '_>, file: &str, encoding: Option<&str>) -> Result<Val> {
-    let Some(mut bytes) = read_optional(ctx, file)? else {
-        return Ok(Val::null());
-    };
     let shown = shown(ctx, file);
+    let Some(mut bytes) = read_optional(ctx, file)? else {
+        return Err(refused(&WorldError::NotFound, shown));
+    };
     let mut secret = ctx.engine.is_secret_file(&absolute(ctx, file));
     if vault::is_vault(&bytes) {
         let text = String::from_utf8_lossy(&bytes).into_owned();

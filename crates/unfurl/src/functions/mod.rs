@@ -179,7 +179,7 @@ pub const FUNCTIONS: &[Function] = &[
         files::file,
     ),
     pure("foreach", "{key?, value?}", "The body for each item of the current value.", logic::foreach),
-    full("get_dir", "location | [location, mkdir?]", "A named folder; null if there is none.", paths::get_dir),
+    full("get_dir", "location | [location, mkdir?]", "A named folder, or the folder of a repository.", paths::get_dir),
     pure("if", "test, then?, else?", "One of two expressions.", logic::if_),
     full("local", "name", "A local value of the environment.", external::local),
     full("lookup", "{name: arguments, key: value…}", "An Ansible lookup.", external::lookup),

@@ -57,6 +57,14 @@ fn folder(ctx: &Ctx<'_, '_>, location: &str) -> Option<String> {
     })
 }
 
+/// The folder of a name, which must be there.
+fn known_folder(ctx: &Ctx<'_, '_>, location: &str) -> Result<String> {
+    match folder(ctx, location) {
+        Some(folder) => Ok(folder),
+        None => missing(format!("there is no named folder or repository `{location}`")),
+    }
+}
+
 fn handle(full: String) -> Val {
     let value = Val::str(full);
     External { kind: Kind::Path, key: value.clone(), value, select: Vec::new() }.into_val()
@@ -79,10 +87,7 @@ pub fn abspath(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         None => files::base(ctx),
         Some(location) => {
             let location = ctx.text(location)?;
-            match folder(ctx, &location) {
-                Some(folder) => folder,
-                None => return missing(format!("there is no named folder or repository `{location}`")),
-            }
+            known_folder(ctx, &location)?
         }
     };
     if parts.get(2).is_some_and(python::truthy) {
@@ -103,9 +108,9 @@ pub fn get_dir(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         Some(location) if python::truthy(location) => ctx.text(location)?,
         _ => EcoString::new(),
     };
-    let found = folder(ctx, &location);
-    if let Some(folder) = found.as_deref().filter(|_| parts.get(1).is_some_and(python::truthy)) {
-        make(ctx, folder)?;
+    let folder = known_folder(ctx, &location)?;
+    if parts.get(1).is_some_and(python::truthy) {
+        make(ctx, &folder)?;
     }
-    Ok(found.map_or_else(Val::null, handle))
+    Ok(handle(folder))
 }

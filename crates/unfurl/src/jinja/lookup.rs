@@ -50,13 +50,13 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
             Ok(vec![found.or_else(|| option("default").cloned()).unwrap_or_else(|| Val::str(""))])
         }),
         "file" => each_text(ctx, &terms, |name| {
-            let contents = required_file(ctx, name)?;
+            let contents = files::contents(ctx, name, None)?;
             let text = ctx.text(&contents)?;
             Ok(vec![Val::str(text.trim_end()).taint_if(contents.is_tainted())])
         }),
-        "unvault" => each_text(ctx, &terms, |name| Ok(vec![required_file(ctx, name)?])),
+        "unvault" => each_text(ctx, &terms, |name| Ok(vec![files::contents(ctx, name, None)?])),
         "template" => each_text(ctx, &terms, |name| {
-            let contents = required_file(ctx, name)?;
+            let contents = files::contents(ctx, name, None)?;
             let rendered = super::render(ctx, &ctx.text(&contents)?)?;
             Ok(vec![rendered.taint_if(contents.is_tainted())])
         }),
@@ -152,14 +152,6 @@ fn flat(terms: &[Val]) -> Vec<Val> {
     items.collect()
 }
 
-fn required_file(ctx: &Ctx<'_, '_>, name: &str) -> Result<Val> {
-    let contents = files::contents(ctx, name, None)?;
-    if contents.is_null() {
-        return Err(Error::new(Kind::Io, format!("there is no file `{name}`")));
-    }
-    Ok(contents)
-}
-
 fn first_found(ctx: &Ctx<'_, '_>, terms: &[Val], skip: bool) -> Result<Vec<Val>> {
     for name in flat(terms) {
         let name = ctx.text(&name)?;
@@ -214,7 +206,7 @@ fn ini(ctx: &Ctx<'_, '_>, terms: &[Val], named: &[(EcoString, Val)]) -> Result<V
     let file = named_text(ctx, named, "file", "ansible.ini")?;
     let section = named_text(ctx, named, "section", "global")?;
     let default = named.iter().find(|(key, _)| key == "default").map(|(_, value)| value.clone());
-    let contents = required_file(ctx, &file)?;
+    let contents = files::contents(ctx, &file, None)?;
     let text = ctx.text(&contents)?;
     each_text(ctx, terms, |key| {
         let mut inside = section == "global" || section.is_empty();
@@ -236,7 +228,7 @@ fn csvfile(ctx: &Ctx<'_, '_>, terms: &[Val], named: &[(EcoString, Val)]) -> Resu
     let delimiter = named_text(ctx, named, "delimiter", "TAB")?;
     let delimiter = if matches!(delimiter.as_str(), "TAB" | "\\t" | "\t") { "\t" } else { delimiter.as_str() };
     let column: usize = named_text(ctx, named, "col", "1")?.parse().unwrap_or(1);
-    let contents = required_file(ctx, &file)?;
+    let contents = files::contents(ctx, &file, None)?;
     let text = ctx.text(&contents)?;
     each_text(ctx, terms, |key| {
         for line in text.lines() {
