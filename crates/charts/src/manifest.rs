@@ -2,6 +2,7 @@
 
 use purlin_gotmpl::hole::Holes;
 use purlin_gotmpl::yaml::{first_problem, go_message, parse};
+use purlin_model::INSTALL_ORDER;
 use purlin_syntax::{Limits, Node, Scalar, Tree};
 
 /// One document of a rendered file.
@@ -47,47 +48,6 @@ const EVENTS: &[&str] = &[
     "post-rollback",
     "test",
     "test-success",
-];
-
-const INSTALL_ORDER: &[&str] = &[
-    "PriorityClass",
-    "Namespace",
-    "NetworkPolicy",
-    "ResourceQuota",
-    "LimitRange",
-    "PodSecurityPolicy",
-    "PodDisruptionBudget",
-    "ServiceAccount",
-    "Secret",
-    "SecretList",
-    "ConfigMap",
-    "StorageClass",
-    "PersistentVolume",
-    "PersistentVolumeClaim",
-    "CustomResourceDefinition",
-    "ClusterRole",
-    "ClusterRoleList",
-    "ClusterRoleBinding",
-    "ClusterRoleBindingList",
-    "Role",
-    "RoleList",
-    "RoleBinding",
-    "RoleBindingList",
-    "Service",
-    "DaemonSet",
-    "Pod",
-    "ReplicationController",
-    "ReplicaSet",
-    "Deployment",
-    "HorizontalPodAutoscaler",
-    "StatefulSet",
-    "Job",
-    "CronJob",
-    "IngressClass",
-    "Ingress",
-    "APIService",
-    "MutatingWebhookConfiguration",
-    "ValidatingWebhookConfiguration",
 ];
 
 /// Splits at lines that start with `---`; gives the place and text of every piece that is not blank.

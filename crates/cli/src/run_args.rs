@@ -4,6 +4,14 @@ use crate::args::{AnswerFormat, Target};
 use clap::Args;
 use std::path::PathBuf;
 
+/// Which cluster is meant. Its context is an option of the project.
+#[derive(Args, Debug, Clone, Default)]
+pub struct ClusterFlags {
+    /// Kubeconfig file to use instead of `KUBECONFIG` and `~/.kube/config`.
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+}
+
 /// Arguments of `build`, `deploy`, `test` and `run`.
 #[derive(Args, Debug, Clone)]
 pub struct RunFlags {
@@ -15,6 +23,8 @@ pub struct RunFlags {
     pub path: PathBuf,
     #[command(flatten)]
     pub target: Target,
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
     /// Number of commands that run at once; as many as there are processors, and two more, if left out.
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -45,6 +55,9 @@ pub struct RunFlags {
     /// Format: lines for people on stderr, or one JSON object per event on stdout.
     #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
     pub output: AnswerFormat,
+    /// Take over fields of Kubernetes objects that other managers have set.
+    #[arg(long)]
+    pub force_conflicts: bool,
     /// Write timings to FILE, as a trace that Chrome and Perfetto show.
     #[arg(long, value_name = "FILE")]
     pub timings: Option<PathBuf>,
@@ -58,6 +71,8 @@ pub struct StatusFlags {
     pub path: PathBuf,
     #[command(flatten)]
     pub target: Target,
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
     /// Format.
     #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
     pub output: AnswerFormat,
@@ -73,6 +88,8 @@ pub struct LogsFlags {
     pub path: PathBuf,
     #[command(flatten)]
     pub target: Target,
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
     /// Only the last N lines.
     #[arg(long, value_name = "N")]
     pub tail: Option<usize>,
@@ -89,4 +106,6 @@ pub struct CleanupFlags {
     pub path: PathBuf,
     #[command(flatten)]
     pub target: Target,
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
 }

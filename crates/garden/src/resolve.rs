@@ -21,7 +21,7 @@ use crate::scan::scan;
 use crate::shapes::check_evaluated;
 use crate::types::{report_module_types, report_types};
 use ecow::EcoString;
-use purlin_model::Request;
+use purlin_model::{Manifest, Request};
 use purlin_syntax::Diagnostic;
 use purlin_value::{Eval, Map, Session, Value};
 use std::sync::Arc;
@@ -209,6 +209,13 @@ impl Resolution<'_> {
         let spec = eval.force(&live.whole);
         check_spec(&self.ground, action, &spec);
         Some(spec)
+    }
+
+    /// What an action deploys to a cluster, rendered; nothing if it deploys nothing, or if that failed, which is
+    /// reported.
+    pub fn manifests(&self, key: &str) -> Option<Vec<Manifest>> {
+        let inner = self.live.actions.get(key)?.inner(&mut Eval::new(self.ground.session))?;
+        inner.known().map(|resolved| resolved.manifests.clone())
     }
 
     /// All variables an action sees.

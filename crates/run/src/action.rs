@@ -1,8 +1,10 @@
 //! An action as the engine sees it: plain data, made just before it runs. Knows no dialect.
 
 use crate::image::Image;
+use crate::work::Work;
 use purlin_syntax::Span;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// What an action does, for messages and for how its result is kept.
@@ -142,6 +144,8 @@ pub struct Action {
     pub cleanup: Option<Command>,
     /// The image that is built, in the place of a command.
     pub image: Option<Box<Image>>,
+    /// What is done here instead of running commands.
+    pub work: Option<Arc<dyn Work>>,
     /// Whether the command keeps running.
     pub persistent: Option<Persistent>,
     /// What it leaves.

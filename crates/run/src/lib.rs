@@ -8,6 +8,7 @@
 
 pub mod action;
 pub mod capture;
+pub mod cluster;
 pub mod engine;
 pub mod event;
 pub mod executor;
@@ -22,3 +23,4 @@ pub mod report;
 pub mod select;
 pub mod stop;
 pub mod store;
+pub mod work;

@@ -1,6 +1,6 @@
 //! What earlier runs left: which actions are done, outdated, failed or running; and how it is taken away again.
 //!
-//! Nothing is run to find out. Outputs of actions that are done are known, so what refers to them is resolved, too.
+//! Nothing is run to find out; a cluster is asked what it has. Outputs of actions that are done are known, so what refers to them is resolved, too.
 
 use crate::action::{Action, Kind, Reuse};
 use crate::engine::{Node, Project};
@@ -10,6 +10,7 @@ use crate::local::persistent::Started;
 use crate::perform::Performer;
 use crate::stop::Stop;
 use crate::store::{Ending, Store};
+use crate::work::Doing;
 use purlin_value::glob::Glob;
 use serde_json::json;
 use std::sync::{Mutex, PoisonError};
@@ -63,7 +64,7 @@ pub struct Status {
 }
 
 /// What is known of all actions, in the order of the project.
-pub fn statuses(project: &dyn Project, store: &Store) -> Vec<Status> {
+pub fn statuses(project: &dyn Project, store: &Store, stop: &Stop) -> Vec<Status> {
     let nodes = project.nodes();
     let mut found: Vec<Option<Status>> = nodes.iter().map(|_| None).collect();
     for index in dependencies_first(nodes) {
@@ -80,7 +81,7 @@ pub fn statuses(project: &dyn Project, store: &Store) -> Vec<Status> {
         let status = match (node.disabled, waits) {
             (true, _) => Status { id: node.id.clone(), state: StateOf::Disabled, version: None },
             (false, true) => Status { id: node.id.clone(), state: StateOf::Waits, version: None },
-            (false, false) => status(project, store, index, node),
+            (false, false) => status(project, store, stop, index, node),
         };
         if let Some(slot) = found.get_mut(index) {
             *slot = Some(status);
@@ -89,7 +90,7 @@ pub fn statuses(project: &dyn Project, store: &Store) -> Vec<Status> {
     found.into_iter().flatten().collect()
 }
 
-fn status(project: &dyn Project, store: &Store, index: usize, node: &Node) -> Status {
+fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node: &Node) -> Status {
     let id = node.id.clone();
     let action = match project.prepare(index) {
         Ok(action) => action,
@@ -97,7 +98,7 @@ fn status(project: &dyn Project, store: &Store, index: usize, node: &Node) -> St
             return Status { id, state: StateOf::Unknown(failure.cause.to_string()), version: None };
         }
     };
-    let state = state_of(store, &action);
+    let state = state_of(store, &action, stop);
     if matches!(state, StateOf::Done | StateOf::Running) {
         let record = store.find(&id, &action.version).or_else(|| store.last(&id));
         let outputs = record.and_then(|record| store.outputs(&record)).unwrap_or_default();
@@ -106,7 +107,10 @@ fn status(project: &dyn Project, store: &Store, index: usize, node: &Node) -> St
     Status { id, state, version: Some(action.version) }
 }
 
-fn state_of(store: &Store, action: &Action) -> StateOf {
+fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
+    if let Some(work) = &action.work {
+        return work.state(Doing { stop, say: &|_| () });
+    }
     if action.persistent.is_some()
         && let Some(started) = Started::read(&store.deploy_note(&action.id))
         && started.is_alive()
@@ -195,7 +199,7 @@ pub fn clean_up(
         false => globs.iter().any(|glob| glob.matches(&node.id)),
     };
     // Also learns the outputs that the cleanup of others may refer to.
-    let known = statuses(project, store);
+    let known = statuses(project, store, stop);
     let performer = Performer::new(store, executor, stop);
     let reporter = Mutex::new(reporter);
     let report = |event: &Event<'_>| reporter.lock().unwrap_or_else(PoisonError::into_inner).event(event);

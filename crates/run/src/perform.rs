@@ -10,6 +10,7 @@ use crate::mask::Mask;
 use crate::outputs::{self, Outputs};
 use crate::stop::{Level, Stop};
 use crate::store::{Ending, Lock, Record, Store};
+use crate::work::{Doing, Trouble};
 use serde_json::Value as Json;
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -25,7 +26,7 @@ const ASK_EVERY: Duration = Duration::from_millis(200);
 const TRY_EVERY: Duration = Duration::from_millis(20);
 
 /// Takes events.
-pub type Report<'e> = &'e dyn Fn(&Event<'_>);
+pub type Report<'e> = &'e (dyn Fn(&Event<'_>) + Sync);
 
 /// What an action came to: how it ended, its outputs, and the names of those that are secret.
 pub type Performed = (End, Outputs, Vec<String>);
@@ -59,6 +60,11 @@ impl<'r> Performer<'r> {
 
     /// What stands for a new run of an action, if anything does: its status command decides, or an earlier result.
     pub fn is_done(&self, action: &Action, report: Report<'_>) -> Result<Option<Performed>, Failure> {
+        if let Some(work) = &action.work {
+            let done = work.is_done(Doing { stop: self.stop, say: &|_| () });
+            let done = done.map_err(|trouble| self.trouble(action, trouble))?;
+            return Ok(done.map(|outputs| (End::Ready, outputs, Vec::new())));
+        }
         if action.persistent.is_some() && !self.is_running(action) {
             return Ok(None);
         }
@@ -178,6 +184,10 @@ impl<'r> Performer<'r> {
             let staged = self.executor.stage(stage);
             warn(staged.map_err(|why| self.failure(action, Cause::Other(why)))?);
         }
+        if let Some(work) = &action.work {
+            let outputs = self.work_here(action, report, |doing| work.perform(doing))?;
+            return Ok((End::Done, outputs, Vec::new()));
+        }
         let mask = mask_of(action);
         if let Some(image) = &action.image {
             return self.build_image(action, image, &mask, report);
@@ -201,6 +211,39 @@ impl<'r> Performer<'r> {
         warn(fetched.map_err(|why| self.failure(action, Cause::Other(why)))?);
         let secret = secret_names(&outcome.outputs, &mask);
         Ok((End::Done, outcome.outputs, secret))
+    }
+
+    /// Does work of an action here; what it says is masked, shown and logged like the output of a command.
+    fn work_here<T>(
+        &self,
+        action: &Action,
+        report: Report<'_>,
+        work: impl FnOnce(Doing<'_>) -> Result<T, Trouble>,
+    ) -> Result<T, Failure> {
+        let mask = mask_of(action);
+        let shown = |text: &str| report(&Event::Line { id: &action.id, stream: Stream::Out, text });
+        let capture = Mutex::new(Capture::new(&mask, self.store.log(&action.id)));
+        let say = |line: &str| {
+            let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
+            capture.push(Stream::Out, format!("{line}\n").as_bytes(), &mut |text| shown(text));
+        };
+        let done = work(Doing { stop: self.stop, say: &say });
+        let printed = capture.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&mut |text| shown(text));
+        if let Some(error) = &printed.log_error {
+            report(&Event::Warning { id: &action.id, text: &format!("could not write its log: {error}") });
+        }
+        done.map_err(|trouble| self.trouble(action, trouble))
+    }
+
+    /// A failure of work, without secrets.
+    fn trouble(&self, action: &Action, trouble: Trouble) -> Failure {
+        let mask = mask_of(action);
+        let cause = match trouble.cause {
+            Cause::Other(why) => Cause::Other(mask.text(&why)),
+            cause => cause,
+        };
+        let tail = trouble.tail.iter().map(|line| mask.text(line)).collect();
+        Failure { tail, ..self.failure(action, cause) }
     }
 
     /// Runs one command; with `logged` its output is the action's log.
@@ -359,6 +402,9 @@ impl<'r> Performer<'r> {
         if let Some(started) = Started::read(&self.store.deploy_note(&action.id)) {
             undone = started.is_alive();
             started.end();
+        }
+        if let Some(work) = &action.work {
+            undone |= self.work_here(action, report, |doing| work.undo(doing))?;
         }
         if let Some(cleanup) = &action.cleanup {
             let mask = mask_of(action);

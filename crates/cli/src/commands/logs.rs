@@ -1,14 +1,16 @@
 //! `purlin logs`: the last output of an action.
 
 use super::Context;
-use super::run::open;
+use super::run::{clusters, open};
 use crate::invocation::Exit;
 use crate::run_args::LogsFlags;
 use purlin_garden::resolve::resolve;
 use purlin_run::engine::Project;
 use purlin_run::garden::GardenProject;
 use purlin_run::mask::Mask;
+use purlin_run::stop::Stop;
 use purlin_run::store::Store;
+use purlin_run::work::{Doing, Work};
 use purlin_syntax::suggest;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, Exit> {
@@ -16,11 +18,15 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
         return Err(cx.report(&session));
     };
+    let project = project.on(clusters(cx, &flags.target, &flags.cluster, false));
     let ids = project.nodes().iter().map(|node| node.id.as_str());
     let Some(id) = ids.clone().find(|id| *id == flags.node) else {
         let hint = suggest::did_you_mean(&flags.node, ids).map(|hint| format!("; {hint}")).unwrap_or_default();
         return Err(cx.usage(&format!("there is no action `{}`{hint}", flags.node)));
     };
+    if let Some(found) = cluster_logs(cx, &project, id, flags.tail) {
+        return found;
+    }
     let store = match Store::open(&project.root()) {
         Ok(store) => store,
         Err(error) => {
@@ -42,4 +48,33 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
     let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
     let shown: String = lines.iter().skip(first).map(|line| format!("{line}\n")).collect();
     Ok(cx.print(&shown, None))
+}
+
+/// How many lines of each container are shown if nothing else is asked for.
+const USUAL_LINES: usize = 1_000;
+
+/// What the pods of a deploy printed; nothing if the action does not deploy to a cluster.
+fn cluster_logs(
+    cx: &mut Context<'_, '_>,
+    project: &GardenProject<'_>,
+    id: &str,
+    tail: Option<usize>,
+) -> Option<Result<Exit, Exit>> {
+    let node = project.nodes().iter().position(|node| node.id == id)?;
+    // What cannot be prepared has at least a log of its last run.
+    project.prepare(node).ok()?;
+    let deploy = project.deploy(id)?;
+    let stop = Stop::new().ok()?;
+    let found = deploy.logs(tail.unwrap_or(USUAL_LINES), Doing { stop: &stop, say: &|_| () });
+    Some(match found {
+        Ok(lines) => {
+            let mask = Mask::new(project.secrets().iter().map(String::as_str));
+            let text: String = lines.iter().map(|line| mask.text(line) + "\n").collect();
+            Ok(cx.print(&text, None))
+        }
+        Err(trouble) => {
+            let _ = writeln!(cx.invocation.stderr, "error: could not read the logs of `{id}`: {}", trouble.cause);
+            Err(Exit::Failed)
+        }
+    })
 }

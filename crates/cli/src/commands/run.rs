@@ -4,11 +4,12 @@ use super::Context;
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::{Exit, Invocation};
 use crate::report::Style;
-use crate::run_args::{CleanupFlags, RunFlags};
-use purlin_compiler::{detect, rules};
+use crate::run_args::{CleanupFlags, ClusterFlags, RunFlags};
+use purlin_compiler::{ENGINES, detect, rules};
 use purlin_garden::resolve::resolve;
 use purlin_model::{Detection, Request};
 use purlin_run::action::Kind;
+use purlin_run::cluster::Clusters;
 use purlin_run::engine::{Node, Options, Project, Run, reachable};
 use purlin_run::event::{Cause, Failure, Reporter, Summary};
 use purlin_run::executor::Local;
@@ -32,6 +33,7 @@ pub(crate) struct Order {
     pub timings: Option<PathBuf>,
     /// Whether built images are pushed.
     pub push: bool,
+    pub clusters: Arc<Clusters>,
 }
 
 pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Result<Exit, Exit> {
@@ -56,6 +58,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         output: flags.output,
         timings: flags.timings.as_ref().map(|file| cx.invocation.cwd.join(file)),
         push: flags.push,
+        clusters: clusters(cx, &flags.target, &flags.cluster, flags.force_conflicts),
     };
     let style = cx.style;
     let (exit, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
@@ -74,6 +77,18 @@ pub(crate) fn usual_jobs() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from) + 2
 }
 
+/// What the user says of clusters.
+pub(super) fn clusters(cx: &Context<'_, '_>, target: &Target, flags: &ClusterFlags, force: bool) -> Arc<Clusters> {
+    Arc::new(Clusters {
+        env: cx.invocation.env.clone(),
+        kubeconfig: flags.kubeconfig.as_ref().map(|file| cx.invocation.cwd.join(file)),
+        context: target.kube_context.clone(),
+        allow_exec: cx.global.allow_exec,
+        force_conflicts: force,
+        ..Clusters::default()
+    })
+}
+
 /// A session on a project whose actions can be run.
 pub(super) fn open(
     cx: &mut Context<'_, '_>,
@@ -81,8 +96,11 @@ pub(super) fn open(
     path: &Path,
     target: &Target,
 ) -> Result<(Session, Request), Exit> {
-    let (session, mut request) = cx.open(path, target, &[])?;
+    // Which cluster is deployed to is no question of the configuration, but for Skaffold, whose profiles look at it.
+    let without = Target { kube_context: None, ..target.clone() };
+    let (session, mut request) = cx.open(path, &without, &[])?;
     command.clone_into(&mut request.command);
+    request.engines = ENGINES;
     match detect(&session, &request) {
         Detection::Project(file, dialect) if dialect.name == "garden" => request.found = Some(file),
         Detection::Project(_, dialect) => {
@@ -110,6 +128,7 @@ pub(crate) fn carry_out(
     else {
         return Err(crate::report::report(invocation, session, style));
     };
+    let project = project.on(order.clusters.clone());
     if session.sink.has_errors() {
         return Err(crate::report::report(invocation, session, style));
     }
@@ -120,7 +139,7 @@ pub(crate) fn carry_out(
     check_first(invocation, session, request, &project, &requested, style)?;
     let surroundings = Place::new(invocation, &project.root())?;
     let mut trace = order.timings.clone().map(Trace::new);
-    let summary = {
+    let mut summary = {
         let mut reporter = reporter(invocation, order, style, trace.as_mut());
         let run = Run {
             project: &project,
@@ -134,6 +153,7 @@ pub(crate) fn carry_out(
     if let Some(error) = trace.as_ref().and_then(Trace::error) {
         let _ = writeln!(invocation.stderr, "warning: could not write the timings: {error}");
     }
+    project.locate(&mut summary);
     let exit = conclude(invocation, session, &summary, style);
     Ok((exit, summary))
 }
@@ -242,5 +262,6 @@ fn problem(failure: &Failure) -> Option<Diagnostic> {
 pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<Exit, Exit> {
     let (session, request) = open(cx, "cleanup", &flags.path, &flags.target)?;
     let style = cx.style;
-    super::status::clean(cx.invocation, &session, &request, &flags.nodes, style)
+    let clusters = clusters(cx, &flags.target, &flags.cluster, false);
+    super::status::clean(cx.invocation, &session, &request, &flags.nodes, clusters, style)
 }

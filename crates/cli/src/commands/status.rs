@@ -1,25 +1,28 @@
 //! `purlin status` and `purlin cleanup`: what earlier runs left.
 
 use super::Context;
-use super::run::{Place, conclude, open};
+use super::run::{Place, clusters, conclude, open};
 use crate::args::AnswerFormat;
 use crate::invocation::{Exit, Invocation};
 use crate::report::Style;
 use crate::run_args::StatusFlags;
 use purlin_garden::resolve::resolve;
 use purlin_model::Request;
+use purlin_run::cluster::Clusters;
 use purlin_run::garden::GardenProject;
 use purlin_run::past::{clean_up, statuses};
 use purlin_run::report::{Look, Plain};
 use purlin_value::Session;
+use std::sync::Arc;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit, Exit> {
     let (session, request) = open(cx, "status", &flags.path, &flags.target)?;
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
         return Err(cx.report(&session));
     };
+    let project = project.on(clusters(cx, &flags.target, &flags.cluster, false));
     let place = Place::new(cx.invocation, &project.root())?;
-    let found = statuses(&project, &place.store);
+    let found = statuses(&project, &place.store, &place.stop);
     if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {
         return Err(exit);
     }
@@ -39,11 +42,13 @@ pub(crate) fn clean(
     session: &Session,
     request: &Request,
     names: &[String],
+    clusters: Arc<Clusters>,
     style: Style,
 ) -> Result<Exit, Exit> {
     let Some(project) = resolve(session, request, &[]).map(GardenProject::new) else {
         return Err(crate::report::report(invocation, session, style));
     };
+    let project = project.on(clusters);
     let place = Place::new(invocation, &project.root())?;
     let look = Look { colour: style.colour, times: false };
     let summary = {

@@ -267,6 +267,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Requ
         vars: flags.vars.clone(),
         command: flags.words.join(" "),
         pending: flags.pending.clone(),
+        engines: purlin_compiler::ENGINES,
         ..Request::default()
     };
     Ok((session, request))

@@ -37,6 +37,7 @@ pub fn build(
         status: None,
         command: None,
         cleanup: None,
+        work: None,
         image: Some(Box::new(Image {
             dockerfile: folder.join(spec.get("dockerfile").and_then(Value::as_str).unwrap_or("Dockerfile")),
             context: folder,

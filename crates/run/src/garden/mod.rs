@@ -2,17 +2,22 @@
 
 mod container;
 mod exec;
+mod kubernetes;
 
 use crate::action::{Action, Kind};
+use crate::cluster::{ClusterDeploy, Clusters};
 use crate::engine::{Need, Node, Project};
-use crate::event::{Cause, Failure};
+use crate::event::{Cause, End, Failure, Summary};
 use crate::outputs::Outputs;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
+use purlin_syntax::Span;
 use purlin_value::{Map, Session, Value};
 use serde_json::Value as Json;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// A project whose actions can be run.
 pub struct GardenProject<'s> {
@@ -22,6 +27,9 @@ pub struct GardenProject<'s> {
     secrets: Vec<String>,
     /// Whether built images are pushed under the names they are published with.
     push: bool,
+    clusters: Arc<Clusters>,
+    /// Deploys to clusters that were prepared, by id.
+    deploys: RefCell<HashMap<String, Arc<ClusterDeploy>>>,
 }
 
 fn kind_of(kind: ActionKind) -> Kind {
@@ -56,12 +64,44 @@ impl<'s> GardenProject<'s> {
         let mut secrets = Vec::new();
         collect_secrets(&resolution.secrets(), &mut secrets);
         collect_secrets(&resolution.variables(), &mut secrets);
-        GardenProject { resolution, nodes, secrets, push: false }
+        GardenProject {
+            resolution,
+            nodes,
+            secrets,
+            push: false,
+            clusters: Arc::default(),
+            deploys: RefCell::default(),
+        }
     }
 
     /// The same, with images pushed under the names they are published with.
     pub fn pushing(self, push: bool) -> Self {
         GardenProject { push, ..self }
+    }
+
+    /// The same with what the user says of clusters.
+    pub fn on(mut self, clusters: Arc<Clusters>) -> Self {
+        self.clusters = clusters;
+        self
+    }
+
+    /// The deploy to a cluster that an action is, if it was prepared and is one.
+    pub fn deploy(&self, id: &str) -> Option<Arc<ClusterDeploy>> {
+        self.deploys.borrow().get(id).cloned()
+    }
+
+    /// Points failures at the field of a manifest that the cluster names.
+    pub fn locate(&self, summary: &mut Summary) {
+        for (id, end, _) in &mut summary.ends {
+            let End::Failed(failure) = end else { continue };
+            let Some((manifest, field)) = self.deploy(id).and_then(|deploy| deploy.blamed()) else { continue };
+            let manifests = self.resolution.manifests(id).unwrap_or_default();
+            let Some(value) = manifests.get(manifest).map(|manifest| &manifest.value) else { continue };
+            let session = self.session();
+            let place = |value: &Value| session.origins.span(value.origin, &session.sources);
+            let part = field.and_then(|field| nearest(value, &field, place));
+            failure.span = part.or_else(|| place(value)).or(failure.span);
+        }
     }
 
     /// The resolution.
@@ -101,6 +141,11 @@ impl<'s> GardenProject<'s> {
         match action.type_name.as_str() {
             "exec" => Ok(exec::action(self, action, &spec, &version)),
             "container" if action.kind == ActionKind::Build => container::build(self, action, &spec, &version),
+            name if kubernetes::TYPES.contains(&name) && action.kind == ActionKind::Deploy => {
+                let (prepared, work) = kubernetes::action(self, action, &spec, &version)?;
+                self.deploys.borrow_mut().insert(key.to_owned(), work);
+                Ok(prepared)
+            }
             other => Err(Cause::Other(format!("running actions of type `{other}` is not supported yet"))),
         }
     }
@@ -126,6 +171,14 @@ impl Project for GardenProject<'_> {
         };
         self.resolution.live.learn(&node.id, Value::map(outputs.iter().map(entry).collect::<Map>()));
     }
+}
+
+/// Where a field of a manifest is written, or else the innermost part around it that is.
+fn nearest(value: &Value, field: &str, place: impl Fn(&Value) -> Option<Span>) -> Option<Span> {
+    let ends = field.char_indices().filter(|(_, c)| matches!(c, '.' | '[')).map(|(at, _)| at);
+    let mut cuts: Vec<usize> = ends.collect();
+    cuts.push(field.len());
+    cuts.iter().rev().filter_map(|end| field.get(..*end)).find_map(|path| value.at(path).as_ref().and_then(&place))
 }
 
 /// A plain value of JSON.

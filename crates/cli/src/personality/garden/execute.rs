@@ -7,16 +7,23 @@ use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
 use purlin_garden::resolve::resolve;
 use purlin_run::action::Kind;
+use purlin_run::cluster::Clusters;
 use purlin_run::engine::{Options, Project};
 use purlin_run::event::{End, Summary};
 use purlin_run::garden::{GardenProject, plain_value};
 use purlin_run::mask::Mask;
 use purlin_run::select::Wanted;
+use purlin_run::stop::Stop;
 use purlin_run::store::Store;
+use purlin_run::work::{Doing, Work};
 use purlin_value::{Map, Value};
+use std::sync::Arc;
 
 /// Garden ends with 1 whatever fails.
 const FAILED: Exit = Exit::Other(1);
+
+/// How many lines of each container are shown if nothing else is asked for.
+const USUAL_LINES: usize = 1_000;
 
 pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format, kind: Kind, names: &[&str]) -> Exit {
     let (session, request) = match open(invocation, flags) {
@@ -39,6 +46,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
         output: AnswerFormat::Text,
         timings: None,
         push: false,
+        clusters: clusters(invocation),
     };
     match carry_out(invocation, &session, &request, &order, Style::default()) {
         Ok((exit, summary)) => {
@@ -62,6 +70,12 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
         }
         Err(exit) => exit,
     }
+}
+
+/// Clusters as Garden finds them: its providers name the context, the environment the rest.
+fn clusters(invocation: &Invocation<'_>) -> Arc<Clusters> {
+    let allow_exec = invocation.given.as_ref().is_some_and(|given| given.permissions.exec);
+    Arc::new(Clusters { env: invocation.env.clone(), allow_exec, ..Clusters::default() })
 }
 
 /// The result in the shape that Garden prints, and that later steps of a workflow see.
@@ -102,7 +116,8 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
         Err(exit) => return exit,
     };
     let ids: Vec<String> = names.iter().map(|name| format!("deploy.{name}")).collect();
-    let done = crate::commands::clean(invocation, &session, &request, &ids, Style::default());
+    let clusters = clusters(invocation);
+    let done = crate::commands::clean(invocation, &session, &request, &ids, clusters, Style::default());
     done.unwrap_or_else(|exit| exit)
 }
 
@@ -115,6 +130,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
         return report(invocation, &session, Style::default());
     };
+    let project = project.on(clusters(invocation));
     let wanted = Wanted { names: names.iter().map(|name| (*name).to_owned()).collect(), ..Wanted::default() };
     let chosen = match purlin_run::select::select(project.nodes(), Kind::Deploy, &wanted) {
         Ok(chosen) => chosen,
@@ -129,12 +145,25 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
     };
     let mask = Mask::new(project.secrets().iter().map(String::as_str));
     let mut text = String::new();
-    for node in chosen.iter().filter_map(|index| project.nodes().get(*index)) {
+    for (index, node) in chosen.iter().filter_map(|index| Some((*index, project.nodes().get(*index)?))) {
+        let name = node.id.trim_start_matches("deploy.");
+        if project.prepare(index).is_ok()
+            && let Some(deploy) = project.deploy(&node.id)
+            && let Ok(stop) = Stop::new()
+        {
+            match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing { stop: &stop, say: &|_| () }) {
+                Ok(lines) => text.extend(lines.iter().map(|line| format!("{name} → {}\n", mask.text(line)))),
+                Err(trouble) => {
+                    let _ = writeln!(invocation.stderr, "error: could not read the logs of `{name}`: {}", trouble.cause);
+                    return FAILED;
+                }
+            }
+            continue;
+        }
         let log = std::fs::read(store.log(&node.id)).unwrap_or_default();
         let log = mask.text(&String::from_utf8_lossy(&log));
         let lines: Vec<&str> = log.lines().collect();
         let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
-        let name = node.id.trim_start_matches("deploy.");
         text.extend(lines.iter().skip(first).map(|line| format!("{name} → {line}\n")));
     }
     let _ = write!(invocation.stdout, "{text}");

@@ -1,0 +1,153 @@
+//! Server-side apply of objects: in waves by kind, each wave on several threads.
+
+use crate::client::{APPLY, Client, GoOn, JSON, METADATA};
+use crate::discovery::{Discovery, Resource};
+use crate::error::ApiError;
+use crate::object::{Id, Object};
+use crate::wire::{Ask, Method};
+use serde_json::Value as Json;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+/// What fields set by us are attributed to.
+pub const MANAGER: &str = "purlin";
+
+/// How many requests are under way at once.
+pub const THREADS: usize = 8;
+
+/// Where an object stands after it was applied.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Mark {
+    /// Which object of this name it is.
+    pub uid: String,
+    /// Changes with its content: its generation, or its resource version where it has none.
+    pub state: String,
+}
+
+impl Mark {
+    /// The mark of an object as the server returns it.
+    pub fn of(object: &Json) -> Mark {
+        let metadata = |key: &str| object.get("metadata").and_then(|metadata| metadata.get(key));
+        let uid = metadata("uid").and_then(Json::as_str).unwrap_or("").to_owned();
+        let generation = metadata("generation").and_then(Json::as_i64).map(|number| format!("g{number}"));
+        let version = || metadata("resourceVersion").and_then(Json::as_str).map(|version| format!("r{version}"));
+        Mark { uid, state: generation.or_else(version).unwrap_or_default() }
+    }
+}
+
+/// How objects are applied.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct How {
+    /// Takes over fields that others have set.
+    pub force: bool,
+    /// Only tries.
+    pub dry: bool,
+}
+
+/// An error and the manifest it is about.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    /// What is wrong.
+    pub error: ApiError,
+    /// The object.
+    pub object: Option<Id>,
+    /// Which of the caller's manifests it comes from.
+    pub manifest: Option<usize>,
+}
+
+impl From<ApiError> for Failed {
+    fn from(error: ApiError) -> Self {
+        Failed { error, object: None, manifest: None }
+    }
+}
+
+impl Failed {
+    /// An error about an object.
+    pub fn of(object: &Object, error: ApiError) -> Self {
+        Failed { error, object: Some(object.id.clone()), manifest: Some(object.manifest) }
+    }
+}
+
+/// Applies one object and returns what the server made of it.
+pub fn apply_one(
+    client: &Client,
+    resource: &Resource,
+    object: &Object,
+    how: How,
+    go_on: GoOn<'_>,
+) -> Result<Json, ApiError> {
+    let mut path = resource.path(&object.id.namespace, Some(&object.id.name));
+    path.push_str(&format!("?fieldManager={MANAGER}&force={}&fieldValidation=Strict", how.force));
+    if how.dry {
+        path.push_str("&dryRun=All");
+    }
+    let body = serde_json::to_vec(&object.body).unwrap_or_default();
+    let accept = if how.dry { JSON } else { METADATA };
+    let ask = Ask { method: Method::Patch, path: &path, accept, body: Some((APPLY, &body)) };
+    client.json(&ask, &object.id.to_string(), go_on)
+}
+
+/// Applies objects in the order of their kinds; the marks come back in the order of the objects.
+pub fn apply_all(
+    client: &Client,
+    discovery: &Discovery,
+    objects: &[Object],
+    how: How,
+    go_on: GoOn<'_>,
+) -> Result<Vec<Mark>, Failed> {
+    let mut order: Vec<usize> = (0..objects.len()).collect();
+    order.sort_by_key(|index| objects.get(*index).map(Object::rank));
+    let mut marks = vec![Mark::default(); objects.len()];
+    for wave in order.chunk_by(|a, b| objects.get(*a).map(Object::rank) == objects.get(*b).map(Object::rank)) {
+        let applied = on_threads(wave, |index| {
+            let Some(object) = objects.get(*index) else { return Ok(Mark::default()) };
+            let resource = discovery.find(&object.id.api_version, &object.id.kind);
+            let resource = resource.ok_or_else(|| Failed::of(object, unknown(&object.id)))?;
+            let answer = apply_one(client, resource, object, how, go_on);
+            answer.map(|answer| Mark::of(&answer)).map_err(|error| Failed::of(object, error))
+        })?;
+        for (index, mark) in wave.iter().zip(applied) {
+            if let Some(slot) = marks.get_mut(*index) {
+                *slot = mark;
+            }
+        }
+    }
+    Ok(marks)
+}
+
+/// A kind that the cluster does not have.
+pub fn unknown(id: &Id) -> ApiError {
+    ApiError::UnknownKind(format!("`{}` ({})", id.kind, id.api_version))
+}
+
+/// Does something with each of several things, a few at a time; the first error ends it.
+pub fn on_threads<T: Sync, R: Send, E: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, E> + Sync,
+) -> Result<Vec<R>, E> {
+    if items.len() < 2 {
+        return items.iter().map(work).collect();
+    }
+    let next = AtomicUsize::new(0);
+    let failed = AtomicBool::new(false);
+    let done: Mutex<Vec<(usize, Result<R, E>)>> = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS.min(items.len()) {
+            scope.spawn(|| {
+                while !failed.load(Ordering::Relaxed) {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(index) else { return };
+                    let result = work(item);
+                    if result.is_err() {
+                        failed.store(true, Ordering::Relaxed);
+                    }
+                    done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
+    done.sort_by_key(|(index, _)| *index);
+    done.into_iter().map(|(_, result)| result).collect()
+}

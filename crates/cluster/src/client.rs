@@ -1,0 +1,151 @@
+//! Speaks to one cluster: asks again where that helps, and turns answers into values or errors.
+
+use crate::error::ApiError;
+use crate::kubeconfig::Access;
+use crate::wire::{Answer, Ask, Broken, Method, Wire, open};
+use serde_json::Value as Json;
+use std::time::Duration;
+
+/// An ordinary answer.
+pub const JSON: &str = "application/json";
+
+/// An object without its content: less to send, less to read, nothing secret.
+pub const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+/// The content type of server-side apply; JSON is YAML.
+pub const APPLY: &str = "application/apply-patch+yaml";
+
+/// How often a request is made at most.
+const TRIES: u32 = 5;
+
+/// The longest that a server may have us wait before the next try.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// Says whether to go on; asked while waiting.
+pub type GoOn<'g> = &'g (dyn Fn() -> bool + Sync);
+
+/// A cluster that is spoken to.
+pub struct Client {
+    wire: Box<dyn Wire>,
+    server: String,
+    user: String,
+    context: String,
+    namespace: String,
+}
+
+impl Client {
+    /// A client for a cluster.
+    pub fn new(access: &Access) -> Result<Self, ApiError> {
+        let wire = open(access).map_err(ApiError::Other)?;
+        Ok(Client::over(wire, access))
+    }
+
+    /// A client over a wire of the caller's.
+    pub fn over(wire: Box<dyn Wire>, access: &Access) -> Self {
+        Client {
+            wire,
+            server: access.server.clone(),
+            user: access.user.clone(),
+            context: access.context.clone(),
+            namespace: access.namespace.clone().unwrap_or_else(|| "default".to_owned()),
+        }
+    }
+
+    /// The namespace of the context.
+    pub fn namespace(&self) -> &str {
+        &self.namespace
+    }
+
+    /// The name of the context.
+    pub fn context(&self) -> &str {
+        &self.context
+    }
+
+    /// Reads something. `object` is what messages call it.
+    pub fn get(&self, path: &str, object: &str, go_on: GoOn<'_>) -> Result<Json, ApiError> {
+        self.json(&Ask { method: Method::Get, path, accept: JSON, body: None }, object, go_on)
+    }
+
+    /// The same; `None` if it does not exist.
+    pub fn find(&self, path: &str, accept: &str, object: &str, go_on: GoOn<'_>) -> Result<Option<Json>, ApiError> {
+        match self.json(&Ask { method: Method::Get, path, accept, body: None }, object, go_on) {
+            Ok(found) => Ok(Some(found)),
+            Err(ApiError::NotFound(_)) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Makes a request and reads its answer as JSON.
+    pub fn json(&self, ask: &Ask<'_>, object: &str, go_on: GoOn<'_>) -> Result<Json, ApiError> {
+        let answer = self.ask(ask, object, go_on)?;
+        serde_json::from_slice(&answer.body)
+            .map_err(|_| ApiError::Malformed(format!("the answer to {} {} is not JSON", ask.method.name(), ask.path)))
+    }
+
+    /// Makes a request, again where that may help. Everything that is asked here may be asked twice.
+    pub fn ask(&self, ask: &Ask<'_>, object: &str, go_on: GoOn<'_>) -> Result<Answer, ApiError> {
+        let mut pause = Duration::from_millis(200);
+        let mut tries = 0;
+        loop {
+            tries += 1;
+            let is_last = tries >= TRIES;
+            let wanted_pause = match self.wire.send(ask) {
+                Ok(answer) if (200..300).contains(&answer.status) => return Ok(answer),
+                Ok(answer) if is_last || !may_succeed_later(&answer) => {
+                    return Err(ApiError::of(answer.status, &answer.body, object, (&self.user, &self.context)));
+                }
+                Ok(answer) => answer.retry_after,
+                Err(Broken::Lost(_)) if !is_last => None,
+                // A server that restarts comes back; one that is not there does not.
+                Err(Broken::Connect(_)) if tries < 2 => None,
+                Err(broken) => return Err(self.broken(broken, ask)),
+            };
+            wait(wanted_pause.unwrap_or(pause).min(LONGEST_PAUSE), go_on)?;
+            pause = (pause * 2).min(Duration::from_secs(5));
+        }
+    }
+
+    fn broken(&self, broken: Broken, ask: &Ask<'_>) -> ApiError {
+        let server = self.server.clone();
+        match broken {
+            Broken::Connect(why) | Broken::Lost(why) | Broken::Unusable(why) => ApiError::Unreachable { server, why },
+            Broken::Time => ApiError::TimedOut { server, what: format!("{} {}", ask.method.name(), bare(ask.path)) },
+        }
+    }
+}
+
+/// Whether the server is only busy or starting.
+fn may_succeed_later(answer: &Answer) -> bool {
+    match answer.status {
+        429 | 502 | 503 | 504 => true,
+        500 => answer.retry_after.is_some(),
+        _ => false,
+    }
+}
+
+fn bare(path: &str) -> &str {
+    path.split('?').next().unwrap_or(path)
+}
+
+/// Sleeps, unless the run is stopped.
+pub fn wait(time: Duration, go_on: GoOn<'_>) -> Result<(), ApiError> {
+    let step = Duration::from_millis(50);
+    let mut left = time;
+    loop {
+        if !go_on() {
+            return Err(ApiError::Stopped);
+        }
+        if left.is_zero() {
+            return Ok(());
+        }
+        std::thread::sleep(left.min(step));
+        left = left.saturating_sub(step);
+    }
+}
+
+/// A value of a query, with what may not stand there escaped.
+pub fn escape(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+    let one = |byte: u8| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    text.bytes().map(one).collect()
+}

@@ -1,0 +1,283 @@
+//! The one way in which objects get to a cluster: inventory, hooks, definitions, everything else in order, prune, wait.
+
+use crate::apply::{Failed, How, Mark, apply_all, unknown};
+use crate::client::{Client, GoOn, JSON, METADATA, wait};
+use crate::delete::remove_all;
+use crate::discovery::Discovery;
+use crate::error::ApiError;
+use crate::hooks::{self, Moment, moments};
+use crate::inventory::{Inventory, Item};
+use crate::object::{Object, duplicate, named};
+use crate::ready::Rules;
+use crate::wait::{Patience, wait_for};
+use crate::wire::{Ask, Method};
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+/// How long a new kind may take to be served after its definition is established.
+const SERVED: Duration = Duration::from_secs(30);
+
+/// What is to be in a cluster.
+#[derive(Clone, Debug)]
+pub struct Deployment {
+    /// What it is called; its inventory is found again by it.
+    pub name: String,
+    /// Where objects go that name no namespace, and where the inventory is; that of the context if empty.
+    pub namespace: String,
+    /// Whether that namespace is made if it does not exist, with these labels and annotations.
+    pub new_namespace: Option<Json>,
+    /// A digest of everything that counts.
+    pub version: String,
+    /// The objects, hooks included.
+    pub objects: Vec<Object>,
+    /// Objects that are made if they do not exist and never touched again: definitions that a chart brings along.
+    pub once: Vec<Object>,
+    /// Whether hook annotations mean something; they are a chart's.
+    pub hooks: bool,
+    /// How long to wait.
+    pub timeout: Duration,
+    /// Whether to wait at all.
+    pub wait: bool,
+    /// Whether a Job must have completed.
+    pub jobs: bool,
+    /// Takes over fields that others have set.
+    pub force: bool,
+}
+
+impl Default for Deployment {
+    fn default() -> Self {
+        Deployment {
+            name: String::new(),
+            namespace: String::new(),
+            new_namespace: None,
+            version: String::new(),
+            objects: Vec::new(),
+            once: Vec::new(),
+            hooks: false,
+            timeout: Duration::from_secs(300),
+            wait: true,
+            jobs: true,
+            force: false,
+        }
+    }
+}
+
+/// What came of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Deployed {
+    /// How many objects were applied.
+    pub applied: usize,
+    /// What is no longer there.
+    pub pruned: Vec<String>,
+}
+
+/// Who looks on.
+#[derive(Clone, Copy)]
+pub struct Observer<'o> {
+    /// Says whether to go on.
+    pub go_on: GoOn<'o>,
+    /// Takes lines about what happens.
+    pub say: &'o (dyn Fn(&str) + Sync),
+}
+
+/// A deploy on its way, with its objects in their places.
+pub(crate) struct Prepared<'d> {
+    pub deployment: &'d Deployment,
+    pub namespace: String,
+    pub discovery: Discovery,
+    pub objects: Vec<Object>,
+    pub hooks: Vec<Object>,
+    pub once: Vec<Object>,
+}
+
+impl<'d> Prepared<'d> {
+    /// Finds out where everything goes. Nothing has changed in the cluster when it fails.
+    pub(crate) fn new(client: &Client, deployment: &'d Deployment, go_on: GoOn<'_>) -> Result<Self, Failed> {
+        let all = || deployment.objects.iter().chain(&deployment.once);
+        let needed: BTreeSet<String> = all().map(|object| object.id.api_version.clone()).collect();
+        let discovery = Discovery::read(client, &needed, go_on)?;
+        let namespace = match deployment.namespace.is_empty() {
+            true => client.namespace().to_owned(),
+            false => deployment.namespace.clone(),
+        };
+        let own: Vec<(String, String, bool)> = all().flat_map(definitions).collect();
+        let place = |object: &Object| -> Result<Object, Failed> {
+            let id = &object.id;
+            let served = discovery.find(&id.api_version, &id.kind).map(|resource| resource.namespaced);
+            let coming = || own.iter().find(|(v, k, _)| *v == id.api_version && *k == id.kind).map(|found| found.2);
+            let namespaced = served.or_else(coming).ok_or_else(|| Failed::of(object, unknown(id)))?;
+            let mut placed = object.clone();
+            placed.place(namespaced, &namespace);
+            Ok(placed)
+        };
+        let is_hook = |object: &&Object| deployment.hooks && moments(object).is_some();
+        let hooks: Vec<&Object> = deployment.objects.iter().filter(is_hook).collect();
+        let objects: Vec<&Object> = deployment.objects.iter().filter(|object| !is_hook(object)).collect();
+        let place_all = |list: Vec<&Object>| list.into_iter().map(place).collect::<Result<Vec<Object>, Failed>>();
+        let (objects, hooks) = (place_all(objects)?, place_all(hooks)?);
+        let once = place_all(deployment.once.iter().collect())?;
+        if let Some(object) = objects.iter().find(|object| object.id.name.is_empty()) {
+            let what = format!("a {} has only `generateName`; an object that is applied needs a name", object.id.kind);
+            return Err(Failed::of(object, ApiError::Other(what)));
+        }
+        if let Some(twice) = duplicate(&objects) {
+            let what = format!("{} is there twice in namespace `{}`", twice.id, twice.id.namespace);
+            return Err(Failed::of(twice, ApiError::Other(what)));
+        }
+        Ok(Prepared { deployment, namespace, discovery, objects, hooks, once })
+    }
+
+    pub(crate) fn patience<'p>(&self, observer: Observer<'p>) -> Patience<'p> {
+        Patience {
+            timeout: self.deployment.timeout,
+            rules: Rules { jobs: self.deployment.jobs },
+            go_on: observer.go_on,
+            say: observer.say,
+        }
+    }
+}
+
+/// The kinds that an object defines: version, kind, and whether its objects live in namespaces.
+fn definitions(object: &Object) -> Vec<(String, String, bool)> {
+    let namespaced = object.body.pointer("/spec/scope").and_then(Json::as_str) != Some("Cluster");
+    object.defines().into_iter().map(|(version, kind)| (version, kind, namespaced)).collect()
+}
+
+/// Brings a cluster to what a deployment says.
+pub fn deploy(client: &Client, deployment: &Deployment, observer: Observer<'_>) -> Result<Deployed, Failed> {
+    let go_on = observer.go_on;
+    let mut prepared = Prepared::new(client, deployment, go_on)?;
+    let namespace = prepared.namespace.clone();
+    make_namespace(client, &prepared, observer)?;
+    let before = Inventory::read(client, &namespace, &deployment.name, go_on)?.unwrap_or_default();
+    let gone = before.without(&prepared.objects);
+    let mut inventory = Inventory {
+        version: deployment.version.clone(),
+        is_ready: false,
+        is_installed: before.is_installed,
+        items: prepared.objects.iter().map(Item::coming).chain(gone.iter().cloned()).collect(),
+    };
+    inventory.write(client, &namespace, &deployment.name, go_on)?;
+
+    let (pre, post) = match before.is_installed {
+        false => (Moment::PreInstall, Moment::PostInstall),
+        true => (Moment::PreUpgrade, Moment::PostUpgrade),
+    };
+    let patience = prepared.patience(observer);
+    define(client, &mut prepared, patience)?;
+    hooks::run(client, &prepared.discovery, &prepared.hooks, pre, patience)?;
+    let how = How { force: deployment.force, dry: false };
+    let marks = apply_all(client, &prepared.discovery, &prepared.objects, how, go_on)?;
+    let mut pruned: Vec<String> = Vec::new();
+    if !gone.is_empty() {
+        pruned = remove_all(client, &prepared.discovery, &gone, patience)?.iter().map(ToString::to_string).collect();
+        for id in &pruned {
+            (observer.say)(&format!("{id} is removed: it is no longer part of the deploy"));
+        }
+    }
+    inventory.items = items(&prepared.objects, &marks);
+    inventory.write(client, &namespace, &deployment.name, go_on)?;
+    if deployment.wait {
+        wait_for(client, &prepared.discovery, &prepared.objects.iter().collect::<Vec<_>>(), patience)?;
+    }
+    hooks::run(client, &prepared.discovery, &prepared.hooks, post, patience)?;
+    (inventory.is_ready, inventory.is_installed) = (true, true);
+    inventory.write(client, &namespace, &deployment.name, go_on)?;
+    Ok(Deployed { applied: prepared.objects.len(), pruned })
+}
+
+fn items(objects: &[Object], marks: &[Mark]) -> Vec<Item> {
+    let item = |(object, mark): (&Object, &Mark)| Item { mark: mark.clone(), ..Item::coming(object) };
+    objects.iter().zip(marks).map(item).collect()
+}
+
+/// Makes the namespace of a deploy, if that is wished and it does not exist.
+fn make_namespace(client: &Client, prepared: &Prepared<'_>, observer: Observer<'_>) -> Result<(), Failed> {
+    let Some(metadata) = &prepared.deployment.new_namespace else { return Ok(()) };
+    let name = prepared.namespace.as_str();
+    let path = format!("/api/v1/namespaces/{name}");
+    match client.find(&path, METADATA, &format!("Namespace/{name}"), observer.go_on) {
+        // Whoever may not look at namespaces has been given one.
+        Ok(Some(_)) | Err(ApiError::Forbidden(_)) => return Ok(()),
+        Ok(None) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let mut body = named("v1", "Namespace", "", name);
+    for key in ["labels", "annotations"] {
+        if let Some(value) = metadata.get(key).filter(|value| value.as_object().is_some_and(|map| !map.is_empty())) {
+            body["metadata"][key] = value.clone();
+        }
+    }
+    let body = serde_json::to_vec(&body).unwrap_or_default();
+    let ask = Ask { method: Method::Post, path: "/api/v1/namespaces", accept: JSON, body: Some((JSON, &body)) };
+    match client.ask(&ask, &format!("Namespace/{name}"), observer.go_on) {
+        Ok(_) => {
+            (observer.say)(&format!("Namespace/{name} is created"));
+            Ok(())
+        }
+        // Another process was quicker.
+        Err(ApiError::Refused { code: 409, .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Applies definitions of kinds before anything else, and waits until the cluster serves what they define.
+fn define(client: &Client, prepared: &mut Prepared<'_>, patience: Patience<'_>) -> Result<(), Failed> {
+    let how = How { force: prepared.deployment.force, dry: false };
+    let mut fresh: Vec<Object> = Vec::new();
+    for object in &prepared.once {
+        let Some(resource) = prepared.discovery.find(&object.id.api_version, &object.id.kind) else { continue };
+        let path = resource.path(&object.id.namespace, Some(&object.id.name));
+        if client.find(&path, METADATA, &object.id.to_string(), patience.go_on)?.is_none() {
+            fresh.push(object.clone());
+        }
+    }
+    apply_all(client, &prepared.discovery, &fresh, how, patience.go_on)?;
+    let own: Vec<Object> = prepared.objects.iter().filter(|object| object.is_definition()).cloned().collect();
+    apply_all(client, &prepared.discovery, &own, how, patience.go_on)?;
+    let all: Vec<&Object> = own.iter().chain(fresh.iter().filter(|object| object.is_definition())).collect();
+    if all.is_empty() {
+        return Ok(());
+    }
+    wait_for(client, &prepared.discovery, &all, patience)?;
+    let used: BTreeSet<(String, String)> = prepared
+        .objects
+        .iter()
+        .chain(&prepared.hooks)
+        .map(|object| (object.id.api_version.clone(), object.id.kind.clone()))
+        .collect();
+    let begun = Instant::now();
+    loop {
+        let missing = used.iter().find(|(version, kind)| prepared.discovery.find(version, kind).is_none());
+        let Some((version, kind)) = missing else { return Ok(()) };
+        if begun.elapsed() >= SERVED {
+            return Err(ApiError::UnknownKind(format!("`{kind}` ({version}), though it is defined")).into());
+        }
+        wait(Duration::from_millis(100), patience.go_on)?;
+        let needed = used.iter().map(|(version, _)| version.clone()).collect();
+        prepared.discovery = Discovery::read(client, &needed, patience.go_on)?;
+    }
+}
+
+/// Takes a deployment down. Says whether there was anything.
+pub fn undeploy(client: &Client, deployment: &Deployment, observer: Observer<'_>) -> Result<Vec<String>, Failed> {
+    let go_on = observer.go_on;
+    let namespace = if deployment.namespace.is_empty() { client.namespace() } else { &deployment.namespace };
+    let Some(inventory) = Inventory::read(client, namespace, &deployment.name, go_on)? else { return Ok(Vec::new()) };
+    let hooks_only = Deployment {
+        objects: deployment.objects.iter().filter(|o| deployment.hooks && moments(o).is_some()).cloned().collect(),
+        once: Vec::new(),
+        ..deployment.clone()
+    };
+    let prepared = Prepared::new(client, &hooks_only, go_on)?;
+    let needed = inventory.items.iter().map(|item| item.id.api_version.clone()).collect();
+    let mut discovery = prepared.discovery.clone();
+    discovery.need(client, &needed, go_on)?;
+    let patience = prepared.patience(observer);
+    hooks::run(client, &discovery, &prepared.hooks, Moment::PreDelete, patience)?;
+    let removed = remove_all(client, &discovery, &inventory.items, patience)?;
+    hooks::run(client, &discovery, &prepared.hooks, Moment::PostDelete, patience)?;
+    Inventory::remove(client, namespace, &deployment.name, go_on)?;
+    Ok(removed.iter().map(ToString::to_string).collect())
+}

@@ -1,0 +1,144 @@
+//! What kinds a cluster knows, where they are found and whether they live in namespaces.
+//!
+//! Two requests tell everything where the server offers the aggregated form; older servers are asked per group.
+
+use crate::client::{Client, GoOn, JSON};
+use crate::error::ApiError;
+use crate::wire::{Ask, Method};
+use serde_json::Value as Json;
+use std::collections::{BTreeSet, HashMap};
+
+/// The aggregated form, newest first, and what servers without it send.
+const AGGREGATED: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,\
+                          application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
+
+/// Where objects of a kind are found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resource {
+    /// `apps/v1`, `v1`.
+    pub api_version: String,
+    /// `Deployment`.
+    pub kind: String,
+    /// `deployments`.
+    pub plural: String,
+    /// Whether objects live in a namespace.
+    pub namespaced: bool,
+}
+
+impl Resource {
+    /// The path of all objects, or of one.
+    pub fn path(&self, namespace: &str, name: Option<&str>) -> String {
+        let root = if self.api_version.contains('/') { "/apis" } else { "/api" };
+        let mut path = format!("{root}/{}", self.api_version);
+        if self.namespaced {
+            path.push_str(&format!("/namespaces/{namespace}"));
+        }
+        path.push('/');
+        path.push_str(&self.plural);
+        if let Some(name) = name {
+            path.push('/');
+            path.push_str(&crate::client::escape(name));
+        }
+        path
+    }
+}
+
+/// The kinds of a cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Discovery {
+    kinds: HashMap<(String, String), Resource>,
+    /// Where the server has no aggregated form: what was asked for.
+    asked: BTreeSet<String>,
+    is_aggregated: bool,
+}
+
+/// The group of an API version: `apps` of `apps/v1`, nothing of `v1`.
+pub fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+impl Discovery {
+    /// Asks a cluster for its kinds; for these versions at least.
+    pub fn read(client: &Client, needed: &BTreeSet<String>, go_on: GoOn<'_>) -> Result<Self, ApiError> {
+        let mut found = Discovery { is_aggregated: true, ..Discovery::default() };
+        for root in ["/api", "/apis"] {
+            let ask = Ask { method: Method::Get, path: root, accept: AGGREGATED, body: None };
+            let answer = client.json(&ask, "the kinds of the cluster", go_on)?;
+            match answer.get("kind").and_then(Json::as_str) {
+                Some("APIGroupDiscoveryList") => found.add_groups(&answer),
+                _ => found.is_aggregated = false,
+            }
+        }
+        found.need(client, needed, go_on)?;
+        Ok(found)
+    }
+
+    /// Makes sure that the kinds of these versions are known, as far as the server has them.
+    pub fn need(&mut self, client: &Client, needed: &BTreeSet<String>, go_on: GoOn<'_>) -> Result<(), ApiError> {
+        if self.is_aggregated {
+            return Ok(());
+        }
+        for version in needed {
+            if !self.asked.insert(version.clone()) {
+                continue;
+            }
+            let root = if version.contains('/') { "/apis" } else { "/api" };
+            let list = client.find(&format!("{root}/{version}"), JSON, version, go_on)?;
+            let resources = list.as_ref().and_then(|list| list.get("resources")).and_then(Json::as_array);
+            for resource in resources.into_iter().flatten() {
+                let (plural, kind) = (text(resource, "name"), text(resource, "kind"));
+                let namespaced = resource.get("namespaced").and_then(Json::as_bool).unwrap_or(false);
+                if !plural.contains('/') {
+                    self.add(version, &kind, &plural, namespaced);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_groups(&mut self, list: &Json) {
+        for group in list.get("items").and_then(Json::as_array).into_iter().flatten() {
+            let name = group.pointer("/metadata/name").and_then(Json::as_str).unwrap_or("");
+            for version in group.get("versions").and_then(Json::as_array).into_iter().flatten() {
+                let version_name = text(version, "version");
+                let api_version =
+                    if name.is_empty() { version_name } else { format!("{name}/{version_name}") };
+                for resource in version.get("resources").and_then(Json::as_array).into_iter().flatten() {
+                    let kind = resource.pointer("/responseKind/kind").and_then(Json::as_str).unwrap_or("");
+                    let namespaced = text(resource, "scope") == "Namespaced";
+                    self.add(&api_version, kind, &text(resource, "resource"), namespaced);
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, api_version: &str, kind: &str, plural: &str, namespaced: bool) {
+        let resource = Resource {
+            api_version: api_version.to_owned(),
+            kind: kind.to_owned(),
+            plural: plural.to_owned(),
+            namespaced,
+        };
+        self.kinds.entry((api_version.to_owned(), kind.to_owned())).or_insert(resource);
+    }
+
+    /// Where objects of a kind are found.
+    pub fn find(&self, api_version: &str, kind: &str) -> Option<&Resource> {
+        self.kinds.get(&(api_version.to_owned(), kind.to_owned()))
+    }
+
+    /// The same in any version of the group: an object may have been made with one that is no longer served.
+    pub fn find_any(&self, api_version: &str, kind: &str) -> Option<&Resource> {
+        self.find(api_version, kind).or_else(|| {
+            let group = group_of(api_version);
+            let mut same: Vec<&Resource> =
+                self.kinds.values().filter(|r| r.kind == kind && group_of(&r.api_version) == group).collect();
+            same.sort_by(|a, b| a.api_version.cmp(&b.api_version));
+            same.first().copied()
+        })
+    }
+}
+
+fn text(value: &Json, key: &str) -> String {
+    value.get(key).and_then(Json::as_str).unwrap_or("").to_owned()
+}

@@ -1,0 +1,164 @@
+//! What goes wrong between here and a cluster, in words that say what to do.
+
+use serde_json::Value as Json;
+
+/// Why a request, or a whole deploy, did not succeed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApiError {
+    /// Nobody answers.
+    Unreachable {
+        /// The address.
+        server: String,
+        /// What the system says.
+        why: String,
+    },
+    /// The answer took too long.
+    TimedOut {
+        /// The address.
+        server: String,
+        /// What was asked.
+        what: String,
+    },
+    /// The server does not know who asks.
+    Unauthorized {
+        /// The user's entry in the kubeconfig.
+        user: String,
+        /// The context.
+        context: String,
+    },
+    /// The user may not do this.
+    Forbidden(String),
+    /// There is no such object.
+    NotFound(String),
+    /// Fields belong to other managers.
+    Conflict {
+        /// The object.
+        object: String,
+        /// Each field with the manager that has set it.
+        fields: Vec<(String, String)>,
+    },
+    /// The server does not accept the object.
+    Invalid {
+        /// The object.
+        object: String,
+        /// What the server says, without the part about fields if those are known.
+        message: String,
+        /// Each field with what is wrong.
+        fields: Vec<(String, String)>,
+    },
+    /// Another answer that is no success.
+    Refused {
+        /// The status.
+        code: u16,
+        /// What the server says.
+        message: String,
+    },
+    /// The kind is not known to the server.
+    UnknownKind(String),
+    /// What came back is not what the API promises.
+    Malformed(String),
+    /// Something did not come up; the first line says what, the others why.
+    NotReady(Vec<String>),
+    /// The run was stopped.
+    Stopped,
+    /// Something else.
+    Other(String),
+}
+
+impl std::fmt::Display for ApiError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            ApiError::Unreachable { server, why } => write!(f, "could not reach the cluster at {server}: {why}"),
+            ApiError::TimedOut { server, what } => write!(f, "the cluster at {server} did not answer in time ({what})"),
+            ApiError::Unauthorized { user, context } => write!(
+                f,
+                "the cluster does not accept the credentials of user `{user}` (context `{context}`); log in again"
+            ),
+            ApiError::Forbidden(message) => write!(f, "not permitted by the cluster: {message}"),
+            ApiError::NotFound(message) => f.write_str(message),
+            ApiError::Conflict { object, fields } => {
+                write!(f, "{object}: other managers have set ")?;
+                let shown: Vec<String> = fields.iter().map(|(field, by)| format!("`{field}` ({by})")).collect();
+                write!(f, "{}; take them over with `--force-conflicts`", shown.join(", "))
+            }
+            ApiError::Invalid { object, message, fields } => match fields.as_slice() {
+                [] => write!(f, "{object}: {message}"),
+                fields => {
+                    let shown: Vec<String> = fields.iter().map(|(field, why)| format!("`{field}`: {why}")).collect();
+                    write!(f, "the cluster rejects {object}: {}", shown.join("; "))
+                }
+            },
+            ApiError::Refused { code, message } => write!(f, "the cluster answered with status {code}: {message}"),
+            ApiError::UnknownKind(kind) => write!(f, "the cluster does not know the kind {kind}"),
+            ApiError::Malformed(what) => write!(f, "the cluster sent something unexpected: {what}"),
+            ApiError::NotReady(lines) => f.write_str(lines.first().map_or("not ready", String::as_str)),
+            ApiError::Stopped => f.write_str("stopped"),
+            ApiError::Other(what) => f.write_str(what),
+        }
+    }
+}
+
+impl ApiError {
+    /// What an answer means that is no success. `object` is what it was about.
+    pub(crate) fn of(code: u16, body: &[u8], object: &str, who: (&str, &str)) -> ApiError {
+        let status: Json = serde_json::from_slice(body).unwrap_or(Json::Null);
+        let said = status.get("message").and_then(Json::as_str).map(str::to_owned);
+        let message = said.unwrap_or_else(|| excerpt(body));
+        let causes = || status.pointer("/details/causes").and_then(Json::as_array).into_iter().flatten();
+        let field = |cause: &Json, key: &str| cause.get(key).and_then(Json::as_str).unwrap_or("").to_owned();
+        match code {
+            401 => ApiError::Unauthorized { user: who.0.to_owned(), context: who.1.to_owned() },
+            403 => ApiError::Forbidden(message),
+            404 => ApiError::NotFound(message),
+            409 => {
+                let is_field = |cause: &&Json| field(cause, "reason") == "FieldManagerConflict";
+                let fields: Vec<(String, String)> =
+                    causes().filter(is_field).map(|c| (plain_field(&field(c, "field")), manager(&field(c, "message")))).collect();
+                match fields.is_empty() {
+                    true => ApiError::Refused { code, message },
+                    false => ApiError::Conflict { object: object.to_owned(), fields },
+                }
+            }
+            400 | 422 => {
+                let fields = causes().map(|cause| (plain_field(&field(cause, "field")), field(cause, "message")));
+                let fields = fields.filter(|(field, _)| !field.is_empty()).collect();
+                ApiError::Invalid { object: object.to_owned(), message, fields }
+            }
+            _ => ApiError::Refused { code, message },
+        }
+    }
+
+    /// The fields of the object that it names.
+    pub fn fields(&self) -> &[(String, String)] {
+        match self {
+            ApiError::Conflict { fields, .. } | ApiError::Invalid { fields, .. } => fields,
+            _ => &[],
+        }
+    }
+
+    /// Further lines that say why.
+    pub fn details(&self) -> &[String] {
+        match self {
+            ApiError::NotReady(lines) => lines.get(1..).unwrap_or_default(),
+            _ => &[],
+        }
+    }
+}
+
+/// `.spec.replicas` is `spec.replicas`.
+fn plain_field(field: &str) -> String {
+    field.trim_start_matches('.').to_owned()
+}
+
+/// The manager in `conflict with "kubectl" using apps/v1`.
+fn manager(message: &str) -> String {
+    let quoted = message.split('"').nth(1);
+    quoted.map_or_else(|| message.to_owned(), |name| format!("set by `{name}`"))
+}
+
+/// The beginning of an answer that is no status, on one line.
+fn excerpt(body: &[u8]) -> String {
+    let text = String::from_utf8_lossy(body.get(..300).unwrap_or(body)).into_owned();
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if line.is_empty() { "no explanation".to_owned() } else { line }
+}

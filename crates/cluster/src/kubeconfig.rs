@@ -1,0 +1,321 @@
+//! Which cluster is meant and how one is let in: kubeconfig files as kubectl reads and merges them, or the service
+//! account of a pod.
+
+use crate::exec;
+use crate::hidden::Hidden;
+use purlin_syntax::write::JsonLayout;
+use purlin_syntax::{FileId, Flavor, Limits, MergeKeys, Source, suggest};
+use purlin_value::emit::to_json;
+use purlin_value::encoding::from_base64;
+use purlin_value::{Secrets, value_of};
+use serde_json::{Map, Value as Json};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a pod finds its service account.
+const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+/// What the user asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The environment: `KUBECONFIG`, `HOME`, and what credential plugins get.
+    pub env: BTreeMap<String, String>,
+    /// A file that is read instead of all others.
+    pub kubeconfig: Option<PathBuf>,
+    /// A context, if not the current one.
+    pub context: Option<String>,
+    /// Whether credential plugins may be run.
+    pub allow_exec: bool,
+}
+
+/// How the user proves who they are, besides a certificate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Proof {
+    /// Not at all.
+    #[default]
+    None,
+    /// A bearer token.
+    Token(Hidden),
+    /// A name and a password.
+    Basic(String, Hidden),
+}
+
+/// Everything that is needed to speak to a cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// The name of the context, for messages.
+    pub context: String,
+    /// The address of the API.
+    pub server: String,
+    /// Certificates of authorities to trust, PEM; the usual ones if there are none.
+    pub authority: Option<Vec<u8>>,
+    /// Whether any certificate of the server is accepted.
+    pub insecure: bool,
+    /// The name in the server's certificate, if not that of the address.
+    pub server_name: Option<String>,
+    /// A certificate and its key, PEM.
+    pub identity: Option<(Vec<u8>, Hidden)>,
+    /// A token or a password.
+    pub proof: Proof,
+    /// Headers that ask to act as somebody else.
+    pub impersonate: Vec<(String, String)>,
+    /// The name of the user's entry, for messages.
+    pub user: String,
+    /// The namespace of the context.
+    pub namespace: Option<String>,
+}
+
+/// An entry of a kubeconfig file, and the folder that its relative paths begin in.
+#[derive(Clone, Debug)]
+struct Entry {
+    body: Json,
+    folder: PathBuf,
+}
+
+/// All files, merged: of several entries with one name the first counts.
+#[derive(Clone, Debug, Default)]
+struct Merged {
+    current: Option<String>,
+    contexts: BTreeMap<String, Entry>,
+    clusters: BTreeMap<String, Entry>,
+    users: BTreeMap<String, Entry>,
+    files: Vec<PathBuf>,
+}
+
+impl Access {
+    /// How to reach the cluster that is asked for.
+    pub fn find(wanted: &Wanted) -> Result<Access, String> {
+        let merged = Merged::read(wanted)?;
+        if merged.is_empty() && wanted.context.is_none() {
+            if let Some(access) = in_cluster(&wanted.env)? {
+                return Ok(access);
+            }
+            let hint = "set `KUBECONFIG`, or use `--kubeconfig FILE`";
+            return Err(format!("no Kubernetes cluster is configured ({}); {hint}", merged.looked_at()));
+        }
+        merged.access(wanted)
+    }
+}
+
+impl Merged {
+    fn read(wanted: &Wanted) -> Result<Merged, String> {
+        let mut merged = Merged::default();
+        let listed = wanted.env.get("KUBECONFIG").filter(|list| !list.is_empty());
+        let (files, must_exist) = match (&wanted.kubeconfig, listed) {
+            (Some(file), _) => (vec![file.clone()], true),
+            (None, Some(list)) => (std::env::split_paths(list).collect(), false),
+            (None, None) => (home(&wanted.env).map(|home| home.join(".kube/config")).into_iter().collect(), false),
+        };
+        for file in files.into_iter().filter(|file| !file.as_os_str().is_empty()) {
+            if merged.files.contains(&file) {
+                continue;
+            }
+            match std::fs::read(&file) {
+                Ok(bytes) => merged.add(&file, &bytes)?,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound && !must_exist => {}
+                Err(error) => return Err(format!("could not read `{}`: {error}", file.display())),
+            }
+            merged.files.push(file);
+        }
+        Ok(merged)
+    }
+
+    fn add(&mut self, file: &Path, bytes: &[u8]) -> Result<(), String> {
+        let config = read_yaml(file, bytes)?;
+        let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+        let current = text(&config, "current-context");
+        self.current = self.current.take().or(current);
+        for (list, key, into) in [
+            ("contexts", "context", &mut self.contexts),
+            ("clusters", "cluster", &mut self.clusters),
+            ("users", "user", &mut self.users),
+        ] {
+            for entry in config.get(list).and_then(Json::as_array).into_iter().flatten() {
+                let Some(name) = text(entry, "name") else { continue };
+                let body = entry.get(key).cloned().unwrap_or(Json::Null);
+                into.entry(name).or_insert(Entry { body, folder: folder.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.contexts.is_empty() && self.clusters.is_empty() && self.users.is_empty() && self.current.is_none()
+    }
+
+    fn looked_at(&self) -> String {
+        let files: Vec<String> = self.files.iter().map(|file| format!("`{}`", file.display())).collect();
+        if files.is_empty() { "no kubeconfig file".to_owned() } else { format!("looked at {}", files.join(", ")) }
+    }
+
+    fn access(&self, wanted: &Wanted) -> Result<Access, String> {
+        let name = wanted.context.clone().or_else(|| self.current.clone());
+        let Some(name) = name else {
+            let names: Vec<&str> = self.contexts.keys().map(String::as_str).collect();
+            return Err(format!(
+                "no context is chosen; use `--kube-context` with one of: {}",
+                if names.is_empty() { "(there are none)".to_owned() } else { names.join(", ") }
+            ));
+        };
+        let context = named(&self.contexts, "context", &name, &self.looked_at())?;
+        let cluster_name = text(&context.body, "cluster").unwrap_or_default();
+        let cluster = named(&self.clusters, "cluster", &cluster_name, &format!("context `{name}`"))?;
+        let user_name = text(&context.body, "user").unwrap_or_default();
+        let mut access = Access {
+            server: text(&cluster.body, "server")
+                .ok_or_else(|| format!("cluster `{cluster_name}` has no `server`"))?
+                .trim_end_matches('/')
+                .to_owned(),
+            authority: data_or_file(cluster, "certificate-authority")?,
+            insecure: cluster.body.get("insecure-skip-tls-verify").and_then(Json::as_bool).unwrap_or(false),
+            server_name: text(&cluster.body, "tls-server-name"),
+            namespace: text(&context.body, "namespace"),
+            context: name,
+            user: user_name.clone(),
+            ..Access::default()
+        };
+        if let Some(proxy) = text(&cluster.body, "proxy-url") {
+            return Err(format!("cluster `{cluster_name}` is behind a proxy (`proxy-url: {proxy}`), which is not supported"));
+        }
+        if access.insecure && access.authority.is_some() {
+            return Err(format!(
+                "cluster `{cluster_name}` has both a certificate authority and `insecure-skip-tls-verify`; remove one"
+            ));
+        }
+        if !user_name.is_empty() {
+            let user = named(&self.users, "user", &user_name, &format!("context `{}`", access.context))?;
+            fill_user(&mut access, user, &user_name, cluster, wanted)?;
+        }
+        Ok(access)
+    }
+}
+
+/// What the entry of a user says.
+fn fill_user(access: &mut Access, user: &Entry, name: &str, cluster: &Entry, wanted: &Wanted) -> Result<(), String> {
+    let body = &user.body;
+    if body.get("auth-provider").is_some_and(|provider| !provider.is_null()) {
+        return Err(format!("user `{name}` has an `auth-provider`, which Kubernetes no longer supports; use `exec`"));
+    }
+    let certificate = data_or_file(user, "client-certificate")?;
+    let key = data_or_file(user, "client-key")?;
+    access.identity = match (certificate, key) {
+        (Some(certificate), Some(key)) => Some((certificate, Hidden::new(String::from_utf8_lossy(&key)))),
+        (None, None) => None,
+        (Some(_), None) => return Err(format!("user `{name}` has a client certificate, but no key")),
+        (None, Some(_)) => return Err(format!("user `{name}` has a client key, but no certificate")),
+    };
+    let file = text(body, "tokenFile").and_then(|file| std::fs::read_to_string(user.folder.join(file)).ok());
+    let token = file.map(|token| token.trim().to_owned()).filter(|token| !token.is_empty());
+    access.proof = match (token.or_else(|| text(body, "token")), text(body, "username")) {
+        (Some(token), _) => Proof::Token(Hidden::new(token)),
+        (None, Some(username)) => Proof::Basic(username, Hidden::new(text(body, "password").unwrap_or_default())),
+        (None, None) => match text(body, "tokenFile") {
+            Some(file) => return Err(format!("could not read the token of user `{name}` in `{file}`")),
+            None => Proof::None,
+        },
+    };
+    access.impersonate = impersonation(body);
+    let plugin = body.get("exec").filter(|plugin| !plugin.is_null());
+    if let Some(plugin) = plugin.filter(|_| access.proof == Proof::None && access.identity.is_none()) {
+        let given = exec::credentials(plugin, name, &user.folder, cluster_info(access, cluster), wanted)?;
+        access.proof = given.token.map_or(Proof::None, Proof::Token);
+        access.identity = given.identity;
+    }
+    Ok(())
+}
+
+/// What a credential plugin may know of the cluster.
+fn cluster_info(access: &Access, cluster: &Entry) -> Json {
+    let mut info = Map::new();
+    info.insert("server".into(), access.server.clone().into());
+    for key in ["tls-server-name", "insecure-skip-tls-verify", "certificate-authority-data"] {
+        if let Some(value) = cluster.body.get(key) {
+            info.insert(key.into(), value.clone());
+        }
+    }
+    Json::Object(info)
+}
+
+fn impersonation(body: &Json) -> Vec<(String, String)> {
+    let mut headers = Vec::new();
+    headers.extend(text(body, "as").map(|name| ("Impersonate-User".to_owned(), name)));
+    headers.extend(text(body, "as-uid").map(|uid| ("Impersonate-Uid".to_owned(), uid)));
+    for group in body.get("as-groups").and_then(Json::as_array).into_iter().flatten() {
+        headers.extend(group.as_str().map(|group| ("Impersonate-Group".to_owned(), group.to_owned())));
+    }
+    for (key, values) in body.get("as-user-extra").and_then(Json::as_object).into_iter().flatten() {
+        for value in values.as_array().into_iter().flatten().filter_map(Json::as_str) {
+            headers.push((format!("Impersonate-Extra-{key}"), value.to_owned()));
+        }
+    }
+    headers
+}
+
+fn named<'m>(
+    entries: &'m BTreeMap<String, Entry>,
+    what: &str,
+    name: &str,
+    asked_by: &str,
+) -> Result<&'m Entry, String> {
+    entries.get(name).ok_or_else(|| {
+        let hint = suggest::did_you_mean(name, entries.keys().map(String::as_str));
+        let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("unknown {what} `{name}` in the kubeconfig ({asked_by}){hint}")
+    })
+}
+
+/// What `KEY-data` holds in base 64, or the file that `KEY` names. Data counts more, as for kubectl.
+fn data_or_file(entry: &Entry, key: &str) -> Result<Option<Vec<u8>>, String> {
+    if let Some(data) = text(&entry.body, &format!("{key}-data")) {
+        let packed: String = data.chars().filter(|c| !c.is_whitespace()).collect();
+        let bytes =
+            from_base64(packed.as_bytes()).map_err(|_| format!("`{key}-data` of the kubeconfig is not base64"))?;
+        return Ok(Some(bytes));
+    }
+    let Some(file) = text(&entry.body, key) else { return Ok(None) };
+    let file = entry.folder.join(file);
+    let bytes = std::fs::read(&file).map_err(|error| format!("could not read `{}` (`{key}`): {error}", file.display()));
+    bytes.map(Some)
+}
+
+/// The service account of the pod that this runs in, if it runs in one.
+fn in_cluster(env: &BTreeMap<String, String>) -> Result<Option<Access>, String> {
+    let (Some(host), Some(port)) = (env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT")) else {
+        return Ok(None);
+    };
+    let read = |name: &str| std::fs::read(Path::new(ACCOUNT).join(name));
+    let Ok(token) = read("token") else { return Ok(None) };
+    let host = if host.contains(':') { format!("[{host}]") } else { host.clone() };
+    Ok(Some(Access {
+        context: "in-cluster".to_owned(),
+        server: format!("https://{host}:{port}"),
+        authority: read("ca.crt").ok(),
+        proof: Proof::Token(Hidden::new(String::from_utf8_lossy(&token).trim())),
+        user: "service account".to_owned(),
+        namespace: read("namespace").ok().map(|name| String::from_utf8_lossy(&name).trim().to_owned()),
+        ..Access::default()
+    }))
+}
+
+fn home(env: &BTreeMap<String, String>) -> Option<PathBuf> {
+    env.get("HOME").or_else(|| env.get("USERPROFILE")).filter(|home| !home.is_empty()).map(PathBuf::from)
+}
+
+/// A text that is there and not empty.
+pub(crate) fn text(value: &Json, key: &str) -> Option<String> {
+    value.get(key).and_then(Json::as_str).filter(|text| !text.is_empty()).map(str::to_owned)
+}
+
+fn read_yaml(file: &Path, bytes: &[u8]) -> Result<Json, String> {
+    let shown = file.display().to_string();
+    let source = Arc::new(Source::new(FileId(0), shown.as_str(), String::from_utf8_lossy(bytes).as_ref()));
+    let tree = purlin_syntax::yaml::parse(source, Flavor::Core, &Limits::default());
+    if let Some(problem) = tree.diagnostics().iter().find(|problem| problem.is_error()) {
+        return Err(format!("could not parse `{shown}`: {}", problem.message));
+    }
+    let Some(root) = tree.roots().next() else { return Ok(Json::Null) };
+    let written = to_json(&value_of(root, MergeKeys::Apply), Secrets::Reveal, JsonLayout::Compact);
+    let parsed = written.ok().and_then(|written| serde_json::from_str(&written).ok());
+    parsed.ok_or_else(|| format!("could not read `{shown}`"))
+}

@@ -1,0 +1,35 @@
+//! Deploys objects to Kubernetes over its API: kubeconfig, server-side apply, inventory, waits, hooks.
+//!
+//! [`kubeconfig`] finds out which cluster is meant, [`client`] speaks to it, [`deploy`] is the one way in which charts,
+//! manifests and kustomizations get there. Nothing here knows dialects, actions or arguments; a caller hands in plain
+//! objects and gets plain answers.
+
+#![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
+
+pub mod apply;
+pub mod client;
+pub mod delete;
+pub mod deploy;
+pub mod diff;
+pub mod discovery;
+pub mod error;
+pub mod exec;
+pub mod explain;
+pub mod hidden;
+pub mod hooks;
+pub mod inventory;
+pub mod kubeconfig;
+pub mod logs;
+#[cfg(feature = "net")]
+mod net;
+pub mod object;
+pub mod ready;
+pub mod state;
+pub mod wait;
+pub mod wire;
+
+pub use client::Client;
+pub use deploy::{Deployment, deploy};
+pub use error::ApiError;
+pub use kubeconfig::{Access, Wanted};
+pub use object::Object;

@@ -1,0 +1,185 @@
+//! The real wire. The only file of this crate that knows the HTTP client; left out of builds without `net`.
+//!
+//! One agent keeps connections open for all threads. Its resolver looks the server up once, and leads there whatever
+//! name the certificate is checked against.
+
+use crate::kubeconfig::{Access, Proof};
+use crate::wire::{Answer, Ask, Broken, CONNECT, LARGEST, REQUEST, Wire};
+use purlin_value::encoding::base64;
+use std::io::Read;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::OnceLock;
+use std::time::Duration;
+use ureq::config::Config;
+use ureq::http::Uri;
+use ureq::tls::{Certificate, ClientCert, PemItem, PrivateKey, RootCerts, TlsConfig, parse_pem};
+use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
+use ureq::unversioned::transport::{DefaultConnector, NextTimeout};
+
+/// Connections that are kept open; as many as threads use them.
+const KEPT: usize = 32;
+
+/// A cluster, with the headers that every request has.
+pub(crate) struct Connection {
+    agent: ureq::Agent,
+    /// Scheme, host and port as requests name them, and the path that the API is below.
+    base: String,
+    headers: Vec<(String, String)>,
+}
+
+impl Connection {
+    pub(crate) fn new(access: &Access) -> Result<Self, String> {
+        let uri: Uri = access.server.parse().map_err(|_| format!("`{}` is not an address", access.server))?;
+        let (Some(host), Some(scheme)) = (uri.host(), uri.scheme_str()) else {
+            return Err(format!("`{}` is not an address", access.server));
+        };
+        let port = uri.port_u16().unwrap_or(if scheme == "http" { 80 } else { 443 });
+        let authority = format!("{host}:{port}");
+        let name = access.server_name.as_deref().unwrap_or(host);
+        let config = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(CONNECT))
+            .timeout_global(Some(REQUEST))
+            .max_idle_connections(KEPT)
+            .max_idle_connections_per_host(KEPT)
+            .max_idle_age(Duration::from_secs(60))
+            .proxy(None)
+            .user_agent(concat!("purlin/", env!("CARGO_PKG_VERSION")))
+            .tls_config(tls(access)?)
+            .build();
+        let resolver = Fixed { authority: authority.clone(), found: OnceLock::new() };
+        let mut headers = access.impersonate.clone();
+        match &access.proof {
+            Proof::None => {}
+            Proof::Token(token) => headers.push(("Authorization".to_owned(), format!("Bearer {}", token.reveal()))),
+            Proof::Basic(user, password) => {
+                let packed = base64(format!("{user}:{}", password.reveal()).as_bytes());
+                headers.push(("Authorization".to_owned(), format!("Basic {packed}")));
+            }
+        }
+        if access.server_name.is_some() {
+            headers.push(("Host".to_owned(), authority));
+        }
+        Ok(Connection {
+            agent: ureq::Agent::with_parts(config, DefaultConnector::default(), resolver),
+            base: format!("{scheme}://{name}:{port}{}", uri.path().trim_end_matches('/')),
+            headers,
+        })
+    }
+}
+
+fn tls(access: &Access) -> Result<TlsConfig, String> {
+    let mut tls = TlsConfig::builder().disable_verification(access.insecure);
+    if let Some(pem) = &access.authority {
+        let authorities = certificates(pem);
+        if authorities.is_empty() {
+            return Err("the certificate authority of the kubeconfig has no certificate".to_owned());
+        }
+        tls = tls.root_certs(RootCerts::new_with_certs(&authorities));
+    }
+    if let Some((certificate, key)) = &access.identity {
+        let chain = certificates(certificate);
+        let key = PrivateKey::from_pem(key.reveal().as_bytes());
+        let key = key.map_err(|_| format!("the client key of user `{}` is not a PEM key", access.user))?;
+        if chain.is_empty() {
+            return Err(format!("the client certificate of user `{}` is not a PEM certificate", access.user));
+        }
+        tls = tls.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
+    }
+    Ok(tls.build())
+}
+
+fn certificates(pem: &[u8]) -> Vec<Certificate<'static>> {
+    let items = parse_pem(pem).filter_map(Result::ok);
+    let certificate = |item: PemItem<'static>| match item {
+        PemItem::Certificate(certificate) => Some(certificate),
+        _ => None,
+    };
+    items.filter_map(certificate).collect()
+}
+
+impl Wire for Connection {
+    fn send(&self, ask: &Ask<'_>) -> Result<Answer, Broken> {
+        let address = format!("{}{}", self.base, ask.path);
+        let mut request =
+            ureq::http::Request::builder().method(ask.method.name()).uri(address).header("Accept", ask.accept);
+        for (name, value) in &self.headers {
+            request = request.header(name, value);
+        }
+        if let Some((kind, _)) = ask.body {
+            request = request.header("Content-Type", kind);
+        }
+        // The message of the client could repeat a header, so it is not shown.
+        let unusable = |_| Broken::Unusable("a header is not valid".to_owned());
+        let sent = match ask.body {
+            Some((_, body)) => self.agent.run(request.body(body).map_err(unusable)?),
+            None => self.agent.run(request.body(()).map_err(unusable)?),
+        };
+        let mut response = sent.map_err(|error| broken(&error))?;
+        let header = |name: &str| response.headers().get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let retry_after = header("retry-after").and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
+        let status = response.status().as_u16();
+        let mut body = Vec::new();
+        let read = response.body_mut().as_reader().take(LARGEST).read_to_end(&mut body);
+        read.map_err(|error| match error.kind() {
+            std::io::ErrorKind::TimedOut => Broken::Time,
+            _ => Broken::Lost(error.to_string()),
+        })?;
+        Ok(Answer { status, retry_after, body })
+    }
+}
+
+fn broken(error: &ureq::Error) -> Broken {
+    use std::io::ErrorKind;
+    match error {
+        ureq::Error::Timeout(ureq::Timeout::Connect | ureq::Timeout::Resolve) => {
+            Broken::Connect(format!("no connection within {} s", CONNECT.as_secs()))
+        }
+        ureq::Error::Timeout(_) => Broken::Time,
+        ureq::Error::HostNotFound => Broken::Connect("unknown host".to_owned()),
+        ureq::Error::ConnectionFailed => Broken::Connect("connection failed".to_owned()),
+        ureq::Error::Io(error) => match error.kind() {
+            ErrorKind::ConnectionRefused | ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+                Broken::Connect(plain(error))
+            }
+            ErrorKind::TimedOut => Broken::Time,
+            ErrorKind::InvalidData => Broken::Unusable(plain(error)),
+            _ => Broken::Lost(plain(error)),
+        },
+        ureq::Error::Tls(what) => Broken::Unusable((*what).to_owned()),
+        error => Broken::Unusable(error.to_string()),
+    }
+}
+
+/// What the system says, without its number.
+fn plain(error: &std::io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_lowercase()
+}
+
+/// Leads to one server, looked up once.
+#[derive(Debug)]
+struct Fixed {
+    authority: String,
+    found: OnceLock<Vec<SocketAddr>>,
+}
+
+impl Resolver for Fixed {
+    fn resolve(&self, _uri: &Uri, _config: &Config, _timeout: NextTimeout) -> Result<ResolvedSocketAddrs, ureq::Error> {
+        let found = match self.found.get() {
+            Some(found) => found,
+            None => {
+                let looked_up: Vec<SocketAddr> =
+                    self.authority.to_socket_addrs().map_err(|_| ureq::Error::HostNotFound)?.collect();
+                self.found.get_or_init(|| looked_up)
+            }
+        };
+        let mut result = self.empty();
+        for address in found.iter().take(4) {
+            result.push(*address);
+        }
+        if result.is_empty() { Err(ureq::Error::HostNotFound) } else { Ok(result) }
+    }
+}

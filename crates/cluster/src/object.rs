@@ -1,0 +1,164 @@
+//! Objects as they are sent to a cluster: what they are called, in which order they are installed, what their
+//! annotations ask for.
+
+use purlin_model::INSTALL_ORDER;
+use purlin_syntax::write::JsonLayout;
+use purlin_value::emit::to_json;
+use purlin_value::{Secrets, Value};
+use serde_json::{Map, Value as Json};
+
+/// What an object is called.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Id {
+    /// `apps/v1`, `v1`.
+    pub api_version: String,
+    /// `Deployment`.
+    pub kind: String,
+    /// Its namespace; empty where it has none.
+    pub namespace: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.kind, self.name)
+    }
+}
+
+impl Id {
+    /// Whether two are the same object; versions of a group are views of one.
+    pub fn is_same(&self, other: &Id) -> bool {
+        use crate::discovery::group_of;
+        let group = |id: &Id| group_of(&id.api_version).to_owned();
+        group(self) == group(other)
+            && (&self.kind, &self.namespace, &self.name) == (&other.kind, &other.namespace, &other.name)
+    }
+}
+
+/// An object to be deployed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Object {
+    /// What it is called. The namespace is what the manifest says until the cluster is known.
+    pub id: Id,
+    /// Its content.
+    pub body: Json,
+    /// Which of the caller's manifests it comes from.
+    pub manifest: usize,
+}
+
+impl Object {
+    /// The objects of a manifest: one, those of a list, or none if it is empty.
+    pub fn of(value: &Value, manifest: usize) -> Result<Vec<Object>, String> {
+        let written = to_json(value, Secrets::Reveal, JsonLayout::Compact);
+        let body = written.ok().and_then(|text| serde_json::from_str::<Json>(&text).ok());
+        Object::of_json(body.ok_or("it could not be written as JSON")?, manifest)
+    }
+
+    /// The same for JSON.
+    pub fn of_json(body: Json, manifest: usize) -> Result<Vec<Object>, String> {
+        if body.is_null() {
+            return Ok(Vec::new());
+        }
+        let text = |pointer: &str| body.pointer(pointer).and_then(Json::as_str).unwrap_or("").to_owned();
+        let id = Id {
+            api_version: text("/apiVersion"),
+            kind: text("/kind"),
+            namespace: text("/metadata/namespace"),
+            name: text("/metadata/name"),
+        };
+        if id.kind.ends_with("List")
+            && let Some(items) = body.get("items").and_then(Json::as_array)
+        {
+            let parts: Result<Vec<Vec<Object>>, String> =
+                items.iter().map(|item| Object::of_json(item.clone(), manifest)).collect();
+            return parts.map(|parts| parts.into_iter().flatten().collect());
+        }
+        if id.api_version.is_empty() || id.kind.is_empty() {
+            let missing = if id.kind.is_empty() { "kind" } else { "apiVersion" };
+            return Err(format!("it is not a Kubernetes object: `{missing}` is missing"));
+        }
+        if id.name.is_empty() && text("/metadata/generateName").is_empty() {
+            return Err(format!("a {} has no `metadata.name`", id.kind));
+        }
+        Ok(vec![Object { id, body, manifest }])
+    }
+
+    /// An annotation.
+    pub fn annotation(&self, name: &str) -> Option<&str> {
+        self.body.get("metadata")?.get("annotations")?.get(name)?.as_str()
+    }
+
+    /// Whether it stays when everything else is removed.
+    pub fn is_kept(&self) -> bool {
+        self.annotation("helm.sh/resource-policy").is_some_and(|policy| policy.trim() == "keep")
+    }
+
+    /// Whether it defines a kind.
+    pub fn is_definition(&self) -> bool {
+        self.id.kind == "CustomResourceDefinition" && self.id.api_version.starts_with("apiextensions.k8s.io/")
+    }
+
+    /// The kinds that it defines: API version and kind.
+    pub fn defines(&self) -> Vec<(String, String)> {
+        if !self.is_definition() {
+            return Vec::new();
+        }
+        let text = |pointer: &str| self.body.pointer(pointer).and_then(Json::as_str).unwrap_or("");
+        let (group, kind) = (text("/spec/group"), text("/spec/names/kind"));
+        let versions = self.body.pointer("/spec/versions").and_then(Json::as_array).into_iter().flatten();
+        let served = versions.filter(|version| version.get("served").and_then(Json::as_bool) != Some(false));
+        let name = |version: &Json| Some(format!("{group}/{}", version.get("name")?.as_str()?));
+        served.filter_map(name).map(|version| (version, kind.to_owned())).collect()
+    }
+
+    /// Puts it where it belongs: in a namespace if its kind lives in one, nowhere otherwise.
+    pub fn place(&mut self, namespaced: bool, namespace: &str) {
+        if namespaced && self.id.namespace.is_empty() {
+            namespace.clone_into(&mut self.id.namespace);
+        } else if !namespaced {
+            self.id.namespace.clear();
+        }
+        let Some(metadata) = self.body.get_mut("metadata").and_then(Json::as_object_mut) else { return };
+        match namespaced {
+            true => metadata.insert("namespace".into(), self.id.namespace.clone().into()),
+            false => metadata.shift_remove("namespace"),
+        };
+        // What the server fills in is not the user's to apply; Helm's `creationTimestamp: null` is harmless noise.
+        metadata.shift_remove("creationTimestamp");
+        metadata.shift_remove("managedFields");
+        if let Some(body) = self.body.as_object_mut() {
+            body.shift_remove("status");
+        }
+    }
+
+    /// When it is installed.
+    pub fn rank(&self) -> usize {
+        rank(&self.id.kind)
+    }
+}
+
+/// When objects of a kind are installed; unknown kinds come last.
+pub fn rank(kind: &str) -> usize {
+    INSTALL_ORDER.iter().position(|known| *known == kind).unwrap_or(INSTALL_ORDER.len())
+}
+
+/// The same object written twice in one deploy, if there is one.
+pub fn duplicate(objects: &[Object]) -> Option<&Object> {
+    let mut seen = std::collections::HashSet::new();
+    objects.iter().find(|object| !object.id.name.is_empty() && !seen.insert(&object.id))
+}
+
+/// An object with nothing but a name.
+pub fn named(api_version: &str, kind: &str, namespace: &str, name: &str) -> Json {
+    let mut metadata = Map::new();
+    metadata.insert("name".into(), name.into());
+    if !namespace.is_empty() {
+        metadata.insert("namespace".into(), namespace.into());
+    }
+    let mut body = Map::new();
+    body.insert("apiVersion".into(), api_version.into());
+    body.insert("kind".into(), kind.into());
+    body.insert("metadata".into(), Json::Object(metadata));
+    Json::Object(body)
+}

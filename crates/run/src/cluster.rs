@@ -1,0 +1,163 @@
+//! Deploys to Kubernetes as work of actions. Which cluster is meant is decided here, how it is spoken to is the
+//! business of the crate of that name.
+
+use crate::event::Cause;
+use crate::outputs::Outputs;
+use crate::past::StateOf;
+use crate::work::{Doing, Trouble, Work};
+use purlin_cluster::apply::Failed;
+use purlin_cluster::deploy::{Observer, undeploy};
+use purlin_cluster::diff::{Change, changes};
+use purlin_cluster::state::{Standing, standing};
+use purlin_cluster::{Access, ApiError, Client, Deployment, Wanted, deploy};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the user says of clusters, for a whole run.
+#[derive(Debug, Default)]
+pub struct Clusters {
+    /// The environment.
+    pub env: BTreeMap<String, String>,
+    /// `--kubeconfig`
+    pub kubeconfig: Option<PathBuf>,
+    /// `--kube-context`
+    pub context: Option<String>,
+    /// `--allow-exec`
+    pub allow_exec: bool,
+    /// `--force-conflicts`
+    pub force_conflicts: bool,
+    /// What was opened so far.
+    pub opened: Opened,
+}
+
+/// Clients by kubeconfig and context: deploys to one cluster share connections.
+#[derive(Default)]
+pub struct Opened(Mutex<BTreeMap<Place, Result<Arc<Client>, String>>>);
+
+impl std::fmt::Debug for Opened {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Opened")
+    }
+}
+
+/// Which cluster the configuration means.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    /// The file.
+    pub kubeconfig: Option<PathBuf>,
+    /// The context.
+    pub context: Option<String>,
+}
+
+impl Clusters {
+    /// A client for a cluster; what the user says overrides the configuration.
+    pub fn client(&self, place: &Place) -> Result<Arc<Client>, ApiError> {
+        let place = Place {
+            kubeconfig: self.kubeconfig.clone().or_else(|| place.kubeconfig.clone()),
+            context: self.context.clone().or_else(|| place.context.clone()),
+        };
+        let mut opened = self.opened.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = || {
+            let wanted = Wanted {
+                env: self.env.clone(),
+                kubeconfig: place.kubeconfig.clone(),
+                context: place.context.clone(),
+                allow_exec: self.allow_exec,
+            };
+            let access = Access::find(&wanted)?;
+            Client::new(&access).map(Arc::new).map_err(|error| error.to_string())
+        };
+        let found = opened.entry(place.clone()).or_insert_with(open).clone();
+        found.map_err(ApiError::Other)
+    }
+}
+
+/// A deploy to a cluster.
+#[derive(Debug)]
+pub struct ClusterDeploy {
+    clusters: Arc<Clusters>,
+    place: Place,
+    deployment: Deployment,
+    /// What the last failure was about: a manifest and a field of it.
+    blamed: Mutex<Option<(usize, Option<String>)>>,
+}
+
+impl ClusterDeploy {
+    /// A deploy that was not looked at yet.
+    pub fn new(clusters: Arc<Clusters>, place: Place, deployment: Deployment) -> Self {
+        let deployment = Deployment { force: clusters.force_conflicts || deployment.force, ..deployment };
+        ClusterDeploy { clusters, place, deployment, blamed: Mutex::default() }
+    }
+
+    /// The manifest that the last failure was about, and the field if one is known.
+    pub fn blamed(&self) -> Option<(usize, Option<String>)> {
+        self.blamed.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What a deploy would change.
+    pub fn changes(&self, doing: Doing<'_>) -> Result<Vec<Change>, Trouble> {
+        self.with(|client| changes(client, &self.deployment, &|| doing.goes_on()))
+    }
+
+    fn with<T>(&self, work: impl FnOnce(&Client) -> Result<T, Failed>) -> Result<T, Trouble> {
+        let client = self.clusters.client(&self.place).map_err(Failed::from);
+        let done = client.and_then(|client| work(&client));
+        done.map_err(|failed| {
+            let field = failed.error.fields().first().map(|(field, _)| field.clone());
+            let blamed = failed.manifest.map(|manifest| (manifest, field));
+            *self.blamed.lock().unwrap_or_else(PoisonError::into_inner) = blamed;
+            trouble(&failed.error)
+        })
+    }
+}
+
+fn trouble(error: &ApiError) -> Trouble {
+    let cause = match error {
+        ApiError::Stopped => Cause::Stopped,
+        error => Cause::Other(error.to_string()),
+    };
+    Trouble { cause, tail: error.details().to_vec() }
+}
+
+impl Work for ClusterDeploy {
+    fn is_done(&self, doing: Doing<'_>) -> Result<Option<Outputs>, Trouble> {
+        let found = self.with(|client| Ok(standing(client, &self.deployment, &|| doing.goes_on())?))?;
+        Ok((found == Standing::Ready).then(Outputs::new))
+    }
+
+    fn perform(&self, doing: Doing<'_>) -> Result<Outputs, Trouble> {
+        let observer = Observer { go_on: &|| doing.goes_on(), say: doing.say };
+        let deployed = self.with(|client| deploy(client, &self.deployment, observer))?;
+        let pruned = match deployed.pruned.len() {
+            0 => String::new(),
+            count => format!(", {count} removed"),
+        };
+        (doing.say)(&format!("{} objects applied{pruned}", deployed.applied));
+        Ok(Outputs::new())
+    }
+
+    fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble> {
+        let observer = Observer { go_on: &|| doing.goes_on(), say: doing.say };
+        let removed = self.with(|client| undeploy(client, &self.deployment, observer))?;
+        (doing.say)(&format!("{} objects removed", removed.len()));
+        Ok(true)
+    }
+
+    fn state(&self, doing: Doing<'_>) -> StateOf {
+        match self.with(|client| Ok(standing(client, &self.deployment, &|| doing.goes_on())?)) {
+            Ok(Standing::Missing) => StateOf::NeverRun,
+            Ok(Standing::Outdated(_)) => StateOf::Outdated,
+            Ok(Standing::NotReady(why)) => StateOf::Failed(why),
+            Ok(Standing::Ready) => StateOf::Done,
+            Err(trouble) => StateOf::Unknown(trouble.cause.to_string()),
+        }
+    }
+
+    fn logs(&self, lines: usize, doing: Doing<'_>) -> Result<Vec<String>, Trouble> {
+        let found = self.with(|client| {
+            Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?)
+        })?;
+        found.ok_or_else(|| Trouble { cause: Cause::Other("it is not deployed".to_owned()), tail: Vec::new() })
+    }
+}

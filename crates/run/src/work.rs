@@ -1,0 +1,45 @@
+//! Work that an action does in this process instead of running a command: what is deployed to a cluster, for example.
+
+use crate::event::Cause;
+use crate::outputs::Outputs;
+use crate::past::StateOf;
+use crate::stop::{Level, Stop};
+
+/// Who looks on while work is done.
+#[derive(Clone, Copy)]
+pub struct Doing<'w> {
+    /// Who may stop it.
+    pub stop: &'w Stop,
+    /// Takes lines, for people and for the log.
+    pub say: &'w (dyn Fn(&str) + Sync),
+}
+
+impl Doing<'_> {
+    /// Whether to go on.
+    pub fn goes_on(&self) -> bool {
+        self.stop.level() == Level::Going
+    }
+}
+
+/// Why work failed.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    /// Why, on one line.
+    pub cause: Cause,
+    /// Further lines that explain it.
+    pub tail: Vec<String>,
+}
+
+/// Something that is done here. Called by one thread at a time.
+pub trait Work: Send + Sync + std::fmt::Debug {
+    /// The outputs, if there is nothing to do.
+    fn is_done(&self, doing: Doing<'_>) -> Result<Option<Outputs>, Trouble>;
+    /// Does it.
+    fn perform(&self, doing: Doing<'_>) -> Result<Outputs, Trouble>;
+    /// Undoes it; says whether there was anything to undo.
+    fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble>;
+    /// What is known of it, without changing anything.
+    fn state(&self, doing: Doing<'_>) -> StateOf;
+    /// The last lines that what it brought up has printed.
+    fn logs(&self, lines: usize, doing: Doing<'_>) -> Result<Vec<String>, Trouble>;
+}

@@ -1,0 +1,70 @@
+//! Charts: hooks by weight and moment, their delete policies, and what a failing hook does.
+
+use crate::{Bench, object};
+
+fn hook(name: &str, moments: &str, rest: &str) -> String {
+    format!(
+        "---\napiVersion: batch/v1\nkind: Job\nmetadata:\n  name: {name}\n  annotations:\n    \"helm.sh/hook\": {moments}\n{rest}\
+         spec: {{ template: {{ spec: {{ restartPolicy: Never, containers: [] }} }} }}\n"
+    )
+}
+
+fn chart(bench: &Bench, templates: &str) {
+    bench.write("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n");
+    bench.write("web/templates/all.yaml", templates);
+    bench.write(
+        "web.garden.yml",
+        "kind: Deploy\nname: web\ntype: helm\nspec:\n  chart: { path: web }\n  timeout: 2\n",
+    );
+}
+
+fn jobs(changes: &[String]) -> Vec<String> {
+    let made = changes.iter().filter(|line| line.contains("/jobs/") || line.contains("/configmaps/settings"));
+    let short = |line: &String| {
+        let (method, path) = line.split_once(' ').unwrap();
+        format!("{method} {}", path.split('?').next().unwrap().rsplit('/').next().unwrap())
+    };
+    made.map(short).collect()
+}
+
+#[test]
+fn hooks_run_at_their_moment_by_weight() {
+    let bench = Bench::new("hooks");
+    let templates = hook("second", "pre-install", "    \"helm.sh/hook-weight\": \"5\"\n")
+        + &hook("first", "pre-install,pre-upgrade", "    \"helm.sh/hook-weight\": \"-5\"\n")
+        + &hook("after", "post-install", "    \"helm.sh/hook-delete-policy\": hook-succeeded\n")
+        + &hook("upgraded", "post-upgrade", "")
+        + &hook("last", "pre-delete", "")
+        + &hook("never", "test", "")
+        + &object("v1", "ConfigMap", "settings", "data: { version: {{ .Values.version | default 1 | quote }} }\n");
+    chart(&bench, &templates);
+    bench.good(&["deploy"]);
+    let done = jobs(&bench.fake.changes());
+    let expected = [
+        "DELETE first", "PATCH first", "DELETE second", "PATCH second", "PATCH settings", "PATCH after", "DELETE after",
+    ];
+    assert_eq!(done, expected);
+    assert_eq!(bench.fake.names("Job"), ["first", "second"]);
+
+    bench.write("web/values.yaml", "version: 2\n");
+    bench.good(&["deploy"]);
+    let done = jobs(&bench.fake.changes());
+    assert_eq!(done, ["DELETE first", "PATCH first", "PATCH settings", "DELETE upgraded", "PATCH upgraded"]);
+
+    bench.good(&["cleanup"]);
+    let done = jobs(&bench.fake.changes());
+    assert_eq!(done, ["DELETE last", "PATCH last", "DELETE settings"]);
+}
+
+#[test]
+fn a_hook_that_fails_ends_the_deploy() {
+    let bench = Bench::new("hook-fails");
+    let templates = hook("migrate", "pre-install", "    test/wish: fails\n    \"helm.sh/hook-delete-policy\": hook-failed\n")
+        + &object("v1", "ConfigMap", "settings", "");
+    chart(&bench, &templates);
+    let ran = bench.purlin(&["deploy"]);
+    assert_eq!(ran.code, 6);
+    assert!(ran.stderr.contains("Job/migrate failed: BackoffLimitExceeded"), "{}", ran.stderr);
+    assert!(bench.fake.names("Job").is_empty(), "hook-failed removes it");
+    assert!(!bench.fake.names("ConfigMap").contains(&"settings".to_owned()));
+}
