@@ -53,7 +53,8 @@ fn until_gone(client: &Client, discovery: &Discovery, ids: &[&Id], patience: Pat
         let Some(first) = open.first() else { return Ok(()) };
         if begun.elapsed() >= patience.timeout {
             let more = if open.len() > 1 { format!(" and {} more", open.len() - 1) } else { String::new() };
-            let line = format!("{first}{more} still exists after {} s; is a finalizer left?", patience.timeout.as_secs());
+            let line =
+                format!("{first}{more} still exists after {} s; is a finalizer left?", patience.timeout.as_secs());
             return Err(ApiError::NotReady(vec![line]));
         }
         wait(PAUSE, patience.go_on)?;

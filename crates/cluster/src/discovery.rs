@@ -101,8 +101,7 @@ impl Discovery {
             let name = group.pointer("/metadata/name").and_then(Json::as_str).unwrap_or("");
             for version in group.get("versions").and_then(Json::as_array).into_iter().flatten() {
                 let version_name = text(version, "version");
-                let api_version =
-                    if name.is_empty() { version_name } else { format!("{name}/{version_name}") };
+                let api_version = if name.is_empty() { version_name } else { format!("{name}/{version_name}") };
                 for resource in version.get("resources").and_then(Json::as_array).into_iter().flatten() {
                     let kind = resource.pointer("/responseKind/kind").and_then(Json::as_str).unwrap_or("");
                     let namespaced = text(resource, "scope") == "Namespaced";

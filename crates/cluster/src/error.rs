@@ -112,8 +112,10 @@ impl ApiError {
             404 => ApiError::NotFound(message),
             409 => {
                 let is_field = |cause: &&Json| field(cause, "reason") == "FieldManagerConflict";
-                let fields: Vec<(String, String)> =
-                    causes().filter(is_field).map(|c| (plain_field(&field(c, "field")), manager(&field(c, "message")))).collect();
+                let fields: Vec<(String, String)> = causes()
+                    .filter(is_field)
+                    .map(|c| (plain_field(&field(c, "field")), manager(&field(c, "message"))))
+                    .collect();
                 match fields.is_empty() {
                     true => ApiError::Refused { code, message },
                     false => ApiError::Conflict { object: object.to_owned(), fields },

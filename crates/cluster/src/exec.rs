@@ -37,10 +37,14 @@ pub(crate) fn credentials(
         return Err(format!("`exec` of user `{user}` has the unsupported apiVersion `{version}`"));
     }
     if text(plugin, "interactiveMode").as_deref() == Some("Always") {
-        return Err(format!("`exec` of user `{user}` needs a terminal (`interactiveMode: Always`), which is not supported"));
+        return Err(format!(
+            "`exec` of user `{user}` needs a terminal (`interactiveMode: Always`), which is not supported"
+        ));
     }
     if !wanted.allow_exec {
-        return Err(format!("user `{user}` gets credentials from the command `{program}`; add `--allow-exec` to run it"));
+        return Err(format!(
+            "user `{user}` gets credentials from the command `{program}`; add `--allow-exec` to run it"
+        ));
     }
     let mut spec = json!({ "interactive": false });
     if plugin.get("provideClusterInfo").and_then(Json::as_bool) == Some(true) {

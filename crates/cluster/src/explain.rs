@@ -48,7 +48,8 @@ fn conditions(object: &Json) -> Vec<String> {
         (text(condition, "/status") == "True") == is_negative
     };
     let line = |condition: &Json| {
-        let (kind, reason, message) = (text(condition, "/type"), text(condition, "/reason"), text(condition, "/message"));
+        let (kind, reason, message) =
+            (text(condition, "/type"), text(condition, "/reason"), text(condition, "/message"));
         format!("condition {kind}={}: {reason} {message}", text(condition, "/status")).trim_end().to_owned()
     };
     list(object, "/status/conditions").filter(is_bad).map(line).collect()
@@ -128,7 +129,8 @@ fn pod_lines(client: &Client, pod: &Json, namespace: &str, go_on: GoOn<'_>) -> V
             }
             let code = status.pointer(&format!("{state}/exitCode")).and_then(Json::as_i64);
             let code = code.map(|code| format!(", exit code {code}")).unwrap_or_default();
-            let (reason, message) = (text(status, &format!("{state}/reason")), text(status, &format!("{state}/message")));
+            let (reason, message) =
+                (text(status, &format!("{state}/reason")), text(status, &format!("{state}/message")));
             lines.push(format!("container {container}: {reason}{code} {message}").trim_end().to_owned());
         }
         let restarts = status.get("restartCount").and_then(Json::as_i64).unwrap_or(0);

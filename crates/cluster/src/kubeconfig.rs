@@ -176,7 +176,9 @@ impl Merged {
             ..Access::default()
         };
         if let Some(proxy) = text(&cluster.body, "proxy-url") {
-            return Err(format!("cluster `{cluster_name}` is behind a proxy (`proxy-url: {proxy}`), which is not supported"));
+            return Err(format!(
+                "cluster `{cluster_name}` is behind a proxy (`proxy-url: {proxy}`), which is not supported"
+            ));
         }
         if access.insecure && access.authority.is_some() {
             return Err(format!(

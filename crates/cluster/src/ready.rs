@@ -58,7 +58,8 @@ pub fn ready(object: &Json, rules: Rules) -> Ready {
     let view = View(object);
     let kind = object.get("kind").and_then(Json::as_str).unwrap_or("");
     let group = crate::discovery::group_of(object.get("apiVersion").and_then(Json::as_str).unwrap_or(""));
-    if let (Some(generation), Some(seen)) = (view.number("/metadata/generation"), view.number("/status/observedGeneration"))
+    if let (Some(generation), Some(seen)) =
+        (view.number("/metadata/generation"), view.number("/status/observedGeneration"))
         && seen < generation
     {
         return waits("its controller has not seen the change yet");
@@ -133,7 +134,9 @@ impl<'j> View<'j> {
     fn must_be(&self, condition: &str) -> Ready {
         match self.condition(condition) {
             Some(("True", _)) => Ready::Yes,
-            Some((_, why)) => Ready::Waits(format!("its condition `{condition}` is not true ({})", or(&why, "no reason"))),
+            Some((_, why)) => {
+                Ready::Waits(format!("its condition `{condition}` is not true ({})", or(&why, "no reason")))
+            }
             None => Ready::Waits(format!("it has no condition `{condition}` yet")),
         }
     }
@@ -228,7 +231,9 @@ impl<'j> View<'j> {
     fn pod(&self) -> Ready {
         match self.text("/status/phase") {
             "Succeeded" => Ready::Yes,
-            "Failed" => Ready::Failed(or(self.text("/status/message"), or(self.text("/status/reason"), "it failed")).to_owned()),
+            "Failed" => {
+                Ready::Failed(or(self.text("/status/message"), or(self.text("/status/reason"), "it failed")).to_owned())
+            }
             phase => match self.condition("Ready") {
                 Some(("True", _)) => Ready::Yes,
                 Some((_, why)) if !why.is_empty() => Ready::Waits(why),

@@ -155,9 +155,8 @@ impl Work for ClusterDeploy {
     }
 
     fn logs(&self, lines: usize, doing: Doing<'_>) -> Result<Vec<String>, Trouble> {
-        let found = self.with(|client| {
-            Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?)
-        })?;
+        let found =
+            self.with(|client| Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?))?;
         found.ok_or_else(|| Trouble { cause: Cause::Other("it is not deployed".to_owned()), tail: Vec::new() })
     }
 }

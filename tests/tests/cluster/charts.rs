@@ -12,10 +12,7 @@ fn hook(name: &str, moments: &str, rest: &str) -> String {
 fn chart(bench: &Bench, templates: &str) {
     bench.write("web/Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n");
     bench.write("web/templates/all.yaml", templates);
-    bench.write(
-        "web.garden.yml",
-        "kind: Deploy\nname: web\ntype: helm\nspec:\n  chart: { path: web }\n  timeout: 2\n",
-    );
+    bench.write("web.garden.yml", "kind: Deploy\nname: web\ntype: helm\nspec:\n  chart: { path: web }\n  timeout: 2\n");
 }
 
 fn jobs(changes: &[String]) -> Vec<String> {
@@ -41,7 +38,13 @@ fn hooks_run_at_their_moment_by_weight() {
     bench.good(&["deploy"]);
     let done = jobs(&bench.fake.changes());
     let expected = [
-        "DELETE first", "PATCH first", "DELETE second", "PATCH second", "PATCH settings", "PATCH after", "DELETE after",
+        "DELETE first",
+        "PATCH first",
+        "DELETE second",
+        "PATCH second",
+        "PATCH settings",
+        "PATCH after",
+        "DELETE after",
     ];
     assert_eq!(done, expected);
     assert_eq!(bench.fake.names("Job"), ["first", "second"]);
@@ -59,8 +62,9 @@ fn hooks_run_at_their_moment_by_weight() {
 #[test]
 fn a_hook_that_fails_ends_the_deploy() {
     let bench = Bench::new("hook-fails");
-    let templates = hook("migrate", "pre-install", "    test/wish: fails\n    \"helm.sh/hook-delete-policy\": hook-failed\n")
-        + &object("v1", "ConfigMap", "settings", "");
+    let templates =
+        hook("migrate", "pre-install", "    test/wish: fails\n    \"helm.sh/hook-delete-policy\": hook-failed\n")
+            + &object("v1", "ConfigMap", "settings", "");
     chart(&bench, &templates);
     let ran = bench.purlin(&["deploy"]);
     assert_eq!(ran.code, 6);

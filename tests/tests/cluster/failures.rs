@@ -17,7 +17,11 @@ fn conflicts_name_the_field_and_its_manager() {
     bench.fake.put("apps/v1", "Deployment", "shop-dev", "web", json!({ "spec": { "replicas": 5 } }));
     let ran = bench.purlin(&["deploy"]);
     assert_eq!(ran.code, 6);
-    assert!(ran.stderr.contains("Deployment/web: other managers have set `spec.replicas` (set by `other`)"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("Deployment/web: other managers have set `spec.replicas` (set by `other`)"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("--force-conflicts"), "{}", ran.stderr);
     assert!(ran.stderr.contains("web.yaml:8:13"), "the place of the field: {}", ran.stderr);
     bench.good(&["deploy", "--force-conflicts"]);
@@ -30,7 +34,11 @@ fn a_rejected_field_is_shown_in_its_file() {
     bench.deploy_of("web", &deployment("web", -1, ""));
     let ran = bench.purlin(&["deploy"]);
     assert_eq!(ran.code, 6);
-    assert!(ran.stderr.contains("the cluster rejects Deployment/web: `spec.replicas`: Invalid value: -1"), "{}", ran.stderr);
+    assert!(
+        ran.stderr.contains("the cluster rejects Deployment/web: `spec.replicas`: Invalid value: -1"),
+        "{}",
+        ran.stderr
+    );
     assert!(ran.stderr.contains("web.yaml:8:13"), "{}", ran.stderr);
 }
 
@@ -164,10 +172,8 @@ fn credential_commands_need_leave() {
     bench.write("home/with-exec", &text);
     let refused = bench.purlin(&["deploy", "--kubeconfig", "home/with-exec"]);
     assert!(refused.stderr.contains("add `--allow-exec` to run it"), "{}", refused.stderr);
-    let ran = bench.purlin_with(
-        &["deploy", "--kubeconfig", "home/with-exec", "--allow-exec"],
-        &[("PATH", "/usr/bin:/bin")],
-    );
+    let ran =
+        bench.purlin_with(&["deploy", "--kubeconfig", "home/with-exec", "--allow-exec"], &[("PATH", "/usr/bin:/bin")]);
     assert_eq!(ran.code, 0, "{}", ran.stderr);
     assert!(!ran.stderr.contains("4711"), "{}", ran.stderr);
 }

@@ -192,10 +192,8 @@ fn serve(stream: TcpStream, state: &Mutex<State>) {
 
 fn take_trick(state: &Mutex<State>, method: &str, target: &str) -> Option<Trick> {
     let mut state = state.lock().unwrap();
-    let found = state
-        .tricks
-        .iter_mut()
-        .find(|trick| trick.times > 0 && trick.of.0 == method && target.contains(trick.of.1))?;
+    let found =
+        state.tricks.iter_mut().find(|trick| trick.times > 0 && trick.of.0 == method && target.contains(trick.of.1))?;
     found.times -= 1;
     Some(found.clone())
 }

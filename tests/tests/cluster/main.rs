@@ -44,8 +44,9 @@ impl Bench {
 
     /// A `kubernetes` Deploy with manifests in a file of its own.
     pub fn deploy_of(&self, name: &str, manifests: &str) {
-        let text =
-            format!("kind: Deploy\nname: {name}\ntype: kubernetes\nspec:\n  manifestFiles: [{name}.yaml]\n  timeout: 1\n");
+        let text = format!(
+            "kind: Deploy\nname: {name}\ntype: kubernetes\nspec:\n  manifestFiles: [{name}.yaml]\n  timeout: 1\n"
+        );
         self.write(&format!("{name}.garden.yml"), &text);
         self.write(&format!("{name}.yaml"), manifests);
     }

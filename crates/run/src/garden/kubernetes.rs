@@ -111,7 +111,9 @@ fn namespace_metadata(provider: &Value) -> Json {
         let map = provider.get("namespace").and_then(|namespace| namespace.get(key)?.as_map());
         let entries = map.into_iter().flat_map(|map| map.iter());
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        entries.filter_map(|(name, value)| Some((name.to_string(), Json::from(text(value)?)))).collect::<serde_json::Map<_, _>>()
+        entries
+            .filter_map(|(name, value)| Some((name.to_string(), Json::from(text(value)?))))
+            .collect::<serde_json::Map<_, _>>()
     };
     json!({ "labels": texts("labels"), "annotations": texts("annotations") })
 }

@@ -64,14 +64,7 @@ impl<'s> GardenProject<'s> {
         let mut secrets = Vec::new();
         collect_secrets(&resolution.secrets(), &mut secrets);
         collect_secrets(&resolution.variables(), &mut secrets);
-        GardenProject {
-            resolution,
-            nodes,
-            secrets,
-            push: false,
-            clusters: Arc::default(),
-            deploys: RefCell::default(),
-        }
+        GardenProject { resolution, nodes, secrets, push: false, clusters: Arc::default(), deploys: RefCell::default() }
     }
 
     /// The same, with images pushed under the names they are published with.

@@ -154,7 +154,8 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing { stop: &stop, say: &|_| () }) {
                 Ok(lines) => text.extend(lines.iter().map(|line| format!("{name} → {}\n", mask.text(line)))),
                 Err(trouble) => {
-                    let _ = writeln!(invocation.stderr, "error: could not read the logs of `{name}`: {}", trouble.cause);
+                    let _ =
+                        writeln!(invocation.stderr, "error: could not read the logs of `{name}`: {}", trouble.cause);
                     return FAILED;
                 }
             }
