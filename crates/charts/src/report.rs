@@ -486,6 +486,7 @@ fn limit_rule(limit: Limit) -> &'static Rule {
         Limit::Output => &purlin_value::rules::LIMIT_OUTPUT,
         Limit::Text => &purlin_value::rules::LIMIT_STRING,
         Limit::Regex => &purlin_value::rules::LIMIT_REGEX,
+        Limit::Read(rule) => rule,
         Limit::Items => &purlin_value::rules::LIMIT_LIST,
     }
 }

@@ -3,6 +3,8 @@
 //! Keeps the chain as data; the texts Go and Helm print are made from it on demand.
 
 use crate::quote::quote;
+use purlin_syntax::Rule;
+use purlin_syntax::rules::{LIMIT_DEPTH, LIMIT_FILE, LIMIT_NODES};
 
 /// A template that could not be parsed.
 #[derive(Clone, Debug)]
@@ -41,6 +43,8 @@ pub enum Limit {
     Includes,
     /// Bytes of a compiled regular expression.
     Regex,
+    /// What a text that is read may hold; the rule of the limit.
+    Read(&'static Rule),
 }
 
 impl Limit {
@@ -55,6 +59,10 @@ impl Limit {
             Self::Heap => "the templates hold too much at once",
             Self::Includes => "templates include each other too deeply",
             Self::Regex => "a regular expression is too large",
+            Self::Read(rule) if *rule == LIMIT_DEPTH => "the text is nested too deep",
+            Self::Read(rule) if *rule == LIMIT_NODES => "the text holds too many keys, values and collections",
+            Self::Read(rule) if *rule == LIMIT_FILE => "the text is too large",
+            Self::Read(_) => "aliases expand the text beyond reason",
         }
     }
 }

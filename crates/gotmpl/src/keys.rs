@@ -7,6 +7,7 @@ use p256::ecdsa::signature::Signer;
 use sha2::{Digest, Sha256};
 
 use crate::der::{bit_string, element, integer, oid, pem, read_pem, sequence, take, take_integer};
+use crate::primes::prime;
 use crate::random::Random;
 
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1];
@@ -207,67 +208,4 @@ fn read_pkcs8(content: &[u8]) -> Option<Key> {
         }
         _ => None,
     }
-}
-
-/// A random prime with its two highest bits set.
-fn prime(random: &mut Random, bits: usize) -> BigUint {
-    let small = small_primes();
-    let mut bytes = vec![0u8; bits.div_ceil(8)];
-    loop {
-        random.fill(&mut bytes);
-        if let Some(first) = bytes.first_mut() {
-            *first |= 0xc0;
-        }
-        let mut candidate = BigUint::from_bytes_be(&bytes);
-        candidate.set_bit(0, true);
-        // Walk on from a random start, sieving by small primes; remainders are kept up to date by addition.
-        let mut rests: Vec<u32> =
-            small.iter().map(|p| (&candidate % *p).iter_u32_digits().next().unwrap_or(0)).collect();
-        for _ in 0..1_000 {
-            if rests.iter().all(|rest| *rest != 0) && is_prime(&candidate, random) {
-                return candidate;
-            }
-            candidate += 2u32;
-            for (rest, prime) in rests.iter_mut().zip(&small) {
-                *rest = (*rest + 2) % prime;
-            }
-        }
-    }
-}
-
-fn small_primes() -> Vec<u32> {
-    let mut primes: Vec<u32> = Vec::new();
-    for candidate in (3..2_000).step_by(2) {
-        if primes.iter().take_while(|p| *p * *p <= candidate).all(|p| candidate % p != 0) {
-            primes.push(candidate);
-        }
-    }
-    primes
-}
-
-/// Miller–Rabin with random bases; enough rounds for numbers nobody chose.
-fn is_prime(candidate: &BigUint, random: &mut Random) -> bool {
-    let one = BigUint::from(1u32);
-    let less = candidate - &one;
-    let twos = less.trailing_zeros().unwrap_or(0);
-    let odd = &less >> twos;
-    for _ in 0..10 {
-        let base = BigUint::from(random.next() | 2);
-        let mut x = base.modpow(&odd, candidate);
-        if x == one || x == less {
-            continue;
-        }
-        let mut composite = true;
-        for _ in 1..twos {
-            x = &x * &x % candidate;
-            if x == less {
-                composite = false;
-                break;
-            }
-        }
-        if composite {
-            return false;
-        }
-    }
-    true
 }

@@ -23,6 +23,7 @@ mod methods;
 pub mod number;
 pub mod object;
 pub mod parse;
+mod primes;
 pub mod print;
 pub mod quote;
 mod random;

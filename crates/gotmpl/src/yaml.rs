@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_syntax::write::{GoStyle, GoYamlWriter};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Node, Source, Tree};
+use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Node, RuleClass, Source, Tree};
 
 use crate::emit::{KeyOrder, emit};
 use crate::error::{Fault, Limit};
@@ -16,7 +16,7 @@ use crate::value::{Data, Heap, Str, Val};
 use crate::yaml_tree::{Build, Leaf, build};
 
 /// Reads a dictionary; the message is Go's in kind.
-pub fn read_map(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
+pub fn read_map(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
     let value = read(m, text)?;
     match value.data {
         Data::Map(_) => Ok(value),
@@ -26,7 +26,7 @@ pub fn read_map(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
 }
 
 /// Reads a list.
-pub fn read_list(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
+pub fn read_list(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
     let value = read(m, text)?;
     match value.data {
         Data::List(_) => Ok(value),
@@ -35,27 +35,30 @@ pub fn read_list(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
     }
 }
 
-fn wrong_kind(value: &Val, wanted: &str) -> String {
+fn wrong_kind(value: &Val, wanted: &str) -> Fault {
     let kind = crate::json::kind_name(value);
-    format!(
+    Fault::new(format!(
         "error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {kind} into Go value of type {wanted}"
-    )
+    ))
 }
 
-fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, String> {
+fn read(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
     let Data::Str(source) = &text.data else { return Ok(Val::NIL) };
     let (origin, tainted) = m.join_origins(std::slice::from_ref(text));
     let pieces = if m.outside.track { source.pieces().map(<[Piece]>::to_vec) } else { None };
     let limits = m.limits.meter.limits().clone();
     if source.bytes().starts_with(b"\t") && !source.text().trim_start_matches('\t').starts_with(['\n', '#']) {
-        return Err("error converting YAML to JSON: yaml: found character that cannot start any token".to_owned());
+        return Err(Fault::new("error converting YAML to JSON: yaml: found character that cannot start any token"));
     }
     let tree = parse(&source.text(), &limits);
     if let Some(problem) = first_problem(&tree) {
-        return Err(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem)));
+        if problem.rule.class == RuleClass::Limit {
+            return Err(Fault::Limit(Limit::Read(problem.rule)));
+        }
+        return Err(Fault::new(format!("error converting YAML to JSON: yaml: {}", go_message(&tree, problem))));
     }
     let Some(root) = tree.root() else { return Ok(Val::NIL) };
-    build(root, &mut Reader { heap: &mut m.heap, origin, tainted, pieces })
+    build(root, &mut Reader { heap: &mut m.heap, origin, tainted, pieces }).map_err(Fault::new)
 }
 
 /// Parses a text that is no file.

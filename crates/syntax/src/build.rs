@@ -182,6 +182,12 @@ impl<'a> Builder<'a> {
         self.tree.source.span(start, end)
     }
 
+    /// Whether the file has more nodes than allowed: reading on is in vain.
+    #[inline]
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
     /// How deep the open collections are.
     pub fn depth(&self) -> usize {
         self.frames.len()

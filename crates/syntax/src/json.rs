@@ -85,6 +85,7 @@ impl<'s> Reader<'s, '_> {
         let mut expect = Expect::Value;
         loop {
             match self.step(expect) {
+                _ if self.builder.is_full() => return,
                 Ok(Expect::End) if self.at >= self.text.len() => return,
                 Ok(next) => expect = next,
                 Err(Stop) => return,

@@ -64,7 +64,11 @@ impl Reader<'_, '_> {
                 None | Some(Ok((Event::StreamEnd, _))) => break,
                 Some(Ok((event, span))) => {
                     let range = span.byte_range().unwrap_or(text.len()..text.len());
-                    if self.take(event, range.start, range.end) {
+                    let goes_on = self.take(event, range.start, range.end);
+                    if self.builder.is_full() {
+                        break;
+                    }
+                    if goes_on {
                         continue;
                     }
                     self.builder.end_document(range.start);

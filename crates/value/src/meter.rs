@@ -125,10 +125,11 @@ impl Meter {
         &self.limits
     }
 
-    /// Another at zero with the same limits.
+    /// Another with the same limits that has taken no steps yet; what is held is still held.
     pub fn renewed(&self) -> Self {
         let meter = Meter::new(&self.limits);
         meter.was_read(self.read.load(Ordering::Relaxed));
+        add(&meter.bytes, self.bytes.load(Ordering::Relaxed));
         meter
     }
 

@@ -47,18 +47,21 @@ pub fn inputs() -> Vec<Input> {
         properties("doubling/union", "[1]", "list", "{$concat: [IT, IT]}", 60, Ends::Limit),
         properties("chain/properties", "x", "string", "IT", 3_000, Ends::Answered),
     ];
-    for (used, expression) in [
-        ("equal", "{$equal: [IT, IT]}"),
-        ("length", "{$length: [IT]}"),
-        ("union", "{$union: [IT, IT]}"),
-        ("intersection", "{$intersection: [IT, IT]}"),
-        ("contains", "{$contains: [IT, IT]}"),
-        ("index", "{$has_entry: [IT, IT]}"),
+    let list = format!("list, entry_schema: {}", nested_list(60));
+    for (used, kind, expression) in [
+        ("equal", "boolean", "{$equal: [IT, IT]}"),
+        ("length", "integer", "{$length: [IT]}"),
+        ("union", &list, "{$union: [IT, IT]}"),
+        ("intersection", &list, "{$intersection: [IT, IT]}"),
+        ("contains", "boolean", "{$contains: [IT, IT]}"),
+        ("index", "boolean", "{$has_entry: [IT, IT]}"),
     ] {
         let mut input = properties(&format!("doubling/list-{used}"), "[1]", "list", "[IT, IT]", 60, Ends::Limit);
         let last = expression.replace("IT", "{$get_property: [SELF, p60]}");
         for (_, content) in &mut input.files {
-            content.extend_from_slice(format!("        used: {last}\n").as_bytes());
+            let text = String::from_utf8_lossy(content);
+            let declared = text.replacen("service_template:", &format!("      used: {{type: {kind}}}\nservice_template:"), 1);
+            *content = format!("{declared}        used: {last}\n").into_bytes();
         }
         all.push(input);
     }

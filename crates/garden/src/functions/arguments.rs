@@ -5,7 +5,7 @@ use crate::expr::shown_type;
 use crate::number;
 use purlin_value::function::{Count, Function};
 use purlin_value::lazy::ITEM_BYTES;
-use purlin_value::meter::steps_for;
+use purlin_value::meter::{SLOW_STEPS, steps_for};
 use purlin_value::rules::{LIMIT_LIST, LIMIT_STRING};
 use purlin_value::weight::{surface, weight};
 use purlin_value::{Cost, Data, EcoString, Session, Value};
@@ -27,14 +27,16 @@ impl Arguments<'_> {
     pub fn charge(&self) -> Result<(), Fault> {
         let cost = self.function.cost;
         let looked = self.values.iter().enumerate().filter(|(at, _)| cost.looks_at(*at));
-        let bytes = looked.map(|(_, value)| if cost == Cost::Deep { weight(value) } else { surface(value) });
+        let is_deep = matches!(cost, Cost::Deep | Cost::Slow);
+        let bytes = looked.map(|(_, value)| if is_deep { weight(value) } else { surface(value) });
         let bytes = bytes.fold(0, u64::saturating_add);
         let most = self.session.limits.string_bytes;
-        if cost == Cost::Deep && bytes > most.saturating_mul(4) {
+        if is_deep && bytes > most.saturating_mul(4) {
             let message = format!("what `{}` is given has more than the {most} bytes of a text", self.function.name);
             return Err(Fault::limit(&LIMIT_STRING, message));
         }
-        self.spend(cost.steps() + steps_for(bytes), 0)
+        let steps = if cost == Cost::Slow { bytes.saturating_mul(SLOW_STEPS) } else { steps_for(bytes) };
+        self.spend(cost.steps().saturating_add(steps), 0)
     }
 
     /// Charges steps, and bytes that are about to be made.

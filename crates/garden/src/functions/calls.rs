@@ -7,7 +7,7 @@ use super::{text, words, yaml};
 use crate::expr::text_of;
 use crate::json::{self, KeyOrder};
 use crate::number;
-use purlin_syntax::{FileId, Flavor, Scalar, Source, yaml as syntax_yaml};
+use purlin_syntax::{Diagnostic, FileId, Flavor, RuleClass, Scalar, Source, yaml as syntax_yaml};
 use purlin_value::meter::steps_for;
 use purlin_value::{Data, MergeKeys, Value, encoding, value_of};
 use sha2::{Digest, Sha256};
@@ -214,7 +214,7 @@ pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
     let source = Arc::new(Source::new(FileId(u32::MAX), "yamlDecode", content.as_str()));
     let tree = syntax_yaml::parse(source, Flavor::Core, &args.session.limits);
     if let Some(problem) = tree.diagnostics().iter().find(|d| d.is_error()) {
-        return Err(args.bad(0, &format!("is not YAML: {}", problem.message)).into());
+        return Err(unread(args, "YAML", problem));
     }
     let mut documents: Vec<Value> = tree.roots().map(|root| dated(&value_of(root, MergeKeys::Apply), root)).collect();
     if many {
@@ -227,10 +227,21 @@ pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
     }
 }
 
+/// Why a text could not be read: a limit, or what is wrong with it.
+fn unread(args: &Arguments<'_>, language: &str, problem: &Diagnostic) -> Fault {
+    match problem.rule.class {
+        RuleClass::Limit => Fault::limit(problem.rule, problem.message.clone()),
+        _ => args.bad(0, &format!("is not {language}: {}", problem.message)).into(),
+    }
+}
+
+/// Steps of reading what such a sign begins.
+const STEPS_PER_SIGN: u64 = 16;
+
 /// Charges the values that a text may hold: one for each sign that begins or separates values.
 fn make_parts(args: &Arguments<'_>, content: &str) -> Result<(), Fault> {
     let signs = content.bytes().filter(|byte| matches!(byte, b',' | b':' | b'[' | b'{' | b'\n')).count() as u64;
-    args.spend(steps_for(content.len() as u64), content.len() as u64)?;
+    args.spend(content.len() as u64 + signs * STEPS_PER_SIGN, content.len() as u64)?;
     args.make_list(signs)
 }
 

@@ -76,7 +76,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "Joins words like thisOne.",
         ("${camelCase('Foo bar')}", "fooBar"),
-        Cost::ALL,
+        Cost::Slow,
         calls::camel_case,
     ),
     helper(
@@ -92,7 +92,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("date", "date"), one("format", "pattern")],
         "Writes a date by a pattern, in UTC.",
         ("${formatDateUtc('2021-01-31', 'dd.MM.yyyy')}", "31.01.2021"),
-        Cost::ALL,
+        Cost::Slow,
         calls::format_date,
     ),
     helper(
@@ -140,7 +140,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "Joins words like this-one.",
         ("${kebabCase('Foo bar')}", "foo-bar"),
-        Cost::ALL,
+        Cost::Slow,
         calls::kebab_case,
     ),
     helper(
@@ -148,7 +148,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "All letters small.",
         ("${lower('ABC')}", "abc"),
-        Cost::ALL,
+        Cost::Slow,
         calls::lower,
     ),
     helper(
@@ -196,7 +196,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("input", "list or string"), one("start", "integer"), optional("end", "integer")],
         "A part of a list or string; negative counts from the end.",
         ("${slice('abc', 1)}", "bc"),
-        Cost::ALL,
+        Cost::Slow,
         calls::slice,
     ),
     helper(
@@ -213,7 +213,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string"), optional("characters", "string")],
         "Removes white space, or the given characters, from both ends.",
         ("${trim(' a ')}", "a"),
-        Cost::ALL,
+        Cost::Slow,
         calls::trim,
     ),
     helper(
@@ -221,7 +221,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "All letters capital.",
         ("${upper('abc')}", "ABC"),
-        Cost::ALL,
+        Cost::Slow,
         calls::upper,
     ),
     helper(

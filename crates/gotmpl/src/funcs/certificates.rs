@@ -54,8 +54,14 @@ pub static FUNCS: &[Func] = &[
 /// Steps that making a key on a curve counts for.
 const CURVE_STEPS: usize = 50_000;
 
-/// Steps that making an RSA key counts for.
-const RSA_STEPS: usize = 2_000_000;
+/// Steps that making an RSA key for a certificate counts for: about a twentieth of a second.
+const RSA_STEPS: usize = 2_500_000;
+
+/// Steps that making an RSA key of 4,096 bits counts for: about a third of a second.
+const LONG_RSA_STEPS: usize = 20_000_000;
+
+/// Steps that a signature counts for.
+const SIGNATURE_STEPS: usize = 500_000;
 
 fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
     m.spend(RSA_STEPS)?;
@@ -66,7 +72,7 @@ fn private_key(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let kind = text(args, 0);
     let key = match kind.as_ref() {
         "" | "rsa" => {
-            m.spend(RSA_STEPS * 8)?;
+            m.spend(LONG_RSA_STEPS)?;
             Key::rsa(&mut m.random(), 4096)
         }
         "ecdsa" => {
@@ -134,7 +140,7 @@ fn authority(m: &mut Machine<'_>, args: &[Val], key: &Key) -> Result<Val, Fault>
         issuer: None,
         signer: key,
     };
-    Ok(certificate(&issue(m, &request, key), &key.to_pem()))
+    Ok(certificate(&issue(m, &request, key)?, &key.to_pem()))
 }
 
 fn subject_request<'a>(m: &Machine<'_>, args: &[Val], signer: &'a Key) -> Result<Request<'a>, Fault> {
@@ -160,7 +166,7 @@ fn list(m: &Machine<'_>, value: &Val) -> Vec<Option<String>> {
 
 fn self_signed(m: &mut Machine<'_>, args: &[Val], key: &Key) -> Result<Val, Fault> {
     let request = subject_request(m, args, key)?;
-    Ok(certificate(&issue(m, &request, key), &key.to_pem()))
+    Ok(certificate(&issue(m, &request, key)?, &key.to_pem()))
 }
 
 fn signed(m: &mut Machine<'_>, args: &[Val], key: &Key) -> Result<Val, Fault> {
@@ -169,7 +175,7 @@ fn signed(m: &mut Machine<'_>, args: &[Val], key: &Key) -> Result<Val, Fault> {
     let issuer = subject_of(&cert).ok_or_else(|| Fault::new("unable to decode certificate"))?;
     let mut request = subject_request(m, args, &signer)?;
     request.issuer = Some((issuer, key_id(&signer)));
-    Ok(certificate(&issue(m, &request, key), &key.to_pem()))
+    Ok(certificate(&issue(m, &request, key)?, &key.to_pem()))
 }
 
 /// The encoded subject of a certificate.
@@ -213,7 +219,8 @@ fn extension(id: &[u8], critical: bool, content: &[u8]) -> Vec<u8> {
 }
 
 /// Builds and signs a certificate.
-fn issue(m: &mut Machine<'_>, request: &Request<'_>, key: &Key) -> String {
+fn issue(m: &mut Machine<'_>, request: &Request<'_>, key: &Key) -> Result<String, Fault> {
+    m.spend(SIGNATURE_STEPS)?;
     let mut serial = [0u8; 16];
     m.random().fill(&mut serial);
     serial[0] &= 0x7f;
@@ -257,5 +264,5 @@ fn issue(m: &mut Machine<'_>, request: &Request<'_>, key: &Key) -> String {
         element(0xa3, &sequence(&extensions)),
     ]);
     let signature = request.signer.sign(&content);
-    pem("CERTIFICATE", &sequence(&[content, request.signer.algorithm(), bit_string(&signature)]))
+    Ok(pem("CERTIFICATE", &sequence(&[content, request.signer.algorithm(), bit_string(&signature)])))
 }

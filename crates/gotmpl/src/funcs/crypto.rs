@@ -14,7 +14,7 @@ use purlin_value::Cost;
 const S: Ty = Ty::Str;
 
 /// Steps that deriving a password counts for: it is made to be slow, about a tenth of a second.
-const DERIVE_STEPS: usize = 6_000_000;
+const DERIVE_STEPS: usize = 9_000_000;
 
 /// Steps that a bcrypt hash counts for: about a twentieth of a second.
 const BCRYPT_STEPS: usize = 5_000_000;

@@ -40,8 +40,8 @@ pub static FUNCS: &[Func] = &[
         &[Ty::Str],
         "`fromYaml TEXT`: a dictionary read from YAML; a problem is under the key `Error`.",
         |m, args| match yaml::read_map(m, arg(args, 0)) {
-            Ok(value) => Ok(value),
-            Err(message) => Ok(error_map(m, message)),
+            Err(Fault::Message(message)) => Ok(error_map(m, message)),
+            found => found,
         },
     )
     .unseen(),
@@ -50,8 +50,8 @@ pub static FUNCS: &[Func] = &[
         &[Ty::Str],
         "`fromYamlArray TEXT`: a list read from YAML; a problem is its only element.",
         |m, args| match yaml::read_list(m, arg(args, 0)) {
-            Ok(value) => Ok(value),
-            Err(message) => Ok(m.heap.any_list(vec![Val::str(message)])),
+            Err(Fault::Message(message)) => Ok(m.heap.any_list(vec![Val::str(message)])),
+            found => found,
         },
     )
     .unseen(),

@@ -7,8 +7,12 @@ use crate::func::{Func, Ty};
 use crate::machine::Machine;
 use crate::value::{Data, ListType, Val};
 use purlin_value::Cost;
+use std::collections::HashSet;
 
 const A: Ty = Ty::Any;
+
+/// So many values are compared with another in one step.
+const COMPARED_PER_STEP: usize = 2;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
@@ -140,19 +144,50 @@ fn reverse(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 fn contains(m: &mut Machine<'_>, items: &[Val], value: &Val) -> Result<bool, Fault> {
-    m.spend(items.len() / 8)?;
+    m.spend(items.len() / COMPARED_PER_STEP)?;
     Ok(items.iter().any(|item| deep_equal(&m.heap, item, value)))
 }
 
 fn uniq(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let items = items(m, arg(args, 0), "find uniq")?;
+    m.spend(items.len())?;
+    let mut seen: HashSet<Scalar<'_>> = HashSet::new();
+    // What cannot be hashed is compared with all others of its kind.
+    let mut others: Vec<Val> = Vec::new();
     let mut kept: Vec<Val> = Vec::new();
-    for item in items {
-        if !contains(m, &kept, &item)? {
-            kept.push(item);
+    for item in &items {
+        let is_new = match Scalar::of(item) {
+            Some(scalar) => seen.insert(scalar),
+            None if contains(m, &others, item)? => false,
+            None => {
+                others.push(item.clone());
+                true
+            }
+        };
+        if is_new {
+            kept.push(item.clone());
         }
     }
     Ok(m.heap.any_list(kept))
+}
+
+/// Values that are equal if their type and this content are.
+#[derive(PartialEq, Eq, Hash)]
+enum Scalar<'v> {
+    Int(i64),
+    Int64(i64),
+    Text(&'v [u8]),
+}
+
+impl<'v> Scalar<'v> {
+    fn of(value: &'v Val) -> Option<Self> {
+        match &value.data {
+            Data::Int(number) => Some(Scalar::Int(*number)),
+            Data::Int64(number) => Some(Scalar::Int64(*number)),
+            Data::Str(text) => Some(Scalar::Text(text.bytes())),
+            _ => None,
+        }
+    }
 }
 
 fn compact(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {

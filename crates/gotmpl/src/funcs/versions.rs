@@ -3,13 +3,16 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::{arg, row as plain_row, text};
+use super::{arg, bytes, row as plain_row, text};
 use crate::error::Fault;
 use crate::func::{Func, Run, Ty};
 use crate::object::Object;
 use crate::semver::{Range, Version};
 use crate::value::{Data, Val};
 use purlin_value::Cost;
+
+/// Steps that a byte of a range counts for, beside those of looking at it: two bytes can be a comparison.
+const STEPS_PER_BYTE: usize = 8;
 
 /// A function that looks at every character.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
@@ -25,7 +28,8 @@ pub static FUNCS: &[Func] = &[
         "semverCompare",
         &[Ty::Str, Ty::Str],
         "`semverCompare RANGE VERSION`: whether the version lies in the range.",
-        |_, args| {
+        |m, args| {
+            m.spend(bytes(args, 0).len() * STEPS_PER_BYTE)?;
             let range = Range::parse(&text(args, 0)).map_err(Fault::new)?;
             let version = read(&text(args, 1))?;
             Ok(Val::bool(range.contains(&version)))

@@ -8,6 +8,9 @@ use crate::machine::Machine;
 use crate::value::Val;
 use purlin_value::Cost;
 
+/// Steps that drawing a character at random counts for.
+const RANDOM_STEPS: usize = 4;
+
 /// A function that looks at every character.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {
     plain_row(name, params, about, run).costs(Cost::Slow)
@@ -89,7 +92,7 @@ pub static FUNCS: &[Func] = &[
     }),
     row("shuffle", &[Ty::Str], "`shuffle TEXT`: the characters in random order.", |m, args| {
         let mut chars: Vec<char> = text(args, 0).chars().collect();
-        m.spend(chars.len() * 2)?;
+        m.spend(chars.len() * RANDOM_STEPS)?;
         let mut random = m.random();
         for index in (1..chars.len()).rev() {
             chars.swap(index, random.below(index as u64 + 1) as usize);
@@ -310,7 +313,7 @@ fn random_text(m: &mut Machine<'_>, count: i64, alphabet: &[u8]) -> Result<Val, 
     if count as u64 > m.limits.text as u64 {
         return Err(Fault::Limit(Limit::Text));
     }
-    m.spend(count as usize * 2)?;
+    m.spend(count as usize * RANDOM_STEPS)?;
     let mut random = m.random();
     let pick = |random: &mut crate::random::Random| {
         let at = random.below(alphabet.len() as u64) as usize;

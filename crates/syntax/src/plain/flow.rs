@@ -11,6 +11,9 @@ impl Plain<'_, '_> {
         let mut open: Vec<u8> = Vec::new();
         let mut at = start;
         loop {
+            if self.builder.is_full() {
+                return None;
+            }
             // A value is expected here.
             match *bytes.get(at).filter(|_| at < end)? {
                 bracket @ (b'[' | b'{') => {
@@ -33,23 +36,25 @@ impl Plain<'_, '_> {
                 }
                 _ => at = self.flow_scalar(at, end)?,
             }
-            // A value ended: collections close, or a comma leads to the next.
+            // A value ended: collections close, which a comma may precede, or a comma leads to the next.
             at = self.skip_spaces(at, end);
-            while self.closes(at, &open) {
-                self.builder.end_collection(at + 1);
-                open.pop();
-                at += 1;
-                if open.is_empty() {
-                    return Some(at);
+            loop {
+                while self.closes(at, &open) {
+                    self.builder.end_collection(at + 1);
+                    open.pop();
+                    at += 1;
+                    if open.is_empty() {
+                        return Some(at);
+                    }
+                    at = self.skip_spaces(at, end);
                 }
-                at = self.skip_spaces(at, end);
-            }
-            if bytes.get(at) != Some(&b',') || at >= end {
-                return None;
-            }
-            at = self.skip_spaces(at + 1, end);
-            if self.closes(at, &open) {
-                return None;
+                if bytes.get(at) != Some(&b',') || at >= end {
+                    return None;
+                }
+                at = self.skip_spaces(at + 1, end);
+                if !self.closes(at, &open) {
+                    break;
+                }
             }
             if open.last() == Some(&b'{') {
                 at = self.flow_key(at, end)?;

@@ -27,7 +27,9 @@ pub(crate) fn parse(source: &Arc<Source>, flavor: Flavor, limits: &Limits) -> Op
     }
     let builder = Builder::new(source.clone(), flavor, limits);
     let mut reader = Plain { builder, text, at: 0, frames: Vec::new(), document: Document::Before, flavor };
-    reader.read()?;
+    if reader.read().is_none() && !reader.builder.is_full() {
+        return None;
+    }
     let tree = reader.builder.finish(text.len());
     // Whatever is to be said about a file is said by the full reader, but for duplicate keys, which the builder finds.
     Some(tree)
@@ -85,6 +87,9 @@ const LONGEST_KEY: usize = 1_000;
 impl<'s> Plain<'s, '_> {
     fn read(&mut self) -> Option<()> {
         while self.at < self.text.len() {
+            if self.builder.is_full() {
+                return None;
+            }
             let end = self.line_end(self.at);
             let line = self.text.get(self.at..end)?;
             let column = line.bytes().take_while(|&b| b == b' ').count();

@@ -7,8 +7,8 @@ use super::{Evaluator, Failure};
 use crate::val::{Data, Val};
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Limits, Rule, RuleClass};
-use purlin_value::Meter;
-use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_STRING};
+use purlin_value::rules::{LIMIT_FUEL, LIMIT_LIST, LIMIT_MEMORY, LIMIT_STRING};
+use purlin_value::{Exceeded, Meter};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -18,6 +18,8 @@ const STEPS_PER_PART: u64 = 4;
 const PARTS_PER_STEP: u64 = 8;
 /// So many levels above parts can be gone through in one step.
 const LEVELS_PER_STEP: u64 = 64;
+/// Bytes that a part of a collection takes.
+const PART_BYTES: u64 = size_of::<Val>() as u64;
 /// So many bytes of text can be copied in one step.
 pub(super) const BYTES_PER_STEP: u64 = 8;
 
@@ -67,15 +69,15 @@ impl Budget {
         }
     }
 
-    fn take(&self, steps: u64) -> bool {
+    fn take(&self, steps: u64, bytes: u64) -> Result<(), Exceeded> {
         if self.empty.load(Ordering::Relaxed) {
-            return false;
+            return Err(Exceeded::Steps(self.limits.fuel));
         }
-        let enough = self.meter.charge(steps, 0).is_ok();
-        if !enough {
+        let taken = self.meter.charge(steps, bytes);
+        if let Err(Exceeded::Steps(_)) = taken {
             self.empty.store(true, Ordering::Relaxed);
         }
-        enough
+        taken
     }
 }
 
@@ -93,11 +95,12 @@ pub(super) struct Weight<'v> {
 impl Evaluator<'_> {
     /// Takes steps of evaluation.
     pub(super) fn spend(&self, steps: u64) -> Result<(), String> {
-        if self.budget.take(steps) {
-            return Ok(());
-        }
-        let most = self.budget.limits.fuel;
-        Err(self.over(&LIMIT_FUEL, format!("evaluation needs more than the {most} steps allowed")))
+        self.spend_and_hold(steps, 0)
+    }
+
+    /// Takes steps of evaluation, and bytes that are held from now on.
+    fn spend_and_hold(&self, steps: u64, bytes: u64) -> Result<(), String> {
+        self.budget.take(steps, bytes).map_err(|exceeded| self.over(exceeded.rule(), exceeded.message()))
     }
 
     /// That a limit is exceeded; what fails for it is reported under the limit's rule.
@@ -120,7 +123,7 @@ impl Evaluator<'_> {
             let message = format!("the text would have {bytes} bytes, more than the {most} allowed");
             return Err(self.over(&LIMIT_STRING, message));
         }
-        self.spend(bytes / BYTES_PER_STEP)
+        self.spend_and_hold(bytes / BYTES_PER_STEP, bytes)
     }
 
     /// Checks how long a list is going to be, and takes the steps to make it.
@@ -130,7 +133,7 @@ impl Evaluator<'_> {
             let message = format!("the list would have {items} items, more than the {most} allowed");
             return Err(self.over(&LIMIT_LIST, message));
         }
-        self.spend(items)
+        self.spend_and_hold(items, items * PART_BYTES)
     }
 
     /// Looks through a value once, for what is not known in it.
@@ -144,7 +147,9 @@ impl Evaluator<'_> {
     pub(super) fn afford<'v>(&self, value: &'v Val) -> Result<Weight<'v>, String> {
         let weight = self.weigh(value)?;
         let text = weight.bytes / BYTES_PER_STEP;
-        self.spend(weight.parts * STEPS_PER_PART + weight.depths / LEVELS_PER_STEP + text)?;
+        let steps = weight.parts * STEPS_PER_PART + weight.depths / LEVELS_PER_STEP + text;
+        // Texts are shared; a scalar of its own needs no room beside what holds it.
+        self.spend_and_hold(steps, (weight.parts - 1) * PART_BYTES)?;
         Ok(weight)
     }
 
@@ -199,9 +204,10 @@ impl Evaluator<'_> {
         failure
     }
 
-    /// Whether a failure is still to be reported: that there are no steps left is said once.
+    /// Whether a failure is still to be reported: that there are no steps or bytes left is said once.
     pub(super) fn is_news(&self, failure: &Failure) -> bool {
-        failure.limit != Some(&LIMIT_FUEL) || !self.budget.told.swap(true, Ordering::Relaxed)
+        let is_of_run = failure.limit.is_some_and(|rule| *rule == LIMIT_FUEL || *rule == LIMIT_MEMORY);
+        !is_of_run || !self.budget.told.swap(true, Ordering::Relaxed)
     }
 }
 
@@ -209,6 +215,7 @@ impl Evaluator<'_> {
 pub(super) fn hinted(rule: &'static Rule, diagnostic: Diagnostic) -> Diagnostic {
     let hint = match rule {
         rule if rule == &LIMIT_FUEL => "look for values that grow, or raise it with `--limit fuel=STEPS`",
+        rule if rule == &LIMIT_MEMORY => Exceeded::Bytes(0).hint(),
         rule if rule == &LIMIT_STRING => "raise it with `--limit string-size=BYTES`",
         rule if rule == &LIMIT_LIST => "raise it with `--limit list-items=COUNT`",
         _ => return diagnostic,

@@ -41,7 +41,7 @@ fn joined(ctx: &Ctx<'_, '_>, items: &[Val], separator: &str) -> Result<Val> {
             pieces.push(piece(start, out.len(), item.origin));
         }
         if out.len() > MAX_STRING {
-            return Err(Error::new(Kind::Limit, format!("a string is longer than {MAX_STRING} bytes")));
+            return crate::jinja::arithmetic::too_long();
         }
     }
     let value = Val::str(out).taint_if(tainted);

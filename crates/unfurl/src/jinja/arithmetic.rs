@@ -38,7 +38,7 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
         }
         (Operator::Add, Data::List(a), Data::List(b)) if a.tuple == b.tuple => {
             if a.len() + b.len() > MAX_ITEMS {
-                return limit_of(&LIMIT_LIST, format!("a list has more than {MAX_ITEMS} items"));
+                return too_many();
             }
             Ok(Data::List(Rc::new(a.with(a.iter().chain(b.iter()).cloned().collect()))).into())
         }
@@ -52,7 +52,7 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
         (Operator::Mul, Data::List(items), _) | (Operator::Mul, _, Data::List(items)) if times.is_some() => {
             let times = times.unwrap_or(0);
             if items.len().saturating_mul(times) > MAX_ITEMS {
-                return limit_of(&LIMIT_LIST, format!("a list has more than {MAX_ITEMS} items"));
+                return too_many();
             }
             let repeated = std::iter::repeat_n(items.iter().cloned(), times).flatten().collect();
             Ok(Data::List(Rc::new(items.with(repeated))).into())
@@ -81,6 +81,11 @@ fn count(value: &Val) -> Option<usize> {
 /// An error for a string over the limit.
 pub fn too_long<T>() -> Result<T> {
     limit_of(&LIMIT_STRING, format!("a string is longer than {MAX_STRING} bytes"))
+}
+
+/// An error for a list over the limit.
+pub fn too_many<T>() -> Result<T> {
+    limit_of(&LIMIT_LIST, format!("a list has more than {MAX_ITEMS} items"))
 }
 
 fn symbol(operator: Operator) -> &'static str {

@@ -7,9 +7,9 @@ use super::filters::text_split;
 use super::object::Object;
 use super::render::{Renderer, Values};
 use super::{format, moment};
-use crate::error::{Result, limit, missing, type_error, value_error};
+use crate::error::{Result, missing, type_error, value_error};
 use crate::eval::path::place;
-use crate::jinja::arithmetic::too_long;
+use crate::jinja::arithmetic::{too_long, too_many};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
@@ -221,7 +221,7 @@ fn change_list(render: &Renderer<'_, '_, '_>, items: &mut Vec<Val>, name: &str, 
         _ => return no_method(name),
     }
     if items.len() > MAX_ITEMS {
-        return limit(format!("a list has more than {MAX_ITEMS} items"));
+        return too_many();
     }
     Ok(result)
 }

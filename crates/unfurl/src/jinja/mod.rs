@@ -3,7 +3,7 @@
 //! A template of one expression evaluates to that expression's value; text that reads as a Python literal becomes that
 //! value. The result of a template is data: it is never rendered again.
 
-mod arithmetic;
+pub(crate) mod arithmetic;
 mod ast;
 mod filters;
 mod format;

@@ -1,8 +1,8 @@
 //! Filters on lists.
 
 use super::{Renderer, Values, flag, int_arg, items, text_arg, text_of};
-use crate::error::{Result, limit, type_error, value_error};
-use crate::jinja::arithmetic::{self, too_long};
+use crate::error::{Result, type_error, value_error};
+use crate::jinja::arithmetic::{self, too_long, too_many};
 use crate::jinja::ast::Operator;
 use crate::jinja::render::undefined;
 use crate::jinja::tests;
@@ -425,7 +425,7 @@ fn flatten_into(all: &[Val], levels: i64, skip_nulls: bool, out: &mut Vec<Val>) 
             _ => out.push(item.clone()),
         }
         if out.len() > MAX_ITEMS {
-            return limit(format!("a list has more than {MAX_ITEMS} items"));
+            return too_many();
         }
     }
     Ok(())
@@ -463,7 +463,7 @@ pub fn product(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     let lists = lists_of(render, &input, args)?;
     let total = lists.iter().map(Vec::len).fold(1usize, usize::saturating_mul);
     if total > MAX_ITEMS {
-        return limit(format!("a list has more than {MAX_ITEMS} items"));
+        return too_many();
     }
     render.ctx.engine.afford_rows(total, lists.len())?;
     let mut rows: Vec<Vec<Val>> = vec![Vec::new()];
@@ -505,7 +505,7 @@ fn arrangements(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, order
                 longer.push(row);
             }
             if longer.len() > MAX_ITEMS {
-                return limit(format!("a list has more than {MAX_ITEMS} items"));
+                return too_many();
             }
         }
         rows = longer;

@@ -5,7 +5,7 @@ use crate::error::{Result, limit, limit_of, type_error, value_error};
 use crate::jinja::arithmetic::too_long;
 use crate::limits::MAX_STRING;
 use crate::val::Val;
-use fancy_regex::{Captures, Regex, RegexBuilder};
+use fancy_regex::{Captures, CompileError, Regex, RegexBuilder};
 use purlin_value::rules::LIMIT_REGEX;
 
 type R<'a, 'c, 'e, 'w> = &'a mut Renderer<'c, 'e, 'w>;
@@ -48,16 +48,10 @@ pub fn compile(pattern: &str, options: Options) -> Result<Regex> {
     }
 }
 
-/// Whether a pattern cannot be compiled because of its size; only the innermost reason says so.
+/// Whether a pattern cannot be compiled because of its size.
 fn is_too_large(error: &fancy_regex::Error) -> bool {
-    let mut reason: Option<&dyn std::error::Error> = Some(error);
-    while let Some(error) = reason {
-        if error.to_string().contains("exceeded size limit") {
-            return true;
-        }
-        reason = error.source();
-    }
-    false
+    let fancy_regex::Error::CompileError(CompileError::InnerError(inner)) = error else { return false };
+    inner.size_limit().is_some()
 }
 
 /// Whether a pattern matches, at the start only if `anchored`.

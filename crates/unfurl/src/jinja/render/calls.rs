@@ -1,7 +1,7 @@
 //! Calls in a template: filters, functions, macros, methods.
 
 use super::{Renderer, Values, undefined, undefined_error};
-use crate::error::{Result, limit, missing, type_error, value_error};
+use crate::error::{Result, limit_of, missing, type_error, value_error};
 use crate::functions::{self, Call};
 use crate::jinja::ast::{Args, Expr, FilterCall, Macro};
 use crate::jinja::object::Object;
@@ -11,6 +11,7 @@ use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
 use std::cell::{Cell, RefCell};
+use purlin_value::rules::LIMIT_LIST;
 use std::rc::Rc;
 
 impl Renderer<'_, '_, '_> {
@@ -252,7 +253,7 @@ impl Renderer<'_, '_, '_> {
         };
         let count = (stop.saturating_sub(start)) / step;
         if usize::try_from(count.unsigned_abs()).unwrap_or(usize::MAX) > MAX_ITEMS {
-            return limit(format!("a range has more than {MAX_ITEMS} items"));
+            return limit_of(&LIMIT_LIST, format!("a range has more than {MAX_ITEMS} items"));
         }
         let mut items = Vec::new();
         let mut at = start;

@@ -7,7 +7,7 @@ use super::arithmetic;
 use super::ast::{Expr, For, Stmt, Target};
 use super::object::{Loop, Object};
 use super::{Template, literal};
-use crate::error::{Error, Kind, Result, limit, missing, type_error};
+use crate::error::{Error, Kind, Result, limit_of, missing, type_error};
 use crate::eval::Ctx;
 use crate::eval::engine::piece;
 use crate::eval::path::{is_list, list_items};
@@ -16,6 +16,7 @@ use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python;
 use crate::val::{Data, MapKey, Undefined, Val};
 use ecow::EcoString;
+use purlin_value::rules::LIMIT_LIST;
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -45,6 +46,19 @@ struct Printed {
     exact: bool,
 }
 
+impl Printed {
+    /// Takes text that is printed behind other text, if there is nothing to remember about either.
+    fn continues(&mut self, value: &Val, exact: bool) -> bool {
+        let is_plain = |value: &Val| !value.is_tainted() && !value.origin.is_known();
+        if exact || self.exact || !is_plain(value) || !is_plain(&self.value) {
+            return false;
+        }
+        let (Data::Str(text), Data::Str(more)) = (&mut self.value.data, &value.data) else { return false };
+        text.push_str(more);
+        true
+    }
+}
+
 impl Output {
     fn push(&mut self, value: Val, exact: bool) -> Result<()> {
         if let Data::Str(text) = &value.data {
@@ -53,8 +67,11 @@ impl Output {
                 return arithmetic::too_long();
             }
         }
+        if self.nodes.last_mut().is_some_and(|last| last.continues(&value, exact)) {
+            return Ok(());
+        }
         if self.nodes.len() >= MAX_ITEMS {
-            return limit(format!("a template prints more than {MAX_ITEMS} parts"));
+            return limit_of(&LIMIT_LIST, format!("a template prints more than {MAX_ITEMS} parts"));
         }
         self.nodes.push(Printed { value, exact });
         Ok(())
