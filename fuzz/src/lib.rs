@@ -10,6 +10,7 @@ pub mod arguments;
 pub mod corpus;
 pub mod findings;
 pub mod mutate;
+pub mod programs;
 pub mod random;
 pub mod shrink;
 pub mod supervise;

@@ -2,7 +2,8 @@
 //! limit is the cause.
 //!
 //! The test starts itself again as `purlin`. `PURLIN=PATH` takes another program instead, and `FIGURES=1` prints what
-//! each run took. Two lists leave inputs out: `tests/bounded-slow.txt` names those that take long in a program built
+//! each run took; with `STRICT=1`, for a release build on a quiet machine, one that takes more than a second or 256 MiB
+//! fails. Two lists leave inputs out: `tests/bounded-slow.txt` names those that take long in a program built
 //! for tests and run only with `PURLIN`, `tests/bounded-open.txt` those that were not seen to end as they must yet.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
@@ -18,6 +19,10 @@ const MOST_MEMORY: u64 = 1_000_000;
 /// What a run may take of the processor, in seconds: what hangs must not hang the tests. Programs built for tests are
 /// many times slower than others; `PATIENCE=N` asks for less.
 const PATIENCE: &str = "120";
+/// With `STRICT=1`, what a run may take of the processor, in hundredths of a second.
+const MOST_TICKS: u64 = 100;
+/// With `STRICT=1`, what a run may hold of memory, in KiB.
+const MOST_RESIDENT: u64 = 256 * 1024;
 /// What says that this process is to be `purlin`.
 const AS_PURLIN: &str = "as-purlin";
 
@@ -95,15 +100,26 @@ fn run(input: &Input, limited: bool) -> Result<(), Failed> {
         let (ticks, memory) = figures.unwrap_or_default();
         println!("FIGURES {:?} {ticks}0 ms {memory} KiB {} {first}", status.code(), input.name);
     }
+    let is_strict = std::env::var_os("STRICT").is_some();
     let expected = match input.ends {
         Ends::Limit => status.code() == Some(3),
         Ends::Fine => status.code() == Some(0),
         Ends::Answered => matches!(status.code(), Some(0..=3)),
     };
     if expected {
-        return Ok(());
+        return if is_strict { within(figures) } else { Ok(()) };
     }
     Err(format!("expected {:?}, ended with {status}\n{said}", input.ends).into())
+}
+
+/// Whether a run took no more than it may.
+fn within(figures: Option<(u64, u64)>) -> Result<(), Failed> {
+    match figures {
+        Some((ticks, memory)) if ticks > MOST_TICKS || memory > MOST_RESIDENT => {
+            Err(format!("took {ticks}0 ms and {memory} KiB").into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Waits until a process has ended, and says how long it worked, in ticks, and how much memory it had, in KiB.

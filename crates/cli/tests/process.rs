@@ -56,6 +56,26 @@ fn exit_codes_and_streams() {
     assert!(text(&moved.stdout).contains("\"errors\":0,\"warnings\":0"), "{}", text(&moved.stdout));
 }
 
+/// Evaluation reserves a large stack, and the allocator reserves, too: where the system gives less, that is said.
+#[cfg(unix)]
+#[test]
+fn too_little_address_space_is_said() {
+    let folder = Folder::new("space");
+    folder.write("Chart.yaml", "apiVersion: v2\nname: good\nversion: 1.0.0\n");
+    let mut refused = 0;
+    for kib in [1_200_000, 600_000, 300_000, 200_000, 100_000] {
+        let line = format!("ulimit -v {kib} && exec {} check", env!("CARGO_BIN_EXE_purlin"));
+        let output = Command::new("sh").args(["-c", &line]).current_dir(&folder.0).output().unwrap();
+        let said = text(&output.stderr);
+        match output.status.code() {
+            Some(0) => {}
+            Some(5) if said.contains("gives no stack of 256 MiB") => refused += 1,
+            other => panic!("with {kib} KiB: {other:?} {said}"),
+        }
+    }
+    assert!(refused > 0, "256 MiB do not fit into 200,000 KiB");
+}
+
 #[test]
 fn colours_only_where_they_are_wanted() {
     let folder = Folder::new("colours");

@@ -110,9 +110,7 @@ impl<'n> Modulus<'n> {
     fn new(n: &'n [u64]) -> Self {
         let low = n.first().copied().unwrap_or(1);
         // Each step of Newton's method doubles the number of bits that are right; three are right at first.
-        let inverse = (0..5).fold(low, |inverse, _| {
-            inverse.wrapping_mul(2u64.wrapping_sub(low.wrapping_mul(inverse)))
-        });
+        let inverse = (0..5).fold(low, |inverse, _| inverse.wrapping_mul(2u64.wrapping_sub(low.wrapping_mul(inverse))));
         Modulus { n, inverse: inverse.wrapping_neg(), wide: vec![0; 2 * n.len() + 1] }
     }
 
@@ -280,7 +278,9 @@ mod tests {
     fn known_primes_pass_and_products_do_not() {
         let mut random = Random::new(1, b"", 0);
         // 2^64 - 59, 2^128 - 159 and 2^192 - 237 are the largest primes of their sizes.
-        for prime in ["ffffffffffffffc5", "ffffffffffffffffffffffffffffff61", "ffffffffffffffffffffffffffffffffffffffffffffff13"] {
+        for prime in
+            ["ffffffffffffffc5", "ffffffffffffffffffffffffffffff61", "ffffffffffffffffffffffffffffffffffffffffffffff13"]
+        {
             assert!(is_prime(&words(prime.as_bytes()), &mut random), "{prime}");
         }
         let (p, q) = (BigUint::from(u64::MAX - 58), BigUint::from(u64::MAX - 82));

@@ -6,6 +6,8 @@ use crate::resource::Resource;
 use crate::select::Target;
 use crate::{rules, strategic};
 use purlin_syntax::{Diagnostic, Flavor};
+use purlin_value::rules::LIMIT_OUTPUT;
+use purlin_value::weight::weight;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
 /// Groups whose lists are joined by key.
@@ -176,11 +178,19 @@ fn apply_strategic(patch: &Value, resource: &mut Resource, (keep_name, keep_kind
 fn apply_operations(session: &Session, operations: &Value, resource: &mut Resource) -> Result<(), Problem> {
     let before = resource.clone();
     for operation in operations.as_list().unwrap_or_default() {
+        charge(session, operation, &resource.value)?;
         if let Err(why) = operate(&mut resource.value, operation) {
             let name = format!("{} `{}`", before.kind(), before.name());
             let message =
                 format!("`{}` of `{}` fails in {name}: {why}", text(operation, &["op"]), text(operation, &["path"]));
             return Err(wrong(session, operation, message).into());
+        }
+        // Only copying makes more of what there is; copies of copies are shared until they are written.
+        let most = session.meter.most_output();
+        if text(operation, &["op"]) == "copy" && weight(&resource.value) > most {
+            let message = format!("this resource has more than the {most} bytes allowed when it is written out");
+            let limit = wrong(session, operation, message).hint("raise it with `--limit output-size=BYTES`");
+            return Err(Diagnostic { rule: &LIMIT_OUTPUT, ..limit }.into());
         }
     }
     if resource.name() != before.name() {
@@ -190,6 +200,24 @@ fn apply_operations(session: &Session, operations: &Value, resource: &mut Resour
         resource.set_metadata("name", &name);
     }
     Ok(())
+}
+
+/// Charges an operation by the length of the lists whose items it moves.
+fn charge(session: &Session, operation: &Value, value: &Value) -> Result<(), Problem> {
+    let length = |key: &str| {
+        let path = pointer(text(operation, &[key])).unwrap_or_default();
+        let parents = path.split_last().map_or(&[][..], |(_, parents)| parents);
+        let parent = parents.iter().try_fold(value, |value, part| match value.as_list() {
+            Some(list) => list.get(part.parse::<usize>().ok()?),
+            None => value.get(part),
+        });
+        parent.and_then(Value::as_list).map_or(0, <[Value]>::len) as u64
+    };
+    let steps = 1 + length("path") + length("from");
+    session.meter.charge(steps, 0).map_err(|exceeded| {
+        let limit = wrong(session, operation, exceeded.message()).hint(exceeded.hint());
+        Diagnostic { rule: exceeded.rule(), ..limit }.into()
+    })
 }
 
 /// One operation of RFC 6902.

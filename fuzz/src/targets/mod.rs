@@ -3,6 +3,7 @@
 mod archives;
 mod dialects;
 mod languages;
+mod programs;
 mod text;
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -44,6 +45,12 @@ pub const TARGETS: &[Target] = &[
     dialects::TOSCA_SERVICE,
     dialects::UNFURL_ENSEMBLE,
     dialects::CHART,
+    programs::GARDEN,
+    programs::SKAFFOLD,
+    programs::TOSCA,
+    programs::UNFURL,
+    programs::CHARTS,
+    programs::KUSTOMIZE,
 ];
 
 /// The number for an outcome.

@@ -4,6 +4,7 @@
 
 mod charts;
 mod garden;
+mod kustomize;
 mod skaffold;
 mod tosca;
 mod unfurl;
@@ -55,7 +56,14 @@ impl Input {
 
 /// All inputs.
 pub fn inputs() -> Vec<Input> {
-    let dialects: [fn() -> Vec<Input>; 6] =
-        [garden::inputs, charts::inputs, unfurl::inputs, tosca::inputs, skaffold::inputs, yaml::inputs];
+    let dialects: [fn() -> Vec<Input>; 7] = [
+        garden::inputs,
+        charts::inputs,
+        unfurl::inputs,
+        tosca::inputs,
+        skaffold::inputs,
+        kustomize::inputs,
+        yaml::inputs,
+    ];
     dialects.into_iter().flat_map(|inputs| inputs()).collect()
 }

@@ -25,6 +25,7 @@ pub fn inputs() -> Vec<Input> {
             )
         })
         .collect();
+    let copies = "  - {op: copy, from: /build, path: /build/artifacts/0/custom}\n".repeat(60);
     let template = "{{ range (until 1000000) }}{{ . }}{{ end }}";
     let printf = "{{ printf \"%999999999d\" 1 }}";
     let tagger = |text: &str| {
@@ -52,6 +53,13 @@ pub fn inputs() -> Vec<Input> {
                 "metadata: {{name: top}}\nrequires:\n- {{configs: [m0]}}\n{requires}---\n{CONFIG}metadata: {{name: m60}}\n"
             ),
             Ends::Answered,
+        ),
+        config(
+            "patches/copies",
+            &format!(
+                "build: {{artifacts: [{{image: a}}]}}\nprofiles:\n- name: p\n  activation: [{{env: 'A=!b'}}]\n  patches:\n{copies}"
+            ),
+            Ends::Limit,
         ),
         config("templates/range", &tagger(template), Ends::Answered),
         config("templates/printf", &tagger(printf), Ends::Answered),

@@ -60,7 +60,8 @@ pub fn inputs() -> Vec<Input> {
         let last = expression.replace("IT", "{$get_property: [SELF, p60]}");
         for (_, content) in &mut input.files {
             let text = String::from_utf8_lossy(content);
-            let declared = text.replacen("service_template:", &format!("      used: {{type: {kind}}}\nservice_template:"), 1);
+            let declared =
+                text.replacen("service_template:", &format!("      used: {{type: {kind}}}\nservice_template:"), 1);
             *content = format!("{declared}        used: {last}\n").into_bytes();
         }
         all.push(input);

@@ -45,6 +45,19 @@ const HOSTS: &[Host] = &[
         others: &[],
     },
     Host {
+        name: "kustomize",
+        path: "k/r.yaml",
+        before: "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: ",
+        after: "\n",
+        others: &[
+            (
+                "skaffold.yaml",
+                "apiVersion: skaffold/v4beta14\nkind: Config\nmanifests: {kustomize: {paths: [k]}}\ndeploy: {kubectl: {}}\n",
+            ),
+            ("k/kustomization.yaml", "resources: [r.yaml]\n"),
+        ],
+    },
+    Host {
         name: "skaffold",
         path: "skaffold.yaml",
         before: "apiVersion: skaffold/v4beta14\nkind: Config\nmetadata:\n  name: a\n  annotations: ",
@@ -97,7 +110,8 @@ pub fn inputs() -> Vec<Input> {
     for host in HOSTS {
         for (class, piece, ends) in &pieces {
             let content = format!("{}{piece}{}", host.before, host.after);
-            let mut input = Input::new(format!("{}/yaml/{class}", host.name), "check", *ends);
+            let command = if host.name == "kustomize" { "render" } else { "check" };
+            let mut input = Input::new(format!("{}/yaml/{class}", host.name), command, *ends);
             input = input.file(host.path, content);
             input.files.extend(host.others.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())));
             all.push(input);

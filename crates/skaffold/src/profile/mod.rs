@@ -17,6 +17,7 @@ use activation::Surroundings;
 use ecow::EcoString;
 use family::{Member, Patched};
 use purlin_syntax::{Diagnostic, Sink, Span};
+use purlin_value::Meter;
 use std::collections::{HashMap, HashSet};
 
 /// What is known of a document's profiles before anyone asks for one.
@@ -83,6 +84,8 @@ impl Profiles {
 pub struct Application<'a, 'f> {
     /// Receives what is wrong.
     pub sink: &'a Sink,
+    /// What patches may cost.
+    pub meter: &'a Meter,
     /// Place for problems that are written nowhere.
     pub fallback: Span,
     /// Whether the founding design's keys are known.
@@ -130,15 +133,15 @@ fn apply_patches<'f>(
     for patch in patches.items() {
         let span = patch.span().unwrap_or(how.fallback);
         let tried = match &how.member {
-            None => patch::apply(config, patch, &patch.text_of("path"), profile),
+            None => patch::apply(config, patch, &patch.text_of("path"), profile, how.meter),
             Some(member) => match member.own_path(&patch.text_of("path")) {
-                Some(path) => patch::apply(config, patch, &path, profile),
+                Some(path) => patch::apply(config, patch, &path, profile, how.meter),
                 None => Err(patch::not_here(patch)),
             },
         };
         let problem = tried.err().map(|problem| {
             let message = format!("profile `{profile}`: {}", problem.message);
-            Diagnostic::at(&rules::PATCH, problem.span.unwrap_or(span), message).maybe_hint(problem.hint)
+            Diagnostic::at(problem.rule, problem.span.unwrap_or(span), message).maybe_hint(problem.hint)
         });
         match (problem, &how.member) {
             (problem, Some(_)) => how.patched.push(span, problem),

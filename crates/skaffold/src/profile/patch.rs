@@ -2,13 +2,17 @@
 //!
 //! Every failure says which operation, which path and why. It must not know the schema.
 
-use crate::item::{Data, Form, Item, Step, View};
+use crate::item::{Data, Entry, Form, Item, Step, View};
 use crate::profile::pointer::{END, Pointer, at, at_mut, child, index};
+use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::Span;
+use purlin_syntax::{Rule, Span};
+use purlin_value::Meter;
 
 /// Why a patch does not apply.
 pub struct Problem {
+    /// The rule it is reported under.
+    pub rule: &'static Rule,
     /// What is wrong.
     pub message: String,
     /// What would help.
@@ -28,12 +32,12 @@ pub fn not_here(patch: View<'_, '_>) -> Problem {
 }
 
 /// Applies one patch at a path of the configuration.
-pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile: &EcoString) -> Done {
+pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile: &EcoString, meter: &Meter) -> Done {
     let op = patch.text_of("op");
     let op = if op.is_empty() { "replace" } else { op.as_ref() };
     let span = patch.get("path").and_then(View::span);
     let pointer = Pointer::parse(path).map_err(|message| problem(format!("`{op}`: {message}"), span))?;
-    let way = Way { op, path, pointer: &pointer, span };
+    let way = Way { op, path, pointer: &pointer, span, meter };
     let value = patch.raw("value").map(|value| {
         let from = value.to_item();
         from.stepped(Step::Patch(profile.clone()), None, patch.span())
@@ -50,13 +54,14 @@ pub fn apply<'f>(config: &mut Item<'f>, patch: View<'_, 'f>, path: &str, profile
         _ => {
             let hint = "use `add`, `remove`, `replace`, `move`, `copy` or `test`";
             let message = format!("`{op}` is no operation of a patch (path `{path}`)");
-            Err(Problem { message, hint: Some(hint.to_owned()), span: patch.get("op").and_then(View::span) })
+            let span = patch.get("op").and_then(View::span);
+            Err(Problem { hint: Some(hint.to_owned()), ..problem(message, span) })
         }
     }
 }
 
 fn problem(message: String, span: Option<Span>) -> Problem {
-    Problem { message, hint: None, span }
+    Problem { rule: &rules::PATCH, message, hint: None, span }
 }
 
 /// One operation on its way to a place.
@@ -65,11 +70,22 @@ struct Way<'p> {
     path: &'p str,
     pointer: &'p Pointer,
     span: Option<Span>,
+    meter: &'p Meter,
 }
 
 impl Way<'_> {
     fn fail(&self, why: &str) -> Problem {
         problem(format!("`{}` of `{}` fails: {why}", self.op, self.path), self.span)
+    }
+
+    /// Takes steps for items of a list that are moved, and bytes for what is copied.
+    fn charge(&self, steps: usize, copied: usize) -> Done {
+        let bytes = copied * size_of::<Entry<'_>>();
+        self.meter.charge(steps as u64 + 1, bytes as u64).map_err(|exceeded| Problem {
+            rule: exceeded.rule(),
+            hint: Some(exceeded.hint().to_owned()),
+            ..self.fail(&exceeded.message())
+        })
     }
 
     fn value<'f>(&self, value: Option<Item<'f>>) -> Result<Item<'f>, Problem> {
@@ -111,6 +127,7 @@ impl Way<'_> {
                 let place = if last == END { Some(items.len()) } else { index(last) };
                 match place {
                     Some(place) if place <= items.len() => {
+                        self.charge(items.len() - place, 0)?;
                         items.insert(place, value.clone());
                         Ok(())
                     }
@@ -149,6 +166,7 @@ impl Way<'_> {
             match parent.view().form() {
                 Form::List => {
                     if let Some(place) = index(last) {
+                        self.charge(parent.list().len() - place, 0)?;
                         parent.list().remove(place);
                     }
                 }
@@ -182,11 +200,14 @@ impl Way<'_> {
         let place = source.parents(config.view()).into_iter().next();
         let found = place.as_ref().and_then(|place| child(at(config.view(), place)?, source.last()));
         let Some(found) = found else { return Err(self.fail(&format!("`{from}` is not there"))) };
+        let copied = opened(found);
+        self.charge(copied, copied)?;
         let value = found.to_item().stepped(Step::Patch(profile.clone()), None, at_span);
         if take && let Some(parent) = place.and_then(|place| at_mut(config, &place)) {
             match parent.view().form() {
                 Form::List => {
                     if let Some(place) = index(source.last()).filter(|place| *place < parent.list().len()) {
+                        self.charge(parent.list().len() - place, 0)?;
                         parent.list().remove(place);
                     }
                 }
@@ -200,9 +221,22 @@ impl Way<'_> {
             if !matches!(parent.view().form(), Form::List | Form::Map) {
                 return Err(self.fail("its parent is neither a map nor a list"));
             }
+            self.charge(copied, copied)?;
             put(parent, last, value.clone());
             Ok(())
         })
+    }
+}
+
+/// How many values a copy takes: what is as written in a file is only referred to.
+fn opened(view: View<'_, '_>) -> usize {
+    match view {
+        View::Node(_) => 1,
+        View::Item(item) => match &item.data {
+            Data::List(items) => items.iter().map(|item| opened(item.view())).sum::<usize>() + 1,
+            Data::Map(entries) => entries.iter().map(|entry| opened(entry.value.view())).sum::<usize>() + 1,
+            _ => 1,
+        },
     }
 }
 

@@ -253,7 +253,8 @@ impl<'w, 'f> Walk<'w, 'f> {
         let founding = self.wanted.format == Format::Native;
         let member = Member::of(&frame.file, document);
         let patched = &mut self.patched;
-        let mut how = Application { sink, fallback: document.span, founding, member, patched };
+        let meter = &self.loader.session().meter;
+        let mut how = Application { sink, meter, fallback: document.span, founding, member, patched };
         if !profile::apply(&mut item, &active, &mut how) {
             return None;
         }

@@ -10,8 +10,8 @@ use crate::limits::MAX_ITEMS;
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
-use std::cell::{Cell, RefCell};
 use purlin_value::rules::LIMIT_LIST;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
 impl Renderer<'_, '_, '_> {

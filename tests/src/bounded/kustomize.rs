@@ -1,0 +1,64 @@
+//! Kustomizations, which Skaffold's `render` builds: bases upon bases, patches that copy.
+
+use super::{Ends, Input};
+
+const SKAFFOLD: &str =
+    "apiVersion: skaffold/v4beta14\nkind: Config\nmanifests: {kustomize: {paths: [k]}}\ndeploy: {kubectl: {}}\n";
+const HEAD: &str = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
+
+fn kustomization(class: &str, text: &str, spec: &str, ends: Ends) -> Input {
+    let resource = format!("apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d}}\nspec: {spec}\n");
+    Input::new(format!("kustomize/{class}"), "render", ends)
+        .file("skaffold.yaml", SKAFFOLD)
+        .file("k/kustomization.yaml", format!("{HEAD}resources: [r.yaml]\n{text}"))
+        .file("k/r.yaml", resource)
+}
+
+/// A JSON patch of deployments.
+fn patch(operations: &str) -> String {
+    format!("patches:\n- target: {{kind: Deployment}}\n  patch: |-\n    [{operations}]\n")
+}
+
+/// All inputs of kustomizations.
+pub fn inputs() -> Vec<Input> {
+    let copies = vec!["{\"op\": \"copy\", \"from\": \"/spec\", \"path\": \"/spec/y\"}"; 60].join(", ");
+    let tested = format!("{copies}, {{\"op\": \"test\", \"path\": \"/spec\", \"value\": {{}}}}");
+    let inserts = vec!["{\"op\": \"add\", \"path\": \"/spec/l/0\", \"value\": 1}"; 50_000].join(", ");
+    let labels: String = (0..2_000).map(|at| format!("- {{pairs: {{l{at}: x}}, includeSelectors: true}}\n")).collect();
+    let literals: String = (0..100_000).map(|at| format!("'k{at}=v', ")).collect();
+    let regex = "patches:\n- {target: {name: '((a{1,100}){1,100}){1,100}'}, patch: '[]'}\n";
+    let mut chain = kustomization("bases/chain", "", "{}", Ends::Answered);
+    for level in 1..60 {
+        let text = format!(
+            "{HEAD}namePrefix: a\nresources: [../{}]\n",
+            if level == 1 { "k".to_owned() } else { format!("k{}", level - 1) }
+        );
+        chain = chain.file(&format!("k{level}/kustomization.yaml"), text);
+    }
+    chain = chain.file("skaffold.yaml", SKAFFOLD.replace("[k]", "[k59]"));
+    let fan = (0..40).fold(kustomization("bases/fan", "", "{}", Ends::Answered), |input, level| {
+        let below = if level == 0 { "k".to_owned() } else { format!("f{}", level - 1) };
+        let text = |prefix: &str| format!("{HEAD}namePrefix: {prefix}\nresources: [../{below}]\n");
+        let both = format!("{HEAD}resources: [../a{level}, ../b{level}]\n");
+        input
+            .file(&format!("a{level}/kustomization.yaml"), text("a"))
+            .file(&format!("b{level}/kustomization.yaml"), text("b"))
+            .file(&format!("f{level}/kustomization.yaml"), both)
+    });
+    let fan = fan.file("skaffold.yaml", SKAFFOLD.replace("[k]", "[f39]"));
+    vec![
+        kustomization("patches/copies", &patch(&copies), "{x: 1}", Ends::Limit),
+        kustomization("patches/copies-tested", &patch(&tested), "{x: 1}", Ends::Limit),
+        kustomization("patches/inserts", &patch(&inserts), "{l: []}", Ends::Limit),
+        kustomization("labels/many", &format!("labels:\n{labels}"), "{template: {}}", Ends::Answered),
+        kustomization(
+            "generators/many",
+            &format!("configMapGenerator: [{{name: c, literals: [{literals}]}}]\n"),
+            "{}",
+            Ends::Answered,
+        ),
+        kustomization("regex/pattern", regex, "{}", Ends::Answered),
+        chain,
+        Input { ends: Ends::Limit, ..fan },
+    ]
+}
