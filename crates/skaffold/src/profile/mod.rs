@@ -12,7 +12,6 @@ use crate::check::Check;
 use crate::editions::LATEST;
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::item::{Item, View};
-use crate::rules;
 use activation::Surroundings;
 use ecow::EcoString;
 use family::{Member, Patched};
