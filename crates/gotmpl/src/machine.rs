@@ -105,7 +105,7 @@ const MOST_COMPILED: u64 = 16 << 20;
 const LARGE_TEXT: usize = 1 << 10;
 
 /// Steps that a call of another template counts for.
-pub(crate) const INCLUDE_STEPS: usize = 40;
+pub(crate) const INCLUDE_STEPS: usize = 60;
 
 /// Stack a render may need at most; run it on a thread with as much.
 pub const STACK_BYTES: usize = 192 << 20;

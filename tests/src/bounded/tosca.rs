@@ -70,10 +70,10 @@ pub fn inputs() -> Vec<Input> {
         (0..count).map(|at| format!("    o{at}: {{value: {value}}}\n")).collect()
     };
     let long = "{$get_input: long}, ".repeat(1_000);
-    all.push(service("text/concat", &outputs(&format!("{{$concat: [{long}]}}"), 100), Ends::Limit));
+    all.push(service("text/concat", &outputs(&format!("{{$concat: [{long}]}}"), 20), Ends::Limit));
     all.push(service("text/join", &outputs(&format!("{{$join: [[{long}], {{$get_input: long}}]}}"), 10), Ends::Limit));
     let many = "1, ".repeat(1_000);
-    all.push(service("text/token", &outputs(&format!("{{$token: [{{$concat: [{long}]}}, x, 0]}}"), 100), Ends::Limit));
+    all.push(service("text/token", &outputs(&format!("{{$token: [{{$concat: [{long}]}}, x, 0]}}"), 20), Ends::Limit));
     all.push(service("lists/union", &outputs(&format!("{{$union: [[{many}], [{many}]]}}"), 500), Ends::Answered));
     let constraint = "tosca_definitions_version: tosca_2_0\nservice_template:\n  inputs:\n    a: {type: string, default: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa, validation: {$matches: [$value, '((a{1,100}){1,100}){1,100}']}}\n  node_templates: {}\n";
     all.push(Input::new("tosca/regex/pattern", "check", Ends::Answered).file("service.yaml", constraint));

@@ -236,7 +236,7 @@ fn unread(args: &Arguments<'_>, language: &str, problem: &Diagnostic) -> Fault {
 }
 
 /// Steps of reading what such a sign begins.
-const STEPS_PER_SIGN: u64 = 16;
+const STEPS_PER_SIGN: u64 = 40;
 
 /// Charges the values that a text may hold: one for each sign that begins or separates values.
 fn make_parts(args: &Arguments<'_>, content: &str) -> Result<(), Fault> {

@@ -54,11 +54,11 @@ pub static FUNCS: &[Func] = &[
 /// Steps that making a key on a curve counts for.
 const CURVE_STEPS: usize = 50_000;
 
-/// Steps that making an RSA key for a certificate counts for: about a twentieth of a second.
-const RSA_STEPS: usize = 2_500_000;
+/// Steps that making an RSA key for a certificate counts for: nearly a tenth of a second.
+const RSA_STEPS: usize = 5_000_000;
 
-/// Steps that making an RSA key of 4,096 bits counts for: about a third of a second.
-const LONG_RSA_STEPS: usize = 20_000_000;
+/// Steps that making an RSA key of 4,096 bits counts for: half a second.
+const LONG_RSA_STEPS: usize = 24_000_000;
 
 /// Steps that a signature counts for.
 const SIGNATURE_STEPS: usize = 500_000;

@@ -11,6 +11,9 @@ use std::collections::HashSet;
 
 const A: Ty = Ty::Any;
 
+/// Steps of looking a value up among others.
+const STEPS_PER_HASH: usize = 4;
+
 /// So many values are compared with another in one step.
 const COMPARED_PER_STEP: usize = 2;
 
@@ -150,7 +153,7 @@ fn contains(m: &mut Machine<'_>, items: &[Val], value: &Val) -> Result<bool, Fau
 
 fn uniq(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let items = items(m, arg(args, 0), "find uniq")?;
-    m.spend(items.len())?;
+    m.spend(items.len() * STEPS_PER_HASH)?;
     let mut seen: HashSet<Scalar<'_>> = HashSet::new();
     // What cannot be hashed is compared with all others of its kind.
     let mut others: Vec<Val> = Vec::new();

@@ -9,7 +9,7 @@ use crate::value::Val;
 use purlin_value::Cost;
 
 /// Steps that drawing a character at random counts for.
-const RANDOM_STEPS: usize = 4;
+const RANDOM_STEPS: usize = 8;
 
 /// A function that looks at every character.
 const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run: Run) -> Func {

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::fmt::Write;
 
 /// Steps of one visit: every keyword is looked up in the schema.
-const VISIT_STEPS: u64 = 16;
+const VISIT_STEPS: u64 = 32;
 
 /// So many bytes of a text are matched with a pattern in one step.
 const BYTES_MATCHED: usize = 4;

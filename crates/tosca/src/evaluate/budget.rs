@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// Steps for each part of a value that is kept: it is copied, coerced and checked.
-const STEPS_PER_PART: u64 = 4;
+const STEPS_PER_PART: u64 = 32;
 /// So many parts can be looked at in one step.
 const PARTS_PER_STEP: u64 = 8;
 /// So many levels above parts can be gone through in one step.

@@ -23,6 +23,12 @@ use std::rc::Rc;
 /// Most pieces of a text whose origin is kept.
 const MOST_PIECES: usize = 64;
 
+/// Steps of a round of a loop: it has a scope and a state of its own.
+const STEPS_PER_ROUND: usize = 16;
+
+/// Steps of a statement.
+const STEPS_PER_STATEMENT: usize = 4;
+
 /// Filters whose text is never read as a literal.
 const EXACT_TEXT: &[&str] = &["string", "to_json", "to_nice_json", "to_yaml", "to_nice_yaml", "ppretty", "json"];
 
@@ -191,7 +197,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
 
     fn statements(&mut self, body: &[Stmt], out: &mut Output) -> Result<()> {
         for stmt in body {
-            self.ctx.engine.spend(1)?;
+            self.ctx.engine.spend(STEPS_PER_STATEMENT)?;
             self.statement(stmt, out)?;
         }
         Ok(())
@@ -392,7 +398,7 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         let items = Rc::new(items);
         self.loops += 1;
         for index in 0..items.len() {
-            self.ctx.engine.spend(1)?;
+            self.ctx.engine.spend(STEPS_PER_ROUND)?;
             let Some(item) = items.get(index).cloned() else { break };
             let state = Loop { items: Rc::clone(&items), index, depth, seen: RefCell::new(None) };
             self.scoped(|render| {
