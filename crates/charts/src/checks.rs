@@ -88,6 +88,7 @@ fn value_span(session: &Session, origin: Origin) -> Option<Span> {
         match session.origins.get(origin, &session.sources) {
             OriginKind::Derived { pieces, .. } => origin = pieces.first()?.origin,
             OriginKind::Chosen { winner, .. } => origin = winner,
+            OriginKind::Selected { taken, .. } => origin = taken,
             OriginKind::File(span) => return Some(span),
             _ => return None,
         }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use purlin_gotmpl::object::{Object, Struct};
+pub use purlin_gotmpl::rope::{origin_number, origin_of};
 use purlin_gotmpl::{Data, Heap, ListType, MapType, Str, Val};
-use purlin_value::{Origin, Pending, Value};
+use purlin_value::{Pending, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::{Chart, Metadata};
@@ -27,16 +28,6 @@ impl Default for Release {
     fn default() -> Self {
         Self { name: "release-name".to_owned(), namespace: "default".to_owned(), upgrade: false, revision: 1 }
     }
-}
-
-/// The number a value's origin has inside the engine, where 0 is none.
-pub fn origin_number(origin: Origin) -> u32 {
-    origin.to_bits().wrapping_add(1)
-}
-
-/// The origin of such a number.
-pub fn origin_of(number: u32) -> Origin {
-    Origin::from_bits(number.wrapping_sub(1))
 }
 
 /// The placeholder in a template for an invalid value that was already reported.

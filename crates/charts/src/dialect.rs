@@ -4,7 +4,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use purlin_gotmpl::{ExecError, Val};
-use purlin_model::{Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign};
+use purlin_model::{
+    Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
+};
 use purlin_syntax::{Diagnostic, Span, Tree};
 use purlin_value::{EcoString, Pending, Session, Value, path};
 
@@ -37,6 +39,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: true,
     renders: true,
     resolve,
+    variants: Variants { noun: "values file", list: variants },
     eval,
     rules: RULES,
 };
@@ -99,6 +102,38 @@ struct Piece {
     offset: usize,
     /// What decides whether something it may see was changed, where that is not known yet.
     unsure: Option<Pending>,
+}
+
+/// The chart with its own values, and with each values file beside them and in `ci/`.
+fn variants(session: &Session, request: &Request) -> Vec<Variant> {
+    let mut found = vec![Variant { name: EcoString::new(), request: request.clone() }];
+    let Some(folder) = chart_path(session, request) else { return found };
+    let beside = session.world.list(&folder).unwrap_or_default().into_iter().map(|entry| entry.name);
+    let files = beside.filter(|name| is_values_file(name)).chain(ci::files(session, &folder));
+    for file in files {
+        let mut request = request.clone();
+        request.values.push(seen_from_here(session, &path::join(&folder, &file)));
+        found.push(Variant { name: file.into(), request });
+    }
+    found
+}
+
+/// A path of the world as a user who stands somewhere in it would write it.
+fn seen_from_here(session: &Session, file: &str) -> String {
+    let (here, file) = (session.world.here(), path::normalize(file));
+    let below = file.strip_prefix(here).and_then(|rest| rest.strip_prefix('/'));
+    match below {
+        _ if here == "." => file,
+        Some(below) => below.to_owned(),
+        None => path::join(session.world.root(), &file),
+    }
+}
+
+/// Whether a file is by its name one of values for the chart beside it: `values-production.yaml`, `dev.values.yml`.
+fn is_values_file(name: &str) -> bool {
+    let Some(stem) = name.strip_suffix(".yaml").or_else(|| name.strip_suffix(".yml")) else { return false };
+    let before = ["values-", "values.", "values_"].iter().any(|start| stem.starts_with(start));
+    before || ["-values", ".values", "_values"].iter().any(|end| stem.ends_with(end))
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {

@@ -143,7 +143,8 @@ pub struct Output {
 
 /// Clock and seed of the run.
 pub fn outside(session: &Session, track: bool) -> Outside {
-    Outside { now: session.world.now().0, seed: session.world.seed(), track }
+    let (now, seed) = (session.world.now().0, session.world.seed());
+    Outside { now, seed, track, origins: session.origins.clone() }
 }
 
 /// The engine's limits, from those of the run.

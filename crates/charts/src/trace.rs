@@ -1,10 +1,10 @@
 //! From places in rendered text back to template lines and values: origins for `why`, and spans for messages.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use purlin_gotmpl::hole::Holes;
-use purlin_gotmpl::machine::{Call, SourceFile};
+use purlin_gotmpl::machine::{Call, SourceFile, Under};
 use purlin_gotmpl::rope::{Piece as RopePiece, first_behind};
 use purlin_syntax::{Kind, Node, Source, Span, Style};
 use purlin_value::read::scalar_data;
@@ -57,6 +57,8 @@ pub struct Tracer<'s> {
     pub holes: Holes,
     /// The last place that was asked for: documents are read from start to end.
     cursor: Cell<Cursor>,
+    /// The conditions that each call stands under, as far as they were asked for.
+    because: RefCell<Vec<Option<Origin>>>,
 }
 
 /// The path on disk of a template by its full name; the chart's name stands for its folder.
@@ -76,7 +78,9 @@ impl<'s> Tracer<'s> {
             });
             (source, known)
         };
-        Self { session, files: sources.into_iter().map(register).collect(), calls, holes, cursor: Cell::default() }
+        let because = RefCell::new(vec![None; calls.len()]);
+        let files = sources.into_iter().map(register).collect();
+        Self { session, files, calls, holes, cursor: Cell::default(), because }
     }
 
     /// The span of a place, or the origin of the text it lies in.
@@ -134,13 +138,70 @@ impl<'s> Tracer<'s> {
         let mut call = piece.call as usize;
         for _ in 0..MAX_CALLS {
             let Some(made) = self.calls.get(call).filter(|_| call != 0) else { break };
-            let (span, _) = self.place(made.site);
-            if span.is_some() {
-                origin = origins.derived("included", span, vec![Piece { start: 0, end: 0, origin }]);
+            if made.under == Under::Call
+                && let (Some(span), _) = self.place(made.site)
+            {
+                origin = origins.derived("included", Some(span), vec![Piece::whole(origin)]);
             }
             call = made.parent as usize;
         }
-        origin
+        match self.conditions(piece.call) {
+            because if because.is_known() => origins.push(OriginKind::Selected { taken: origin, because }),
+            _ => origin,
+        }
+    }
+
+    /// The conditions and loops around what a call printed, the innermost first; made once for each call.
+    fn conditions(&self, call: u32) -> Origin {
+        let known = |call: u32| self.because.borrow().get(call as usize).copied().flatten();
+        let mut open = Vec::new();
+        let mut at = call;
+        let mut because = loop {
+            if at == 0 {
+                break Origin::NONE;
+            }
+            if let Some(known) = known(at) {
+                break known;
+            }
+            open.push(at);
+            at = self.calls.get(at as usize).map_or(0, |made| made.parent);
+        };
+        for call in open.into_iter().rev() {
+            if let Some(made) = self.calls.get(call as usize) {
+                because = self.condition(made, because);
+            }
+            if let Some(place) = self.because.borrow_mut().get_mut(call as usize) {
+                *place = Some(because);
+            }
+        }
+        because
+    }
+
+    /// The condition of one branch or loop, which stands under others itself.
+    fn condition(&self, made: &Call, outer: Origin) -> Origin {
+        let step = match made.under {
+            Under::Call => return outer,
+            Under::True => "is true",
+            Under::False => "is false",
+            Under::Each => "was gone through",
+        };
+        let inputs = (made.because != 0).then(|| Piece::whole(origin_of(made.because))).into_iter().collect();
+        let (span, text) = self.place(made.site);
+        let span = span.or_else(|| self.session.origins.span(text?, &self.session.sources));
+        let own = self.session.origins.derived(step, span.map(|span| self.in_action(span)), inputs);
+        if outer.is_known() {
+            self.session.origins.push(OriginKind::Selected { taken: own, because: outer })
+        } else {
+            own
+        }
+    }
+
+    /// The part of a line that an action of a template takes up.
+    fn in_action(&self, span: Span) -> Span {
+        let Some(source) = self.session.sources.get(span.file) else { return span };
+        let line = source.text().get(span.start as usize..span.end as usize).unwrap_or_default();
+        let end = line.find("}}").map_or(line.len(), |end| line[..end].trim_end_matches('-').trim_end().len());
+        Span { end: span.start + u32::try_from(end.max(1)).unwrap_or(1), ..span }
     }
 
     /// The origin of a range of rendered text; `text_start` is where the value's own text starts in it, if its bytes are the value's.
@@ -198,6 +259,15 @@ impl<'s> Tracer<'s> {
         (whole, tainted)
     }
 
+    /// Where a collection starts. The conditions around its first entry say nothing of the others: each has its own.
+    fn start_origin(&self, text: &Woven, from: usize) -> Origin {
+        let origin = self.range_origin(text, from, from + 1, None).0;
+        match self.session.origins.get(origin, &self.session.sources) {
+            OriginKind::Selected { taken, .. } => taken,
+            _ => origin,
+        }
+    }
+
     /// A rendered document as a value whose leaves know where they come from. The document starts at `offset` of the
     /// rendered text, which must stay where it is as long as others are asked about: it is known by its address.
     pub fn value(&self, node: Node<'_>, woven: &Woven, offset: usize) -> Value {
@@ -206,7 +276,7 @@ impl<'s> Tracer<'s> {
         let (from, to) = (offset + span.start as usize, offset + span.end as usize);
         match target.kind() {
             Kind::Map => {
-                let origin = self.range_origin(woven, from, from + 1, None).0;
+                let origin = self.start_origin(woven, from);
                 // A key has no mark of its own, so the map gets it.
                 let mut secret_key = Taint::NONE;
                 let entry = |entry: purlin_syntax::tree::Entry<'_>| {
@@ -218,7 +288,7 @@ impl<'s> Tracer<'s> {
                 Value::of(entries.into(), origin, secret_key)
             }
             Kind::List => {
-                let origin = self.range_origin(woven, from, from + 1, None).0;
+                let origin = self.start_origin(woven, from);
                 let items = target.items().map(|item| self.value(item, woven, offset)).collect();
                 Value::list(items).with_origin(origin)
             }

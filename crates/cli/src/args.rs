@@ -282,6 +282,10 @@ pub enum Command {
         paths: Vec<PathBuf>,
         #[command(flatten)]
         target: Target,
+        /// Resolve each project in all its environments, with each profile and values file, and report what none of
+        /// them uses.
+        #[arg(long, conflicts_with = "env")]
+        all_envs: bool,
         /// Print a summary for programs.
         #[arg(short, long, value_enum)]
         output: Option<AnswerFormat>,
@@ -340,6 +344,13 @@ pub enum Command {
         path: Option<PathBuf>,
         #[command(flatten)]
         target: Target,
+        /// List every file, environment variable and flag that the value depends on; `--inputs` without a file is the
+        /// same.
+        #[arg(long, conflicts_with = "all_envs")]
+        list_inputs: bool,
+        /// With `--file`: over all environments, profiles or values files.
+        #[arg(long, conflicts_with = "env", requires = "file")]
+        all_envs: bool,
         /// Format.
         #[arg(short, long, value_enum, default_value_t = AnswerFormat::Text)]
         output: AnswerFormat,

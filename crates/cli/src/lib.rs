@@ -140,6 +140,7 @@ fn take_global_options(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
 }
 
 fn run_native(mut invocation: Invocation<'_>) -> Exit {
+    commands::rewrite_why(&mut invocation.args, &invocation.cwd);
     let args = std::iter::once("purlin".to_owned()).chain(invocation.args.iter().cloned());
     // Where help is asked for, clap prints it by itself.
     let command = if help::is_wanted(&invocation.args) { help::command() } else { args::Cli::command() };

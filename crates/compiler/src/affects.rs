@@ -1,14 +1,16 @@
 //! The reverse question: which values would change if a line changed.
 
-use crate::why::{Cause, cause};
+use crate::why::{Place, deciding};
 use purlin_model::Resolved;
-use purlin_value::{Origin, OriginKind, Session, Value};
+use purlin_syntax::Span;
+use purlin_value::value::below;
+use purlin_value::{Data, Origin, OriginKind, Session, Value};
 use std::collections::HashMap;
 
 /// A field that a line has a part in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Affected {
-    /// The node.
+    /// The node; `variables` and `outputs` are those of the project.
     pub node: String,
     /// The field's dotted path.
     pub field: String,
@@ -20,15 +22,20 @@ pub struct Affected {
 pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) -> Vec<Affected> {
     let mut search = Search { session, file, line, known: HashMap::new() };
     let mut found = Vec::new();
-    for node in &resolved.nodes {
-        let touched = node.resolved.leaves().filter(|(_, value)| search.touches(value));
-        found.extend(touched.map(|(field, _)| Affected {
-            node: node.id.to_string(),
-            field,
-            environment: resolved.environment.to_string(),
-        }));
+    let environment = resolved.environment.to_string();
+    for (node, whole) in wholes(resolved) {
+        let affected = |field: String| Affected { node: node.to_owned(), field, environment: environment.clone() };
+        found.extend(search.fields(whole).into_iter().map(affected));
     }
     found
+}
+
+/// Everything of a project that has a name: its variables, its nodes, its outputs.
+pub fn wholes(resolved: &Resolved) -> Vec<(&str, &Value)> {
+    let mut all = vec![("variables", &resolved.variables)];
+    all.extend(resolved.nodes.iter().map(|node| (node.id.as_str(), &node.resolved)));
+    all.push(("outputs", &resolved.outputs));
+    all
 }
 
 struct Search<'a> {
@@ -39,33 +46,69 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn touches(&mut self, value: &Value) -> bool {
-        self.origin_touches(value.origin, 0)
+    /// The paths of all leaves that the line has a part in.
+    fn fields(&mut self, whole: &Value) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut open = vec![(String::new(), whole, false)];
+        while let Some((path, value, decided)) = open.pop() {
+            // What decides on a collection decides on everything in it.
+            let decided = decided || deciding(self.session, value.origin).into_iter().any(|one| self.touches(one));
+            match &value.data {
+                Data::Map(map) if !map.is_empty() && !value.is_tainted() => {
+                    open.extend(map.iter().rev().map(|(key, item)| (below(&path, key), item, decided)));
+                }
+                Data::List(list) if !list.is_empty() && !value.is_tainted() => {
+                    let items = list.iter().enumerate().rev();
+                    open.extend(items.map(|(at, item)| (below(&path, &at.to_string()), item, decided)));
+                }
+                _ if decided || self.touches(value.origin) => found.push(path),
+                _ => {}
+            }
+        }
+        found
     }
 
-    fn origin_touches(&mut self, origin: Origin, depth: u32) -> bool {
-        if depth > 500 {
-            return false;
+    /// Whether the line is among what an origin depends on. Answers are kept: values share most of what is behind them.
+    fn touches(&mut self, origin: Origin) -> bool {
+        let mut open = vec![(origin, false)];
+        while let Some((origin, is_back)) = open.pop() {
+            let known = self.known.get(&origin).copied();
+            if known.is_some() && !is_back {
+                continue;
+            }
+            let kind = self.session.origins.get(origin, &self.session.sources);
+            let mut behind = kind.inputs();
+            if let OriginKind::Selected { because, .. } = kind {
+                behind.push(because);
+            }
+            if is_back {
+                let touches = behind.iter().any(|one| self.known.get(one) == Some(&true));
+                self.known.insert(origin, touches);
+            } else if self.is_here(&kind) {
+                self.known.insert(origin, true);
+            } else {
+                // What leads back to itself is not decided by itself.
+                self.known.insert(origin, false);
+                open.push((origin, true));
+                open.extend(behind.into_iter().map(|one| (one, false)));
+            }
         }
-        if let Some(&known) = self.known.get(&origin) {
-            return known;
-        }
-        self.known.insert(origin, false);
-        let here = cause(self.session, origin).is_some_and(|cause| self.is_line(&cause));
-        let inputs = match self.session.origins.get(origin, &self.session.sources) {
-            OriginKind::Derived { pieces, .. } => pieces.into_iter().map(|piece| piece.origin).collect(),
-            OriginKind::Chosen { winner, .. } => vec![winner],
-            OriginKind::Parent { from, .. } => vec![from],
-            _ => Vec::new(),
-        };
-        let touches = here || inputs.into_iter().any(|input| self.origin_touches(input, depth + 1));
-        self.known.insert(origin, touches);
-        touches
+        self.known.get(&origin) == Some(&true)
     }
 
-    fn is_line(&self, cause: &Cause) -> bool {
-        let Some(place) = &cause.place else { return false };
-        let same_file = place.file == self.file || place.file.ends_with(&format!("/{}", self.file));
-        same_file && (place.line..=place.last_line).contains(&self.line)
+    fn is_here(&self, kind: &OriginKind) -> bool {
+        match kind {
+            OriginKind::File(span) => self.is_line(*span),
+            OriginKind::Default { span: Some(span), .. } | OriginKind::Derived { span: Some(span), .. } => {
+                self.is_line(*span)
+            }
+            _ => false,
+        }
+    }
+
+    fn is_line(&self, span: Span) -> bool {
+        let is_file = self.session.sources.get(span.file).is_some_and(|source| source.path() == self.file);
+        let place = if is_file { Place::of(self.session, span) } else { None };
+        place.is_some_and(|place| (place.line..=place.last_line).contains(&self.line))
     }
 }

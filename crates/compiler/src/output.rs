@@ -4,7 +4,7 @@
 use crate::affects::Affected;
 use crate::diff::Difference;
 use crate::shown::Shown;
-use crate::why::{Cause, Place, Why};
+use crate::why::{Because, Cause, Place, Why};
 use purlin_model::{Dependency, Node, Resolved};
 use purlin_value::{Data, EcoString, Map, Session, Value};
 use std::collections::HashSet;
@@ -167,6 +167,7 @@ pub fn why_value(node: &str, field: &str, why: &Why) -> Value {
         entries.push(("range", Value::list(vec![number(piece.range.0), number(piece.range.1)])));
         entries.push(("origin", cause_value(&piece.cause)));
         entries.push(("through", Value::list(piece.through.iter().map(step).collect())));
+        entries.push(("because", Value::list(piece.because.iter().map(because_value).collect())));
         entries.push(("overrode", Value::list(piece.overrode.iter().map(cause_value).collect())));
         map(entries)
     });
@@ -177,6 +178,23 @@ pub fn why_value(node: &str, field: &str, why: &Why) -> Value {
         ("value", why.value.clone()),
         ("sensitive", Value::from(why.value.is_tainted_deep())),
         ("pieces", Value::list(pieces)),
+        ("because", Value::list(why.because.iter().map(because_value).collect())),
+    ])
+}
+
+fn because_value(because: &Because) -> Value {
+    let mut entries = vec![("condition", Value::str(because.text.as_str()))];
+    entries.extend(place(because.place.as_ref()));
+    entries.push(("inputs", Value::list(because.inputs.iter().map(cause_value).collect())));
+    map(entries)
+}
+
+/// `why --inputs -o json`.
+pub fn inputs_value(node: &str, field: &str, inputs: &[Cause]) -> Value {
+    map(vec![
+        ("node", Value::str(node)),
+        ("field", Value::str(field)),
+        ("inputs", Value::list(inputs.iter().map(cause_value).collect())),
     ])
 }
 

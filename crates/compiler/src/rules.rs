@@ -8,6 +8,9 @@ pub const NOTHING_FOUND: Rule = Rule::error("nothing-found", "There is no config
 pub const UNKNOWN_NODE: Rule = Rule::error("unknown-node", "There is no node of that name in the project.");
 /// A field that does not exist.
 pub const UNKNOWN_FIELD: Rule = Rule::error("unknown-field", "The node has no field of that name.");
+/// A place that is not in the project.
+pub const UNKNOWN_LOCATION: Rule =
+    Rule::error("unknown-location", "The project was not read from that file, or the file has no such line.");
 /// An action that was run failed.
 pub const ACTION_FAILED: Rule = Rule::error("action-failed", "An action that was run failed.");
 /// Settings that cannot be used.
@@ -18,6 +21,32 @@ pub const UNUSED_IGNORE: Rule = Rule::warning("unused-ignore", "A comment that i
 pub const OUTSIDE_PROJECT: Rule =
     Rule::warning("outside-project", "A file belongs to no project, so it was not checked.");
 
+/// A value that something overrides in every environment.
+pub const NEVER_WINS: Rule =
+    Rule::warning("overridden-everywhere", "A value is overridden in every environment, so it has no effect.");
+/// A branch that no environment takes.
+pub const DEAD_BRANCH: Rule =
+    Rule::warning("branch-never-taken", "A condition comes to the same in every environment.");
+/// A variable that nothing uses.
+pub const UNUSED_VARIABLE: Rule = Rule::warning("unused-variable", "No environment uses this variable.");
+/// A template that nothing uses.
+pub const UNUSED_TEMPLATE: Rule = Rule::warning("unused-template", "No environment uses this template.");
+/// A file that nothing uses.
+pub const UNUSED_FILE: Rule = Rule::warning("unused-file", "No environment reads this file.");
+
 /// All of them.
-pub const RULES: &[&Rule] =
-    &[&NOTHING_FOUND, &UNKNOWN_NODE, &UNKNOWN_FIELD, &ACTION_FAILED, &SETTINGS, &UNUSED_IGNORE, &OUTSIDE_PROJECT];
+pub const RULES: &[&Rule] = &[
+    &NOTHING_FOUND,
+    &UNKNOWN_NODE,
+    &UNKNOWN_FIELD,
+    &UNKNOWN_LOCATION,
+    &ACTION_FAILED,
+    &SETTINGS,
+    &UNUSED_IGNORE,
+    &OUTSIDE_PROJECT,
+    &NEVER_WINS,
+    &DEAD_BRANCH,
+    &UNUSED_VARIABLE,
+    &UNUSED_TEMPLATE,
+    &UNUSED_FILE,
+];

@@ -5,11 +5,12 @@
 
 use crate::compile::{detect, here, nothing_found};
 use crate::dialects::DIALECTS;
+use crate::everywhere::everywhere;
 use crate::inner::ENGINES;
 use crate::rules;
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
-use purlin_model::{Detection, Dialect, Glance, Request, Resolved, Role};
+use purlin_model::{Detection, Dialect, Glance, Request, Resolved, Role, Variant};
 use purlin_syntax::{Diagnostic, Flavor, Severity, Span};
 use purlin_value::ignore::Ignores;
 use purlin_value::world::{Entry, FileKind};
@@ -71,6 +72,13 @@ impl Claim {
         (self.judged.dialect.resolve)(session, &request)
     }
 
+    /// The ways in which the project can be resolved, as far as it declares any.
+    pub(crate) fn variants(&self, session: &Session, request: &Request) -> Vec<Variant> {
+        let (path, found) = (self.file.clone(), Some(self.file.clone()));
+        let request = Request { path, found, engines: ENGINES, ..request.clone() };
+        (self.judged.dialect.variants.list)(session, &request)
+    }
+
     /// The folder if the file's name says nothing more, otherwise the file.
     pub(crate) fn shown_path(&self) -> String {
         shown_path(&self.file, self.judged.dialect)
@@ -108,6 +116,18 @@ pub(crate) struct Found {
 
 /// Checks what every path means; options of the request hold for every project. Problems are in the session's sink.
 pub fn survey(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
+    survey_with(session, request, paths, check)
+}
+
+/// The same with each project in all its variants: environments, profiles, values files.
+pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -> Vec<Checked> {
+    survey_with(session, request, paths, check_variants)
+}
+
+/// Checks one project, and tells which others it took in.
+type Check = fn(&Session, &Request, &Claim) -> (Checked, Vec<String>);
+
+fn survey_with(session: &Session, request: &Request, paths: &[String], check: Check) -> Vec<Checked> {
     let mut checked: Vec<Checked> = Vec::new();
     let found = search(session, request, paths);
     let mut taken: HashSet<String> = HashSet::new();
@@ -187,27 +207,40 @@ fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
 /// Checks one project, and tells which others it took in. It has a sink of its own, because some checks are only made of
 /// what is sound so far.
 fn check(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<String>) {
-    let dialect = claim.judged.dialect;
     let own = session.sibling();
     let resolved = claim.resolve(&own, request);
+    let checked = checked(session, claim, resolved.as_ref(), &own);
+    session.sink.extend(own.sink.take());
+    (checked, resolved.map(|resolved| resolved.inner).unwrap_or_default())
+}
+
+/// The same in all variants of the project.
+fn check_variants(session: &Session, request: &Request, claim: &Claim) -> (Checked, Vec<String>) {
+    let own = session.sibling();
+    let all = everywhere(&own, request, claim);
+    let checked = checked(session, claim, all.iter().flatten().next(), &own);
+    session.sink.extend(own.sink.take());
+    (checked, all.into_iter().flatten().flat_map(|resolved| resolved.inner).collect())
+}
+
+fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {
+    let dialect = claim.judged.dialect;
     let path = here(session, &claim.shown_path());
-    let name = resolved.as_ref().map(|resolved| resolved.project.clone()).unwrap_or_default();
+    let name = resolved.map(|resolved| resolved.project.clone()).unwrap_or_default();
     let label = match path.as_str() {
         "." if dialect.has_name && !name.is_empty() => name.to_string(),
         "." => path::file_name(&claim.file).to_owned(),
         path => path.to_owned(),
     };
-    let checked = Checked {
+    Checked {
         path,
         name,
         label,
         noun: dialect.noun,
         unit: dialect.unit,
-        nodes: resolved.as_ref().map_or(0, |resolved| resolved.nodes.len()),
+        nodes: resolved.map_or(0, |resolved| resolved.nodes.len()),
         errors: own.sink.count(Severity::Error),
-    };
-    session.sink.extend(own.sink.take());
-    (checked, resolved.map(|resolved| resolved.inner).unwrap_or_default())
+    }
 }
 
 /// What a path means: all projects below a folder, or the one of a file.

@@ -2,8 +2,9 @@
 //!
 //! Reads the table of origins that resolution itself wrote; there is no second implementation of any rule here.
 
+use crate::inputs::inputs;
 use purlin_syntax::Span;
-use purlin_value::{Data, Origin, OriginKind, Session, Value};
+use purlin_value::{Data, Origin, OriginKind, Piece, Session, Value};
 
 /// A place in a file, as a user would be told. Unlike a span it means something without the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +54,17 @@ pub struct Step {
     pub place: Option<Place>,
 }
 
+/// A condition that decided on a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Because {
+    /// The condition as it is written, and what it came to.
+    pub text: String,
+    /// Where it is written.
+    pub place: Option<Place>,
+    /// What it was computed from.
+    pub inputs: Vec<Cause>,
+}
+
 /// One part of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WhyPiece {
@@ -64,6 +76,8 @@ pub struct WhyPiece {
     pub cause: Cause,
     /// What it went through, the last step first.
     pub through: Vec<Step>,
+    /// The conditions that decided on it, the innermost first.
+    pub because: Vec<Because>,
     /// What it overrode, the strongest first.
     pub overrode: Vec<Cause>,
 }
@@ -75,6 +89,8 @@ pub struct Why {
     pub value: Value,
     /// Its parts, in order.
     pub pieces: Vec<WhyPiece>,
+    /// The conditions that decided on what it is a part of, the innermost first.
+    pub because: Vec<Because>,
 }
 
 /// A guard against absurd tables; real chains are short.
@@ -86,8 +102,28 @@ pub fn why(session: &Session, value: &Value) -> Why {
     let text = scalar_text(value);
     let whole = (0, u32::try_from(text.len()).unwrap_or(u32::MAX));
     let mut walk = Walk { session, text: &text, secret: value.is_tainted_deep(), pieces: Vec::new() };
-    walk.origin(value.origin, whole, Vec::new(), Vec::new());
-    Why { value: value.clone(), pieces: walk.pieces }
+    walk.origin(value.origin, whole, Trail::default());
+    Why { value: value.clone(), pieces: walk.pieces, because: Vec::new() }
+}
+
+/// Where the value at a path comes from; `None` if there is nothing.
+pub fn why_at(session: &Session, whole: &Value, path: &str) -> Option<Why> {
+    let mut chain = whole.chain(path)?;
+    let value = chain.pop()?;
+    let mut found = why(session, &value);
+    for around in chain.iter().rev() {
+        found.because.extend(deciding(session, around.origin).into_iter().map(|origin| because(session, origin)));
+    }
+    found.because.dedup();
+    Some(found)
+}
+
+/// What led to a piece so far.
+#[derive(Clone, Default)]
+struct Trail {
+    through: Vec<Step>,
+    because: Vec<Because>,
+    overrode: Vec<Cause>,
 }
 
 struct Walk<'a> {
@@ -98,20 +134,25 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn origin(&mut self, origin: Origin, range: (u32, u32), mut through: Vec<Step>, mut overrode: Vec<Cause>) {
+    fn origin(&mut self, origin: Origin, range: (u32, u32), mut trail: Trail) {
         if self.pieces.len() >= PIECES {
             return;
         }
         let mut origin = origin;
-        while through.len() < STEPS {
+        while trail.through.len() + trail.because.len() < STEPS {
             match self.session.origins.get(origin, &self.session.sources) {
                 OriginKind::Chosen { winner, rule, overrode: lost } => {
-                    overrode.extend(lost.iter().filter_map(|&origin| cause(self.session, origin)));
-                    through.push(Step { text: rule.to_owned(), place: None });
+                    trail.overrode.extend(lost.iter().filter_map(|&origin| cause(self.session, origin)));
+                    trail.through.push(Step { text: rule.to_owned(), place: None });
                     origin = winner;
                 }
+                OriginKind::Selected { taken, because: condition } => {
+                    let all = conditions(self.session, condition).into_iter();
+                    trail.because.extend(all.map(|origin| because(self.session, origin)));
+                    origin = taken;
+                }
                 OriginKind::Parent { detail, from } => {
-                    through.push(Step { text: format!("inherited from {detail}"), place: None });
+                    trail.through.push(Step { text: format!("inherited from {detail}"), place: None });
                     if self.session.origins.get(from, &self.session.sources) == OriginKind::Unknown {
                         break;
                     }
@@ -119,30 +160,106 @@ impl Walk<'_> {
                 }
                 OriginKind::Derived { step, span, pieces } => {
                     let place = span.and_then(|span| Place::of(self.session, span));
-                    through.push(Step { text: step.to_string(), place });
-                    if pieces.is_empty() {
+                    // An input that is neither known nor a part of the text says nothing.
+                    let says = |piece: &Piece| piece.origin.is_known() || piece.start < piece.end;
+                    let known: Vec<_> = pieces.into_iter().filter(says).collect();
+                    if known.is_empty() {
                         break;
                     }
-                    for piece in pieces {
+                    trail.through.push(Step { text: step.to_string(), place });
+                    for piece in known {
                         // Inputs of an opaque function have no place in the text: they stand for all of it.
                         let part = if piece.start == 0 && piece.end == 0 {
                             range
                         } else {
                             (range.0 + piece.start, range.0 + piece.end)
                         };
-                        self.origin(piece.origin, part, through.clone(), overrode.clone());
+                        self.origin(piece.origin, part, trail.clone());
                     }
                     return;
                 }
                 _ => break,
             }
         }
-        let cause =
-            cause(self.session, origin).unwrap_or(Cause { kind: "computed", place: None, detail: String::new() });
+        let nothing = Cause { kind: "computed", place: None, detail: String::new() };
+        let cause = cause(self.session, origin).unwrap_or(nothing);
         let text = self.text.get(range.0 as usize..range.1 as usize).unwrap_or(self.text);
         let text = (!self.secret).then(|| text.to_owned());
-        self.pieces.push(WhyPiece { text, range, cause, through, overrode });
+        let Trail { through, because, overrode } = trail;
+        self.pieces.push(WhyPiece { text, range, cause, through, because, overrode });
     }
+}
+
+/// The conditions that decided on a value, whatever it was made from: those of all choices it went through unchanged.
+pub(crate) fn deciding(session: &Session, origin: Origin) -> Vec<Origin> {
+    let mut found = Vec::new();
+    let mut origin = origin;
+    // A chain is as long as the layers that were merged; the bound only guards against a loop.
+    for _ in 0..STEPS {
+        origin = match session.origins.get(origin, &session.sources) {
+            OriginKind::Selected { taken, because } => {
+                found.extend(conditions(session, because));
+                taken
+            }
+            OriginKind::Chosen { winner, .. } => winner,
+            OriginKind::Parent { from, .. } => from,
+            OriginKind::Derived { pieces, .. } => match pieces.as_slice() {
+                [one] => one.origin,
+                _ => break,
+            },
+            _ => break,
+        };
+    }
+    found
+}
+
+/// A condition and those that it stands under itself.
+fn conditions(session: &Session, condition: Origin) -> Vec<Origin> {
+    let mut found = Vec::new();
+    let mut condition = condition;
+    for _ in 0..STEPS {
+        match session.origins.get(condition, &session.sources) {
+            OriginKind::Selected { taken, because } => {
+                found.push(taken);
+                condition = because;
+            }
+            _ => break,
+        }
+    }
+    found.push(condition);
+    found
+}
+
+/// The longest condition that is quoted.
+const QUOTED: usize = 60;
+
+fn because(session: &Session, condition: Origin) -> Because {
+    let (step, span) = match session.origins.get(condition, &session.sources) {
+        OriginKind::Derived { step, span, .. } => (step.to_string(), span),
+        _ => ("was decided".to_owned(), None),
+    };
+    let written = span.and_then(|span| {
+        let source = session.sources.get(span.file)?;
+        let text = source.text().get(span.start as usize..span.end as usize)?;
+        let line = text.lines().next()?.trim();
+        (!line.is_empty()).then(|| line.chars().take(QUOTED).collect::<String>())
+    });
+    let text = match written {
+        Some(written) => format!("`{written}` {step}"),
+        None => step,
+    };
+    let place = span.and_then(|span| Place::of(session, span));
+    let mut inputs = inputs(session, condition);
+    // The condition itself, with its own literals, is told already.
+    let is_inside = |cause: &Cause| match (&cause.place, &place, span) {
+        (Some(own), Some(whole), Some(span)) => {
+            let columns = whole.column..=whole.column.saturating_add(span.end - span.start);
+            own.file == whole.file && own.line == whole.line && columns.contains(&own.column)
+        }
+        _ => false,
+    };
+    inputs.retain(|cause| cause.kind != "computed" && !is_inside(cause));
+    Because { text, place, inputs }
 }
 
 /// Where an origin leads in one step, as a user would be told.
@@ -158,6 +275,7 @@ pub(crate) fn cause(session: &Session, origin: Origin) -> Option<Cause> {
         }
         OriginKind::Derived { step, span, .. } => ("computed", span, step.to_string()),
         OriginKind::Chosen { winner, .. } => return cause(session, winner),
+        OriginKind::Selected { taken, .. } => return cause(session, taken),
     };
     Some(Cause { kind, place: span.and_then(|span| Place::of(session, span)), detail })
 }
@@ -165,11 +283,14 @@ pub(crate) fn cause(session: &Session, origin: Origin) -> Option<Cause> {
 /// The place and detail of a cause in one line: `values.yaml:3:8`, `flag --set image.tag`, `default …`.
 pub fn origin_text(cause: &Cause) -> String {
     let detail = match cause.kind {
+        // Some dialects say themselves that it is a default.
+        "default" if cause.detail.starts_with("default ") => cause.detail.clone(),
         "default" => format!("default {}", cause.detail),
         "env" => format!("environment variable {}", cause.detail),
         "flag" => format!("flag {}", cause.detail),
         "parent" => format!("inherited from {}", cause.detail),
         "computed" if !cause.detail.is_empty() => format!("computed by {}", cause.detail),
+        "computed" if cause.place.is_none() => "computed".to_owned(),
         _ => String::new(),
     };
     match (&cause.place, detail.trim()) {

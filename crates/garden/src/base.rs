@@ -1,14 +1,19 @@
 //! The keys every template can use: `local`, `command`, `datetime`, `project`, `git`, `secrets` and `imported`.
 
+use crate::config::Document;
 use crate::expr::REST;
 use crate::functions::dates::Instant;
 use crate::ground::Ground;
 use crate::phases::LaterKeys;
-use purlin_value::{EcoString, Map, MapLayer, Scope, Value, path};
+use crate::place::NodeRef;
+use purlin_value::{EcoString, Map, MapLayer, Origin, Scope, Value, path};
 
 /// The scope at the bottom of all others.
-pub fn base_scope(ground: &Ground<'_>, project_name: &str) -> Scope {
-    let project = Map::from_iter([("name".into(), Value::str(project_name))]);
+pub fn base_scope(ground: &Ground<'_>, document: &Document) -> Scope {
+    let written = document.field("name");
+    let origin = written.as_ref().and_then(NodeRef::get).map_or(Origin::NONE, Origin::node);
+    let name = Value::str(document.plain("name").unwrap_or_default()).with_origin(origin);
+    let project = Map::from_iter([("name".into(), name)]);
     let map = Map::from_iter([
         ("local".into(), local(ground)),
         ("command".into(), command(ground)),

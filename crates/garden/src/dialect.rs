@@ -7,13 +7,16 @@ use crate::expr;
 use crate::files::is_config_file;
 use crate::inner::Inner;
 use crate::place::Place;
+use crate::project::environment_names;
 use crate::resolve::{Resolution, resolve};
 use crate::rules;
 use crate::templates::syntax_problem;
 use crate::trace::trace;
 use crate::workflows::evaluate_all;
 use ecow::EcoString;
-use purlin_model::{Answer, Dependency, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign};
+use purlin_model::{
+    Answer, Dependency, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
+};
 use purlin_syntax::DocumentHead;
 use purlin_syntax::diagnostic::RuleClass;
 use purlin_value::{Eval, Map, Session, Value};
@@ -32,6 +35,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: true,
     renders: false,
     resolve: resolved,
+    variants: Variants { noun: "environment", list: variants },
     eval,
     rules: rules::RULES,
 };
@@ -53,6 +57,15 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
         return Some(Sign::new(Role::Project, STRENGTH));
     }
     (head.is_empty() || head.documents().iter().any(|page| is_own(&page))).then_some(Sign::new(Role::Member, 10))
+}
+
+/// Every environment that the project declares.
+fn variants(session: &Session, request: &Request) -> Vec<Variant> {
+    let named = |name: EcoString| {
+        let request = Request { environment: Some(name.to_string()), ..request.clone() };
+        Variant { name, request }
+    };
+    environment_names(session, request).into_iter().map(named).collect()
 }
 
 fn resolved(session: &Session, request: &Request) -> Option<Resolved> {
@@ -83,6 +96,7 @@ pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
     }
     show_disabled(resolution, &mut project);
     project.inner = resolution.live.taken_in();
+    project.declared.clone_from(&resolution.declared);
     project.trees.extend(resolution.ground.trees());
     project
 }

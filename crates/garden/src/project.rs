@@ -14,8 +14,8 @@ use crate::rules;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, flag_map, known_names, read_varfile};
 use ecow::EcoString;
 use purlin_model::Request;
-use purlin_syntax::{Diagnostic, suggest};
-use purlin_value::{Data, Eval, Map, MapLayer, Scope, Session, Value, path};
+use purlin_syntax::{Diagnostic, Flavor, suggest};
+use purlin_value::{Data, Eval, Map, MapLayer, Origin, Scope, Session, Value, path};
 use std::sync::Arc;
 
 /// The folder of the project that a request means: the nearest at or above its path.
@@ -92,7 +92,7 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
     };
     check_document(ground, &document);
     let name = EcoString::from(document.plain("name").unwrap_or_default());
-    let base = base_scope(ground, &name);
+    let base = base_scope(ground, &document);
     let environments = environment_nodes(&document);
     let names: Vec<EcoString> = environments.iter().map(|(name, _)| name.clone()).collect();
     report_environments(ground, &document, &environments);
@@ -106,7 +106,7 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
     let environment_layer = Map::from_iter([(
         "environment".into(),
         Value::map(Map::from_iter([
-            ("name".into(), Value::str(environment.clone())),
+            ("name".into(), environment_name(ground, &document, node.as_ref(), &environment)),
             ("fullName".into(), Value::str(ecow::eco_format!("{namespace}.{environment}"))),
             ("namespace".into(), Value::str(namespace.clone())),
         ])),
@@ -158,6 +158,22 @@ fn environment_nodes(document: &Document) -> Vec<(EcoString, NodeRef)> {
     let Some(view) = list.get() else { return Vec::new() };
     let named = |item: purlin_syntax::Node<'_>| Some((EcoString::from(item.get("name")?.text()), list.other(item)));
     view.items().filter_map(named).collect()
+}
+
+/// The names of all environments of the project that a request means. Reports nothing.
+pub fn environment_names(session: &Session, request: &Request) -> Vec<EcoString> {
+    let Some(file) = DIALECT.file_of(session, request) else { return Vec::new() };
+    let Ok(text) = session.load_text(&file, &file) else { return Vec::new() };
+    let tree = session.load_tree(&text.source, Flavor::Core);
+    let is_project = |root: &purlin_syntax::Node<'_>| root.get("kind").is_some_and(|kind| kind.text() == "Project");
+    let Some(list) = tree.roots().find(is_project).and_then(|root| root.get("environments")) else { return Vec::new() };
+    let mut names: Vec<EcoString> = Vec::new();
+    for name in list.items().filter_map(|item| item.get("name")).map(|name| EcoString::from(name.text())) {
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// Reports a list of environments that is empty, or names one twice.
@@ -217,6 +233,20 @@ fn select_environment(
     let hint = suggest::did_you_mean(&name, names.iter().map(EcoString::as_str)).or_else(all);
     ground.push(Diagnostic::nowhere(&rules::ENVIRONMENT, message).maybe_hint(hint), place);
     None
+}
+
+/// The environment's name: written where the environment is, taken because it was asked for.
+fn environment_name(ground: &Ground<'_>, document: &Document, node: Option<&NodeRef>, name: &EcoString) -> Value {
+    let origins = &ground.session.origins;
+    let written = node.and_then(|node| node.get()?.get("name")).map_or(Origin::NONE, Origin::node);
+    let asked = match ground.request.environment {
+        Some(_) => origins.flag("--env"),
+        None => {
+            document.field("defaultEnvironment").and_then(|node| node.get().map(Origin::node)).unwrap_or(Origin::NONE)
+        }
+    };
+    let origin = origins.selected(written, "the environment was chosen", None, [asked]);
+    Value::str(name.clone()).with_origin(origin)
 }
 
 fn project_variables(ground: &Ground<'_>, document: &Document, scope: &Scope, vars: VarScope) -> VarScope {

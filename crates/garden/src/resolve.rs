@@ -4,7 +4,7 @@
 use crate::action::{Action, Origin, preprocess};
 use crate::augment::Augment;
 use crate::bind::{Binder, Env};
-use crate::config::{ActionKind, ConfigKind};
+use crate::config::{ActionKind, ConfigKind, Document};
 use crate::draft::Draft;
 use crate::entities::spec_type;
 use crate::graph::{Actions, Graph, Needed, build_graph};
@@ -17,13 +17,14 @@ use crate::providers::resolve_providers;
 use crate::references::references;
 use crate::render::{Config, render};
 use crate::rules;
-use crate::scan::scan;
+use crate::scan::{Scanned, scan};
 use crate::shapes::check_evaluated;
 use crate::types::{report_module_types, report_types};
 use ecow::EcoString;
-use purlin_model::{Manifest, Request};
+use purlin_model::{Declared, Manifest, Request};
 use purlin_syntax::Diagnostic;
 use purlin_value::{Eval, Map, Session, Value};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 /// A project whose graph is there; values are computed as they are asked for.
@@ -42,6 +43,8 @@ pub struct Resolution<'s> {
     pub workflows: Vec<Config>,
     /// Commands of the user's own.
     pub commands: Vec<Config>,
+    /// Templates, and whether something is made from them.
+    pub declared: Vec<Declared>,
 }
 
 /// What an action comes to.
@@ -63,6 +66,7 @@ pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Aug
     // Names that templates make may use what providers give, so providers come first.
     let providers = resolve_providers(&ground, &project, &phases);
     let configs = render(&ground, &project, &phases, &scanned);
+    let declared = declared_templates(&scanned, &configs);
     let modules = resolve_modules(&ground, &project, &phases, &configs, &scanned.files);
     report_module_types(&ground, &providers, &project, &modules.modules);
     let of_kind = |kind: ConfigKind| configs.iter().filter(move |config| config.kind == kind).cloned().collect();
@@ -81,7 +85,19 @@ pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Aug
     report_types(&ground, &providers, &project, &actions);
     let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions), extensions);
     let live = bind_actions(&ground, &project, &phases, graph, scanned.files);
-    Some(Resolution { ground, project, phases, modules: modules.modules, live, workflows, commands })
+    Some(Resolution { ground, project, phases, modules: modules.modules, live, workflows, commands, declared })
+}
+
+fn declared_templates(scanned: &Scanned, configs: &[Config]) -> Vec<Declared> {
+    let used: HashSet<&str> =
+        configs.iter().filter_map(|config| Some(config.rendered.as_ref()?.template.as_str())).collect();
+    let templates = scanned.documents.iter().filter(|document| document.kind == ConfigKind::ConfigTemplate);
+    let declared = |document: &Document| {
+        let name = EcoString::from(document.plain("name")?);
+        let is_used = used.contains(name.as_str());
+        Some(Declared { what: "template", span: document.field("name")?.span()?, name, is_used })
+    };
+    templates.filter_map(declared).collect()
 }
 
 /// Keeps an action. Two may share a name if one of them is switched off.

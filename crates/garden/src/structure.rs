@@ -254,7 +254,14 @@ impl Operator {
             }
         };
         let value = chosen.map_or_else(Value::absent, |node| self.bind(node));
-        eval.force(&value).tainted_if(decided.is_tainted())
+        let value = eval.force(&value).tainted_if(decided.is_tainted());
+        if value.is_absent() {
+            return value;
+        }
+        let step = if decided.as_bool() == Some(true) { "is true" } else { "is false" };
+        let span = Some(condition.span());
+        let origin = eval.session.origins.selected(value.origin, step, span, [decided.origin]);
+        value.with_origin(origin)
     }
 
     fn for_each(&self, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
@@ -295,7 +302,10 @@ impl Operator {
                 Err(stop) => return stop,
             }
         }
-        Value::list(items).tainted_if(collection.is_tainted())
+        // How many items there are follows from the collection, whatever is in them.
+        let origins = &eval.session.origins;
+        let origin = origins.selected(Origin::node(node), "was gone through", Some(input.span()), [collection.origin]);
+        Value::list(items).with_origin(origin).tainted_if(collection.is_tainted())
     }
 
     /// The scope of one round, with `item.key` (always text) and `item.value`.

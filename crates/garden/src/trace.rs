@@ -18,7 +18,7 @@ pub fn trace(session: &Session, origin: Origin) -> Vec<String> {
         let kind = session.origins.get(origin, &session.sources);
         let Some(what) = described(session, &kind) else { continue };
         lines.push(format!("{}{what}", "  ".repeat(depth)));
-        open.extend(inputs(kind).into_iter().rev().map(|input| (input, depth + 1)));
+        open.extend(inputs(&kind).into_iter().rev().map(|input| (input, depth + 1)));
     }
     lines
 }
@@ -42,14 +42,13 @@ fn described(session: &Session, kind: &OriginKind) -> Option<String> {
         OriginKind::Parent { detail, .. } => Some(format!("inherited from {detail}")),
         OriginKind::Derived { step, span, .. } => Some(placed(step, *span)),
         OriginKind::Chosen { rule, .. } => Some((*rule).to_owned()),
+        OriginKind::Selected { .. } => Some("taken because of a condition".to_owned()),
     }
 }
 
-fn inputs(kind: OriginKind) -> Vec<Origin> {
+fn inputs(kind: &OriginKind) -> Vec<Origin> {
     match kind {
-        OriginKind::Derived { pieces, .. } => pieces.into_iter().map(|piece| piece.origin).collect(),
-        OriginKind::Chosen { winner, .. } => vec![winner],
-        OriginKind::Parent { from, .. } => vec![from],
-        _ => Vec::new(),
+        OriginKind::Selected { taken, because } => vec![*because, *taken],
+        other => other.inputs(),
     }
 }

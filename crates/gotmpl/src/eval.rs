@@ -332,16 +332,19 @@ impl Machine<'_> {
         args: &'t [Expr],
         last: Option<Val>,
     ) -> Exec<Val> {
-        let mut value = Val::NIL;
-        for arg in args {
-            value = self.eval_arg(frame, dot, Ty::Value, arg)?;
-            if self.heap.is_undecided(&value) || self.heap.truth(&value) == (func.form == Form::Or) {
-                return Ok(value);
+        let mut passed = Args::new();
+        for (at, arg) in args.iter().enumerate() {
+            let value = self.eval_arg(frame, dot, Ty::Value, arg)?;
+            let decides = self.heap.is_undecided(&value) || self.heap.truth(&value) == (func.form == Form::Or);
+            if decides || (last.is_none() && at + 1 == args.len()) {
+                return Ok(self.chosen(func.name, value, &passed));
             }
+            passed.push(value);
         }
-        if let Some(last) = last {
-            value = self.validate(frame, last, Ty::Value)?;
-        }
-        Ok(value)
+        let value = match last {
+            Some(last) => self.validate(frame, last, Ty::Value)?,
+            None => Val::NIL,
+        };
+        Ok(self.chosen(func.name, value, &passed))
     }
 }

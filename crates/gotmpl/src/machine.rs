@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use purlin_value::meter::{BYTES_PER_STEP, SLOW_BYTES, SLOW_STEPS};
 use purlin_value::pattern::Refused;
-use purlin_value::{Cost, Exceeded, Meter, Pending};
+use purlin_value::{Cost, Exceeded, Meter, Origins, Pending};
 
 use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
@@ -75,15 +75,34 @@ pub struct Outside {
     pub seed: u64,
     /// Whether origins and places are recorded.
     pub track: bool,
+    /// Where what is made from several values is noted.
+    pub origins: Origins,
 }
 
-/// A call of `include` or `tpl` that printed something: where it was, and the call it was under.
+/// What something was printed under: a call of `include` or `tpl`, a branch, a loop.
 #[derive(Clone, Copy, Debug)]
 pub struct Call {
-    /// The place of the call.
+    /// The place of the call or condition.
     pub site: u32,
     /// The call around it.
     pub parent: u32,
+    /// The origin of the condition or of what is gone through, 0 if it is not known.
+    pub because: u32,
+    /// What it is.
+    pub under: Under,
+}
+
+/// What text is printed under.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Under {
+    /// Another template, which was called.
+    Call,
+    /// A condition that is true.
+    True,
+    /// A condition that is false.
+    False,
+    /// A loop.
+    Each,
 }
 
 /// A file in the render's line of sources.
@@ -194,7 +213,7 @@ impl<'r> Machine<'r> {
             limits,
             namespace,
             sources,
-            calls: vec![Call { site: 0, parent: 0 }],
+            calls: vec![Call { site: 0, parent: 0, because: 0, under: Under::Call }],
             including: Table::default(),
             parsed: Table::default(),
             regexes: Table::default(),
@@ -253,9 +272,7 @@ impl<'r> Machine<'r> {
         let outer = std::mem::take(&mut self.out);
         let outer_call = self.call;
         if self.outside.track && self.site != 0 {
-            self.call = self.calls.len() as u32;
-            self.calls.push(Call { site: self.site, parent: outer_call });
-            self.heap.hold(size_of::<Call>());
+            self.enter(self.site, 0, Under::Call);
         }
         let written = self.written;
         let result = self.run_tree(tree, data);
@@ -487,18 +504,34 @@ impl<'r> Machine<'r> {
         Ok(Flow::Next)
     }
 
+    /// Notes what is printed from here on is printed under. Returns what it was printed under so far.
+    fn enter(&mut self, site: u32, because: u32, under: Under) -> u32 {
+        let parent = self.call;
+        if self.outside.track {
+            self.call = self.calls.len() as u32;
+            self.calls.push(Call { site, parent, because, under });
+            self.heap.hold(size_of::<Call>());
+        }
+        parent
+    }
+
     fn walk_condition<'t>(&mut self, frame: &mut Frame<'t>, dot: &Val, branch: &'t Branch, with: bool) -> Exec<Flow> {
         let mark = self.vars.len();
         let value = self.eval_pipeline(frame, dot, &branch.pipe)?;
+        let site = frame.tree.file.base + branch.pipe.pos;
+        let outer = self.call;
         let flow = if self.heap.is_undecided(&value) {
             self.leave_open(frame, &value, branch).map(|()| Flow::Next)
         } else if self.heap.truth(&value) {
+            self.enter(site, self.known_origin(&value), Under::True);
             self.walk(frame, if with { &value } else { dot }, &branch.body)
         } else if let Some(otherwise) = &branch.otherwise {
+            self.enter(site, self.known_origin(&value), Under::False);
             self.walk(frame, dot, otherwise)
         } else {
             Ok(Flow::Next)
         };
+        self.call = outer;
         self.vars.truncate(mark);
         flow
     }
@@ -511,9 +544,14 @@ impl<'r> Machine<'r> {
             self.vars.truncate(outer);
             return Ok(());
         }
+        let site = frame.tree.file.base + branch.pipe.pos;
+        let outer_call = self.enter(site, self.known_origin(&value), Under::Each);
         let ran = self.range_over(frame, &value, branch)?;
+        self.call = outer_call;
         if !ran && let Some(otherwise) = &branch.otherwise {
+            self.enter(site, self.known_origin(&value), Under::False);
             self.walk(frame, dot, otherwise)?;
+            self.call = outer_call;
         }
         self.vars.truncate(outer);
         Ok(())
@@ -675,9 +713,7 @@ impl<'r> Machine<'r> {
         self.spend(INCLUDE_STEPS).map_err(|fault| self.error(frame, None, fault))?;
         let outer_call = self.call;
         if self.outside.track {
-            self.call = self.calls.len() as u32;
-            self.calls.push(Call { site: frame.tree.file.base + invoke.pos, parent: outer_call });
-            self.heap.hold(size_of::<Call>());
+            self.enter(frame.tree.file.base + invoke.pos, 0, Under::Call);
         }
         self.run_tree(&tree, data)?;
         self.call = outer_call;

@@ -2,6 +2,18 @@
 //!
 //! Recording can be switched off for a render; then only bytes are kept.
 
+use purlin_value::Origin;
+
+/// The number a value's origin has inside the engine, where 0 is none.
+pub fn origin_number(origin: Origin) -> u32 {
+    origin.to_bits().wrapping_add(1)
+}
+
+/// The origin of such a number.
+pub fn origin_of(number: u32) -> Origin {
+    Origin::from_bits(number.wrapping_sub(1))
+}
+
 /// A range of a text, from the end of the piece before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {

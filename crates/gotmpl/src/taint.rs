@@ -8,8 +8,9 @@ use std::collections::HashSet;
 
 use crate::func::{Form, Func, Looks, Ty};
 use crate::machine::Machine;
-use crate::rope::Piece;
+use crate::rope::{Piece, origin_number, origin_of};
 use crate::value::{Data, Heap, ListType, MapRef, MapType, Str, Val};
+use purlin_value::Piece as OriginPiece;
 
 /// What a result is made of.
 enum Made {
@@ -29,18 +30,87 @@ impl Machine<'_> {
         }
         let looks_inside = !matches!(func.looks, Looks::At(..));
         let (origin, tainted) = match made(&self.heap, func, &result) {
-            Made::Scalar if looks_inside => self.join_contents(args),
+            Made::Scalar if looks_inside => (self.made_from(func, args), self.join_contents(args).1),
             Made::Parts if looks_inside => {
-                let (origin, tainted) = self.join_contents(args);
+                let tainted = self.join_contents(args).1;
                 if tainted {
                     self.heap.taint_within(&result);
                 }
-                (origin, tainted)
+                (self.made_from(func, args), tainted)
             }
             Made::Holder if func.looks == Looks::Nowhere => (self.join_origins(args).0, false),
+            Made::Scalar => (self.made_from(func, args), self.join_origins(args).1),
             _ => self.join_origins(args),
         };
         result.at(origin).taint(tainted)
+    }
+
+    /// The origin of a value itself, or of a piece of it.
+    pub(crate) fn known_origin(&self, value: &Val) -> u32 {
+        if self.outside.track { self.join_origins(std::slice::from_ref(value)).0 } else { 0 }
+    }
+
+    /// The origin of what a function made from all its arguments: that of the only one, or a note of all of them.
+    fn made_from(&self, func: &Func, args: &[Val]) -> u32 {
+        let mut found = Vec::new();
+        for arg in args {
+            self.origins_of(arg, &mut found);
+        }
+        match found.as_slice() {
+            [] => 0,
+            [one] => *one,
+            all => self.noted(func.name, all),
+        }
+    }
+
+    fn noted(&self, name: &'static str, inputs: &[u32]) -> u32 {
+        let pieces = inputs.iter().map(|number| OriginPiece::whole(origin_of(*number))).collect();
+        origin_number(self.outside.origins.derived(name, None, pieces))
+    }
+
+    /// Everything that a value comes from: a text has pieces, a collection has elements.
+    fn origins_of(&self, value: &Val, found: &mut Vec<u32>) {
+        const MOST: usize = 64;
+        let mut add = |origin: u32| {
+            if origin != 0 && found.len() < MOST && !found.contains(&origin) {
+                found.push(origin);
+            }
+        };
+        match &value.data {
+            Data::Str(text) if text.pieces().is_some() => {
+                text.pieces().unwrap_or_default().iter().for_each(|piece| add(piece.origin));
+            }
+            Data::List(list) if !self.heap.items(*list).is_empty() => {
+                self.heap.items(*list).iter().take(MOST).for_each(|item| add(item.origin));
+            }
+            Data::Map(map) if !self.heap.get_map(*map).entries.is_empty() => {
+                self.heap.get_map(*map).entries.values().take(MOST).for_each(|item| add(item.origin));
+            }
+            _ => add(value.origin),
+        }
+    }
+
+    /// What a function that chooses among its arguments returns, with what decided: the arguments it looked at.
+    pub(crate) fn chosen(&self, name: &'static str, result: Val, looked_at: &[Val]) -> Val {
+        if !self.outside.track {
+            return result;
+        }
+        let mut inputs = Vec::new();
+        looked_at.iter().for_each(|value| self.origins_of(value, &mut inputs));
+        inputs.retain(|origin| *origin != result.origin);
+        if inputs.is_empty() {
+            return result;
+        }
+        if result.origin == 0 {
+            // A text with pieces knows better where it comes from.
+            if matches!(&result.data, Data::Str(text) if text.pieces().is_some()) {
+                return result;
+            }
+            return result.at(self.noted(name, &inputs));
+        }
+        let inputs = inputs.into_iter().map(origin_of);
+        let origin = self.outside.origins.selected(origin_of(result.origin), format!("`{name}` chose"), None, inputs);
+        result.at(origin_number(origin))
     }
 
     /// One origin and taint for several values.

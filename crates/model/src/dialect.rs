@@ -3,7 +3,7 @@
 use crate::glance::Glance;
 use crate::project::{Request, Resolved};
 use purlin_syntax::Rule;
-use purlin_value::{Session, Value};
+use purlin_value::{EcoString, Session, Value};
 
 /// What a file is to its dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,6 +63,29 @@ pub struct Answer {
     pub trace: Vec<String>,
 }
 
+/// One way to resolve a project: an environment, a set of profiles, a file of values.
+#[derive(Clone, Debug)]
+pub struct Variant {
+    /// What a user calls it; empty for the project as it is without any.
+    pub name: EcoString,
+    /// What is asked for to get it.
+    pub request: Request,
+}
+
+/// The ways in which the projects of a dialect can be resolved.
+#[derive(Clone, Copy)]
+pub struct Variants {
+    /// What one is called: `environment`, `profile`.
+    pub noun: &'static str,
+    /// All that the project itself declares. Whoever asks reports nothing twice: problems are those of resolving.
+    pub list: fn(&Session, &Request) -> Vec<Variant>,
+}
+
+impl Variants {
+    /// Projects that come in one form only.
+    pub const NONE: Variants = Variants { noun: "environment", list: |_, _| Vec::new() };
+}
+
 /// A dialect.
 #[derive(Clone, Copy)]
 pub struct Dialect {
@@ -89,6 +112,8 @@ pub struct Dialect {
     /// Reads and resolves everything. Problems go to the session's sink; what can be resolved is there all the same.
     /// `None` if there is nothing to show at all.
     pub resolve: fn(&Session, &Request) -> Option<Resolved>,
+    /// How its projects vary.
+    pub variants: Variants,
     /// Evaluates an expression against the project.
     pub eval: fn(&Session, &Request, &Question) -> Option<Answer>,
     /// Its rules.

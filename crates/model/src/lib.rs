@@ -22,7 +22,7 @@ pub mod schema;
 pub mod validate;
 
 pub use detect::{Detection, Judged};
-pub use dialect::{Answer, Dialect, Question, Role, Sign};
+pub use dialect::{Answer, Dialect, Question, Role, Sign, Variant, Variants};
 pub use glance::Glance;
 pub use guard::guard;
 pub use handle::NodeRef;
@@ -31,6 +31,6 @@ pub use instance::{Content, Instance, Named, Slot};
 pub use json_schema::json_schema;
 pub use options::{ChartOptions, SkaffoldOptions, ToscaOptions};
 pub use order::INSTALL_ORDER;
-pub use project::{Dependency, Manifest, Node, Request, Resolved, SetFlag, SetKind};
+pub use project::{Declared, Dependency, Manifest, Node, Request, Resolved, SetFlag, SetKind};
 pub use read::{Place, Reader};
 pub use schema::{Edition, Entity, Field, Kind, Literal, Merge, Schema, Shape, entity, field};

@@ -189,8 +189,23 @@ pub struct Resolved {
     pub manifests: Vec<Manifest>,
     /// Folders or files of projects of other dialects that it took in, so that they need not be looked at alone.
     pub inner: Vec<String>,
+    /// What it declares for its own use, and whether this variant uses it.
+    pub declared: Vec<Declared>,
     /// The trees it was read from; they keep what nodes' origins point to alive and countable.
     pub trees: Vec<Arc<Tree>>,
+}
+
+/// Something that a project declares for its own use.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// What it is, in a user's words: `template`.
+    pub what: &'static str,
+    /// Its name.
+    pub name: EcoString,
+    /// Where the name is written.
+    pub span: Span,
+    /// Whether something uses it.
+    pub is_used: bool,
 }
 
 /// One rendered document.
@@ -249,6 +264,7 @@ impl Resolved {
             outputs: Value::map(Map::new()),
             manifests: Vec::new(),
             inner: Vec::new(),
+            declared: Vec::new(),
             trees: Vec::new(),
         }
     }

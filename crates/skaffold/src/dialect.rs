@@ -21,8 +21,10 @@ use crate::value::ValueOut;
 use crate::walk::{Bases, Config, Walk, Wanted};
 use crate::{keys, unrendered};
 use ecow::EcoString;
-use purlin_model::{Answer, Dependency, Dialect, Engines, Glance, Node, Question, Request, Resolved, Role, Sign};
-use purlin_syntax::DocumentHead;
+use purlin_model::{
+    Answer, Dependency, Dialect, Engines, Glance, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
+};
+use purlin_syntax::{DocumentHead, Flavor};
 use purlin_value::{Session, Value, path};
 use std::collections::{HashMap, HashSet};
 
@@ -39,6 +41,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: false,
     renders: true,
     resolve,
+    variants: Variants { noun: "profile", list: variants },
     eval,
     rules: RULES,
 };
@@ -70,6 +73,24 @@ pub(crate) struct Work<'r> {
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let file = DIALECT.file_of(session, request)?;
     Work { session, request, file }.configs(|work, raw, filled| work.resolved(raw, filled))
+}
+
+/// The file without any profile, and each of its profiles alone. What profiles activate in required configurations comes
+/// with them.
+fn variants(session: &Session, request: &Request) -> Vec<Variant> {
+    let Some(file) = DIALECT.file_of(session, request) else { return Vec::new() };
+    let Ok(text) = session.load_text(&file, &file) else { return Vec::new() };
+    let tree = session.load_tree(&text.source, Flavor::Core);
+    let mut found = vec![Variant { name: EcoString::new(), request: request.clone() }];
+    let profiles = tree.roots().filter_map(|root| root.get("profiles")).flat_map(|list| list.items());
+    for name in profiles.filter_map(|profile| profile.get("name")).map(|name| EcoString::from(name.text())) {
+        if !name.is_empty() && !found.iter().any(|known| known.name == name) {
+            let mut request = request.clone();
+            request.profiles.push(name.to_string());
+            found.push(Variant { name, request });
+        }
+    }
+    found
 }
 
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {

@@ -41,6 +41,12 @@ impl Sources {
         source
     }
 
+    /// All texts, in the order in which they were registered.
+    pub fn all(&self) -> Vec<Arc<Source>> {
+        let inner = self.inner.read().unwrap_or_else(PoisonError::into_inner);
+        inner.sources.iter().flatten().cloned().collect()
+    }
+
     /// Keeps ids for sources that several threads will read; the first of them.
     pub fn reserve(&self, count: usize) -> FileId {
         let mut inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);

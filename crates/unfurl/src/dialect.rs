@@ -2,7 +2,7 @@
 
 use crate::check;
 use crate::convert;
-use crate::ensemble::project::PROJECT_FILE;
+use crate::ensemble::project::{PROJECT_FILE, environment_names};
 use crate::ensemble::report::{diagnostic, span_of};
 use crate::ensemble::{self, Ensemble, manifest};
 use crate::error::{Error, Result};
@@ -17,10 +17,10 @@ use crate::tree::{NodeId, NodeKind};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use purlin_model::Glance;
-use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign};
+use purlin_model::dialect::{Answer, Dialect, Question, Role, Sign, Variant, Variants};
 use purlin_model::project::{Dependency, Node, Request, Resolved};
 use purlin_syntax::{Diagnostic, Flavor, Span};
-use purlin_value::{Map, Session, Value};
+use purlin_value::{Map, Session, Value, path};
 
 /// The dialect.
 pub const DIALECT: Dialect = Dialect {
@@ -35,6 +35,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: false,
     renders: false,
     resolve,
+    variants: Variants { noun: "environment", list: variants },
     eval,
     rules: RULES,
 };
@@ -51,6 +52,16 @@ fn recognise(file: &Glance<'_>) -> Option<Sign> {
     let version = file.head().get("tosca_definitions_version");
     // Judged with the ensemble that imports it; alone if none does.
     version.is_some_and(|version| version.contains("unfurl")).then_some(Sign::new(Role::Part, 10).shared())
+}
+
+/// Every environment of the project around an ensemble.
+fn variants(session: &Session, request: &Request) -> Vec<Variant> {
+    let Some(file) = DIALECT.file_of(session, request) else { return Vec::new() };
+    let named = |name: EcoString| {
+        let request = Request { environment: Some(name.to_string()), ..request.clone() };
+        Variant { name, request }
+    };
+    environment_names(session, path::parent(&file)).into_iter().map(named).collect()
 }
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {

@@ -5,7 +5,7 @@
 
 use ecow::EcoString;
 use purlin_syntax::{Node, Sources, Span};
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 /// The origin of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,6 +53,13 @@ pub struct Piece {
     pub origin: Origin,
 }
 
+impl Piece {
+    /// An input that has no place of its own in the text: it stands for all of it.
+    pub fn whole(origin: Origin) -> Self {
+        Piece { start: 0, end: 0, origin }
+    }
+}
+
 /// An origin in full.
 #[derive(Clone, Debug, PartialEq)]
 pub enum OriginKind {
@@ -96,12 +103,32 @@ pub enum OriginKind {
         /// Where the others came from, the strongest first.
         overrode: Vec<Origin>,
     },
+    /// Taken because of a condition: a branch, or everything that a loop or a condition holds.
+    Selected {
+        /// Where what was taken comes from.
+        taken: Origin,
+        /// The condition: what computed it, and from what.
+        because: Origin,
+    },
 }
 
-/// The table of all origins that are not nodes.
-#[derive(Default, Debug)]
+impl OriginKind {
+    /// What a value was made from, without what only decided on it and without what it overrode.
+    pub fn inputs(&self) -> Vec<Origin> {
+        match self {
+            OriginKind::Derived { pieces, .. } => pieces.iter().map(|piece| piece.origin).collect(),
+            OriginKind::Chosen { winner, .. } => vec![*winner],
+            OriginKind::Parent { from, .. } => vec![*from],
+            OriginKind::Selected { taken, .. } => vec![*taken],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// The table of all origins that are not nodes. A copy is the same table: engines with values of their own hold one.
+#[derive(Clone, Default, Debug)]
 pub struct Origins {
-    table: RwLock<Table>,
+    table: Arc<RwLock<Table>>,
 }
 
 /// Entries in portions of one size, so that a long table is never copied to grow.
@@ -180,6 +207,22 @@ impl Origins {
         self.push(OriginKind::Chosen { winner, rule, overrode })
     }
 
+    /// Something that was taken because of a condition. `step` says what decided and how.
+    pub fn selected(
+        &self,
+        taken: Origin,
+        step: impl Into<EcoString>,
+        span: Option<Span>,
+        inputs: impl IntoIterator<Item = Origin>,
+    ) -> Origin {
+        let pieces: Vec<Piece> = inputs.into_iter().filter(|origin| origin.is_known()).map(Piece::whole).collect();
+        if span.is_none() && pieces.is_empty() {
+            return taken;
+        }
+        let because = self.derived(step, span, pieces);
+        self.push(OriginKind::Selected { taken, because })
+    }
+
     /// An origin in full.
     pub fn get(&self, origin: Origin, sources: &Sources) -> OriginKind {
         if !origin.is_known() {
@@ -203,11 +246,20 @@ impl Origins {
                 OriginKind::Derived { span: Some(span), .. } => return Some(span),
                 OriginKind::Derived { span: None, pieces, .. } => origin = pieces.first()?.origin,
                 OriginKind::Chosen { winner, .. } => origin = winner,
+                OriginKind::Selected { taken, .. } => origin = taken,
                 OriginKind::Parent { from, .. } => origin = from,
                 OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Unknown => return None,
             }
         }
         None
+    }
+
+    /// Shows every entry of the table, in the order in which they were made.
+    pub fn each(&self, mut see: impl FnMut(Origin, &OriginKind)) {
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        for (index, kind) in table.portions.iter().flatten().enumerate() {
+            see(Origin(DERIVED | u32::try_from(index).unwrap_or(u32::MAX)), kind);
+        }
     }
 
     /// How many entries the table has.

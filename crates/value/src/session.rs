@@ -76,6 +76,11 @@ impl Session {
         Self::over(self.world.clone(), files, sources, self.limits.clone(), self.threads)
     }
 
+    /// A sibling that notes origins in the same table, so that one can be asked about values of the other.
+    pub fn twin(&self) -> Self {
+        Session { origins: self.origins.clone(), ..self.sibling() }
+    }
+
     /// The bytes of a file, counted against the limits. They are kept as long as somebody holds them.
     pub fn load_bytes(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
         let key = self.files.key(path);

@@ -357,16 +357,15 @@ impl Value {
     /// The value at a dotted path; sequence items by number (`spec.ports.0` or `spec.ports[0]`). A part of a secret is
     /// a secret.
     pub fn at(&self, path: &str) -> Option<Value> {
-        let mut here = self.clone();
-        for step in path.split(['.', '[']).map(|s| s.trim_end_matches(']')).filter(|s| !s.is_empty()) {
-            let part = match &here.data {
-                Data::Map(map) => map.get(step)?,
-                Data::List(list) => list.get(step.parse::<usize>().ok()?)?,
-                _ => return None,
-            };
-            here = part.clone().part_of(&here);
-        }
-        Some(here)
+        self.chain(path)?.pop()
+    }
+
+    /// The same with everything it is a part of, the whole first. A key may have dots in it.
+    pub fn chain(&self, path: &str) -> Option<Vec<Value>> {
+        let strip = |step: &'_ str| step.trim_end_matches(']').trim_matches(['"', '\'']).to_owned();
+        let steps: Vec<String> = path.split(['.', '[']).map(strip).filter(|step| !step.is_empty()).collect();
+        let mut found = vec![self.clone()];
+        walk_steps(&mut found, &steps).then_some(found)
     }
 
     /// The same as a part of a whole: a secret if the whole is one, and from where the whole is unless it knows better.
@@ -442,6 +441,28 @@ impl Value {
 /// The leaves of a value; see [`Value::leaves`].
 pub struct Leaves<'v> {
     stack: Vec<(String, &'v Value)>,
+}
+
+/// Goes on from the last value found, and says whether all steps lead somewhere. Steps are joined where a key has dots.
+fn walk_steps(found: &mut Vec<Value>, steps: &[String]) -> bool {
+    let (Some(here), false) = (found.last().cloned(), steps.is_empty()) else { return true };
+    for count in 1..=steps.len() {
+        let (key, rest) = steps.split_at(count);
+        let part = match &here.data {
+            Data::Map(map) if count == 1 => map.get(key[0].as_str()),
+            Data::Map(map) => map.get(key.join(".").as_str()),
+            Data::List(list) if count == 1 => key[0].parse::<usize>().ok().and_then(|at| list.get(at)),
+            _ => return false,
+        };
+        if let Some(part) = part {
+            found.push(part.clone().part_of(&here));
+            if walk_steps(found, rest) {
+                return true;
+            }
+            found.pop();
+        }
+    }
+    false
 }
 
 /// A dotted path with one more step.

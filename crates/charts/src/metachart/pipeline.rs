@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use purlin_gotmpl::ast::File;
 use purlin_gotmpl::hole::Holes;
-use purlin_gotmpl::machine::{Call, SourceFile};
+use purlin_gotmpl::machine::{Call, SourceFile, Under};
 use purlin_gotmpl::rope::Piece;
 use purlin_gotmpl::{ExecError, Fault, Limit, Machine, Val};
 use purlin_value::{Pending, Value};
@@ -99,7 +99,8 @@ pub fn render(job: Job<'_>, inputs: Inputs<'_>, threads: usize) -> Result<Output
         let no_thread = |_| Err(Failed { at: 0, error: RenderError::Thread });
         workers.into_iter().map(|worker| worker.join().unwrap_or_else(no_thread)).collect()
     });
-    let mut all = Output { calls: vec![Call { site: 0, parent: 0 }], ..Output::default() };
+    let mut all =
+        Output { calls: vec![Call { site: 0, parent: 0, because: 0, under: Under::Call }], ..Output::default() };
     let common = job.compiled.namespace().end_of_sources();
     let mut first: Option<Failed> = None;
     for share in shares {
@@ -163,7 +164,7 @@ impl Output {
             self.sources.push(SourceFile { file, origin: source.origin });
         }
         let calls = share.calls.into_iter().skip(1);
-        self.calls.extend(calls.map(|made| Call { site: site(made.site), parent: call(made.parent) }));
+        self.calls.extend(calls.map(|made| Call { site: site(made.site), parent: call(made.parent), ..made }));
         for mut resource in share.resources {
             for piece in &mut resource.pieces {
                 (piece.site, piece.call) = (site(piece.site), call(piece.call));

@@ -7,7 +7,7 @@ use crate::native;
 use crate::options;
 use crate::report::{report, settle};
 use crate::settings::Settings;
-use purlin_compiler::{Checked, DIALECTS, survey};
+use purlin_compiler::{Checked, DIALECTS, survey, survey_variants};
 use purlin_model::Request;
 use purlin_syntax::Severity;
 use purlin_syntax::write::JsonLayout;
@@ -31,6 +31,7 @@ pub(super) fn run(
     cx: &mut Context<'_, '_>,
     paths: &[PathBuf],
     target: &Target,
+    all_envs: bool,
     output: Option<AnswerFormat>,
 ) -> Result<Exit, Exit> {
     let mut total = Total::default();
@@ -38,6 +39,7 @@ pub(super) fn run(
     for Opened { session, request, paths, settings } in sessions(cx, paths, target)? {
         cx.settings = settings;
         let above = folder_of_root(cx, &session);
+        let survey = if all_envs { survey_variants } else { survey };
         let projects = survey(&session, &request, &paths);
         refuse_unused(cx, target, &projects)?;
         cx.refuse_undeclared(&session, None, &target.var, "")?;

@@ -21,6 +21,7 @@ mod status;
 mod why;
 
 pub(crate) use status::clean;
+pub(crate) use why::rewrite as rewrite_why;
 
 use crate::args::{Cli, Command, Places, Target, When};
 use crate::declared::undeclared;
@@ -326,7 +327,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     let style = Style::new(invocation, &cli.global);
     let mut cx = Context { invocation, global: cli.global, style, settings: Settings::default(), prefix: "" };
     let done = match cli.command {
-        Command::Check { paths, target, output } => check::run(&mut cx, &paths, &target, output),
+        Command::Check { paths, target, all_envs, output } => check::run(&mut cx, &paths, &target, all_envs, output),
         Command::Resolve { places, target, output, out, reveal } => {
             let (path, nodes) = cx.split(&places, &target);
             resolve::resolve(&mut cx, &path, &nodes, &target, output, out.as_deref(), reveal)
@@ -338,8 +339,9 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Graph { place, target, output, view, out } => {
             graph::run(&mut cx, &place.path(), &target, (output, &view), out.as_deref())
         }
-        Command::Why { words, path, target, output } => {
+        Command::Why { words, path, target, list_inputs, all_envs, output } => {
             let (path, asked) = why::asked(words, path);
+            let asked = why::Asked { list_inputs, all_envs, ..asked };
             why::run(&mut cx, &path, &asked, &target, output)
         }
         Command::Diff {

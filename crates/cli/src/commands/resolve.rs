@@ -5,10 +5,10 @@ use super::check::worse;
 use crate::args::{DataFormat, Target};
 use crate::invocation::Exit;
 use purlin_compiler::{Compiled, compile, resolved_value};
-use purlin_model::Resolved;
+use purlin_model::{Resolved, Variant};
 use purlin_syntax::write::{JsonLayout, WriteError};
 use purlin_syntax::{Diagnostic, suggest};
-use purlin_value::emit::{json_within, to_yaml, yaml_within};
+use purlin_value::emit::{json_within, to_json, to_yaml, yaml_within};
 use purlin_value::{Secrets, Session, Value};
 use std::path::Path;
 
@@ -51,6 +51,46 @@ pub(super) fn compile_with_inside(
     target: &Target,
 ) -> Result<(Session, Compiled), Exit> {
     finished(compile_for(cx, &Purpose { command: "resolve", manifests: name.contains('/') }, path, &[], target)?)
+}
+
+/// A project in one of its variants.
+pub(super) struct Side {
+    /// The variant's name; empty if it has none.
+    pub name: String,
+    pub session: Session,
+    pub resolved: Resolved,
+}
+
+/// Resolves a project as it was asked for, or in all its variants. The first session has the problems of all.
+pub(super) fn compile_all(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    target: &Target,
+    all_envs: bool,
+) -> Result<(Session, Vec<Side>), Exit> {
+    let (session, mut request) = cx.open(path, target, &[])?;
+    "resolve".clone_into(&mut request.command);
+    request.manifests = true;
+    let mut variants = if all_envs { purlin_compiler::variants(&session, &request) } else { Vec::new() };
+    if variants.is_empty() {
+        variants.push(Variant { name: "".into(), request });
+    }
+    let mut sides = Vec::new();
+    for variant in variants {
+        let own = session.sibling();
+        let compiled = compile(&own, &variant.request);
+        session.sink.extend(own.sink.take());
+        sides.extend(compiled.map(|compiled| Side {
+            name: variant.name.to_string(),
+            session: own,
+            resolved: compiled.resolved,
+        }));
+    }
+    match cx.report(&session) {
+        Exit::Ok if sides.is_empty() => Err(Exit::Invalid),
+        Exit::Ok => Ok((session, sides)),
+        exit => Err(exit),
+    }
 }
 
 /// What was resolved, if nothing is wrong.
@@ -117,7 +157,7 @@ fn keep_nodes(session: &Session, resolved: &mut Resolved, wanted: &[String]) {
 }
 
 /// Candidates that a hint lists.
-const MOST_CANDIDATES: usize = 6;
+pub(super) const MOST_CANDIDATES: usize = 6;
 
 pub(super) fn unknown_node(resolved: &Resolved, name: &str) -> Diagnostic {
     let ids = || resolved.nodes.iter().map(|node| node.id.as_str());
@@ -161,6 +201,12 @@ pub(super) fn data_text(value: &Value, format: DataFormat, secrets: Secrets, mos
 }
 
 impl Context<'_, '_> {
+    /// An answer for programs.
+    pub(super) fn json(&mut self, value: &Value) -> Result<String, Exit> {
+        let text = to_json(value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| self.too_long(error))?;
+        Ok(text + "\n")
+    }
+
     pub(super) fn too_long(&mut self, _error: WriteError) -> Exit {
         let _ = writeln!(self.invocation.stderr, "error[limit-output-size]: the result is larger than allowed");
         Exit::Limit

@@ -1,24 +1,32 @@
 //! `purlin why`: where a value comes from; and, with `--file FILE:LINE`, what a line has a part in.
 
 use super::Context;
-use super::resolve::{compile_or_report, compile_with_inside, unknown_node};
+use super::resolve::{MOST_CANDIDATES, compile_all, compile_with_inside, unknown_node};
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
-use purlin_compiler::{Why, WhyPiece, affects, affects_value, origin_text, why, why_value};
-use purlin_model::{Node, Resolved};
+use crate::project::named;
+use purlin_compiler::{
+    Affected, Because, Cause, Why, WhyPiece, affects, affects_value, inputs_at, inputs_value, origin_text, wholes, why,
+    why_at, why_value,
+};
+use purlin_model::Resolved;
 use purlin_syntax::write::JsonLayout;
-use purlin_syntax::{Diagnostic, suggest};
+use purlin_syntax::{Diagnostic, Source, suggest};
 use purlin_value::emit::to_json;
 use purlin_value::value::below;
-use purlin_value::{Secrets, Value};
+use purlin_value::{Secrets, Session, Value};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What was asked.
+#[derive(Default)]
 pub(super) struct Asked {
     pub node: Option<String>,
     pub field: Option<String>,
+    pub list_inputs: bool,
+    pub all_envs: bool,
 }
 
 /// What words mean: a node and a field, after a path if there are three.
@@ -27,19 +35,45 @@ pub(super) fn asked(words: Vec<String>, path: Option<PathBuf>) -> (PathBuf, Aske
     let mut words = words.into_iter();
     let first = if three && path.is_none() { words.next().map(PathBuf::from) } else { None };
     let path = path.or(first).unwrap_or_else(|| PathBuf::from("."));
-    (path, Asked { node: words.next(), field: words.next() })
+    (path, Asked { node: words.next(), field: words.next(), ..Asked::default() })
 }
 
-/// The node that was asked for, and the field of it. A node and its field may also be written as one word.
-fn node_and_field<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<(&'r Node, String)> {
-    if let Some(node) = resolved.node(name) {
-        return Some((node, field.unwrap_or_default().to_owned()));
+/// `--inputs` takes a file of inputs in other commands; here it may stand alone, and then asks for what a value depends
+/// on.
+pub(crate) fn rewrite(args: &mut [String], cwd: &Path) {
+    if args.iter().find(|arg| !arg.starts_with('-')).is_none_or(|command| command != "why") {
+        return;
+    }
+    let at = args.iter().position(|arg| arg == "--inputs");
+    let is_file = |next: Option<&String>| next.is_some_and(|next| cwd.join(next).is_file());
+    if let Some(at) = at.filter(|at| !is_file(args.get(at + 1))) {
+        "--list-inputs".clone_into(&mut args[at]);
+    }
+}
+
+/// What a name stands for: a node, or the variables or outputs of the project.
+fn whole<'r>(resolved: &'r Resolved, name: &str) -> Option<(&'r str, &'r Value)> {
+    let node = resolved.nodes.iter().find(|node| node.id == name).map(|node| (node.id.as_str(), &node.resolved));
+    node.or_else(|| wholes(resolved).into_iter().find(|(known, _)| *known == name))
+}
+
+/// What was asked for, and the field of it. A node and its field may also be written as one word.
+fn whole_and_field<'r>(
+    resolved: &'r Resolved,
+    name: &str,
+    field: Option<&str>,
+) -> Option<(&'r str, &'r Value, String)> {
+    if let Some((name, value)) = whole(resolved, name) {
+        return Some((name, value, field.unwrap_or_default().to_owned()));
     }
     if field.is_some() {
         return None;
     }
     let mut cuts = name.rmatch_indices('.').map(|(at, _)| (name.get(..at), name.get(at + 1..)));
-    cuts.find_map(|(node, field)| Some((resolved.node(node?)?, field?.to_owned())))
+    cuts.find_map(|(node, field)| {
+        let (name, value) = whole(resolved, node?)?;
+        Some((name, value, field?.to_owned()))
+    })
 }
 
 pub(super) fn run(
@@ -50,31 +84,76 @@ pub(super) fn run(
     output: AnswerFormat,
 ) -> Result<Exit, Exit> {
     let Some(name) = &asked.node else {
-        return match target.file.as_deref().and_then(line_of) {
-            Some((file, line)) => reverse(cx, path, file, line, target, output),
+        return match target.file.as_deref().map(line_of) {
+            Some(Some((file, line))) => reverse(cx, path, (file, line), asked.all_envs, target, output),
+            Some(None) => Err(cx.usage("`--file` needs a line: `--file FILE:LINE`")),
             None => Err(cx.usage("`why` needs a node, or `--file FILE:LINE`")),
         };
     };
     let (session, compiled) = compile_with_inside(cx, path, name, target)?;
-    let Some((node, field)) = node_and_field(&compiled.resolved, name, asked.field.as_deref()) else {
-        session.sink.push(unknown_node(&compiled.resolved, name));
+    let Some((name, root, field)) = whole_and_field(&compiled.resolved, name, asked.field.as_deref()) else {
+        session.sink.push(unknown(&compiled.resolved, name, asked.field.as_deref()));
         return Ok(cx.report(&session));
     };
-    let name = node.id.as_str();
-    let Some(value) = node.resolved.at(&field) else {
-        session.sink.push(unknown_field(&node.resolved, name, &field));
+    let Some(found) = why_at(&session, root, &field) else {
+        session.sink.push(unknown_field(root, name, &field));
         return Ok(cx.report(&session));
     };
-    let found = why(&session, &value);
+    if asked.list_inputs {
+        let inputs = inputs_at(&session, root, &field).unwrap_or_default();
+        let text = match output {
+            AnswerFormat::Json => cx.json(&inputs_value(name, &field, &inputs))?,
+            AnswerFormat::Text => listed_inputs(&inputs),
+        };
+        return Ok(cx.print_answer(&text, None));
+    }
     let text = match output {
-        AnswerFormat::Json => {
-            let value = why_value(name, &field, &found);
-            to_json(&value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| cx.too_long(error))? + "\n"
-        }
-        AnswerFormat::Text if value.is_collection() => leaves(&session, &field, &value),
-        AnswerFormat::Text => told(&format!("{name} {field}"), &found),
+        AnswerFormat::Json => cx.json(&why_value(name, &field, &found))?,
+        AnswerFormat::Text if found.value.is_collection() => leaves(&session, root, &field, &found.value),
+        AnswerFormat::Text => told(format!("{name} {field}").trim_end(), &found),
     };
     Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
+}
+
+/// What a value depends on, by kind: files with their lines, then flags, variables of the environment and defaults.
+fn listed_inputs(inputs: &[Cause]) -> String {
+    let mut files: Vec<(&str, Vec<u32>)> = Vec::new();
+    let mut others = Vec::new();
+    for cause in inputs {
+        let Some(place) = &cause.place else {
+            others.push(format!("{}\n", origin_text(cause)));
+            continue;
+        };
+        match files.iter_mut().find(|(file, _)| *file == place.file) {
+            Some((_, lines)) => lines.push(place.line),
+            None => files.push((&place.file, vec![place.line])),
+        }
+    }
+    let mut out = String::new();
+    for (file, mut lines) in files {
+        lines.sort_unstable();
+        lines.dedup();
+        let shown: Vec<String> = lines.iter().map(u32::to_string).collect();
+        let _ = writeln!(out, "file {file}:{}", shown.join(","));
+    }
+    others.sort();
+    others.dedup();
+    out + &others.concat()
+}
+
+/// Says that there is no such node. A field that nodes have was probably meant as one.
+fn unknown(resolved: &Resolved, name: &str, field: Option<&str>) -> Diagnostic {
+    let has = |value: &Value| value.at(name).is_some() || further_in(value, name).is_some();
+    let all = wholes(resolved);
+    let with: Vec<&str> = all.iter().filter(|(_, value)| field.is_none() && has(value)).map(|(id, _)| *id).collect();
+    if with.is_empty() || resolved.nodes.iter().any(|node| node.id.rsplit(['.', '/']).next() == Some(name)) {
+        return unknown_node(resolved, name);
+    }
+    let shown: Vec<String> = with.iter().take(MOST_CANDIDATES).map(|id| format!("`{id} {name}`")).collect();
+    let more = if with.len() > MOST_CANDIDATES { ", …" } else { "" };
+    let message = format!("`{name}` is a field; name its node too");
+    let hint = format!("it is in {}{more}", shown.join(", "));
+    Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_NODE, message).hint(hint)
 }
 
 fn unknown_field(value: &Value, node: &str, field: &str) -> Diagnostic {
@@ -105,14 +184,20 @@ fn further_in(value: &Value, field: &str) -> Option<String> {
 }
 
 /// Every scalar below a value with its place, a line each.
-fn leaves(session: &purlin_value::Session, field: &str, value: &Value) -> String {
+fn leaves(session: &Session, root: &Value, field: &str, value: &Value) -> String {
     let mut out = String::new();
     for (path, value) in value.leaves() {
         let path = if path.is_empty() { field.to_owned() } else { below(field, &path) };
-        let found = why(session, value);
-        let causes: Vec<String> =
-            found.pieces.iter().map(|piece| origin_text(&piece.cause)).filter(|t| !t.is_empty()).collect();
-        let _ = writeln!(out, "{path} = {}  ← {}", shown(value), causes.join(", "));
+        // Asked from the root, a part that knows no place of its own is where the whole is.
+        let found = root.at(&path).map_or_else(|| why(session, value), |part| why(session, &part));
+        let mut causes: Vec<String> = Vec::new();
+        for text in found.pieces.iter().map(|piece| origin_text(&piece.cause)).filter(|text| !text.is_empty()) {
+            if !causes.contains(&text) {
+                causes.push(text);
+            }
+        }
+        let from = if causes.is_empty() { "computed".to_owned() } else { causes.join(", ") };
+        let _ = writeln!(out, "{path} = {}  ← {from}", shown(value));
     }
     out
 }
@@ -127,7 +212,18 @@ fn told(what: &str, why: &Why) -> String {
     for piece in &why.pieces {
         tell_piece(&mut out, piece, why.pieces.len() > 1);
     }
+    tell_because(&mut out, &why.because, "  ");
     out
+}
+
+/// The conditions that decided, each with what it was computed from.
+fn tell_because(out: &mut String, all: &[Because], indent: &str) {
+    for because in all {
+        let place = because.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
+        let inputs: Vec<String> = because.inputs.iter().map(origin_text).filter(|text| !text.is_empty()).collect();
+        let inputs = if inputs.is_empty() { String::new() } else { format!(", from {}", inputs.join(", ")) };
+        let _ = writeln!(out, "{indent}because {}{place}{inputs}", because.text);
+    }
 }
 
 fn tell_piece(out: &mut String, piece: &WhyPiece, several: bool) {
@@ -146,6 +242,7 @@ fn tell_piece(out: &mut String, piece: &WhyPiece, several: bool) {
         let place = step.place.as_ref().map(|place| format!(" at {place}")).unwrap_or_default();
         let _ = writeln!(out, "    through {}{place}", step.text);
     }
+    tell_because(out, &piece.because, "    ");
     for lost in &piece.overrode {
         let _ = writeln!(out, "    overriding {}", origin_text(lost));
     }
@@ -160,20 +257,85 @@ fn line_of(text: &str) -> Option<(&str, u32)> {
 fn reverse(
     cx: &mut Context<'_, '_>,
     path: &Path,
-    file: &str,
-    number: u32,
+    (file, number): (&str, u32),
+    all_envs: bool,
     target: &Target,
     output: AnswerFormat,
 ) -> Result<Exit, Exit> {
     let target = &Target { file: None, ..target.clone() };
-    let (session, compiled) = compile_or_report(cx, path, &[], target)?;
-    let found = affects(&session, &compiled.resolved, file, number);
-    let text = match output {
-        AnswerFormat::Json => {
-            let value = affects_value(file, number, &found);
-            to_json(&value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| cx.too_long(error))? + "\n"
+    let mut found: Vec<Affected> = Vec::new();
+    let (session, sides) = compile_all(cx, path, target, all_envs)?;
+    let named = named(cx.invocation, &session, file);
+    let known: Vec<&Session> = sides.iter().map(|side| &side.session).collect();
+    let place = match place_in(&known, &named, file, number) {
+        Ok(place) => place,
+        Err(problem) => {
+            session.sink.push(*problem);
+            return Ok(cx.report(&session));
         }
-        AnswerFormat::Text => found.iter().map(|affected| format!("{} {}\n", affected.node, affected.field)).collect(),
+    };
+    for side in &sides {
+        let mut own = affects(&side.session, &side.resolved, &place, number);
+        if !side.name.is_empty() {
+            own.iter_mut().for_each(|affected| affected.environment.clone_from(&side.name));
+        }
+        found.extend(own);
+    }
+    let text = match output {
+        AnswerFormat::Json => cx.json(&affects_value(&place, number, &found))?,
+        AnswerFormat::Text => affected_text(&found, all_envs),
     };
     Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
+}
+
+/// A line per field; those of several environments once, with the environments.
+fn affected_text(found: &[Affected], all_envs: bool) -> String {
+    let mut fields: Vec<(String, Vec<&str>)> = Vec::new();
+    for affected in found {
+        let field = format!("{} {}", affected.node, affected.field);
+        match fields.iter_mut().find(|(known, _)| *known == field) {
+            Some((_, environments)) => environments.push(&affected.environment),
+            None => fields.push((field, vec![&affected.environment])),
+        }
+    }
+    let mut out = String::new();
+    for (field, environments) in fields {
+        let names: Vec<&str> = environments.into_iter().filter(|name| !name.is_empty()).collect();
+        let shown = if all_envs && !names.is_empty() { format!("  ({})", names.join(", ")) } else { String::new() };
+        let _ = writeln!(out, "{field}{shown}");
+    }
+    out
+}
+
+/// The file that was meant, as messages name it, if it has such a line.
+fn place_in(sessions: &[&Session], named: &str, written: &str, line: u32) -> Result<String, Box<Diagnostic>> {
+    let sources: Vec<Arc<Source>> = sessions.iter().flat_map(|session| session.sources.all()).collect();
+    let paths: Vec<String> = sources.iter().map(|source| source.path().to_owned()).collect();
+    let problem = |message: String| Diagnostic::nowhere(&purlin_compiler::rules::UNKNOWN_LOCATION, message);
+    let ends = |path: &&String| path.ends_with(&format!("/{written}"));
+    let mut partly: Vec<&String> = paths.iter().filter(ends).collect();
+    partly.sort();
+    partly.dedup();
+    let path = match (paths.iter().find(|path| *path == named || *path == written), partly.as_slice()) {
+        (Some(path), _) => path,
+        (None, [one]) => one,
+        (None, []) => {
+            let hint = suggest::did_you_mean(written, paths.iter().map(String::as_str));
+            let message = format!("`{written}` was not read when the project was resolved");
+            return Err(Box::new(problem(message).maybe_hint(hint)));
+        }
+        (None, several) => {
+            let names: Vec<String> = several.iter().take(MOST_CANDIDATES).map(|path| format!("`{path}`")).collect();
+            let message = format!("`{written}` is ambiguous: {} files end in it", several.len());
+            return Err(Box::new(problem(message).hint(format!("name one of {}", names.join(", ")))));
+        }
+    };
+    let lines = sources.iter().filter(|source| source.path() == path).map(|source| source.text().lines().count()).max();
+    match lines.unwrap_or(0) {
+        count if line == 0 || line as usize > count => {
+            let message = format!("`{path}` has no line {line}");
+            Err(Box::new(problem(message).hint(format!("it has {count} lines"))))
+        }
+        _ => Ok(path.clone()),
+    }
 }

@@ -120,10 +120,47 @@ impl Evaluator<'_, '_> {
         }
         let taken = if is_truthy(&condition) { Some(&branch.then) } else { branch.otherwise.as_ref() };
         let value = match taken {
-            Some(template) => self.template(template)?,
+            Some(template) => self.taken_text(template)?,
             None => self.literal(""),
         };
+        let value = self.because(value, &branch.condition, Some(&condition));
         Ok(value.tainted_if(condition.is_tainted()))
+    }
+
+    /// The text of a branch; if it is nothing but text, that is where it comes from.
+    fn taken_text(&mut self, template: &Template) -> Result<Value, Stop> {
+        let value = self.template(template)?;
+        match template.segments.as_slice() {
+            [Segment::Text(_, at)] => Ok(self.written_at(value, *at)),
+            _ => Ok(value),
+        }
+    }
+
+    /// A value that stands at a place of its own in the text.
+    fn written_at(&self, value: Value, at: At) -> Value {
+        let Some(span) = self.place.part(at) else { return value };
+        value.with_origin(self.eval.session.origins.file(span))
+    }
+
+    /// A value that was taken because of what a condition came to; `None` if what it refers to is missing.
+    fn because(&self, value: Value, condition: &Node, decided: Option<&Value>) -> Value {
+        if value.is_absent() {
+            return value;
+        }
+        let step = match decided {
+            None => "is missing",
+            Some(decided) if is_truthy(decided) => "is true",
+            Some(_) => "is false",
+        };
+        let inputs = decided.map(|decided| input_origins(decided)).unwrap_or_default();
+        let inputs = inputs.into_iter().filter(|origin| Some(*origin) != self.place.origin());
+        let origin = self.eval.session.origins.selected(value.origin, step, self.place.part(condition.at), inputs);
+        value.with_origin(origin)
+    }
+
+    /// A value that an operator with a fallback decided on, after it passed over others.
+    fn after(&self, value: Value, passed: &[(&Node, Option<Value>)]) -> Value {
+        passed.iter().fold(value, |value, (node, decided)| self.because(value, node, decided.as_ref()))
     }
 
     fn concatenate(&mut self, segments: &[Segment]) -> Result<Value, Stop> {
@@ -208,10 +245,10 @@ impl Evaluator<'_, '_> {
             return Err(Stop::Poison);
         }
         match &node.expr {
-            Expr::Null => Ok(self.constant(Value::null())),
-            Expr::Bool(b) => Ok(self.constant(Value::from(*b))),
-            Expr::Number(n) => Ok(self.constant(crate::number::to_value(*n))),
-            Expr::Text(text) => Ok(self.constant(Value::str(text.clone()))),
+            Expr::Null => Ok(self.written_at(Value::null(), node.at)),
+            Expr::Bool(b) => Ok(self.written_at(Value::from(*b), node.at)),
+            Expr::Number(n) => Ok(self.written_at(crate::number::to_value(*n), node.at)),
+            Expr::Text(text) => Ok(self.written_at(Value::str(text.clone()), node.at)),
             Expr::Nested(template) => self.template(template),
             Expr::List(items) => {
                 let items: Result<Vec<Value>, Stop> = items.iter().map(|item| self.node(item)).collect();
@@ -314,23 +351,33 @@ impl Evaluator<'_, '_> {
     fn alternatives(&mut self, first: &Node, rest: &[(BinaryOp, Node)]) -> Result<Value, Stop> {
         let mut node = first;
         let mut tainted = false;
+        let mut passed: Vec<(&Node, Option<Value>)> = Vec::new();
         for (_, next) in rest {
             match self.node(node) {
-                Err(Stop::Missing(_)) => {}
+                Err(Stop::Missing(_)) => passed.push((node, None)),
                 Err(other) => return Err(other),
-                Ok(value) if value.is_pending() || is_truthy(&value) => return Ok(value.tainted_if(tainted)),
-                Ok(value) => tainted |= value.is_tainted(),
+                Ok(value) if value.is_pending() || is_truthy(&value) => {
+                    return Ok(self.after(value, &passed).tainted_if(tainted));
+                }
+                Ok(value) => {
+                    tainted |= value.is_tainted();
+                    passed.push((node, Some(value)));
+                }
             }
             node = next;
         }
-        Ok(self.node(node)?.tainted_if(tainted))
+        let last = self.node(node)?;
+        Ok(self.after(last, &passed).tainted_if(tainted))
     }
 
     /// `a && b && c`: the first that is not true, or the last; what is missing counts as false.
     fn conjunction(&mut self, first: &Node, rest: &[(BinaryOp, Node)]) -> Result<Value, Stop> {
         let mut tainted = false;
         let mut value = Value::from(true);
+        let mut passed: Vec<(&Node, Option<Value>)> = Vec::new();
+        let mut before: Option<&Node> = None;
         for node in std::iter::once(first).chain(rest.iter().map(|(_, node)| node)) {
+            passed.extend(before.map(|before| (before, Some(value.clone()))));
             value = match self.node(node) {
                 Err(Stop::Missing(_)) => self.constant(Value::from(false)),
                 other => other?,
@@ -339,26 +386,32 @@ impl Evaluator<'_, '_> {
             if value.is_pending() || !is_truthy(&value) {
                 break;
             }
+            before = Some(node);
         }
-        Ok(value.tainted_if(tainted))
+        Ok(self.after(value, &passed).tainted_if(tainted))
     }
 
     fn choice(&mut self, arms: &[(Node, Node)], otherwise: &Node) -> Result<Value, Stop> {
         let mut tainted = false;
+        let mut passed: Vec<(&Node, Option<Value>)> = Vec::new();
         for (condition, then) in arms {
             let value = match self.node(condition) {
-                Err(Stop::Missing(_)) => Value::from(false),
-                other => other?,
+                Err(Stop::Missing(_)) => None,
+                other => Some(other?),
             };
-            if value.is_pending() {
-                return Ok(value);
+            if let Some(value) = value.as_ref().filter(|value| value.is_pending()) {
+                return Ok(value.clone());
             }
-            tainted |= value.is_tainted();
-            if is_truthy(&value) {
-                return Ok(self.node(then)?.tainted_if(tainted));
+            tainted |= value.as_ref().is_some_and(Value::is_tainted);
+            let is_taken = value.as_ref().is_some_and(is_truthy);
+            passed.push((condition, value));
+            if is_taken {
+                let taken = self.node(then)?;
+                return Ok(self.after(taken, &passed).tainted_if(tainted));
             }
         }
-        Ok(self.node(otherwise)?.tainted_if(tainted))
+        let taken = self.node(otherwise)?;
+        Ok(self.after(taken, &passed).tainted_if(tainted))
     }
 
     fn call(&mut self, call: &Call, at: At) -> Result<Value, Stop> {

@@ -11,8 +11,10 @@ const A: Ty = Ty::Any;
 /// The rows.
 pub static FUNCS: &[Func] = &[
     pieces(many("default", &[A], A, "`default A B`: B, or A if B is empty.", |m, args| {
-        let given = args.get(1).filter(|value| m.heap.truth(value));
-        Ok(given.unwrap_or_else(|| arg(args, 0)).clone())
+        match args.get(1).filter(|value| m.heap.truth(value)) {
+            Some(given) => Ok(given.clone()),
+            None => Ok(m.chosen("default", arg(args, 0).clone(), args.get(1..).unwrap_or_default())),
+        }
     }))
     .looks(1, 2)
     .costs(Cost::Constant),
@@ -22,7 +24,9 @@ pub static FUNCS: &[Func] = &[
     .shallow()
     .costs(Cost::Constant),
     pieces(many("coalesce", &[], A, "`coalesce A…`: the first argument that is not empty.", |m, args| {
-        Ok(args.iter().find(|value| m.heap.truth(value)).cloned().unwrap_or(Val::NIL))
+        let at = args.iter().position(|value| m.heap.truth(value));
+        let passed = args.get(..at.unwrap_or(args.len())).unwrap_or_default();
+        Ok(m.chosen("coalesce", at.map_or(Val::NIL, |at| arg(args, at).clone()), passed))
     }))
     .costs(Cost::Constant),
     many("all", &[], A, "`all A…`: whether no argument is empty.", |m, args| {
@@ -33,9 +37,10 @@ pub static FUNCS: &[Func] = &[
         Ok(Val::bool(args.iter().any(|v| m.heap.truth(v))))
     })
     .costs(Cost::Constant),
-    pieces(row("ternary", &[A, A, Ty::Bool], "`ternary A B TRUTH`: A if true, else B.", |_, args| {
+    pieces(row("ternary", &[A, A, Ty::Bool], "`ternary A B TRUTH`: A if true, else B.", |m, args| {
         let truth = matches!(arg(args, 2).data, Data::Bool(true));
-        Ok(arg(args, if truth { 0 } else { 1 }).clone())
+        let taken = arg(args, if truth { 0 } else { 1 }).clone();
+        Ok(m.chosen("ternary", taken, args.get(2..).unwrap_or_default()))
     }))
     .looks(2, 3)
     .costs(Cost::Constant),

@@ -18,7 +18,7 @@ use crate::topology::{Given, Prop};
 use crate::val::{self, Val};
 use ecow::EcoString;
 use print::Printer;
-use purlin_model::{Answer, Dialect, Glance, Question, Request, Resolved, Role, Sign};
+use purlin_model::{Answer, Dialect, Glance, Question, Request, Resolved, Role, Sign, Variants};
 use purlin_syntax::{Flavor, Head, yaml};
 use purlin_value::{Origin, Session, path};
 
@@ -35,6 +35,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: false,
     renders: false,
     resolve,
+    variants: Variants::NONE,
     eval,
     rules: RULES,
 };

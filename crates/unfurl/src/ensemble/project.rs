@@ -8,7 +8,7 @@ use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
 use crate::vault::Secret;
 use ecow::EcoString;
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::{Origin, Session, path};
 
 /// The project's file.
@@ -45,6 +45,18 @@ pub fn find(session: &Session, folder: &str) -> Option<String> {
         }
         folder = path::parent(&folder).to_owned();
     }
+}
+
+/// The names of the environments that the project around a folder writes down itself. Reports nothing.
+pub fn environment_names(session: &Session, folder: &str) -> Vec<EcoString> {
+    let Some(text) = find(session, folder).and_then(|file| session.load_text(&file, &file).ok()) else {
+        return Vec::new();
+    };
+    let tree = session.load_tree(&text.source, Flavor::Core);
+    let Some(all) = tree.root().and_then(|root| root.get("environments")) else { return Vec::new() };
+    // Defaults apply to all, and keys with a sign are directives.
+    let is_one = |name: &&str| *name != "defaults" && !name.starts_with('+');
+    all.entries().map(|entry| entry.name()).filter(is_one).map(EcoString::from).collect()
 }
 
 /// Reads a project's file with everything it includes. What cannot be opened with the passwords at hand is reported.

@@ -1,0 +1,101 @@
+//! A project in all its variants at once: problems are said once with the variants that have them, and what no variant
+//! uses is found.
+//!
+//! Files are read and parsed once, since all variants share them. Everything is told from what resolution noted: the
+//! table of origins, and what dialects say they declare.
+
+use crate::idle::Usage;
+use crate::survey::Claim;
+use purlin_model::{Request, Resolved, Variant};
+use purlin_syntax::{Diagnostic, Severity};
+use purlin_value::Session;
+use std::collections::HashMap;
+
+/// Resolves every variant of a project. Problems and findings go to the session's sink.
+pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) -> Vec<Option<Resolved>> {
+    // Each values file is a variant here, so none is checked on the side.
+    let mut request = Request { manifests: true, ..request.clone() };
+    request.chart.ci_values = false;
+    let mut variants = claim.variants(session, &request);
+    if variants.is_empty() {
+        variants.push(Variant { name: "".into(), request });
+    }
+    let mut problems = Problems::new(session, claim.dialect().variants.noun, &variants);
+    let mut all = Vec::with_capacity(variants.len());
+    for (at, variant) in variants.iter().enumerate() {
+        let own = session.twin();
+        all.push(claim.resolve(&own, &variant.request));
+        problems.add(at, own.sink.take());
+    }
+    let found = problems.told();
+    let is_sound = !found.iter().any(|problem| problem.severity == Severity::Error);
+    session.sink.extend(found);
+    // What is broken uses nothing, so that only sound projects can be judged.
+    if is_sound && all.iter().all(Option::is_some) {
+        let sides: Vec<(&Variant, &Resolved)> = variants.iter().zip(all.iter().flatten()).collect();
+        session.sink.extend(Usage::of(session, claim, &sides).findings());
+    }
+    all
+}
+
+/// Problems of all variants, each once.
+struct Problems<'v> {
+    session: &'v Session,
+    noun: &'static str,
+    variants: &'v [Variant],
+    /// In the order in which they were found, with the variants that have them.
+    list: Vec<(Diagnostic, Vec<usize>)>,
+    known: HashMap<Identity, usize>,
+}
+
+/// What tells one problem from another, whichever variant has it: rule, file and place, message.
+type Identity = (&'static str, Option<(String, u32, u32)>, String);
+
+impl<'v> Problems<'v> {
+    fn new(session: &'v Session, noun: &'static str, variants: &'v [Variant]) -> Self {
+        Problems { session, noun, variants, list: Vec::new(), known: HashMap::new() }
+    }
+
+    fn add(&mut self, variant: usize, found: Vec<Diagnostic>) {
+        for problem in found {
+            // Some dialects register a file anew in every run.
+            let path = |file| self.session.sources.get(file).map(|source| source.path().to_owned());
+            let place = problem.span.map(|span| (path(span.file).unwrap_or_default(), span.start, span.end));
+            let key = (problem.rule.name, place, problem.message.clone());
+            let at = *self.known.entry(key).or_insert_with(|| {
+                self.list.push((problem, Vec::new()));
+                self.list.len() - 1
+            });
+            if let Some((_, variants)) = self.list.get_mut(at).filter(|(_, known)| known.last() != Some(&variant)) {
+                variants.push(variant);
+            }
+        }
+    }
+
+    /// All problems; those of some variants only name them.
+    fn told(self) -> Vec<Diagnostic> {
+        let (noun, all) = (self.noun, self.variants);
+        let told = |(mut problem, variants): (Diagnostic, Vec<usize>)| {
+            if variants.len() < all.len() {
+                let names: Vec<&str> = variants.iter().map(|&at| all[at].name.as_str()).collect();
+                problem.message.push_str(&only_in(noun, &names));
+            }
+            problem
+        };
+        self.list.into_iter().map(told).collect()
+    }
+}
+
+/// ` (only in the environments `a` and `b`)`; a variant without a name is the project as it is.
+fn only_in(noun: &str, names: &[&str]) -> String {
+    let shown: Vec<String> = names.iter().filter(|name| !name.is_empty()).map(|name| format!("`{name}`")).collect();
+    let plain = format!("without a {noun}");
+    let list = match shown.as_slice() {
+        [] => return format!(" (only {plain})"),
+        [one] => format!("{noun} {one}"),
+        [first @ .., last] => format!("{noun}s {} and {last}", first.join(", ")),
+    };
+    let also = if names.iter().any(|name| name.is_empty()) { format!(" and {plain}") } else { String::new() };
+    let preposition = if noun == "environment" { "in" } else { "with" };
+    format!(" (only {preposition} the {list}{also})")
+}

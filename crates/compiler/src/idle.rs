@@ -1,0 +1,352 @@
+//! What no variant of a project uses: values that never win, branches that are never taken, variables, templates and
+//! files without a use.
+//!
+//! Reads the table of origins that all variants share. It must not know dialects: what they declare they say themselves.
+
+use crate::inputs::dependencies;
+use crate::rules;
+use crate::survey::Claim;
+use purlin_model::detect::judge;
+use purlin_model::glance::is_data;
+use purlin_model::{Glance, Resolved, Variant};
+use purlin_syntax::{Diagnostic, Head, Span};
+use purlin_value::world::FileKind;
+use purlin_value::{Origin, OriginKind, Session, Value, path};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+/// Everything that was used by some variant.
+pub(crate) struct Usage<'a> {
+    session: &'a Session,
+    claim: &'a Claim,
+    sides: &'a [(&'a Variant, &'a Resolved)],
+    /// Origins that went into something.
+    used: HashSet<Origin>,
+    /// Where they are written.
+    spans: Spans,
+    /// The expressions among them, each a part of the text it is written in.
+    expressions: Spans,
+}
+
+/// A variable, with where it comes from in one variant.
+struct Variable {
+    name: String,
+    /// What it comes from, without what it was chosen from.
+    origin: Origin,
+    span: Span,
+}
+
+impl<'a> Usage<'a> {
+    pub(crate) fn of(session: &'a Session, claim: &'a Claim, sides: &'a [(&'a Variant, &'a Resolved)]) -> Self {
+        let mut roots = Vec::new();
+        session.origins.each(|_, kind| {
+            if let OriginKind::Derived { pieces, .. } = kind {
+                roots.extend(pieces.iter().map(|piece| piece.origin).filter(|origin| origin.is_known()));
+            }
+        });
+        let mut used = HashSet::new();
+        let (mut spans, mut expressions) = (Vec::new(), Vec::new());
+        while let Some(origin) = roots.pop() {
+            if !used.insert(origin) {
+                continue;
+            }
+            match session.origins.get(origin, &session.sources) {
+                OriginKind::File(span) => spans.push(span),
+                // What went into it is among the roots already.
+                OriginKind::Derived { span, .. } => expressions.extend(span),
+                other => roots.extend(other.inputs()),
+            }
+        }
+        let (spans, expressions) = (Spans::new(spans), Spans::new(expressions));
+        Usage { session, claim, sides, used, spans, expressions }
+    }
+
+    pub(crate) fn findings(&self) -> Vec<Diagnostic> {
+        let mut found = Vec::new();
+        // Only the composing dialect has variables and conditions of its own; those of charts are an offer to others.
+        if self.claim.dialect().name == "garden" {
+            self.variables(&mut found);
+            self.branches(&mut found);
+        }
+        self.declared(&mut found);
+        self.files(&mut found);
+        found
+    }
+
+    /// The variables of a project and of its nodes in one variant.
+    fn variables_of(resolved: &Resolved) -> Vec<(String, Value)> {
+        let own = std::iter::once(&resolved.variables);
+        let nodes = resolved.nodes.iter().filter_map(|node| node.resolved.get("variables"));
+        let all = own.chain(nodes);
+        all.flat_map(|whole| whole.leaves().map(|(path, leaf)| (path, leaf.clone())).collect::<Vec<_>>()).collect()
+    }
+
+    /// Where a value comes from in the end, and what it overrode on the way.
+    fn winner(&self, value: &Value) -> (Origin, Vec<Origin>) {
+        let mut origin = value.origin;
+        let mut lost = Vec::new();
+        loop {
+            origin = match self.session.origins.get(origin, &self.session.sources) {
+                OriginKind::Chosen { winner, overrode, .. } => {
+                    lost.extend(overrode);
+                    winner
+                }
+                OriginKind::Selected { taken, .. } => taken,
+                _ => return (origin, lost),
+            };
+        }
+    }
+
+    fn span(&self, origin: Origin) -> Option<Span> {
+        self.session.origins.span(origin, &self.session.sources)
+    }
+
+    fn is_used(&self, origin: Origin, span: Span) -> bool {
+        self.used.contains(&origin) || self.spans.hold(span) || self.expressions.lie_in(span)
+    }
+
+    /// Variables that are overridden wherever they apply, and those that nothing uses.
+    fn variables(&self, found: &mut Vec<Diagnostic>) {
+        let mut winners: BTreeMap<Span3, Variable> = BTreeMap::new();
+        let mut used: HashSet<Span3> = HashSet::new();
+        let mut lost: BTreeMap<Span3, (String, Origin, Vec<(&str, Span)>)> = BTreeMap::new();
+        for (variant, resolved) in self.sides {
+            for (name, value) in Self::variables_of(resolved) {
+                let (origin, overrode) = self.winner(&value);
+                let Some(span) = self.span(origin) else { continue };
+                if self.is_used(origin, span) {
+                    used.insert(span3(span));
+                }
+                winners.entry(span3(span)).or_insert_with(|| Variable { name: name.clone(), origin, span });
+                for loser in overrode {
+                    let Some(place) = self.span(loser) else { continue };
+                    let entry = lost.entry(span3(place)).or_insert_with(|| (name.clone(), loser, Vec::new()));
+                    entry.2.push((variant.name.as_str(), span));
+                }
+            }
+        }
+        let won = Spans::new(winners.keys().map(|place| of_span3(*place)).collect());
+        for (place, (name, origin, by)) in lost {
+            let span = of_span3(place);
+            if won.lie_in(span) || self.is_used(origin, span) {
+                continue;
+            }
+            found.push(overridden(&name, span, &by));
+        }
+        for (place, Variable { name, origin, span }) in winners {
+            if used.contains(&place) || self.is_used(origin, span) {
+                continue;
+            }
+            let message = format!("no environment uses the variable `{name}`");
+            let diagnostic = Diagnostic::at(&rules::UNUSED_VARIABLE, span, message);
+            found.push(diagnostic.hint("remove it, or use it as `${var.…}`"));
+        }
+    }
+
+    /// Conditions that came to the same wherever they were looked at.
+    fn branches(&self, found: &mut Vec<Diagnostic>) {
+        let mut outcomes: BTreeMap<Span3, (bool, bool)> = BTreeMap::new();
+        let mut open: HashSet<Span3> = HashSet::new();
+        let mut conditions = Vec::new();
+        self.session.origins.each(|origin, kind| {
+            if let OriginKind::Derived { step, span: Some(span), .. } = kind {
+                match step.as_str() {
+                    "is true" => conditions.push((origin, *span, Some(true))),
+                    "is false" => conditions.push((origin, *span, Some(false))),
+                    "is missing" => conditions.push((origin, *span, None)),
+                    _ => {}
+                }
+            }
+        });
+        for (origin, span, outcome) in conditions {
+            let is_own = self
+                .session
+                .sources
+                .get(span.file)
+                .is_some_and(|source| (self.claim.dialect().is_usual)(path::file_name(source.path())));
+            if !is_own {
+                continue;
+            }
+            match outcome {
+                Some(true) => outcomes.entry(span3(span)).or_default().0 = true,
+                Some(false) => outcomes.entry(span3(span)).or_default().1 = true,
+                None => {
+                    open.insert(span3(span));
+                }
+            }
+            if self.depends_on_surroundings(origin) {
+                open.insert(span3(span));
+            }
+        }
+        for (place, outcome) in outcomes {
+            let what = match outcome {
+                (true, false) => "true",
+                (false, true) => "false",
+                _ => continue,
+            };
+            if !open.contains(&place) {
+                let message = format!("this condition is {what} in every environment");
+                let diagnostic = Diagnostic::at(&rules::DEAD_BRANCH, of_span3(place), message);
+                found.push(diagnostic.hint("remove the condition and the branch that is never taken"));
+            }
+        }
+    }
+
+    /// Whether something decides that is not the project's: a variable of the machine, an option.
+    fn depends_on_surroundings(&self, origin: Origin) -> bool {
+        let is_outside = |origin: &Origin| match self.session.origins.get(*origin, &self.session.sources) {
+            OriginKind::Env(_) => true,
+            OriginKind::Flag(flag) => flag != "--env",
+            _ => false,
+        };
+        dependencies(self.session, origin).iter().any(is_outside)
+    }
+
+    /// What dialects declare and no variant uses.
+    fn declared(&self, found: &mut Vec<Diagnostic>) {
+        let mut all: BTreeMap<Span3, (&'static str, &str, bool)> = BTreeMap::new();
+        for declared in self.sides.iter().flat_map(|(_, resolved)| &resolved.declared) {
+            let entry = all.entry(span3(declared.span)).or_insert((declared.what, &declared.name, false));
+            entry.2 |= declared.is_used;
+        }
+        for (place, (what, name, is_used)) in all {
+            if !is_used {
+                let message = format!("nothing uses the {what} `{name}`");
+                found.push(Diagnostic::at(&rules::UNUSED_TEMPLATE, of_span3(place), message).hint("remove it"));
+            }
+        }
+    }
+
+    /// Files that look like those the project reads by name, beside them, and that no variant reads.
+    fn files(&self, found: &mut Vec<Diagnostic>) {
+        let read: BTreeSet<String> =
+            self.session.sources.all().iter().map(|source| path::normalize(source.path())).collect();
+        let mut folders: BTreeMap<String, Vec<&String>> = BTreeMap::new();
+        for file in read.iter().filter(|file| is_data(path::file_name(file)) && self.is_plain(file)) {
+            folders.entry(path::normalize(path::parent(file))).or_default().push(file);
+        }
+        for (folder, known) in folders {
+            let kinds: Vec<Kind> = known.iter().filter_map(|file| self.kind(file)).collect();
+            for entry in self.session.world.list(&folder).unwrap_or_default() {
+                let file = path::normalize(&path::join(&folder, &entry.name));
+                let is_candidate = entry.kind == FileKind::File && is_data(&entry.name) && !read.contains(&file);
+                if !is_candidate || !self.is_plain(&file) {
+                    continue;
+                }
+                let Some(own) = self.kind(&file) else { continue };
+                if let Some((_, like)) = kinds.iter().zip(&known).find(|(kind, _)| kind.is_like(&own)) {
+                    found.extend(self.unused_file(&file, like));
+                }
+            }
+        }
+    }
+
+    fn unused_file(&self, file: &str, like: &str) -> Option<Diagnostic> {
+        let text = self.session.load_text(file, file).ok()?;
+        let length = text.source.text().lines().next().map_or(0, str::len);
+        let message = format!("no {} reads this file", self.claim.dialect().variants.noun);
+        let diagnostic = Diagnostic::at(&rules::UNUSED_FILE, text.source.span(0, length.max(1)), message);
+        Some(diagnostic.hint(format!("`{}` beside it is read; name this one too, or remove it", path::file_name(like))))
+    }
+
+    /// Whether a file is no project's own: someone named it.
+    fn is_plain(&self, file: &str) -> bool {
+        let folder = path::parent(file);
+        let is_of_chart =
+            path::file_name(file).starts_with("values") || self.session.world.exists(&path::join(folder, "Chart.yaml"));
+        let is_chart_part = file.split('/').any(|part| matches!(part, "templates" | "crds" | "charts" | "ci"));
+        !is_of_chart && !is_chart_part && judge(&Glance::found(self.session, file), crate::dialects::DIALECTS).is_none()
+    }
+
+    fn kind(&self, file: &str) -> Option<Kind> {
+        let bytes = self.session.world.read(file).ok()?;
+        let head = Head::scan(&bytes);
+        let keys: BTreeSet<String> =
+            head.documents().iter().flat_map(|document| document.keys()).map(str::to_owned).collect();
+        let extension = file.rsplit('.').next().unwrap_or_default().to_owned();
+        (!keys.is_empty()).then_some(Kind { keys, extension })
+    }
+}
+
+/// What a file looks like from outside.
+struct Kind {
+    keys: BTreeSet<String>,
+    extension: String,
+}
+
+impl Kind {
+    /// Whether another file looks the same: a Kubernetes object, or one with keys that this one has too.
+    fn is_like(&self, other: &Kind) -> bool {
+        let object = |kind: &Kind| kind.keys.contains("apiVersion") && kind.keys.contains("kind");
+        if object(self) || object(other) {
+            return object(self) && object(other);
+        }
+        self.extension == other.extension && other.keys.is_subset(&self.keys)
+    }
+}
+
+fn overridden(name: &str, span: Span, by: &[(&str, Span)]) -> Diagnostic {
+    let message = format!("the variable `{name}` is overridden in every environment");
+    let mut diagnostic = Diagnostic::at(&rules::NEVER_WINS, span, message);
+    let mut places: Vec<(Span, Vec<&str>)> = Vec::new();
+    for (variant, place) in by {
+        match places.iter_mut().find(|(known, _)| known == place) {
+            Some((_, names)) if !names.contains(variant) => names.push(variant),
+            Some(_) => {}
+            None => places.push((*place, vec![variant])),
+        }
+    }
+    for (place, names) in places.into_iter().take(3) {
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        diagnostic = diagnostic.label(place, format!("overridden here in {}", names.join(", ")));
+    }
+    diagnostic.hint("remove it, or one of the values that override it")
+}
+
+/// A span as something that sorts.
+type Span3 = (u32, u32, u32);
+
+fn span3(span: Span) -> Span3 {
+    (span.file.0, span.start, span.end)
+}
+
+fn of_span3((file, start, end): Span3) -> Span {
+    Span { file: purlin_syntax::FileId(file), start, end }
+}
+
+/// Places of which some hold others, as nodes of a tree do.
+struct Spans {
+    /// By file: starts in order, each with its end and the furthest end so far.
+    files: HashMap<u32, Vec<(u32, u32, u32)>>,
+}
+
+impl Spans {
+    fn new(spans: Vec<Span>) -> Self {
+        let mut files: HashMap<u32, Vec<(u32, u32, u32)>> = HashMap::new();
+        for span in spans {
+            files.entry(span.file.0).or_default().push((span.start, span.end, 0));
+        }
+        for list in files.values_mut() {
+            list.sort_unstable();
+            let mut so_far = 0;
+            for (_, end, furthest) in list.iter_mut() {
+                so_far = so_far.max(*end);
+                *furthest = so_far;
+            }
+        }
+        Spans { files }
+    }
+
+    /// Whether one of them holds a place: a collection that is used uses what is in it.
+    fn hold(&self, span: Span) -> bool {
+        let Some(list) = self.files.get(&span.file.0) else { return false };
+        let behind = list.partition_point(|(start, ..)| *start <= span.start);
+        behind.checked_sub(1).and_then(|at| list.get(at)).is_some_and(|(.., furthest)| *furthest >= span.end)
+    }
+
+    /// Whether one of them lies in a place.
+    fn lie_in(&self, span: Span) -> bool {
+        let Some(list) = self.files.get(&span.file.0) else { return false };
+        let first = list.partition_point(|(start, ..)| *start < span.start);
+        list.get(first).is_some_and(|(_, end, _)| *end <= span.end)
+    }
+}

@@ -1,0 +1,62 @@
+//! Everything a value depends on: what it was made from, what decided on it, and the expressions on the way.
+//!
+//! The ends of the table of origins, where `why` tells the way to them.
+
+use crate::why::{Cause, cause, deciding};
+use purlin_value::{Origin, OriginKind, Session, Value};
+use std::collections::HashSet;
+
+/// What is told of one value at most; a guard against absurd tables.
+const MOST: usize = 10_000;
+
+/// What an origin depends on, each cause once, in the order in which they are met.
+pub fn inputs(session: &Session, origin: Origin) -> Vec<Cause> {
+    let mut found = Vec::new();
+    for origin in dependencies(session, origin) {
+        let ends = match session.origins.get(origin, &session.sources) {
+            OriginKind::Chosen { .. } | OriginKind::Selected { .. } | OriginKind::Parent { .. } => None,
+            _ => cause(session, origin),
+        };
+        // A computation without a place says nothing.
+        let ends = ends.filter(|cause| cause.place.is_some() || cause.kind != "computed");
+        if let Some(cause) = ends.filter(|cause| !found.contains(cause)) {
+            found.push(cause);
+        }
+    }
+    found
+}
+
+/// What the value at a path depends on, with what decided on everything it is a part of.
+pub fn inputs_at(session: &Session, whole: &Value, path: &str) -> Option<Vec<Cause>> {
+    let mut chain = whole.chain(path)?;
+    let value = chain.pop()?;
+    let around = chain.iter().rev().flat_map(|around| deciding(session, around.origin));
+    let leaves = value.leaves().map(|(_, leaf)| leaf.origin);
+    let mut found: Vec<Cause> = Vec::new();
+    for origin in std::iter::once(value.origin).chain(leaves).chain(around) {
+        found.extend(inputs(session, origin));
+    }
+    let mut seen = HashSet::new();
+    found.retain(|cause| seen.insert(crate::why::origin_text(cause)));
+    Some(found)
+}
+
+/// An origin and all origins behind it, without what was overridden.
+pub(crate) fn dependencies(session: &Session, origin: Origin) -> Vec<Origin> {
+    let mut seen = HashSet::from([origin]);
+    let mut order = Vec::new();
+    let mut open = vec![origin];
+    while let Some(origin) = open.pop() {
+        order.push(origin);
+        if order.len() >= MOST {
+            break;
+        }
+        let kind = session.origins.get(origin, &session.sources);
+        let mut next = kind.inputs();
+        if let OriginKind::Selected { because, .. } = kind {
+            next.push(because);
+        }
+        open.extend(next.into_iter().rev().filter(|origin| origin.is_known() && seen.insert(*origin)));
+    }
+    order
+}
