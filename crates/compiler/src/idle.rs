@@ -35,6 +35,14 @@ struct Variable {
     span: Span,
 }
 
+/// A value of a variable that another one overrides.
+struct Lost<'v> {
+    name: String,
+    origin: Origin,
+    /// The variants in which it is overridden, and the places of what overrides it.
+    by: Vec<(&'v str, Span)>,
+}
+
 impl<'a> Usage<'a> {
     pub(crate) fn of(session: &'a Session, claim: &'a Claim, sides: &'a [(&'a Variant, &'a Resolved)]) -> Self {
         let mut roots = Vec::new();
@@ -108,7 +116,7 @@ impl<'a> Usage<'a> {
     fn variables(&self, found: &mut Vec<Diagnostic>) {
         let mut winners: BTreeMap<Span3, Variable> = BTreeMap::new();
         let mut used: HashSet<Span3> = HashSet::new();
-        let mut lost: BTreeMap<Span3, (String, Origin, Vec<(&str, Span)>)> = BTreeMap::new();
+        let mut lost: BTreeMap<Span3, Lost<'_>> = BTreeMap::new();
         for (variant, resolved) in self.sides {
             for (name, value) in Self::variables_of(resolved) {
                 let (origin, overrode) = self.winner(&value);
@@ -119,13 +127,17 @@ impl<'a> Usage<'a> {
                 winners.entry(span3(span)).or_insert_with(|| Variable { name: name.clone(), origin, span });
                 for loser in overrode {
                     let Some(place) = self.span(loser) else { continue };
-                    let entry = lost.entry(span3(place)).or_insert_with(|| (name.clone(), loser, Vec::new()));
-                    entry.2.push((variant.name.as_str(), span));
+                    let entry = lost.entry(span3(place)).or_insert_with(|| Lost {
+                        name: name.clone(),
+                        origin: loser,
+                        by: Vec::new(),
+                    });
+                    entry.by.push((variant.name.as_str(), span));
                 }
             }
         }
         let won = Spans::new(winners.keys().map(|place| of_span3(*place)).collect());
-        for (place, (name, origin, by)) in lost {
+        for (place, Lost { name, origin, by }) in lost {
             let span = of_span3(place);
             if won.lie_in(span) || self.is_used(origin, span) {
                 continue;

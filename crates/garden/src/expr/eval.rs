@@ -152,7 +152,7 @@ impl Evaluator<'_, '_> {
             Some(decided) if is_truthy(decided) => "is true",
             Some(_) => "is false",
         };
-        let inputs = decided.map(|decided| input_origins(decided)).unwrap_or_default();
+        let inputs = decided.map(input_origins).unwrap_or_default();
         let inputs = inputs.into_iter().filter(|origin| Some(*origin) != self.place.origin());
         let origin = self.eval.session.origins.selected(value.origin, step, self.place.part(condition.at), inputs);
         value.with_origin(origin)
