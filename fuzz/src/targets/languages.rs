@@ -116,7 +116,12 @@ pub(super) const GO_TEMPLATE: Target = Target {
             return kind_of(plain(&error.go_text().replace('"', "`")));
         }
         let set = Arc::new(set);
-        let outside = Outside { now: 1_600_000_000_000_000_000, seed: 1, track: input.len().is_multiple_of(2) };
+        let outside = Outside {
+            now: 1_600_000_000_000_000_000,
+            seed: 1,
+            track: input.len().is_multiple_of(2),
+            ..Outside::default()
+        };
         // Little fuel: what is tried here is not endurance.
         let limits = Limits { fuel: 200_000, output: 4 << 20, text: 1 << 20, ..Limits::default() };
         let mut machine = Machine::new(set.namespace(), &outside, &limits);
