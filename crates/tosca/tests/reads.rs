@@ -105,3 +105,22 @@ fn services_inside_services_look_at_the_files_beside_them_once() {
         assert_eq!(world.times(&format!("read {candidate}")), 1, "{candidate}");
     }
 }
+
+#[test]
+fn services_of_one_run_look_for_profiles_once() {
+    let head = "tosca_definitions_version: tosca_2_0\n";
+    let service =
+        format!("{head}imports: [{{profile: org.base}}]\nservice_template: {{node_templates: {{n: {{type: A}}}}}}\n");
+    let inner = MemoryWorld::new()
+        .file("deep/lib/base.yaml", &format!("{head}profile: org.base\nnode_types: {{A: {{}}}}\n"))
+        .file("deep/unrelated.yaml", "a: 1\n")
+        .file("one/service.yaml", &service)
+        .file("two/service.yaml", &service);
+    let world = Arc::new(Counting { inner, asked: Mutex::default() });
+    let first = Session::new(world.clone());
+    for (session, path) in [(first.sibling(), "one/service.yaml"), (first.sibling(), "two/service.yaml")] {
+        assert!(compile(&session, path, &Settings::default()).problems.list().is_empty(), "{path}");
+    }
+    assert_eq!(world.times("list deep"), 1);
+    assert_eq!(world.times("read deep/unrelated.yaml"), 1);
+}

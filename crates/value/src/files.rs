@@ -8,6 +8,7 @@ use crate::path;
 use crate::world::WorldError;
 use foldhash::fast::RandomState;
 use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Source, Tree};
+use std::any::{Any, TypeId};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -99,9 +100,22 @@ pub(crate) struct Files {
     shelf: Option<Arc<Shelf>>,
     kept: Mutex<Kept>,
     reads: Mutex<HashSet<Read>>,
+    findings: Mutex<HashMap<(TypeId, String), Arc<dyn Any + Send + Sync>>>,
 }
 
 impl Files {
+    /// What looking through files came to, found out once.
+    pub(crate) fn finding<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
+        let key = (TypeId::of::<T>(), about.to_owned());
+        let known = lock(&self.findings).get(&key).cloned();
+        if let Some(found) = known.and_then(|known| known.downcast::<T>().ok()) {
+            return found;
+        }
+        let found = Arc::new(find());
+        lock(&self.findings).insert(key, found.clone());
+        found
+    }
+
     /// Nothing read yet, in a world with this root.
     pub(crate) fn new(root: &str) -> Self {
         Files { root: root.to_owned(), ..Files::default() }

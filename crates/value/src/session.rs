@@ -8,6 +8,7 @@ use crate::origin::Origins;
 use crate::recorded::Recorded;
 use crate::world::{World, WorldError};
 use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Sink, Source, Sources, Span, Tree, sources, yaml};
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
@@ -142,6 +143,12 @@ impl Session {
     /// Everything that answers depend on so far: files, folders, what is missing, environment variables.
     pub fn reads(&self) -> BTreeSet<Read> {
         self.files.reads()
+    }
+
+    /// What looking through files came to: found out once, known to all runs over the same files. `about` says what was
+    /// looked through; each kind of finding has a type of its own.
+    pub fn finding<T: Any + Send + Sync>(&self, about: &str, find: impl FnOnce() -> T) -> Arc<T> {
+        self.files.finding(about, find)
     }
 
     /// A number that changes when a file's content does; nothing if it cannot be read. Computed when it is asked for.

@@ -211,7 +211,6 @@ struct Loader<'a> {
     files: Files,
     known: HashMap<String, Option<usize>>,
     places: Vec<Place>,
-    profiles: HashMap<profiles::Searched, profiles::Profiles>,
     /// Files that were read before their turn, and their trees if they were parsed too.
     ahead: HashMap<String, (Arc<Source>, Option<Tree>)>,
     root: Place,
@@ -227,7 +226,6 @@ pub fn load(session: &Session, path: &str, options: &Options, problems: &mut Pro
         files: Files::default(),
         known: HashMap::new(),
         places: Vec::new(),
-        profiles: HashMap::new(),
         ahead: HashMap::new(),
         root: root.clone(),
     };

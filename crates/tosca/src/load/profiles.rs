@@ -1,8 +1,8 @@
 //! Where profiles lie that are imported by name: in the importing file's archive, beside it, in the project, in folders
 //! the user named, and among what `purlin.lock` says was fetched before.
 //!
-//! Profiles are told by the `profile` key of files. A folder is looked through once per run, and only if a profile was
-//! not found before.
+//! Profiles are told by the `profile` key of files. A folder is looked through once for all service templates of a run,
+//! and only if a profile was not found before.
 
 use super::{Loader, Place};
 use crate::archive::Archive;
@@ -19,11 +19,10 @@ const MAX_SEARCHED: usize = 50_000;
 const USUAL_NAME: &str = "profile.yaml";
 
 /// The profiles below a place, by name, with all files that say so.
-pub(super) type Profiles = IndexMap<String, Vec<Place>>;
+type Profiles = IndexMap<String, Vec<Place>>;
 
 /// Where profiles are looked for.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) enum Searched {
+enum Searched {
     /// The files of a folder, not those below it.
     Folder(String),
     /// Everything below a folder.
@@ -34,7 +33,7 @@ pub(super) enum Searched {
 
 impl Loader<'_> {
     /// The file that defines a profile.
-    pub(super) fn find_profile(&mut self, from: &Place, name: &str) -> Option<Place> {
+    pub(super) fn find_profile(&self, from: &Place, name: &str) -> Option<Place> {
         if let Some(archive) = &from.archive
             && let Some(path) = yaml_of(archive).find(|path| defines(archive, path, name))
         {
@@ -47,15 +46,16 @@ impl Loader<'_> {
             }
         }
         self.searched(from).into_iter().find_map(|searched| {
-            let found = self.profiles_of(&searched).get(name)?;
-            found.iter().min_by_key(|place| distance(from, place)).cloned()
+            let profiles = profiles_of(self.session, &searched);
+            profiles.get(name)?.iter().min_by_key(|place| distance(from, place)).cloned()
         })
     }
 
     /// The names of all profiles that can be imported, for suggestions.
-    pub(super) fn known_profiles(&mut self, from: &Place) -> Vec<String> {
+    pub(super) fn known_profiles(&self, from: &Place) -> Vec<String> {
         let places = self.searched(from);
-        places.iter().flat_map(|place| self.profiles_of(place).keys().cloned().collect::<Vec<_>>()).collect()
+        let names = |place: &Searched| profiles_of(self.session, place).keys().cloned().collect::<Vec<_>>();
+        places.iter().flat_map(names).collect()
     }
 
     /// All places, the nearest first.
@@ -66,14 +66,15 @@ impl Loader<'_> {
         let project = [Searched::Below(".".to_owned()), Searched::Locked];
         beside.into_iter().chain(bases).chain(given).chain(project).collect()
     }
+}
 
-    fn profiles_of(&mut self, searched: &Searched) -> &Profiles {
-        let session = self.session;
-        self.profiles.entry(searched.clone()).or_insert_with(|| match searched {
-            Searched::Folder(folder) => profiles_below(session, folder, false),
-            Searched::Below(folder) => profiles_below(session, folder, true),
-            Searched::Locked => fetched_profiles(session),
-        })
+fn profiles_of(session: &Session, searched: &Searched) -> Arc<Profiles> {
+    match searched {
+        Searched::Folder(folder) => session.finding(&format!("in {folder}"), || profiles_below(session, folder, false)),
+        Searched::Below(folder) => {
+            session.finding(&format!("below {folder}"), || profiles_below(session, folder, true))
+        }
+        Searched::Locked => session.finding("fetched", || fetched_profiles(session)),
     }
 }
 
