@@ -105,6 +105,25 @@ pub fn purlin_reading(args: &[String], cwd: &Path, env: &[(String, String)], mut
     Ran { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() }
 }
 
+/// A folder as the program would open it with no options: a run over it, and its path from the world's root.
+pub fn open(folder: &Path) -> Option<(purlin_value::Session, String)> {
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let mut invocation = purlin_cli::Invocation {
+        args: Vec::new(),
+        cwd: folder.to_owned(),
+        env: std::collections::BTreeMap::new(),
+        stdin: None,
+        stdout: &mut stdout,
+        stderr: &mut stderr,
+        terminal: false,
+        given: None,
+        last: false,
+    };
+    let mut setup = purlin_cli::Setup::of(folder);
+    setup.root = Some(folder.to_owned());
+    purlin_cli::open_session(&mut invocation, &setup).ok()
+}
+
 /// One suite: the folder name it is known by, and how it is run.
 pub struct Suite {
     /// The folder's name.

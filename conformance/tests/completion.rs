@@ -3,7 +3,6 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use purlin_cli::{Invocation, Setup, open_session};
 use purlin_conformance::ratchet;
 use purlin_ide::{Buffers, Desk, Ide, Workspace};
 use purlin_syntax::{FileId, Flavor, Source, yaml};
@@ -28,21 +27,7 @@ struct Opened {
 }
 
 fn open(folder: &Path) -> Option<Opened> {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut invocation = Invocation {
-        args: Vec::new(),
-        cwd: folder.to_owned(),
-        env: BTreeMap::new(),
-        stdin: None,
-        stdout: &mut out,
-        stderr: &mut err,
-        terminal: false,
-        given: None,
-        last: false,
-    };
-    let mut setup = Setup::of(folder);
-    setup.root = Some(folder.to_owned());
-    let (session, path) = open_session(&mut invocation, &setup).ok()?;
+    let (session, path) = purlin_conformance::open(folder)?;
     let buffers = Arc::new(Buffers::default());
     let desk = Arc::new(Desk::new(session.world.clone(), buffers.clone()));
     let mut workspace = Workspace::new(desk.clone(), &path, session.limits.clone());

@@ -5,7 +5,6 @@
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use purlin_cli::{Invocation, Setup, open_session};
 use purlin_compiler::{SchemaOf, schema_of, survey};
 use purlin_conformance::ratchet;
 use purlin_model::Request;
@@ -51,21 +50,7 @@ fn folders(suite: &Path, depth: usize) -> Vec<PathBuf> {
 
 /// The session of a folder after everything below it was checked, and the files with an error about shape or any other.
 fn checked(folder: &Path) -> Option<(Session, HashMap<FileId, bool>)> {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let mut invocation = Invocation {
-        args: Vec::new(),
-        cwd: folder.to_owned(),
-        env: BTreeMap::new(),
-        stdin: None,
-        stdout: &mut out,
-        stderr: &mut err,
-        terminal: false,
-        given: None,
-        last: false,
-    };
-    let mut setup = Setup::of(folder);
-    setup.root = Some(folder.to_owned());
-    let (session, path) = open_session(&mut invocation, &setup).ok()?;
+    let (session, path) = purlin_conformance::open(folder)?;
     survey(&session, &Request::of(&path), std::slice::from_ref(&path));
     let mut files: HashMap<FileId, bool> = HashMap::new();
     for problem in session.sink.take().into_iter().filter(|problem| problem.is_error()) {

@@ -43,6 +43,14 @@ impl Editor {
         Ok(Editor { ide, path })
     }
 
+    /// Opens a file at a place, which is given as a byte offset.
+    fn open_at(cx: &mut Context<'_, '_>, at: &str, target: &Target) -> Result<(Editor, usize), Exit> {
+        let at = parse(cx, at)?;
+        let editor = Editor::open(cx, &at.file, target)?;
+        let offset = editor.offset(&at);
+        Ok((editor, offset))
+    }
+
     /// The byte offset of a line and column, both from 1.
     fn offset(&self, at: &At) -> usize {
         let text = self.ide.text(&self.path).unwrap_or_default();
@@ -155,9 +163,8 @@ pub(super) fn complete(
     target: &Target,
     output: AnswerFormat,
 ) -> Result<Exit, Exit> {
-    let at = parse(cx, at)?;
-    let editor = Editor::open(cx, &at.file, target)?;
-    let proposals = editor.ide.complete(&editor.path, editor.offset(&at));
+    let (editor, offset) = Editor::open_at(cx, at, target)?;
+    let proposals = editor.ide.complete(&editor.path, offset);
     let line = |one: &purlin_ide::Proposal| {
         let about =
             [one.detail.as_str(), one.doc.as_str()].iter().filter(|text| !text.is_empty()).copied().collect::<Vec<_>>();
@@ -179,9 +186,8 @@ pub(super) fn complete(
 }
 
 pub(super) fn hover(cx: &mut Context<'_, '_>, at: &str, target: &Target, output: AnswerFormat) -> Result<Exit, Exit> {
-    let at = parse(cx, at)?;
-    let editor = Editor::open(cx, &at.file, target)?;
-    let Some(hover) = editor.ide.hover(&editor.path, editor.offset(&at)) else {
+    let (editor, offset) = Editor::open_at(cx, at, target)?;
+    let Some(hover) = editor.ide.hover(&editor.path, offset) else {
         return Ok(print(cx, output, String::new(), object([("text", Value::null()), ("place", Value::null())])));
     };
     let value = object([("text", Value::str(hover.text.as_str())), ("place", place_value(&hover.place))]);
@@ -194,9 +200,8 @@ pub(super) fn definition(
     target: &Target,
     output: AnswerFormat,
 ) -> Result<Exit, Exit> {
-    let at = parse(cx, at)?;
-    let editor = Editor::open(cx, &at.file, target)?;
-    let places = editor.ide.definition(&editor.path, editor.offset(&at));
+    let (editor, offset) = Editor::open_at(cx, at, target)?;
+    let places = editor.ide.definition(&editor.path, offset);
     let text = places.iter().map(|place| format!("{}\n", shown(place))).collect();
     let value = Value::list(places.iter().map(place_value).collect());
     let exit = print(cx, output, text, object([("definitions", value)]));

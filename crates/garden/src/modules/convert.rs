@@ -3,7 +3,7 @@
 
 use super::container::{builds_something, container_actions};
 use super::kubernetes::{helm_actions, kubernetes_actions};
-use super::{Converted, Module, item_name};
+use super::{COMMON_KEYS, Converted, Module, item_name};
 use crate::action::Origin as MadeFrom;
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::Draft;
@@ -383,26 +383,6 @@ fn plain_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
     actions
 }
 
-/// Keys of a Terraform or Pulumi module that are the module's own.
-const OWN_KEYS: &[&str] = &[
-    "apiVersion",
-    "kind",
-    "type",
-    "name",
-    "description",
-    "disabled",
-    "local",
-    "include",
-    "exclude",
-    "repositoryUrl",
-    "allowPublish",
-    "generateFiles",
-    "varfile",
-    "path",
-    "build",
-    "dependencies",
-];
-
 /// A stack: one Deploy of the module's type with everything that is not the module's own.
 fn stack_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)> {
     let type_name = module.config.type_name.as_str();
@@ -412,7 +392,9 @@ fn stack_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKind, Config)
         actions.push(build_action(names, module, "exec", Vec::new()));
     }
     let entries = module.fields.entries().into_iter();
-    let spec = entries.filter(|(key, draft)| !OWN_KEYS.contains(&key.as_str()) && !draft.is_null());
+    // What stays with the module is what every module has, but for variables, which stacks have too.
+    let stays = |key: &str| key == "dependencies" || (key != "variables" && COMMON_KEYS.contains(&key));
+    let spec = entries.filter(|(key, draft)| !stays(key.as_str()) && !draft.is_null());
     let spec = spec.filter(|(key, _)| type_name == "terraform" || key != "variables").collect();
     let fields = runtime_fields(names, module, &module.fields, has_build, 600);
     let (kind, mut config) =

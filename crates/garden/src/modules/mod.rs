@@ -29,6 +29,26 @@ use purlin_value::{Map, MapLayer, Session, Value, path};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Keys of every module, whatever its type.
+pub const COMMON_KEYS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "type",
+    "name",
+    "description",
+    "disabled",
+    "local",
+    "include",
+    "exclude",
+    "repositoryUrl",
+    "allowPublish",
+    "generateFiles",
+    "variables",
+    "varfile",
+    "build",
+    "path",
+];
+
 /// A module that another is built from.
 #[derive(Clone, Debug)]
 pub struct BuildDependency {

@@ -1,6 +1,6 @@
 //! Versions of modules: what is built, from which files, and from which other modules.
 
-use super::Module;
+use super::{COMMON_KEYS, Module};
 use crate::draft::Draft;
 use crate::files::FileTree;
 use crate::ground::Ground;
@@ -124,34 +124,13 @@ fn spec_config(module: &Module) -> Value {
         ("tests".into(), completed(module, "tests", &step)),
     ]);
     for (key, draft) in module.fields.entries() {
-        if !COMMON_KEYS.contains(&key.as_str()) && !map.contains_key(&key) {
+        let is_own = !COMMON_KEYS.contains(&key.as_str()) && !["inputs", "template"].contains(&key.as_str());
+        if is_own && !map.contains_key(&key) {
             map.insert(key, draft.written());
         }
     }
     Value::map(map)
 }
-
-/// Keys of every module, which are not its type's.
-const COMMON_KEYS: &[&str] = &[
-    "apiVersion",
-    "kind",
-    "type",
-    "name",
-    "description",
-    "disabled",
-    "local",
-    "include",
-    "exclude",
-    "repositoryUrl",
-    "allowPublish",
-    "generateFiles",
-    "variables",
-    "varfile",
-    "build",
-    "path",
-    "inputs",
-    "template",
-];
 
 fn completed(module: &Module, key: &str, defaults: &[(&str, Value)]) -> Value {
     let complete = |item: &Draft| {

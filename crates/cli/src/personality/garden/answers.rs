@@ -6,7 +6,7 @@ use super::Flags;
 use purlin_garden::action::Action;
 use purlin_garden::config::ActionKind;
 use purlin_garden::draft::Draft;
-use purlin_garden::modules::Module;
+use purlin_garden::modules::{COMMON_KEYS, Module};
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
 use purlin_value::{EcoString, Map, Session, Value, path};
@@ -260,26 +260,6 @@ pub(super) fn modules(session: &Session, resolution: &Resolution<'_>, flags: &Fl
     let found = found.map(|module| (module.name().clone(), module_value(session, resolution, module)));
     map([("modules", Value::map(found.collect()))])
 }
-
-/// Keys of a module that its type knows nothing of.
-const COMMON_KEYS: &[&str] = &[
-    "apiVersion",
-    "kind",
-    "type",
-    "name",
-    "description",
-    "disabled",
-    "local",
-    "include",
-    "exclude",
-    "repositoryUrl",
-    "allowPublish",
-    "generateFiles",
-    "variables",
-    "varfile",
-    "build",
-    "path",
-];
 
 fn module_value(session: &Session, resolution: &Resolution<'_>, module: &Module) -> Value {
     let fields = module.fields.written();
