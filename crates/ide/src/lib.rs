@@ -54,9 +54,11 @@ impl Ide {
         Ide { desk, buffers, limits, picture: RwLock::default(), facts: Mutex::default(), schemas: Mutex::default() }
     }
 
-    /// Takes what a workspace made of the projects.
-    pub fn show(&self, picture: Picture) {
-        *self.picture.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(picture);
+    /// Takes what a workspace made of the projects, and hands back what was shown before: taking a large picture apart
+    /// takes time, which nobody should wait for.
+    pub fn show(&self, picture: Picture) -> Arc<Picture> {
+        let mut shown = self.picture.write().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *shown, Arc::new(picture))
     }
 
     /// The projects as they were last resolved.

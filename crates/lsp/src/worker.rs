@@ -65,11 +65,12 @@ impl Worker {
             };
             changes.clear();
             let problems = picture.problems.clone();
-            self.ide.show(picture);
+            let before = self.ide.show(picture);
             self.publish(problems);
             for id in waiting.drain(..) {
                 let _ = self.out.send(Message::Response(Response { id, response_result: Ok(Value::Null) }));
             }
+            drop(before);
         }
     }
 
