@@ -139,13 +139,29 @@ fn take_global_options(invocation: &mut Invocation<'_>) -> Result<(), Exit> {
     Ok(())
 }
 
+/// Reads a native command line.
+fn parse(args: &[String]) -> Result<args::Cli, clap::Error> {
+    let words = || std::iter::once("purlin".to_owned()).chain(args.iter().cloned());
+    let read = |command: clap::Command| {
+        command.try_get_matches_from(words()).and_then(|matches| args::Cli::from_arg_matches(&matches))
+    };
+    // Where help is asked for, clap prints it by itself.
+    if help::is_wanted(args) {
+        return read(help::command());
+    }
+    let all = args::Cli::command();
+    // With one command alone there is much less to set up; who made a mistake hears of all commands.
+    let named = args.first().and_then(|name| all.find_subcommand(name)).cloned();
+    let alone = named.map(|command| args::Early::command().subcommand(command).subcommand_required(true));
+    match alone.map(read) {
+        Some(Ok(cli)) => Ok(cli),
+        _ => read(all),
+    }
+}
+
 fn run_native(mut invocation: Invocation<'_>) -> Exit {
     commands::rewrite_why(&mut invocation.args, &invocation.cwd);
-    let args = std::iter::once("purlin".to_owned()).chain(invocation.args.iter().cloned());
-    // Where help is asked for, clap prints it by itself.
-    let command = if help::is_wanted(&invocation.args) { help::command() } else { args::Cli::command() };
-    let parsed = command.try_get_matches_from(args).and_then(|matches| args::Cli::from_arg_matches(&matches));
-    let cli = match parsed {
+    let cli = match parse(&invocation.args) {
         Ok(cli) => cli,
         Err(error) => return usage(&mut invocation, &error),
     };
