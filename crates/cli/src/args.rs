@@ -1,6 +1,6 @@
 //! The native command line. Only this file and its siblings know clap.
 
-use crate::run_args::{CleanupFlags, LogsFlags, RunFlags, StatusFlags};
+use crate::run_args::{CleanupFlags, DevFlags, LogsFlags, RunFlags, StatusFlags};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -418,6 +418,8 @@ pub enum Command {
     Test(RunFlags),
     /// Run Run actions by name, and what they depend on.
     Run(RunFlags),
+    /// Run actions, watch the files they are made of, and run again what a change affects.
+    Dev(DevFlags),
     /// Show which actions are done, outdated, failed or running; runs nothing.
     Status(StatusFlags),
     /// Print the last output of an action.

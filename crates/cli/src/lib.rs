@@ -25,6 +25,7 @@ mod project;
 mod report;
 mod run_args;
 mod settings;
+mod watch;
 
 pub use invocation::{Exit, Invocation};
 pub use project::{Setup, open_session};

@@ -63,6 +63,27 @@ pub struct RunFlags {
     pub timings: Option<PathBuf>,
 }
 
+/// Arguments of `dev`.
+#[derive(Args, Debug, Clone)]
+pub struct DevFlags {
+    /// Actions, by name, id (`deploy.api`) or pattern; all but Runs if left out.
+    #[arg(value_name = "NODE")]
+    pub nodes: Vec<String>,
+    /// Folder or file of the project.
+    #[arg(long, default_value = ".", value_name = "PATH")]
+    pub path: PathBuf,
+    #[command(flatten)]
+    pub target: Target,
+    #[command(flatten)]
+    pub cluster: ClusterFlags,
+    /// Number of commands that run at once; as many as there are processors, and two more, if left out.
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<usize>,
+    /// The tool that builds images: buildx, docker, podman or buildah; the first that is installed if left out.
+    #[arg(long, value_name = "TOOL")]
+    pub builder: Option<String>,
+}
+
 /// Arguments of `status`.
 #[derive(Args, Debug, Clone)]
 pub struct StatusFlags {
@@ -108,4 +129,7 @@ pub struct CleanupFlags {
     pub target: Target,
     #[command(flatten)]
     pub cluster: ClusterFlags,
+    /// Also take down Deploys with `removeOnCleanup: false`.
+    #[arg(long)]
+    pub force: bool,
 }

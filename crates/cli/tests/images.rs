@@ -19,7 +19,7 @@ for word in "$@"; do
     --iidfile) echo sha256:1d > "$word" ;;
     --digestfile) echo sha256:d1935 > "$word" ;;
     --tag) echo "$word" >> "$TOP/images" ;;
-    --secret) cat "$(echo "$word" | sed 's/.*src=//')" >> "$TOP/secrets"; echo >> "$TOP/secrets" ;;
+    --secret) cat "$(echo "$word" | sed 's/.*src=//')" >> "$TOP/secrets" 2>/dev/null; echo >> "$TOP/secrets" ;;
   esac
   before="$word"; last="$word"
 done
@@ -307,4 +307,198 @@ fn buildah_builds_what_depends_on_what_and_a_registry_receives_it() {
     }
     let again = shop.really(&["build"]);
     assert!(all(&again).contains("2 cached"), "{}", all(&again));
+}
+
+const SKAFFOLD: &str = "\
+apiVersion: skaffold/v4beta11
+kind: Config
+build:
+  artifacts:
+    - image: base
+      context: base
+      hooks:
+        before: [{command: [sh, -c, 'echo before $SKAFFOLD_IMAGE in $SKAFFOLD_IMAGE_REPO at $SKAFFOLD_IMAGE_TAG, push $SKAFFOLD_PUSH_IMAGE']}]
+        after: [{command: [sh, -c, 'echo after']}]
+      docker:
+        target: prod
+        buildArgs: {WHO: '{{.WHO}}', HOME: null}
+        cacheFrom: [base, other:1]
+        network: None
+        addHost: ['a:1.2.3.4']
+        noCache: true
+        pullParent: true
+        secrets: [{id: key, env: KEY}]
+        ssh: default
+        cliFlags: [--quiet]
+    - image: app
+      context: app
+      requires: [{image: base, alias: BASE}]
+      docker: {}
+  tagPolicy: {envTemplate: {template: '{{.WHO}}-1'}}
+test:
+  - image: app
+    context: app
+    custom: [{command: 'echo testing $IMAGE from $TEST_CONTEXT'}]
+";
+
+fn skaffold(name: &str) -> Shop {
+    let files = [
+        ("skaffold.yaml", SKAFFOLD),
+        ("base/Dockerfile", "FROM scratch AS prod\nARG WHO\nCOPY one /one\n"),
+        ("base/one", "1"),
+        ("app/Dockerfile", "ARG BASE\nARG SKAFFOLD_RUN_MODE\nFROM $BASE\nCOPY two /two\n"),
+        ("app/two", "2"),
+    ];
+    let shop = Shop::new(name, &files);
+    std::fs::write(shop.folder.join("skaffold.env"), "WHO=me\n").unwrap();
+    shop
+}
+
+#[test]
+fn skaffold_artifacts_are_built_in_order_and_know_what_they_require() {
+    let shop = skaffold("artifacts");
+    shop.install(&["buildah"]);
+    let args = ["skaffold", "build", "--default-repo", "reg.example/t", "--file-output", "out.json"];
+    let first = shop.alone(&args);
+    assert!(first.status.success(), "{}", all(&first));
+    let told = shop.told();
+    let base = "reg.example/t/base:me-1";
+    assert_eq!(
+        told[0],
+        format!(
+            "buildah build --layers --file PROJECT/base/Dockerfile --tag {base} --iidfile TMP/.image-id --build-arg HOME \
+             --build-arg WHO=me --target prod --cache-from reg.example/t/base --cache-from other --secret id=key,env=KEY \
+             --ssh default --network none --add-host a:1.2.3.4 --no-cache --pull=always --quiet PROJECT/base"
+        )
+    );
+    assert_eq!(told[1], format!("buildah push --digestfile TMP/.digest {base} docker://{base}"));
+    assert!(
+        told[2].contains(&format!("--build-arg BASE={base}@sha256:d1935 --build-arg SKAFFOLD_RUN_MODE=build ")),
+        "{told:?}"
+    );
+    let lines = text(&first.stdout);
+    let expected = "\
+Generating tags...
+ - base -> reg.example/t/base:me-1
+ - app -> reg.example/t/app:me-1
+Checking cache...
+ - base: Not found. Building
+ - app: Not found. Building
+Starting build...
+Building [base]...
+Starting pre-build hooks...
+before reg.example/t/base:me-1 in reg.example/t at me-1, push true
+Completed pre-build hooks
+building with \n\
+v1: digest: sha256:d1935 size: 1
+Starting post-build hooks...
+after
+Completed post-build hooks
+Build [base] succeeded
+Building [app]...
+building with \n\
+v1: digest: sha256:d1935 size: 1
+Build [app] succeeded
+";
+    assert_eq!(lines, expected);
+    let out = std::fs::read_to_string(shop.folder.join("out.json")).unwrap();
+    let of = |image: &str| format!(r#"{{"imageName":"{image}","tag":"reg.example/t/{image}:me-1@sha256:d1935"}}"#);
+    assert_eq!(out, format!(r#"{{"builds":[{},{}]}}"#, of("base"), of("app")));
+    let second = shop.alone(&[
+        "skaffold",
+        "build",
+        "--default-repo",
+        "reg.example/t",
+        "-q",
+        "-o",
+        "{{range .Builds}}{{.Tag}} {{end}}",
+    ]);
+    assert_eq!(text(&second.stdout), "reg.example/t/base:me-1@sha256:d1935 reg.example/t/app:me-1@sha256:d1935 ");
+    assert!(shop.told().iter().all(|line| line.contains(" inspect ")));
+    // Another tag of the same sources is a name, not a build.
+    let third = shop.alone(&["skaffold", "build", "--default-repo", "reg.example/t", "--tag", "v9"]);
+    assert!(third.status.success(), "{}", all(&third));
+    let told = shop.told();
+    assert!(told.iter().any(|line| line == &format!("buildah tag {base} reg.example/t/base:v9")), "{told:?}");
+    assert!(!told.iter().any(|line| line.contains(" build ")), "{told:?}");
+    // A change reaches what is built from it.
+    std::fs::write(shop.folder.join("app/two"), "3").unwrap();
+    shop.alone(&args);
+    let told = shop.told();
+    assert!(
+        told.iter().any(|line| line.contains("app/Dockerfile"))
+            && !told.iter().any(|line| line.contains("base/Dockerfile"))
+    );
+    let test = shop.alone(&["skaffold", "test", "-a", "out.json"]);
+    assert!(test.status.success(), "{}", all(&test));
+    let folder = shop.folder.join("app");
+    let said = format!(
+        "Starting test...\nTesting images...\ntesting reg.example/t/app:me-1@sha256:d1935 from {}\nCommand finished successfully.\n",
+        folder.display()
+    );
+    assert_eq!(text(&test.stdout), said);
+}
+
+#[test]
+fn skaffold_says_what_it_lacks() {
+    let shop = skaffold("lacks");
+    shop.install(&["buildah"]);
+    let dry = shop.alone(&["skaffold", "build", "--dry-run", "-q", "-b", "app"]);
+    assert_eq!(text(&dry.stdout), r#"{"builds":[{"imageName":"app","tag":"app:me-1"}]}"#);
+    let test = shop.alone(&["skaffold", "test"]);
+    assert_eq!(test.status.code(), Some(1));
+    assert!(all(&test).contains("no tag provided for image [base]"), "{}", all(&test));
+    let text = SKAFFOLD.replace("docker: {}", "custom: {buildCommand: exit 3}");
+    std::fs::write(shop.folder.join("skaffold.yaml"), text).unwrap();
+    let failed = shop.alone(&["skaffold", "build"]);
+    assert_eq!(failed.status.code(), Some(3), "{}", all(&failed));
+    let text = SKAFFOLD.replace("docker: {}", "buildpacks: {builder: b}");
+    std::fs::write(shop.folder.join("skaffold.yaml"), text).unwrap();
+    let refused = shop.alone(&["skaffold", "build"]);
+    assert!(all(&refused).contains("building with `buildpacks` is not supported"), "{}", all(&refused));
+}
+
+#[test]
+fn native_commands_build_and_test_skaffold_projects() {
+    let shop = skaffold("native");
+    shop.install(&["podman"]);
+    let run = shop.command(&["test", "-j", "1"]).env("PATH", shop.top.join("bin")).env("WHO", "me").output().unwrap();
+    assert!(run.status.success(), "{}", all(&run));
+    assert!(all(&run).contains("test.app | testing app:1d from"), "{}", all(&run));
+    let told = shop.told();
+    assert!(told.iter().any(|line| line == "podman tag app:me-1 app:1d"), "{told:?}");
+    assert!(!told.iter().any(|line| line.contains(" push ")), "{told:?}");
+}
+
+#[test]
+fn a_command_of_the_users_own_builds_and_its_digest_is_the_registrys() {
+    if !can_build() {
+        return;
+    }
+    let build = "sh -c 'buildah build -t $IMAGE . && test $PUSH_IMAGE = true && buildah push --tls-verify=false $IMAGE && env | grep ^BASE= || true'";
+    let text = format!(
+        "apiVersion: skaffold/v4beta11\nkind: Config\nbuild:\n  local: {{push: true}}\n  tagPolicy: {{sha256: {{}}}}\n  artifacts:\n\
+         \x20   - {{image: one, context: one, custom: {{buildCommand: \"{build}\"}}}}\n\
+         \x20   - {{image: two, context: one, requires: [{{image: one, alias: BASE}}], custom: {{buildCommand: \"{build}\"}}}}\n"
+    );
+    let shop = Shop::new(
+        "own",
+        &[("skaffold.yaml", &text), ("one/Dockerfile", "FROM scratch\nCOPY one /one\n"), ("one/one", "1")],
+    );
+    let registry = Registry::start(&shop.top);
+    let repo = format!("127.0.0.1:{}/t", registry.1);
+    let run = shop.really(&["skaffold", "build", "--default-repo", &repo, "--file-output", "out.json"]);
+    assert!(run.status.success(), "{}", all(&run));
+    let out: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(shop.folder.join("out.json")).unwrap()).unwrap();
+    for (at, name) in ["one", "two"].into_iter().enumerate() {
+        let digest = registry.digest(&format!("t/{name}"), "latest").unwrap();
+        assert_eq!(out["builds"][at]["tag"], format!("{repo}/{name}:latest@{digest}"), "{}", all(&run));
+    }
+    let one = registry.digest("t/one", "latest").unwrap();
+    assert!(text_of(&run).contains(&format!("BASE={repo}/one:latest@{one}")), "{}", all(&run));
+}
+
+fn text_of(output: &Output) -> String {
+    text(&output.stdout)
 }

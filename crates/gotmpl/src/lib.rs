@@ -37,7 +37,7 @@ pub mod value;
 mod weave;
 pub mod yaml;
 pub mod yaml_tree;
-mod zone;
+pub mod zone;
 
 pub use error::{ExecError, Fault, Limit, ParseError};
 pub use machine::{Limits, Machine, Outside, STACK_BYTES};

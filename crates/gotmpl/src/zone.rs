@@ -8,16 +8,19 @@ use jiff::tz::TimeZoneDatabase;
 
 use crate::time::{SECOND, Time};
 
-/// The same instant in a zone.
+/// The same instant in a zone; UTC if nobody has such a zone.
 pub fn in_zone(time: &Time, name: &str) -> Time {
+    known(time, name).unwrap_or_else(|| Time::utc(time.nanos))
+}
+
+/// The same instant in a zone; `None` if nobody has such a zone.
+pub fn known(time: &Time, name: &str) -> Option<Time> {
     // Names of zones are told apart by case; the database would take any.
     let zone = TimeZoneDatabase::bundled().get(name).ok().filter(|zone| zone.iana_name() == Some(name));
-    let Some(zone) = zone else { return Time::utc(time.nanos) };
-    let Ok(instant) = Timestamp::from_second(covered(time.nanos.div_euclid(SECOND))) else {
-        return Time::utc(time.nanos);
-    };
+    let zone = zone?;
+    let instant = Timestamp::from_second(covered(time.nanos.div_euclid(SECOND))).ok()?;
     let rule = zone.to_offset_info(instant);
-    Time { nanos: time.nanos, offset: rule.offset().seconds(), zone: rule.abbreviation().to_owned() }
+    Some(Time { nanos: time.nanos, offset: rule.offset().seconds(), zone: rule.abbreviation().to_owned() })
 }
 
 /// The nearest second that the database covers. Later ones are moved by whole eras, after which the calendar repeats.

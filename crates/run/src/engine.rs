@@ -52,6 +52,10 @@ pub trait Project {
     fn nodes(&self) -> &[Node];
     /// What an action comes to, now that everything it refers to has run.
     fn prepare(&self, node: usize) -> Result<Action, Failure>;
+    /// Whether an action stays when everything is taken down.
+    fn is_kept(&self, _node: usize) -> bool {
+        false
+    }
     /// An action has these outputs; those in `secret` must not be shown.
     fn learn(&self, node: usize, outputs: &Outputs, secret: &[String]);
 }
@@ -67,6 +71,8 @@ pub struct Options {
     pub fail_fast: bool,
     /// Leave out dependencies that are not Builds.
     pub skip_dependencies: bool,
+    /// Actions that stay as they are; their outputs are known already.
+    pub settled: BTreeSet<usize>,
 }
 
 /// How an action ended that ended well.
@@ -120,7 +126,8 @@ impl Run<'_> {
             slots: nodes.iter().map(|_| Slot::default()).collect(),
             is_late: late(nodes),
         };
-        shared.report(&Event::Begin { total: reachable(nodes, requested).len() });
+        let is_open = |node: &&usize| !self.options.settled.contains(node);
+        shared.report(&Event::Begin { total: reachable(nodes, requested).iter().filter(is_open).count() });
         let mut results = BTreeMap::new();
         let mut ends = match self.prepare_early(&shared, requested) {
             true => self.solve(&shared, requested, &mut results),
@@ -152,6 +159,9 @@ impl Run<'_> {
         let mut ends = Vec::new();
         for (key, state) in outcome.iter() {
             let Key::Execute(node) = *key else { continue };
+            if self.options.settled.contains(&node) {
+                continue;
+            }
             if let State::Done(finished) = state {
                 let version = shared.version(node);
                 let Finished { outputs, secret } = &**finished;
@@ -169,6 +179,7 @@ impl Run<'_> {
         let mut all_good = true;
         for node in reachable(shared.nodes, requested) {
             if !shared.is_late.get(node).copied().unwrap_or(true)
+                && !self.options.settled.contains(&node)
                 && let Some(slot) = shared.slots.get(node)
             {
                 let prepared = self.project.prepare(node).map(Arc::new);
@@ -314,6 +325,9 @@ impl Shared<'_> {
     }
 
     fn execute(&self, node: usize, deps: &Deps<Key, Finished>, asks: &Mutex<Sender<Message>>) -> Answer {
+        if self.options.settled.contains(&node) {
+            return Step::Done(Finished { outputs: Arc::default(), secret: Vec::new() });
+        }
         if let Some(other) = self.disabled_need(node) {
             let cause = Cause::Other(format!("it uses outputs of `{other}`, which is disabled"));
             let id = self.id(node).to_owned();

@@ -2,13 +2,15 @@
 //!
 //! [`engine`] runs a graph of actions through the solver; what an action is, is plain data ([`action`]) that a project
 //! makes just before it runs. [`executor`] is where commands run, [`store`] where results are kept. Nothing here knows
-//! arguments or clap; only [`garden`] knows a dialect.
+//! arguments or clap; only [`garden`] and [`skaffold`] know a
+//! dialect.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
 pub mod action;
 pub mod capture;
 pub mod cluster;
+pub mod due;
 pub mod engine;
 pub mod event;
 pub mod executor;
@@ -21,6 +23,7 @@ pub mod past;
 pub mod perform;
 pub mod report;
 pub mod select;
+pub mod skaffold;
 pub mod stop;
 pub mod store;
 pub mod work;

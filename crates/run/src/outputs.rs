@@ -20,8 +20,14 @@ const LONGEST: u64 = 4 << 20;
 pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
     let mut outputs = Outputs::new();
     let mut skipped = Vec::new();
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("could not read the outputs folder: {error}"))?;
+    let mut names: Vec<String> =
+        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
     let json = folder.join(JSON_FILE);
-    if let Ok(text) = read_text(&json) {
+    if names.iter().any(|name| name == JSON_FILE)
+        && let Ok(text) = read_text(&json)
+    {
         let text = text.map_err(|why| format!("the outputs file `{JSON_FILE}` {why}"))?;
         let parsed = serde_json::from_str(&text);
         let Ok(Json::Object(map)) = parsed else {
@@ -39,10 +45,6 @@ pub fn read(folder: &Path) -> Result<(Outputs, Vec<String>), String> {
             }
         }
     }
-    let entries = std::fs::read_dir(folder).map_err(|error| format!("could not read the outputs folder: {error}"))?;
-    let mut names: Vec<String> =
-        entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
     for name in names.into_iter().filter(|name| !name.starts_with('.')) {
         if let Some(why) = refused(&name) {
             skipped.push(format!("output `{name}` {why}"));

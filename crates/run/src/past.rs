@@ -173,18 +173,27 @@ fn dependencies_first(nodes: &[Node]) -> Vec<usize> {
     order
 }
 
-/// Undoes actions, dependants first, and forgets their results: the Deploys, or those that are named. `Err` says which
-/// name is wrong.
+/// What is taken down.
+#[derive(Clone, Debug, Default)]
+pub struct Removal {
+    /// Ids or patterns of them; all Deploys if empty.
+    pub names: Vec<String>,
+    /// Also what says that it stays.
+    pub force: bool,
+}
+
+/// Undoes actions, dependants first, and forgets their results. `Err` says which name is wrong.
 pub fn clean_up(
     project: &dyn Project,
     store: &Store,
     executor: &dyn Executor,
     stop: &Stop,
-    names: &[String],
+    wanted: &Removal,
     reporter: &mut dyn Reporter,
 ) -> Result<Summary, String> {
     let nodes = project.nodes();
     let begun = Instant::now();
+    let names = &wanted.names;
     let globs: Vec<Glob> = names.iter().map(|name| Glob::new(name)).collect();
     if let Some(name) = names.iter().zip(&globs).find(|(_, glob)| !nodes.iter().any(|node| glob.matches(&node.id))) {
         let hint = purlin_syntax::suggest::did_you_mean(name.0, nodes.iter().map(|node| node.id.as_str()));
@@ -206,6 +215,11 @@ pub fn clean_up(
     let mut ends = Vec::new();
     for index in dependencies_first(nodes).into_iter().rev() {
         let Some(node) = nodes.get(index).filter(|node| is_meant(node)) else { continue };
+        if !wanted.force && project.is_kept(index) {
+            let text = "`removeOnCleanup` is false, so it stays; `--force` takes it down as well";
+            report(&Event::Warning { id: &node.id, text });
+            continue;
+        }
         if stop.level() != crate::stop::Level::Going {
             ends.push((node.id.clone(), End::NotStarted, Duration::ZERO));
             continue;

@@ -51,6 +51,31 @@ pub fn select(nodes: &[Node], kind: Kind, wanted: &Wanted) -> Result<Vec<usize>,
     Ok(chosen.into_iter().collect())
 }
 
+/// The actions that ids, names or patterns mean, of whatever kind; without any, all but those that only do something
+/// once. `Err` says which is wrong.
+pub fn select_ids(nodes: &[Node], names: &[String]) -> Result<Vec<usize>, String> {
+    let all = || nodes.iter().enumerate().filter(|(_, node)| !node.disabled);
+    if names.is_empty() {
+        return Ok(all().filter(|(_, node)| node.kind != Kind::Run).map(|(index, _)| index).collect());
+    }
+    let mut chosen: BTreeSet<usize> = BTreeSet::new();
+    for name in names {
+        let glob = Glob::new(name);
+        let is_meant = |node: &Node| {
+            let own = bare(node.kind, &node.id);
+            if is_pattern(name) { glob.matches(&node.id) || glob.matches(own) } else { node.id == *name || own == name }
+        };
+        let found: Vec<usize> = all().filter(|(_, node)| is_meant(node)).map(|(index, _)| index).collect();
+        if found.is_empty() {
+            let ids = nodes.iter().map(|node| node.id.as_str());
+            let hint = suggest::did_you_mean(name, ids).map(|hint| format!("; {hint}")).unwrap_or_default();
+            return Err(format!("there is no action `{name}`{hint}"));
+        }
+        chosen.extend(found);
+    }
+    Ok(chosen.into_iter().collect())
+}
+
 fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '[', '{'])
 }

@@ -98,6 +98,12 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
     Work { session, request, file }.configs(|work, raw, filled| work.answer(raw, filled, question))
 }
 
+/// Resolves the configurations of a project, with their defaults, and hands them on. `None` if it has none.
+pub fn with_configs<T>(session: &Session, request: &Request, work: impl FnOnce(&[Config<'_>]) -> T) -> Option<T> {
+    let file = DIALECT.file_of(session, request)?;
+    Work { session, request, file }.configs(|_, _, filled| (!filled.is_empty()).then(|| work(filled)))
+}
+
 impl Work<'_> {
     /// Resolves the configurations and hands them on: as written with profiles, and with defaults.
     pub(crate) fn configs<T>(&self, work: impl FnOnce(&Self, &[Config<'_>], &[Config<'_>]) -> Option<T>) -> Option<T> {

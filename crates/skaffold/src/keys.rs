@@ -8,6 +8,7 @@ use crate::entities::artifact::ARTIFACT;
 use crate::glob;
 use crate::walk::Config;
 use purlin_syntax::write::{JsonFlavor, JsonLayout, JsonWriter};
+use purlin_value::glob::{Glob, Notation};
 use purlin_value::world::WorldError;
 use purlin_value::{World, path};
 use sha2::{Digest, Sha256};
@@ -83,7 +84,50 @@ fn inputs(world: &dyn World, config: &Config<'_>, artifact: &Artifact<'_, '_>) -
         None => vec![path::join(&context, "**")],
     };
     let mut files: Vec<String> = patterns.iter().flat_map(|pattern| glob::expand(world, pattern)).collect();
+    let hidden = Hidden::read(world, &context, artifact);
+    files.retain(|file| !hidden.hides(path::within(&context, file)));
     files.sort();
     files.dedup();
     files
+}
+
+/// Folders of tools beside the sources: what they hold changes with every run.
+const OF_TOOLS: [&str; 2] = [".git", ".purlin"];
+
+/// What of a context the builder does not see.
+struct Hidden {
+    patterns: Vec<(bool, Glob)>,
+}
+
+impl Hidden {
+    fn read(world: &dyn World, context: &str, artifact: &Artifact<'_, '_>) -> Self {
+        let is_docker =
+            !["custom", "buildpacks", "ko", "jib", "bazel"].iter().any(|key| artifact.view.get(key).is_some());
+        let file = artifact.view.at(&["docker", "dockerfile"]).map_or("Dockerfile".into(), |file| file.text());
+        // The ignore file of one Dockerfile counts instead of that of the context.
+        let names = [format!("{file}.dockerignore"), ".dockerignore".to_owned()];
+        let text = names.iter().filter(|_| is_docker).find_map(|name| world.read(&path::join(context, name)).ok());
+        let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let pattern = |line: &str| {
+            let (negated, rest) = line.strip_prefix('!').map_or((false, line), |rest| (true, rest.trim()));
+            let rest = path::normalize(rest.trim_start_matches('/'));
+            Some((negated, Glob::read(rest.trim_end_matches('/'), Notation::GIT)?))
+        };
+        Hidden { patterns: lines.filter_map(pattern).collect() }
+    }
+
+    fn hides(&self, within: &str) -> bool {
+        if within.split('/').any(|part| OF_TOOLS.contains(&part)) {
+            return true;
+        }
+        let is_below = |glob: &Glob| glob.matches(within) || above(within).any(|folder| glob.matches(folder));
+        let last = self.patterns.iter().rev().find(|(_, glob)| is_below(glob));
+        last.is_some_and(|(negated, _)| !negated)
+    }
+}
+
+/// The folders that a path is in.
+fn above(within: &str) -> impl Iterator<Item = &str> {
+    within.match_indices('/').filter_map(|(at, _)| within.get(..at))
 }

@@ -37,6 +37,34 @@ pub fn expand(text: &str, names: &BTreeMap<String, String>) -> Result<String, St
     }
 }
 
+/// Expands a template over the images that were built, as `.Builds` with `.ImageName` and `.Tag`.
+pub fn builds(text: &str, built: &[(String, String)]) -> Result<String, String> {
+    let set = set(text)?;
+    let (outside, limits) = (Outside::default(), Limits::default());
+    let mut machine = Machine::new(Arc::new(set).namespace(), &outside, &limits);
+    let mut items = Vec::new();
+    for (image, tag) in built {
+        let entries = [("ImageName", image), ("Tag", tag)];
+        let entries = entries.map(|(key, value)| (Str::from(key), Val::str(value.as_str())));
+        items.push(machine.heap.any_map(entries.into_iter().collect()));
+    }
+    let list = machine.heap.any_list(items);
+    let data = machine.heap.any_map(BTreeMap::from([(Str::from("Builds"), list)]));
+    match machine.execute(&Str::from(NAME), data) {
+        Ok(rope) => Ok(String::from_utf8_lossy(&rope.bytes).into_owned()),
+        Err(error) => Err(format!("the template `{text}` fails: {}", error.go_text())),
+    }
+}
+
+/// A time in a layout of Go and a zone; `None` if there is no such zone.
+pub fn time(nanos: i128, layout: &str, zone: &str) -> Option<String> {
+    let time = purlin_gotmpl::time::Time::utc(nanos);
+    match zone {
+        "UTC" => Some(time.format(layout)),
+        other => Some(purlin_gotmpl::zone::known(&time, other)?.format(layout)),
+    }
+}
+
 /// Expands a template; a text with something missing stays as written.
 pub fn expand_known(text: &str, names: &BTreeMap<String, String>) -> Result<String, String> {
     let expanded = expand(text, names)?;

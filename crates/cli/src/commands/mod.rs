@@ -2,6 +2,7 @@
 
 mod check;
 mod csar;
+mod dev;
 mod diff;
 mod editor;
 mod eval;
@@ -17,6 +18,7 @@ mod names;
 mod resolve;
 pub(crate) mod run;
 mod schema;
+mod skaffold;
 mod status;
 mod why;
 
@@ -368,6 +370,7 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
         Command::Deploy(flags) => run::run(&mut cx, Kind::Deploy, &flags),
         Command::Test(flags) => run::run(&mut cx, Kind::Test, &flags),
         Command::Run(flags) => run::run(&mut cx, Kind::Run, &flags),
+        Command::Dev(flags) => dev::run(&mut cx, &flags),
         Command::Status(flags) => status::run(&mut cx, &flags),
         Command::Logs(flags) => logs::run(&mut cx, &flags),
         Command::Cleanup(flags) => run::cleanup(&mut cx, &flags),

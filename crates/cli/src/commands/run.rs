@@ -15,6 +15,7 @@ use purlin_run::event::{Cause, Failure, Reporter, Summary};
 use purlin_run::executor::Local;
 use purlin_run::garden::GardenProject;
 use purlin_run::local::process::Surroundings;
+use purlin_run::past::Removal;
 use purlin_run::report::{JsonLines, Live, Look, Plain, Several, Trace};
 use purlin_run::select::{Wanted, select};
 use purlin_run::stop::{Signals, Stop};
@@ -41,7 +42,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         return Err(cx.usage("name the Run actions to run; `*` means all of them"));
     }
     choose_builder(cx.invocation, flags.builder.as_deref());
-    let (session, request) = open(cx, kind.name(), &flags.path, &flags.target)?;
+    let (session, request, dialect) = detected(cx, kind.name(), &flags.path, &flags.target)?;
     let order = Order {
         kind,
         wanted: Wanted {
@@ -54,6 +55,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
             force: flags.force,
             fail_fast: flags.fail_fast,
             skip_dependencies: flags.skip_dependencies,
+            ..Options::default()
         },
         output: flags.output,
         timings: flags.timings.as_ref().map(|file| cx.invocation.cwd.join(file)),
@@ -61,6 +63,10 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
         clusters: clusters(cx, &flags.target, &flags.cluster, flags.force_conflicts),
     };
     let style = cx.style;
+    if dialect == "skaffold" {
+        return super::skaffold::run(cx, &session, &request, &order);
+    }
+    only_garden(cx, kind.name(), dialect)?;
     let (exit, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
     Ok(exit)
 }
@@ -89,31 +95,51 @@ pub(super) fn clusters(cx: &Context<'_, '_>, target: &Target, flags: &ClusterFla
     })
 }
 
-/// A session on a project whose actions can be run.
+/// A session on a Garden project.
 pub(super) fn open(
     cx: &mut Context<'_, '_>,
     command: &str,
     path: &Path,
     target: &Target,
 ) -> Result<(Session, Request), Exit> {
+    let (session, request, dialect) = detected(cx, command, path, target)?;
+    only_garden(cx, command, dialect)?;
+    Ok((session, request))
+}
+
+fn only_garden(cx: &mut Context<'_, '_>, command: &str, dialect: &str) -> Result<(), Exit> {
+    match dialect {
+        "garden" => Ok(()),
+        other => Err(cx.usage(&format!("`purlin {command}` does not support {other} projects yet"))),
+    }
+}
+
+/// A session on a project, and the dialect it is written in.
+fn detected(
+    cx: &mut Context<'_, '_>,
+    command: &str,
+    path: &Path,
+    target: &Target,
+) -> Result<(Session, Request, &'static str), Exit> {
     // Which cluster is deployed to is no question of the configuration, but for Skaffold, whose profiles look at it.
     let without = Target { kube_context: None, ..target.clone() };
     let (session, mut request) = cx.open(path, &without, &[])?;
     command.clone_into(&mut request.command);
     request.engines = ENGINES;
     match detect(&session, &request) {
-        Detection::Project(file, dialect) if dialect.name == "garden" => request.found = Some(file),
-        Detection::Project(_, dialect) => {
-            let message = format!("`purlin {command}` does not support {} projects yet", dialect.name);
-            return Err(cx.usage(&message));
+        Detection::Project(file, dialect) => {
+            request.found = Some(file);
+            if dialect.name == "skaffold" {
+                request.skaffold.kube_context.clone_from(&target.kube_context);
+            }
+            Ok((session, request, dialect.name))
         }
         // The dialect says what is wrong with the path.
         _ => {
             purlin_compiler::compile(&session, &request);
-            return Err(cx.report(&session));
+            Err(cx.report(&session))
         }
     }
-    Ok((session, request))
 }
 
 /// Runs actions and reports how they ended.
@@ -137,23 +163,40 @@ pub(crate) fn carry_out(
         Exit::Usage
     })?;
     check_first(invocation, session, request, &project, &requested, style)?;
-    let surroundings = Place::new(invocation, &project.root())?;
+    let locate = |summary: &mut Summary| project.locate(summary);
+    execute(invocation, session, &project, &project.root(), &requested, order, &locate, style)
+}
+
+/// Runs actions of a project of any dialect, and reports how they ended. Results are kept below `root`; `locate` points
+/// failures at what they are about.
+#[allow(clippy::too_many_arguments)]
+pub(crate) fn execute(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    project: &dyn Project,
+    root: &Path,
+    requested: &[usize],
+    order: &Order,
+    locate: &dyn Fn(&mut Summary),
+    style: Style,
+) -> Result<(Exit, Summary), Exit> {
+    let surroundings = Place::new(invocation, root)?;
     let mut trace = order.timings.clone().map(Trace::new);
     let mut summary = {
         let mut reporter = reporter(invocation, order, style, trace.as_mut());
         let run = Run {
-            project: &project,
+            project,
             store: &surroundings.store,
             executor: &surroundings.executor,
             stop: &surroundings.stop,
             options: &order.options,
         };
-        run.run(&requested, &mut reporter)
+        run.run(requested, &mut reporter)
     };
     if let Some(error) = trace.as_ref().and_then(Trace::error) {
         let _ = writeln!(invocation.stderr, "warning: could not write the timings: {error}");
     }
-    project.locate(&mut summary);
+    locate(&mut summary);
     let exit = conclude(invocation, session, &summary, style);
     Ok((exit, summary))
 }
@@ -215,7 +258,7 @@ fn check_first(
 }
 
 /// How a run is shown.
-fn reporter<'r>(
+pub(super) fn reporter<'r>(
     invocation: &'r mut Invocation<'_>,
     order: &Order,
     style: Style,
@@ -263,5 +306,6 @@ pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<
     let (session, request) = open(cx, "cleanup", &flags.path, &flags.target)?;
     let style = cx.style;
     let clusters = clusters(cx, &flags.target, &flags.cluster, false);
-    super::status::clean(cx.invocation, &session, &request, &flags.nodes, clusters, style)
+    let wanted = Removal { names: flags.nodes.clone(), force: flags.force };
+    super::status::clean(cx.invocation, &session, &request, &wanted, clusters, style)
 }

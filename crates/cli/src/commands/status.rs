@@ -10,7 +10,7 @@ use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_run::cluster::Clusters;
 use purlin_run::garden::GardenProject;
-use purlin_run::past::{clean_up, statuses};
+use purlin_run::past::{Removal, clean_up, statuses};
 use purlin_run::report::{Look, Plain};
 use purlin_value::Session;
 use std::sync::Arc;
@@ -41,7 +41,7 @@ pub(crate) fn clean(
     invocation: &mut Invocation<'_>,
     session: &Session,
     request: &Request,
-    names: &[String],
+    wanted: &Removal,
     clusters: Arc<Clusters>,
     style: Style,
 ) -> Result<Exit, Exit> {
@@ -53,7 +53,7 @@ pub(crate) fn clean(
     let look = Look { colour: style.colour, times: false };
     let summary = {
         let mut reporter = Plain::new(invocation.stderr, look);
-        clean_up(&project, &place.store, &place.executor, &place.stop, names, &mut reporter)
+        clean_up(&project, &place.store, &place.executor, &place.stop, wanted, &mut reporter)
     };
     let summary = summary.map_err(|message| {
         let _ = writeln!(invocation.stderr, "error: {message}");

@@ -149,6 +149,13 @@ impl Project for GardenProject<'_> {
         &self.nodes
     }
 
+    fn is_kept(&self, node: usize) -> bool {
+        let id = self.nodes.get(node).map(|node| node.id.as_str()).unwrap_or_default();
+        let action = self.resolution.graph().actions.get(id);
+        let said = action.and_then(|action| action.fields.get("removeOnCleanup")?.as_bool());
+        said == Some(false)
+    }
+
     fn prepare(&self, node: usize) -> Result<Action, Failure> {
         let id = self.nodes.get(node).map(|node| node.id.clone()).unwrap_or_default();
         self.action(&id).map_err(|cause| {

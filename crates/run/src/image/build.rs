@@ -1,23 +1,24 @@
 //! Builds an image: is it there? if not, its build command, then what is pushed, and what came of it.
 
 use super::builder::{Builder, Files, metadata_digest, printed_digest};
-use super::{Image, SecretValue};
+use super::{Image, SecretValue, name};
 use crate::action::{Action, Command};
 use crate::capture::Capture;
 use crate::event::{Cause, End, Event, Failure};
 use crate::executor::Job;
 use crate::local::process::{Ended, Stream};
 use crate::mask::Mask;
+use crate::outputs::Outputs;
 use crate::perform::{Performed, Performer, Report, cause_of, secret_names};
 use serde_json::Value as Json;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 impl Performer<'_> {
     /// What stands for a new build: an image of the same name that is still on this machine. Where it is pushed, it
-    /// must have been pushed by an earlier run.
+    /// must have been pushed by an earlier run. An image that was built under another tag gets the new one.
     pub(crate) fn image_is_there(
         &self,
         action: &Action,
@@ -26,21 +27,38 @@ impl Performer<'_> {
         report: Report<'_>,
     ) -> Result<Option<Performed>, Failure> {
         let earlier = self.earlier(action);
-        if earlier.is_none() && !image.push.is_empty() {
+        if earlier.is_none() && (!image.push.is_empty() || image.is_pinned) {
             return Ok(None);
         }
-        let builder = self.builder(action)?;
+        let builder = match self.builder(action) {
+            Ok(builder) => builder,
+            // Whoever builds with a command of their own may have no builder that could be asked.
+            Err(_) if image.command.is_some() => return Ok(earlier.filter(|(_, outputs, _)| is_named(outputs, image))),
+            Err(failure) => return Err(failure),
+        };
         // What is only in a registry is not asked for there: its record is what is known.
         if builder.pushes_itself(image) {
-            return Ok(earlier);
+            return Ok(earlier.filter(|(_, outputs, _)| is_named(outputs, image)));
         }
         let Some(tag) = image.tags.first() else { return Ok(None) };
-        let command = self.tool(builder.exists(tag), image, Vec::new());
-        let outcome = self.command(action, &command, action.timeout, mask, None, report)?;
-        if outcome.ended != Ended::Exit(0) {
+        let recorded = earlier.as_ref().and_then(|(_, outputs, _)| outputs.get("image")?.as_str());
+        let before = recorded.unwrap_or(tag).to_owned();
+        let mut session = Session::new(self, action, mask, report);
+        if session.ask(self.tool(builder.exists(&before), image, Vec::new()))?.is_none() {
             return Ok(None);
         }
-        Ok(Some(earlier.unwrap_or_else(|| (End::Ready, image.outputs.clone(), Vec::new()))))
+        let Some((end, outputs, secret)) = earlier else {
+            return Ok(Some((End::Ready, image.outputs.clone(), Vec::new())));
+        };
+        if before == *tag {
+            return Ok(Some((end, outputs, secret)));
+        }
+        let scratch = self.store.scratch().map_err(|error| self.io(action, "create a folder for outputs", &error))?;
+        let files = Files { folder: scratch.path() };
+        session.run(self.tool(builder.tag(&before, tag), image, Vec::new()))?;
+        let digest = session.push(builder, image, &files)?;
+        let id = outputs.get("imageId").and_then(Json::as_str).map(str::to_owned);
+        Ok(Some((end, session.outcome(builder, image, id, digest)?, secret)))
     }
 
     fn builder(&self, action: &Action) -> Result<Builder, Failure> {
@@ -60,8 +78,13 @@ impl Performer<'_> {
         mask: &Mask,
         report: Report<'_>,
     ) -> Result<Performed, Failure> {
-        let builder = self.builder(action)?;
-        if !image.dockerfile.is_file() {
+        let builder = self.builder(action);
+        if image.command.is_none()
+            && let Err(failure) = builder
+        {
+            return Err(failure);
+        }
+        if image.command.is_none() && !image.dockerfile.is_file() {
             let why = format!(
                 "there is no Dockerfile at `{}`; it may be left out by `include`, `exclude` or an ignore file",
                 image.dockerfile.display()
@@ -72,31 +95,54 @@ impl Performer<'_> {
         let files = Files { folder: scratch.path() };
         write_secrets(image, &files).map_err(|error| self.io(action, "write a secret for the builder", &error))?;
         let (image, env) = hide_arguments(image, mask, &self.executor.surroundings().env);
-        let env: Vec<(String, String)> = env.into_iter().chain(builder.environment()).collect();
-        let mut digest = None;
-        let mut session = Session { performer: self, action, mask, report, capture: None, began: Instant::now() };
-        session.run(self.tool(builder.build(&image, &files), &image, env))?;
-        for (tag, words) in builder.pushes(&image, &files) {
-            if builder.must_tag(&image, tag) {
-                session.run(self.tool(
-                    builder.tag(image.tags.first().map_or(tag, String::as_str), tag),
-                    &image,
-                    Vec::new(),
-                ))?;
+        let own = builder.as_ref().map(|builder| builder.environment()).unwrap_or_default();
+        let env: Vec<(String, String)> = env.into_iter().chain(own).collect();
+        let mut session = Session::new(self, action, mask, report);
+        session.hooks("pre-build", &image.before)?;
+        let (id, digest) = match (&image.command, builder) {
+            (Some(command), builder) => {
+                session.run(command.clone())?;
+                match builder {
+                    Ok(builder) => session.find(builder, &image)?,
+                    Err(_) => (None, None),
+                }
             }
-            let printed = session.run(self.tool(words, &image, Vec::new()))?;
-            digest = read(&files.digest()).or_else(|| printed_digest(&printed).map(str::to_owned)).or(digest);
-        }
+            (None, Ok(builder)) => {
+                session.run(self.tool(builder.build(&image, &files), &image, env))?;
+                let digest = session.push(builder, &image, &files)?;
+                let digest = digest.or_else(|| metadata_digest(&read(&files.metadata())?));
+                (read(&files.image_id()), digest)
+            }
+            (None, Err(failure)) => return Err(failure),
+        };
+        let outputs = match self.builder(action) {
+            Ok(builder) => session.outcome(builder, &image, id, digest)?,
+            Err(_) => {
+                let text = "its digest is not known, because no container builder is installed that could be asked";
+                report(&Event::Warning { id: &action.id, text });
+                with_tag(image.outputs.clone(), &image, None)
+            }
+        };
+        session.hooks("post-build", &image.after)?;
         session.finish();
-        let digest = digest.or_else(|| metadata_digest(&read(&files.metadata())?));
-        let mut outputs = image.outputs.clone();
-        let mut add =
-            |key: &str, value: Option<String>| outputs.extend(value.map(|value| (key.to_owned(), Json::from(value))));
-        add("imageId", read(&files.image_id()));
-        add("digest", digest);
         let secret = secret_names(&outputs, mask);
         Ok((End::Done, outputs, secret))
     }
+}
+
+/// Whether a result is of an image with the wanted name.
+fn is_named(outputs: &Outputs, image: &Image) -> bool {
+    let recorded = outputs.get("image").and_then(Json::as_str);
+    recorded.is_none() || recorded == image.tags.first().map(String::as_str)
+}
+
+/// Outputs with the name that others use for an image.
+fn with_tag(mut outputs: Outputs, image: &Image, pinned: Option<String>) -> Outputs {
+    if image.is_pinned {
+        let tag = pinned.or_else(|| image.tags.first().cloned()).unwrap_or_default();
+        outputs.insert("tag".to_owned(), Json::from(tag));
+    }
+    outputs
 }
 
 /// The commands of one build, with one log.
@@ -109,13 +155,105 @@ struct Session<'s, 'm> {
     began: Instant,
 }
 
-impl Session<'_, '_> {
+impl<'s, 'm> Session<'s, 'm> {
+    fn new(performer: &'s Performer<'s>, action: &'s Action, mask: &'m Mask, report: Report<'s>) -> Self {
+        Session { performer, action, mask, report, capture: None, began: Instant::now() }
+    }
+
+    /// Runs hooks, and says so.
+    fn hooks(&mut self, phase: &str, hooks: &[Command]) -> Result<(), Failure> {
+        if hooks.is_empty() {
+            return Ok(());
+        }
+        let (action, report) = (self.action, self.report);
+        let say = |text: &str| report(&Event::Line { id: &action.id, stream: Stream::Out, text });
+        say(&format!("Starting {phase} hooks..."));
+        for hook in hooks {
+            self.run(hook.clone())?;
+        }
+        say(&format!("Completed {phase} hooks"));
+        Ok(())
+    }
+
+    /// Pushes an image under all its names; the digest of the last.
+    fn push(&mut self, builder: Builder, image: &Image, files: &Files<'_>) -> Result<Option<String>, Failure> {
+        let mut digest = None;
+        for (tag, words) in builder.pushes(image, files) {
+            if let Some(first) = image.tags.first().filter(|_| !image.tags.iter().any(|own| own == tag)) {
+                self.run(self.performer.tool(builder.tag(first, tag), image, Vec::new()))?;
+            }
+            let printed = self.run(self.performer.tool(words, image, Vec::new()))?;
+            digest = read(&files.digest()).or_else(|| printed_digest(&printed).map(str::to_owned)).or(digest);
+        }
+        Ok(digest)
+    }
+
+    /// The id and digest of an image that a command of the user's own has built.
+    fn find(&mut self, builder: Builder, image: &Image) -> Result<(Option<String>, Option<String>), Failure> {
+        let Some(tag) = image.tags.first() else { return Ok((None, None)) };
+        let mut digest = None;
+        if !image.push.is_empty() {
+            for words in builder.remote_digest(tag, &image.insecure) {
+                digest = self.ask(self.performer.tool(words, image, Vec::new()))?;
+            }
+            digest = digest.and_then(|text| Some(text.get(text.find("sha256:")?..)?.to_owned()));
+            if digest.is_none() {
+                let text = format!("the registry has no image `{tag}`, or it could not be asked");
+                (self.report)(&Event::Warning { id: &self.action.id, text: &text });
+            }
+        }
+        let id = self.ask(self.performer.tool(builder.exists(tag), image, Vec::new()))?;
+        Ok((id.filter(|id| !id.is_empty()), digest))
+    }
+
+    /// What came of a build. An image that is not pushed is also named by its id.
+    fn outcome(
+        &mut self,
+        builder: Builder,
+        image: &Image,
+        id: Option<String>,
+        digest: Option<String>,
+    ) -> Result<Outputs, Failure> {
+        let tag = image.tags.first().map(String::as_str).unwrap_or_default();
+        let mut pinned = digest.as_ref().map(|digest| format!("{tag}@{digest}"));
+        if let (None, Some(id), true) = (&pinned, &id, image.is_pinned && image.push.is_empty()) {
+            let name = format!("{}:{}", name::without_tag(tag), id.trim_start_matches("sha256:"));
+            let tagged = self.ask(self.performer.tool(builder.tag(tag, &name), image, Vec::new()))?;
+            pinned = tagged.map(|_| name);
+        }
+        let mut outputs = with_tag(image.outputs.clone(), image, pinned);
+        outputs.extend(id.map(|id| ("imageId".to_owned(), Json::from(id))));
+        outputs.extend(digest.map(|digest| ("digest".to_owned(), Json::from(digest))));
+        Ok(outputs)
+    }
+
+    /// What a command prints whose end may be bad; `None` if it is. Nothing of it is shown.
+    fn ask(&mut self, command: Command) -> Result<Option<String>, Failure> {
+        let job = Job { command: &command, timeout: self.left(), stop: self.performer.stop };
+        let mut printed = Vec::new();
+        let ended = self.performer.executor.execute(&job, &mut |stream, bytes| {
+            if stream == Stream::Out && printed.len() < PRINTED {
+                printed.extend_from_slice(bytes);
+            }
+        });
+        let ended = ended.map_err(|why| self.performer.not_started(self.action, &command, self.mask, why))?;
+        match ended {
+            Ended::Exit(0) => Ok(Some(String::from_utf8_lossy(&printed).trim().to_owned())),
+            Ended::Stopped => Err(self.performer.failure(self.action, Cause::Stopped)),
+            _ => Ok(None),
+        }
+    }
+
+    fn left(&self) -> Option<Duration> {
+        self.action.timeout.map(|timeout| timeout.saturating_sub(self.began.elapsed()))
+    }
+
     /// Runs a command to its end; what it printed to standard output.
     fn run(&mut self, command: Command) -> Result<String, Failure> {
         let (action, performer, mask, report) = (self.action, self.performer, self.mask, self.report);
+        let left = self.left();
         let capture = self.capture.get_or_insert_with(|| Capture::new(mask, performer.store.log(&action.id)));
         let mut printed = Vec::new();
-        let left = action.timeout.map(|timeout| timeout.saturating_sub(self.began.elapsed()));
         let job = Job { command: &command, timeout: left, stop: performer.stop };
         let ended = performer.executor.execute(&job, &mut |stream, bytes| {
             if stream == Stream::Out && printed.len() < PRINTED {
@@ -180,11 +318,4 @@ fn hide_arguments(
         }
     }
     (image, env)
-}
-
-impl Builder {
-    /// Whether a name must be given to the image before it is pushed under it.
-    fn must_tag(self, image: &Image, tag: &str) -> bool {
-        !image.tags.iter().any(|own| own == tag)
-    }
 }

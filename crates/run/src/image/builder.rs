@@ -232,6 +232,34 @@ impl Builder {
         }
     }
 
+    /// The commands of which the last prints the digest that a registry has for a name.
+    pub fn remote_digest(&self, tag: &str, insecure: &[String]) -> Vec<Vec<String>> {
+        let pull = |program: &[&str]| {
+            let mut words = self.words(program);
+            if !self.tool.is_docker() && name::is_insecure(tag, insecure) {
+                words.push("--tls-verify=false".to_owned());
+            }
+            words.push(tag.to_owned());
+            words
+        };
+        match self.tool {
+            Tool::Buildx => {
+                vec![self.words(&["buildx", "imagetools", "inspect", "--format", "{{.Manifest.Digest}}", tag])]
+            }
+            Tool::Docker => vec![
+                pull(&["pull", "--quiet"]),
+                self.words(&["image", "inspect", "--format", "{{index .RepoDigests 0}}", tag]),
+            ],
+            Tool::Podman => {
+                vec![pull(&["pull", "--quiet"]), self.words(&["image", "inspect", "--format", "{{.Digest}}", tag])]
+            }
+            Tool::Buildah => vec![
+                pull(&["pull", "--quiet", "--policy", "always"]),
+                self.words(&["inspect", "--type", "image", "--format", "{{.FromImageDigest}}", tag]),
+            ],
+        }
+    }
+
     /// The command that gives an image another name.
     pub fn tag(&self, from: &str, to: &str) -> Vec<String> {
         self.words(&["tag", from, to])

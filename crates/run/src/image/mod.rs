@@ -4,6 +4,7 @@ pub mod build;
 pub mod builder;
 pub mod name;
 
+use crate::action::Command;
 use crate::outputs::Outputs;
 use std::path::PathBuf;
 
@@ -44,6 +45,14 @@ pub struct Image {
     pub push: Vec<String>,
     /// Registries that are reached without TLS.
     pub insecure: Vec<String>,
+    /// The command that builds it, and pushes it if it is to be pushed, in the place of a builder.
+    pub command: Option<Command>,
+    /// Commands before it is built.
+    pub before: Vec<Command>,
+    /// Commands after it was built.
+    pub after: Vec<Command>,
+    /// Whether it is also named by its content: an output `tag` with its digest, or with its id where it is not pushed.
+    pub is_pinned: bool,
     /// What is known of it before it is built.
     pub outputs: Outputs,
 }

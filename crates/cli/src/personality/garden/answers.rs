@@ -9,6 +9,8 @@ use purlin_garden::draft::Draft;
 use purlin_garden::modules::{COMMON_KEYS, Module};
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
+use purlin_run::local::persistent::Started;
+use purlin_run::store::{Ending, Store};
 use purlin_value::{EcoString, Map, Session, Value, path};
 
 fn texts<'t>(items: impl Iterator<Item = &'t str>) -> Value {
@@ -128,20 +130,40 @@ pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flag
 }
 
 /// Nothing is asked of a cluster, so every state is unknown; outputs that are known without running are there.
-pub(super) fn status(_: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+    let root = resolution.ground.full_path(&resolution.ground.root);
+    let store = Store::open(std::path::Path::new(root.as_str())).ok();
     let of = |kind: ActionKind| {
         let shown = kind == ActionKind::Deploy || !flags.only_deploys;
         let all = resolution.graph().actions.values().map(|action| &**action);
         let all = all.filter(|action| shown && action.kind == kind && !action.disabled);
         let state = |action: &Action| {
             let outputs = resolution.action(&action.key).map_or_else(|| Value::map(Map::new()), |found| found.outputs);
-            let state = [("state", Value::str("unknown")), ("detail", Value::null()), ("outputs", outputs)];
+            let state = [
+                ("state", Value::str(state_of(session, resolution, store.as_ref(), action))),
+                ("detail", Value::null()),
+                ("outputs", outputs),
+            ];
             (action.name.clone(), map(state))
         };
         (EcoString::from(kind.name()), Value::map(all.map(state).collect()))
     };
     let kinds = [ActionKind::Build, ActionKind::Deploy, ActionKind::Test, ActionKind::Run].map(of);
     map([("providers", Value::map(Map::new())), ("actions", Value::map(Map::from_iter(kinds)))])
+}
+
+/// What the results of earlier runs say of an action; nothing is run to find out.
+fn state_of(session: &Session, resolution: &Resolution<'_>, store: Option<&Store>, action: &Action) -> &'static str {
+    let Some((store, last)) = store.and_then(|store| Some((store, store.last(&action.key)?))) else { return "unknown" };
+    let Some(version) = resolution.live.resolved_version(session, &action.key) else { return "unknown" };
+    let started = Started::read(&store.deploy_note(&action.key));
+    let is_running =
+        started.as_ref().is_none_or(|started| started.is_alive() && started.version == version.full.as_str());
+    match store.find(&action.key, &version.full) {
+        Some(_) if is_running => "ready",
+        _ if matches!(last.ending, Ending::Failed(_)) => "failed",
+        _ => "not-ready",
+    }
 }
 
 /// Nodes with those they need first, and who needs whom.

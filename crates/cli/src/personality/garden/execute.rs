@@ -12,6 +12,7 @@ use purlin_run::engine::{Options, Project};
 use purlin_run::event::{End, Summary};
 use purlin_run::garden::{GardenProject, plain_value};
 use purlin_run::mask::Mask;
+use purlin_run::past::Removal;
 use purlin_run::select::Wanted;
 use purlin_run::stop::Stop;
 use purlin_run::store::Store;
@@ -42,6 +43,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
             force: flags.force,
             fail_fast: false,
             skip_dependencies: flags.skip_dependencies,
+            ..Options::default()
         },
         output: AnswerFormat::Text,
         timings: None,
@@ -115,9 +117,10 @@ pub(super) fn cleanup(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let ids: Vec<String> = names.iter().map(|name| format!("deploy.{name}")).collect();
+    let names = names.iter().map(|name| format!("deploy.{name}")).collect();
+    let wanted = Removal { names, force: flags.force };
     let clusters = clusters(invocation);
-    let done = crate::commands::clean(invocation, &session, &request, &ids, clusters, Style::default());
+    let done = crate::commands::clean(invocation, &session, &request, &wanted, clusters, Style::default());
     done.unwrap_or_else(|exit| exit)
 }
 

@@ -123,7 +123,7 @@ pub fn render(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
 }
 
 /// Which images and labels go into manifests.
-fn settings(
+pub(super) fn settings(
     invocation: &Invocation<'_>,
     flags: &Flags,
     session: &Session,

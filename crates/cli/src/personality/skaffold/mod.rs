@@ -1,6 +1,7 @@
 //! `purlin skaffold`: the commands of Skaffold that need no cluster, with its own arguments.
 
 mod commands;
+mod execute;
 mod flags;
 mod inspect;
 mod repositories;
@@ -30,6 +31,8 @@ pub(super) const SKAFFOLD: Personality = Personality {
     name: "skaffold",
     summary: "Answers as Skaffold does, as far as no cluster is needed.",
     commands: &[
+        ("build", "images, built with docker, podman, buildah or commands of your own"),
+        ("test", "commands that test images (`--build-artifacts`)"),
         ("diagnose", "the resolved configuration (`--yaml-only`)"),
         ("inspect build-env|modules|profiles|tests|…", "parts of the configuration as JSON"),
         ("render", "the manifests"),
@@ -45,6 +48,17 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("-o, --output FILE", "write to a file"),
         ("-i, --images LIST", "images to render with"),
         ("-a, --build-artifacts FILE", "result of a build to render with"),
+        ("-b, --build-image NAME,…", "only images whose name contains NAME"),
+        ("-d, --default-repo NAME", "registry that images are put in"),
+        ("-t, --tag TAG", "tag of all images"),
+        ("-q, --quiet", "print only the result of a build"),
+        ("    --file-output FILE", "write the result of a build to a file"),
+        ("    --push", "push built images"),
+        ("    --dry-run", "print tags without building"),
+        ("    --cache-artifacts BOOL", "whether images that were built before are used"),
+        ("    --build-concurrency N", "number of images built at once; 0 means all"),
+        ("    --platform NAME,…", "platforms of images"),
+        ("    --insecure-registry NAME,…", "registries without TLS"),
         ("    --kube-context NAME", "Kubernetes context that conditions are tested against"),
         ("    --profile-auto-activation BOOL", "whether profiles may activate themselves"),
         ("    --propagate-profiles BOOL", "whether profiles reach required configurations"),
@@ -53,8 +67,8 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("    --allow-path DIR", "allow reading below DIR"),
     ],
     refused: &[
-        "apply", "build", "completion", "config", "credits", "debug", "delete", "deploy", "dev", "exec", "filter",
-        "find-configs", "generate-pipeline", "init", "lint", "lsp", "options", "run", "survey", "test", "verify",
+        "apply", "completion", "config", "credits", "debug", "delete", "deploy", "dev", "exec", "filter",
+        "find-configs", "generate-pipeline", "init", "lint", "lsp", "options", "run", "survey", "verify",
     ],
     run,
 };
@@ -68,6 +82,8 @@ pub fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         Err(message) => return usage(invocation, &message),
     };
     match flags.word(0) {
+        "build" => execute::build(invocation, &flags),
+        "test" => execute::test(invocation, &flags),
         "diagnose" => commands::diagnose(invocation, &flags),
         "render" => commands::render(invocation, &flags),
         "fix" => commands::fix(invocation, &flags),

@@ -1,0 +1,157 @@
+//! `purlin dev`: runs actions, watches the files that were read for them, and runs again what a change reaches.
+
+use super::Context;
+use super::run::{Order, Place, choose_builder, clusters, conclude, open, reporter, usual_jobs};
+use crate::args::AnswerFormat;
+use crate::invocation::{Exit, Invocation};
+use crate::run_args::DevFlags;
+use crate::watch::Watch;
+use purlin_garden::resolve::resolve;
+use purlin_run::action::Kind;
+use purlin_run::due::{Due, Memory};
+use purlin_run::engine::{Options, Project, Run};
+use purlin_run::garden::GardenProject;
+use purlin_run::local::persistent::Started;
+use purlin_run::select::{Wanted, select_ids};
+use purlin_run::stop::Level;
+use purlin_run::store::Store;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+pub(super) fn run(cx: &mut Context<'_, '_>, flags: &DevFlags) -> Result<Exit, Exit> {
+    choose_builder(cx.invocation, flags.builder.as_deref());
+    let mut watch = Watch::new().map_err(|error| {
+        let _ = writeln!(cx.invocation.stderr, "error: could not watch files: {error}");
+        Exit::Io
+    })?;
+    let mut dev = Dev::default();
+    let mut changed = Vec::new();
+    loop {
+        if let Err(Exit::Usage) = dev.round(cx, flags, &mut watch, &changed) {
+            dev.leave_nothing(cx.invocation);
+            return Err(Exit::Usage);
+        }
+        let _ = writeln!(cx.invocation.stderr, "watching {} files; Ctrl-C ends", watch.len());
+        let stop = dev.place.as_ref().map(|place| place.stop.clone());
+        let is_going = || stop.as_ref().is_none_or(|stop| stop.level() == Level::Going);
+        match watch.wait(&is_going) {
+            Some(paths) => changed = paths,
+            None => break,
+        }
+    }
+    let signal = dev.place.as_ref().and_then(|place| place.stop.signal());
+    dev.leave_nothing(cx.invocation);
+    Ok(signal.map_or(Exit::Ok, |signal| Exit::Other(128 + signal)))
+}
+
+/// What lasts from one round to the next.
+#[derive(Default)]
+struct Dev {
+    place: Option<Place>,
+    memory: Memory,
+    /// The processes that ran before we came; they are not ours to end.
+    before: BTreeSet<String>,
+}
+
+impl Dev {
+    /// Resolves, says what a change reaches, and runs it.
+    fn round(
+        &mut self,
+        cx: &mut Context<'_, '_>,
+        flags: &DevFlags,
+        watch: &mut Watch,
+        changed: &[PathBuf],
+    ) -> Result<(), Exit> {
+        let (session, request) = open(cx, "dev", &flags.path, &flags.target)?;
+        let style = cx.style;
+        let clusters = clusters(cx, &flags.target, &flags.cluster, false);
+        let project = resolve(&session, &request, &[]).map(|found| GardenProject::new(found).on(clusters.clone()));
+        let project = project.filter(|_| !session.sink.has_errors());
+        let Some(project) = project else {
+            watch.add(&session);
+            return Err(cx.report(&session));
+        };
+        let chosen = select_ids(project.nodes(), &flags.nodes).map_err(|message| cx.usage(&message))?;
+        if self.place.is_none() {
+            let place = Place::new(cx.invocation, &project.root())?;
+            self.before = running(&project, &place.store);
+            self.place = Some(place);
+        }
+        let Some(place) = &self.place else { return Ok(()) };
+        // Other processes may have run something since.
+        let _ = place.store.refresh();
+        let due = Due::find(&project, &place.store, &place.stop, &chosen, &self.memory);
+        watch.add(&session);
+        announce(cx.invocation, &project, &due, changed);
+        if session.sink.has_errors() {
+            return Err(cx.report(&session));
+        }
+        if due.nodes.is_empty() {
+            return Ok(());
+        }
+        let order = Order {
+            kind: Kind::Run,
+            wanted: Wanted::default(),
+            options: Options {
+                jobs: flags.jobs.unwrap_or_else(usual_jobs),
+                settled: due.settled.clone(),
+                ..Options::default()
+            },
+            output: AnswerFormat::Text,
+            timings: None,
+            push: false,
+            clusters,
+        };
+        let mut summary = {
+            let mut reporter = reporter(cx.invocation, &order, style, None);
+            let run = Run {
+                project: &project,
+                store: &place.store,
+                executor: &place.executor,
+                stop: &place.stop,
+                options: &order.options,
+            };
+            run.run(&due.nodes, &mut reporter)
+        };
+        // What actions read that were resolved only now.
+        watch.add(&session);
+        project.locate(&mut summary);
+        self.memory.note(&project, &due, &summary);
+        conclude(cx.invocation, &session, &summary, style);
+        Ok(())
+    }
+
+    /// Ends the processes that were started since.
+    fn leave_nothing(&self, invocation: &mut Invocation<'_>) {
+        let Some(place) = &self.place else { return };
+        for id in place.store.ids().iter().filter(|id| !self.before.contains(*id)) {
+            let note = place.store.deploy_note(id);
+            if let Some(started) = Started::read(&note).filter(Started::is_alive) {
+                started.end();
+                let _ = std::fs::remove_file(note);
+                let _ = writeln!(invocation.stderr, "{id}: ended");
+            }
+        }
+    }
+}
+
+/// Says what changed and which actions that reaches, before anything runs.
+fn announce(invocation: &mut Invocation<'_>, project: &GardenProject<'_>, due: &Due, changed: &[PathBuf]) {
+    let names: Vec<&str> = due.nodes.iter().filter_map(|node| Some(project.nodes().get(*node)?.id.as_str())).collect();
+    let root = project.root();
+    let files: Vec<String> =
+        changed.iter().map(|path| path.strip_prefix(&root).unwrap_or(path).display().to_string()).collect();
+    let what = match (files.as_slice(), names.as_slice()) {
+        ([], []) => "everything is done".to_owned(),
+        ([], names) => format!("to do: {}", names.join(", ")),
+        (files, []) => format!("changed: {}; no action is affected", files.join(", ")),
+        (files, names) => format!("changed: {}; affected: {}", files.join(", "), names.join(", ")),
+    };
+    let _ = writeln!(invocation.stderr, "{what}");
+}
+
+/// The Deploys whose processes run.
+fn running(project: &GardenProject<'_>, store: &Store) -> BTreeSet<String> {
+    let ids = project.nodes().iter().map(|node| node.id.clone());
+    ids.filter(|id| Started::read(&store.deploy_note(id)).is_some_and(|started| started.is_alive())).collect()
+}

@@ -1,0 +1,47 @@
+//! `purlin build` and `purlin test` on Skaffold projects.
+
+use super::Context;
+use super::run::{Order, execute};
+use crate::invocation::Exit;
+use purlin_model::Request;
+use purlin_run::action::Kind;
+use purlin_run::engine::Project;
+use purlin_run::select::select;
+use purlin_run::skaffold::{Settings, SkaffoldProject};
+use purlin_skaffold::dialect::with_configs;
+use purlin_skaffold::validate::{Scope, validate};
+use purlin_value::{Session, path};
+use std::path::PathBuf;
+
+pub(super) fn run(cx: &mut Context<'_, '_>, session: &Session, request: &Request, order: &Order) -> Result<Exit, Exit> {
+    if !matches!(order.kind, Kind::Build | Kind::Test) {
+        let message = format!("`purlin {}` does not support Skaffold configurations yet", order.kind.name());
+        return Err(cx.usage(&message));
+    }
+    let style = cx.style;
+    let file = request.found.clone().unwrap_or_else(|| request.path.clone());
+    let root = PathBuf::from(path::join(session.world.root(), path::parent(&file)));
+    let settings = Settings {
+        env: cx.invocation.env.clone(),
+        here: root.clone(),
+        push: order.push.then_some(true),
+        mode: order.kind.name(),
+        root,
+        ..Settings::default()
+    };
+    let done = with_configs(session, request, |configs| {
+        validate(configs, Scope::Project, session.world.as_ref(), &session.sink);
+        if session.sink.has_errors() {
+            return Err(cx.report(session));
+        }
+        let project = SkaffoldProject::new(session, configs, settings);
+        if session.sink.has_errors() {
+            return Err(cx.report(session));
+        }
+        let requested = select(project.nodes(), order.kind, &order.wanted).map_err(|message| cx.usage(&message))?;
+        let root = project.root().to_owned();
+        let (exit, _) = execute(cx.invocation, session, &project, &root, &requested, order, &|_| (), style)?;
+        Ok(exit)
+    });
+    done.unwrap_or_else(|| Err(cx.report(session)))
+}

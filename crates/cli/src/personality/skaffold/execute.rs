@@ -1,0 +1,306 @@
+//! `build`, `test` and what stands on them: Skaffold's output, results and exit codes.
+
+use super::commands::settings as render_settings;
+use super::{Look, Opened, flags::Flags, open, usage};
+use crate::border::write_atomically;
+use crate::commands::run::{Place, conclude};
+use crate::invocation::{Exit, Invocation};
+use crate::report::Style;
+use purlin_run::action::Kind;
+use purlin_run::engine::{Options, Project, Run};
+use purlin_run::event::{Cause, End, Event, Reporter, Summary};
+use purlin_run::skaffold::{Settings, SkaffoldProject, is_local_cluster};
+use purlin_skaffold::remote::Sync;
+use purlin_skaffold::template;
+use purlin_skaffold::validate::{Scope, validate};
+use purlin_skaffold::walk::{Bases, Config};
+use purlin_value::Session;
+use std::io::Write;
+use std::path::Path;
+
+/// What the original says where images are not known.
+const NO_ARTIFACTS: &str =
+    "run [skaffold test] with [--build-artifacts <file-output>] for running tests on artifacts from a given file";
+
+fn look(command: &'static str) -> Look {
+    Look { command, bases: Bases::Dependencies, defaults: true, auto_activation: true, sync: Sync::Always }
+}
+
+/// `build`: builds images, and says which.
+pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let opened = match open(invocation, flags, &look("build")) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    opened.with_configs(invocation, |invocation, session, configs| {
+        let project = match project(invocation, flags, &opened, session, &configs, "build") {
+            Ok(project) => project,
+            Err(exit) => return exit,
+        };
+        let is_quiet = flags.switch("quiet", false);
+        let (exit, built) = match build_images(invocation, flags, session, &project, is_quiet) {
+            Ok(done) => done,
+            Err(exit) => return exit,
+        };
+        if is_quiet || flags.text("file-output").is_some() {
+            match said(&built, flags.text("output")) {
+                Ok(text) => {
+                    if let Err(exit) = hand_out(invocation, flags, is_quiet, &text) {
+                        return exit;
+                    }
+                }
+                Err(message) => return usage(invocation, &message),
+            }
+        }
+        exit
+    })
+}
+
+/// The configurations as a project that can be run.
+fn project<'p, 'f>(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    opened: &Opened,
+    session: &'p Session,
+    configs: &'p [Config<'f>],
+    mode: &'static str,
+) -> Result<SkaffoldProject<'p, 'f>, Exit> {
+    if !validate(configs, Scope::Project, session.world.as_ref(), &session.sink) {
+        return Err(opened.report(invocation));
+    }
+    let built = match mode {
+        "build" => Vec::new(),
+        _ => {
+            let given = render_settings(invocation, flags, session, configs);
+            given.map_err(|message| usage(invocation, &message))?.builds
+        }
+    };
+    let file = flags.text("filename").filter(|file| *file != "-").map(Path::new);
+    let folder = file.and_then(Path::parent).map(Path::to_owned).unwrap_or_default();
+    let push = flags.text("push").map(|_| flags.switch("push", false));
+    let settings = Settings {
+        env: invocation.env.clone(),
+        root: invocation.cwd.join(folder),
+        here: invocation.cwd.clone(),
+        default_repo: flags.text("default-repo").filter(|repo| !repo.is_empty()).map(str::to_owned),
+        tag: flags.text("tag").filter(|tag| !tag.is_empty()).map(str::to_owned),
+        push,
+        push_by_default: !is_local_cluster(&opened.cluster.context),
+        platforms: flags.list("platform"),
+        insecure: flags.list("insecure-registry"),
+        built,
+        mode,
+    };
+    let project = SkaffoldProject::new(session, configs, settings);
+    if session.sink.has_errors() {
+        return Err(opened.report(invocation));
+    }
+    Ok(project)
+}
+
+/// Images by name, and what to use for each.
+type Built = Vec<(String, String)>;
+
+/// Builds the images that flags choose. The images that are there afterwards.
+fn build_images(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    session: &Session,
+    project: &SkaffoldProject<'_, '_>,
+    is_quiet: bool,
+) -> Result<(Exit, Built), Exit> {
+    let names = flags.list("build-image");
+    let is_chosen = |image: &str| names.is_empty() || names.iter().any(|name| image.contains(name.as_str()));
+    let chosen: Vec<(usize, &str, &str)> = project
+        .tags()
+        .enumerate()
+        .map(|(at, (image, tag))| (at, image, tag))
+        .filter(|(_, image, _)| is_chosen(image))
+        .collect();
+    let mut head = String::from("Generating tags...\n");
+    head.extend(chosen.iter().map(|(_, image, tag)| format!(" - {image} -> {tag}\n")));
+    if flags.switch("dry-run", false) {
+        head.push_str("Skipping build phase since --dry-run=true\n");
+        say(invocation, is_quiet, &head);
+        let built = chosen.iter().map(|(_, image, tag)| ((*image).to_owned(), (*tag).to_owned())).collect();
+        return Ok((conclude(invocation, session, &Summary::default(), Style::default()), built));
+    }
+    let place = Place::new(invocation, project.root())?;
+    let uses_cache = flags.switch("cache-artifacts", true);
+    if uses_cache {
+        head.push_str("Checking cache...\n");
+        for (at, image, _) in &chosen {
+            let found = match (project.is_known(*at, &place.store), project.is_pushed(*at)) {
+                (false, _) => "Not found. Building",
+                (true, true) => "Found Remotely",
+                (true, false) => "Found Locally",
+            };
+            head.push_str(&format!(" - {image}: {found}\n"));
+        }
+    }
+    if chosen.iter().any(|(at, ..)| !uses_cache || !project.is_known(*at, &place.store)) {
+        head.push_str("Starting build...\n");
+    }
+    say(invocation, is_quiet, &head);
+    let jobs = flags.text("build-concurrency").and_then(|text| text.parse::<i64>().ok()).filter(|count| *count >= 0);
+    let jobs = match jobs {
+        Some(0) => chosen.len(),
+        Some(count) => usize::try_from(count).unwrap_or(1),
+        None => project.concurrency(),
+    };
+    let requested: Vec<usize> = chosen.iter().map(|(at, ..)| *at).collect();
+    let summary = run(invocation, project, &place, &requested, jobs, !uses_cache, is_quiet);
+    let exit = ended(invocation, session, &summary);
+    let built = if summary.is_good() { project.built() } else { Vec::new() };
+    let built = built.into_iter().filter(|(image, _)| is_chosen(image)).collect();
+    Ok((exit, built))
+}
+
+fn say(invocation: &mut Invocation<'_>, is_quiet: bool, text: &str) {
+    if !is_quiet {
+        let _ = invocation.stdout.write_all(text.as_bytes());
+    }
+}
+
+fn run(
+    invocation: &mut Invocation<'_>,
+    project: &SkaffoldProject<'_, '_>,
+    place: &Place,
+    requested: &[usize],
+    jobs: usize,
+    force: bool,
+    is_quiet: bool,
+) -> Summary {
+    let mut lines = Lines { out: invocation.stdout, is_quiet };
+    let options = Options { jobs, force, fail_fast: true, ..Options::default() };
+    let run = Run { project, store: &place.store, executor: &place.executor, stop: &place.stop, options: &options };
+    run.run(requested, &mut lines)
+}
+
+/// The exit code is that of the command that failed, as in the original.
+fn ended(invocation: &mut Invocation<'_>, session: &Session, summary: &Summary) -> Exit {
+    match conclude(invocation, session, summary, Style::default()) {
+        Exit::Failed => {
+            let code = summary.failures().find_map(|failure| match failure.cause {
+                Cause::Exit(code) => Some(code),
+                _ => None,
+            });
+            Exit::Other(code.unwrap_or(1))
+        }
+        exit => exit,
+    }
+}
+
+/// What `--output` makes of the images that were built.
+fn said(built: &Built, output: Option<&str>) -> Result<String, String> {
+    let entry =
+        |(image, tag): &(String, String)| format!("{{\"imageName\":{},\"tag\":{}}}", quoted(image), quoted(tag));
+    let list: Vec<String> = built.iter().map(entry).collect();
+    let json = if list.is_empty() { "null".to_owned() } else { format!("[{}]", list.join(",")) };
+    let whole = format!("{{\"builds\":{json}}}");
+    match output {
+        None | Some("{{json .}}") => Ok(whole),
+        Some(text) => template::builds(&text.replace("{{json .}}", &whole), built),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    purlin_syntax::write::json::quote(text, purlin_syntax::write::JsonFlavor::Go).to_string()
+}
+
+fn hand_out(invocation: &mut Invocation<'_>, flags: &Flags, is_quiet: bool, text: &str) -> Result<(), Exit> {
+    let mut failed = |error: std::io::Error| {
+        let _ = writeln!(invocation.stderr, "error: could not write: {error}");
+        Exit::Io
+    };
+    if let Some(file) = flags.text("file-output") {
+        write_atomically(&invocation.cwd.join(file), text.as_bytes()).map_err(&mut failed)?;
+    }
+    if is_quiet {
+        invocation.stdout.write_all(text.as_bytes()).map_err(&mut failed)?;
+    }
+    Ok(())
+}
+
+/// `test`: tests images that were built before.
+pub fn test(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let opened = match open(invocation, flags, &look("test")) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    opened.with_configs(invocation, |invocation, session, configs| {
+        let project = match project(invocation, flags, &opened, session, &configs, "test") {
+            Ok(project) => project,
+            Err(exit) => return exit,
+        };
+        let known = project.built();
+        let tests: Vec<usize> = of_kind(&project, Kind::Test);
+        if let Some((image, _)) = project.tags().find(|(image, _)| !known.iter().any(|(other, _)| other == image)) {
+            let _ = writeln!(invocation.stderr, "error: no tag provided for image [{image}]");
+            let _ = writeln!(invocation.stderr, "  help: {NO_ARTIFACTS}");
+            return Exit::Invalid;
+        }
+        match test_images(invocation, session, &project, &tests) {
+            Ok(exit) | Err(exit) => exit,
+        }
+    })
+}
+
+fn of_kind(project: &SkaffoldProject<'_, '_>, kind: Kind) -> Vec<usize> {
+    project.nodes().iter().enumerate().filter(|(_, node)| node.kind == kind).map(|(at, _)| at).collect()
+}
+
+fn test_images(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    project: &SkaffoldProject<'_, '_>,
+    tests: &[usize],
+) -> Result<Exit, Exit> {
+    let place = Place::new(invocation, project.root())?;
+    say(invocation, tests.is_empty(), "Starting test...\nTesting images...\n");
+    let summary = run(invocation, project, &place, tests, 1, true, false);
+    Ok(ended(invocation, session, &summary))
+}
+
+/// Events in the words of the original.
+struct Lines<'w> {
+    out: &'w mut (dyn Write + Send),
+    is_quiet: bool,
+}
+
+impl Lines<'_> {
+    fn line(&mut self, text: &str) {
+        if !self.is_quiet {
+            // Who no longer reads does not stop a run.
+            let _ = writeln!(self.out, "{text}");
+        }
+    }
+}
+
+impl Reporter for Lines<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Started { id, kind: Kind::Build, .. } => {
+                self.line(&format!("Building [{}]...", id.trim_start_matches("build.")));
+            }
+            Event::Line { text, .. } => self.line(text),
+            Event::Warning { id, text } => self.line(&format!("{id}: {text}")),
+            Event::Ended { id, end, .. } => match (id.split_once('.'), end) {
+                (Some(("build", image)), End::Done) => self.line(&format!("Build [{image}] succeeded")),
+                (Some(("build", image)), End::Failed(failure)) => {
+                    self.line(&format!("Build [{image}] failed: {}", failure.cause));
+                }
+                (Some(("test", _)), End::Done) => self.line("Command finished successfully."),
+                (Some(("test", _)), End::Failed(failure)) => match failure.cause {
+                    Cause::Exit(_) => self.line("Command finished with non-0 exit code."),
+                    Cause::TimedOut(_) => self.line("Command timed out"),
+                    _ => {}
+                },
+                _ => {}
+            },
+            Event::Started { .. } | Event::Begin { .. } | Event::Stopping => {}
+        }
+    }
+
+    fn finish(&mut self, _summary: &Summary) {}
+}

@@ -1,0 +1,98 @@
+//! Files that answers depend on, and who tells when one changes.
+
+use crate::native;
+use notify::event::ModifyKind;
+use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use purlin_value::{Read, Session, path};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Editors write a file in several steps; a change counts when nothing has followed it for so long.
+const SETTLED: Duration = Duration::from_millis(20);
+
+/// How often it is looked whether to go on.
+const LOOK_UP: Duration = Duration::from_millis(100);
+
+/// Folders of tools, which what runs writes to.
+const OF_TOOLS: [&str; 3] = [".purlin", ".garden", ".git"];
+
+/// The files that were read, watched.
+pub(crate) struct Watch {
+    files: BTreeSet<PathBuf>,
+    folders: BTreeSet<PathBuf>,
+    watched: BTreeSet<PathBuf>,
+    watcher: RecommendedWatcher,
+    changes: Receiver<notify::Result<Event>>,
+}
+
+impl Watch {
+    /// Watches nothing yet.
+    pub(crate) fn new() -> notify::Result<Self> {
+        let (sender, changes) = channel();
+        let watcher = notify::recommended_watcher(sender)?;
+        Ok(Watch { files: BTreeSet::new(), folders: BTreeSet::new(), watched: BTreeSet::new(), watcher, changes })
+    }
+
+    /// How many files are watched.
+    pub(crate) fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Watches what a session has read, and nothing else.
+    pub(crate) fn add(&mut self, session: &Session) {
+        let root = session.world.root();
+        let full = |name: &str| {
+            let full = path::join(root, name);
+            PathBuf::from(native::HERE.to_native(&full).unwrap_or_else(|_| full.as_str().into()).as_ref())
+        };
+        for read in session.reads() {
+            match read {
+                Read::File(name) | Read::Absent(name) => self.files.insert(full(&name)),
+                Read::Folder(name) => self.folders.insert(full(&name)),
+                Read::Present(_) | Read::Variable(_) | Read::Environment => continue,
+            };
+        }
+        // Whole folders: editors put a new file in the place of the old one.
+        let parents = self.files.iter().filter_map(|file| file.parent().map(Path::to_owned));
+        let wanted: BTreeSet<PathBuf> = parents.chain(self.folders.iter().cloned()).collect();
+        for folder in wanted {
+            let is_new = !self.watched.contains(&folder) && !is_of_tools(&folder);
+            if is_new && self.watcher.watch(&folder, RecursiveMode::NonRecursive).is_ok() {
+                self.watched.insert(folder);
+            }
+        }
+    }
+
+    /// What of an event concerns us: a file that was read, or a name in a folder that was listed.
+    fn concerned<'e>(&self, event: &'e Event) -> impl Iterator<Item = &'e PathBuf> {
+        let is_read = matches!(event.kind, EventKind::Access(_));
+        let is_name =
+            matches!(event.kind, EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_)));
+        let concerns = move |path: &&'e PathBuf| {
+            let is_listed = path.parent().is_some_and(|folder| self.folders.contains(folder));
+            !is_read && !is_of_tools(path) && (self.files.contains(*path) || (is_name && is_listed))
+        };
+        event.paths.iter().filter(concerns)
+    }
+
+    /// Sleeps until something changes; says what. `None` if it is not to go on.
+    pub(crate) fn wait(&self, is_going: &dyn Fn() -> bool) -> Option<Vec<PathBuf>> {
+        let mut changed: BTreeSet<PathBuf> = BTreeSet::new();
+        loop {
+            match self.changes.recv_timeout(if changed.is_empty() { LOOK_UP } else { SETTLED }) {
+                Ok(Ok(event)) => changed.extend(self.concerned(&event).cloned()),
+                Ok(Err(_)) => {}
+                Err(_) if !is_going() => return None,
+                Err(RecvTimeoutError::Timeout) if changed.is_empty() => {}
+                Err(RecvTimeoutError::Timeout) => return Some(changed.into_iter().collect()),
+                Err(RecvTimeoutError::Disconnected) => return None,
+            }
+        }
+    }
+}
+
+fn is_of_tools(path: &Path) -> bool {
+    path.components().any(|part| OF_TOOLS.iter().any(|name| part.as_os_str() == *name))
+}

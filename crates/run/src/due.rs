@@ -1,0 +1,110 @@
+//! Which actions a round of `dev` has to run: those whose version changed since they were done or tried, and those that
+//! use outputs of such.
+
+use crate::action::Kind;
+use crate::engine::{Project, reachable};
+use crate::event::Summary;
+use crate::past::{StateOf, statuses};
+use crate::stop::Stop;
+use crate::store::Store;
+use std::collections::{BTreeSet, HashMap};
+
+/// What was tried, and at which version: what failed is tried again only when it changes.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    tried: HashMap<String, String>,
+}
+
+impl Memory {
+    /// Notes how a round ended.
+    pub fn note(&mut self, project: &dyn Project, due: &Due, summary: &Summary) {
+        for node in &due.nodes {
+            let Some(id) = project.nodes().get(*node).map(|node| node.id.clone()) else { continue };
+            let version = summary.results.get(&id).map(|result| result.version.clone());
+            match version.or_else(|| due.versions.get(node).cloned()) {
+                Some(version) => self.tried.insert(id, version),
+                None => self.tried.remove(&id),
+            };
+        }
+    }
+}
+
+/// What is to be run, and what stays as it is.
+#[derive(Clone, Debug, Default)]
+pub struct Due {
+    /// What is run, in the order of the project.
+    pub nodes: Vec<usize>,
+    /// What was asked for or is needed, and stays as it is.
+    pub settled: BTreeSet<usize>,
+    versions: HashMap<usize, String>,
+}
+
+impl Due {
+    /// Looks at chosen actions and what they need. Runs nothing; outputs of what is done are known afterwards.
+    pub fn find(project: &dyn Project, store: &Store, stop: &Stop, chosen: &[usize], memory: &Memory) -> Due {
+        let nodes = project.nodes();
+        let known: HashMap<String, (StateOf, Option<String>)> = statuses(project, store, stop)
+            .into_iter()
+            .map(|status| (status.id, (status.state, status.version)))
+            .collect();
+        let reached = reachable(nodes, chosen);
+        let mut due = Due::default();
+        let mut is_due = vec![false; nodes.len()];
+        for &index in &reached {
+            let Some(node) = nodes.get(index) else { continue };
+            let Some((state, version)) = known.get(&node.id) else { continue };
+            let is_tried = version.as_ref().is_some_and(|version| memory.tried.get(&node.id) == Some(version));
+            // A Deploy is done when it was tried at this version in this session; before that its state decides.
+            let is_done = match state {
+                StateOf::Done => node.kind != Kind::Deploy || is_tried,
+                StateOf::Running => true,
+                StateOf::Disabled => node.kind != Kind::Build,
+                StateOf::NeverRun | StateOf::Outdated | StateOf::Failed(_) => is_tried,
+                StateOf::Waits => true,
+                // Whoever resolves it again says why it cannot be.
+                StateOf::Unknown(_) => false,
+            };
+            if let Some(slot) = is_due.get_mut(index) {
+                *slot = !is_done;
+            }
+            due.versions.extend(version.clone().map(|version| (index, version)));
+        }
+        let unfinished = |index: usize| {
+            let state = nodes.get(index).and_then(|node| known.get(&node.id)).map(|(state, _)| state);
+            matches!(state, Some(StateOf::NeverRun | StateOf::Outdated | StateOf::Failed(_)))
+        };
+        let waits = |index: usize| {
+            let state = nodes.get(index).and_then(|node| known.get(&node.id)).map(|(state, _)| state);
+            matches!(state, Some(StateOf::Waits))
+        };
+        let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); nodes.len()];
+        for &index in &reached {
+            for need in nodes.get(index).map_or(&[][..], |node| &node.needs) {
+                needed_by.get_mut(need.node).into_iter().for_each(|list| list.push(index));
+            }
+        }
+        let mut open: Vec<usize> = reached.iter().copied().filter(|index| is_due.get(*index) == Some(&true)).collect();
+        while let Some(next) = open.pop() {
+            // What uses outputs of something that runs is resolved and run after it; what failed before and is needed
+            // now is tried again.
+            let after = needed_by.get(next).into_iter().flatten().copied().filter(|index| waits(*index));
+            let needs = nodes.get(next).map_or(&[][..], |node| &node.needs);
+            let before = needs.iter().map(|need| need.node).filter(|index| unfinished(*index));
+            for index in after.chain(before).collect::<Vec<_>>() {
+                if let Some(slot) = is_due.get_mut(index).filter(|slot| !**slot) {
+                    *slot = true;
+                    open.push(index);
+                }
+            }
+        }
+        for index in reached {
+            match is_due.get(index).copied().unwrap_or(false) {
+                true => due.nodes.push(index),
+                false => {
+                    due.settled.insert(index);
+                }
+            }
+        }
+        due
+    }
+}

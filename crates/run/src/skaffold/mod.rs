@@ -1,0 +1,351 @@
+//! Skaffold configurations for the engine: artifacts that are built in the order of their requirements, and tests of
+//! their images.
+
+mod artifact;
+pub mod tag;
+mod test;
+
+use crate::action::{Action, Command, Kind};
+use crate::engine::{Need, Node, Project};
+use crate::event::{Cause, Failure};
+use crate::outputs::Outputs;
+use purlin_skaffold::artifacts::{self, Artifact};
+use purlin_skaffold::item::View;
+use purlin_skaffold::render::from_file;
+use purlin_skaffold::walk::Config;
+use purlin_skaffold::{image, keys};
+use purlin_syntax::Span;
+use purlin_value::{Session, path};
+use serde_json::Value as Json;
+use sha2::{Digest, Sha256};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+
+/// What a run is told beside its configurations.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// Environment variables.
+    pub env: BTreeMap<String, String>,
+    /// The folder that results are kept in.
+    pub root: PathBuf,
+    /// The folder that commands without one of their own run in.
+    pub here: PathBuf,
+    /// The registry that images are put in.
+    pub default_repo: Option<String>,
+    /// The tag of all images, over their own policies.
+    pub tag: Option<String>,
+    /// Whether images are pushed, over what configurations say.
+    pub push: Option<bool>,
+    /// Whether images are pushed where nobody says so.
+    pub push_by_default: bool,
+    /// The platforms of all images.
+    pub platforms: Vec<String>,
+    /// Registries that are reached without TLS.
+    pub insecure: Vec<String>,
+    /// Images that were built before: name, and the image to use.
+    pub built: Vec<(String, String)>,
+    /// What the command is for, as Dockerfiles are told.
+    pub mode: &'static str,
+}
+
+/// One test of an image.
+struct Case<'p, 'f> {
+    config: usize,
+    image: String,
+    /// The test case it belongs to.
+    case: View<'p, 'f>,
+    kind: CaseKind<'p, 'f>,
+}
+
+enum CaseKind<'p, 'f> {
+    Custom(View<'p, 'f>),
+    Structure,
+}
+
+enum Role {
+    Build(usize),
+    Test(usize),
+}
+
+/// Configurations whose artifacts can be built.
+pub struct SkaffoldProject<'p, 'f> {
+    session: &'p Session,
+    configs: &'p [Config<'f>],
+    artifacts: Vec<Artifact<'p, 'f>>,
+    cases: Vec<Case<'p, 'f>>,
+    roles: Vec<Role>,
+    nodes: Vec<Node>,
+    settings: Settings,
+    /// The image of each artifact with its tag, by place.
+    tags: Vec<String>,
+    /// What each artifact is made of, by image.
+    keys: HashMap<String, String>,
+    /// What was built, by image.
+    built: RefCell<HashMap<String, String>>,
+}
+
+impl<'p, 'f> SkaffoldProject<'p, 'f> {
+    /// A project of which nothing was built yet. Files that cannot be read, and tags that cannot be made, are
+    /// reported.
+    pub fn new(session: &'p Session, configs: &'p [Config<'f>], settings: Settings) -> Self {
+        let artifacts = artifacts::collect(configs);
+        let world = session.world.as_ref();
+        let keys = keys::keys(world, configs, &artifacts).unwrap_or_else(|(file, error)| {
+            session.report_world(&error, &file, None);
+            HashMap::new()
+        });
+        let built = settings.built.iter().cloned().collect();
+        let cases = cases(configs);
+        let mut project = SkaffoldProject {
+            session,
+            configs,
+            artifacts,
+            cases,
+            roles: Vec::new(),
+            nodes: Vec::new(),
+            settings,
+            tags: Vec::new(),
+            keys,
+            built: RefCell::new(built),
+        };
+        project.tags = (0..project.artifacts.len()).map(|at| project.tagged(at)).collect();
+        project.add_nodes();
+        project
+    }
+
+    fn add_nodes(&mut self) {
+        let places: HashMap<&str, usize> =
+            self.artifacts.iter().enumerate().rev().map(|(at, artifact)| (artifact.image.as_str(), at)).collect();
+        let need = |image: &str| {
+            let node = *places.get(image)?;
+            Some(Need { node, is_runtime: true, is_explicit: true })
+        };
+        for (at, artifact) in self.artifacts.iter().enumerate() {
+            let is_known = self.settings.built.iter().any(|(image, _)| *image == artifact.image);
+            self.nodes.push(Node {
+                id: format!("build.{}", artifact.image),
+                kind: Kind::Build,
+                disabled: is_known,
+                needs: artifact.requires.iter().filter_map(|needed| need(&needed.image)).collect(),
+                span: artifact.span(),
+            });
+            self.roles.push(Role::Build(at));
+        }
+        let mut last: HashMap<&str, (usize, usize)> = HashMap::new();
+        for (at, case) in self.cases.iter().enumerate() {
+            let (number, before) = last.get(case.image.as_str()).map_or((1, None), |(n, node)| (n + 1, Some(*node)));
+            let is_built = self.settings.built.iter().any(|(image, _)| *image == case.image);
+            let image = if is_built { None } else { need(&case.image) };
+            // Tests of one image run one after the other, in the order they are written.
+            let earlier = before.map(|node| Need { node, is_runtime: false, is_explicit: true });
+            let own = self.nodes.len();
+            let suffix = if number == 1 { String::new() } else { format!(".{number}") };
+            self.nodes.push(Node {
+                id: format!("test.{}{suffix}", case.image),
+                kind: Kind::Test,
+                disabled: false,
+                needs: image.into_iter().chain(earlier).collect(),
+                span: case.case.span(),
+            });
+            self.roles.push(Role::Test(at));
+            last.insert(case.image.as_str(), (number, own));
+        }
+    }
+
+    /// The folder that results are kept in.
+    pub fn root(&self) -> &std::path::Path {
+        &self.settings.root
+    }
+
+    /// Images in the order they are built, each with the name it will have.
+    pub fn tags(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.artifacts.iter().map(|artifact| artifact.image.as_str()).zip(self.tags.iter().map(String::as_str))
+    }
+
+    /// Images that were built so far, in the order of the configurations.
+    pub fn built(&self) -> Vec<(String, String)> {
+        let built = self.built.borrow();
+        let image = |artifact: &Artifact<'_, '_>| Some((artifact.image.clone(), built.get(&artifact.image)?.clone()));
+        self.artifacts.iter().filter_map(image).collect()
+    }
+
+    /// What stands for an artifact in results: everything that goes into it, and where it goes.
+    pub fn version(&self, at: usize) -> String {
+        let Some(artifact) = self.artifacts.get(at) else { return String::new() };
+        let mut digest = Sha256::new();
+        let key = self.keys.get(&artifact.image).map(String::as_str).unwrap_or_default();
+        let name = self.tags.get(at).map(|tag| crate::image::name::without_tag(tag)).unwrap_or_default();
+        let platforms = self.platforms(at).join(",");
+        for part in [key, name, if self.pushes(artifact.config) { "push" } else { "" }, &platforms] {
+            digest.update((part.len() as u64).to_le_bytes());
+            digest.update(part);
+        }
+        crate::store::hex(&digest.finalize())
+    }
+
+    fn config(&self, at: usize) -> Option<&'p Config<'f>> {
+        self.configs.get(at)
+    }
+
+    /// A path of a configuration on this machine.
+    fn full(&self, config: usize, text: &str) -> PathBuf {
+        let Some(config) = self.config(config) else { return PathBuf::from(text) };
+        PathBuf::from(path::join(self.session.world.root(), &from_file(config, text)))
+    }
+
+    fn context(&self, config: usize, section: View<'_, '_>) -> PathBuf {
+        let text = section.text_of("context");
+        self.full(config, if text.is_empty() { "." } else { &text })
+    }
+
+    /// Whether a configuration's images are pushed: as asked, as it says, or as usual.
+    fn pushes(&self, config: usize) -> bool {
+        let said = self.config(config).and_then(|config| config.item.view().at(&["build", "local", "push"])?.bool());
+        self.settings.push.or(said).unwrap_or(self.settings.push_by_default)
+    }
+
+    fn platforms(&self, at: usize) -> Vec<String> {
+        if !self.settings.platforms.is_empty() {
+            return self.settings.platforms.clone();
+        }
+        let Some(artifact) = self.artifacts.get(at) else { return Vec::new() };
+        let texts = |list: Option<View<'_, '_>>| -> Vec<String> {
+            list.into_iter().flat_map(View::items).map(|item| item.text().into_owned()).collect()
+        };
+        let own = texts(artifact.view.get("platforms"));
+        let build = self.config(artifact.config).and_then(|config| config.item.view().at(&["build", "platforms"]));
+        if own.is_empty() { texts(build) } else { own }
+    }
+
+    /// The name of an artifact's image with its tag. A tag that cannot be made is `latest`, with a warning.
+    fn tagged(&self, at: usize) -> String {
+        let Some(artifact) = self.artifacts.get(at) else { return String::new() };
+        let registry = self.settings.default_repo.as_deref().filter(|registry| !registry.is_empty());
+        let name =
+            registry.map_or_else(|| artifact.image.clone(), |registry| image::in_registry(&artifact.image, registry));
+        let tag = match &self.settings.tag {
+            Some(tag) => Ok(tag.clone()),
+            None => self.tag(at),
+        };
+        let tag = tag.unwrap_or_else(|why| {
+            let span = artifact.span().or_else(|| self.config(artifact.config).map(|config| config.span));
+            let message = format!("could not make a tag for `{}`, so `latest` is used: {why}", artifact.image);
+            let mut warning =
+                purlin_syntax::Diagnostic::nowhere(&purlin_skaffold::rules::NOT_RENDERED, message).warning();
+            warning.span = span;
+            self.session.sink.push(warning);
+            "latest".to_owned()
+        });
+        if tag.is_empty() { name } else { format!("{name}:{tag}") }
+    }
+
+    fn tag(&self, at: usize) -> Result<String, String> {
+        let Some(artifact) = self.artifacts.get(at) else { return Ok(String::new()) };
+        let policy = self.config(artifact.config).and_then(|config| config.item.view().at(&["build", "tagPolicy"]));
+        let tagger = tag::Tagger {
+            env: &self.settings.env,
+            image: &artifact.image,
+            folder: self.context(artifact.config, artifact.view),
+            key: self.keys.get(&artifact.image).map(String::as_str).unwrap_or_default(),
+            now: self.session.world.now().0,
+        };
+        tagger.tag(policy)
+    }
+
+    /// Whether an image was built by an earlier run, as far as its journal says.
+    pub fn is_known(&self, at: usize, store: &crate::store::Store) -> bool {
+        let id = self.nodes.get(at).map(|node| node.id.as_str()).unwrap_or_default();
+        store.find(id, &self.version(at)).is_some()
+    }
+
+    /// Whether the images of an artifact are pushed.
+    pub fn is_pushed(&self, at: usize) -> bool {
+        self.artifacts.get(at).is_some_and(|artifact| self.pushes(artifact.config))
+    }
+
+    /// How many artifacts are built at once: the most that a configuration allows, one if none says so.
+    pub fn concurrency(&self) -> usize {
+        let said = |config: &Config<'_>| config.item.view().at(&["build", "local", "concurrency"])?.int();
+        match self.configs.iter().filter_map(said).min() {
+            None => 1,
+            Some(0) => self.artifacts.len().max(1),
+            Some(count) => usize::try_from(count).unwrap_or(1).max(1),
+        }
+    }
+
+    /// A hook on this machine; `None` if it is for another system.
+    fn hook(&self, config: usize, hook: View<'_, '_>, env: &[(String, String)]) -> Option<Command> {
+        let systems: Vec<String> =
+            hook.get("os").into_iter().flat_map(View::items).map(|os| os.text().into_owned()).collect();
+        let own = std::env::consts::OS.replace("macos", "darwin");
+        if !systems.is_empty() && !systems.contains(&own) {
+            return None;
+        }
+        let words: Vec<String> =
+            hook.get("command").into_iter().flat_map(View::items).map(|word| word.text().into_owned()).collect();
+        let dir = hook.text_of("dir");
+        let folder = if dir.is_empty() { self.settings.here.clone() } else { self.full(config, &dir) };
+        Some(Command { words, shell: false, folder, env: env.to_vec() })
+    }
+
+    /// What every hook is told.
+    fn hook_env(&self) -> Vec<(String, String)> {
+        let mut env = vec![("SKAFFOLD_WORK_DIR".to_owned(), self.settings.here.to_string_lossy().into_owned())];
+        env.extend(self.settings.default_repo.iter().map(|repo| ("SKAFFOLD_DEFAULT_REPO".to_owned(), repo.clone())));
+        env
+    }
+}
+
+/// Whether a context is that of a cluster on this machine, which sees images without a registry.
+pub fn is_local_cluster(context: &str) -> bool {
+    matches!(context, "minikube" | "docker-desktop" | "docker-for-desktop")
+        || context.starts_with("kind-")
+        || context.ends_with("@kind")
+        || context.starts_with("k3d-")
+}
+
+fn cases<'p, 'f>(configs: &'p [Config<'f>]) -> Vec<Case<'p, 'f>> {
+    let mut found = Vec::new();
+    for (config, owner) in configs.iter().enumerate() {
+        for case in owner.item.view().get("test").into_iter().flat_map(View::items) {
+            let image = case.text_of("image").into_owned();
+            if case.get("structureTests").is_some_and(|tests| tests.items().next().is_some()) {
+                found.push(Case { config, image: image.clone(), case, kind: CaseKind::Structure });
+            }
+            for test in case.get("custom").into_iter().flat_map(View::items) {
+                found.push(Case { config, image: image.clone(), case, kind: CaseKind::Custom(test) });
+            }
+        }
+    }
+    found
+}
+
+impl Project for SkaffoldProject<'_, '_> {
+    fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    fn prepare(&self, node: usize) -> Result<Action, Failure> {
+        let action = match self.roles.get(node) {
+            Some(Role::Build(at)) => self.build_action(*at),
+            Some(Role::Test(at)) => self.test_action(node, *at),
+            None => Err(Cause::Unresolved),
+        };
+        action.map_err(|cause| {
+            let own = self.nodes.get(node);
+            let (id, span): (String, Option<Span>) =
+                own.map_or_else(Default::default, |node| (node.id.clone(), node.span));
+            Failure { id, cause, command: None, tail: Vec::new(), span }
+        })
+    }
+
+    fn learn(&self, node: usize, outputs: &Outputs, _secret: &[String]) {
+        if let Some(Role::Build(at)) = self.roles.get(node)
+            && let Some(artifact) = self.artifacts.get(*at)
+            && let Some(tag) = outputs.get("tag").and_then(Json::as_str)
+        {
+            self.built.borrow_mut().insert(artifact.image.clone(), tag.to_owned());
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Tests of images: commands that are told which image.
+
+use super::{CaseKind, SkaffoldProject};
+use crate::action::{Action, Command, Kind, Reuse};
+use crate::event::Cause;
+use purlin_skaffold::item::View;
+use purlin_skaffold::template;
+use std::time::Duration;
+
+impl SkaffoldProject<'_, '_> {
+    /// What a test comes to. It is run each time: its result is not what is wanted of it.
+    pub(super) fn test_action(&self, node: usize, at: usize) -> Result<Action, Cause> {
+        let case = self.cases.get(at).ok_or(Cause::Unresolved)?;
+        let test = match &case.kind {
+            CaseKind::Custom(test) => *test,
+            CaseKind::Structure => {
+                return Err(Cause::Other("`structureTests` are not supported; use a `custom` test".to_owned()));
+            }
+        };
+        let Some(image) = self.built.borrow().get(&case.image).cloned() else {
+            return Err(Cause::Other(format!("the image `{}` was not built and is not given", case.image)));
+        };
+        let folder = self.context(case.config, case.case);
+        let line = template::expand(&test.text_of("command"), &self.settings.env).map_err(Cause::Other)?;
+        let mut env = vec![
+            ("IMAGE".to_owned(), image.clone()),
+            ("TEST_CONTEXT".to_owned(), folder.to_string_lossy().into_owned()),
+        ];
+        env.retain(|(key, _)| !self.settings.env.contains_key(key));
+        let seconds = test.get("timeoutSeconds").and_then(View::int).filter(|seconds| *seconds > 0);
+        let own = self.nodes.get(node);
+        Ok(Action {
+            id: own.map(|node| node.id.clone()).unwrap_or_default(),
+            kind: Kind::Test,
+            version: image,
+            reuse: Reuse::Never,
+            stage: None,
+            status: None,
+            command: Some(Command { words: vec![line], shell: true, folder, env }),
+            cleanup: None,
+            image: None,
+            persistent: None,
+            artifacts: Vec::new(),
+            output_folder: &[],
+            output_file: &[],
+            timeout: seconds.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs),
+            work: None,
+            secrets: Vec::new(),
+            span: test.span().or(own.and_then(|node| node.span)),
+        })
+    }
+}
