@@ -2,8 +2,7 @@
 //!
 //! [`engine`] runs a graph of actions through the solver; what an action is, is plain data ([`action`]) that a project
 //! makes just before it runs. [`executor`] is where commands run, [`store`] where results are kept. Nothing here knows
-//! arguments or clap; only [`garden`] and [`skaffold`] know a
-//! dialect.
+//! arguments or clap; only [`garden`], [`skaffold`] and [`ensemble`] know a dialect.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -12,6 +11,7 @@ pub mod capture;
 pub mod cluster;
 pub mod due;
 pub mod engine;
+pub mod ensemble;
 pub mod event;
 pub mod executor;
 pub mod garden;

@@ -12,6 +12,7 @@ pub mod external;
 pub mod functions;
 pub mod inner;
 pub mod jinja;
+pub mod job;
 pub mod limits;
 pub mod python;
 pub mod query;

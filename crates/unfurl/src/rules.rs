@@ -47,6 +47,11 @@ pub const NOT_WRITTEN: Rule =
 /// Steps of an expression that asks for them.
 pub const TRACE: Rule =
     Rule::warning("unfurl-trace", "An expression asks with `trace` for the steps of its evaluation.");
+/// An operation that cannot be run here.
+pub const CONFIGURATOR: Rule =
+    Rule::error("unfurl-configurator", "An operation needs a configurator that is not supported.");
+/// What an operation gives that cannot be used.
+pub const RESULT: Rule = Rule::error("unfurl-result", "The result of an operation cannot be used.");
 /// A limit of evaluation.
 pub const LIMIT: Rule = Rule::limit("limit-unfurl", "Evaluating an expression takes more than is allowed.");
 
@@ -70,5 +75,7 @@ pub const RULES: &[&Rule] = &[
     &FILE,
     &NOT_WRITTEN,
     &TRACE,
+    &CONFIGURATOR,
+    &RESULT,
     &LIMIT,
 ];

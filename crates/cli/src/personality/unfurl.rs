@@ -1,4 +1,7 @@
-//! `purlin unfurl`: plan, status and validate with that tool's own arguments, as far as nothing must be executed.
+//! `purlin unfurl`: that tool's own arguments. `plan`, `status` and `validate` execute nothing; jobs do.
+
+mod flags;
+mod jobs;
 
 use super::Personality;
 use crate::invocation::{Exit, Invocation};
@@ -10,114 +13,90 @@ use purlin_syntax::write::JsonLayout;
 use purlin_unfurl::ensemble::build::Instances;
 use purlin_unfurl::ensemble::{self, Ensemble};
 use purlin_unfurl::eval::status::effective;
-use purlin_unfurl::tree::{NodeId, NodeKind, Status};
+use purlin_unfurl::tree::{NodeId, NodeKind};
 use purlin_unfurl::{DIALECT, check};
 use purlin_value::{Secrets, Session, emit};
+use flags::Flags;
 
 /// The personality.
 #[rustfmt::skip]
 pub(super) const UNFURL: Personality = Personality {
     name: "unfurl",
-    summary: "Answers as Unfurl does, as far as nothing must be executed.",
+    summary: "Answers as Unfurl does, and runs operations whose implementation is a command or a template.",
     commands: &[
+        ("check [ENSEMBLE]", "run `check` operations and store the status they find"),
+        ("deploy [ENSEMBLE]", "bring all instances up"),
+        ("discover [ENSEMBLE]", "run `discover` operations"),
         ("plan [ENSEMBLE]", "operations that a deployment would run"),
         ("status [ENSEMBLE]", "instances with their status"),
+        ("stop [ENSEMBLE]", "stop all instances"),
+        ("undeploy [ENSEMBLE]", "take all instances down, dependents first"),
         ("validate [ENSEMBLE]", "check the ensemble"),
         ("version", "the version of Purlin"),
     ],
     options: &[
         ("--use-environment NAME", "environment"),
-        ("--var NAME VALUE", "set an input"),
+        ("--var NAME VALUE", "set an input; `input_NAME` means the same"),
         ("--query EXPRESSION", "evaluate and print an expression"),
         ("--trace", "print every step of an expression"),
-        ("--output text|json", "format of the answers to queries"),
+        ("--output text|json|none", "format of summaries and of answers to queries"),
+        ("-a, --approve", "run the plan; without it, the plan is printed (also $UNFURL_APPROVE)"),
+        ("--dryrun", "run only operations that change nothing, and store nothing"),
+        ("--force", "run operations whatever state their instances are in"),
+        ("--instance NAME", "only operations of this instance; may be repeated"),
+        ("--template NAME", "only instances of this template"),
+        ("--check", "check new instances before they are made"),
+        ("--prune", "delete instances that no template needs"),
+        ("--destroyunmanaged", "delete instances that the ensemble did not make, too"),
+        ("--skip-new", "make no instances of new templates"),
+        ("--repair error|degraded|none", "which instances are repaired"),
+        ("--change-detection skip|always|evaluate", "when instances are configured again"),
+        ("--jobexitcode error|degraded|never", "exit with 64 if the job ends so, or worse"),
     ],
     refused: &[
-        "check", "clone", "cloudmap", "commit", "deploy", "discover", "export", "git", "git-status", "home", "init", "run",
-        "runtime", "serve", "stop", "teardown", "undeploy",
+        "clone", "cloudmap", "commit", "export", "git", "git-status", "home", "init", "run", "runtime", "serve",
     ],
     run,
 };
 
-/// What the arguments say.
-#[derive(Default, Debug)]
-struct Flags {
-    path: Option<String>,
-    environment: Option<String>,
-    queries: Vec<String>,
-    vars: Vec<(String, String)>,
-    trace: bool,
-    json: bool,
-}
+/// Options of the tool itself that take a value; they come before the command.
+const WITH_VALUE: &[&str] = &["--home", "--runtime", "--logfile", "--loglevel", "--version-check"];
 
 fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     let mut words = args.iter();
-    // Flags of the tool itself stand before the command.
+    let mut is_quiet = false;
     let command = loop {
         match words.next() {
             None => return super::unknown(invocation, &UNFURL, ""),
-            Some(word) if word.starts_with('-') => continue,
+            Some(word) if WITH_VALUE.contains(&word.as_str()) => {
+                words.next();
+            }
+            Some(word) if word.starts_with('-') => is_quiet |= word == "-q" || word == "--quiet",
             Some(word) => break word.as_str(),
         }
     };
-    let flags = match Flags::read(words.as_slice()) {
+    let mut flags = match Flags::read(words.as_slice()) {
         Ok(flags) => flags,
         Err(message) => return usage(invocation, &message),
     };
+    flags.is_quiet |= is_quiet;
     match command {
-        "plan" | "status" | "validate" => work(invocation, command, &flags),
+        "status" | "validate" => work(invocation, command, &flags),
+        "plan" => jobs::plan(invocation, &flags),
         "version" => {
             let _ = writeln!(invocation.stdout, "purlin {}", env!("CARGO_PKG_VERSION"));
             Exit::Ok
         }
-        other => super::unknown(invocation, &UNFURL, other),
+        other => match jobs::workflow(other) {
+            Some(workflow) => jobs::run(invocation, workflow, &flags),
+            None => super::unknown(invocation, &UNFURL, other),
+        },
     }
 }
 
 fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
     let _ = writeln!(invocation.stderr, "error: {message}");
     Exit::Usage
-}
-
-impl Flags {
-    fn read(args: &[String]) -> Result<Flags, String> {
-        let mut flags = Flags::default();
-        let mut rest = args.iter();
-        while let Some(arg) = rest.next() {
-            let Some(name) = arg.strip_prefix("--") else {
-                if arg.starts_with('-') {
-                    continue;
-                }
-                if flags.path.replace(arg.clone()).is_some() {
-                    return Err("only one ensemble can be named".to_owned());
-                }
-                continue;
-            };
-            let (name, given) = match name.split_once('=') {
-                Some((name, value)) => (name, Some(value.to_owned())),
-                None => (name, None),
-            };
-            let mut value =
-                || given.clone().or_else(|| rest.next().cloned()).ok_or_else(|| format!("`--{name}` needs a value"));
-            match name {
-                "query" => flags.queries.push(value()?),
-                "trace" => flags.trace = true,
-                "use-environment" => flags.environment = Some(value()?),
-                "output" => flags.json = value()? == "json",
-                "var" => {
-                    let text = value()?;
-                    let (name, text) = match text.split_once('=') {
-                        Some((name, text)) => (name.to_owned(), text.to_owned()),
-                        None => (text, value()?),
-                    };
-                    flags.vars.push((name, text));
-                }
-                "dryrun" | "jobexitcode" | "skip-save" | "verbose" | "quiet" | "force" | "required" => {}
-                other => return Err(format!("unknown option `--{other}`; `purlin help unfurl` lists them")),
-            }
-        }
-        Ok(flags)
-    }
 }
 
 fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
@@ -144,7 +123,6 @@ fn work(invocation: &mut Invocation<'_>, command: &str, flags: &Flags) -> Exit {
     }
     let text = match command {
         "status" => status(&ensemble),
-        "plan" => plan(&ensemble),
         _ => String::new(),
     };
     let _ = invocation.stdout.write_all(text.as_bytes());
@@ -171,30 +149,6 @@ fn status(ensemble: &Ensemble) -> String {
         todo.extend(node.children.iter().rev().map(|child| (*child, depth + 1)));
     }
     out
-}
-
-/// Operations that a deployment would run, in order.
-fn plan(ensemble: &Ensemble) -> String {
-    let tree = &ensemble.tree;
-    let mut lines = Vec::new();
-    for (name, id) in tree.named() {
-        let node = tree.node(id);
-        let done = effective(tree, id) == Status::Ok || !node.has_operations;
-        let Some(template) = ensemble.service.topology.nodes.get(&node.template).filter(|_| !done) else { continue };
-        let mut operations = Vec::new();
-        for step in ["create", "configure", "start"] {
-            let found = template.interfaces.values().filter_map(|interface| interface.operations.get(step));
-            operations.extend(found.filter(|operation| operation.implemented).map(|_| format!("    {step}")));
-        }
-        if !operations.is_empty() {
-            lines.push(format!("  Node \"{name}\" ({}): add", node.type_name()));
-            lines.extend(operations);
-        }
-    }
-    if lines.is_empty() {
-        return "Plan for deploy: nothing to do\n".to_owned();
-    }
-    format!("Plan for deploy:\n{}\n", lines.join("\n"))
 }
 
 fn ask(invocation: &mut Invocation<'_>, session: &Session, request: &Request, flags: &Flags, query: &str) {

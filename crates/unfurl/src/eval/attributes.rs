@@ -86,6 +86,9 @@ impl Engine<'_> {
             Ok(value) => Memo::Done(value.clone()),
             Err(_) => Memo::Empty,
         };
+        if let (Ok(_), Some(touched)) = (&result, self.touched.borrow_mut().as_mut()) {
+            touched.push((id, name.into()));
+        }
         result.map_err(|mut error| {
             if error.through.len() < MOST_THROUGH {
                 error.through.push(format!("`{name}` of `{}`", self.tree.node(id).name));

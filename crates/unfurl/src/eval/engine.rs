@@ -86,6 +86,8 @@ pub struct Engine<'w> {
     pub(super) solver: Solver,
     /// Files that secrets were written to.
     secret_files: RefCell<HashSet<String>>,
+    /// Attributes that were evaluated, in order, if someone wants to know.
+    pub touched: RefCell<Option<Vec<(NodeId, EcoString)>>>,
 }
 
 /// An engine and the surroundings of one expression.
@@ -119,6 +121,7 @@ impl<'w> Engine<'w> {
             secrets: RefCell::new(HashSet::new()),
             solver: Solver::default(),
             secret_files: RefCell::new(HashSet::new()),
+            touched: RefCell::new(None),
         }
     }
 
@@ -239,6 +242,11 @@ impl<'w> Engine<'w> {
                 secrets.insert(text);
             }
         }
+    }
+
+    /// The secret texts that were met.
+    pub fn met_secrets(&self) -> Vec<String> {
+        self.secrets.borrow().iter().map(EcoString::to_string).collect()
     }
 
     /// Adds a step to the trace, without the secrets that were met.

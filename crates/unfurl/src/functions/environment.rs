@@ -42,6 +42,36 @@ fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
     Ok(all)
 }
 
+/// What the environment of a command has over that of this process: the ensemble's variables, then the rules of its
+/// operation. A name without a value is taken away.
+pub fn for_command(ctx: &Ctx<'_, '_>, rules: Option<&Val>) -> Result<Vec<(String, Option<Val>)>> {
+    let mut all = environment(ctx)?;
+    if let Some(rules) = rules {
+        let rules = ctx.map_value(rules)?;
+        let mut new: ValMap = ValMap::default();
+        for (rule, value) in rules.as_map().into_iter().flatten() {
+            let Some(rule) = rule.as_str() else { continue };
+            match rule.strip_prefix('-') {
+                Some(pattern) => match pattern.strip_prefix('!') {
+                    Some(pattern) => all.retain(|name, _| globbed(pattern, name)),
+                    None => all.retain(|name, _| !globbed(pattern, name)),
+                },
+                None if value.is_null() && !rule.starts_with(['+', '^']) => {
+                    all.remove(rule);
+                }
+                None => apply(ctx, rule, value, &all, &mut new)?,
+            }
+        }
+        all.extend(new.into_iter().filter_map(|(name, value)| Some((name.as_str()?.to_owned(), value))));
+    }
+    let outside: BTreeMap<String, String> = ctx.engine.session.world.env_all().into_iter().collect();
+    let is_new = |name: &String, value: &Val| outside.get(name).map(String::as_str) != value.as_str();
+    let removed = outside.keys().filter(|name| !all.contains_key(*name)).map(|name| (name.clone(), None));
+    let mut out: Vec<(String, Option<Val>)> = removed.collect();
+    out.extend(all.into_iter().filter(|(name, value)| is_new(name, value)).map(|(name, value)| (name, Some(value))));
+    Ok(out)
+}
+
 /// The rules of the ensemble's variables. While one of them is evaluated the world's environment alone counts.
 fn rules<'c>(ctx: &'c Ctx<'_, '_>) -> &'c [(EcoString, Val)] {
     if ctx.engine.in_variables.get() { &[] } else { &ctx.engine.settings.variables }

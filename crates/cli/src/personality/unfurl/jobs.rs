@@ -1,0 +1,192 @@
+//! `purlin unfurl deploy|undeploy|stop|check|discover|plan`: jobs as Unfurl runs them.
+
+use super::ask;
+use super::flags::Flags;
+use crate::commands::run::{Place, conclude};
+use crate::invocation::{Exit, Invocation};
+use crate::project::{Setup, open_session};
+use crate::report::{Style, report};
+use purlin_model::project::Request;
+use purlin_run::ensemble::Runner;
+use purlin_run::event::{Event, Reporter, Summary};
+use purlin_unfurl::job::Job;
+use purlin_unfurl::job::options::Workflow;
+use purlin_unfurl::tree::Status;
+use purlin_value::Session;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// What Unfurl ends with when a job ends with the status that was named, or could not be made.
+const FAILED: Exit = Exit::Other(64);
+
+/// What a user ends with who did not approve.
+const DECLINED: Exit = Exit::Other(1);
+
+/// The workflow that a command starts.
+pub(super) fn workflow(command: &str) -> Option<Workflow> {
+    let all = [Workflow::Deploy, Workflow::Undeploy, Workflow::Stop, Workflow::Check, Workflow::Discover];
+    all.into_iter().find(|workflow| workflow.name() == command)
+}
+
+/// Prints commands' output as it comes, nothing else.
+struct Echo<'w> {
+    out: &'w mut (dyn Write + Send),
+    is_quiet: bool,
+}
+
+impl Reporter for Echo<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Line { text, .. } if !self.is_quiet => {
+                let _ = writeln!(self.out, "{text}");
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, _: &Summary) {}
+}
+
+fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
+    let path = flags.path.as_deref().unwrap_or(".");
+    let (session, path) = open_session(invocation, &Setup::of(path))?;
+    let mut request = Request::of(&path);
+    request.environment = flags.environment.clone();
+    request.inputs = flags.vars.clone();
+    Ok((session, request))
+}
+
+/// A job that is planned, and how many operations it comes to; problems were reported if there is none.
+fn planned<'s>(
+    invocation: &mut Invocation<'_>,
+    session: &'s Session,
+    request: &Request,
+    flags: &Flags,
+    workflow: Workflow,
+) -> Result<(Job<'s>, usize), Exit> {
+    let style = Style::given(invocation);
+    let options = flags.options(workflow);
+    let Some(mut job) = Job::open(session, request, options) else {
+        if report(invocation, session, style) == Exit::Ok {
+            let path = flags.path.as_deref().unwrap_or(".");
+            let _ = writeln!(invocation.stderr, "error: could not find an ensemble at `{path}`");
+        }
+        return Err(FAILED);
+    };
+    if !job.plan() || session.sink.has_errors() {
+        report(invocation, session, style);
+        return Err(FAILED);
+    }
+    let count = job.sift();
+    Ok((job, count))
+}
+
+pub(super) fn plan(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let (session, request) = match open(invocation, flags) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let job = match planned(invocation, &session, &request, flags, Workflow::Deploy) {
+        Ok((job, _)) => job,
+        Err(exit) => return exit,
+    };
+    let text = if flags.json { job.plan_json() } else { job.plan_text() };
+    let _ = invocation.stdout.write_all(text.as_bytes());
+    for query in &flags.queries {
+        ask(invocation, &session, &request, flags, query);
+    }
+    report(invocation, &session, Style::given(invocation))
+}
+
+pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &Flags) -> Exit {
+    let (session, request) = match open(invocation, flags) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    let (mut job, count) = match planned(invocation, &session, &request, flags, workflow) {
+        Ok(planned) => planned,
+        Err(exit) => return exit,
+    };
+    let _ = write!(invocation.stderr, "{}", job.plan_text());
+    let approved = |env: &std::collections::BTreeMap<String, String>| env.get("UNFURL_APPROVE").is_some_and(|on| !on.is_empty());
+    let asks = !matches!(workflow, Workflow::Check) && !flags.is_approved && !approved(&invocation.env);
+    if count > 0 && asks {
+        let _ = writeln!(invocation.stderr, "add `--approve` to run this plan");
+        return DECLINED;
+    }
+    let took = match count {
+        0 => 0.0,
+        _ => match carry_out(invocation, &session, &mut job, flags) {
+            Ok(took) => took,
+            Err(exit) => return exit,
+        },
+    };
+    summarize(invocation, &mut job, flags, took);
+    for query in &flags.queries {
+        ask(invocation, &session, &request, flags, query);
+    }
+    let reached = match flags.exit_at {
+        Some("degraded") => job.job_status() >= Status::Degraded,
+        Some(_) => job.job_status() >= Status::Error,
+        None => false,
+    };
+    if reached { FAILED } else { Exit::Ok }
+}
+
+/// Runs a job and stores what came of it; gives the seconds it took.
+fn carry_out(invocation: &mut Invocation<'_>, session: &Session, job: &mut Job<'_>, flags: &Flags) -> Result<f64, Exit> {
+    let root = PathBuf::from(session.world.root());
+    let folder = root.join(&job.ensemble.manifest.folder);
+    let place = Place::new(invocation, &folder)?;
+    let summary = perform(invocation, job, &place, &root, flags);
+    let style = Style::given(invocation);
+    match summary {
+        Ok(summary) => {
+            if let exit @ Exit::Other(_) = conclude(invocation, session, &summary, style) {
+                return Err(exit);
+            }
+            let times = !invocation.env.contains_key("SOURCE_DATE_EPOCH");
+            Ok(if times { summary.took.as_secs_f64() } else { 0.0 })
+        }
+        Err(why) => {
+            report(invocation, session, style);
+            let _ = writeln!(invocation.stderr, "error: {why}");
+            Err(Exit::Io)
+        }
+    }
+}
+
+fn perform(
+    invocation: &mut Invocation<'_>,
+    job: &mut Job<'_>,
+    place: &Place,
+    root: &Path,
+    flags: &Flags,
+) -> Result<Summary, String> {
+    let runner = Runner {
+        store: &place.store,
+        executor: &place.executor,
+        stop: &place.stop,
+        root,
+        is_saved: !flags.job.dry_run,
+    };
+    let _lock = runner.lock(&job.ensemble.manifest.path)?;
+    // Where programs read the summary, what commands print goes beside it.
+    let out: &mut (dyn Write + Send) = if flags.json { invocation.stderr } else { invocation.stdout };
+    runner.run(job, &mut Echo { out, is_quiet: flags.is_quiet })
+}
+
+fn summarize(invocation: &mut Invocation<'_>, job: &mut Job<'_>, flags: &Flags, took: f64) {
+    if flags.no_summary {
+        return;
+    }
+    let text = match (flags.json, job.tasks.is_empty()) {
+        (true, _) => job.json_summary(took),
+        (false, true) => format!("Job {} completed: {}. No tasks ran.\n", job.id, job.job_status().name()),
+        (false, false) => {
+            let head = format!("Job {} completed in {took:.3}s: {}. {}:", job.id, job.job_status().name(), job.stats());
+            format!("{head}\n{}", job.summary())
+        }
+    };
+    let _ = invocation.stdout.write_all(text.as_bytes());
+}

@@ -1,0 +1,222 @@
+//! Jobs: which operations of which instances run, in which order, and what their results make of the instances.
+//!
+//! A job is a machine without hands: [`Job::next`] says which command to run, [`Job::finish`] takes what came of it.
+//! Everything that needs no process happens in between. What is stored is made by [`store`]; nothing here does I/O.
+
+pub mod change;
+mod evaluate;
+mod finish;
+pub mod operation;
+pub mod options;
+mod plan;
+mod prepare;
+mod progress;
+pub mod record;
+pub mod report;
+mod result;
+mod select;
+pub mod store;
+pub mod task;
+
+use crate::ensemble::build::Instances;
+use crate::ensemble::{self, Ensemble};
+use crate::eval::status::effective;
+use crate::rules;
+use crate::tree::{NodeId, NodeKind, State, Status};
+use crate::val::{Val, ValMap};
+use ecow::EcoString;
+use operation::{Configurator, Operation};
+use options::{Options, Workflow};
+use purlin_model::project::Request as Asked;
+use purlin_syntax::Diagnostic;
+use purlin_value::Session;
+use purlin_value::world::Moment;
+use record::{Record, Records};
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+use store::Log;
+use task::Task;
+
+/// An operation that is to run on an instance.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The instance.
+    pub target: NodeId,
+    /// What runs.
+    pub operation: Rc<Operation>,
+    /// Why it runs.
+    pub reason: EcoString,
+    /// The workflow that its group carries out; none if it changes nothing.
+    workflow: Option<Workflow>,
+    /// The operations that must all succeed.
+    group: Option<usize>,
+    /// The state the instance is in while it runs.
+    start_state: Option<State>,
+    /// Whether it is the last one for its target.
+    is_final: bool,
+    /// Whether it need not run after all.
+    is_skipped: bool,
+    /// The task that was made of it.
+    task: Option<usize>,
+    /// Whether nothing is left to do.
+    is_complete: bool,
+    /// The task that waits for this one.
+    parent: Option<usize>,
+}
+
+impl Request {
+    /// Whether nothing is left to do.
+    pub fn is_done(&self) -> bool {
+        self.is_complete || self.is_skipped
+    }
+}
+
+/// A job.
+pub struct Job<'s> {
+    session: &'s Session,
+    /// The ensemble; its instances change while the job runs.
+    pub ensemble: Ensemble,
+    /// What was asked for.
+    pub options: Options,
+    /// Its id.
+    pub id: EcoString,
+    /// The job before it.
+    pub previous: Option<EcoString>,
+    /// When it began.
+    pub started: Moment,
+    /// What was done, in order.
+    pub tasks: Vec<Task>,
+    records: Records,
+    log: Log,
+    requests: Vec<Request>,
+    /// Requests that may run now, and those that wait for what others set.
+    ready: VecDeque<usize>,
+    waiting: Vec<usize>,
+    /// Whether a task has finished since those that wait were last tried.
+    has_progress: bool,
+    /// How many tasks have finished.
+    count: u32,
+    /// What the present task did to the tree.
+    current: Option<progress::Current>,
+    /// Requests whose operation delegated to another one.
+    delegating: Vec<usize>,
+    /// Whether those that wait are run whatever they wait for.
+    is_last_round: bool,
+    /// Instances by the template they are made from.
+    by_template: HashMap<EcoString, Vec<NodeId>>,
+}
+
+impl<'s> Job<'s> {
+    /// Opens the ensemble a request means, for a job. Problems go to the session's sink.
+    pub fn open(session: &'s Session, asked: &Asked, options: Options) -> Option<Self> {
+        let which = if options.workflow.makes_instances() { Instances::Planned } else { Instances::Stored };
+        let mut ensemble = ensemble::open_with(session, asked, which)?;
+        let document = &ensemble.manifest.document;
+        let records = Records::read(&ensemble.tree, document);
+        let previous = document.get("lastJob").and_then(|job| job.get("changeId")).and_then(Val::as_str);
+        let previous = previous.map(EcoString::from);
+        let started = session.world.now();
+        let id = change::job_id(started, previous.as_deref());
+        let log = Log::read(session, &ensemble.manifest);
+        let new = if options.check { Status::Unknown } else { Status::Pending };
+        let mut by_template: HashMap<EcoString, Vec<NodeId>> = HashMap::new();
+        let root = ensemble.tree.root();
+        if let Some(root) = ensemble.tree.node_mut(root) {
+            root.local_status = None;
+        }
+        let ids: Vec<NodeId> = ensemble.tree.ids().collect();
+        for id in ids {
+            let is_stored = records.get(id).is_some_and(|record| record.stored);
+            let Some(node) = ensemble.tree.node_mut(id) else { continue };
+            match node.kind {
+                NodeKind::Node => by_template.entry(node.template.clone()).or_default().push(id),
+                NodeKind::Relationship => node.local_status = Some(Status::Pending),
+                _ => {}
+            }
+            if node.kind == NodeKind::Node && !is_stored {
+                node.local_status = Some(new);
+            }
+        }
+        Some(Job {
+            session,
+            ensemble,
+            options,
+            id,
+            previous,
+            started,
+            tasks: Vec::new(),
+            records,
+            log,
+            requests: Vec::new(),
+            ready: VecDeque::new(),
+            waiting: Vec::new(),
+            has_progress: false,
+            count: 0,
+            current: None,
+            delegating: Vec::new(),
+            is_last_round: false,
+            by_template,
+        })
+    }
+
+    /// Decides what runs. Says whether all of it can be run here; what cannot is reported.
+    pub fn plan(&mut self) -> bool {
+        self.requests = plan::requests(self);
+        self.ready = (0..self.requests.len()).collect();
+        let mut is_good = true;
+        let mut told: Vec<purlin_syntax::Span> = Vec::new();
+        for request in &self.requests {
+            let Configurator::Unsupported(name) = &request.operation.configurator else { continue };
+            is_good = false;
+            if told.contains(&request.operation.span) {
+                continue;
+            }
+            told.push(request.operation.span);
+            let target = &self.ensemble.tree.node(request.target).name;
+            let message = format!("`{}` of `{target}` needs the configurator `{name}`, which is not supported", request.operation.name);
+            let diagnostic = Diagnostic::at(&rules::CONFIGURATOR, request.operation.span, message);
+            let hint = "operations can run commands (`Cmd`, `Shell`) and compute results (`Template`)";
+            self.session.sink.push(diagnostic.hint(hint));
+        }
+        is_good
+    }
+
+    /// The planned requests, in order.
+    pub fn requests(&self) -> &[Request] {
+        &self.requests
+    }
+
+    /// An instance's status, what it depends on included.
+    pub fn status(&self, id: NodeId) -> Status {
+        effective(&self.ensemble.tree, id)
+    }
+
+    fn record(&self, id: NodeId) -> Record {
+        self.records.of(id)
+    }
+
+    fn directives(&self, id: NodeId) -> Vec<EcoString> {
+        let node = self.ensemble.tree.node(id);
+        let template = self.ensemble.service.topology.nodes.get(&node.template);
+        let words = template.map(|template| template.template.texts("directives")).unwrap_or(&[]);
+        words.iter().map(|word| word.text.clone()).collect()
+    }
+
+    fn has_directive(&self, id: NodeId, directive: &str) -> bool {
+        self.directives(id).iter().any(|word| word == directive)
+    }
+
+    /// Whether all tasks went well.
+    pub fn job_status(&self) -> Status {
+        let failed = self.tasks.iter().any(|task| task.status == Some(Status::Error));
+        if failed { Status::Error } else { Status::Ok }
+    }
+
+    /// The topology's inputs or outputs, evaluated. What cannot be evaluated is null, and the error is told.
+    fn values(&mut self, outputs: bool) -> ValMap {
+        let tree = &self.ensemble.tree;
+        let id = if outputs { tree.outputs() } else { tree.inputs() };
+        let names: Vec<EcoString> = tree.node(id).attributes.keys().cloned().collect();
+        self.read_values(id, &names)
+    }
+}

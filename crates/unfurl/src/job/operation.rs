@@ -1,0 +1,328 @@
+//! Operations of instances: which one carries a name, what carries it out, what it is given. Runs nothing.
+
+use crate::ensemble::Ensemble;
+use crate::ensemble::places::Reading;
+use crate::ensemble::service::from_tosca;
+use crate::tree::{NodeId, NodeKind, State};
+use crate::val::{Data, MapKey, Val, ValMap};
+use ecow::EcoString;
+use purlin_syntax::Span;
+use purlin_tosca::entity::Entity;
+use purlin_tosca::val as tosca;
+use purlin_value::path;
+use std::sync::Arc;
+
+/// The interface whose inputs and implementation all others share.
+const DEFAULTS: &str = "defaults";
+
+/// The interface whose operations replace others in a dry run.
+const MOCK: &str = "Mock";
+
+/// What carries out an operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Configurator {
+    /// A command of this machine.
+    Shell,
+    /// A command that nobody wrote: there is nothing to run.
+    NoCommand,
+    /// A result that is computed.
+    Template,
+    /// Another operation.
+    Delegate,
+    /// Nothing, successfully.
+    Mock,
+    /// Something that cannot be run here.
+    Unsupported(EcoString),
+}
+
+/// Names of configurators: the short one, the class, what it is.
+const CONFIGURATORS: &[(&str, &str, Configurator)] = &[
+    ("Cmd", "unfurl.configurators.CmdConfigurator", Configurator::NoCommand),
+    ("Shell", "unfurl.configurators.shell.ShellConfigurator", Configurator::Shell),
+    ("Template", "unfurl.configurators.TemplateConfigurator", Configurator::Template),
+    ("Delegate", "unfurl.configurators.DelegateConfigurator", Configurator::Delegate),
+    ("Mock", "unfurl.configurator.MockConfigurator", Configurator::Mock),
+];
+
+/// Short names of configurators that need another tool.
+const ELSEWHERE: &[&str] =
+    &["Ansible", "DNS", "Kompose", "Kubernetes", "Octodns", "PythonPackageCheck", "Supervisor", "Terraform"];
+
+impl Configurator {
+    fn named(name: &str) -> Option<Configurator> {
+        let known = CONFIGURATORS.iter().find(|(short, class, _)| *short == name || *class == name);
+        if let Some((_, _, configurator)) = known {
+            return Some(configurator.clone());
+        }
+        let is_word = !name.contains(char::is_whitespace);
+        let is_python = is_word && (name.contains(".py#") || name.split(':').count() == 3);
+        let is_class = is_word && name.starts_with("unfurl.") && name.split('.').count() > 2;
+        (ELSEWHERE.contains(&name) || is_python || is_class).then(|| Configurator::Unsupported(name.into()))
+    }
+
+    /// The class that is stored.
+    pub fn class(&self) -> &str {
+        match self {
+            Configurator::Unsupported(name) => name,
+            other => {
+                CONFIGURATORS.iter().find(|(_, _, configurator)| configurator == other).map_or("", |(_, class, _)| class)
+            }
+        }
+    }
+}
+
+/// An operation of an instance.
+#[derive(Clone, Debug)]
+pub struct Operation {
+    /// Its interface.
+    pub interface: EcoString,
+    /// Its name.
+    pub name: EcoString,
+    /// What carries it out.
+    pub configurator: Configurator,
+    /// What it is given, as written.
+    pub inputs: ValMap,
+    /// Where its results go: an attribute for each.
+    pub outputs: Vec<(EcoString, Val)>,
+    /// Seconds after which it has failed.
+    pub timeout: Option<i64>,
+    /// Environment variables, as written.
+    pub environment: Option<Val>,
+    /// The state that lets it run.
+    pub entry_state: Option<State>,
+    /// Folder of the file it is written in.
+    pub dir: EcoString,
+    /// Where it is written.
+    pub span: Span,
+}
+
+/// What an implementation says, whichever way it is written.
+#[derive(Default)]
+struct Implementation {
+    primary: Option<Val>,
+    /// Whether the artifact is named under `primary`, where only names that are known count.
+    is_named: bool,
+    class: Option<EcoString>,
+    timeout: Option<i64>,
+    host: Option<EcoString>,
+    environment: Option<Val>,
+}
+
+impl Ensemble {
+    /// The operation of an instance that an interface declares; none if nothing carries it out.
+    pub fn operation(&self, target: NodeId, interface: &str, name: &str) -> Option<Operation> {
+        self.find_operation(target, interface, name, 0)
+    }
+
+    /// The operation that stands for another one in a dry run.
+    pub fn mock(&self, target: NodeId, name: &str) -> Option<Operation> {
+        self.operation(target, MOCK, name)
+    }
+
+    fn find_operation(&self, target: NodeId, interface: &str, name: &str, depth: usize) -> Option<Operation> {
+        let owners = self.owners(target);
+        let interfaces: Vec<&Arc<Entity>> =
+            owners.iter().filter_map(|owner| owner.named("interfaces", interface)).collect();
+        let written: Vec<&Arc<Entity>> =
+            interfaces.iter().filter_map(|interface| interface.named("operations", name)).collect();
+        let first = *written.iter().find(|operation| self.is_users(operation))?;
+        let defaults: Vec<&Arc<Entity>> =
+            owners.iter().filter_map(|owner| owner.named("interfaces", DEFAULTS)).collect();
+        let reading = Reading { secrets: &self.manifest.settings.vault, places: &self.service.places };
+        let mut inputs = ValMap::default();
+        for layer in [&defaults, &interfaces, &written] {
+            layer.iter().rev().for_each(|entity| take_inputs(entity, reading, &mut inputs));
+        }
+        if let Some(invoked) = written.iter().find_map(|operation| operation.value("invoke")).and_then(tosca::Val::as_str)
+            && depth < 16
+        {
+            let (interface, name) = invoked.rsplit_once('.').unwrap_or((interface, invoked));
+            let mut found = self.find_operation(target, interface, name, depth + 1)?;
+            found.inputs.extend(inputs);
+            return Some(found);
+        }
+        let own = written.iter().find_map(|operation| operation.one("implementation"));
+        let shared = || interfaces.iter().chain(&defaults).find_map(|entity| entity.value("implementation"));
+        let implementation = match own.filter(|own| own.slots.iter().any(|slot| !is_null(slot))) {
+            Some(own) => Implementation::of_entity(own, reading),
+            None => Implementation::of_value(&from_tosca(shared()?, reading)),
+        };
+        let outputs = [&written, &interfaces, &defaults].into_iter().flatten().flat_map(|entity| entity.values("outputs"));
+        let outputs = outputs.map(|(name, mapping)| (name.text.clone(), from_tosca(mapping, reading))).collect();
+        let entry_state = written.iter().find_map(|operation| operation.value("entry_state"));
+        let mut operation = Operation {
+            interface: interface.into(),
+            name: name.into(),
+            configurator: Configurator::NoCommand,
+            inputs,
+            outputs,
+            timeout: implementation.timeout,
+            environment: implementation.environment.clone(),
+            entry_state: entry_state.and_then(tosca::Val::as_str).and_then(State::parse),
+            dir: self.folder_of(first),
+            span: self.service.places.span(first.at),
+        };
+        self.choose(&mut operation, &implementation, target)?;
+        Some(operation)
+    }
+
+    /// Decides what carries an operation out.
+    fn choose(&self, operation: &mut Operation, implementation: &Implementation, target: NodeId) -> Option<()> {
+        let artifact = implementation.primary.as_ref().and_then(Val::as_str).and_then(|name| self.artifact(target, name));
+        let inline = implementation.primary.as_ref().and_then(|primary| primary.get("file").and_then(Val::as_str));
+        let text = implementation.primary.as_ref().and_then(Val::as_str);
+        let guess: Option<EcoString> = match (&artifact, inline, text) {
+            (Some((file, _)), _, _) => Some(file.clone()),
+            (_, Some(file), _) => Some(file.into()),
+            // What is written under `primary` names an artifact or a configurator, never a command.
+            (_, _, Some(text)) if implementation.is_named && Configurator::named(text).is_none() => None,
+            (_, _, text) => text.map(EcoString::from),
+        };
+        if guess.as_deref() == Some("not_implemented") {
+            return None;
+        }
+        let class = implementation.class.clone().or_else(|| artifact.and_then(|(_, class)| class));
+        operation.configurator = match (&class, &guess) {
+            (Some(class), _) => Configurator::named(class).unwrap_or_else(|| Configurator::Unsupported(class.clone())),
+            (None, Some(guess)) => match Configurator::named(guess) {
+                Some(configurator) => configurator,
+                None => self.command(operation, guess, implementation),
+            },
+            (None, None) => return None,
+        };
+        if operation.configurator == Configurator::NoCommand {
+            let given = operation.inputs.get(&MapKey::from("cmd")).cloned();
+            match given.as_ref().map(|cmd| &cmd.data) {
+                Some(Data::Str(text)) if !text.is_empty() => {
+                    operation.configurator = self.command(operation, text, implementation);
+                }
+                Some(Data::List(_) | Data::Map(_)) => {
+                    operation.inputs.entry(MapKey::from("command")).or_insert_with(|| given.clone().unwrap_or_default());
+                    operation.configurator = Configurator::Shell;
+                }
+                _ => {}
+            }
+        }
+        Some(())
+    }
+
+    /// A command line: one word is a program, everything else is read by a shell.
+    fn command(&self, operation: &mut Operation, line: &str, implementation: &Implementation) -> Configurator {
+        if let Some(host) = implementation.host.as_deref().filter(|host| !matches!(*host, "localhost" | "ORCHESTRATOR")) {
+            return Configurator::Unsupported(format!("Ansible (to run on `{host}`)").into());
+        }
+        let is_word = line.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) && !line.is_empty();
+        let shell = match operation.inputs.get(&MapKey::from("shell")).map(|shell| &shell.data) {
+            None | Some(Data::Null) => !is_word,
+            Some(Data::Bool(shell)) => *shell,
+            Some(_) => true,
+        };
+        let line = Val::str(line.trim_start());
+        let command = if shell { line } else { Val::list(vec![line]) };
+        operation.inputs.entry(MapKey::from("command")).or_insert(command);
+        Configurator::Shell
+    }
+
+    /// The file and the configurator of an artifact of an instance.
+    fn artifact(&self, target: NodeId, name: &str) -> Option<(EcoString, Option<EcoString>)> {
+        let mut artifacts = self.tree.node(target).artifacts.iter().map(|id| self.tree.node(*id));
+        let artifact = artifacts.find(|artifact| artifact.name == name)?;
+        let text = |key: &str| artifact.attributes.get(key).and_then(|value| value.raw.as_str()).map(EcoString::from);
+        Some((text("file")?, text("className")))
+    }
+
+    /// What declares the interfaces of an instance: its template, then its type.
+    fn owners(&self, target: NodeId) -> Vec<&Entity> {
+        let node = self.tree.node(target);
+        let model = &self.service.model;
+        match node.kind {
+            NodeKind::Node => {
+                let Some(template) = self.service.topology.nodes.get(&node.template) else { return Vec::new() };
+                let complete = model.complete(template.node_type).map(Arc::as_ref);
+                [Some(template.template.as_ref()), complete].into_iter().flatten().collect()
+            }
+            NodeKind::Relationship => self.relationship_owners(target),
+            _ => Vec::new(),
+        }
+    }
+
+    fn relationship_owners(&self, relationship: NodeId) -> Vec<&Entity> {
+        let node = self.tree.node(relationship);
+        let Some(source) = node.source.map(|source| self.tree.node(source)) else { return Vec::new() };
+        let Some(template) = self.service.topology.nodes.get(&source.template) else { return Vec::new() };
+        let named = template.requirements.iter().filter_map(|requirement| {
+            let relationship = requirement.relationship.as_ref()?;
+            let own = relationship.template.as_ref();
+            let is_meant = requirement.name == node.name || own.is_some_and(|own| own.name == node.name);
+            is_meant.then_some((own, relationship.relationship_type))
+        });
+        let mut out = Vec::new();
+        for (own, kind) in named.take(1) {
+            out.extend(own.map(Arc::as_ref));
+            out.extend(kind.and_then(|kind| self.service.model.complete(kind)).map(Arc::as_ref));
+        }
+        out
+    }
+
+    /// Whether something is written by the user rather than part of the standard's types.
+    fn is_users(&self, entity: &Entity) -> bool {
+        let file = self.service.model.files.of(entity.at.file);
+        let file = file.and_then(|file| self.service.model.files.list.get(file));
+        file.is_some_and(|file| !file.path.starts_with("purlin:"))
+    }
+
+    fn folder_of(&self, entity: &Entity) -> EcoString {
+        let file = self.service.model.files.of(entity.at.file);
+        let file = file.and_then(|file| self.service.model.files.list.get(file));
+        file.map_or(EcoString::new(), |file| path::parent(&file.path).into())
+    }
+}
+
+impl Implementation {
+    fn of_entity(entity: &Entity, reading: Reading<'_>) -> Self {
+        let value = |key: &str| entity.value(key).map(|value| from_tosca(value, reading)).filter(|value| !value.is_null());
+        let primary = entity.value("primary");
+        Implementation {
+            primary: value("primary"),
+            is_named: primary.is_some_and(|primary| primary.span != entity.span),
+            class: value("className").and_then(|class| class.as_str().map(EcoString::from)),
+            timeout: entity.int("timeout"),
+            host: entity.text("operation_host").map(|host| host.text.clone()),
+            environment: value("environment"),
+        }
+    }
+
+    fn of_value(value: &Val) -> Self {
+        if value.as_str().is_some() {
+            return Implementation { primary: Some(value.clone()), ..Implementation::default() };
+        }
+        let text = |key: &str| value.get(key).and_then(Val::as_str).map(EcoString::from);
+        Implementation {
+            primary: value.get("primary").cloned(),
+            is_named: true,
+            class: text("className"),
+            timeout: value.get("timeout").and_then(|timeout| match timeout.data {
+                Data::Int(seconds) => Some(seconds),
+                _ => None,
+            }),
+            host: text("operation_host"),
+            environment: value.get("environment").cloned(),
+        }
+    }
+}
+
+fn is_null(slot: &purlin_tosca::entity::Slot) -> bool {
+    matches!(&slot.content, purlin_tosca::entity::Content::Value(value) if matches!(value.data, tosca::Data::Null))
+}
+
+/// Inputs that a definition gives values to, and those that are assigned.
+fn take_inputs(entity: &Entity, reading: Reading<'_>, out: &mut ValMap) {
+    for (name, parameter) in entity.entries("inputs") {
+        if let Some(value) = parameter.value("value").or_else(|| parameter.value("default")) {
+            out.insert(MapKey::Str(name.clone()), from_tosca(value, reading));
+        }
+    }
+    for (name, value) in entity.values("inputs") {
+        out.insert(MapKey::Str(name.text.clone()), from_tosca(value, reading));
+    }
+}

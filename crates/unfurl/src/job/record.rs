@@ -1,0 +1,110 @@
+//! What a job knows of an instance beside its place in the tree: what was stored, what it has set since.
+
+use crate::eval::show::REDACTED;
+use crate::tree::{NodeId, NodeKind, Priority, Tree};
+use crate::val::{Val, ValMap};
+use ecow::EcoString;
+use std::collections::HashMap;
+
+/// What is kept of one instance.
+#[derive(Clone, Debug, Default)]
+pub struct Record {
+    /// Whether the ensemble had it before this job.
+    pub stored: bool,
+    /// The last change that was made to it.
+    pub last_config_change: Option<EcoString>,
+    /// The last change that was seen.
+    pub last_state_change: Option<EcoString>,
+    /// The change that made it, `false` if others made it, or who is to delete it.
+    pub created: Option<Val>,
+    /// Whether it may not be deleted.
+    pub protected: Option<Val>,
+    /// The change that made it differ from what is configured.
+    pub customized: Option<Val>,
+    /// How much it matters, if that is stored.
+    pub priority: Option<Priority>,
+    /// Attributes that operations have set or read.
+    pub attributes: ValMap,
+    /// Values of properties as they were read.
+    pub properties: ValMap,
+    /// The instance of another ensemble that it stands for.
+    pub imported: Option<Val>,
+}
+
+impl Record {
+    /// The later one of its changes.
+    pub fn last_change(&self) -> Option<&EcoString> {
+        self.last_config_change.iter().chain(&self.last_state_change).max()
+    }
+
+    /// Whether something made it, as far as is known.
+    pub fn is_created(&self) -> bool {
+        self.created.as_ref().is_some_and(crate::python::truthy)
+    }
+
+    fn of(said: &Val) -> Record {
+        let text = |key: &str| said.get(key).and_then(Val::as_str).map(EcoString::from);
+        let values = |key: &str| said.get(key).and_then(Val::as_map).cloned().unwrap_or_default();
+        let mut attributes = values("attributes");
+        // Redacted values are computed again.
+        attributes.retain(|_, value| value.as_str() != Some(REDACTED));
+        Record {
+            stored: true,
+            last_config_change: text("lastConfigChange"),
+            last_state_change: text("lastStateChange"),
+            created: said.get("created").filter(|value| !value.is_null()).cloned(),
+            protected: said.get("protected").filter(|value| !value.is_null()).cloned(),
+            customized: said.get("customized").filter(|value| !value.is_null()).cloned(),
+            priority: said.get("priority").and_then(Val::as_str).and_then(Priority::parse),
+            attributes,
+            properties: values("properties"),
+            imported: said.get("imported").cloned(),
+        }
+    }
+}
+
+/// Records by instance.
+#[derive(Debug, Default)]
+pub struct Records(HashMap<NodeId, Record>);
+
+impl Records {
+    /// Those that the ensemble stores.
+    pub fn read(tree: &Tree, document: &Val) -> Records {
+        let mut out = HashMap::new();
+        let all = document.get("status").and_then(|status| status.get("instances"));
+        let mut open: Vec<(&Val, usize)> = all.into_iter().map(|all| (all, 0)).collect();
+        while let Some((instances, depth)) = open.pop() {
+            for (name, said) in instances.as_map().into_iter().flatten() {
+                let Some(id) = name.as_str().and_then(|name| tree.by_name(name)) else { continue };
+                out.insert(id, Record::of(said));
+                for entry in said.get("requirements").and_then(Val::as_list).unwrap_or(&[]) {
+                    for (name, said) in entry.as_map().into_iter().flatten() {
+                        let mut own = tree.node(id).requirements.iter();
+                        let found = own.find(|own| name.as_str() == Some(tree.node(**own).name.as_str()));
+                        out.extend(found.map(|found| (*found, Record::of(said))));
+                    }
+                }
+                if let Some(inner) = said.get("instances").filter(|_| depth < crate::limits::MAX_DEPTH) {
+                    open.push((inner, depth + 1));
+                }
+            }
+        }
+        debug_assert!(out.keys().all(|id| matches!(tree.node(*id).kind, NodeKind::Node | NodeKind::Relationship | NodeKind::Root)));
+        Records(out)
+    }
+
+    /// The record of an instance; an empty one if nothing is known.
+    pub fn of(&self, id: NodeId) -> Record {
+        self.0.get(&id).cloned().unwrap_or_default()
+    }
+
+    /// The record of an instance, if something is known.
+    pub fn get(&self, id: NodeId) -> Option<&Record> {
+        self.0.get(&id)
+    }
+
+    /// The record of an instance, to be changed.
+    pub fn edit(&mut self, id: NodeId) -> &mut Record {
+        self.0.entry(id).or_default()
+    }
+}

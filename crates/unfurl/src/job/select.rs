@@ -1,0 +1,154 @@
+//! Which instances a workflow looks at, in which order.
+
+use super::Job;
+use super::change::is_change_id;
+use super::options::Workflow;
+use crate::tree::{NodeId, NodeKind, Priority, Status};
+use std::collections::{HashMap, HashSet};
+
+/// Instances of templates, each after those it requires.
+pub(super) fn instances(job: &Job<'_>) -> Vec<NodeId> {
+    let topology = &job.ensemble.service.topology;
+    let edges = &job.ensemble.service.resolution.edges;
+    let mut out = Vec::new();
+    let mut seen = vec![false; topology.nodes.len()];
+    for start in 0..topology.nodes.len() {
+        let mut open = vec![(start, false)];
+        while let Some((index, is_left)) = open.pop() {
+            if is_left {
+                out.extend(of_template(job, index));
+                continue;
+            }
+            match seen.get_mut(index) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            open.push((index, true));
+            let targets: Vec<usize> = edges.get(index).into_iter().flatten().map(|edge| edge.target).collect();
+            open.extend(targets.into_iter().rev().map(|target| (target, false)));
+        }
+    }
+    out
+}
+
+/// The instances of a template that count.
+fn of_template(job: &Job<'_>, index: usize) -> Vec<NodeId> {
+    let Some((name, node)) = job.ensemble.service.topology.nodes.get_index(index) else { return Vec::new() };
+    let has = |directive: &str| node.template.texts("directives").iter().any(|word| word.text == directive);
+    let is_left_out = job.options.template.as_ref().is_some_and(|wanted| wanted != name.as_str());
+    if has("virtual") || has("select") || is_left_out {
+        return Vec::new();
+    }
+    let all = job.by_template.get(name).cloned().unwrap_or_default();
+    // What only stands in for others is made when something requires it.
+    let is_filtered = !job.options.instances.is_empty() || job.options.template.is_some();
+    let must = job.options.workflow != Workflow::Deploy || is_filtered || is_required(job, index);
+    all.into_iter().filter(|id| must || job.record(*id).stored).collect()
+}
+
+/// Whether a template, or one that requires it, is there for its own sake.
+fn is_required(job: &Job<'_>, index: usize) -> bool {
+    let topology = &job.ensemble.service.topology;
+    let substituted = job.ensemble.tree.substitution_node.map(|id| job.ensemble.tree.node(id).template.clone());
+    let counts = |index: usize| {
+        let Some((name, node)) = topology.nodes.get_index(index) else { return false };
+        match &substituted {
+            Some(substituted) => name == substituted,
+            None => !node.template.texts("directives").iter().any(|word| word.text == "default"),
+        }
+    };
+    let mut seen = HashSet::from([index]);
+    let mut open = vec![index];
+    while let Some(next) = open.pop() {
+        if counts(next) {
+            return true;
+        }
+        for (source, edges) in job.ensemble.service.resolution.edges.iter().enumerate() {
+            if edges.iter().any(|edge| edge.target == next) && seen.insert(source) {
+                open.push(source);
+            }
+        }
+    }
+    false
+}
+
+/// Instances to delete with the reason, each after those that depend on it. What must stay keeps what it depends on.
+pub(super) fn to_delete<'r>(
+    job: &Job<'_>,
+    include: impl Fn(NodeId) -> Option<&'r str>,
+) -> Vec<(NodeId, &'r str)> {
+    let root = job.ensemble.tree.root();
+    let mut out = Vec::new();
+    let mut kept: HashMap<NodeId, bool> = HashMap::new();
+    let mut open = vec![(root, false)];
+    while let Some((id, is_left)) = open.pop() {
+        if !is_left {
+            if kept.contains_key(&id) {
+                continue;
+            }
+            kept.insert(id, false);
+            open.push((id, true));
+            open.extend(dependents(job, id).into_iter().rev().map(|dependent| (dependent, false)));
+            continue;
+        }
+        let is_needed = dependents(job, id).iter().any(|dependent| kept.get(dependent).copied().unwrap_or(false));
+        match verdict(job, id, &include) {
+            _ if is_needed => {
+                kept.insert(id, true);
+            }
+            Verdict::Delete(reason) => out.push((id, reason)),
+            Verdict::Keep => {
+                kept.insert(id, true);
+            }
+            Verdict::Ignore => {}
+        }
+    }
+    out
+}
+
+enum Verdict<'r> {
+    Delete(&'r str),
+    Keep,
+    Ignore,
+}
+
+fn verdict<'r>(job: &Job<'_>, id: NodeId, include: impl Fn(NodeId) -> Option<&'r str>) -> Verdict<'r> {
+    let node = job.ensemble.tree.node(id);
+    if node.kind == NodeKind::Root {
+        return Verdict::Ignore;
+    }
+    let record = job.record(id);
+    let is_virtual = !node.has_operations || job.has_directive(id, "virtual");
+    let is_others = record.created.as_ref().is_some_and(|created| created.as_str().is_some() && !is_change_id(created));
+    let is_protected = record.protected.as_ref().is_some_and(crate::python::truthy);
+    let skips = record.imported.is_some()
+        || job.has_directive(id, "select")
+        || job.has_directive(id, "protected")
+        || is_protected
+        || is_virtual
+        || (!record.is_created() && !job.options.destroy_unmanaged)
+        || is_others
+        || matches!(node.local_status, Some(Status::Absent | Status::Pending));
+    match include(id).filter(|_| !skips) {
+        Some(reason) => Verdict::Delete(reason),
+        None if is_virtual || job.options.force => Verdict::Ignore,
+        None if job.status(id).is_operational() && node.priority == Priority::Required => Verdict::Keep,
+        None => Verdict::Ignore,
+    }
+}
+
+/// What depends on an instance: what requires it, and what it hosts.
+fn dependents(job: &Job<'_>, id: NodeId) -> Vec<NodeId> {
+    let tree = &job.ensemble.tree;
+    let node = tree.node(id);
+    let mut out: Vec<NodeId> = Vec::new();
+    let capabilities = node.capabilities.iter();
+    let relationships = capabilities.flat_map(|capability| tree.node(*capability).relationships.iter());
+    let sources = relationships.filter_map(|relationship| tree.node(*relationship).source);
+    for dependent in sources.chain(node.children.iter().copied()) {
+        if !out.contains(&dependent) {
+            out.push(dependent);
+        }
+    }
+    out
+}
