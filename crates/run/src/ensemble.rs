@@ -49,7 +49,9 @@ struct Executed {
 impl Runner<'_> {
     /// Keeps other jobs off an ensemble. `Err` says why that failed.
     pub fn lock(&self, ensemble: &str) -> Result<Lock, String> {
-        self.store.prepare().map_err(|error| format!("could not write to `{}`: {error}", self.store.root().display()))?;
+        self.store
+            .prepare()
+            .map_err(|error| format!("could not write to `{}`: {error}", self.store.root().display()))?;
         if let Some(owner) = other_owner(&self.root.join(ensemble)) {
             return Err(format!("`{ensemble}.lock` says that process {owner} runs a job on this ensemble"));
         }
@@ -67,10 +69,11 @@ impl Runner<'_> {
     pub fn run(&self, job: &mut Job<'_>, reporter: &mut dyn Reporter) -> Result<Summary, String> {
         let begun = Instant::now();
         reporter.event(&Event::Begin { total: job.requests().len() });
-        let mut progress = Progress { begun, told: job.tasks.len(), ends: Vec::new(), saved: begun, pause: Duration::ZERO };
+        let mut progress =
+            Progress { begun, told: job.tasks.len(), ends: Vec::new(), saved: begun, pause: Duration::ZERO };
         let mut failure = None;
         while self.stop.level() == Level::Going {
-            let Some(shell) = job.next() else { break };
+            let Some(shell) = job.next_command() else { break };
             progress.tell(job, None, reporter);
             let executed = self.execute(&shell, job.id.as_str(), reporter);
             job.finish(executed.ran);
@@ -130,7 +133,9 @@ impl Runner<'_> {
             Ok(Ended::TimedOut) => Some(Cause::TimedOut(timeout.unwrap_or_default())),
             Ok(Ended::Stopped) => Some(Cause::Stopped),
             Err(NoStart::Missing(name)) => Some(Cause::NoProgram(mask.text(name))),
-            Err(NoStart::NoFolder(folder)) => Some(Cause::Other(format!("the folder `{}` does not exist", folder.display()))),
+            Err(NoStart::NoFolder(folder)) => {
+                Some(Cause::Other(format!("the folder `{}` does not exist", folder.display())))
+            }
             Err(NoStart::Empty) => Some(Cause::Other("its command is empty".to_owned())),
             Err(NoStart::Io(error)) => Some(Cause::Other(format!("could not start its command: {error}"))),
         };
@@ -168,7 +173,8 @@ impl Runner<'_> {
                 (vec![program.to_owned(), "-c".to_owned(), line], false)
             }
         };
-        let removed: Vec<&String> = shell.env.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
+        let removed: Vec<&String> =
+            shell.env.iter().filter(|(_, value)| value.is_none()).map(|(name, _)| name).collect();
         if !removed.is_empty() {
             let mut outer = vec!["env".to_owned()];
             outer.extend(removed.into_iter().flat_map(|name| ["-u".to_owned(), name.clone()]));
@@ -191,7 +197,9 @@ impl Runner<'_> {
         }
         let ensemble = self.root.join(&files.ensemble);
         let text = std::fs::read_to_string(&ensemble).map_err(|error| failed(&ensemble, &error))?;
-        let text = files.rewritten(&text).map_err(|why| format!("could not store the status in `{}`: {why}", files.ensemble))?;
+        let text = files
+            .rewritten(&text)
+            .map_err(|why| format!("could not store the status in `{}`: {why}", files.ensemble))?;
         replace(&ensemble, text.as_bytes()).map_err(|error| failed(&ensemble, &error))?;
         if let Some((file, lines)) = &files.log {
             let file = self.root.join(file);
@@ -236,13 +244,22 @@ impl Progress {
                 _ if task.is_blocked => End::Aborted(vec![task.result.as_str().unwrap_or_default().to_owned()]),
                 _ => End::Failed(failure.take().unwrap_or_else(|| Failure {
                     id: id.clone(),
-                    cause: Cause::Other(task.result.as_str().unwrap_or("its result says so").to_owned()),
+                    cause: match task.is_reported {
+                        true => Cause::Unresolved,
+                        false => Cause::Other(task.result.as_str().unwrap_or("its result says so").to_owned()),
+                    },
                     command: None,
                     tail: Vec::new(),
-                    span: None,
+                    span: job.span(task),
                 })),
             };
-            reporter.event(&Event::Ended { id: &id, version: &job.id, end: &end, at: self.begun.elapsed(), took: Duration::ZERO });
+            reporter.event(&Event::Ended {
+                id: &id,
+                version: &job.id,
+                end: &end,
+                at: self.begun.elapsed(),
+                took: Duration::ZERO,
+            });
             self.ends.push((id, end, Duration::ZERO));
         }
     }

@@ -7,6 +7,7 @@ use super::Personality;
 use crate::invocation::{Exit, Invocation};
 use crate::project::{Setup, open_session};
 use crate::report::{Style, report};
+use flags::Flags;
 use purlin_model::dialect::Question;
 use purlin_model::project::Request;
 use purlin_syntax::write::JsonLayout;
@@ -16,7 +17,6 @@ use purlin_unfurl::eval::status::effective;
 use purlin_unfurl::tree::{NodeId, NodeKind};
 use purlin_unfurl::{DIALECT, check};
 use purlin_value::{Secrets, Session, emit};
-use flags::Flags;
 
 /// The personality.
 #[rustfmt::skip]

@@ -170,8 +170,8 @@ pub(super) const OPERATION_ASSIGNMENT_ROW: Entity = entity(
     &[&[
         DESCRIPTION,
         CARRIED_OUT_BY,
-        extension("entry_state", shapes::ALIASES, "The state the node must be in."),
-        extension("invoke", shapes::ALIASES, "Another operation that is called."),
+        extension("entry_state", Shape::Any, "The state the node must be in."),
+        extension("invoke", Shape::Any, "Another operation that is called."),
         field("inputs", Shape::MapOf(&Shape::Any), "What it is given."),
         field("outputs", shapes::OUTPUT_MAPPINGS, "Where its results go.").since(V1_3),
     ]],

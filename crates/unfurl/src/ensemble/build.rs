@@ -552,9 +552,11 @@ impl Builder<'_> {
         }
         for section in ["properties", "attributes"] {
             for (name, value) in said.get(section).and_then(Val::as_map).into_iter().flatten() {
-                // A secret that was saved as redacted is computed again.
+                // A secret that was saved as redacted is computed again, and so is what the template says.
                 let redacted = value.as_str() == Some(crate::eval::show::REDACTED);
-                if let (Some(name), false) = (name.as_str(), redacted) {
+                let written =
+                    section == "properties" && name.as_str().is_some_and(|name| node.attributes.contains_key(name));
+                if let (Some(name), false) = (name.as_str(), redacted || written) {
                     let known = node.attributes.get(name).and_then(|attribute| attribute.schema.clone());
                     let mut attribute = Attribute::new(value.clone());
                     attribute.sensitive = known.as_ref().is_some_and(|schema| schema.sensitive);

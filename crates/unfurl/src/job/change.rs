@@ -96,13 +96,7 @@ pub fn is_change_id(value: &Val) -> bool {
 /// A time to the microsecond, as records have it.
 pub fn time(moment: Moment) -> String {
     let Parts { date, hour, minute, second, nanos } = parts(moment);
-    format!(
-        "{:04}-{:02}-{:02}-{hour:02}-{minute:02}-{second:02}-{:06}",
-        date.year,
-        date.month,
-        date.day,
-        nanos / 1000
-    )
+    format!("{:04}-{:02}-{:02}-{hour:02}-{minute:02}-{second:02}-{:06}", date.year, date.month, date.day, nanos / 1000)
 }
 
 /// The name of a job's files, without an ending.

@@ -105,7 +105,8 @@ impl Job<'_> {
             let attribute = tree.node(id).attributes.get(&name)?;
             let Memo::Done(value) = attribute.memo.borrow().clone() else { return None };
             let value = engine.force(value).unwrap_or_else(|_| Val::null());
-            let is_set = self.records.get(id).is_some_and(|record| record.attributes.contains_key(&MapKey::Str(name.clone())));
+            let is_set =
+                self.records.get(id).is_some_and(|record| record.attributes.contains_key(&MapKey::Str(name.clone())));
             let is_live = is_set || !attribute.property;
             let query = ecow::eco_format!("{}::{name}", key_of(tree, id));
             Some(Dependency { instance: id, query, value, is_set: false, is_live })

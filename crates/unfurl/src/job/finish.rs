@@ -15,7 +15,7 @@ use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
 
 impl Job<'_> {
-    /// Takes what came of the command that [`Job::next`] gave.
+    /// Takes what came of the command that [`Job::next_command`] gave.
     pub fn finish(&mut self, ran: Ran) {
         let Some(index) = self.current.as_ref().map(|current| current.request) else { return };
         let Some(request) = self.requests.get(index).cloned() else { return };
@@ -129,7 +129,7 @@ impl Job<'_> {
         let success = outcome.success.unwrap_or(true);
         self.count += 1;
         let change_id = change::task_id(&self.id, self.count);
-        let status_before = self.status(request.target);
+        let status_before = if current.is_started { self.status(request.target) } else { request.planned };
         for (id, _) in &current.changes {
             if *id != request.target {
                 self.records.edit(*id).last_config_change = Some(change_id.clone());
@@ -142,8 +142,10 @@ impl Job<'_> {
         }
         let digest = self.digest(&request, &current);
         self.keep_reads(&current.reads);
-        let (target_status, target_state) = (self.status(request.target), self.ensemble.tree.node(request.target).state);
-        let set = current.changes.iter().flat_map(|(id, values)| values.iter().map(move |(name, value)| (*id, name, value)));
+        let (target_status, target_state) =
+            (self.status(request.target), self.ensemble.tree.node(request.target).state);
+        let set =
+            current.changes.iter().flat_map(|(id, values)| values.iter().map(move |(name, value)| (*id, name, value)));
         let tree = &self.ensemble.tree;
         let set: Vec<Dependency> = set
             .map(|(id, name, value)| Dependency {
@@ -185,13 +187,18 @@ impl Job<'_> {
             return;
         }
         self.delegating.pop();
-        let Some((request, task)) = self.requests.get(parent).and_then(|request| Some((request.clone(), request.task?))) else { return };
+        let Some((request, task)) =
+            self.requests.get(parent).and_then(|request| Some((request.clone(), request.task?)))
+        else {
+            return;
+        };
         let node = self.ensemble.tree.node(request.target);
         let (start_status, start_state) = (node.local_status, node.state);
         let found = self.tasks.get(task);
         let inputs = found.map(|task| task.inputs.clone()).unwrap_or_default();
         let reads = found.map(|task| task.dependencies.clone()).unwrap_or_default();
-        self.current = Some(Current { request: parent, task, start_status, start_state, reads, inputs, ..Current::default() });
+        self.current =
+            Some(Current { request: parent, task, start_status, start_state, reads, inputs, ..Current::default() });
         self.conclude(Outcome { success: Some(success), ..Outcome::default() });
     }
 
@@ -312,9 +319,9 @@ impl Job<'_> {
 
     /// The last operation of a workflow went well: its instance is as the workflow wants it.
     pub(super) fn finish_workflow(&mut self, task: usize) {
-        let Some((request, status)) = self.tasks.get(task).and_then(|task| {
-            Some((self.requests.get(task.request)?.clone(), task.status?))
-        }) else {
+        let Some((request, status)) =
+            self.tasks.get(task).and_then(|task| Some((self.requests.get(task.request)?.clone(), task.status?)))
+        else {
             return;
         };
         let Some(workflow) = request.workflow.filter(|_| status != Status::Error) else { return };
@@ -334,10 +341,9 @@ impl Job<'_> {
         if workflow == Workflow::Deploy && wanted == Status::Ok && record.created.is_none() {
             record.created = Some(Val::str(change.clone()));
         }
-        let target_status = self.status(request.target);
         if let Some(task) = self.tasks.get_mut(task) {
             task.is_changed = true;
-            task.target_status = target_status;
+            task.target_status = wanted;
             if last.as_ref() != Some(&change) {
                 task.previous = last;
             }

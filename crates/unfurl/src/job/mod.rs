@@ -1,6 +1,6 @@
 //! Jobs: which operations of which instances run, in which order, and what their results make of the instances.
 //!
-//! A job is a machine without hands: [`Job::next`] says which command to run, [`Job::finish`] takes what came of it.
+//! A job is a machine without hands: [`Job::next_command`] says which command to run, [`Job::finish`] takes what came of it.
 //! Everything that needs no process happens in between. What is stored is made by [`store`]; nothing here does I/O.
 
 pub mod change;
@@ -62,6 +62,8 @@ pub struct Request {
     is_complete: bool,
     /// The task that waits for this one.
     parent: Option<usize>,
+    /// The instance's status before the job.
+    planned: Status,
 }
 
 impl Request {
@@ -173,7 +175,10 @@ impl<'s> Job<'s> {
             }
             told.push(request.operation.span);
             let target = &self.ensemble.tree.node(request.target).name;
-            let message = format!("`{}` of `{target}` needs the configurator `{name}`, which is not supported", request.operation.name);
+            let message = format!(
+                "`{}` of `{target}` needs the configurator `{name}`, which is not supported",
+                request.operation.name
+            );
             let diagnostic = Diagnostic::at(&rules::CONFIGURATOR, request.operation.span, message);
             let hint = "operations can run commands (`Cmd`, `Shell`) and compute results (`Template`)";
             self.session.sink.push(diagnostic.hint(hint));

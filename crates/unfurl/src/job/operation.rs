@@ -64,9 +64,10 @@ impl Configurator {
     pub fn class(&self) -> &str {
         match self {
             Configurator::Unsupported(name) => name,
-            other => {
-                CONFIGURATORS.iter().find(|(_, _, configurator)| configurator == other).map_or("", |(_, class, _)| class)
-            }
+            other => CONFIGURATORS
+                .iter()
+                .find(|(_, _, configurator)| configurator == other)
+                .map_or("", |(_, class, _)| class),
         }
     }
 }
@@ -133,7 +134,8 @@ impl Ensemble {
         for layer in [&defaults, &interfaces, &written] {
             layer.iter().rev().for_each(|entity| take_inputs(entity, reading, &mut inputs));
         }
-        if let Some(invoked) = written.iter().find_map(|operation| operation.value("invoke")).and_then(tosca::Val::as_str)
+        if let Some(invoked) =
+            written.iter().find_map(|operation| operation.value("invoke")).and_then(tosca::Val::as_str)
             && depth < 16
         {
             let (interface, name) = invoked.rsplit_once('.').unwrap_or((interface, invoked));
@@ -147,7 +149,8 @@ impl Ensemble {
             Some(own) => Implementation::of_entity(own, reading),
             None => Implementation::of_value(&from_tosca(shared()?, reading)),
         };
-        let outputs = [&written, &interfaces, &defaults].into_iter().flatten().flat_map(|entity| entity.values("outputs"));
+        let outputs =
+            [&written, &interfaces, &defaults].into_iter().flatten().flat_map(|entity| entity.values("outputs"));
         let outputs = outputs.map(|(name, mapping)| (name.text.clone(), from_tosca(mapping, reading))).collect();
         let entry_state = written.iter().find_map(|operation| operation.value("entry_state"));
         let mut operation = Operation {
@@ -168,7 +171,8 @@ impl Ensemble {
 
     /// Decides what carries an operation out.
     fn choose(&self, operation: &mut Operation, implementation: &Implementation, target: NodeId) -> Option<()> {
-        let artifact = implementation.primary.as_ref().and_then(Val::as_str).and_then(|name| self.artifact(target, name));
+        let artifact =
+            implementation.primary.as_ref().and_then(Val::as_str).and_then(|name| self.artifact(target, name));
         let inline = implementation.primary.as_ref().and_then(|primary| primary.get("file").and_then(Val::as_str));
         let text = implementation.primary.as_ref().and_then(Val::as_str);
         let guess: Option<EcoString> = match (&artifact, inline, text) {
@@ -197,7 +201,10 @@ impl Ensemble {
                     operation.configurator = self.command(operation, text, implementation);
                 }
                 Some(Data::List(_) | Data::Map(_)) => {
-                    operation.inputs.entry(MapKey::from("command")).or_insert_with(|| given.clone().unwrap_or_default());
+                    operation
+                        .inputs
+                        .entry(MapKey::from("command"))
+                        .or_insert_with(|| given.clone().unwrap_or_default());
                     operation.configurator = Configurator::Shell;
                 }
                 _ => {}
@@ -208,7 +215,8 @@ impl Ensemble {
 
     /// A command line: one word is a program, everything else is read by a shell.
     fn command(&self, operation: &mut Operation, line: &str, implementation: &Implementation) -> Configurator {
-        if let Some(host) = implementation.host.as_deref().filter(|host| !matches!(*host, "localhost" | "ORCHESTRATOR")) {
+        if let Some(host) = implementation.host.as_deref().filter(|host| !matches!(*host, "localhost" | "ORCHESTRATOR"))
+        {
             return Configurator::Unsupported(format!("Ansible (to run on `{host}`)").into());
         }
         let is_word = line.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '.' | '-')) && !line.is_empty();
@@ -280,7 +288,8 @@ impl Ensemble {
 
 impl Implementation {
     fn of_entity(entity: &Entity, reading: Reading<'_>) -> Self {
-        let value = |key: &str| entity.value(key).map(|value| from_tosca(value, reading)).filter(|value| !value.is_null());
+        let value =
+            |key: &str| entity.value(key).map(|value| from_tosca(value, reading)).filter(|value| !value.is_null());
         let primary = entity.value("primary");
         Implementation {
             primary: value("primary"),

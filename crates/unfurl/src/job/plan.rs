@@ -17,12 +17,10 @@ pub(super) fn state(name: &str) -> Option<State> {
 /// Operations of an interface in the order in which they run, for the workflow that goes up and the one that goes down.
 const UP: &[(&str, &[&str])] = &[
     ("Standard", &["create", "configure", "start"]),
-    (
-        "Configure",
-        &["pre_configure_target", "pre_configure_source", "post_configure_target", "post_configure_source"],
-    ),
+    ("Configure", &["pre_configure_target", "pre_configure_source", "post_configure_target", "post_configure_source"]),
 ];
-const DOWN: &[(&str, &[&str])] = &[("Standard", &["stop", "delete"]), ("Configure", &["remove_target", "remove_source"])];
+const DOWN: &[(&str, &[&str])] =
+    &[("Standard", &["stop", "delete"]), ("Configure", &["remove_target", "remove_source"])];
 const STOP: &[(&str, &[&str])] = &[("Standard", &["stop"]), ("Configure", &["remove_target", "remove_source"])];
 
 /// Everything a job is to run.
@@ -84,7 +82,8 @@ impl Planner<'_, '_> {
     ) -> bool {
         let job = self.job;
         let Some(mut operation) = job.ensemble.operation(id, interface, name) else { return false };
-        let mocked = job.options.dry_run || job.session.world.env("UNFURL_MOCK_DEPLOY").is_some_and(|on| !on.is_empty());
+        let mocked =
+            job.options.dry_run || job.session.world.env("UNFURL_MOCK_DEPLOY").is_some_and(|on| !on.is_empty());
         if mocked && let Some(mock) = job.ensemble.mock(id, name) {
             operation = super::operation::Operation { interface: interface.into(), ..mock };
         }
@@ -106,6 +105,7 @@ impl Planner<'_, '_> {
             task: None,
             is_complete: false,
             parent: None,
+            planned: job.status(id),
         });
         true
     }
@@ -136,13 +136,14 @@ impl Planner<'_, '_> {
             false => "add",
         };
         let discovers = self.job.has_directive(id, "discover");
-        let first = if self.job.ensemble.tree.node(id).local_status == Some(Status::Unknown) || status == Status::Unknown {
-            Some(Workflow::Check)
-        } else if discovers && !status.is_operational() {
-            Some(Workflow::Discover)
-        } else {
-            None
-        };
+        let first =
+            if self.job.ensemble.tree.node(id).local_status == Some(Status::Unknown) || status == Status::Unknown {
+                Some(Workflow::Check)
+            } else if discovers && !status.is_operational() {
+                Some(Workflow::Discover)
+            } else {
+                None
+            };
         if let Some(first) = first {
             self.workflow(id, first.name(), first);
             if discovers {

@@ -27,7 +27,8 @@ impl Job<'_> {
             Configurator::Template => {
                 let (done, mut reads) = self.evaluate(index, Vec::new(), |inputs| {
                     let can_dry_run = !dry_run || inputs.given("dryrun")?.is_some_and(|value| python::truthy(&value));
-                    let chosen = if dry_run { inputs.get("dryrun")?.filter(|value| value.as_map().is_some()) } else { None };
+                    let chosen =
+                        if dry_run { inputs.get("dryrun")?.filter(|value| value.as_map().is_some()) } else { None };
                     let run = match chosen {
                         Some(run) => Some(run),
                         None => inputs.get("run")?,
@@ -90,7 +91,8 @@ impl Job<'_> {
             let why = format!("there is no operation `{operation}` to delegate to");
             return Ok((Prepared::Nothing(Outcome::not_run(&why)), reads));
         };
-        if let Some(Data::Map(given)) = request.operation.inputs.get(&MapKey::from("inputs")).map(|inputs| &inputs.data) {
+        if let Some(Data::Map(given)) = request.operation.inputs.get(&MapKey::from("inputs")).map(|inputs| &inputs.data)
+        {
             found.inputs.extend(given.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
         let name = self.config_name(index);
@@ -106,6 +108,7 @@ impl Job<'_> {
             task: None,
             is_complete: false,
             parent: Some(index),
+            planned: self.status(target),
         };
         Ok((Prepared::Delegated(subtask), reads))
     }
@@ -174,7 +177,11 @@ impl Job<'_> {
             shell,
             env: env.into_iter().map(|(name, value)| (name, text(value))).collect(),
             folder,
-            timeout: request.operation.timeout.and_then(|seconds| u64::try_from(seconds).ok()).filter(|seconds| *seconds > 0),
+            timeout: request
+                .operation
+                .timeout
+                .and_then(|seconds| u64::try_from(seconds).ok())
+                .filter(|seconds| *seconds > 0),
             secrets,
             span: request.operation.span,
         };

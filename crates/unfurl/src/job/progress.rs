@@ -8,6 +8,7 @@ use super::result::{Outcome, Update};
 use super::task::{Dependency, Digest, Shell, Task};
 use super::{Job, Request};
 use crate::ensemble::report::diagnostic;
+use crate::error::{Error, Kind};
 use crate::tree::{NodeId, NodeKind, Priority, State, Status};
 use crate::val::{MapKey, Val, ValMap};
 use ecow::EcoString;
@@ -25,6 +26,8 @@ pub(super) struct Current {
     pub changes: Vec<(NodeId, ValMap)>,
     pub command: Val,
     pub line: String,
+    /// Whether it came so far that something was done.
+    pub is_started: bool,
 }
 
 /// What an operation is about to do.
@@ -37,13 +40,43 @@ pub(super) enum Prepared {
 
 impl Job<'_> {
     /// The next command to run; none when the job is done. Operations that need no command are carried out on the way.
-    pub fn next(&mut self) -> Option<Shell> {
+    pub fn next_command(&mut self) -> Option<Shell> {
         loop {
             let request = self.pick()?;
             if let Some(shell) = self.begin(request) {
                 return Some(shell);
             }
         }
+    }
+
+    /// Evaluates what commands are given before any of them runs: no misspelt name waits behind an hour of work. Values
+    /// that are not there yet are nobody's mistake. Says whether nothing was found.
+    pub fn rehearse(&mut self) -> bool {
+        let mut is_good = true;
+        for index in 0..self.requests.len() {
+            let Some(request) = self.requests.get(index).filter(|request| !request.is_done()).cloned() else {
+                continue;
+            };
+            if request.operation.configurator != Configurator::Shell {
+                continue;
+            }
+            if let Err(error) = self.prepare(index, &request)
+                && matches!(error.kind, Kind::Syntax | Kind::Missing | Kind::Refused)
+            {
+                self.tell(index, &error);
+                is_good = false;
+            }
+        }
+        is_good
+    }
+
+    /// Reports an error where it is written, or else at the operation.
+    fn tell(&self, index: usize, error: &Error) {
+        let mut problem = diagnostic(self.session, error);
+        if problem.span.is_none() {
+            problem.span = self.requests.get(index).map(|request| request.operation.span);
+        }
+        self.session.sink.push(problem);
     }
 
     fn pick(&mut self) -> Option<usize> {
@@ -95,11 +128,15 @@ impl Job<'_> {
             return None;
         }
         self.start(index, &request);
-        let missing = self.missing(&request, prepared.as_ref().map(|(_, reads)| reads.attributes.as_slice()).unwrap_or(&[]));
+        let missing =
+            self.missing(&request, prepared.as_ref().map(|(_, reads)| reads.attributes.as_slice()).unwrap_or(&[]));
         let (prepared, reads) = match prepared {
             Ok(prepared) => prepared,
             Err(error) => {
-                self.session.sink.push(diagnostic(self.session, &error));
+                self.tell(index, &error);
+                if let Some(task) = self.current.as_ref().and_then(|current| self.tasks.get_mut(current.task)) {
+                    task.is_reported = true;
+                }
                 self.conclude(Outcome::not_run(&format!("render failed: {}", error.message)));
                 return None;
             }
@@ -120,6 +157,9 @@ impl Job<'_> {
     }
 
     fn carry_out(&mut self, index: usize, prepared: Prepared) -> Option<Shell> {
+        if let Some(current) = &mut self.current {
+            current.is_started = true;
+        }
         match prepared {
             Prepared::Command(mut shell, command, line) => {
                 let current = self.current.as_mut()?;
@@ -185,7 +225,10 @@ impl Job<'_> {
             Some(Workflow::Undeploy) => Some(Status::Absent),
             _ => None,
         };
-        if wanted == Some(status) && node.kind != NodeKind::Relationship && !(status == Status::Pending && node.state != state("stopped")) {
+        if wanted == Some(status)
+            && node.kind != NodeKind::Relationship
+            && !(status == Status::Pending && node.state != state("stopped"))
+        {
             return Some(false);
         }
         if let (Some(start), Some(now), Some(Workflow::Deploy)) = (request.start_state, node.state, request.workflow)
@@ -264,6 +307,7 @@ impl Job<'_> {
             changes: Vec::new(),
             digest: Digest::default(),
             explicit: None,
+            is_reported: false,
         }
     }
 
@@ -277,9 +321,8 @@ impl Job<'_> {
     fn hand_over_final(&mut self, index: usize) {
         let Some(request) = self.requests.get(index).filter(|request| request.is_final).cloned() else { return };
         let before = self.requests.iter().take(index).enumerate().rev();
-        let mut before = before.filter(|(_, other)| {
-            other.group == request.group && other.target == request.target && !other.is_skipped
-        });
+        let mut before = before
+            .filter(|(_, other)| other.group == request.group && other.target == request.target && !other.is_skipped);
         let Some((last, task)) = before.next().and_then(|(at, other)| Some((at, other.task?))) else { return };
         if let Some(last) = self.requests.get_mut(last) {
             last.is_final = true;
@@ -293,7 +336,8 @@ impl Job<'_> {
             return false;
         }
         let is_open = |id: NodeId| {
-            id != request.target && self.requests.iter().any(|other| other.target == id && !other.is_complete && !other.is_skipped)
+            id != request.target
+                && self.requests.iter().any(|other| other.target == id && !other.is_complete && !other.is_skipped)
         };
         reads.iter().any(|read| read.is_live && is_open(read.instance))
     }
@@ -316,7 +360,9 @@ impl Job<'_> {
             needed.push((read.query.to_string(), read.instance));
         }
         let node = tree.node(request.target);
-        if let Some(host) = node.parent.filter(|host| tree.node(*host).kind == NodeKind::Node && node.kind == NodeKind::Node) {
+        if let Some(host) =
+            node.parent.filter(|host| tree.node(*host).kind == NodeKind::Node && node.kind == NodeKind::Node)
+        {
             needed.push((tree.node(host).name.to_string(), host));
         }
         let missing: Vec<String> = needed

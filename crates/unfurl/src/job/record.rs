@@ -89,7 +89,10 @@ impl Records {
                 }
             }
         }
-        debug_assert!(out.keys().all(|id| matches!(tree.node(*id).kind, NodeKind::Node | NodeKind::Relationship | NodeKind::Root)));
+        debug_assert!(
+            out.keys()
+                .all(|id| matches!(tree.node(*id).kind, NodeKind::Node | NodeKind::Relationship | NodeKind::Root))
+        );
         Records(out)
     }
 

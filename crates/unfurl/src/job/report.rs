@@ -67,6 +67,11 @@ impl Job<'_> {
         }
     }
 
+    /// Where the operation of a task is written.
+    pub fn span(&self, task: &Task) -> Option<purlin_syntax::Span> {
+        self.requests.get(task.request).map(|request| request.operation.span)
+    }
+
     /// What would run, for people.
     pub fn plan_text(&self) -> String {
         let options: Vec<String> = self
@@ -81,7 +86,11 @@ impl Job<'_> {
         for request in self.requests.iter().filter(|request| !request.is_skipped && !request.is_complete) {
             if last != Some(request.target) {
                 last = Some(request.target);
-                out.push_str(&format!("Node \"{}\" ({}):\n", self.ensemble.tree.node(request.target).name, self.words(request)));
+                out.push_str(&format!(
+                    "Node \"{}\" ({}):\n",
+                    self.ensemble.tree.node(request.target).name,
+                    self.words(request)
+                ));
             }
             out.push_str(&format!("- operation {}\n", self.label(request)));
         }
@@ -171,7 +180,8 @@ impl Job<'_> {
         job.push(("changed", count(stats.changed)));
         job.push(("timeElapsed", Val::float(elapsed)));
         let outputs = self.values(true);
-        let outputs = outputs.into_iter().map(|(name, value)| (name, super::store::stored(&value, &self.ensemble.tree)));
+        let outputs =
+            outputs.into_iter().map(|(name, value)| (name, super::store::stored(&value, &self.ensemble.tree)));
         let outputs = Val::map(outputs.collect());
         let tasks = self.tasks.iter().map(|task| self.task_summary(task)).collect();
         let summary = Val::record([("job", Val::record(job)), ("outputs", outputs), ("tasks", Val::list(tasks))]);
@@ -218,7 +228,8 @@ impl Job<'_> {
 
     /// What happened, for people: one line for each task.
     pub fn summary(&self) -> String {
-        let mut rows = vec![["Task", "Resource", "Operation", "Reason", "Status", "State", "Changed"].map(str::to_owned)];
+        let mut rows =
+            vec![["Task", "Resource", "Operation", "Reason", "Status", "State", "Changed"].map(str::to_owned)];
         for (number, task) in self.tasks.iter().enumerate() {
             let (target, operation, reason) = self.task_names(task);
             let end = match task {
@@ -264,7 +275,10 @@ impl Job<'_> {
     pub fn outputs(&mut self) -> Vec<(EcoString, purlin_value::Value)> {
         let values = self.values(true);
         let tree = &self.ensemble.tree;
-        values.into_iter().map(|(name, value)| (convert::key_text(&name), convert::to_value(&value.plain(), tree))).collect()
+        values
+            .into_iter()
+            .map(|(name, value)| (convert::key_text(&name), convert::to_value(&value.plain(), tree)))
+            .collect()
     }
 
     /// A value that instances have, by name.

@@ -102,7 +102,8 @@ impl Job<'_> {
         request: &Request,
         vars: ValMap,
     ) -> (Result<Vec<Update>>, Vec<Dependency>) {
-        let Some(raw) = request.operation.inputs.get(&MapKey::from("resultTemplate")).filter(|raw| !raw.is_null()) else {
+        let Some(raw) = request.operation.inputs.get(&MapKey::from("resultTemplate")).filter(|raw| !raw.is_null())
+        else {
             return (Ok(Vec::new()), Vec::new());
         };
         let mut variables = variables_of(vars);
@@ -127,7 +128,8 @@ impl Job<'_> {
             Data::List(items) => items.iter().filter(|item| item.as_map().is_some()).cloned().map(Update).collect(),
             Data::Null => Vec::new(),
             _ => {
-                let message = format!("`resultTemplate` must give a mapping or a list of mappings, found {}", value.kind());
+                let message =
+                    format!("`resultTemplate` must give a mapping or a list of mappings, found {}", value.kind());
                 return (Err(Error::new(Kind::Type, message)), reads);
             }
         };
@@ -135,7 +137,11 @@ impl Job<'_> {
     }
 
     /// Carries out what a result says of an instance; gives the attributes that changed.
-    pub(super) fn update(&mut self, index: usize, update: Update) -> std::result::Result<Vec<(NodeId, ValMap)>, String> {
+    pub(super) fn update(
+        &mut self,
+        index: usize,
+        update: Update,
+    ) -> std::result::Result<Vec<(NodeId, ValMap)>, String> {
         let Update(said) = update;
         let own = self.requests.get(index).map_or(self.ensemble.tree.root(), |request| request.target);
         let name = said.get("name").and_then(Val::as_str).unwrap_or("SELF");
@@ -208,7 +214,8 @@ impl Job<'_> {
             };
             match target {
                 Some(".status") => {
-                    if let (Some(status), Some(node)) = (status_of(value), self.ensemble.tree.node_mut(request.target)) {
+                    if let (Some(status), Some(node)) = (status_of(value), self.ensemble.tree.node_mut(request.target))
+                    {
                         node.local_status = Some(status);
                     }
                 }
@@ -222,7 +229,8 @@ impl Job<'_> {
                 }
                 None => {
                     let name = crate::convert::key_text(name);
-                    let message = format!("the output `{name}` goes to something other than an attribute of its instance");
+                    let message =
+                        format!("the output `{name}` goes to something other than an attribute of its instance");
                     let problem = purlin_syntax::Diagnostic::at(&crate::rules::RESULT, request.operation.span, message);
                     self.session.sink.push(problem.warning());
                 }

@@ -73,10 +73,7 @@ fn is_required(job: &Job<'_>, index: usize) -> bool {
 }
 
 /// Instances to delete with the reason, each after those that depend on it. What must stay keeps what it depends on.
-pub(super) fn to_delete<'r>(
-    job: &Job<'_>,
-    include: impl Fn(NodeId) -> Option<&'r str>,
-) -> Vec<(NodeId, &'r str)> {
+pub(super) fn to_delete<'r>(job: &Job<'_>, include: impl Fn(NodeId) -> Option<&'r str>) -> Vec<(NodeId, &'r str)> {
     let root = job.ensemble.tree.root();
     let mut out = Vec::new();
     let mut kept: HashMap<NodeId, bool> = HashMap::new();

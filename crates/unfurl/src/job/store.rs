@@ -274,7 +274,9 @@ impl Job<'_> {
 
     fn task_record(&self, task: &Task, request: &Request) -> Val {
         let tree = &self.ensemble.tree;
-        let values = |values: &ValMap| Val::map(values.iter().map(|(name, value)| (name.clone(), stored(value, tree))).collect());
+        let values = |values: &ValMap| {
+            Val::map(values.iter().map(|(name, value)| (name.clone(), stored(value, tree))).collect())
+        };
         let mut out = vec![("changeId", Val::str(task.change_id.clone()))];
         out.extend(task.previous.clone().map(|previous| ("previousId", Val::str(previous))));
         out.push(("target", Val::str(key_of(tree, request.target))));
@@ -421,7 +423,8 @@ fn with_section(text: &str, key: &str, block: &str) -> Result<String, String> {
     if text.get(root.span().start as usize..).is_some_and(|rest| rest.starts_with('{')) {
         return Err("it is written in braces; write it as block YAML".to_owned());
     }
-    let end_of_line = |at: usize| text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |end| at + end + 1);
+    let end_of_line =
+        |at: usize| text.get(at..).and_then(|rest| rest.find('\n')).map_or(text.len(), |end| at + end + 1);
     let Some(entry) = root.entry(key) else {
         let gap = if text.ends_with('\n') || text.is_empty() { "" } else { "\n" };
         return Ok(format!("{text}{gap}{block}"));

@@ -50,6 +50,8 @@ pub struct Task {
     pub changes: Vec<(NodeId, ValMap)>,
     /// Names and digest of what it read, and what it set.
     pub digest: Digest,
+    /// Whether why it failed was reported already.
+    pub is_reported: bool,
     /// The status that its result gave its instance.
     pub(super) explicit: Option<Status>,
 }

@@ -78,6 +78,10 @@ fn planned<'s>(
         return Err(FAILED);
     }
     let count = job.sift();
+    if !job.rehearse() {
+        report(invocation, session, style);
+        return Err(FAILED);
+    }
     Ok((job, count))
 }
 
@@ -108,7 +112,8 @@ pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &F
         Err(exit) => return exit,
     };
     let _ = write!(invocation.stderr, "{}", job.plan_text());
-    let approved = |env: &std::collections::BTreeMap<String, String>| env.get("UNFURL_APPROVE").is_some_and(|on| !on.is_empty());
+    let approved =
+        |env: &std::collections::BTreeMap<String, String>| env.get("UNFURL_APPROVE").is_some_and(|on| !on.is_empty());
     let asks = !matches!(workflow, Workflow::Check) && !flags.is_approved && !approved(&invocation.env);
     if count > 0 && asks {
         let _ = writeln!(invocation.stderr, "add `--approve` to run this plan");
@@ -134,7 +139,12 @@ pub(super) fn run(invocation: &mut Invocation<'_>, workflow: Workflow, flags: &F
 }
 
 /// Runs a job and stores what came of it; gives the seconds it took.
-fn carry_out(invocation: &mut Invocation<'_>, session: &Session, job: &mut Job<'_>, flags: &Flags) -> Result<f64, Exit> {
+fn carry_out(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    job: &mut Job<'_>,
+    flags: &Flags,
+) -> Result<f64, Exit> {
     let root = PathBuf::from(session.world.root());
     let folder = root.join(&job.ensemble.manifest.folder);
     let place = Place::new(invocation, &folder)?;
