@@ -8,7 +8,6 @@ use super::result::{Outcome, Update};
 use super::task::{Dependency, Digest, Ran};
 use super::{Job, Request};
 use crate::convert::key_text;
-use crate::ensemble::report::diagnostic;
 use crate::eval::special::key_of;
 use crate::tree::{NodeId, NodeKind, Priority, State, Status};
 use crate::val::{MapKey, Val, ValMap};
@@ -33,7 +32,8 @@ impl Job<'_> {
                 }
             }
             Err(error) => {
-                self.session.sink.push(diagnostic(self.session, &error).warning());
+                self.tell(index, &error);
+                self.mark_reported();
                 outcome.success = Some(false);
             }
         }
@@ -53,7 +53,8 @@ impl Job<'_> {
             }
             Ok((None, _)) => {}
             Err(error) => {
-                self.session.sink.push(diagnostic(self.session, &error).warning());
+                self.tell(index, &error);
+                self.mark_reported();
                 outcome.success = Some(false);
             }
         }
@@ -111,6 +112,7 @@ impl Job<'_> {
                     let mut problem = purlin_syntax::Diagnostic::nowhere(&crate::rules::RESULT, why);
                     problem.span = span;
                     self.session.sink.push(problem);
+                    self.mark_reported();
                 }
             }
         }
@@ -171,6 +173,7 @@ impl Job<'_> {
             task.changes = current.changes;
             task.digest = digest;
             task.explicit = outcome.status;
+            task.is_reported |= outcome.is_reported;
         }
         self.complete(index);
         self.has_progress = true;

@@ -7,7 +7,6 @@ use super::operation::Configurator;
 use super::progress::Prepared;
 use super::result::Outcome;
 use super::task::Shell;
-use crate::ensemble::report::diagnostic;
 use crate::error::{Error, Kind, Result};
 use crate::val::{Data, MapKey, Val};
 use crate::{functions, python};
@@ -53,8 +52,9 @@ impl Job<'_> {
                 match updates {
                     Ok(updates) => Ok((Prepared::Computed(outcome, updates), reads)),
                     Err(error) => {
-                        self.session.sink.push(diagnostic(self.session, &error).warning());
+                        self.tell(index, &error);
                         outcome.success = Some(false);
+                        outcome.is_reported = true;
                         Ok((Prepared::Computed(outcome, Vec::new()), reads))
                     }
                 }

@@ -71,12 +71,19 @@ impl Job<'_> {
     }
 
     /// Reports an error where it is written, or else at the operation.
-    fn tell(&self, index: usize, error: &Error) {
+    pub(super) fn tell(&self, index: usize, error: &Error) {
         let mut problem = diagnostic(self.session, error);
         if problem.span.is_none() {
             problem.span = self.requests.get(index).map(|request| request.operation.span);
         }
         self.session.sink.push(problem);
+    }
+
+    /// The present task failed for a reason that was reported.
+    pub(super) fn mark_reported(&mut self) {
+        if let Some(task) = self.current.as_ref().and_then(|current| self.tasks.get_mut(current.task)) {
+            task.is_reported = true;
+        }
     }
 
     fn pick(&mut self) -> Option<usize> {
@@ -134,9 +141,7 @@ impl Job<'_> {
             Ok(prepared) => prepared,
             Err(error) => {
                 self.tell(index, &error);
-                if let Some(task) = self.current.as_ref().and_then(|current| self.tasks.get_mut(current.task)) {
-                    task.is_reported = true;
-                }
+                self.mark_reported();
                 self.conclude(Outcome::not_run(&format!("render failed: {}", error.message)));
                 return None;
             }

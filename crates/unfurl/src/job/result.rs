@@ -23,6 +23,8 @@ pub(super) struct Outcome {
     pub result: Val,
     /// Its outputs.
     pub outputs: ValMap,
+    /// Whether why it did not go well was reported already.
+    pub is_reported: bool,
 }
 
 impl Outcome {
