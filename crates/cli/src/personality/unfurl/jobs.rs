@@ -24,6 +24,7 @@ const DECLINED: Exit = Exit::Other(1);
 
 /// The workflow that a command starts.
 pub(super) fn workflow(command: &str) -> Option<Workflow> {
+    let command = if command == "teardown" { "undeploy" } else { command };
     let all = [Workflow::Deploy, Workflow::Undeploy, Workflow::Stop, Workflow::Check, Workflow::Discover];
     all.into_iter().find(|workflow| workflow.name() == command)
 }
