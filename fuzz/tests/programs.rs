@@ -8,11 +8,12 @@
 
 use purlin_fuzz::findings::Findings;
 use purlin_fuzz::programs::{Budget, MAKERS, Maker, Outcome, bytes_of};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 /// Programs of each dialect in a usual test run.
-const FEW: u64 = 40;
+const FEW: u64 = 20;
 
 /// The stack that the program gives to evaluation.
 const STACK: usize = 256 << 20;
@@ -86,6 +87,7 @@ struct Tally {
     sound: u64,
     limited: u64,
     most: Outcome,
+    rules: BTreeMap<&'static str, u64>,
 }
 
 impl Tally {
@@ -93,6 +95,7 @@ impl Tally {
         self.runs += 1;
         self.sound += u64::from(outcome.rules.is_empty());
         self.limited += u64::from(outcome.rules.iter().any(|rule| rule.starts_with("limit-")));
+        outcome.rules.iter().for_each(|rule| *self.rules.entry(rule).or_default() += 1);
         self.most.bytes = self.most.bytes.max(outcome.bytes);
         self.most.time = self.most.time.max(outcome.time);
         self.most.written = self.most.written.max(outcome.written);
@@ -108,6 +111,12 @@ impl Tally {
             self.most.bytes >> 20,
             self.most.time,
             self.most.written
+        );
+        let mut rules: Vec<_> = self.rules.iter().map(|(rule, count)| (count, rule)).collect();
+        rules.sort_by(|a, b| b.cmp(a));
+        println!(
+            "  {}",
+            rules.iter().take(12).map(|(count, rule)| format!("{rule} {count}")).collect::<Vec<_>>().join(", ")
         );
     }
 }

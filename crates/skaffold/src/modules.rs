@@ -13,6 +13,7 @@ use ecow::EcoString;
 use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Sink, Span};
 use purlin_value::path;
+use std::collections::HashSet;
 use std::rc::Rc;
 
 /// A module a document names.
@@ -129,7 +130,8 @@ fn mappings<'a, 'f: 'a>(
     active: &'a [EcoString],
 ) -> impl Iterator<Item = (ModuleEntry, Vec<EcoString>)> + use<'a, 'f> {
     let profiles = config.get("profiles").into_iter().flat_map(View::items);
-    let is_active = |profile: &View<'a, 'f>| active.iter().any(|name| *name == *profile.text_of("name"));
+    let active: HashSet<&str> = active.iter().map(EcoString::as_str).collect();
+    let is_active = move |profile: &View<'a, 'f>| active.contains(&*profile.text_of("name"));
     profiles.filter(is_active).flat_map(|profile| profile.get("modules").into_iter().flat_map(View::items)).map(
         |module| {
             let entry = ModuleEntry {

@@ -28,7 +28,40 @@ const ROWS: &[(&str, &[&str])] = &[
             "<yaml>",
         ],
     ),
-    ("ref", &["var.v<lower>", "var.v<lower>.x", "var.v<lower>[0]", "var.v<lower>?", "var.v<level>", "item.value"]),
+    (
+        "ref",
+        &[
+            "var.v<lower>",
+            "var.s<lower>",
+            "var.l<lower>",
+            "var.m<lower>",
+            "var.m<lower>.x",
+            "var.l<lower>[0]",
+            "var.v<lower>?",
+        ],
+    ),
+    (
+        "list",
+        &[
+            "[1, 2]",
+            "[\"${var.l<lower>}\", \"${var.l<lower>}\"]",
+            "[{$concat: \"${var.l<lower>}\"}, {$concat: \"${var.l<lower>}\"}]",
+            "\"${<l>}\"",
+            "{$forEach: \"${<l>}\", $return: \"${item.value}\"}",
+            "{$forEach: \"${<l>}\", $return: {$forEach: \"${<l>}\", $return: \"${item.value}\"}}",
+            "{$forEach: \"${<l>}\", $filter: \"${item.key < <n>}\", $return: <value>}",
+        ],
+    ),
+    (
+        "map",
+        &[
+            "{x: 1}",
+            "{x: \"${var.m<lower>}\", y: \"${var.m<lower>}\"}",
+            "{$merge: \"${var.m<lower>}\", z: \"${<e>}\"}",
+            "{$merge: {$merge: \"${var.m<lower>}\"}, x: <value>}",
+            "{x: \"${<l>}\", y: \"${<s>}\"}",
+        ],
+    ),
     (
         "e",
         &[
@@ -55,6 +88,8 @@ const ROWS: &[(&str, &[&str])] = &[
         "s",
         &[
             "'<text>'",
+            "var.s<lower>",
+            "var.s<lower> + var.s<lower>",
             "string(var.v<lower>)",
             "jsonEncode(<e>)",
             "yamlEncode(<e>)",
@@ -80,7 +115,8 @@ const ROWS: &[(&str, &[&str])] = &[
             "jsonDecode(jsonEncode(<l>))",
             "yamlDecode(yamlEncode(<l>))",
             "slice(<l>, 0, <n>)",
-            "var.v<lower>",
+            "var.l<lower>",
+            "var.l<lower>",
         ],
     ),
     (
@@ -113,8 +149,11 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
         grammar.add("call", [format!("{}({})", function.name, arguments.join(", "))]);
     }
     let mut text = HEAD.to_owned();
-    for level in 0..2 + choices.below(24) {
-        text.push_str(&format!("  v{level}: {}\n", grammar.text("<value>", level, choices)));
+    text.push_str("  s0: xy\n  l0: [1, 2]\n  m0: {x: 1}\n  v0: 1\n");
+    for level in 1..2 + choices.below(24) {
+        let mut value = |production: &str| grammar.text(production, level, choices);
+        let (text_of, list, map, any) = (value("\"${<s>}\""), value("<list>"), value("<map>"), value("<value>"));
+        text.push_str(&format!("  s{level}: {text_of}\n  l{level}: {list}\n  m{level}: {map}\n  v{level}: {any}\n"));
     }
     for level in 0..choices.below(4) {
         text.push_str(&format!("---\n{}", grammar.text("<action>", level, choices)));

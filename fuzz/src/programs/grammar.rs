@@ -68,7 +68,9 @@ impl Grammar {
         let mut rest = production;
         while let Some((before, behind)) = rest.split_once('<') {
             out.push_str(before);
-            let Some((symbol, after)) = behind.split_once('>') else {
+            // A sign that begins no symbol is text.
+            let symbol = behind.split_once('>').filter(|(name, _)| is_name(name));
+            let Some((symbol, after)) = symbol else {
                 out.push('<');
                 rest = behind;
                 continue;
@@ -84,16 +86,15 @@ impl Grammar {
                         self.expand(chosen, level, depth + 1, choices, out);
                     }
                 }
-                // Not a symbol: it is text.
-                (_, None) => {
-                    out.push('<');
-                    out.push_str(symbol);
-                    out.push('>');
-                }
+                (unknown, None) => out.push_str(unknown),
             }
         }
         out.push_str(rest);
     }
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -111,6 +112,6 @@ mod tests {
     #[test]
     fn levels_refer_to_lower_ones() {
         let grammar = Grammar::default();
-        assert_eq!(grammar.text("v<level>: <lower> a<b", 3, &mut Choices::new(&[255])), "v3: 2 a<b");
+        assert_eq!(grammar.text("v<level>: <lower> < <lower>", 3, &mut Choices::new(&[255])), "v3: 2 < 0");
     }
 }

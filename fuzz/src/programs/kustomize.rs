@@ -18,9 +18,7 @@ const ROWS: &[(&str, &[&str])] = &[
             "secretGenerator: [{name: s<lower>, literals: ['a=<text>']}]\n",
             "patches: [<patch>, <patch>]\n",
             "patches: [<patch>, <patch>, <patch>]\n",
-            "replacements: [{source: {kind: Deployment, name: d<lower>, fieldPath: <path>}, targets: [{select: {kind: Deployment}, fieldPaths: [<path>], options: {create: true}}]}]\n",
             "generatorOptions: {disableNameSuffixHash: true}\n",
-            "buildMetadata: [originAnnotations]\n",
         ],
     ),
     (
@@ -31,16 +29,6 @@ const ROWS: &[(&str, &[&str])] = &[
             "{target: {name: '(x+)+y'}, patch: '[{\"op\": \"move\", \"from\": \"/spec\", \"path\": \"/metadata/z\"}]'}",
             "{patch: '{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"metadata\": {\"name\": \"d<lower>\"}, \"spec\": <json>}'}",
             "{target: {kind: Deployment}, patch: '{\"apiVersion\": \"apps/v1\", \"kind\": \"Deployment\", \"metadata\": {\"name\": \"x\"}, \"spec\": <json>}'}",
-        ],
-    ),
-    (
-        "path",
-        &[
-            "metadata.name",
-            "spec.x",
-            "spec.template.spec.containers.*.image",
-            "metadata.annotations.a",
-            "spec.template.spec.containers.[name=c].image",
         ],
     ),
     (

@@ -139,7 +139,7 @@ pub struct Outcome {
 /// The bytes of a seed.
 pub fn bytes_of(seed: u64) -> Vec<u8> {
     let mut random = Random::new(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5bd1_e995);
-    let count = 40 + random.below(400);
+    let count = 40 + random.below(1_200);
     (0..count).map(|_| random.number() as u8).collect()
 }
 

@@ -1,132 +1,142 @@
-//! TOSCA services: properties that refer to each other, functions of both notations, constraints, requirements.
+//! TOSCA services: properties that refer to those before them, every function, constraints, requirements.
+//!
+//! Each level has a property of every kind, so that a reference finds what it expects: `s2` is a string, `l2` a list of
+//! strings, `i2` an integer, `b2` a boolean, `n2` a list of lists, `d2` a mapping.
 
 use super::grammar::{Choices, Grammar};
-use super::{Files, NUMBERS, TEXTS, YAML_ROWS};
+use super::{Files, NUMBERS, TEXTS};
 
 const ROWS: &[(&str, &[&str])] = &[
     (
         "s",
         &[
-            "x",
+            "{$get_property: [SELF, s<lower>]}",
             "'<text>'",
-            "<get>",
             "{$concat: [<s>, <s>]}",
+            "{$concat: [<s>, <s>, <i>, <s>]}",
             "{$join: [[<s>, <s>], <s>]}",
-            "{$token: [<s>, '<text>', <n>]}",
-        ],
-    ),
-    (
-        "get",
-        &[
-            "{$get_property: [SELF, p<lower>]}",
-            "{$get_property: [n<lower>, p<lower>]}",
-            "{$get_attribute: [SELF, p<lower>]}",
-            "{$get_input: i<lower>}",
+            "{$join: [<l>, <s>]}",
+            "{$token: [<s>, '<text>', 0]}",
+            "{$get_input: in<lower>}",
+            "{$get_property: [SELF, l<lower>, 0]}",
         ],
     ),
     (
         "l",
         &[
-            "[x]",
+            "{$get_property: [SELF, l<lower>]}",
             "[<s>, <s>]",
-            "[<get>, <get>]",
             "{$concat: [<l>, <l>]}",
             "{$union: [<l>, <l>]}",
             "{$intersection: [<l>, <l>]}",
-            "<get>",
+            "{$get_property: [SELF, n<lower>, 0]}",
         ],
     ),
+    ("n", &["{$get_property: [SELF, n<lower>]}", "[<l>, <l>]", "{$concat: [<n>, <n>]}", "{$union: [<n>, <n>]}"]),
     (
         "i",
         &[
-            "1",
-            "<n>",
+            "{$get_property: [SELF, i<lower>]}",
+            "<number>",
             "{$length: [<s>]}",
+            "{$length: [<l>]}",
             "{$sum: [<i>, <i>]}",
             "{$product: [<i>, <i>]}",
-            "{$quotient: [<i>, <i>]}",
-            "{$remainder: [<i>, <i>]}",
-            "<get>",
+            "{$difference: [<i>, <i>]}",
+            "{$quotient: [<i>, 3]}",
+            "{$remainder: [<i>, 7]}",
         ],
     ),
     (
         "b",
         &[
+            "{$get_property: [SELF, b<lower>]}",
             "true",
-            "{$equal: [<v>, <v>]}",
+            "{$equal: [<l>, <l>]}",
+            "{$equal: [<n>, <n>]}",
             "{$matches: [<s>, '<pattern>']}",
             "{$contains: [<s>, <s>]}",
-            "{$has_entry: [<l>, <v>]}",
+            "{$has_entry: [<l>, <s>]}",
+            "{$has_all_entries: [<n>, <n>]}",
+            "{$has_prefix: [<l>, <l>]}",
+            "{$greater_than: [<i>, <i>]}",
             "{$and: [<b>, <b>]}",
             "{$not: [<b>]}",
-            "<get>",
         ],
     ),
-    ("v", &["1", "<s>", "<l>", "<i>", "<b>", "<call>", "[<v>, <v>]", "{a: <v>, b: <v>}", "<yaml>"]),
+    ("d", &["{$get_property: [SELF, d<lower>]}", "{a: <s>, b: <s>}", "{a: <s>, '<text>': <s>, c: <s>}"]),
+    ("v", &["<s>", "<l>", "<n>", "<i>", "<b>", "<d>", "<call>"]),
     ("pattern", &["a", "(x+)+y", "((a{1,100}){1,100}){1,100}", "[a-z]{500}", "(.*)*z"]),
     (
-        "type",
-        &[
-            "{type: string}",
-            "{type: integer}",
-            "{type: list, entry_schema: string}",
-            "{type: list, entry_schema: {type: list, entry_schema: string}}",
-            "{type: map, entry_schema: string}",
-            "{type: boolean}",
-            "{type: string, default: <s>}",
-            "{type: string, validation: <b>}",
-            "{type: integer, validation: {$in_range: [$value, [1, <n>]]}}",
-            "{type: D}",
-        ],
-    ),
-    (
-        "value",
-        &["<s>", "<i>", "<l>", "<l>", "{a: <s>, b: <s>}", "<b>", "<s>", "<s>", "<i>", "{p0: <v>, p1: <v>}", "<v>"],
+        "validation",
+        &["", ", validation: {$greater_than: [{$length: [$value]}, -1]}", ", validation: {$matches: [$value, '.*']}"],
     ),
     (
         "requirement",
         &[
             "[]",
-            "[{r: n<lower>}]",
+            "[{r: t<lower>}]",
             "[{r: {node: N}}]",
-            "[{r: {node: N, node_filter: <b>}}]",
-            "[{r: n<lower>}, {r: n<level>}]",
+            "[{r: {node: N, node_filter: {$equal: [{$get_property: [SELF, s0]}, x]}}}]",
+            "[{r: t<lower>}, {r: t<level>}]",
         ],
     ),
+];
+
+/// The kinds of properties: letter, type, and a value that needs nothing.
+const KINDS: &[(&str, &str, &str)] = &[
+    ("s", "string", "xy"),
+    ("l", "list, entry_schema: string", "[x, y]"),
+    ("n", "list, entry_schema: {type: list, entry_schema: string}", "[[x], [y]]"),
+    ("i", "integer", "3"),
+    ("b", "boolean", "true"),
+    ("d", "map, entry_schema: string", "{a: x}"),
 ];
 
 /// A service.
 pub fn make(choices: &mut Choices<'_>) -> Files {
     let mut grammar = Grammar::new(ROWS);
-    for rows in [YAML_ROWS, &[("n", NUMBERS), ("text", TEXTS)]] {
-        rows.iter().for_each(|(symbol, all)| grammar.add(symbol, all.iter().map(|&text| text.to_owned())));
+    for (symbol, all) in [("number", NUMBERS), ("text", TEXTS)] {
+        grammar.add(symbol, all.iter().map(|&text| text.to_owned()));
     }
+    // Whatever function is added is tried, too.
     grammar.add("call", ["{$length: [<s>]}".to_owned()]);
     for function in purlin_tosca::functions::FUNCTIONS {
         let count = function.most.min(function.least.max(2));
         let arguments = vec!["<v>"; count].join(", ");
         grammar.add("call", [format!("{{${}: [{arguments}]}}", function.name)]);
     }
-    let (properties, nodes) = (1 + choices.below(12), 1 + choices.below(5));
-    let mut text = "tosca_definitions_version: tosca_2_0\ncapability_types: {C: {}}\ndata_types:\n  D: {properties: {p0: {type: string, required: false}, p1: {type: D, required: false}}}\nnode_types:\n  N:\n    capabilities: {c: C}\n    requirements: [{r: {capability: C, node: N, count_range: [0, 5]}}]\n    properties:\n".to_owned();
-    for level in 0..properties {
-        text.push_str(&format!("      p{level}: {}\n", grammar.text("<type>", level, choices)));
+    let (levels, nodes) = (1 + choices.below(24), 1 + choices.below(4));
+    let mut text = "tosca_definitions_version: tosca_2_0\ncapability_types: {C: {}}\nnode_types:\n  N:\n    capabilities: {c: C}\n    requirements: [{r: {capability: C, node: N, count_range: [0, 5]}}]\n    properties:\n".to_owned();
+    for level in 0..=levels {
+        for (letter, kind, _) in KINDS {
+            let validation = if *letter == "s" { grammar.text("<validation>", level, choices) } else { String::new() };
+            text.push_str(&format!("      {letter}{level}: {{type: {kind}{validation}}}\n"));
+        }
     }
     text.push_str("service_template:\n  inputs:\n");
-    for level in 0..properties {
-        text.push_str(&format!("    i{level}: {{type: string, default: {}}}\n", grammar.text("<s>", level, choices)));
+    for level in 0..=levels {
+        let value = grammar.text("'<text>'", level, choices);
+        text.push_str(&format!("    in{level}: {{type: string, default: {value}}}\n"));
     }
     text.push_str("  node_templates:\n");
     for node in 0..nodes {
         let requirements = grammar.text("<requirement>", node, choices);
-        text.push_str(&format!("    n{node}:\n      type: N\n      requirements: {requirements}\n      properties:\n"));
-        for level in 0..properties {
-            text.push_str(&format!("        p{level}: {}\n", grammar.text("<value>", level, choices)));
+        text.push_str(&format!("    t{node}:\n      type: N\n      requirements: {requirements}\n      properties:\n"));
+        for level in 0..=levels {
+            for (letter, _, plain) in KINDS {
+                let value = match level {
+                    0 => (*plain).to_owned(),
+                    _ => grammar.text(&format!("<{letter}>"), level, choices),
+                };
+                text.push_str(&format!("        {letter}{level}: {value}\n"));
+            }
         }
     }
     text.push_str("  outputs:\n");
     for level in 0..1 + choices.below(3) {
-        text.push_str(&format!("    o{level}: {{value: {}}}\n", grammar.text("<v>", properties, choices)));
+        let value = grammar.text("<v>", levels, choices).replace("SELF", "t0");
+        text.push_str(&format!("    o{level}: {{value: {value}}}\n"));
     }
     vec![("service.yaml".to_owned(), text)]
 }
