@@ -12,6 +12,7 @@ use serde_json::{Map, Value as Json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Where a pod finds its service account.
 const ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
@@ -64,6 +65,8 @@ pub struct Access {
     pub user: String,
     /// The namespace of the context.
     pub namespace: Option<String>,
+    /// How long a request may take; the usual time if not set.
+    pub request_timeout: Option<Duration>,
 }
 
 /// An entry of a kubeconfig file, and the folder that its relative paths begin in.

@@ -41,7 +41,7 @@ impl Connection {
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(CONNECT))
-            .timeout_global(Some(REQUEST))
+            .timeout_global(Some(access.request_timeout.unwrap_or(REQUEST)))
             .max_idle_connections(KEPT)
             .max_idle_connections_per_host(KEPT)
             .max_idle_age(Duration::from_secs(60))

@@ -1,0 +1,324 @@
+//! Deploys to a real `kube-apiserver` with a real `etcd`, where both are on `PATH`: what a fake cannot prove.
+//!
+//! There are no controllers; a small writer of statuses stands in for them.
+
+#![cfg(all(feature = "net", target_os = "linux"))]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]
+
+mod server;
+
+use purlin_cluster::client::JSON;
+use purlin_cluster::deploy::{Deployed, Observer, undeploy};
+use purlin_cluster::diff::changes;
+use purlin_cluster::state::{Standing, standing};
+use purlin_cluster::wire::{Ask, Method};
+use purlin_cluster::{ApiError, Client, Deployment, Object, deploy};
+use serde_json::{Value as Json, json};
+use server::{Server, access, missing};
+use std::collections::BTreeMap;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Tells the child that is killed what to do.
+const CHILD: &str = "PURLIN_REAL_SERVER_CHILD";
+
+fn go_on() -> bool {
+    true
+}
+
+fn run(client: &Client, deployment: &Deployment) -> Result<Deployed, ApiError> {
+    deploy(client, deployment, Observer { go_on: &go_on, say: &|_| () }).map_err(|failed| failed.error)
+}
+
+/// An object of a kind by number.
+fn object(number: usize) -> Json {
+    let name = |kind: &str| json!({ "name": format!("{kind}-{number}"), "labels": { "number": number.to_string() } });
+    let labels = json!({ "app": format!("app-{number}") });
+    match number % 10 {
+        0..=4 => json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": name("cm"), "data": { "a": "b", "c": "d\ne\n" } }),
+        5..=6 => json!({ "apiVersion": "v1", "kind": "Secret", "metadata": name("secret"), "stringData": { "password": "x" } }),
+        7 => json!({ "apiVersion": "v1", "kind": "ServiceAccount", "metadata": name("account") }),
+        8 => json!({ "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": name("role"),
+            "rules": [{ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] }] }),
+        _ => json!({ "apiVersion": "apps/v1", "kind": "Deployment", "metadata": name("web"), "spec": {
+            "replicas": 2, "selector": { "matchLabels": labels }, "template": { "metadata": { "labels": labels }, "spec": {
+                "containers": [{ "name": "main", "image": "nginx:1", "ports": [{ "containerPort": 80 }],
+                    "resources": { "limits": { "cpu": "500m", "memory": "64Mi" } } }] } } } }),
+    }
+}
+
+fn deployment(name: &str, namespace: &str, bodies: impl IntoIterator<Item = Json>) -> Deployment {
+    let objects = bodies.into_iter().enumerate().flat_map(|(n, body)| Object::of_json(body, n).unwrap());
+    Deployment {
+        name: name.to_owned(),
+        namespace: namespace.to_owned(),
+        new_namespace: Some(json!({})),
+        version: "v1".to_owned(),
+        objects: objects.collect(),
+        timeout: Duration::from_secs(60),
+        ..Deployment::default()
+    }
+}
+
+/// The objects of a kind in a namespace, without what differs from object to object.
+fn contents(client: &Client, root: &str, namespace: &str, plural: &str) -> BTreeMap<String, Json> {
+    let list = client.get(&format!("{root}/namespaces/{namespace}/{plural}"), "", &go_on).unwrap();
+    let plain = |mut item: Json| {
+        let name = item["metadata"]["name"].as_str().unwrap().to_owned();
+        let metadata = item["metadata"].as_object_mut().unwrap();
+        for key in ["managedFields", "uid", "resourceVersion", "creationTimestamp", "namespace"] {
+            metadata.remove(key);
+        }
+        item.as_object_mut().unwrap().remove("status");
+        (name, item)
+    };
+    let items = list["items"].as_array().unwrap().iter().cloned().map(plain);
+    items.filter(|(name, _)| !name.starts_with("purlin.")).collect()
+}
+
+/// Processor time of this process and of the children it has waited for, in ticks.
+fn ticks() -> (u64, u64) {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<u64> =
+        stat.rsplit(") ").next().unwrap().split(' ').skip(11).take(4).map(|field| field.parse().unwrap()).collect();
+    (fields[0] + fields[1], fields[2] + fields[3])
+}
+
+/// Says of every Deployment in a namespace that it is up, as its controller would.
+fn bring_up(client: &Client, namespace: &str) {
+    let path = format!("/apis/apps/v1/namespaces/{namespace}/deployments");
+    let Ok(list) = client.get(&path, "", &go_on) else { return };
+    for item in list["items"].as_array().unwrap() {
+        let generation = &item["metadata"]["generation"];
+        let is_doomed = item["metadata"]["annotations"]["test/stuck"] == "true";
+        if item["status"]["observedGeneration"] == *generation || is_doomed {
+            continue;
+        }
+        let count = &item["spec"]["replicas"];
+        let status = json!({ "status": { "observedGeneration": generation, "replicas": count, "updatedReplicas": count,
+            "availableReplicas": count, "readyReplicas": count } });
+        let body = status.to_string();
+        let path = format!("{path}/{}/status", item["metadata"]["name"].as_str().unwrap());
+        let body = Some(("application/merge-patch+json", body.as_bytes()));
+        client.ask(&Ask { method: Method::Patch, path: &path, accept: JSON, body }, "", &go_on).unwrap();
+    }
+}
+
+#[test]
+fn a_real_server() {
+    if let Some(name) = missing() {
+        eprintln!("skipped: `{name}` is not on PATH, so nothing was tested against a real server");
+        return;
+    }
+    let server = Server::start();
+    let client = Client::new(&server.access("admin")).unwrap();
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let writer = Client::new(&server.access("certificate")).unwrap();
+            while !is_over.load(Ordering::Relaxed) {
+                for namespace in ["large", "small", "killed"] {
+                    bring_up(&writer, namespace);
+                }
+                std::thread::sleep(Duration::from_millis(100));
+            }
+        });
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            ways_in(&server);
+            a_thousand_objects(&server, &client);
+            definitions_come_first(&client);
+            managers_conflict(&client);
+            rights_are_missing(&server);
+            slow_and_gone(&server);
+            killed_in_the_middle(&server, &client);
+            something_does_not_come_up(&client);
+        }));
+        is_over.store(true, Ordering::Relaxed);
+        if let Err(panic) = done {
+            std::panic::resume_unwind(panic);
+        }
+    });
+}
+
+/// Token, certificate, another name in the certificate, no check of it; and what is refused.
+fn ways_in(server: &Server) {
+    let ask = |context: &str| {
+        let client = Client::new(&server.access(context)).unwrap();
+        client.get("/api/v1/namespaces/default", "", &go_on).map(|_| ())
+    };
+    for context in ["admin", "certificate", "named", "loose"] {
+        assert_eq!(ask(context), Ok(()), "{context}");
+    }
+    for context in ["strange", "misnamed"] {
+        assert!(matches!(ask(context), Err(ApiError::Unreachable { .. })), "{context}: {:?}", ask(context));
+    }
+    assert!(matches!(ask("wrong"), Err(ApiError::Unauthorized { .. })), "{:?}", ask("wrong"));
+}
+
+/// As `kubectl apply --server-side` leaves them, for less; nothing to do the second time; prune; all gone at the end.
+fn a_thousand_objects(server: &Server, client: &Client) {
+    let mut wanted = deployment("large", "large", (0..1_000).map(object));
+    let before = ticks();
+    // Waiting is no work, but the writer of statuses is, and it is in this process.
+    let applied = run(client, &Deployment { wait: false, ..wanted.clone() }).unwrap();
+    let own = ticks().0 - before.0;
+    assert_eq!(applied.applied, 1_000);
+    assert_eq!(run(client, &wanted).unwrap().applied, 1_000);
+    assert_eq!(standing(client, &wanted, &go_on).unwrap(), Standing::Ready);
+    assert_eq!(changes(client, &wanted, &go_on).unwrap(), Vec::new(), "nothing would change");
+    compare_with_kubectl(server, client, own);
+
+    wanted.objects.truncate(900);
+    let pruned = run(client, &wanted).unwrap().pruned;
+    assert_eq!(pruned.len(), 100);
+    assert_eq!(contents(client, "/api/v1", "large", "configmaps").len(), 450);
+    let removed = undeploy(client, &wanted, Observer { go_on: &go_on, say: &|_| () }).unwrap();
+    assert_eq!(removed.len(), 900);
+    assert_eq!(contents(client, "/api/v1", "large", "configmaps").len(), 0);
+    assert_eq!(standing(client, &wanted, &go_on).unwrap(), Standing::Missing);
+}
+
+fn compare_with_kubectl(server: &Server, client: &Client, own: u64) {
+    let kubectl = |args: &[&str]| {
+        let run = Command::new("kubectl").arg("--kubeconfig").arg(server.kubeconfig()).args(args).output();
+        run.map(|done| assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr)))
+    };
+    if kubectl(&["create", "namespace", "compared"]).is_err() {
+        eprintln!("skipped: `kubectl` is not on PATH, so nothing was compared with it");
+        return;
+    }
+    let all: Vec<Json> = (0..1_000).map(object).collect();
+    let file = server.folder.join("all.json");
+    std::fs::write(&file, json!({ "apiVersion": "v1", "kind": "List", "items": all }).to_string()).unwrap();
+    let before = ticks().1;
+    kubectl(&["-n", "compared", "apply", "--server-side", "-f", &file.display().to_string()]).unwrap();
+    let theirs = ticks().1 - before;
+    eprintln!("1,000 objects: {own} ticks of processor time here, {theirs} with kubectl");
+    for (root, plural) in [
+        ("/api/v1", "configmaps"),
+        ("/api/v1", "secrets"),
+        ("/api/v1", "serviceaccounts"),
+        ("/apis/rbac.authorization.k8s.io/v1", "roles"),
+        ("/apis/apps/v1", "deployments"),
+    ] {
+        let (ours, other) = (contents(client, root, "large", plural), contents(client, root, "compared", plural));
+        assert!(!ours.is_empty());
+        assert_eq!(ours, other, "{plural}");
+    }
+    assert!(own * 5 <= theirs, "{own} ticks here, {theirs} with kubectl");
+}
+
+fn definitions_come_first(client: &Client) {
+    let definition = json!({ "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": { "name": "widgets.shop.example" }, "spec": { "group": "shop.example", "scope": "Namespaced",
+            "names": { "kind": "Widget", "plural": "widgets", "singular": "widget" }, "versions": [{ "name": "v1",
+                "served": true, "storage": true, "schema": { "openAPIV3Schema": { "type": "object",
+                    "x-kubernetes-preserve-unknown-fields": true } } }] } });
+    let widget = json!({ "apiVersion": "shop.example/v1", "kind": "Widget", "metadata": { "name": "one" }, "size": 3 });
+    let wanted = deployment("widgets", "small", [widget, definition]);
+    assert_eq!(run(client, &wanted).unwrap().applied, 2);
+    assert_eq!(standing(client, &wanted, &go_on).unwrap(), Standing::Ready);
+    undeploy(client, &wanted, Observer { go_on: &go_on, say: &|_| () }).unwrap();
+}
+
+fn managers_conflict(client: &Client) {
+    let theirs = json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "shared" }, "data": { "a": "theirs" } });
+    let path = "/api/v1/namespaces/small/configmaps/shared?fieldManager=somebody";
+    let body = theirs.to_string();
+    let body = Some(("application/apply-patch+yaml", body.as_bytes()));
+    client.ask(&Ask { method: Method::Patch, path, accept: JSON, body }, "", &go_on).unwrap();
+    let mut ours = theirs.clone();
+    ours["data"]["a"] = "ours".into();
+    let wanted = deployment("conflict", "small", [ours]);
+    match run(client, &wanted) {
+        Err(ApiError::Conflict { object, fields }) => {
+            assert_eq!(object, "ConfigMap/shared");
+            assert_eq!(fields, [("data.a".to_owned(), "set by `somebody`".to_owned())]);
+        }
+        other => panic!("{other:?}"),
+    }
+    run(client, &Deployment { force: true, ..wanted }).unwrap();
+    let invalid = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" },
+        "spec": { "ports": [{ "port": 99_999 }] } });
+    match run(client, &deployment("invalid", "small", [invalid])) {
+        Err(ApiError::Invalid { fields, .. }) => assert_eq!(fields[0].0, "spec.ports[0].port"),
+        other => panic!("{other:?}"),
+    }
+    let unknown = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" },
+        "spec": { "prots": [], "ports": [{ "port": 80 }] } });
+    match run(client, &deployment("unknown", "small", [unknown])) {
+        Err(ApiError::Invalid { message, .. }) => assert!(message.contains("spec.prots"), "{message}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn rights_are_missing(server: &Server) {
+    let client = Client::new(&server.access("reader")).unwrap();
+    match run(&client, &deployment("denied", "small", [object(0)])) {
+        Err(ApiError::Forbidden(message)) => {
+            assert!(message.contains("User \"reader\" cannot"), "{message}");
+            assert!(message.contains("\"configmaps\""), "{message}");
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn slow_and_gone(server: &Server) {
+    // It takes connections, and never answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut slow = server.access("loose");
+    slow.server = format!("http://{}", silent.local_addr().unwrap());
+    slow.request_timeout = Some(Duration::from_millis(300));
+    let answer = Client::new(&slow).unwrap().get("/api", "", &go_on);
+    assert!(matches!(answer, Err(ApiError::TimedOut { .. })), "{answer:?}");
+    let mut gone = slow.clone();
+    drop(silent);
+    gone.request_timeout = None;
+    let answer = Client::new(&gone).unwrap().get("/api", "", &go_on);
+    assert!(matches!(answer, Err(ApiError::Unreachable { .. })), "{answer:?}");
+}
+
+/// The child that is killed; in other runs there is nothing to do.
+#[test]
+fn a_child() {
+    let Ok(kubeconfig) = std::env::var(CHILD) else { return };
+    let client = Client::new(&access(kubeconfig.as_ref(), "admin")).unwrap();
+    let _ = run(&client, &deployment("killed", "killed", (0..400).map(object)));
+}
+
+/// However far a run came that was killed, the next one knows what it made.
+fn killed_in_the_middle(server: &Server, client: &Client) {
+    let mut cut_off = 0;
+    for round in 0..8_u64 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["a_child", "--exact"])
+            .env(CHILD, server.kubeconfig())
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(50 + 120 * round));
+        cut_off += usize::from(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // What the next run wants is something else, so that whatever is left over shows.
+        let wanted = deployment("killed", "killed", (390..410).map(object));
+        run(client, &wanted).unwrap();
+        assert_eq!(contents(client, "/api/v1", "killed", "configmaps").len(), 10, "round {round}");
+        assert_eq!(contents(client, "/apis/apps/v1", "killed", "deployments").len(), 2, "round {round}");
+        assert_eq!(standing(client, &wanted, &go_on).unwrap(), Standing::Ready);
+    }
+    assert!(cut_off >= 3, "only {cut_off} of 8 runs were cut off");
+}
+
+fn something_does_not_come_up(client: &Client) {
+    let mut stuck = object(9);
+    stuck["metadata"]["annotations"] = json!({ "test/stuck": "true" });
+    let wanted = Deployment { timeout: Duration::from_secs(1), ..deployment("stuck", "small", [stuck]) };
+    match run(client, &wanted) {
+        Err(ApiError::NotReady(lines)) => assert!(lines[0].contains("Deployment/web-9 is not ready after 1 s"), "{lines:?}"),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(standing(client, &wanted, &go_on).unwrap(), Standing::NotReady(_)));
+}
