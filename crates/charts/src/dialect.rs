@@ -7,8 +7,8 @@ use purlin_gotmpl::{ExecError, Val};
 use purlin_model::{
     Answer, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
 };
-use purlin_syntax::{Diagnostic, Span, Tree};
-use purlin_value::{EcoString, Pending, Session, Value, path};
+use purlin_syntax::{Diagnostic, Flavor, MergeKeys, Span, Tree};
+use purlin_value::{EcoString, Pending, Session, Value, path, value_of};
 
 use crate::chart::Chart;
 use crate::checks;
@@ -168,7 +168,10 @@ pub fn resolve_chart(session: &Session, folder: &str, options: &Options) -> Opti
         }
     };
     let job = Job { session, folder, kinds, definitions };
-    let resolved = job.resolve(&prepared);
+    let mut resolved = job.resolve(&prepared);
+    if options.include_crds {
+        resolved.manifests.splice(0..0, brought_along(session, &prepared.chart));
+    }
     if job.kinds.is_none() && options.lenient {
         unset::check(session, &prepared.chart, &prepared.values);
     }
@@ -238,6 +241,18 @@ impl Job<'_> {
         checks::check(session, &resolved.nodes, &self.definitions);
         resolved
     }
+}
+
+/// The definitions of kinds that a chart and those inside it bring along.
+fn brought_along(session: &Session, chart: &Chart) -> Vec<Manifest> {
+    let mut found = Vec::new();
+    for (path, text) in template::definitions(chart, chart.name()) {
+        let source = session.sources.insert(&path, text);
+        let tree = session.parse_yaml(source, Flavor::Core);
+        let roots = tree.roots().filter(|root| !root.is_null());
+        found.extend(roots.map(|root| Manifest::new(path.as_str(), value_of(root, MergeKeys::Apply))));
+    }
+    found
 }
 
 /// What was rendered.

@@ -390,7 +390,7 @@ fn finish(session: &Session, mut prepared: Prepared, options: &Options) -> Resul
 }
 
 /// The custom resource definitions of a chart and of those inside it.
-fn definitions(chart: &Chart, path: &str) -> Vec<(String, String)> {
+pub(crate) fn definitions(chart: &Chart, path: &str) -> Vec<(String, String)> {
     let is_manifest = |name: &str| [".yaml", ".yml", ".json"].iter().any(|end| name.ends_with(end));
     let own = chart.files.iter().filter(|file| file.name.starts_with("crds/") && is_manifest(&file.name));
     let mut found: Vec<(String, String)> =

@@ -1,6 +1,6 @@
 //! The native command line. Only this file and its siblings know clap.
 
-use crate::run_args::{CleanupFlags, DevFlags, LogsFlags, RunFlags, StatusFlags};
+use crate::run_args::{CleanupFlags, ClusterFlags, DevFlags, LogsFlags, RunFlags, StatusFlags};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
@@ -383,6 +383,11 @@ pub enum Command {
         /// An input of the other side.
         #[arg(long, value_name = "K=V")]
         to_input: Vec<String>,
+        /// Compare with the cluster: what `deploy` would change there.
+        #[arg(long, conflicts_with_all = ["to_path", "to_rev", "to_env", "to_profile", "to_var", "to_values", "to_set", "to_input"])]
+        cluster: bool,
+        #[command(flatten)]
+        access: ClusterFlags,
         #[command(flatten)]
         target: Target,
         /// Format.

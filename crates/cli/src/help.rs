@@ -102,6 +102,9 @@ fn dress(arg: Arg) -> Arg {
             let is_common = matches!(arg.get_long(), Some("to-env" | "to-path" | "to-rev"));
             arg.help_heading("Other side").hide_short_help(!is_common)
         }
+        None if matches!(arg.get_long(), Some("kubeconfig" | "force-conflicts")) => {
+            arg.help_heading("Project").hide_short_help(true)
+        }
         // What only a large graph needs.
         None if matches!(arg.get_long(), Some("dialect" | "theme")) => arg.help_heading("Output").hide_short_help(true),
         None if arg.get_long().is_some() && arg.get_long() != Some("version") => arg.help_heading("Output"),

@@ -6,6 +6,9 @@
 use crate::kubeconfig::{Access, Proof};
 use crate::wire::{Answer, Ask, Broken, CONNECT, LARGEST, REQUEST, Wire};
 use purlin_value::encoding::base64;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::CertifiedKey;
 use std::io::Read;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::OnceLock;
@@ -86,9 +89,19 @@ fn tls(access: &Access) -> Result<TlsConfig, String> {
         if chain.is_empty() {
             return Err(format!("the client certificate of user `{}` is not a PEM certificate", access.user));
         }
+        check_identity(&chain, &access.user, access.identity.as_ref().map_or("", |(_, key)| key.reveal()))?;
         tls = tls.client_cert(Some(ClientCert::new_with_certs(&chain, key)));
     }
     Ok(tls.build())
+}
+
+/// Whether TLS takes a certificate and its key: the HTTP client would panic where it does not.
+fn check_identity(chain: &[Certificate<'_>], user: &str, key: &str) -> Result<(), String> {
+    let chain = chain.iter().map(|certificate| CertificateDer::from(certificate.der().to_vec())).collect();
+    let key = PrivateKeyDer::from_pem_slice(key.as_bytes());
+    let key = key.map_err(|_| format!("the client key of user `{user}` is not a PEM key"))?;
+    let made = CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider());
+    made.map(|_| ()).map_err(|error| format!("the client certificate of user `{user}` cannot be used: {error}"))
 }
 
 fn certificates(pem: &[u8]) -> Vec<Certificate<'static>> {

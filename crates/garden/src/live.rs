@@ -67,6 +67,8 @@ struct Base {
     resolved: Mutex<HashMap<EcoString, Computed>>,
     /// Who answers for projects of other dialects.
     engines: Engines,
+    /// Whether charts come with the definitions of kinds they bring along.
+    include_crds: bool,
     /// What came of the projects inside actions, by the action's key.
     inner: Mutex<HashMap<EcoString, Arc<Inner>>>,
     /// Where these projects are.
@@ -112,6 +114,7 @@ pub fn bind_actions(
         specs: OnceLock::new(),
         resolved: Mutex::default(),
         engines: ground.request.engines,
+        include_crds: ground.request.chart.include_crds,
         inner: Mutex::default(),
         taken: Mutex::default(),
     });
@@ -443,6 +446,11 @@ impl About {
     /// What came of the project inside, if it was asked before.
     pub(crate) fn kept_inner(&self) -> Option<Arc<Inner>> {
         self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).get(&self.key).cloned()
+    }
+
+    /// Whether charts come with the definitions of kinds they bring along.
+    pub(crate) fn include_crds(&self) -> bool {
+        self.base.include_crds
     }
 
     /// Notes where a project inside is.

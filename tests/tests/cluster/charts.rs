@@ -60,6 +60,29 @@ fn hooks_run_at_their_moment_by_weight() {
 }
 
 #[test]
+fn definitions_of_a_chart_are_made_once_and_stay() {
+    let bench = Bench::new("crds");
+    let definition = object(
+        "apiextensions.k8s.io/v1",
+        "CustomResourceDefinition",
+        "widgets.shop.example",
+        "spec:\n  group: shop.example\n  scope: Namespaced\n  names: { kind: Widget, plural: widgets }\n  \
+         versions: [{ name: v1, served: true, storage: true }]\n",
+    );
+    bench.write("web/crds/widgets.yaml", &definition);
+    chart(&bench, &object("shop.example/v1", "Widget", "one", ""));
+    bench.good(&["deploy"]);
+    assert_eq!(bench.fake.names("Widget"), ["one"]);
+    bench.fake.changes();
+    bench.good(&["deploy", "--force"]);
+    let changes = bench.fake.changes();
+    assert!(!changes.iter().any(|line| line.contains("customresourcedefinitions")), "{changes:#?}");
+    bench.good(&["cleanup"]);
+    assert!(bench.fake.names("Widget").is_empty());
+    assert_eq!(bench.fake.names("CustomResourceDefinition"), ["widgets.shop.example"]);
+}
+
+#[test]
 fn a_hook_that_fails_ends_the_deploy() {
     let bench = Bench::new("hook-fails");
     let templates =

@@ -135,6 +135,37 @@ fn the_personality_deploys_and_takes_down() {
 }
 
 #[test]
+fn differences_with_the_cluster_are_shown_without_secrets() {
+    let bench = Bench::new("diff");
+    let secret = |value: &str| object("v1", "Secret", "s", &format!("stringData: {{ password: {value} }}\n"));
+    let settings = |value: &str| object("v1", "ConfigMap", "settings", &format!("data: {{ a: {value} }}\n"));
+    bench.deploy_of("web", &(secret("hunter2") + &settings("b") + &object("v1", "Service", "old", "")));
+    let new = bench.purlin(&["diff", "--cluster"]);
+    assert_eq!(new.code, 1, "{}", new.stderr);
+    assert!(new.stdout.contains("deploy.web/ConfigMap/settings in shop-dev: added"), "{}", new.stdout);
+    bench.good(&["deploy"]);
+    bench.fake.changes();
+    let same = bench.good(&["diff", "--cluster"]);
+    assert_eq!(same.stdout, "");
+    bench.deploy_of("web", &(secret("hunter3") + &settings("c")));
+    let ran = bench.purlin(&["diff", "--cluster"]);
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    for part in [
+        "ConfigMap/settings in shop-dev: changed",
+        "-  a: b\n+  a: c\n",
+        "Service/old in shop-dev: removed",
+        "(secret, changed)",
+    ] {
+        assert!(ran.stdout.contains(part), "{part}\n{}", ran.stdout);
+    }
+    assert!(!ran.stdout.contains("hunter") && !ran.stdout.contains("resourceVersion"), "{}", ran.stdout);
+    let trials = bench.fake.changes();
+    assert!(trials.iter().all(|line| line.contains("dryRun=All")), "{trials:#?}");
+    let json = bench.purlin(&["diff", "--cluster", "-o", "json"]);
+    assert!(json.stdout.contains("\"change\": \"removed\""), "{}", json.stdout);
+}
+
+#[test]
 fn the_context_of_the_command_line_overrides_the_provider() {
     let bench = Bench::new("context");
     bench.deploy_of("web", &object("v1", "ConfigMap", "settings", ""));

@@ -4,6 +4,7 @@ mod check;
 mod csar;
 mod dev;
 mod diff;
+mod diff_cluster;
 mod editor;
 mod eval;
 mod explain;
@@ -356,9 +357,15 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
             to_values,
             to_set,
             to_input,
+            cluster,
+            access,
             target,
             output,
         } => {
+            if cluster {
+                let done = diff_cluster::run(&mut cx, &place.path(), &access, &target, output);
+                return done.unwrap_or_else(|exit| exit);
+            }
             let other = diff::Other { to_path, to_rev, to_env, to_profile, to_var, to_values, to_set, to_input };
             diff::run(&mut cx, &place.path(), &other, &target, output)
         }

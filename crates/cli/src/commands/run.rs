@@ -126,6 +126,7 @@ fn detected(
     let (session, mut request) = cx.open(path, &without, &[])?;
     command.clone_into(&mut request.command);
     request.engines = ENGINES;
+    request.chart.include_crds = true;
     match detect(&session, &request) {
         Detection::Project(file, dialect) => {
             request.found = Some(file);

@@ -261,7 +261,7 @@ fn variable(pair: &str) -> Result<(String, String), String> {
 /// A session on the project, and the request that the arguments make.
 fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Request), Exit> {
     let (session, path) = open_session(invocation, &Setup::of(flags.root.as_deref().unwrap_or(".")))?;
-    let request = Request {
+    let mut request = Request {
         path,
         environment: flags.environment.clone(),
         vars: flags.vars.clone(),
@@ -270,6 +270,8 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Requ
         engines: purlin_compiler::ENGINES,
         ..Request::default()
     };
+    // What is deployed comes with its definitions; answers show what Garden shows.
+    request.chart.include_crds = flags.words.first().is_none_or(|word| word != "get");
     Ok((session, request))
 }
 

@@ -35,8 +35,8 @@ impl Server {
         std::fs::create_dir_all(&folder).unwrap();
         openssl(&folder, "genrsa -out sa.key 2048");
         openssl(&folder, "req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -subj /CN=test-ca -days 2");
-        openssl(&folder, "req -newkey rsa:2048 -nodes -keyout me.key -out me.csr -subj /O=system:masters/CN=me");
-        openssl(&folder, "x509 -req -in me.csr -CA ca.crt -CAkey ca.key -CAcreateserial -out me.crt -days 2");
+        let me = "-newkey rsa:2048 -nodes -keyout me.key -out me.crt -subj /O=system:masters/CN=me -days 2";
+        openssl(&folder, &format!("req -x509 -CA ca.crt -CAkey ca.key {me}"));
         let users = "admin-token,admin,1,\"system:masters\"\nreader-token,reader,2,\"readers\"\n";
         std::fs::write(folder.join("tokens.csv"), users).unwrap();
         let (clients, peers, port) = (free_port(), free_port(), free_port());

@@ -144,7 +144,8 @@ impl About {
                 request.values = files.iter().map(|file| path::join(&action.source_folder, file)).collect();
                 let given = text(spec, "release")?.or(text(spec, "releaseName")?);
                 let release_name = Some(given.unwrap_or_else(|| action.name.to_string()));
-                request.chart = ChartOptions { release_name, ..ChartOptions::default() };
+                let include_crds = self.include_crds();
+                request.chart = ChartOptions { release_name, include_crds, ..ChartOptions::default() };
                 ("chart", "values")
             }
         };

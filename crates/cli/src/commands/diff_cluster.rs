@@ -1,0 +1,121 @@
+//! `purlin diff --cluster`: what `deploy` would change in the cluster. The server tries it and keeps nothing.
+
+use super::Context;
+use super::files::difference;
+use super::run::{Place, clusters, open};
+use crate::args::{DiffOutput, Target};
+use crate::invocation::Exit;
+use crate::run_args::ClusterFlags;
+use purlin_garden::resolve::resolve;
+use purlin_run::action::Kind;
+use purlin_run::cluster::Change;
+use purlin_run::engine::Project;
+use purlin_run::event::Cause;
+use purlin_run::garden::{GardenProject, plain_value};
+use purlin_run::mask::Mask;
+use purlin_run::past::statuses;
+use purlin_run::work::Doing;
+use purlin_value::Value;
+use purlin_value::emit::{Secrets, to_yaml};
+use serde_json::{Value as Json, json};
+use std::path::Path;
+
+/// An error is 2 here or more, since 1 means that there are differences.
+pub(super) fn run(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    access: &ClusterFlags,
+    target: &Target,
+    output: DiffOutput,
+) -> Result<Exit, Exit> {
+    if !matches!(output, DiffOutput::Text | DiffOutput::Json) {
+        return Err(cx.usage("`diff --cluster` prints text or JSON"));
+    }
+    let (session, request) = open(cx, "deploy", path, target)?;
+    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+        return Err(as_error(cx.report(&session)));
+    };
+    let project = project.on(clusters(cx, target, access, false));
+    let place = Place::new(cx.invocation, &project.root())?;
+    // Learns the outputs of what is done, which others may refer to.
+    statuses(&project, &place.store, &place.stop);
+    let mut found: Vec<(String, Change)> = Vec::new();
+    for (index, node) in
+        project.nodes().iter().enumerate().filter(|(_, node)| node.kind == Kind::Deploy && !node.disabled)
+    {
+        let id = &node.id;
+        if let Err(failure) = project.prepare(index) {
+            if failure.cause != Cause::Unresolved {
+                let _ = writeln!(cx.invocation.stderr, "warning: `{id}` is not compared: {}", failure.cause);
+            }
+            continue;
+        }
+        let Some(deploy) = project.deploy(id) else { continue };
+        let changes = deploy.changes(Doing { stop: &place.stop, say: &|_| () }).map_err(|trouble| {
+            let _ = writeln!(cx.invocation.stderr, "error: could not compare `{id}`: {}", trouble.cause);
+            Exit::Failed
+        })?;
+        found.extend(changes.into_iter().map(|change| (id.clone(), change)));
+    }
+    if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {
+        return Err(as_error(exit));
+    }
+    let mask = Mask::new(project.secrets().iter().map(String::as_str));
+    let text = match output {
+        DiffOutput::Json => {
+            let all: Vec<Json> = found.iter().map(|(id, change)| entry(id, change)).collect();
+            serde_json::to_string_pretty(&json!({ "changes": all })).unwrap_or_default() + "\n"
+        }
+        _ => found.iter().map(|(id, change)| told(id, change)).collect(),
+    };
+    let printed = cx.print(&mask.text(&text), None);
+    Ok(if printed == Exit::Ok && !found.is_empty() { Exit::Invalid } else { printed })
+}
+
+fn as_error(exit: Exit) -> Exit {
+    if exit == Exit::Invalid { Exit::Other(2) } else { exit }
+}
+
+fn word(change: &Change) -> &'static str {
+    match (&change.before, &change.after) {
+        (None, _) => "added",
+        (_, None) => "removed",
+        _ => "changed",
+    }
+}
+
+fn entry(id: &str, change: &Change) -> Json {
+    json!({
+        "deploy": id,
+        "kind": change.id.kind,
+        "name": change.id.name,
+        "namespace": change.id.namespace,
+        "change": word(change),
+        "before": change.before,
+        "after": change.after,
+    })
+}
+
+/// A change for people: what becomes of the object, and its lines that differ.
+fn told(id: &str, change: &Change) -> String {
+    let yaml = |object: &Option<Json>| {
+        object.as_ref().map(|object| to_yaml(&value_of(object), Secrets::Hide).unwrap_or_default()).unwrap_or_default()
+    };
+    let namespace = match change.id.namespace.as_str() {
+        "" => String::new(),
+        name => format!(" in {name}"),
+    };
+    let name = format!("{id}/{}", change.id);
+    format!("{name}{namespace}: {}\n{}", word(change), difference(&name, &yaml(&change.before), &yaml(&change.after)))
+}
+
+/// An object as a value. Its depth is bounded by the reader of JSON.
+fn value_of(json: &Json) -> Value {
+    match json {
+        Json::Array(items) => Value::list(items.iter().map(value_of).collect()),
+        Json::Object(map) => {
+            Value::map(map.iter().map(|(key, value)| (key.as_str().into(), value_of(value))).collect())
+        }
+        scalar => plain_value(scalar),
+    }
+}
