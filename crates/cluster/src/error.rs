@@ -126,6 +126,11 @@ impl ApiError {
                 let fields = fields.filter(|(field, _)| !field.is_empty()).collect();
                 ApiError::Invalid { object: object.to_owned(), message, fields }
             }
+            // Server-side apply says this of a field that the kind does not have.
+            500 if message.contains(UNDECLARED) => {
+                let fields = undeclared(&message);
+                ApiError::Invalid { object: object.to_owned(), message, fields }
+            }
             _ => ApiError::Refused { code, message },
         }
     }
@@ -145,6 +150,16 @@ impl ApiError {
             _ => &[],
         }
     }
+}
+
+/// How the server ends a line about a field that a kind does not have.
+const UNDECLARED: &str = ": field not declared in schema";
+
+/// The fields in `….: .spec.prots: field not declared in schema`.
+fn undeclared(message: &str) -> Vec<(String, String)> {
+    let before = message.match_indices(UNDECLARED).filter_map(|(at, _)| message.get(..at));
+    let field = |text: &str| text.rsplit(char::is_whitespace).next().map(plain_field);
+    before.filter_map(field).map(|field| (field, "unknown field".to_owned())).collect()
 }
 
 /// `.spec.replicas` is `spec.replicas`.

@@ -259,7 +259,9 @@ fn managers_conflict(client: &Client) {
     let unknown = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" },
         "spec": { "prots": [], "ports": [{ "port": 80 }] } });
     match run(client, &deployment("unknown", "small", [unknown])) {
-        Err(ApiError::Invalid { message, .. }) => assert!(message.contains("spec.prots"), "{message}"),
+        Err(ApiError::Invalid { fields, .. }) => {
+            assert_eq!(fields, [("spec.prots".to_owned(), "unknown field".to_owned())])
+        }
         other => panic!("{other:?}"),
     }
 }
