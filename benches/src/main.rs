@@ -10,6 +10,7 @@ mod count;
 mod garden;
 mod generate;
 mod measure;
+mod project;
 mod reader;
 mod skaffold;
 mod tosca;
@@ -43,6 +44,7 @@ pub(crate) struct Options {
 const BENCHES: &[Bench] = &[
     Bench { name: "charts", summary: "a chart rendered: whole command, from disk, compiled once", run: charts::run },
     Bench { name: "garden", summary: "Garden projects resolved completely", run: garden::run },
+    Bench { name: "project", summary: "five dialects in one project; ten environments beside one", run: project::run },
     Bench { name: "reader", summary: "YAML to tree, beside the bare event stream", run: reader::run },
     Bench { name: "skaffold", summary: "chains, stars and diamonds of Skaffold modules", run: skaffold::run },
     Bench { name: "unfurl", summary: "expressions, and ensembles with all attributes", run: unfurl::run },

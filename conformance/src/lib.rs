@@ -9,6 +9,7 @@ pub mod deviations;
 pub mod ratchet;
 pub mod report;
 pub mod suites;
+pub mod wrapped;
 
 pub use deviations::{Deviation, Deviations};
 pub use report::{Report, Verdict};

@@ -1,8 +1,8 @@
-//! `purlin-conformance SUITE_DIR… [--filter TEXT] [--failures] [--json FILE] [--ratchet]`
+//! `purlin-conformance SUITE_DIR… [--filter TEXT] [--failures] [--json FILE] [--ratchet] [--wrapped]`
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
-use purlin_conformance::{Report, Verdict, ratchet, run_suite, suites::SUITES};
+use purlin_conformance::{Report, Verdict, ratchet, run_suite, suites::SUITES, wrapped};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,6 +13,7 @@ struct Options {
     failures: bool,
     json: Option<PathBuf>,
     ratchet: bool,
+    wrapped: bool,
 }
 
 fn options() -> Result<Options, String> {
@@ -25,6 +26,7 @@ fn options() -> Result<Options, String> {
             "--json" => options.json = Some(value("--json")?.into()),
             "--failures" => options.failures = true,
             "--ratchet" => options.ratchet = true,
+            "--wrapped" => options.wrapped = true,
             flag if flag.starts_with('-') => return Err(format!("there is no option `{flag}`")),
             folder => options.folders.push(folder.into()),
         }
@@ -45,6 +47,12 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
+    if let Some(data) = ratchet::data_folder().filter(|_| options.wrapped) {
+        let reports = wrapped::run(&data, 1, options.filter.as_deref());
+        reports.iter().for_each(|(name, report)| show(name, report, options.failures));
+        let failed: usize = reports.iter().map(|(_, report)| report.failed()).sum();
+        return if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE };
+    }
     if options.folders.is_empty() {
         println!("the recorded data is not beside this checkout; nothing was run");
         return ExitCode::SUCCESS;

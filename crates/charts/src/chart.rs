@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use purlin_syntax::Span;
-use purlin_value::Value;
+use purlin_value::{Origin, Value};
 
 /// A chart.
 #[derive(Clone, Debug)]
@@ -74,6 +74,15 @@ pub struct Metadata {
     pub dependencies: Vec<Dependency>,
     /// Where `name` is written.
     pub span: Option<Span>,
+    /// Where each key is written, by its name in the file.
+    pub origins: Vec<(String, Origin)>,
+}
+
+impl Metadata {
+    /// Where the value of a key is written.
+    pub fn origin(&self, key: &str) -> Origin {
+        self.origins.iter().find(|(known, _)| known == key).map_or(Origin::NONE, |(_, origin)| *origin)
+    }
 }
 
 /// An entry of `dependencies`.

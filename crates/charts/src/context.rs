@@ -200,22 +200,26 @@ fn chart_value(heap: &mut Heap, metadata: &Metadata, is_root: bool) -> Val {
         metadata.annotations.iter().map(|(key, value)| (Str::from(key.as_str()), Val::str(value.as_str())));
     let annotations = annotations.collect();
     let annotations = heap.map(MapType::Strings, annotations);
-    let text = |text: &str| Val::str(text);
+    let at = |key: &str, value: Val| match metadata.origin(key) {
+        origin if origin.is_known() => value.at(origin_number(origin)),
+        _ => value,
+    };
+    let text = |key: &str, text: &str| at(key, Val::str(text));
     record(
         heap,
         vec![
-            ("Name", text(&metadata.name)),
-            ("Version", text(&metadata.version)),
-            ("AppVersion", text(&metadata.app_version)),
-            ("Description", text(&metadata.description)),
-            ("Type", text(&metadata.kind)),
-            ("KubeVersion", text(&metadata.kube_version)),
-            ("APIVersion", text(&metadata.api_version)),
-            ("Home", text(&metadata.home)),
-            ("Icon", text(&metadata.icon)),
-            ("Condition", text(&metadata.condition)),
-            ("Tags", text(&metadata.tags)),
-            ("Deprecated", Val::bool(metadata.deprecated)),
+            ("Name", text("name", &metadata.name)),
+            ("Version", text("version", &metadata.version)),
+            ("AppVersion", text("appVersion", &metadata.app_version)),
+            ("Description", text("description", &metadata.description)),
+            ("Type", text("type", &metadata.kind)),
+            ("KubeVersion", text("kubeVersion", &metadata.kube_version)),
+            ("APIVersion", text("apiVersion", &metadata.api_version)),
+            ("Home", text("home", &metadata.home)),
+            ("Icon", text("icon", &metadata.icon)),
+            ("Condition", text("condition", &metadata.condition)),
+            ("Tags", text("tags", &metadata.tags)),
+            ("Deprecated", at("deprecated", Val::bool(metadata.deprecated))),
             ("Keywords", keywords),
             ("Sources", sources),
             ("Maintainers", maintainers),

@@ -2,7 +2,7 @@
 
 use purlin_gotmpl::semver::Version;
 use purlin_syntax::{Node, Tree};
-use purlin_value::Value;
+use purlin_value::{Origin, Value};
 
 use crate::chart::{Dependency, Metadata};
 
@@ -50,6 +50,7 @@ pub fn read(tree: &Tree) -> Option<Metadata> {
         annotations: annotations.unwrap_or_default(),
         dependencies: dependencies(root),
         span: root.get("name").map(Node::span),
+        origins: root.entries().map(|entry| (entry.name().to_owned(), Origin::node(entry.value))).collect(),
     })
 }
 

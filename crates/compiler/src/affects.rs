@@ -12,7 +12,7 @@ use std::collections::HashMap;
 pub struct Affected {
     /// The node; `variables` and `outputs` are those of the project.
     pub node: String,
-    /// The field's dotted path.
+    /// The field's dotted path; empty for the node itself.
     pub field: String,
     /// The environment it was resolved for.
     pub environment: String,
@@ -23,8 +23,13 @@ pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) ->
     let mut search = Search { session, file, line, known: HashMap::new() };
     let mut found = Vec::new();
     let environment = resolved.environment.to_string();
+    let places = resolved.nodes.iter().filter_map(|node| Some((node.id.as_str(), node.source?)));
+    let named_at: HashMap<&str, Span> = places.filter(|(_, span)| search.is_short(*span)).collect();
     for (node, whole) in wholes(resolved) {
         let affected = |field: String| Affected { node: node.to_owned(), field, environment: environment.clone() };
+        // What names a node decides on the node itself.
+        let is_named_here = named_at.get(node).is_some_and(|span| search.is_line(*span));
+        found.extend(is_named_here.then(|| affected(String::new())));
         found.extend(search.fields(whole).into_iter().map(affected));
     }
     found
@@ -104,6 +109,11 @@ impl Search<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a place is a name rather than everything that stands under it.
+    fn is_short(&self, span: Span) -> bool {
+        Place::of(self.session, span).is_some_and(|place| place.line == place.last_line)
     }
 
     fn is_line(&self, span: Span) -> bool {

@@ -9,6 +9,7 @@
 
 mod charts;
 mod garden;
+mod inner;
 mod needles;
 mod outputs;
 mod project;
@@ -39,6 +40,11 @@ fn garden_projects() {
 #[test]
 fn garden_projects_with_problems() {
     run("garden-broken", 4, garden::broken);
+}
+
+#[test]
+fn projects_inside_actions() {
+    run("inner", 3, inner::sound);
 }
 
 #[test]

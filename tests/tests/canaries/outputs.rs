@@ -19,6 +19,7 @@ const WHOLE: &[&str] = &[
     "check",
     "check -o json",
     "check --diagnostics json",
+    "check --all-envs",
     "check --diagnostics sarif",
     "check --diagnostics github",
     "resolve --diagnostics sarif",
@@ -34,9 +35,9 @@ pub fn search(project: &Project, folder: &Path) -> usize {
     let mut outputs = 0;
     let mut commands: Vec<Vec<String>> = WHOLE.iter().map(|line| with_options(line, project)).collect();
     for (node, field) in &project.fields {
-        for format in ["text", "json"] {
-            let mut words = vec!["why".to_owned(), node.clone(), field.clone(), "-o".to_owned(), format.to_owned()];
-            words.extend(project.options.iter().cloned());
+        for format in ["-o text", "-o json", "--list-inputs"] {
+            let mut words = vec!["why".to_owned(), node.clone(), field.clone()];
+            words.extend(format.split(' ').map(str::to_owned).chain(project.options.iter().cloned()));
             commands.push(words);
         }
     }

@@ -292,7 +292,7 @@ fn reverse(
 fn affected_text(found: &[Affected], all_envs: bool) -> String {
     let mut fields: Vec<(String, Vec<&str>)> = Vec::new();
     for affected in found {
-        let field = format!("{} {}", affected.node, affected.field);
+        let field = format!("{} {}", affected.node, affected.field).trim_end().to_owned();
         match fields.iter_mut().find(|(known, _)| *known == field) {
             Some((_, environments)) => environments.push(&affected.environment),
             None => fields.push((field, vec![&affected.environment])),

@@ -43,6 +43,13 @@ impl Engine<'_> {
         self.session.origins.derived(step_of(raw), span, pieces)
     }
 
+    /// The origin of a text that was decided on by values which were read and are no piece of it.
+    fn with_reads(&self, text: Origin, pieces: Origin, mut reads: Vec<Origin>) -> Origin {
+        let known = self.session.origins.get(pieces, &self.session.sources).inputs();
+        reads.retain(|read| *read != pieces && !known.contains(read));
+        self.session.origins.selected(text, "other values were read", None, reads)
+    }
+
     /// All attributes of an instance, evaluated.
     pub fn all_attributes(&self, id: NodeId) -> Result<Val> {
         let mut entries = ValMap::default();
@@ -119,11 +126,10 @@ impl Engine<'_> {
             value.origin = match value.as_str() {
                 // Text that knows its pieces keeps them.
                 Some(text) if value.origin.is_known() && value.origin != attribute.raw.origin => {
-                    self.session.origins.derived(
-                        step_of(&attribute.raw),
-                        self.session.origins.span(attribute.raw.origin, &self.session.sources),
-                        vec![piece(0, text.len(), value.origin)],
-                    )
+                    let whole = piece(0, text.len(), value.origin);
+                    let span = self.session.origins.span(attribute.raw.origin, &self.session.sources);
+                    let derived = self.session.origins.derived(step_of(&attribute.raw), span, vec![whole]);
+                    self.with_reads(derived, value.origin, reads)
                 }
                 _ => self.derived(&attribute.raw, reads),
             };

@@ -1,0 +1,50 @@
+//! Small edits that most likely leave a project valid: another number, another truth, a longer word.
+
+/// The text with the literal in a range changed; nothing if it is no literal.
+pub fn at(text: &str, start: usize, end: usize) -> Option<String> {
+    let literal = text.get(start..end)?;
+    let line = literal.lines().next()?;
+    let (from, to) = word(line)?;
+    let changed = other(&line[from..to])?;
+    Some(format!("{}{changed}{}", &text[..start + from], &text[start + to..]))
+}
+
+/// The text with the value of a line changed: what stands behind its last key or dash.
+pub fn line(text: &str, number: usize) -> Option<String> {
+    let start: usize = text.split_inclusive('\n').take(number).map(str::len).sum();
+    let line = text.get(start..)?.lines().next()?;
+    if line.trim_start().starts_with(['#', '%']) || line.trim().is_empty() || line.contains("/*") {
+        return None;
+    }
+    let value = line.find(": ").map(|at| at + 2).or_else(|| line.find("- ").map(|at| at + 2)).unwrap_or(line.len());
+    let rest = line.get(value..)?.trim_start();
+    // Expressions and keys alone are not changed: what they mean is not told by one word.
+    if rest.is_empty() || rest.contains("{{") || rest.contains("${") || rest.starts_with(['&', '*', '!', '|', '>']) {
+        return None;
+    }
+    let from = start + line.len() - line.get(value..)?.len();
+    at(text, from, start + line.len())
+}
+
+/// The first word of a line.
+fn word(line: &str) -> Option<(usize, usize)> {
+    let from = line.find(|c: char| c.is_ascii_alphanumeric())?;
+    let before = line.get(..from)?;
+    if before.contains(['$', '#', '&', '*', '!']) || before.contains("{{") {
+        return None;
+    }
+    let length = line.get(from..)?.find(|c: char| !c.is_ascii_alphanumeric()).unwrap_or(line.len() - from);
+    Some((from, from + length))
+}
+
+fn other(word: &str) -> Option<String> {
+    match word {
+        "true" => Some("false".to_owned()),
+        "false" => Some("true".to_owned()),
+        "null" => None,
+        _ => match word.parse::<u32>() {
+            Ok(number) => Some((u64::from(number) + 1).to_string()),
+            Err(_) => Some(format!("{word}x")),
+        },
+    }
+}
