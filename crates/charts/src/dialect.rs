@@ -427,7 +427,7 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
         format!("{{{{ {} }}}}", question.expression)
     };
     match evaluate(session, &prepared, &text) {
-        Ok(output) => Some(Answer { value: Value::str(output), trace: Vec::new() }),
+        Ok((output, is_secret)) => Some(Answer { value: Value::str(output).tainted_if(is_secret), trace: Vec::new() }),
         Err(error) => {
             report(session, folder, Some(&prepared.chart), &error.into());
             None
@@ -435,10 +435,11 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
     }
 }
 
-/// Renders an expression with the chart's templates in sight.
-fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Result<String, RenderError> {
+/// Renders an expression with the chart's templates in sight, and says whether a secret went in.
+fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Result<(String, bool), RenderError> {
     let compiled = engine::compile(&prepared.chart)?;
-    let (outside, limits) = (template::outside(session, false), template::engine_limits(session));
+    // Only what is tracked knows of secrets.
+    let (outside, limits) = (template::outside(session, true), template::engine_limits(session));
     let inputs = prepared.inputs(&outside, &limits);
     engine::on_deep_stack(|| {
         let namespace = compiled.namespace();
@@ -449,8 +450,9 @@ fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Res
         let mut contexts = Vec::new();
         let mut builder = Contexts::new(&mut machine.heap, inputs.release, inputs.capabilities);
         let root: Val = builder.build(inputs.chart, values, true, inputs.chart.name(), &mut contexts);
-        let Some(tree) = main else { return Ok(String::new()) };
+        let Some(tree) = main else { return Ok((String::new(), false)) };
         let rope = machine.execute_tree(&tree, root).map_err(RenderError::Exec)?;
-        Ok(String::from_utf8_lossy(&rope.bytes).replace("<no value>", ""))
+        let is_secret = rope.pieces.iter().any(|piece| piece.tainted);
+        Ok((String::from_utf8_lossy(&rope.bytes).replace("<no value>", ""), is_secret))
     })
 }

@@ -196,6 +196,10 @@ fn leaves(session: &Session, root: &Value, field: &str, value: &Value) -> String
                 causes.push(text);
             }
         }
+        // That a part is computed says nothing where the others have places.
+        if causes.len() > 1 {
+            causes.retain(|cause| cause != "computed");
+        }
         let from = if causes.is_empty() { "computed".to_owned() } else { causes.join(", ") };
         let _ = writeln!(out, "{path} = {}  ← {from}", shown(value));
     }
