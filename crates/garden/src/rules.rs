@@ -82,8 +82,10 @@ pub const VARIABLE_SCOPE: Rule =
 pub const INNER: Rule =
     Rule::error("garden-inner-project", "The project of another dialect that an action holds is not there.");
 /// Manifests that are not rendered.
-pub const NOT_RENDERED: Rule =
-    Rule::warning("garden-not-rendered", "Manifests of an action are not rendered here, or not completely.");
+pub const NOT_RENDERED: Rule = Rule::warning("garden-not-rendered", "Manifests of an action are not rendered here.");
+/// Patches for nothing.
+pub const UNUSED_PATCH: Rule =
+    Rule::warning("garden-unused-patch", "A patch is for a resource that the action does not have.");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[
@@ -121,4 +123,5 @@ pub const RULES: &[&Rule] = &[
     &VARIABLE_SCOPE,
     &INNER,
     &NOT_RENDERED,
+    &UNUSED_PATCH,
 ];

@@ -26,6 +26,25 @@ pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
     Some(resolved)
 }
 
+/// One object after one patch. The values are `object`, `patch` and its `strategy`. `None` if the patch fails, which is
+/// reported.
+pub fn resolve_patch(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
+    let [object, change, strategy] = ["object", "patch", "strategy"].map(|key| ask.values.get(key));
+    let strategy = strategy.and_then(Value::as_str).unwrap_or("strategic");
+    match patch::patched(session, object?, change?, strategy) {
+        Ok(value) => {
+            let mut resolved = Resolved::new("");
+            resolved.manifests.push(Manifest::new("", value));
+            Some(resolved)
+        }
+        Err(Problem::Wrong(problem)) => {
+            session.sink.push(Diagnostic { span: problem.span.or(ask.span), ..problem });
+            None
+        }
+        Err(Problem::Elsewhere { .. }) => None,
+    }
+}
+
 fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
     let (folder, span) = (ask.path, ask.span);
     let mut builder = Builder { session, open: Vec::new() };

@@ -20,4 +20,4 @@ pub mod rules;
 mod select;
 mod strategic;
 
-pub use build::resolve;
+pub use build::{resolve, resolve_patch};

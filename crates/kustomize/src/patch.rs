@@ -3,8 +3,9 @@
 use crate::edit::{as_list, as_map, text};
 use crate::kustomization::{Kustomization, Problem};
 use crate::resource::Resource;
+use crate::rules;
 use crate::select::Target;
-use crate::{rules, strategic};
+use crate::strategic::{self, Lists};
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::rules::LIMIT_OUTPUT;
 use purlin_value::weight::weight;
@@ -14,6 +15,24 @@ use purlin_value::{MergeKeys, Session, Value, path, value_of};
 fn is_native(resource: &Resource) -> bool {
     let group = resource.group();
     !group.contains('.') || group.ends_with(".k8s.io")
+}
+
+/// One object after one patch of a kind that `kubectl patch --type` knows: `strategic`, `merge` or `json`.
+pub fn patched(session: &Session, object: &Value, patch: &Value, kind: &str) -> Result<Value, Problem> {
+    let mut resource = Resource::new(object.clone(), "".into());
+    match kind {
+        "json" if patch.as_list().is_some() => apply_operations(session, patch, &mut resource)?,
+        "json" => return Err(wrong(session, patch, "a patch of type `json` is a list of operations".to_owned()).into()),
+        "merge" => strategic::merge(&mut resource.value, patch, "", Lists::Replaced),
+        "strategic" if is_native(&resource) => strategic::merge(&mut resource.value, patch, "", Lists::InPlace),
+        "strategic" => {
+            let message =
+                format!("{} is not a kind of Kubernetes itself, so it has no strategic patches", resource.kind());
+            return Err(Problem::Wrong(wrong(session, patch, message).hint("use `strategy: merge`")));
+        }
+        other => return Err(wrong(session, patch, format!("`{other}` is not a way to patch")).into()),
+    }
+    Ok(resource.value)
 }
 
 /// `patchesStrategicMerge`: files, or texts written in place.
@@ -154,12 +173,12 @@ fn apply_to_named(
 
 /// Merges a patch; the name and kind stay unless they may change.
 fn apply_strategic(patch: &Value, resource: &mut Resource, (keep_name, keep_kind): (bool, bool)) {
-    let native = is_native(resource);
+    let lists = if is_native(resource) { Lists::PatchFirst } else { Lists::Replaced };
     let old = resource.clone();
     if !keep_name {
         resource.remember();
     }
-    strategic::merge(&mut resource.value, patch, "", native);
+    strategic::merge(&mut resource.value, patch, "", lists);
     if keep_name {
         resource.set_metadata("name", old.name());
     }

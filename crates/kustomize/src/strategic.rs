@@ -26,20 +26,33 @@ const JOINED: &[(&str, &[&str])] = &[
     ("resourceClaims", &["name"]),
 ];
 
-/// Merges a patch into a value. `native` is whether lists are joined; `key` is the key both are under.
-pub fn merge(base: &mut Value, patch: &Value, key: &str, native: bool) {
+/// What becomes of lists of known things.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Lists {
+    /// They are replaced, as any other list is.
+    Replaced,
+    /// Items of the patch come first: Kustomize.
+    PatchFirst,
+    /// Items stay where they are, and new ones come last: `kubectl patch`.
+    InPlace,
+}
+
+/// Merges a patch into a value; `key` is the key both are under.
+pub fn merge(base: &mut Value, patch: &Value, key: &str, lists: Lists) {
     match (as_map(base).is_some(), patch.as_map()) {
-        (true, Some(entries)) => merge_maps(base, entries, native),
+        (true, Some(entries)) => merge_maps(base, entries, lists),
         (false, Some(_)) => *base = cleaned(patch),
-        _ => match identity(key, patch, native) {
-            Some(keys) if base.as_list().is_some() => merge_lists(base, patch, keys, native),
-            _ if key == "finalizers" && native && base.as_list().is_some() => add_missing(base, patch),
+        _ => match identity(key, patch, lists) {
+            Some(keys) if base.as_list().is_some() => merge_lists(base, patch, keys, lists),
+            _ if key == "finalizers" && lists != Lists::Replaced && base.as_list().is_some() => {
+                add_missing(base, patch)
+            }
             _ => *base = cleaned(patch),
         },
     }
 }
 
-fn merge_maps(base: &mut Value, patch: &Map, native: bool) {
+fn merge_maps(base: &mut Value, patch: &Map, lists: Lists) {
     if patch.get("$patch").and_then(Value::as_str) == Some("replace") {
         *base = cleaned(&Value::map(patch.clone()).with_origin(base.origin));
         return;
@@ -61,7 +74,7 @@ fn merge_maps(base: &mut Value, patch: &Map, native: bool) {
         }
         let Some(map) = as_map(base) else { return };
         match map.get_mut(key.as_str()) {
-            Some(old) => merge(old, value, key, native),
+            Some(old) => merge(old, value, key, lists),
             None => {
                 map.insert(key.clone(), cleaned(value));
             }
@@ -74,17 +87,46 @@ fn is_deleted(value: &Value) -> bool {
 }
 
 /// The keys that identify the items of a list, if it is one that is joined.
-fn identity(key: &str, patch: &Value, native: bool) -> Option<&'static [&'static str]> {
-    let items = patch.as_list().filter(|_| native)?;
-    if key == "ports" {
+fn identity(key: &str, patch: &Value, lists: Lists) -> Option<&'static [&'static str]> {
+    let items = patch.as_list().filter(|_| lists != Lists::Replaced)?;
+    let keys: &[&str] = if key == "ports" {
         let by_container = items.iter().any(|item| item.get("containerPort").is_some());
-        return Some(if by_container { &["containerPort", "protocol"] } else { &["port", "protocol"] });
+        if by_container { &["containerPort", "protocol"] } else { &["port", "protocol"] }
+    } else {
+        JOINED.iter().find(|(known, _)| *known == key).map(|(_, keys)| *keys)?
+    };
+    // One key is enough for `kubectl`.
+    Some(if lists == Lists::InPlace { keys.get(..1).unwrap_or(keys) } else { keys })
+}
+
+/// Joins items of the same identity.
+fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
+    match lists {
+        Lists::InPlace => merge_in_place(base, patch, keys),
+        _ => merge_first(base, patch, keys, lists),
     }
-    JOINED.iter().find(|(known, _)| *known == key).map(|(_, keys)| *keys)
+}
+
+/// Items stay where they are, and new ones follow.
+fn merge_in_place(base: &mut Value, patch: &Value, keys: &[&str]) {
+    let Some(items) = as_list(base) else { return };
+    let patches = patch.as_list().unwrap_or_default();
+    if patches.iter().any(|item| item.get("$patch").and_then(Value::as_str) == Some("replace")) {
+        items.clear();
+    }
+    for item in patches {
+        let at = items.iter().position(|old| same_identity(old, item, keys));
+        match (at, item.get("$patch").and_then(Value::as_str)) {
+            (_, Some("replace")) | (None, Some("delete")) => {}
+            (Some(at), Some("delete")) => drop(items.remove(at)),
+            (Some(at), _) => items.get_mut(at).into_iter().for_each(|old| merge(old, item, "", Lists::InPlace)),
+            (None, _) => items.push(cleaned(item)),
+        }
+    }
 }
 
 /// Items of the patch come first, in its order, each joined with the item of the same identity; the others follow.
-fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], native: bool) {
+fn merge_first(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
     let Some(items) = as_list(base) else { return };
     let mut rest: Vec<Option<Value>> = std::mem::take(&mut **items).into_iter().map(Some).collect();
     let mut joined = Vec::new();
@@ -100,7 +142,7 @@ fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], native: bool) {
         }
         joined.push(match old {
             Some(mut old) => {
-                merge(&mut old, item, "", native);
+                merge(&mut old, item, "", lists);
                 old
             }
             None => cleaned(item),

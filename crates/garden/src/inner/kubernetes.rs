@@ -36,7 +36,7 @@ impl Objects<'_> {
             }
         }
         found.extend(self.kustomization(eval.session));
-        self.report_patches(eval.session);
+        self.patch(eval.session, &mut found);
         let namespace = self.spec.get("namespace").filter(|namespace| namespace.as_str().is_some());
         if let Some(namespace) = namespace {
             found.iter_mut().for_each(|manifest| manifest.value = in_namespace(&manifest.value, namespace));
@@ -158,15 +158,47 @@ impl Objects<'_> {
         built.map(|built| built.manifests).unwrap_or_default()
     }
 
-    fn report_patches(&self, session: &Session) {
-        let patches =
-            self.spec.get("patchResources").filter(|list| list.as_list().is_some_and(|list| !list.is_empty()));
-        if let Some(patches) = patches {
-            let message = format!("`patchResources` of `{}` is not applied to what is rendered here", self.action.key);
-            let place = self.about.place(self.action, Some(patches), session);
-            self.about.report(session, Diagnostic::nowhere(&rules::NOT_RENDERED, message), place);
+    /// Changes objects as `patchResources` says: each by the first patch for its kind and name.
+    fn patch(&self, session: &Session, found: &mut [Manifest]) {
+        let Some(patches) = self.spec.get("patchResources").and_then(Value::as_list) else { return };
+        for manifest in found.iter_mut() {
+            if let Some(patch) = patches.iter().find(|patch| is_for(patch, &manifest.value)) {
+                self.change(session, manifest, patch);
+            }
+        }
+        for patch in patches.iter().filter(|patch| !patch.is_null()) {
+            if found.iter().any(|manifest| is_for(patch, &manifest.value) || manifest.value.is_pending()) {
+                continue;
+            }
+            let text = |key: &str| patch.get(key).and_then(Value::as_str).unwrap_or_default();
+            let message = format!("`{}` has no {} `{}` to patch", self.action.key, text("kind"), text("name"));
+            let place = self.about.place(self.action, Some(patch), session);
+            self.about.report(session, Diagnostic::nowhere(&rules::UNUSED_PATCH, message), place);
         }
     }
+
+    /// An object after a patch; as it was if the patch fails, which is reported.
+    fn change(&self, session: &Session, manifest: &mut Manifest, patch: &Value) {
+        let given = |key: &str| patch.get(key).cloned().unwrap_or_default();
+        let values = [("object", manifest.value.clone()), ("patch", given("patch")), ("strategy", given("strategy"))];
+        let values = Value::map(values.into_iter().map(|(key, value)| (key.into(), value)).collect());
+        let span = self.about.place(self.action, Some(patch), session);
+        let ask = Ask { path: &self.action.source_folder, request: Request::default(), values, span };
+        let engine = self.about.engines().get("patch");
+        let patched = engine.and_then(|engine| engine.resolve_for(session, &ask, &self.about.who()));
+        if let Some(patched) = patched.and_then(|mut patched| patched.manifests.pop()) {
+            (manifest.value, manifest.text) = (patched.value, None);
+        }
+    }
+}
+
+/// Whether a patch names an object.
+fn is_for(patch: &Value, object: &Value) -> bool {
+    let name = object.get("metadata").and_then(|metadata| metadata.get("name"));
+    let same = |key: &str, value: Option<&Value>| {
+        patch.get(key).and_then(Value::as_str).is_some_and(|text| value.and_then(Value::as_str) == Some(text))
+    };
+    same("kind", object.get("kind")) && same("name", name)
 }
 
 /// What a text reads as in YAML; where it comes from stays.
