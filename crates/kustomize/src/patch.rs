@@ -24,7 +24,7 @@ pub fn patched(session: &Session, object: &Value, patch: &Value, kind: &str) -> 
         "json" if patch.as_list().is_some() => apply_operations(session, patch, &mut resource)?,
         "json" => return Err(wrong(session, patch, "a patch of type `json` is a list of operations".to_owned()).into()),
         "merge" => strategic::merge(&mut resource.value, patch, "", Lists::Replaced),
-        "strategic" if is_native(&resource) => strategic::merge(&mut resource.value, patch, "", Lists::InPlace),
+        "strategic" if is_native(&resource) => strategic::merge(&mut resource.value, patch, "", Lists::Interleaved),
         "strategic" => {
             let message =
                 format!("{} is not a kind of Kubernetes itself, so it has no strategic patches", resource.kind());

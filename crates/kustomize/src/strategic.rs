@@ -33,8 +33,8 @@ pub enum Lists {
     Replaced,
     /// Items of the patch come first: Kustomize.
     PatchFirst,
-    /// Items stay where they are, and new ones come last: `kubectl patch`.
-    InPlace,
+    /// Items of the patch keep its order, and the others their place before those that followed them: `kubectl patch`.
+    Interleaved,
 }
 
 /// Merges a patch into a value; `key` is the key both are under.
@@ -44,9 +44,7 @@ pub fn merge(base: &mut Value, patch: &Value, key: &str, lists: Lists) {
         (false, Some(_)) => *base = cleaned(patch),
         _ => match identity(key, patch, lists) {
             Some(keys) if base.as_list().is_some() => merge_lists(base, patch, keys, lists),
-            _ if key == "finalizers" && lists != Lists::Replaced && base.as_list().is_some() => {
-                add_missing(base, patch)
-            }
+            _ if key == "finalizers" && base.as_list().is_some() => merge_texts(base, patch, lists),
             _ => *base = cleaned(patch),
         },
     }
@@ -96,33 +94,50 @@ fn identity(key: &str, patch: &Value, lists: Lists) -> Option<&'static [&'static
         JOINED.iter().find(|(known, _)| *known == key).map(|(_, keys)| *keys)?
     };
     // One key is enough for `kubectl`.
-    Some(if lists == Lists::InPlace { keys.get(..1).unwrap_or(keys) } else { keys })
+    Some(if lists == Lists::Interleaved { keys.get(..1).unwrap_or(keys) } else { keys })
 }
 
 /// Joins items of the same identity.
 fn merge_lists(base: &mut Value, patch: &Value, keys: &[&str], lists: Lists) {
     match lists {
-        Lists::InPlace => merge_in_place(base, patch, keys),
+        Lists::Interleaved => interleave(base, patch, |a, b| same_identity(a, b, keys)),
         _ => merge_first(base, patch, keys, lists),
     }
 }
 
-/// Items stay where they are, and new ones follow.
-fn merge_in_place(base: &mut Value, patch: &Value, keys: &[&str]) {
+/// Items of the patch in its order; each other item before the first of those that followed it.
+fn interleave(base: &mut Value, patch: &Value, is_same: impl Fn(&Value, &Value) -> bool) {
     let Some(items) = as_list(base) else { return };
     let patches = patch.as_list().unwrap_or_default();
-    if patches.iter().any(|item| item.get("$patch").and_then(Value::as_str) == Some("replace")) {
+    let directive = |item: &Value| item.get("$patch").and_then(Value::as_str).map(str::to_owned);
+    if patches.iter().any(|item| directive(item).as_deref() == Some("replace")) {
         items.clear();
     }
+    let mut rest: Vec<Option<Value>> = std::mem::take(&mut **items).into_iter().map(Some).collect();
+    let mut joined: Vec<(Option<usize>, Value)> = Vec::new();
     for item in patches {
-        let at = items.iter().position(|old| same_identity(old, item, keys));
-        match (at, item.get("$patch").and_then(Value::as_str)) {
-            (_, Some("replace")) | (None, Some("delete")) => {}
-            (Some(at), Some("delete")) => drop(items.remove(at)),
-            (Some(at), _) => items.get_mut(at).into_iter().for_each(|old| merge(old, item, "", Lists::InPlace)),
-            (None, _) => items.push(cleaned(item)),
+        let at = rest.iter().position(|old| old.as_ref().is_some_and(|old| is_same(old, item)));
+        let old = at.and_then(|at| rest.get_mut(at)).and_then(Option::take);
+        if directive(item).is_some() {
+            continue;
         }
+        let merged = match old {
+            Some(mut old) => {
+                merge(&mut old, item, "", Lists::Interleaved);
+                old
+            }
+            None => cleaned(item),
+        };
+        joined.push((at, merged));
     }
+    let mut from = 0;
+    for (place, item) in rest.into_iter().enumerate().filter_map(|(place, item)| Some((place, item?))) {
+        let follows = |(before, _): &(Option<usize>, Value)| before.is_some_and(|before| before > place);
+        let at = joined.iter().skip(from).position(follows).map_or(joined.len(), |at| from + at);
+        joined.insert(at, (Some(place), item));
+        from = at + 1;
+    }
+    **items = joined.into_iter().map(|(_, item)| item).collect();
 }
 
 /// Items of the patch come first, in its order, each joined with the item of the same identity; the others follow.
@@ -159,6 +174,15 @@ fn same_identity(a: &Value, b: &Value, keys: &[&str]) -> bool {
         (Some(one), None) | (None, Some(one)) => *key == "protocol" && one.as_str() == Some("TCP"),
         (None, None) => *key == "protocol",
     })
+}
+
+/// Joins texts that are known by themselves.
+fn merge_texts(base: &mut Value, patch: &Value, lists: Lists) {
+    match lists {
+        Lists::Replaced => *base = cleaned(patch),
+        Lists::PatchFirst => add_missing(base, patch),
+        Lists::Interleaved => interleave(base, patch, |a, b| a.as_str() == b.as_str()),
+    }
 }
 
 fn add_missing(base: &mut Value, patch: &Value) {
