@@ -290,3 +290,24 @@ fn a_full_disk_is_an_error_with_a_reason() {
     assert!(run.status.code().is_some_and(|code| code != 0), "{told}");
     assert!(told.contains("No space left on device"), "{told}");
 }
+
+#[test]
+fn what_is_kept_is_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::new(
+        "private",
+        "---\nkind: Run\ntype: exec\nname: a\ninclude: []\nspec: {shell: true, command: ['echo x; head -c 9000 /dev/zero']}\n",
+    );
+    assert!(project.run(&["run", "a"]).status.success());
+    let mut open = vec![project.folder.join(".purlin")];
+    let mut seen = 0;
+    while let Some(path) = open.pop() {
+        let found = std::fs::metadata(&path).unwrap();
+        assert_eq!(found.permissions().mode() & 0o077, 0, "{}", path.display());
+        seen += 1;
+        if found.is_dir() {
+            open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+        }
+    }
+    assert!(seen > 8, "{seen}");
+}

@@ -10,7 +10,8 @@ use purlin_cluster::deploy::{Observer, undeploy};
 pub use purlin_cluster::diff::Change;
 use purlin_cluster::diff::changes;
 use purlin_cluster::state::{Standing, standing};
-use purlin_cluster::{Access, ApiError, Client, Deployment, Wanted, deploy};
+use purlin_cluster::{Access, ApiError, Client, Deployment, Object, Wanted, deploy};
+use purlin_model::Manifest;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -160,4 +161,24 @@ impl Work for ClusterDeploy {
             self.with(|client| Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?))?;
         found.ok_or_else(|| Trouble { cause: Cause::Other("it is not deployed".to_owned()), tail: Vec::new() })
     }
+}
+
+/// The objects of manifests: those that are made once, and the rest.
+pub fn objects(manifests: &[Manifest]) -> Result<(Vec<Object>, Vec<Object>), Cause> {
+    let (mut once, mut rest) = (Vec::new(), Vec::new());
+    for (index, manifest) in manifests.iter().enumerate() {
+        if let Some((path, _)) = manifest.value.leaves().find(|(_, value)| value.is_pending()) {
+            let name = if manifest.node.is_empty() { &manifest.source } else { &manifest.node };
+            return Err(Cause::Other(format!("`{path}` of `{name}` is not known when it is deployed")));
+        }
+        let found = Object::of(&manifest.value, index);
+        let found = found.map_err(|why| Cause::Other(format!("`{}`: {why}", manifest.source)))?;
+        if is_brought_along(manifest) { &mut once } else { &mut rest }.extend(found);
+    }
+    Ok((once, rest))
+}
+
+/// Definitions in the `crds` folder of a chart are installed once and never changed, as Helm does it.
+fn is_brought_along(manifest: &Manifest) -> bool {
+    manifest.source.split('/').any(|part| part == "crds") && manifest.node.starts_with("CustomResourceDefinition/")
 }

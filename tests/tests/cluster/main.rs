@@ -6,6 +6,7 @@ mod charts;
 mod deploys;
 mod failures;
 mod fake;
+mod skaffold;
 
 use fake::Fake;
 use purlin_suite::{Ran, Scratch, environment, run};

@@ -1,22 +1,24 @@
-//! `purlin build` and `purlin test` on Skaffold projects.
+//! `purlin build`, `test` and `deploy` on Skaffold projects.
 
 use super::Context;
 use super::run::{Order, execute};
 use crate::invocation::Exit;
+use crate::personality::skaffold::deploy_name;
 use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::engine::Project;
 use purlin_run::select::select;
-use purlin_run::skaffold::{Settings, SkaffoldProject};
+use purlin_run::skaffold::{Deploying, Settings, SkaffoldProject};
 use purlin_skaffold::dialect::with_configs;
 use purlin_skaffold::validate::{Scope, validate};
 use purlin_value::{Session, path};
 use std::path::PathBuf;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, session: &Session, request: &Request, order: &Order) -> Result<Exit, Exit> {
-    if !matches!(order.kind, Kind::Build | Kind::Test) {
-        let message = format!("`purlin {}` does not support Skaffold configurations yet", order.kind.name());
-        return Err(cx.usage(&message));
+    if order.kind == Kind::Run {
+        return Err(
+            cx.usage("Skaffold configurations have no Run actions; `purlin build`, `test` and `deploy` work on them")
+        );
     }
     let style = cx.style;
     let file = request.found.clone().unwrap_or_else(|| request.path.clone());
@@ -35,10 +37,21 @@ pub(super) fn run(cx: &mut Context<'_, '_>, session: &Session, request: &Request
             return Err(cx.report(session));
         }
         let project = SkaffoldProject::new(session, configs, settings);
+        let deploying = Deploying {
+            name: deploy_name(project.root(), configs),
+            engines: request.engines,
+            clusters: order.clusters.clone(),
+            namespace: request.namespace.clone(),
+            ..Deploying::default()
+        };
+        let project = if order.kind == Kind::Deploy { project.deploying(deploying, false) } else { project };
         if session.sink.has_errors() {
             return Err(cx.report(session));
         }
         let requested = select(project.nodes(), order.kind, &order.wanted).map_err(|message| cx.usage(&message))?;
+        // Hooks after the deploy are part of it.
+        let hooks = (order.kind == Kind::Deploy).then(|| project.nodes().len().saturating_sub(1));
+        let requested: Vec<usize> = requested.into_iter().chain(hooks).collect();
         let root = project.root().to_owned();
         let (exit, _) = execute(cx.invocation, session, &project, &root, &requested, order, &|_| (), style)?;
         Ok(exit)

@@ -3,12 +3,11 @@
 
 use super::{GardenProject, collect_secrets, kind_of};
 use crate::action::{Action, Reuse};
-use crate::cluster::{ClusterDeploy, Place};
+use crate::cluster::{ClusterDeploy, Place, objects};
 use crate::event::Cause;
-use purlin_cluster::{Deployment, Object};
+use purlin_cluster::Deployment;
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::Version;
-use purlin_model::Manifest;
 use purlin_value::Value;
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
@@ -116,24 +115,4 @@ fn namespace_metadata(provider: &Value) -> Json {
             .collect::<serde_json::Map<_, _>>()
     };
     json!({ "labels": texts("labels"), "annotations": texts("annotations") })
-}
-
-/// The objects of manifests: those that are made once, and the rest.
-fn objects(manifests: &[Manifest]) -> Result<(Vec<Object>, Vec<Object>), Cause> {
-    let (mut once, mut rest) = (Vec::new(), Vec::new());
-    for (index, manifest) in manifests.iter().enumerate() {
-        if let Some((path, _)) = manifest.value.leaves().find(|(_, value)| value.is_pending()) {
-            let name = if manifest.node.is_empty() { &manifest.source } else { &manifest.node };
-            return Err(Cause::Other(format!("`{path}` of `{name}` is not known when it is deployed")));
-        }
-        let found = Object::of(&manifest.value, index);
-        let found = found.map_err(|why| Cause::Other(format!("`{}`: {why}", manifest.source)))?;
-        if is_brought_along(manifest) { &mut once } else { &mut rest }.extend(found);
-    }
-    Ok((once, rest))
-}
-
-/// Definitions in the `crds` folder of a chart are installed once and never changed, as Helm does it.
-fn is_brought_along(manifest: &Manifest) -> bool {
-    manifest.source.split('/').any(|part| part == "crds") && manifest.node.starts_with("CustomResourceDefinition/")
 }

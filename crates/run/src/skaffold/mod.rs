@@ -2,6 +2,7 @@
 //! their images.
 
 mod artifact;
+mod deploy;
 pub mod tag;
 mod test;
 
@@ -21,6 +22,9 @@ use sha2::{Digest, Sha256};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
+
+pub use deploy::Deploying;
+use deploy::When;
 
 /// What a run is told beside its configurations.
 #[derive(Clone, Debug, Default)]
@@ -66,6 +70,8 @@ enum CaseKind<'p, 'f> {
 enum Role {
     Build(usize),
     Test(usize),
+    Hooks(When),
+    Deploy,
 }
 
 /// Configurations whose artifacts can be built.
@@ -77,6 +83,7 @@ pub struct SkaffoldProject<'p, 'f> {
     roles: Vec<Role>,
     nodes: Vec<Node>,
     settings: Settings,
+    deploying: Deploying,
     /// The image of each artifact with its tag, by place.
     tags: Vec<String>,
     /// What each artifact is made of, by image.
@@ -105,6 +112,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
             roles: Vec::new(),
             nodes: Vec::new(),
             settings,
+            deploying: Deploying::default(),
             tags: Vec::new(),
             keys,
             built: RefCell::new(built),
@@ -151,6 +159,52 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
             self.roles.push(Role::Test(at));
             last.insert(case.image.as_str(), (number, own));
         }
+    }
+
+    /// The same, with a node that deploys everything, and the hooks around it. Where it is to be taken down, no image is
+    /// needed.
+    pub fn deploying(mut self, deploying: Deploying, takes_down: bool) -> Self {
+        let id = format!("deploy.{}", deploying.name);
+        self.deploying = deploying;
+        let span = self.configs.first().map(|config| config.span);
+        let need = |node: usize, is_runtime: bool| Need { node, is_runtime, is_explicit: true };
+        let builds = self.nodes.iter().enumerate().filter(|(_, node)| node.kind == Kind::Build && !node.disabled);
+        let mut needs: Vec<Need> = builds.filter(|_| !takes_down).map(|(node, _)| need(node, true)).collect();
+        let [before, after] =
+            [When::Before, When::After].map(|when| !takes_down && !self.deploy_hooks(when).is_empty());
+        if before {
+            let node = self.add(
+                Role::Hooks(When::Before),
+                Node { id: format!("{id}.before"), kind: Kind::Run, disabled: false, needs: needs.clone(), span },
+            );
+            needs.push(need(node, false));
+        }
+        let own = self.add(Role::Deploy, Node { id: id.clone(), kind: Kind::Deploy, disabled: false, needs, span });
+        if after {
+            let needs = vec![need(own, false)];
+            self.add(
+                Role::Hooks(When::After),
+                Node { id: format!("{id}.after"), kind: Kind::Run, disabled: false, needs, span },
+            );
+        }
+        self
+    }
+
+    fn add(&mut self, role: Role, node: Node) -> usize {
+        self.nodes.push(node);
+        self.roles.push(role);
+        self.nodes.len() - 1
+    }
+
+    /// Images that were built or given: name, and the image to use.
+    fn built_or_given(&self) -> Vec<(String, String)> {
+        let mut all = self.built();
+        for given in &self.settings.built {
+            if !all.iter().any(|(image, _)| *image == given.0) {
+                all.push(given.clone());
+            }
+        }
+        all
     }
 
     /// The folder that results are kept in.
@@ -330,6 +384,8 @@ impl Project for SkaffoldProject<'_, '_> {
         let action = match self.roles.get(node) {
             Some(Role::Build(at)) => self.build_action(*at),
             Some(Role::Test(at)) => self.test_action(node, *at),
+            Some(Role::Hooks(when)) => self.hook_action(node, *when),
+            Some(Role::Deploy) => self.deploy_action(node),
             None => Err(Cause::Unresolved),
         };
         action.map_err(|cause| {

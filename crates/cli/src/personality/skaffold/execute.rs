@@ -7,9 +7,11 @@ use crate::commands::run::{Place, conclude};
 use crate::invocation::{Exit, Invocation};
 use crate::report::Style;
 use purlin_run::action::Kind;
+use purlin_run::cluster::Clusters;
 use purlin_run::engine::{Options, Project, Run};
 use purlin_run::event::{Cause, End, Event, Reporter, Summary};
-use purlin_run::skaffold::{Settings, SkaffoldProject, is_local_cluster};
+use purlin_run::past::{Removal, clean_up};
+use purlin_run::skaffold::{Deploying, Settings, SkaffoldProject, is_local_cluster};
 use purlin_skaffold::remote::Sync;
 use purlin_skaffold::template;
 use purlin_skaffold::validate::{Scope, validate};
@@ -17,10 +19,7 @@ use purlin_skaffold::walk::{Bases, Config};
 use purlin_value::Session;
 use std::io::Write;
 use std::path::Path;
-
-/// What the original says where images are not known.
-const NO_ARTIFACTS: &str =
-    "run [skaffold test] with [--build-artifacts <file-output>] for running tests on artifacts from a given file";
+use std::sync::Arc;
 
 fn look(command: &'static str) -> Look {
     Look { command, bases: Bases::Dependencies, defaults: true, auto_activation: true, sync: Sync::Always }
@@ -69,7 +68,7 @@ fn project<'p, 'f>(
         return Err(opened.report(invocation));
     }
     let built = match mode {
-        "build" => Vec::new(),
+        "build" | "run" => Vec::new(),
         _ => {
             let given = render_settings(invocation, flags, session, configs);
             given.map_err(|message| usage(invocation, &message))?.builds
@@ -222,6 +221,139 @@ fn hand_out(invocation: &mut Invocation<'_>, flags: &Flags, is_quiet: bool, text
     Ok(())
 }
 
+/// What a deploy needs beside the configurations.
+fn deploying(
+    invocation: &Invocation<'_>,
+    flags: &Flags,
+    project: &SkaffoldProject<'_, '_>,
+    configs: &[Config<'_>],
+) -> Deploying {
+    let label = |text: &String| {
+        let (name, value) = text.split_once('=').unwrap_or((text, ""));
+        (name.to_owned(), value.to_owned())
+    };
+    let clusters = Clusters {
+        env: invocation.env.clone(),
+        kubeconfig: flags.text("kubeconfig").map(|file| invocation.cwd.join(file)),
+        context: flags.text("kube-context").map(str::to_owned),
+        allow_exec: flags.switch("allow-exec", false),
+        // Skaffold applies as `kubectl apply` does, which takes over what others have set.
+        force_conflicts: true,
+        ..Clusters::default()
+    };
+    Deploying {
+        name: deploy_name(project.root(), configs),
+        engines: purlin_compiler::ENGINES,
+        clusters: Arc::new(clusters),
+        namespace: flags.text("namespace").filter(|namespace| !namespace.is_empty()).map(str::to_owned),
+        labels: flags.list("label").iter().map(label).collect(),
+        wait: flags.text("status-check").map(|_| flags.switch("status-check", true)),
+    }
+}
+
+/// What a deploy is called, and found again by: the name of its configuration, or its folder.
+pub(crate) fn deploy_name(root: &Path, configs: &[Config<'_>]) -> String {
+    let named = configs.iter().rev().map(|config| config.name.as_str()).find(|name| !name.is_empty());
+    let folder = root.file_name().map(|name| name.to_string_lossy().into_owned());
+    named.map(str::to_owned).or(folder).unwrap_or_else(|| "skaffold".to_owned())
+}
+
+/// `deploy` and `run`: builds what is not given, tests it where `run` is asked for, and deploys everything.
+pub fn deploy(invocation: &mut Invocation<'_>, flags: &Flags, builds: bool) -> Exit {
+    let command = if builds { "run" } else { "deploy" };
+    let opened = match open(invocation, flags, &look(command)) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    opened.with_configs(invocation, |invocation, session, configs| {
+        let project = match project(invocation, flags, &opened, session, &configs, command) {
+            Ok(project) => project,
+            Err(exit) => return exit,
+        };
+        let deploying = deploying(invocation, flags, &project, &configs);
+        let project = project.deploying(deploying, false);
+        if builds {
+            match build_images(invocation, flags, session, &project, false) {
+                Ok((Exit::Ok, _)) => {}
+                Ok((exit, _)) | Err(exit) => return exit,
+            }
+            let tests = of_kind(&project, Kind::Test);
+            if !tests.is_empty() && !flags.switch("skip-tests", false) {
+                match test_images(invocation, session, &project, &tests) {
+                    Ok(Exit::Ok) => {}
+                    Ok(exit) | Err(exit) => return exit,
+                }
+            }
+        } else if let Some(image) = missing(&project) {
+            return lacks(invocation, &image, "skaffold deploy");
+        }
+        match deploy_all(invocation, session, &project) {
+            Ok(exit) | Err(exit) => exit,
+        }
+    })
+}
+
+fn deploy_all(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    project: &SkaffoldProject<'_, '_>,
+) -> Result<Exit, Exit> {
+    let mut head = String::from("Tags used in deployment:\n");
+    head.extend(project.built().iter().map(|(image, tag)| format!(" - {image} -> {tag}\n")));
+    head.push_str("Starting deploy...\n");
+    say(invocation, false, &head);
+    let place = Place::new(invocation, project.root())?;
+    // What is built is there; the last node brings everything before it along.
+    let last = project.nodes().len().saturating_sub(1);
+    let deploys: Vec<usize> = of_kind(project, Kind::Deploy).into_iter().chain([last]).collect();
+    let summary = run(invocation, project, &place, &deploys, 1, true, false);
+    Ok(ended(invocation, session, &summary))
+}
+
+/// `delete`: takes down what was deployed.
+pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
+    let opened = match open(invocation, flags, &look("delete")) {
+        Ok(opened) => opened,
+        Err(exit) => return exit,
+    };
+    opened.with_configs(invocation, |invocation, session, configs| {
+        let project = match project(invocation, flags, &opened, session, &configs, "build") {
+            Ok(project) => project,
+            Err(exit) => return exit,
+        };
+        let deploying = deploying(invocation, flags, &project, &configs);
+        let project = project.deploying(deploying, true);
+        let place = match Place::new(invocation, project.root()) {
+            Ok(place) => place,
+            Err(exit) => return exit,
+        };
+        say(invocation, false, "Cleaning up...\n");
+        let mut lines = Lines { out: invocation.stdout, is_quiet: false };
+        let wanted = Removal::default();
+        let done = clean_up(&project, &place.store, &place.executor, &place.stop, &wanted, &mut lines);
+        match done {
+            Ok(summary) => ended(invocation, session, &summary),
+            Err(message) => usage(invocation, &message),
+        }
+    })
+}
+
+/// The first artifact whose image is not known.
+fn missing(project: &SkaffoldProject<'_, '_>) -> Option<String> {
+    let known = project.built();
+    let mut images = project.tags().map(|(image, _)| image);
+    images.find(|image| !known.iter().any(|(other, _)| other == image)).map(str::to_owned)
+}
+
+fn lacks(invocation: &mut Invocation<'_>, image: &str, command: &str) -> Exit {
+    let _ = writeln!(invocation.stderr, "error: no tag provided for image [{image}]");
+    let _ = writeln!(
+        invocation.stderr,
+        "  help: run [{command}] with [--build-artifacts FILE], which a build writes with [--file-output]"
+    );
+    Exit::Invalid
+}
+
 /// `test`: tests images that were built before.
 pub fn test(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
     let opened = match open(invocation, flags, &look("test")) {
@@ -233,12 +365,9 @@ pub fn test(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             Ok(project) => project,
             Err(exit) => return exit,
         };
-        let known = project.built();
         let tests: Vec<usize> = of_kind(&project, Kind::Test);
-        if let Some((image, _)) = project.tags().find(|(image, _)| !known.iter().any(|(other, _)| other == image)) {
-            let _ = writeln!(invocation.stderr, "error: no tag provided for image [{image}]");
-            let _ = writeln!(invocation.stderr, "  help: {NO_ARTIFACTS}");
-            return Exit::Invalid;
+        if let Some(image) = missing(&project) {
+            return lacks(invocation, &image, "skaffold test");
         }
         match test_images(invocation, session, &project, &tests) {
             Ok(exit) | Err(exit) => exit,
@@ -290,6 +419,7 @@ impl Reporter for Lines<'_> {
                 (Some(("build", image)), End::Failed(failure)) => {
                     self.line(&format!("Build [{image}] failed: {}", failure.cause));
                 }
+                (Some(("deploy", name)), End::Removed) => self.line(&format!("{name}: removed")),
                 (Some(("test", _)), End::Done) => self.line("Command finished successfully."),
                 (Some(("test", _)), End::Failed(failure)) => match failure.cause {
                     Cause::Exit(_) => self.line("Command finished with non-0 exit code."),

@@ -62,6 +62,8 @@ const FLAGS: &[(&str, char, Takes)] = &[
     ("cache-artifacts", ' ', Switch),
     ("build-concurrency", ' ', Text),
     ("insecure-registry", ' ', List),
+    ("skip-tests", ' ', Switch),
+    ("status-check", ' ', Switch),
     ("allow-path", ' ', List),
     ("allow-net", ' ', List),
     ("allow-exec", ' ', Switch),

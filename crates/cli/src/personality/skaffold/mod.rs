@@ -7,6 +7,8 @@ mod inspect;
 mod repositories;
 mod surroundings;
 
+pub(crate) use execute::deploy_name;
+
 use super::Personality;
 use crate::disk::Permissions;
 use crate::invocation::{Exit, Invocation};
@@ -29,10 +31,13 @@ use surroundings::Cluster;
 #[rustfmt::skip]
 pub(super) const SKAFFOLD: Personality = Personality {
     name: "skaffold",
-    summary: "Answers as Skaffold does, as far as no cluster is needed.",
+    summary: "Answers as Skaffold does; builds, tests and deploys.",
     commands: &[
         ("build", "images, built with docker, podman, buildah or commands of your own"),
         ("test", "commands that test images (`--build-artifacts`)"),
+        ("deploy", "the manifests, with images that were built before, to a cluster"),
+        ("run", "`build`, `test` and `deploy`"),
+        ("delete", "what was deployed, taken down"),
         ("diagnose", "the resolved configuration (`--yaml-only`)"),
         ("inspect build-env|modules|profiles|tests|…", "parts of the configuration as JSON"),
         ("render", "the manifests"),
@@ -67,8 +72,8 @@ pub(super) const SKAFFOLD: Personality = Personality {
         ("    --allow-path DIR", "allow reading below DIR"),
     ],
     refused: &[
-        "apply", "completion", "config", "credits", "debug", "delete", "deploy", "dev", "exec", "filter",
-        "find-configs", "generate-pipeline", "init", "lint", "lsp", "options", "run", "survey", "verify",
+        "apply", "completion", "config", "credits", "debug", "dev", "exec", "filter",
+        "find-configs", "generate-pipeline", "init", "lint", "lsp", "options", "survey", "verify",
     ],
     run,
 };
@@ -84,6 +89,9 @@ pub fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
     match flags.word(0) {
         "build" => execute::build(invocation, &flags),
         "test" => execute::test(invocation, &flags),
+        "deploy" => execute::deploy(invocation, &flags, false),
+        "run" => execute::deploy(invocation, &flags, true),
+        "delete" => execute::delete(invocation, &flags),
         "diagnose" => commands::diagnose(invocation, &flags),
         "render" => commands::render(invocation, &flags),
         "fix" => commands::fix(invocation, &flags),

@@ -1,0 +1,219 @@
+//! Deploys of Skaffold configurations: what they render, with the images that were built, goes to a cluster; hooks on
+//! this machine run before and after it.
+
+use super::SkaffoldProject;
+use crate::action::{Action, Command, Kind, Reuse};
+use crate::cluster::{ClusterDeploy, Clusters, Place, objects};
+use crate::event::Cause;
+use purlin_cluster::Deployment;
+use purlin_model::Engines;
+use purlin_skaffold::item::View;
+use purlin_skaffold::walk::Config;
+use purlin_skaffold::{helm, render, unrendered};
+use purlin_syntax::Sink;
+use purlin_value::Secrets;
+use purlin_value::emit::to_yaml;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a deploy may take to be healthy if nobody says so.
+const USUAL_DEADLINE: Duration = Duration::from_secs(600);
+
+/// What a deploy needs beside the configurations.
+#[derive(Clone, Debug, Default)]
+pub struct Deploying {
+    /// What it is called.
+    pub name: String,
+    /// Who renders charts and kustomizations.
+    pub engines: Engines,
+    /// What the user says of clusters.
+    pub clusters: Arc<Clusters>,
+    /// `--namespace`
+    pub namespace: Option<String>,
+    /// `--label`
+    pub labels: Vec<(String, String)>,
+    /// `--status-check`
+    pub wait: Option<bool>,
+}
+
+/// Hooks before or after a deploy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum When {
+    Before,
+    After,
+}
+
+impl When {
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            When::Before => "before",
+            When::After => "after",
+        }
+    }
+}
+
+impl SkaffoldProject<'_, '_> {
+    /// Hooks of all deployers, in the order they are written.
+    pub(super) fn deploy_hooks(&self, when: When) -> Vec<(usize, View<'_, '_>)> {
+        let mut found = Vec::new();
+        for (index, config) in self.configs.iter().enumerate() {
+            for deployer in ["kubectl", "helm"] {
+                let hooks = config.item.view().at(&["deploy", deployer, "hooks", when.key()]);
+                found.extend(hooks.into_iter().flat_map(View::items).map(|hook| (index, hook)));
+            }
+        }
+        found
+    }
+
+    /// The hooks before or after the deploy, as one command after the other.
+    pub(super) fn hook_action(&self, node: usize, when: When) -> Result<Action, Cause> {
+        let mut env = self.hook_env();
+        env.push(("SKAFFOLD_KUBE_CONTEXT".to_owned(), self.context_name()));
+        env.push(("SKAFFOLD_NAMESPACES".to_owned(), self.deploying.namespace.clone().unwrap_or_default()));
+        let mut commands = Vec::new();
+        for (config, item) in self.deploy_hooks(when) {
+            let Some(hook) = item.get("host") else {
+                return Err(Cause::Other("hooks in containers are not supported; use `host`".to_owned()));
+            };
+            commands.extend(self.hook(config, hook, &env));
+        }
+        // One shell runs them in turn, each in its own folder, and stops at the first that fails.
+        let line: Vec<String> = commands.iter().map(in_folder).collect();
+        let own = self.nodes.get(node);
+        let command = Command { words: vec![line.join(" && ")], shell: true, folder: self.settings.here.clone(), env };
+        Ok(Action {
+            id: own.map(|node| node.id.clone()).unwrap_or_default(),
+            kind: Kind::Run,
+            version: String::new(),
+            reuse: Reuse::Never,
+            stage: None,
+            status: None,
+            command: (!line.is_empty()).then_some(command),
+            cleanup: None,
+            image: None,
+            persistent: None,
+            artifacts: Vec::new(),
+            output_folder: &[],
+            output_file: &[],
+            timeout: None,
+            work: None,
+            secrets: Vec::new(),
+            span: own.and_then(|node| node.span),
+        })
+    }
+
+    /// What is deployed, resolved now that images are built.
+    pub(super) fn deploy_action(&self, node: usize) -> Result<Action, Cause> {
+        for config in self.configs {
+            refuse(config)?;
+        }
+        let builds = self.built_or_given();
+        let namespace = self.namespace()?;
+        let settings = render::Settings {
+            images: builds.iter().cloned().collect(),
+            builds,
+            labels: self.deploying.labels.clone(),
+            namespace: self.deploying.namespace.clone(),
+            release_namespace: self.deploying.namespace.clone(),
+        };
+        let manifests = render::render(self.session, self.configs, &settings, self.deploying.engines);
+        if self.session.sink.has_errors() {
+            return Err(Cause::Unresolved);
+        }
+        let mut digest = Sha256::new();
+        for manifest in &manifests {
+            digest.update(to_yaml(&manifest.value, Secrets::Reveal).unwrap_or_default());
+            digest.update([0]);
+        }
+        let version = crate::store::hex(&digest.finalize());
+        let (once, objects) = objects(&manifests)?;
+        let said = |key: &str| self.configs.iter().find_map(|config| config.item.view().at(&["deploy", key]));
+        let deadline = said("statusCheckDeadlineSeconds").and_then(View::int).and_then(|text| u64::try_from(text).ok());
+        let deployment = Deployment {
+            name: self.deploying.name.clone(),
+            namespace,
+            version: version.clone(),
+            objects,
+            once,
+            hooks: self.configs.iter().any(|config| !helm::releases(config).is_empty()),
+            timeout: deadline.filter(|seconds| *seconds > 0).map_or(USUAL_DEADLINE, Duration::from_secs),
+            wait: self.deploying.wait.or_else(|| said("statusCheck")?.bool()).unwrap_or(true),
+            ..Deployment::default()
+        };
+        let context = said("kubeContext").map(|context| context.text().into_owned());
+        let place = Place { kubeconfig: None, context: context.filter(|context| !context.is_empty()) };
+        let own = self.nodes.get(node);
+        Ok(Action {
+            id: own.map(|node| node.id.clone()).unwrap_or_default(),
+            kind: Kind::Deploy,
+            version,
+            reuse: Reuse::Never,
+            stage: None,
+            status: None,
+            command: None,
+            cleanup: None,
+            image: None,
+            persistent: None,
+            artifacts: Vec::new(),
+            output_folder: &[],
+            output_file: &[],
+            timeout: None,
+            work: Some(Arc::new(ClusterDeploy::new(self.deploying.clusters.clone(), place, deployment))),
+            secrets: Vec::new(),
+            span: own.and_then(|node| node.span),
+        })
+    }
+
+    fn context_name(&self) -> String {
+        let said = self.configs.iter().find_map(|config| config.item.view().at(&["deploy", "kubeContext"]));
+        let given = self.deploying.clusters.context.clone();
+        given.or_else(|| said.map(|context| context.text().into_owned())).unwrap_or_default()
+    }
+
+    /// Where objects go that name no namespace; empty means that of the context.
+    fn namespace(&self) -> Result<String, Cause> {
+        if let Some(namespace) = &self.deploying.namespace {
+            return Ok(namespace.clone());
+        }
+        let said = |config: &Config<'_>| {
+            config.item.view().at(&["deploy", "kubectl", "defaultNamespace"]).map(|text| text.text().into_owned())
+        };
+        let default = self.configs.iter().find_map(said).unwrap_or_default();
+        for config in self.configs {
+            for release in helm::releases(config) {
+                let own = release.text_of("namespace");
+                if !own.is_empty() && own != default.as_str() {
+                    let why = format!(
+                        "release `{}` goes to the namespace `{own}` of its own, which is not supported; choose one for all with `--namespace`",
+                        release.text_of("name")
+                    );
+                    return Err(Cause::Other(why));
+                }
+            }
+        }
+        Ok(default)
+    }
+}
+
+/// Names what cannot be deployed here, rather than leaving it out.
+fn refuse(config: &Config<'_>) -> Result<(), Cause> {
+    let deploy = config.item.view().get("deploy");
+    for other in ["docker", "cloudrun", "kpt"] {
+        if deploy.is_some_and(|deploy| deploy.get(other).is_some()) {
+            return Err(Cause::Other(format!("deploying with `{other}` is not supported; use `kubectl` or `helm`")));
+        }
+    }
+    let left_out = Sink::default();
+    unrendered::report(config, &left_out);
+    match left_out.take().into_iter().next() {
+        Some(problem) => Err(Cause::Other(format!("not everything can be deployed: {}", problem.message))),
+        None => Ok(()),
+    }
+}
+
+/// A command in its folder, as a shell reads it.
+fn in_folder(command: &Command) -> String {
+    let folder = Command { words: vec![command.folder.to_string_lossy().into_owned()], ..command.clone() };
+    format!("(cd {} && {})", folder.line(), command.line())
+}
