@@ -502,3 +502,29 @@ fn a_command_of_the_users_own_builds_and_its_digest_is_the_registrys() {
 fn text_of(output: &Output) -> String {
     text(&output.stdout)
 }
+
+#[test]
+fn a_garden_build_of_type_skaffold_builds_each_artifact() {
+    let shop = skaffold("inside");
+    let garden = format!(
+        "{HEAD}---\nkind: Build\ntype: skaffold\nname: images\n---\nkind: Run\ntype: exec\nname: show\ndependencies: [build.images]\ninclude: []\nspec: {{command: [echo, '${{actions.build.images.outputs.app}}']}}\n"
+    );
+    std::fs::write(shop.folder.join("garden.yml"), garden).unwrap();
+    shop.install(&["podman"]);
+    let run = |args: &[&str]| shop.command(args).env("PATH", shop.top.join("bin")).env("WHO", "me").output().unwrap();
+    let first = run(&["build", "-j", "1"]);
+    assert!(first.status.success(), "{}", all(&first));
+    let told = shop.told();
+    let tag = version(&told[0]);
+    assert!(told[0].contains(&format!("--tag base:{tag} ")), "{told:?}");
+    assert!(
+        told.iter()
+            .any(|line| line.contains("--build-arg BASE=base:1d ") && line.contains(&format!("--tag app:{tag} "))),
+        "{told:?}"
+    );
+    let second = run(&["build", "-j", "1"]);
+    assert!(all(&second).contains("build.images/app: cached"), "{}", all(&second));
+    assert!(!shop.told().iter().any(|line| line.contains(" build ")));
+    let shown = run(&["run", "show"]);
+    assert!(all(&shown).contains("run.show | app:1d"), "{}", all(&shown));
+}

@@ -258,6 +258,11 @@ impl LiveAction {
         self.about.deployment_registry(eval)
     }
 
+    /// Where the project inside the action is, and what is asked of it.
+    pub(crate) fn inner_request(&self, eval: &mut Eval<'_>) -> Option<(String, purlin_model::Request)> {
+        self.about.inner_request(self.about.action()?, eval)
+    }
+
     /// Evaluates an expression in the project inside the action.
     pub(crate) fn eval_inner(&self, question: &Question, eval: &mut Eval<'_>) -> Option<Answer> {
         self.about.eval_inner(self.about.action()?, question, eval)

@@ -234,6 +234,11 @@ impl Resolution<'_> {
         inner.known().map(|resolved| resolved.manifests.clone())
     }
 
+    /// Where the project of another dialect inside an action is, and what is asked of it.
+    pub fn inner_request(&self, key: &str) -> Option<(String, Request)> {
+        self.live.actions.get(key)?.inner_request(&mut Eval::new(self.ground.session))
+    }
+
     /// All variables an action sees.
     pub fn action_variables(&self, key: &str) -> Value {
         let merged = self.live.actions.get(key).map_or_else(Value::null, |live| live.vars.merged());

@@ -101,7 +101,18 @@ fn eval(session: &Session, request: &Request, question: &Question) -> Option<Ans
 /// Resolves the configurations of a project, with their defaults, and hands them on. `None` if it has none.
 pub fn with_configs<T>(session: &Session, request: &Request, work: impl FnOnce(&[Config<'_>]) -> T) -> Option<T> {
     let file = DIALECT.file_of(session, request)?;
-    Work { session, request, file }.configs(|_, _, filled| (!filled.is_empty()).then(|| work(filled)))
+    with_configs_of(session, request, &file, work)
+}
+
+/// The same for a file that is known.
+pub fn with_configs_of<T>(
+    session: &Session,
+    request: &Request,
+    file: &str,
+    work: impl FnOnce(&[Config<'_>]) -> T,
+) -> Option<T> {
+    let project = Work { session, request, file: file.to_owned() };
+    project.configs(|_, _, filled| (!filled.is_empty()).then(|| work(filled)))
 }
 
 impl Work<'_> {

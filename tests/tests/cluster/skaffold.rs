@@ -22,6 +22,7 @@ deploy:
 fn bench(name: &str) -> Bench {
     let bench = Bench::new(name);
     std::fs::remove_file(bench.scratch.path().join("project.garden.yml")).unwrap();
+    bench.fake.put("v1", "Namespace", "", "team", serde_json::json!({}));
     bench.write("skaffold.yaml", CONFIG);
     let pod = "spec: { containers: [{ name: web, image: web }] }\n";
     bench.write(
@@ -78,4 +79,24 @@ fn the_native_command_deploys_too() {
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
     let pod = bench.fake.object("v1", "Pod", "team", "web").unwrap();
     assert_eq!(pod["spec"]["containers"][0]["image"], "web:v1");
+}
+
+#[test]
+fn an_action_deploys_with_the_images_of_the_builds_it_depends_on() {
+    let bench = bench("skaffold-action");
+    let project = "apiVersion: garden.io/v2\nkind: Project\nname: shop\nenvironments: [{ name: dev }]\n\
+                   providers:\n- name: kubernetes\n  context: test\n  namespace: shop-dev\n";
+    let actions = "---\nkind: Build\ntype: skaffold\nname: images\n\
+                   ---\nkind: Deploy\ntype: skaffold\nname: web\ndependencies: [build.images]\n";
+    bench.write("project.garden.yml", &format!("{project}{actions}"));
+    let config = CONFIG.split("deploy:\n").next().unwrap();
+    bench.write("skaffold.yaml", &format!("{config}deploy: {{statusCheck: false}}\n"));
+    let ran = bench.purlin_with(&["deploy"], ALONE);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    let pod = bench.fake.object("v1", "Pod", "shop-dev", "web").unwrap();
+    let image = pod["spec"]["containers"][0]["image"].as_str().unwrap().to_owned();
+    assert!(image.starts_with("web:v-"), "{image}");
+    let gone = bench.purlin_with(&["cleanup"], ALONE);
+    assert_eq!(gone.code, 0, "{}\n{}", gone.stdout, gone.stderr);
+    assert!(bench.fake.object("v1", "Pod", "shop-dev", "web").is_none());
 }

@@ -117,6 +117,14 @@ impl About {
         }
     }
 
+    /// Where the project inside an action is, and what is asked of it; none if it has none, or it is not known.
+    pub(crate) fn inner_request(&self, action: &Action, eval: &mut Eval<'_>) -> Option<(String, Request)> {
+        let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside.is_some())?;
+        let spec = eval.force(&self.whole);
+        let prepared = self.prepare(action, known, &spec, eval.session).ok()?;
+        Some((prepared.path, prepared.request))
+    }
+
     /// The engine of an action's type and what it is asked.
     fn prepare(&self, action: &Action, known: &SpecType, spec: &Value, session: &Session) -> Result<Prepared, Inner> {
         let name = match known.inside {

@@ -33,11 +33,7 @@ pub(super) fn action(
     for manifest in &manifests {
         collect_secrets(&manifest.value, &mut secrets);
     }
-    let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
-    let place = Place {
-        kubeconfig: text(provider.get("kubeconfig")).map(|file| project.root().join(PathBuf::from(file))),
-        context: text(provider.get("context")),
-    };
+    let place = place(project, &provider);
     let flag = |key: &str, default: bool| spec.get(key).and_then(Value::as_bool).unwrap_or(default);
     let seconds = spec.get("timeout").and_then(Value::as_number).filter(|seconds| *seconds > 0.0).unwrap_or(300.0);
     let project_name = &project.resolution.project.name;
@@ -76,6 +72,21 @@ pub(super) fn action(
         span: action.span(),
     };
     Ok((action, work))
+}
+
+/// The cluster and the namespace that an action of another type goes to, and what a new namespace has.
+pub(super) fn target(project: &GardenProject<'_>, action: &GardenAction, spec: &Value) -> (Place, String, Json) {
+    let provider = provider(project);
+    (place(project, &provider), namespace(project, action, spec, &provider), namespace_metadata(&provider))
+}
+
+/// The cluster that a provider names.
+fn place(project: &GardenProject<'_>, provider: &Value) -> Place {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
+    Place {
+        kubeconfig: text(provider.get("kubeconfig")).map(|file| project.root().join(PathBuf::from(file))),
+        context: text(provider.get("context")),
+    }
 }
 
 /// The configuration of the provider that deploys to a cluster; null if there is none.

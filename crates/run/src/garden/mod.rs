@@ -3,6 +3,7 @@
 mod container;
 mod exec;
 mod kubernetes;
+mod skaffold;
 
 use crate::action::{Action, Kind};
 use crate::cluster::{ClusterDeploy, Clusters};
@@ -28,6 +29,10 @@ pub struct GardenProject<'s> {
     /// Whether built images are pushed under the names they are published with.
     push: bool,
     clusters: Arc<Clusters>,
+    /// Artifacts of Builds, whose nodes follow those of the actions.
+    parts: Vec<skaffold::Part>,
+    /// What is known of them, by the number of the Build.
+    known: RefCell<HashMap<usize, skaffold::Known>>,
     /// Deploys to clusters that were prepared, by id.
     deploys: RefCell<HashMap<String, Arc<ClusterDeploy>>>,
 }
@@ -60,11 +65,21 @@ impl<'s> GardenProject<'s> {
                 span: action.span(),
             }
         };
-        let nodes = graph.actions.values().map(|action| node(action)).collect();
+        let mut nodes = graph.actions.values().map(|action| node(action)).collect();
+        let parts = skaffold::add_parts(&resolution, &mut nodes);
         let mut secrets = Vec::new();
         collect_secrets(&resolution.secrets(), &mut secrets);
         collect_secrets(&resolution.variables(), &mut secrets);
-        GardenProject { resolution, nodes, secrets, push: false, clusters: Arc::default(), deploys: RefCell::default() }
+        GardenProject {
+            resolution,
+            nodes,
+            secrets,
+            push: false,
+            clusters: Arc::default(),
+            parts,
+            known: RefCell::default(),
+            deploys: RefCell::default(),
+        }
     }
 
     /// The same, with images pushed under the names they are published with.
@@ -139,6 +154,7 @@ impl<'s> GardenProject<'s> {
                 self.deploys.borrow_mut().insert(key.to_owned(), work);
                 Ok(prepared)
             }
+            skaffold::TYPE => skaffold::action(self, action, &spec, &version),
             other => Err(Cause::Other(format!("running actions of type `{other}` is not supported yet"))),
         }
     }
@@ -158,13 +174,20 @@ impl Project for GardenProject<'_> {
 
     fn prepare(&self, node: usize) -> Result<Action, Failure> {
         let id = self.nodes.get(node).map(|node| node.id.clone()).unwrap_or_default();
-        self.action(&id).map_err(|cause| {
-            let span = self.resolution.graph().actions.get(id.as_str()).and_then(|action| action.span());
+        let action = match self.part(node) {
+            Some(part) => self.part_action(node, part),
+            None => self.action(&id),
+        };
+        action.map_err(|cause| {
+            let span = self.nodes.get(node).and_then(|node| node.span);
             Failure { id: id.clone(), cause, command: None, tail: Vec::new(), span }
         })
     }
 
     fn learn(&self, node: usize, outputs: &Outputs, secret: &[String]) {
+        if let Some(part) = self.part(node) {
+            return self.learn_part(part, outputs);
+        }
         let Some(node) = self.nodes.get(node) else { return };
         let entry = |(name, json): (&String, &Json)| {
             (name.as_str().into(), plain_value(json).tainted_if(secret.contains(name)))

@@ -26,7 +26,7 @@ fn is_on(section: View<'_, '_>, key: &str) -> bool {
 
 impl SkaffoldProject<'_, '_> {
     /// What an artifact comes to.
-    pub(super) fn build_action(&self, at: usize) -> Result<Action, Cause> {
+    pub(crate) fn build_action(&self, at: usize) -> Result<Action, Cause> {
         let artifact = self.artifacts.get(at).ok_or(Cause::Unresolved)?;
         let tag = self.tags.get(at).cloned().unwrap_or_default();
         self.refuse(artifact)?;

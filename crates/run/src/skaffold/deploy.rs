@@ -29,8 +29,12 @@ pub struct Deploying {
     pub engines: Engines,
     /// What the user says of clusters.
     pub clusters: Arc<Clusters>,
+    /// The cluster, where no configuration names one.
+    pub place: Place,
     /// `--namespace`
     pub namespace: Option<String>,
+    /// Whether that namespace is made if it does not exist, with these labels and annotations.
+    pub new_namespace: Option<serde_json::Value>,
     /// `--label`
     pub labels: Vec<(String, String)>,
     /// `--status-check`
@@ -133,6 +137,7 @@ impl SkaffoldProject<'_, '_> {
         let deployment = Deployment {
             name: self.deploying.name.clone(),
             namespace,
+            new_namespace: self.deploying.new_namespace.clone(),
             version: version.clone(),
             objects,
             once,
@@ -142,7 +147,8 @@ impl SkaffoldProject<'_, '_> {
             ..Deployment::default()
         };
         let context = said("kubeContext").map(|context| context.text().into_owned());
-        let place = Place { kubeconfig: None, context: context.filter(|context| !context.is_empty()) };
+        let usual = self.deploying.place.clone();
+        let place = Place { context: context.filter(|context| !context.is_empty()).or(usual.context), ..usual };
         let own = self.nodes.get(node);
         Ok(Action {
             id: own.map(|node| node.id.clone()).unwrap_or_default(),
@@ -163,6 +169,15 @@ impl SkaffoldProject<'_, '_> {
             secrets: Vec::new(),
             span: own.and_then(|node| node.span),
         })
+    }
+
+    /// The deploy without hooks around it, which must have none.
+    pub(crate) fn deploy_alone(&self) -> Result<Action, Cause> {
+        if [When::Before, When::After].into_iter().any(|when| !self.deploy_hooks(when).is_empty()) {
+            return Err(Cause::Other("hooks around its deploy are not supported in an action".to_owned()));
+        }
+        let node = self.nodes.iter().position(|node| node.kind == Kind::Deploy).ok_or(Cause::Unresolved)?;
+        self.deploy_action(node)
     }
 
     fn context_name(&self) -> String {

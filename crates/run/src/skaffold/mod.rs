@@ -96,12 +96,25 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
     /// A project of which nothing was built yet. Files that cannot be read, and tags that cannot be made, are
     /// reported.
     pub fn new(session: &'p Session, configs: &'p [Config<'f>], settings: Settings) -> Self {
+        Self::keyed(session, configs, settings, None)
+    }
+
+    /// The same where it is known what artifacts are made of.
+    pub fn keyed(
+        session: &'p Session,
+        configs: &'p [Config<'f>],
+        settings: Settings,
+        keys: Option<HashMap<String, String>>,
+    ) -> Self {
         let artifacts = artifacts::collect(configs);
-        let world = session.world.as_ref();
-        let keys = keys::keys(world, configs, &artifacts).unwrap_or_else(|(file, error)| {
-            session.report_world(&error, &file, None);
-            HashMap::new()
-        });
+        let find = || {
+            let found = keys::keys(session.world.as_ref(), configs, &artifacts);
+            found.unwrap_or_else(|(file, error)| {
+                session.report_world(&error, &file, None);
+                HashMap::new()
+            })
+        };
+        let keys = keys.unwrap_or_else(find);
         let built = settings.built.iter().cloned().collect();
         let cases = cases(configs);
         let mut project = SkaffoldProject {
@@ -175,16 +188,28 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         if before {
             let node = self.add(
                 Role::Hooks(When::Before),
-                Node { id: format!("{id}.before"), kind: Kind::Run, disabled: false, needs: needs.clone(), span },
+                Node {
+                    id: format!("run.{}.before", self.deploying.name),
+                    kind: Kind::Run,
+                    disabled: false,
+                    needs: needs.clone(),
+                    span,
+                },
             );
             needs.push(need(node, false));
         }
-        let own = self.add(Role::Deploy, Node { id: id.clone(), kind: Kind::Deploy, disabled: false, needs, span });
+        let own = self.add(Role::Deploy, Node { id, kind: Kind::Deploy, disabled: false, needs, span });
         if after {
             let needs = vec![need(own, false)];
             self.add(
                 Role::Hooks(When::After),
-                Node { id: format!("{id}.after"), kind: Kind::Run, disabled: false, needs, span },
+                Node {
+                    id: format!("run.{}.after", self.deploying.name),
+                    kind: Kind::Run,
+                    disabled: false,
+                    needs,
+                    span,
+                },
             );
         }
         self
@@ -205,6 +230,11 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
             }
         }
         all
+    }
+
+    /// What artifacts are made of, by image.
+    pub fn keys(&self) -> &HashMap<String, String> {
+        &self.keys
     }
 
     /// The folder that results are kept in.

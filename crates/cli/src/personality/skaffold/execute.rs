@@ -248,6 +248,7 @@ fn deploying(
         namespace: flags.text("namespace").filter(|namespace| !namespace.is_empty()).map(str::to_owned),
         labels: flags.list("label").iter().map(label).collect(),
         wait: flags.text("status-check").map(|_| flags.switch("status-check", true)),
+        ..Deploying::default()
     }
 }
 
