@@ -41,8 +41,14 @@ fn run_builds_tests_and_deploys_and_delete_takes_down() {
     let args = ["skaffold", "run", "-n", "team", "--status-check=false"];
     let ran = bench.purlin_with(&args, ALONE);
     assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
-    let wanted =
-        ["making web:v1", "testing web:v1", " - web -> web:v1", "before in team", "2 objects applied", "after"];
+    let wanted = [
+        "making web:v1",
+        "testing web:v1",
+        "Tags used in deployment:\n - web -> web:v1",
+        "before in team",
+        "2 objects applied",
+        "after",
+    ];
     let places: Vec<Option<usize>> = wanted.iter().map(|line| ran.stdout.find(line)).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{}", ran.stdout);
     let pod = bench.fake.object("v1", "Pod", "team", "web").unwrap();
