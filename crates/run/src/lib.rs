@@ -2,7 +2,7 @@
 //!
 //! [`engine`] runs a graph of actions through the solver; what an action is, is plain data ([`action`]) that a project
 //! makes just before it runs. [`executor`] is where commands run, [`store`] where results are kept. Nothing here knows
-//! arguments or clap; only [`garden`], [`skaffold`] and [`ensemble`] know a dialect.
+//! arguments or clap; only [`garden`], [`skaffold`], [`ensemble`] and [`service`] know a dialect.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -23,6 +23,7 @@ pub mod past;
 pub mod perform;
 pub mod report;
 pub mod select;
+pub mod service;
 pub mod skaffold;
 pub mod stop;
 pub mod store;

@@ -20,7 +20,7 @@ pub fn eval(session: &Session, ask: &Ask<'_>, question: &Question) -> Option<Ans
     answer(session, &compiled(session, ask.path, &ask.request, inputs(session, ask)), question)
 }
 
-fn inputs(session: &Session, ask: &Ask<'_>) -> Inputs {
+pub(crate) fn inputs(session: &Session, ask: &Ask<'_>) -> Inputs {
     let nowhere = || session.sources.insert("inputs", "").span(0, 0);
     let place = ask.span.unwrap_or_else(nowhere);
     let given = ask.values.as_map().into_iter().flat_map(|map| map.iter());
@@ -31,7 +31,7 @@ fn inputs(session: &Session, ask: &Ask<'_>) -> Inputs {
 const MAX_DEPTH: u32 = 1_000;
 
 /// A value of another dialect as one of ours: data that is not evaluated again, with its origin and taint.
-fn input(session: &Session, value: &Value, above: Span, depth: u32) -> Val {
+pub(crate) fn input(session: &Session, value: &Value, above: Span, depth: u32) -> Val {
     let place = session.origins.span(value.origin, &session.sources).unwrap_or(above);
     let part = |item: &Value| input(session, item, place, depth + 1);
     let data = match &value.data {

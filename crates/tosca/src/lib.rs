@@ -56,6 +56,7 @@ pub mod locate;
 pub mod model;
 pub mod multiply;
 pub mod names;
+pub mod operate;
 pub mod present;
 pub mod problem;
 pub mod profile;

@@ -43,5 +43,6 @@ rules! {
     FUNCTION_LOOP = error("tosca-function-loop", "Values are computed from each other in a ring.");
     UNRESOLVED = error("tosca-unresolved", "A requirement cannot be met by any node.");
     SUBSTITUTION = error("tosca-substitution", "No template can be substituted for a node that asks for it.");
+    OPERATION = error("tosca-operation", "An operation is carried out by something that cannot be run here.");
     QUIRK = error("tosca-quirk", "An unknown quirk was asked for.");
 }

@@ -19,6 +19,7 @@ mod names;
 mod resolve;
 pub(crate) mod run;
 mod schema;
+mod service;
 mod skaffold;
 mod status;
 mod why;

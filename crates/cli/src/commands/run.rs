@@ -66,6 +66,9 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
     if dialect == "skaffold" {
         return super::skaffold::run(cx, &session, &request, &order);
     }
+    if let Some(found) = super::service::project(&session, &request, dialect) {
+        return super::service::deploy(cx, &session, found, &order);
+    }
     only_garden(cx, kind.name(), dialect)?;
     let (exit, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
     Ok(exit)
@@ -107,7 +110,7 @@ pub(super) fn open(
     Ok((session, request))
 }
 
-fn only_garden(cx: &mut Context<'_, '_>, command: &str, dialect: &str) -> Result<(), Exit> {
+pub(super) fn only_garden(cx: &mut Context<'_, '_>, command: &str, dialect: &str) -> Result<(), Exit> {
     match dialect {
         "garden" => Ok(()),
         other => Err(cx.usage(&format!("`purlin {command}` does not support {other} projects yet"))),
@@ -115,7 +118,7 @@ fn only_garden(cx: &mut Context<'_, '_>, command: &str, dialect: &str) -> Result
 }
 
 /// A session on a project, and the dialect it is written in.
-fn detected(
+pub(super) fn detected(
     cx: &mut Context<'_, '_>,
     command: &str,
     path: &Path,
@@ -304,9 +307,13 @@ fn problem(failure: &Failure) -> Option<Diagnostic> {
 }
 
 pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<Exit, Exit> {
-    let (session, request) = open(cx, "cleanup", &flags.path, &flags.target)?;
+    let (session, request, dialect) = detected(cx, "cleanup", &flags.path, &flags.target)?;
     let style = cx.style;
     let clusters = clusters(cx, &flags.target, &flags.cluster, false);
     let wanted = Removal { names: flags.nodes.clone(), force: flags.force };
+    if let Some(found) = super::service::project(&session, &request, dialect) {
+        return super::service::clean(cx.invocation, &session, found, &wanted, style);
+    }
+    only_garden(cx, "cleanup", dialect)?;
     super::status::clean(cx.invocation, &session, &request, &wanted, clusters, style)
 }

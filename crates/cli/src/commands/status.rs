@@ -1,7 +1,7 @@
 //! `purlin status` and `purlin cleanup`: what earlier runs left.
 
 use super::Context;
-use super::run::{Place, clusters, conclude, open};
+use super::run::{Place, clusters, conclude, detected, only_garden};
 use crate::args::AnswerFormat;
 use crate::invocation::{Exit, Invocation};
 use crate::report::Style;
@@ -10,13 +10,18 @@ use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_run::cluster::Clusters;
 use purlin_run::garden::GardenProject;
-use purlin_run::past::{Removal, clean_up, statuses};
+use purlin_run::past::{Removal, Status, clean_up, statuses};
 use purlin_run::report::{Look, Plain};
 use purlin_value::Session;
 use std::sync::Arc;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit, Exit> {
-    let (session, request) = open(cx, "status", &flags.path, &flags.target)?;
+    let (session, request, dialect) = detected(cx, "status", &flags.path, &flags.target)?;
+    if let Some(found) = super::service::project(&session, &request, dialect) {
+        let found = super::service::status(cx, found)?;
+        return Ok(show(cx, &found, flags.output));
+    }
+    only_garden(cx, "status", dialect)?;
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
         return Err(cx.report(&session));
     };
@@ -26,14 +31,18 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit,
     if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {
         return Err(exit);
     }
-    let text = match flags.output {
-        AnswerFormat::Json => purlin_run::past::to_json(&found) + "\n",
+    Ok(show(cx, &found, flags.output))
+}
+
+fn show(cx: &mut Context<'_, '_>, found: &[Status], format: AnswerFormat) -> Exit {
+    let text = match format {
+        AnswerFormat::Json => purlin_run::past::to_json(found) + "\n",
         AnswerFormat::Text => {
             let width = found.iter().map(|status| status.id.len()).max().unwrap_or(0);
             found.iter().map(|status| format!("{:width$}  {}\n", status.id, status.state)).collect()
         }
     };
-    Ok(cx.print(&text, None))
+    cx.print(&text, None)
 }
 
 /// Takes down Deploys and removes results.

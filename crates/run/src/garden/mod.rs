@@ -3,6 +3,7 @@
 mod container;
 mod exec;
 mod kubernetes;
+pub(crate) mod service;
 mod skaffold;
 
 use crate::action::{Action, Kind};
@@ -155,6 +156,7 @@ impl<'s> GardenProject<'s> {
                 Ok(prepared)
             }
             skaffold::TYPE => skaffold::action(self, action, &spec, &version),
+            "ensemble" | "tosca" if action.kind == ActionKind::Deploy => service::action(self, action, &spec, &version),
             other => Err(Cause::Other(format!("running actions of type `{other}` is not supported yet"))),
         }
     }
@@ -207,6 +209,7 @@ fn nearest(value: &Value, field: &str, place: impl Fn(&Value) -> Option<Span>) -
 /// A plain value of JSON.
 pub fn plain_value(json: &Json) -> Value {
     match json {
+        Json::Null => Value::null(),
         Json::Bool(truth) => Value::from(*truth),
         Json::String(text) => Value::str(text.as_str()),
         Json::Number(number) => match (number.as_i64(), number.as_f64()) {
@@ -214,7 +217,10 @@ pub fn plain_value(json: &Json) -> Value {
             (None, Some(float)) => Value::from(float),
             (None, None) => Value::str(number.to_string()),
         },
-        Json::Null | Json::Array(_) | Json::Object(_) => Value::null(),
+        Json::Array(items) => Value::list(items.iter().map(plain_value).collect()),
+        Json::Object(entries) => {
+            Value::map(entries.iter().map(|(key, item)| (key.as_str().into(), plain_value(item))).collect::<Map>())
+        }
     }
 }
 

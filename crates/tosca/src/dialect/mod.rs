@@ -2,7 +2,7 @@
 //!
 //! Node templates become nodes, requirements their dependencies. It must not know how commands print.
 
-mod print;
+pub(crate) mod print;
 
 use crate::archive::Archive;
 use crate::compile::{Compiled, Settings, compile, is_invalid, unknown_quirk};

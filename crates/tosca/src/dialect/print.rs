@@ -15,7 +15,7 @@ use purlin_syntax::Span;
 use purlin_value::{Map, Session, Value};
 
 /// Turns evaluated values into results.
-pub(super) struct Printer<'a> {
+pub(crate) struct Printer<'a> {
     pub session: &'a Session,
     pub compiled: &'a Compiled,
     pub evaluator: Evaluator<'a>,

@@ -7,7 +7,7 @@
 mod artifacts;
 mod decorate;
 mod filters;
-mod interfaces;
+pub(crate) mod interfaces;
 mod nodes;
 mod others;
 mod props;

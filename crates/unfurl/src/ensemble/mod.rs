@@ -53,6 +53,11 @@ pub fn open_with(session: &Session, request: &Request, which: Instances) -> Opti
     open_at(session, request, which, &Val::null(), &[])
 }
 
+/// The same with a choice of instances and inputs that another dialect gives.
+pub fn open_with_given(session: &Session, request: &Request, which: Instances, inputs: &Value) -> Option<Ensemble> {
+    open_at(session, request, which, &crate::convert::from_value(inputs), &[])
+}
+
 /// The same with inputs that another dialect gives, over those of the ensemble. Some may be pending or broken.
 pub fn open_given(session: &Session, request: &Request, inputs: &Value) -> Option<Ensemble> {
     open_at(session, request, Instances::Planned, &crate::convert::from_value(inputs), &[])

@@ -29,8 +29,8 @@ use operation::{Configurator, Operation};
 use options::{Options, Workflow};
 use purlin_model::project::Request as Asked;
 use purlin_syntax::Diagnostic;
-use purlin_value::Session;
 use purlin_value::world::Moment;
+use purlin_value::{Session, Value};
 use record::{Record, Records};
 use std::collections::{HashMap, VecDeque};
 use std::rc::Rc;
@@ -111,8 +111,13 @@ pub struct Job<'s> {
 impl<'s> Job<'s> {
     /// Opens the ensemble a request means, for a job. Problems go to the session's sink.
     pub fn open(session: &'s Session, asked: &Asked, options: Options) -> Option<Self> {
+        Job::open_given(session, asked, &Value::null(), options)
+    }
+
+    /// The same with inputs that another dialect gives.
+    pub fn open_given(session: &'s Session, asked: &Asked, inputs: &Value, options: Options) -> Option<Self> {
         let which = if options.workflow.makes_instances() { Instances::Planned } else { Instances::Stored };
-        let mut ensemble = ensemble::open_with(session, asked, which)?;
+        let mut ensemble = ensemble::open_with_given(session, asked, which, inputs)?;
         let document = &ensemble.manifest.document;
         let records = Records::read(&ensemble.tree, document);
         let previous = document.get("lastJob").and_then(|job| job.get("changeId")).and_then(Val::as_str);

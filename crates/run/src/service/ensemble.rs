@@ -1,0 +1,118 @@
+//! An ensemble as a Deploy: a job brings it up, another takes it down.
+
+use super::{Place, other, outputs, problems};
+use crate::ensemble::Runner;
+use crate::event::{Cause, End, Event, Reporter, Summary};
+use crate::outputs::Outputs;
+use crate::past::StateOf;
+use crate::work::{Doing, Trouble, Work};
+use purlin_unfurl::job::Job;
+use purlin_unfurl::job::options::{Options, Workflow};
+use purlin_unfurl::tree::Status;
+use purlin_value::Session;
+
+/// A Deploy of an ensemble.
+#[derive(Debug)]
+pub struct EnsembleDeploy(pub Place);
+
+/// Says what happens.
+struct Said<'w>(&'w (dyn Fn(&str) + Sync));
+
+impl Reporter for Said<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Line { id, text, .. } => (self.0)(&format!("{id} | {text}")),
+            Event::Warning { id, text } => (self.0)(&format!("{id}: warning: {text}")),
+            Event::Ended { id, end, .. } => (self.0)(&format!("{id}: {}", end.word())),
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, _: &Summary) {}
+}
+
+impl EnsembleDeploy {
+    /// Does something with a job that is planned, and the number of operations it comes to.
+    fn with<T: Send>(
+        &self,
+        workflow: Workflow,
+        work: impl FnOnce(&Session, Job<'_>, usize) -> Result<T, Trouble> + Send,
+    ) -> Result<T, Trouble> {
+        self.0.with(|session| {
+            let options = Options { workflow, ..Options::default() };
+            let job = Job::open_given(session, &self.0.request(), &self.0.inputs, options);
+            let Some(mut job) = job else { return Err(problems(session, "there is no ensemble")) };
+            if !job.plan() || session.sink.has_errors() {
+                return Err(problems(session, "its operations cannot be run"));
+            }
+            let count = job.sift();
+            work(session, job, count)
+        })
+    }
+
+    fn run(&self, session: &Session, job: &mut Job<'_>, doing: Doing<'_>) -> Result<(), Trouble> {
+        if !job.rehearse() {
+            return Err(problems(session, "its operations cannot be evaluated"));
+        }
+        let (store, executor, root) = (self.0.store()?, self.0.executor(), self.0.root());
+        let runner = Runner { store: &store, executor: &executor, stop: doing.stop, root: &root, is_saved: true };
+        let _lock = runner.lock(&job.ensemble.manifest.path).map_err(|why| other(&why))?;
+        let summary = runner.run(job, &mut Said(doing.say)).map_err(|why| other(&why))?;
+        if !doing.goes_on() {
+            return Err(Trouble { cause: Cause::Stopped, tail: Vec::new() });
+        }
+        let failed = summary.ends.iter().find_map(|(_, end, _)| match end {
+            End::Failed(failure) => Some(failure),
+            _ => None,
+        });
+        match failed {
+            Some(failure) if failure.cause == Cause::Unresolved => {
+                Err(problems(session, &format!("`{}` failed", failure.id)))
+            }
+            Some(failure) => {
+                let cause = Cause::Other(format!("`{}`: {}", failure.id, failure.cause));
+                Err(Trouble { cause, tail: failure.tail.clone() })
+            }
+            None if job.job_status() == Status::Error => Err(other("an operation failed")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Work for EnsembleDeploy {
+    fn is_done(&self, _: Doing<'_>) -> Result<Option<Outputs>, Trouble> {
+        self.with(Workflow::Deploy, |_, mut job, count| Ok((count == 0).then(|| outputs(job.outputs()))))
+    }
+
+    fn perform(&self, doing: Doing<'_>) -> Result<Outputs, Trouble> {
+        self.with(Workflow::Deploy, |session, mut job, _| {
+            self.run(session, &mut job, doing)?;
+            Ok(outputs(job.outputs()))
+        })
+    }
+
+    fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble> {
+        self.with(Workflow::Undeploy, |session, mut job, count| {
+            if count > 0 {
+                self.run(session, &mut job, doing)?;
+            }
+            Ok(true)
+        })
+    }
+
+    fn state(&self, _: Doing<'_>) -> StateOf {
+        let found = self.with(Workflow::Deploy, |_, job, count| {
+            let is_new = job.previous.is_none();
+            Ok(match count {
+                0 => StateOf::Done,
+                _ if is_new => StateOf::NeverRun,
+                _ => StateOf::Outdated,
+            })
+        });
+        found.unwrap_or_else(|trouble| StateOf::Unknown(trouble.cause.to_string()))
+    }
+
+    fn logs(&self, _: usize, _: Doing<'_>) -> Result<Vec<String>, Trouble> {
+        Ok(Vec::new())
+    }
+}

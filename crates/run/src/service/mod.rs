@@ -1,0 +1,116 @@
+//! TOSCA services and Unfurl ensembles as Deploys: one action each, whose work is to run their operations.
+//!
+//! A service keeps what its operations left in the journal of results; an ensemble keeps it in its own file.
+
+mod ensemble;
+mod project;
+mod tosca;
+
+pub use ensemble::EnsembleDeploy;
+pub use project::ServiceProject;
+pub use tosca::ServiceDeploy;
+
+use crate::event::Cause;
+use crate::executor::Local;
+use crate::local::process::Surroundings;
+use crate::outputs::Outputs;
+use crate::store::Store;
+use crate::work::Trouble;
+use purlin_model::Request;
+use purlin_syntax::Limits;
+use purlin_syntax::write::JsonLayout;
+use purlin_value::world::World;
+use purlin_value::{Secrets, Session, Value, emit, stack};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Evaluation may need so much stack.
+const STACK: usize = 256 << 20;
+
+/// A service or an ensemble, and what it is given.
+#[derive(Clone)]
+pub struct Place {
+    /// The action.
+    pub id: String,
+    /// Where it is read from.
+    pub world: Arc<dyn World>,
+    /// What is allowed.
+    pub limits: Limits,
+    /// Its file.
+    pub path: String,
+    /// What else is asked: the environment, inputs of the command line.
+    pub asked: Request,
+    /// Inputs, over its own.
+    pub inputs: Value,
+    /// The folder that results are kept below.
+    pub state: PathBuf,
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Place").field("id", &self.id).field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Place {
+    /// Does something with a session of its own: what was read before may have changed since.
+    fn with<T: Send>(&self, work: impl FnOnce(&Session) -> Result<T, Trouble> + Send) -> Result<T, Trouble> {
+        let run = || {
+            let session = Session::with_limits(self.world.clone(), self.limits.clone(), 1);
+            work(&session)
+        };
+        stack::with_stack(STACK, run).unwrap_or_else(|_| Err(other("there is not enough memory for a stack")))
+    }
+
+    fn request(&self) -> Request {
+        Request { path: self.path.clone(), found: None, file: None, ..self.asked.clone() }
+    }
+
+    fn root(&self) -> PathBuf {
+        PathBuf::from(self.world.root())
+    }
+
+    fn executor(&self) -> Local {
+        Local::new(Surroundings { env: self.world.env_all().into_iter().collect() }, None)
+    }
+
+    fn store(&self) -> Result<Store, Trouble> {
+        let store =
+            Store::open(&self.state).map_err(|error| other(&format!("could not read earlier results: {error}")))?;
+        let root = store.root().display().to_string();
+        store.prepare().map_err(|error| other(&format!("could not write to `{root}`: {error}")))?;
+        Ok(store)
+    }
+}
+
+fn other(why: &str) -> Trouble {
+    Trouble { cause: Cause::Other(why.to_owned()), tail: Vec::new() }
+}
+
+/// What the session's problems come to.
+fn problems(session: &Session, what: &str) -> Trouble {
+    let errors: Vec<String> = session
+        .sink
+        .take()
+        .into_iter()
+        .filter(|problem| problem.is_error())
+        .map(|problem| problem.message.to_string())
+        .collect();
+    match errors.as_slice() {
+        [] => other(what),
+        [only] => other(only),
+        [first, ..] => Trouble { cause: Cause::Other(first.clone()), tail: errors },
+    }
+}
+
+/// Outputs for others. Secrets and what is not known stay with the service.
+fn outputs<N: std::fmt::Display>(values: Vec<(N, Value)>) -> Outputs {
+    let is_plain = |value: &Value| !value.any(|part| part.is_tainted() || part.is_pending() || part.is_poison());
+    let known = values.into_iter().filter(|(_, value)| !value.is_null() && is_plain(value));
+    known
+        .filter_map(|(name, value)| {
+            let text = emit::to_json(&value, Secrets::Hide, JsonLayout::Compact).ok()?;
+            Some((name.to_string(), serde_json::from_str(&text).ok()?))
+        })
+        .collect()
+}
