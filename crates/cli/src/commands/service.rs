@@ -48,6 +48,10 @@ pub(super) fn deploy(
         );
     }
     let style = cx.style;
+    project.check(session);
+    if session.sink.has_errors() {
+        return Err(cx.report(session));
+    }
     let requested = select(project.nodes(), order.kind, &order.wanted).map_err(|message| cx.usage(&message))?;
     let (exit, _) = execute(cx.invocation, session, &project, &root, &requested, order, &|_| (), style)?;
     Ok(exit)

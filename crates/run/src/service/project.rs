@@ -6,12 +6,19 @@ use crate::engine::{Node, Project};
 use crate::event::Failure;
 use crate::outputs::Outputs;
 use crate::work::Work;
+use purlin_model::Ask;
+use purlin_tosca::operate::Service;
+use purlin_unfurl::job::Job;
+use purlin_unfurl::job::options::Options;
+use purlin_value::Session;
 use std::sync::Arc;
 
 /// A project of one Deploy.
 pub struct ServiceProject {
     nodes: Vec<Node>,
     work: Arc<dyn Work>,
+    place: Place,
+    is_ensemble: bool,
 }
 
 impl ServiceProject {
@@ -19,10 +26,25 @@ impl ServiceProject {
     pub fn new(place: Place, is_ensemble: bool) -> Self {
         let node = Node { id: place.id.clone(), kind: Kind::Deploy, disabled: false, needs: Vec::new(), span: None };
         let work: Arc<dyn Work> = match is_ensemble {
-            true => Arc::new(EnsembleDeploy(place)),
-            false => Arc::new(ServiceDeploy(place)),
+            true => Arc::new(EnsembleDeploy(place.clone())),
+            false => Arc::new(ServiceDeploy(place.clone())),
         };
-        ServiceProject { nodes: vec![node], work }
+        ServiceProject { nodes: vec![node], work, place, is_ensemble }
+    }
+
+    /// Looks for operations that cannot be run, before anything is. Problems go to the session's sink.
+    pub fn check(&self, session: &Session) {
+        let (asked, inputs) = (self.place.request(), self.place.inputs.clone());
+        if self.is_ensemble {
+            if let Some(mut job) = Job::open_given(session, &asked, &inputs, Options::default()) {
+                job.plan();
+            }
+            return;
+        }
+        let ask = Ask { path: &self.place.path, request: asked, values: inputs, span: None };
+        if let Some(service) = Service::open(session, &ask) {
+            service.up(session);
+        }
     }
 }
 
