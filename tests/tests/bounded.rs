@@ -3,8 +3,8 @@
 //!
 //! The test starts itself again as `purlin`. `PURLIN=PATH` takes another program instead, and `FIGURES=1` prints what
 //! each run took; with `STRICT=1`, for a release build on a quiet machine, one that takes more than a second or 256 MiB
-//! fails. Two lists leave inputs out: `tests/bounded-slow.txt` names those that take long in a program built
-//! for tests and run only with `PURLIN`, `tests/bounded-open.txt` those that were not seen to end as they must yet.
+//! fails. Inputs of
+//! `tests/bounded-slow.txt` take long in a program built for tests and run only with `PURLIN`.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -39,11 +39,10 @@ fn main() -> ExitCode {
         eprintln!("no memory limit can be set here (`ulimit -v`): inputs run without one");
     }
     let list = |path: &str| std::fs::read_to_string(top().join(path)).unwrap_or_default();
-    let (open, slow) = (list("tests/bounded-open.txt"), list("tests/bounded-slow.txt"));
+    let slow = list("tests/bounded-slow.txt");
     let is_quick = std::env::var_os("PURLIN").is_some();
     let trials = inputs().into_iter().map(|input| {
-        let is_in = |list: &str| list.lines().any(|name| name == input.name);
-        let left_out = is_in(&open) || !is_quick && is_in(&slow);
+        let left_out = !is_quick && slow.lines().any(|name| name == input.name);
         Trial::test(input.name.clone(), move || run(&input, limited)).with_ignored_flag(left_out)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()

@@ -5,7 +5,7 @@
 
 use purlin_compiler::rules;
 use purlin_syntax::{Diagnostic, FileId, RuleClass, Source, Sources, Span, suggest};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// What the comments start with.
@@ -31,11 +31,10 @@ pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, everything: 
         found.iter().filter_map(|diagnostic| Some(diagnostic.span?.file)).collect()
     };
     let mut paths: Vec<String> = Vec::new();
-    for id in ids {
+    // A file is looked through once, however many problems it has.
+    let mut seen = HashSet::new();
+    for id in ids.into_iter().filter(|id| seen.insert(*id)) {
         let Some(source) = sources.get(id) else { continue };
-        if files.contains_key(&id) {
-            continue;
-        }
         let comments = comments(&source);
         if !comments.is_empty() {
             files.insert(id, comments);
@@ -98,7 +97,7 @@ fn is_quiet(diagnostic: &Diagnostic, sources: &Sources, files: &mut HashMap<File
 fn unused(files: &HashMap<FileId, Vec<Comment>>, sources: &Sources) -> Vec<Diagnostic> {
     let known = purlin_compiler::all_rules();
     let mut out = Vec::new();
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     let mut ids: Vec<&FileId> = files.keys().collect();
     ids.sort();
     for id in ids {

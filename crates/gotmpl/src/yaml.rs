@@ -219,7 +219,7 @@ pub fn write_tracked(m: &mut Machine<'_>, value: &Val) -> Result<Val, Fault> {
     let mut leaves: Vec<(u32, bool, Option<Val>)> = Vec::new();
     let emitted = emit(&m.heap, value, KeyOrder::Natural(GoStyle::Kubernetes), &mut writer, &mut |leaf, done| {
         if done {
-            let tainted = leaf.is_tainted() || crate::taint::holds_taint(&Heap::default(), std::slice::from_ref(leaf));
+            let tainted = leaf.is_tainted() || crate::taint::holds_taint(&m.heap, std::slice::from_ref(leaf));
             let is_pieced = leaf.as_str().is_some_and(|text| text.pieces().is_some());
             leaves.push((leaf_origin(leaf), tainted, is_pieced.then(|| leaf.clone())));
         }

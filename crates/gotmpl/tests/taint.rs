@@ -36,6 +36,16 @@ fn printed(template: &str, value: Val) -> (bool, bool) {
     (at(b'b'), at(b'c'))
 }
 
+/// A list that is nil is written as a leaf; it is looked into in the heap it belongs to.
+#[test]
+fn lists_that_are_nil_are_written() {
+    for template in ["{{ toYaml (regexFindAll \"z\" \"a\" -1) }}", "{{ toYaml (dict \"a\" (fromJsonArray \"null\")) }}"]
+    {
+        let rope = executed(template, Val::NIL).unwrap();
+        assert!(rope.bytes.ends_with(b"[]") || rope.bytes.ends_with(b"null"), "{:?}", rope.bytes);
+    }
+}
+
 #[test]
 fn a_text_that_is_secret_as_a_whole_is_so_in_every_piece() {
     for way in WAYS {

@@ -10,12 +10,19 @@ use crate::names::{add_namespace, affix};
 use crate::resource::Resource;
 use crate::{generate, images, installed, labels, order, patch, references, rules};
 use purlin_model::{Ask, Manifest, Resolved};
+use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
 /// Kustomizations in kustomizations.
 const MAX_DEPTH: usize = 64;
+
+/// Steps of building a base: its file is read again.
+const STEPS_PER_BASE: u64 = 200;
+
+/// Steps of a resource of a base: it is copied where something changes.
+const STEPS_PER_RESOURCE: u64 = 50;
 
 /// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
@@ -86,7 +93,11 @@ impl Builder<'_> {
 
     fn enter(&mut self, folder: &str) -> Result<Kustomization, Problem> {
         let folder = path::normalize(folder);
-        if self.open.contains(&folder) || self.open.len() >= MAX_DEPTH {
+        if self.open.len() >= MAX_DEPTH && !self.open.contains(&folder) {
+            let message = format!("kustomizations are nested more than {MAX_DEPTH} levels deep");
+            return Err(Diagnostic::nowhere(&LIMIT_DEPTH, message).into());
+        }
+        if self.open.contains(&folder) {
             let way = self.open.iter().skip_while(|open| **open != folder).chain([&folder]).cloned();
             let message = format!("circular kustomizations: {}", way.collect::<Vec<_>>().join(" → "));
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
@@ -140,6 +151,7 @@ impl Builder<'_> {
         let place = self.local(kustomization, item)?;
         if self.session.world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder) {
             let (found, _) = self.target(&place).map_err(|problem| self.at(problem, item))?;
+            self.charge(&found, item)?;
             resources.extend(found);
             return Ok(());
         }
@@ -161,6 +173,16 @@ impl Builder<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Charges the resources of a base: each way that leads to it takes all of them again.
+    fn charge(&self, found: &[Resource], item: &Value) -> Result<(), Problem> {
+        let count = found.len() as u64;
+        let bytes = count * size_of::<Resource>() as u64;
+        self.session.meter.charge(STEPS_PER_BASE + count * STEPS_PER_RESOURCE, bytes).map_err(|exceeded| {
+            let limit = self.wrong(item, exceeded.message()).hint(exceeded.hint());
+            Diagnostic { rule: exceeded.rule(), ..limit }.into()
+        })
     }
 
     /// The place of something local; addresses are left to the installed tool.

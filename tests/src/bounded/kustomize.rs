@@ -21,7 +21,8 @@ fn patch(operations: &str) -> String {
 
 /// All inputs of kustomizations.
 pub fn inputs() -> Vec<Input> {
-    let copies = vec!["{\"op\": \"copy\", \"from\": \"/spec\", \"path\": \"/spec/y\"}"; 60].join(", ");
+    let copy = |at: usize| format!("{{\"op\": \"copy\", \"from\": \"/spec\", \"path\": \"/spec/y{at}\"}}");
+    let copies = (0..60).map(copy).collect::<Vec<_>>().join(", ");
     let tested = format!("{copies}, {{\"op\": \"test\", \"path\": \"/spec\", \"value\": {{}}}}");
     let inserts = vec!["{\"op\": \"add\", \"path\": \"/spec/l/0\", \"value\": 1}"; 50_000].join(", ");
     let labels: String = (0..2_000).map(|at| format!("- {{pairs: {{l{at}: x}}, includeSelectors: true}}\n")).collect();
@@ -36,7 +37,7 @@ pub fn inputs() -> Vec<Input> {
         chain = chain.file(&format!("k{level}/kustomization.yaml"), text);
     }
     chain = chain.file("skaffold.yaml", SKAFFOLD.replace("[k]", "[k59]"));
-    let fan = (0..40).fold(kustomization("bases/fan", "", "{}", Ends::Answered), |input, level| {
+    let fan = (0..25).fold(kustomization("bases/fan", "", "{}", Ends::Answered), |input, level| {
         let below = if level == 0 { "k".to_owned() } else { format!("f{}", level - 1) };
         let text = |prefix: &str| format!("{HEAD}namePrefix: {prefix}\nresources: [../{below}]\n");
         let both = format!("{HEAD}resources: [../a{level}, ../b{level}]\n");
@@ -45,7 +46,7 @@ pub fn inputs() -> Vec<Input> {
             .file(&format!("b{level}/kustomization.yaml"), text("b"))
             .file(&format!("f{level}/kustomization.yaml"), both)
     });
-    let fan = fan.file("skaffold.yaml", SKAFFOLD.replace("[k]", "[f39]"));
+    let fan = fan.file("skaffold.yaml", SKAFFOLD.replace("[k]", "[f24]"));
     vec![
         kustomization("patches/copies", &patch(&copies), "{x: 1}", Ends::Limit),
         kustomization("patches/copies-tested", &patch(&tested), "{x: 1}", Ends::Limit),

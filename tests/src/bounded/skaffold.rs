@@ -25,7 +25,7 @@ pub fn inputs() -> Vec<Input> {
             )
         })
         .collect();
-    let copies = "  - {op: copy, from: /build, path: /build/artifacts/0/custom}\n".repeat(60);
+    let copies: String = (0..60).map(|at| format!("  - {{op: copy, from: /build, path: /build/k{at}}}\n")).collect();
     let template = "{{ range (until 1000000) }}{{ . }}{{ end }}";
     let printf = "{{ printf \"%999999999d\" 1 }}";
     let tagger = |text: &str| {
