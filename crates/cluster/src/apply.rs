@@ -21,7 +21,8 @@ pub const THREADS: usize = 8;
 pub struct Mark {
     /// Which object of this name it is.
     pub uid: String,
-    /// Changes with its content: its generation, or its resource version where it has none.
+    /// Changes when somebody else sets a field that was applied: a digest of the fields that are ours. Where the server
+    /// does not say whose they are, its generation, or else its resource version.
     pub state: String,
 }
 
@@ -30,10 +31,22 @@ impl Mark {
     pub fn of(object: &Json) -> Mark {
         let metadata = |key: &str| object.get("metadata").and_then(|metadata| metadata.get(key));
         let uid = metadata("uid").and_then(Json::as_str).unwrap_or("").to_owned();
-        let generation = metadata("generation").and_then(Json::as_i64).map(|number| format!("g{number}"));
+        let is_ours = |entry: &&Json| {
+            let text = |key: &str| entry.get(key).and_then(Json::as_str).unwrap_or("");
+            text("manager") == MANAGER && text("operation") == "Apply" && text("subresource").is_empty()
+        };
+        let ours = metadata("managedFields").and_then(Json::as_array).and_then(|all| all.iter().find(is_ours));
+        let fields = ours.and_then(|entry| entry.get("fieldsV1")).map(|fields| format!("f{:016x}", digest(fields)));
+        let generation = || metadata("generation").and_then(Json::as_i64).map(|number| format!("g{number}"));
         let version = || metadata("resourceVersion").and_then(Json::as_str).map(|version| format!("r{version}"));
-        Mark { uid, state: generation.or_else(version).unwrap_or_default() }
+        Mark { uid, state: fields.or_else(generation).or_else(version).unwrap_or_default() }
     }
+}
+
+/// FNV-1a of a value as text: the same on every machine and in every version.
+fn digest(value: &Json) -> u64 {
+    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    value.to_string().bytes().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// How objects are applied.

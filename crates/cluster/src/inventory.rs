@@ -5,10 +5,12 @@
 
 use crate::apply::{MANAGER, Mark};
 use crate::client::{APPLY, Client, GoOn, JSON};
+use crate::discovery::group_of;
 use crate::error::ApiError;
 use crate::object::{Id, Object, named};
 use crate::wire::{Ask, Method};
 use serde_json::{Value as Json, json};
+use std::collections::HashSet;
 
 /// The most bytes that a ConfigMap may have, with room for the rest of it.
 const LARGEST: usize = 1_000_000;
@@ -119,9 +121,10 @@ impl Inventory {
 
     /// The items that none of these objects is.
     pub fn without(&self, objects: &[Object]) -> Vec<Item> {
-        let is_there = |item: &&Item| !objects.iter().any(|object| object.id.is_same(&item.id));
-        // Large deploys are common and mostly unchanged: exact names are looked up, only the rest is compared.
-        let exact: std::collections::HashSet<&Id> = objects.iter().map(|object| &object.id).collect();
-        self.items.iter().filter(|item| !exact.contains(&item.id)).filter(is_there).cloned().collect()
+        let name =
+            |id: &Id| (group_of(&id.api_version).to_owned(), id.kind.clone(), id.namespace.clone(), id.name.clone());
+        // Versions of a group are views of one object.
+        let there: HashSet<_> = objects.iter().map(|object| name(&object.id)).collect();
+        self.items.iter().filter(|item| !there.contains(&name(&item.id))).cloned().collect()
     }
 }

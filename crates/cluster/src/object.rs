@@ -26,16 +26,6 @@ impl std::fmt::Display for Id {
     }
 }
 
-impl Id {
-    /// Whether two are the same object; versions of a group are views of one.
-    pub fn is_same(&self, other: &Id) -> bool {
-        use crate::discovery::group_of;
-        let group = |id: &Id| group_of(&id.api_version).to_owned();
-        group(self) == group(other)
-            && (&self.kind, &self.namespace, &self.name) == (&other.kind, &other.namespace, &other.name)
-    }
-}
-
 /// An object to be deployed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Object {

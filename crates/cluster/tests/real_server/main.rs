@@ -249,7 +249,18 @@ fn managers_conflict(client: &Client) {
         }
         other => panic!("{other:?}"),
     }
-    run(client, &Deployment { force: true, ..wanted }).unwrap();
+    run(client, &Deployment { force: true, ..wanted.clone() }).unwrap();
+    assert_eq!(standing(client, &wanted, &go_on).unwrap(), Standing::Ready);
+    let merge = |body: &str| {
+        let path = "/api/v1/namespaces/small/configmaps/shared?fieldManager=editor";
+        let body = Some(("application/merge-patch+json", body.as_bytes()));
+        client.ask(&Ask { method: Method::Patch, path, accept: JSON, body }, "", &go_on).unwrap();
+    };
+    merge(r#"{"data":{"more":"is not ours"}}"#);
+    assert_eq!(standing(client, &wanted, &go_on).unwrap(), Standing::Ready, "what others add is theirs");
+    merge(r#"{"data":{"a":"edited"}}"#);
+    let changed = Standing::Outdated("ConfigMap/shared was changed since".to_owned());
+    assert_eq!(standing(client, &wanted, &go_on).unwrap(), changed);
     let invalid = json!({ "apiVersion": "v1", "kind": "Service", "metadata": { "name": "web" },
         "spec": { "ports": [{ "port": 99_999 }] } });
     match run(client, &deployment("invalid", "small", [invalid])) {
