@@ -18,8 +18,9 @@ struct Schema {
 
 const NAMES: &[&str] = &["resolve", "why", "affects", "diff", "graph", "check", "diagnostic"];
 
-/// What an editor knows: the schema, and the command that prints it.
+/// Answers to one question each, most of them an editor's: the schema, and the command that prints it.
 const EDITOR: &[(&str, &[&str])] = &[
+    ("inputs", &["why", "shop/api", "image", "--list-inputs"]),
     ("symbols", &["symbols"]),
     ("refs", &["refs", "api"]),
     ("complete", &["complete", "skaffold.yaml:6:3"]),
