@@ -12,6 +12,8 @@ use crate::{generate, images, installed, labels, order, patch, references, rules
 use purlin_model::{Ask, Manifest, Resolved};
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Flavor};
+use purlin_value::meter::steps_for;
+use purlin_value::weight::weight;
 use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
@@ -20,6 +22,9 @@ const MAX_DEPTH: usize = 64;
 
 /// Steps of building a base: its file is read again.
 const STEPS_PER_BASE: u64 = 200;
+
+/// Bytes that a resource takes for each byte when it is written: it is read anew for every way that leads to it.
+const BYTES_PER_WRITTEN: u64 = 8;
 
 /// Steps of a resource of a base: it is copied where something changes.
 const STEPS_PER_RESOURCE: u64 = 50;
@@ -161,6 +166,8 @@ impl Builder<'_> {
         };
         for root in tree.roots().filter(|root| !root.is_null()) {
             let value = value_of(root, MergeKeys::Apply);
+            let weight = weight(&value);
+            self.spend(steps_for(weight), weight.saturating_mul(BYTES_PER_WRITTEN), item)?;
             let items = value.get("items").and_then(Value::as_list).filter(|_| text(&value, &["kind"]) == "List");
             let single = [value.clone()];
             for value in items.unwrap_or(&single) {
@@ -178,8 +185,11 @@ impl Builder<'_> {
     /// Charges the resources of a base: each way that leads to it takes all of them again.
     fn charge(&self, found: &[Resource], item: &Value) -> Result<(), Problem> {
         let count = found.len() as u64;
-        let bytes = count * size_of::<Resource>() as u64;
-        self.session.meter.charge(STEPS_PER_BASE + count * STEPS_PER_RESOURCE, bytes).map_err(|exceeded| {
+        self.spend(STEPS_PER_BASE + count * STEPS_PER_RESOURCE, count * size_of::<Resource>() as u64, item)
+    }
+
+    fn spend(&self, steps: u64, bytes: u64, item: &Value) -> Result<(), Problem> {
+        self.session.meter.charge(steps, bytes).map_err(|exceeded| {
             let limit = self.wrong(item, exceeded.message()).hint(exceeded.hint());
             Diagnostic { rule: exceeded.rule(), ..limit }.into()
         })
