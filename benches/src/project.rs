@@ -30,11 +30,12 @@ fn write(folder: &Path, environments: usize, part: usize) -> std::io::Result<()>
     }
     text.push_str("variables: {domain: example.org, registry: registry.example.org, replicas: 2}\n");
     put(&folder.join("project.garden.yml"), &text)?;
-    for number in 0..SERVICES / part.min(SERVICES) {
+    let services = SERVICES / part.min(SERVICES);
+    for number in 0..services {
         service(folder, number)?;
     }
     for number in 0..CHARTS / part {
-        chart(folder, number)?;
+        chart(folder, number, number % services)?;
     }
     for number in 0..ENSEMBLES / part {
         ensemble(folder, number)?;
@@ -96,14 +97,13 @@ spec:
     {{- end }}
 ";
 
-fn chart(folder: &Path, number: usize) -> std::io::Result<()> {
+fn chart(folder: &Path, number: usize, service: usize) -> std::io::Result<()> {
     let folder = folder.join(format!("chart-{number}"));
     put(&folder.join("Chart.yaml"), &format!("apiVersion: v2\nname: web-{number}\nversion: 1.0.0\n"))?;
     let values =
         "replicas: 1\nimage: web\nurl: \"\"\nports: [80, 443]\nresources: {limits: {cpu: 100m, memory: 64Mi}}\n";
     put(&folder.join("values.yaml"), values)?;
     put(&folder.join("templates/all.yaml"), TEMPLATE)?;
-    let service = number % SERVICES;
     put(
         &folder.join("garden.yml"),
         &format!(
