@@ -25,9 +25,11 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
     let mut seen: HashMap<(String, String, String, String), Origin> = HashMap::new();
     let definitions = definitions(files);
     for node in nodes.iter().filter(|node| !node.resolved.is_pending()) {
-        let text =
-            |path: &str| node.resolved.at(path).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default();
-        let (version, kind, name) = (text("apiVersion"), text("kind"), text("metadata.name"));
+        let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+        let metadata = node.resolved.get("metadata");
+        let named = |key: &str| text(metadata.and_then(|metadata| metadata.get(key)));
+        let (version, kind) = (text(node.resolved.get("apiVersion")), text(node.resolved.get("kind")));
+        let name = named("name");
         if version.is_empty() || kind.is_empty() {
             let message = format!("`{}` has no `{}`", node.id, if kind.is_empty() { "kind" } else { "apiVersion" });
             report(
@@ -39,7 +41,7 @@ pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
             );
             continue;
         }
-        let key = (version.clone(), kind.clone(), text("metadata.namespace"), name.clone());
+        let key = (version.clone(), kind.clone(), named("namespace"), name.clone());
         if let Some(first) = seen.get(&key) {
             let message = format!("`{kind}/{name}` is rendered twice");
             let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);

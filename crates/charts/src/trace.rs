@@ -115,6 +115,15 @@ impl<'s> Tracer<'s> {
         source
     }
 
+    /// The origin of one piece of rendered text, which a value is `at`, with the conditions it stands under.
+    fn chosen_origin(&self, text: &Woven, piece: &RopePiece, piece_start: usize, at: usize) -> Origin {
+        let taken = self.piece_origin(text, piece, piece_start, at);
+        match self.conditions(piece.call) {
+            because if because.is_known() => self.session.origins.push(OriginKind::Selected { taken, because }),
+            _ => taken,
+        }
+    }
+
     /// The origin of one piece of rendered text, which a value is `at`.
     fn piece_origin(&self, text: &Woven, piece: &RopePiece, piece_start: usize, at: usize) -> Origin {
         let origins = &self.session.origins;
@@ -145,10 +154,7 @@ impl<'s> Tracer<'s> {
             }
             call = made.parent as usize;
         }
-        match self.conditions(piece.call) {
-            because if because.is_known() => origins.push(OriginKind::Selected { taken: origin, because }),
-            _ => origin,
-        }
+        origin
     }
 
     /// The conditions and loops around what a call printed, the innermost first; made once for each call.
@@ -221,7 +227,7 @@ impl<'s> Tracer<'s> {
                 None => (0, 0),
             };
             if text_start.is_none() || last > first {
-                let origin = self.piece_origin(text, piece, start, start.max(from));
+                let origin = self.chosen_origin(text, piece, start, start.max(from));
                 parts.push(Piece { start: first as u32, end: last as u32, origin });
             }
             start = end;
@@ -252,7 +258,7 @@ impl<'s> Tracer<'s> {
                 break;
             }
             if self.holes.within(text.bytes.get(start..end).unwrap_or_default()).is_some() {
-                return (self.piece_origin(text, piece, start, start), tainted);
+                return (self.chosen_origin(text, piece, start, start), tainted);
             }
             start = end;
         }
@@ -261,11 +267,10 @@ impl<'s> Tracer<'s> {
 
     /// Where a collection starts. The conditions around its first entry say nothing of the others: each has its own.
     fn start_origin(&self, text: &Woven, from: usize) -> Origin {
-        let origin = self.range_origin(text, from, from + 1, None).0;
-        match self.session.origins.get(origin, &self.session.sources) {
-            OriginKind::Selected { taken, .. } => taken,
-            _ => origin,
-        }
+        let first = first_behind(&text.pieces, from);
+        let Some(piece) = text.pieces.get(first) else { return Origin::NONE };
+        let start = first.checked_sub(1).and_then(|at| text.pieces.get(at)).map_or(0, |before| before.end as usize);
+        self.piece_origin(text, piece, start, start.max(from))
     }
 
     /// A rendered document as a value whose leaves know where they come from. The document starts at `offset` of the
