@@ -7,6 +7,7 @@ mod deploys;
 mod failures;
 mod fake;
 mod skaffold;
+mod storefront;
 
 use fake::Fake;
 use purlin_suite::{Ran, Scratch, environment, run};
