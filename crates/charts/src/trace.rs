@@ -57,7 +57,7 @@ pub struct Tracer<'s> {
     pub holes: Holes,
     /// The last place that was asked for: documents are read from start to end.
     cursor: Cell<Cursor>,
-    /// The conditions that each call stands under, as far as they were asked for.
+    /// The conditions around each call, computed on demand.
     because: RefCell<Vec<Option<Origin>>>,
 }
 
@@ -115,7 +115,7 @@ impl<'s> Tracer<'s> {
         source
     }
 
-    /// The origin of one piece of rendered text, which a value is `at`, with the conditions it stands under.
+    /// The origin of one piece of rendered text, which a value is `at`, with the conditions around it.
     fn chosen_origin(&self, text: &Woven, piece: &RopePiece, piece_start: usize, at: usize) -> Origin {
         let taken = self.piece_origin(text, piece, piece_start, at);
         match self.conditions(piece.call) {
@@ -183,7 +183,7 @@ impl<'s> Tracer<'s> {
         because
     }
 
-    /// The condition of one branch or loop, which stands under others itself.
+    /// The condition of one branch or loop, with those around it.
     fn condition(&self, made: &Call, outer: Origin) -> Origin {
         let step = match made.under {
             Under::Call => return outer,

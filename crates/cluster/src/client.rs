@@ -96,7 +96,7 @@ impl Client {
                 }
                 Ok(answer) => answer.retry_after,
                 Err(Broken::Lost(_)) if !is_last => None,
-                // A server that restarts comes back; one that is not there does not.
+                // A server that restarts comes back; a missing one does not.
                 Err(Broken::Connect(_)) if tries < 2 => None,
                 Err(broken) => return Err(self.broken(broken, ask)),
             };

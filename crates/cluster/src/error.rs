@@ -28,7 +28,7 @@ pub enum ApiError {
     },
     /// The user may not do this.
     Forbidden(String),
-    /// There is no such object.
+    /// The object does not exist.
     NotFound(String),
     /// Fields belong to other managers.
     Conflict {
@@ -43,7 +43,7 @@ pub enum ApiError {
         object: String,
         /// What the server says, without the part about fields if those are known.
         message: String,
-        /// Each field with what is wrong.
+        /// Each field with its error.
         fields: Vec<(String, String)>,
     },
     /// Another answer that is no success.

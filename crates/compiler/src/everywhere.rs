@@ -4,8 +4,8 @@
 //! Files are read and parsed once, since all variants share them. Everything is told from what resolution noted: the
 //! table of origins, and what dialects say they declare.
 
-use crate::idle::Usage;
 use crate::survey::Claim;
+use crate::unused::Usage;
 use purlin_model::{Request, Resolved, Variant};
 use purlin_syntax::{Diagnostic, Severity};
 use purlin_value::Session;

@@ -74,7 +74,7 @@ fn text(shown: &Shown<'_>) -> String {
         needs[*from].push(Branch { to: None, how });
     }
     let mut tree = Tree { shown, needs, is_written: vec![false; shown.nodes.len()], out: String::new() };
-    // What is left after the roots lies in a cycle.
+    // Nodes that no root reaches are part of a cycle.
     let roots = (0..shown.nodes.len()).filter(|&at| !is_needed[at]);
     for root in roots.chain(0..shown.nodes.len()) {
         if !tree.is_written[root] {

@@ -215,7 +215,7 @@ impl Net {
         let height = |at: usize| items.get(at).map_or(0.0, |item| item.height);
         let mut middle = vec![0.0; self.layer.len()];
         let mut reach = Vec::new();
-        // How far down each column is taken: lanes that share no column lie beside each other.
+        // How far down each column is used: lanes that share no column are placed side by side.
         let mut taken = vec![0.0f64; columns.len()];
         for lane in 0..lanes {
             let own = |column: &Vec<usize>| column.iter().copied().filter(|&at| self.lane[at] == lane).collect();

@@ -8,7 +8,6 @@ mod dialects;
 mod diff;
 mod everywhere;
 mod graph;
-mod idle;
 mod inner;
 mod inputs;
 mod layout;
@@ -19,6 +18,7 @@ mod schemas;
 mod shown;
 mod survey;
 mod svg;
+mod unused;
 mod variants;
 mod why;
 

@@ -16,7 +16,7 @@ const FRAME_TITLE: f64 = 20.0;
 const LEGEND: f64 = 34.0;
 /// A line that the other must have run for.
 const RUNTIME: u8 = 1;
-/// A line from a node to what lies in it: it decides on places and is not drawn.
+/// A line from a node to a node inside it: it affects the layout and is not drawn.
 const INSIDE: u8 = 2;
 
 /// Draws a graph.

@@ -213,7 +213,7 @@ pub(crate) fn deciding(session: &Session, origin: Origin) -> Vec<Origin> {
     found
 }
 
-/// A condition and those that it stands under itself.
+/// A condition and those around it.
 fn conditions(session: &Session, condition: Origin) -> Vec<Origin> {
     let mut found = Vec::new();
     let mut condition = condition;

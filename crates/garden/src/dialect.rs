@@ -101,9 +101,9 @@ pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
     project
 }
 
-/// Evaluates what is disabled, for whoever wants to see it. It does not run, so what is wrong there is no one's problem: the
-/// environment that disables it may well lack what it refers to. It comes last, so that nothing which others need is
-/// first looked at here.
+/// Evaluates disabled actions, so that they can be shown. They do not run, so their errors are not reported: the
+/// environment that disables one may lack what it refers to. They come last, so that nothing which others depend on is
+/// first evaluated here.
 fn show_disabled(resolution: &Resolution<'_>, project: &mut Resolved) {
     let sink = &resolution.ground.session.sink;
     let reported = sink.take();

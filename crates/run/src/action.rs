@@ -161,3 +161,28 @@ pub struct Action {
     /// Where it is written.
     pub span: Option<Span>,
 }
+
+impl Action {
+    /// An action that does nothing, every run anew. Callers set what they need.
+    pub fn new(id: impl Into<String>, kind: Kind, version: impl Into<String>, span: Option<Span>) -> Self {
+        Action {
+            id: id.into(),
+            kind,
+            version: version.into(),
+            reuse: Reuse::Never,
+            stage: None,
+            status: None,
+            command: None,
+            cleanup: None,
+            image: None,
+            work: None,
+            persistent: None,
+            artifacts: Vec::new(),
+            output_folder: &[],
+            output_file: &[],
+            timeout: None,
+            secrets: Vec::new(),
+            span,
+        }
+    }
+}

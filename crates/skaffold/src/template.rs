@@ -56,7 +56,7 @@ pub fn builds(text: &str, built: &[(String, String)]) -> Result<String, String> 
     }
 }
 
-/// A time in a layout of Go and a zone; `None` if there is no such zone.
+/// A time in a layout of Go and a zone; `None` if the zone is unknown.
 pub fn time(nanos: i128, layout: &str, zone: &str) -> Option<String> {
     let time = purlin_gotmpl::time::Time::utc(nanos);
     match zone {

@@ -312,7 +312,8 @@ pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<
     let clusters = clusters(cx, &flags.target, &flags.cluster, false);
     let wanted = Removal { names: flags.nodes.clone(), force: flags.force };
     if let Some(found) = super::service::project(&session, &request, dialect) {
-        return super::service::clean(cx.invocation, &session, found, &wanted, style);
+        let (project, root) = found;
+        return super::status::take_down(cx.invocation, &session, &project, &root, &wanted, style);
     }
     only_garden(cx, "cleanup", dialect)?;
     super::status::clean(cx.invocation, &session, &request, &wanted, clusters, style)

@@ -1,14 +1,12 @@
 //! `purlin deploy`, `status` and `cleanup` on TOSCA services and Unfurl ensembles.
 
 use super::Context;
-use super::run::{Order, Place, conclude, execute};
-use crate::invocation::{Exit, Invocation};
-use crate::report::Style;
+use super::run::{Order, Place, execute};
+use crate::invocation::Exit;
 use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::engine::Project;
-use purlin_run::past::{Removal, Status, clean_up, statuses};
-use purlin_run::report::{Look, Plain};
+use purlin_run::past::{Status, statuses};
 use purlin_run::select::select;
 use purlin_run::service::{self, ServiceProject};
 use purlin_value::{Session, path};
@@ -64,25 +62,4 @@ pub(super) fn status(
 ) -> Result<Vec<Status>, Exit> {
     let place = Place::new(cx.invocation, &root)?;
     Ok(statuses(&project, &place.store, &place.stop))
-}
-
-/// Takes a service down.
-pub(super) fn clean(
-    invocation: &mut Invocation<'_>,
-    session: &Session,
-    (project, root): (ServiceProject, PathBuf),
-    wanted: &Removal,
-    style: Style,
-) -> Result<Exit, Exit> {
-    let place = Place::new(invocation, &root)?;
-    let look = Look { colour: style.colour, times: false };
-    let summary = {
-        let mut reporter = Plain::new(invocation.stderr, look);
-        clean_up(&project, &place.store, &place.executor, &place.stop, wanted, &mut reporter)
-    };
-    let summary = summary.map_err(|message| {
-        let _ = writeln!(invocation.stderr, "error: {message}");
-        Exit::Usage
-    })?;
-    Ok(conclude(invocation, session, &summary, style))
 }

@@ -9,10 +9,12 @@ use crate::run_args::StatusFlags;
 use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_run::cluster::Clusters;
+use purlin_run::engine::Project;
 use purlin_run::garden::GardenProject;
 use purlin_run::past::{Removal, Status, clean_up, statuses};
 use purlin_run::report::{Look, Plain};
 use purlin_value::Session;
+use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit, Exit> {
@@ -58,11 +60,23 @@ pub(crate) fn clean(
         return Err(crate::report::report(invocation, session, style));
     };
     let project = project.on(clusters);
-    let place = Place::new(invocation, &project.root())?;
+    take_down(invocation, session, &project, &project.root(), wanted, style)
+}
+
+/// Takes down what a project has deployed, and removes results.
+pub(super) fn take_down(
+    invocation: &mut Invocation<'_>,
+    session: &Session,
+    project: &dyn Project,
+    root: &Path,
+    wanted: &Removal,
+    style: Style,
+) -> Result<Exit, Exit> {
+    let place = Place::new(invocation, root)?;
     let look = Look { colour: style.colour, times: false };
     let summary = {
         let mut reporter = Plain::new(invocation.stderr, look);
-        clean_up(&project, &place.store, &place.executor, &place.stop, wanted, &mut reporter)
+        clean_up(project, &place.store, &place.executor, &place.stop, wanted, &mut reporter)
     };
     let summary = summary.map_err(|message| {
         let _ = writeln!(invocation.stderr, "error: {message}");

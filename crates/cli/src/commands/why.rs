@@ -51,7 +51,7 @@ pub(crate) fn rewrite(args: &mut [String], cwd: &Path) {
     }
 }
 
-/// What a name stands for: a node, or the variables or outputs of the project.
+/// What a name refers to: a node, or the variables or outputs of the project.
 fn whole<'r>(resolved: &'r Resolved, name: &str) -> Option<(&'r str, &'r Value)> {
     let node = resolved.nodes.iter().find(|node| node.id == name).map(|node| (node.id.as_str(), &node.resolved));
     node.or_else(|| wholes(resolved).into_iter().find(|(known, _)| *known == name))
@@ -141,7 +141,7 @@ fn listed_inputs(inputs: &[Cause]) -> String {
     out + &others.concat()
 }
 
-/// Says that there is no such node. A field that nodes have was probably meant as one.
+/// Reports an unknown node. If nodes have a field of that name, offers them.
 fn unknown(resolved: &Resolved, name: &str, field: Option<&str>) -> Diagnostic {
     let has = |value: &Value| value.at(name).is_some() || further_in(value, name).is_some();
     let all = wholes(resolved);

@@ -1,6 +1,6 @@
 //! Deploys to a real `kube-apiserver` with a real `etcd`, where both are on `PATH`: what a fake cannot prove.
 //!
-//! There are no controllers; a small writer of statuses stands in for them.
+//! No controllers run; a small status writer replaces them.
 
 #![cfg(all(feature = "net", target_os = "linux"))]
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr)]

@@ -227,7 +227,7 @@ pub(super) fn yaml_decode(args: &Arguments<'_>) -> Answer {
     }
 }
 
-/// Why a text could not be read: a limit, or what is wrong with it.
+/// Why a text could not be read: a limit or a syntax error.
 fn unread(args: &Arguments<'_>, language: &str, problem: &Diagnostic) -> Fault {
     match problem.rule.class {
         RuleClass::Limit => Fault::limit(problem.rule, problem.message.clone()),

@@ -29,27 +29,16 @@ pub fn build(
     }));
     let seconds = action.fields.get("timeout").and_then(Value::as_number).filter(|seconds| *seconds > 0.0);
     Ok(Action {
-        id: action.key.to_string(),
-        kind: Kind::Build,
-        version: version.full.to_string(),
         reuse: Reuse::Version,
         stage: Some(stage(project, action, version, &folder)),
-        status: None,
-        command: None,
-        cleanup: None,
-        work: None,
         image: Some(Box::new(Image {
             dockerfile: folder.join(spec.get("dockerfile").and_then(Value::as_str).unwrap_or("Dockerfile")),
             context: folder,
             ..image
         })),
-        persistent: None,
-        artifacts: Vec::new(),
-        output_folder: &[],
-        output_file: &[],
         timeout: seconds.map(|seconds| Duration::from_secs_f64(seconds.min(1e9))),
         secrets,
-        span: action.span(),
+        ..Action::new(action.key.as_str(), Kind::Build, version.full.as_str(), action.span())
     })
 }
 

@@ -33,9 +33,6 @@ pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, 
     let mut secrets = project.secrets.clone();
     collect_secrets(spec, &mut secrets);
     Action {
-        id: action.key.to_string(),
-        kind,
-        version: version.full.to_string(),
         reuse: match kind {
             Kind::Build => Reuse::Last(folder.clone()),
             Kind::Run | Kind::Test => Reuse::Version,
@@ -45,15 +42,13 @@ pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, 
         status: command("statusCommand"),
         command: command(if kind == Kind::Deploy { "deployCommand" } else { "command" }),
         cleanup: command("cleanupCommand"),
-        image: None,
-        work: None,
         persistent: is_persistent.then(|| Persistent { patience: Duration::from_secs_f64(patience.min(1e9)) }),
         artifacts: artifacts(project, spec),
         output_folder: OUTPUT_FOLDER,
         output_file: OUTPUT_FILE,
         timeout: seconds(action.fields.get("timeout")).map(|seconds| Duration::from_secs_f64(seconds.min(1e9))),
         secrets,
-        span: action.span(),
+        ..Action::new(action.key.as_str(), kind, version.full.as_str(), action.span())
     }
 }
 

@@ -2,7 +2,7 @@
 //! here is decided where it goes.
 
 use super::{GardenProject, collect_secrets, kind_of};
-use crate::action::{Action, Reuse};
+use crate::action::Action;
 use crate::cluster::{ClusterDeploy, Place, objects};
 use crate::event::Cause;
 use purlin_cluster::Deployment;
@@ -53,23 +53,9 @@ pub(super) fn action(
     };
     let work = Arc::new(ClusterDeploy::new(project.clusters.clone(), place, deployment));
     let action = Action {
-        id: action.key.to_string(),
-        kind: kind_of(action.kind),
-        version: version.full.to_string(),
-        reuse: Reuse::Never,
-        stage: None,
-        status: None,
-        command: None,
-        cleanup: None,
-        image: None,
-        persistent: None,
-        artifacts: Vec::new(),
-        output_folder: &[],
-        output_file: &[],
-        timeout: None,
         work: Some(work.clone()),
         secrets,
-        span: action.span(),
+        ..Action::new(action.key.as_str(), kind_of(action.kind), version.full.as_str(), action.span())
     };
     Ok((action, work))
 }

@@ -1,7 +1,7 @@
 //! Actions of type `tosca` and `ensemble`: their operations run as work of the action.
 
 use super::{GardenProject, collect_secrets};
-use crate::action::{Action, Kind, Reuse};
+use crate::action::{Action, Kind};
 use crate::event::Cause;
 use crate::service::{EnsembleDeploy, Place, ServiceDeploy};
 use crate::work::Work;
@@ -40,34 +40,6 @@ pub fn action(
     };
     let mut secrets = project.secrets.clone();
     collect_secrets(spec, &mut secrets);
-    Ok(deploy(action.key.to_string(), version.full.to_string(), work, secrets, action.span()))
-}
-
-/// An action that is work and nothing else.
-pub(crate) fn deploy(
-    id: String,
-    version: String,
-    work: Arc<dyn Work>,
-    secrets: Vec<String>,
-    span: Option<purlin_syntax::Span>,
-) -> Action {
-    Action {
-        id,
-        kind: Kind::Deploy,
-        version,
-        reuse: Reuse::Never,
-        stage: None,
-        status: None,
-        command: None,
-        cleanup: None,
-        image: None,
-        work: Some(work),
-        persistent: None,
-        artifacts: Vec::new(),
-        output_folder: &[],
-        output_file: &[],
-        timeout: None,
-        secrets,
-        span,
-    }
+    let deploy = Action::new(action.key.as_str(), Kind::Deploy, version.full.as_str(), action.span());
+    Ok(Action { work: Some(work), secrets, ..deploy })
 }

@@ -3,7 +3,7 @@
 //! depends on.
 
 use super::{GardenProject, kind_of, kubernetes};
-use crate::action::{Action, Kind, Reuse};
+use crate::action::{Action, Kind};
 use crate::engine::{Need, Node};
 use crate::event::Cause;
 use crate::outputs::Outputs;
@@ -185,23 +185,8 @@ fn gather(project: &GardenProject<'_>, action: &GardenAction, version: &Version)
     let built = project.known.borrow().get(&node).map(|known| known.built.clone()).unwrap_or_default();
     let outputs = built.into_iter().map(|(image, tag)| (image, Json::from(tag))).collect();
     Ok(Action {
-        id: action.key.to_string(),
-        kind: kind_of(action.kind),
-        version: version.full.to_string(),
-        reuse: Reuse::Never,
-        stage: None,
-        status: None,
-        command: None,
-        cleanup: None,
-        image: None,
-        persistent: None,
-        artifacts: Vec::new(),
-        output_folder: &[],
-        output_file: &[],
-        timeout: None,
         work: Some(Arc::new(Gathered(outputs))),
-        secrets: Vec::new(),
-        span: action.span(),
+        ..Action::new(action.key.as_str(), kind_of(action.kind), version.full.as_str(), action.span())
     })
 }
 

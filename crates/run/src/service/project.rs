@@ -55,7 +55,7 @@ impl Project for ServiceProject {
 
     fn prepare(&self, _: usize) -> Result<Action, Failure> {
         let id = self.nodes.first().map(|node| node.id.clone()).unwrap_or_default();
-        Ok(crate::garden::service::deploy(id, String::new(), self.work.clone(), Vec::new(), None))
+        Ok(Action { work: Some(self.work.clone()), ..Action::new(id, Kind::Deploy, "", None) })
     }
 
     fn learn(&self, _: usize, _: &Outputs, _: &[String]) {}

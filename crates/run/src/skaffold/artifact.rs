@@ -47,14 +47,7 @@ impl SkaffoldProject<'_, '_> {
         let insecure = self.config(artifact.config).and_then(|config| config.item.view().get("build"));
         let insecure = insecure.map(|build| texts(build, "insecureRegistries")).unwrap_or_default();
         Ok(Action {
-            id: format!("build.{}", artifact.image),
-            kind: Kind::Build,
-            version: self.version(at),
             reuse: Reuse::Version,
-            stage: None,
-            status: None,
-            command: None,
-            cleanup: None,
             image: Some(Box::new(Image {
                 push: if push { vec![tag.clone()] } else { Vec::new() },
                 is_pinned: true,
@@ -67,14 +60,7 @@ impl SkaffoldProject<'_, '_> {
                 context,
                 ..image
             })),
-            persistent: None,
-            artifacts: Vec::new(),
-            output_folder: &[],
-            output_file: &[],
-            timeout: None,
-            work: None,
-            secrets: Vec::new(),
-            span: artifact.span(),
+            ..Action::new(format!("build.{}", artifact.image), Kind::Build, self.version(at), artifact.span())
         })
     }
 

@@ -2,7 +2,7 @@
 //! this machine run before and after it.
 
 use super::SkaffoldProject;
-use crate::action::{Action, Command, Kind, Reuse};
+use crate::action::{Action, Command, Kind};
 use crate::cluster::{ClusterDeploy, Clusters, Place, objects};
 use crate::event::Cause;
 use purlin_cluster::Deployment;
@@ -86,25 +86,9 @@ impl SkaffoldProject<'_, '_> {
         let line: Vec<String> = commands.iter().map(in_folder).collect();
         let own = self.nodes.get(node);
         let command = Command { words: vec![line.join(" && ")], shell: true, folder: self.settings.here.clone(), env };
-        Ok(Action {
-            id: own.map(|node| node.id.clone()).unwrap_or_default(),
-            kind: Kind::Run,
-            version: String::new(),
-            reuse: Reuse::Never,
-            stage: None,
-            status: None,
-            command: (!line.is_empty()).then_some(command),
-            cleanup: None,
-            image: None,
-            persistent: None,
-            artifacts: Vec::new(),
-            output_folder: &[],
-            output_file: &[],
-            timeout: None,
-            work: None,
-            secrets: Vec::new(),
-            span: own.and_then(|node| node.span),
-        })
+        let id = own.map(|node| node.id.clone()).unwrap_or_default();
+        let command = (!line.is_empty()).then_some(command);
+        Ok(Action { command, ..Action::new(id, Kind::Run, "", own.and_then(|node| node.span)) })
     }
 
     /// What is deployed, resolved now that images are built.
@@ -150,25 +134,10 @@ impl SkaffoldProject<'_, '_> {
         let usual = self.deploying.place.clone();
         let place = Place { context: context.filter(|context| !context.is_empty()).or(usual.context), ..usual };
         let own = self.nodes.get(node);
-        Ok(Action {
-            id: own.map(|node| node.id.clone()).unwrap_or_default(),
-            kind: Kind::Deploy,
-            version,
-            reuse: Reuse::Never,
-            stage: None,
-            status: None,
-            command: None,
-            cleanup: None,
-            image: None,
-            persistent: None,
-            artifacts: Vec::new(),
-            output_folder: &[],
-            output_file: &[],
-            timeout: None,
-            work: Some(Arc::new(ClusterDeploy::new(self.deploying.clusters.clone(), place, deployment))),
-            secrets: Vec::new(),
-            span: own.and_then(|node| node.span),
-        })
+        let id = own.map(|node| node.id.clone()).unwrap_or_default();
+        let work = Arc::new(ClusterDeploy::new(self.deploying.clusters.clone(), place, deployment));
+        let action = Action::new(id, Kind::Deploy, version, own.and_then(|node| node.span));
+        Ok(Action { work: Some(work), ..action })
     }
 
     /// The deploy without hooks around it, which must have none.

@@ -1,7 +1,7 @@
 //! Tests of images: commands that are told which image.
 
 use super::{CaseKind, SkaffoldProject};
-use crate::action::{Action, Command, Kind, Reuse};
+use crate::action::{Action, Command, Kind};
 use crate::event::Cause;
 use purlin_skaffold::item::View;
 use purlin_skaffold::template;
@@ -30,23 +30,14 @@ impl SkaffoldProject<'_, '_> {
         let seconds = test.get("timeoutSeconds").and_then(View::int).filter(|seconds| *seconds > 0);
         let own = self.nodes.get(node);
         Ok(Action {
-            id: own.map(|node| node.id.clone()).unwrap_or_default(),
-            kind: Kind::Test,
-            version: image,
-            reuse: Reuse::Never,
-            stage: None,
-            status: None,
             command: Some(Command { words: vec![line], shell: true, folder, env }),
-            cleanup: None,
-            image: None,
-            persistent: None,
-            artifacts: Vec::new(),
-            output_folder: &[],
-            output_file: &[],
             timeout: seconds.and_then(|seconds| u64::try_from(seconds).ok()).map(Duration::from_secs),
-            work: None,
-            secrets: Vec::new(),
-            span: test.span().or(own.and_then(|node| node.span)),
+            ..Action::new(
+                own.map(|node| node.id.clone()).unwrap_or_default(),
+                Kind::Test,
+                image,
+                test.span().or(own.and_then(|node| node.span)),
+            )
         })
     }
 }

@@ -135,7 +135,7 @@ impl Job<'_> {
             let key = MapKey::Str(name.into());
             let record = self.records.edit(dependency.instance);
             match dependency.is_live {
-                // An attribute that nothing has set is not there.
+                // An attribute that nothing has set is missing.
                 true if dependency.value.is_null() => {}
                 true => {
                     record.attributes.insert(key, dependency.value.clone());

@@ -27,31 +27,34 @@ fn look(command: &'static str) -> Look {
 
 /// `build`: builds images, and says which.
 pub fn build(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let opened = match open(invocation, flags, &look("build")) {
+    with_project(invocation, flags, "build", "build", |invocation, session, project, _| {
+        let is_quiet = flags.switch("quiet", false);
+        let (exit, built) = build_images(invocation, flags, session, &project, is_quiet)?;
+        if is_quiet || flags.text("file-output").is_some() {
+            let text = said(&built, flags.text("output")).map_err(|message| usage(invocation, &message))?;
+            hand_out(invocation, flags, is_quiet, &text)?;
+        }
+        Ok(exit)
+    })
+}
+
+/// Opens the configurations of a command and works on the project they make; problems are printed first and end it.
+fn with_project(
+    invocation: &mut Invocation<'_>,
+    flags: &Flags,
+    command: &'static str,
+    mode: &'static str,
+    work: impl FnOnce(&mut Invocation<'_>, &Session, SkaffoldProject<'_, '_>, &[Config<'_>]) -> Result<Exit, Exit>,
+) -> Exit {
+    let opened = match open(invocation, flags, &look(command)) {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
     opened.with_configs(invocation, |invocation, session, configs| {
-        let project = match project(invocation, flags, &opened, session, &configs, "build") {
-            Ok(project) => project,
-            Err(exit) => return exit,
-        };
-        let is_quiet = flags.switch("quiet", false);
-        let (exit, built) = match build_images(invocation, flags, session, &project, is_quiet) {
-            Ok(done) => done,
-            Err(exit) => return exit,
-        };
-        if is_quiet || flags.text("file-output").is_some() {
-            match said(&built, flags.text("output")) {
-                Ok(text) => {
-                    if let Err(exit) = hand_out(invocation, flags, is_quiet, &text) {
-                        return exit;
-                    }
-                }
-                Err(message) => return usage(invocation, &message),
-            }
+        let project = project(invocation, flags, &opened, session, &configs, mode);
+        match project.and_then(|project| work(invocation, session, project, &configs)) {
+            Ok(exit) | Err(exit) => exit,
         }
-        exit
     })
 }
 
@@ -262,36 +265,26 @@ pub(crate) fn deploy_name(root: &Path, configs: &[Config<'_>]) -> String {
 /// `deploy` and `run`: builds what is not given, tests it where `run` is asked for, and deploys everything.
 pub fn deploy(invocation: &mut Invocation<'_>, flags: &Flags, builds: bool) -> Exit {
     let command = if builds { "run" } else { "deploy" };
-    let opened = match open(invocation, flags, &look(command)) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    opened.with_configs(invocation, |invocation, session, configs| {
-        let project = match project(invocation, flags, &opened, session, &configs, command) {
-            Ok(project) => project,
-            Err(exit) => return exit,
-        };
-        let deploying = deploying(invocation, flags, &project, &configs);
+    with_project(invocation, flags, command, command, |invocation, session, project, configs| {
+        let deploying = deploying(invocation, flags, &project, configs);
         let project = project.deploying(deploying, false);
         if builds {
-            match build_images(invocation, flags, session, &project, false) {
-                Ok((Exit::Ok, _)) => {}
-                Ok((exit, _)) | Err(exit) => return exit,
-            }
+            let (exit, _) = build_images(invocation, flags, session, &project, false)?;
+            goes_on(exit)?;
             let tests = of_kind(&project, Kind::Test);
             if !tests.is_empty() && !flags.switch("skip-tests", false) {
-                match test_images(invocation, session, &project, &tests) {
-                    Ok(Exit::Ok) => {}
-                    Ok(exit) | Err(exit) => return exit,
-                }
+                goes_on(test_images(invocation, session, &project, &tests)?)?;
             }
         } else if let Some(image) = missing(&project) {
-            return lacks(invocation, &image, "skaffold deploy");
+            return Ok(lacks(invocation, &image, "skaffold deploy"));
         }
-        match deploy_all(invocation, session, &project) {
-            Ok(exit) | Err(exit) => exit,
-        }
+        deploy_all(invocation, session, &project)
     })
+}
+
+/// The next step follows only after success.
+fn goes_on(exit: Exit) -> Result<(), Exit> {
+    if exit == Exit::Ok { Ok(()) } else { Err(exit) }
 }
 
 fn deploy_all(
@@ -313,29 +306,15 @@ fn deploy_all(
 
 /// `delete`: takes down what was deployed.
 pub fn delete(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let opened = match open(invocation, flags, &look("delete")) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    opened.with_configs(invocation, |invocation, session, configs| {
-        let project = match project(invocation, flags, &opened, session, &configs, "build") {
-            Ok(project) => project,
-            Err(exit) => return exit,
-        };
-        let deploying = deploying(invocation, flags, &project, &configs);
+    with_project(invocation, flags, "delete", "build", |invocation, session, project, configs| {
+        let deploying = deploying(invocation, flags, &project, configs);
         let project = project.deploying(deploying, true);
-        let place = match Place::new(invocation, project.root()) {
-            Ok(place) => place,
-            Err(exit) => return exit,
-        };
+        let place = Place::new(invocation, project.root())?;
         say(invocation, false, "Cleaning up...\n");
         let mut lines = Lines { out: invocation.stdout, is_quiet: false };
-        let wanted = Removal::default();
-        let done = clean_up(&project, &place.store, &place.executor, &place.stop, &wanted, &mut lines);
-        match done {
-            Ok(summary) => ended(invocation, session, &summary),
-            Err(message) => usage(invocation, &message),
-        }
+        let done = clean_up(&project, &place.store, &place.executor, &place.stop, &Removal::default(), &mut lines);
+        let summary = done.map_err(|message| usage(invocation, &message))?;
+        Ok(ended(invocation, session, &summary))
     })
 }
 
@@ -357,22 +336,9 @@ fn lacks(invocation: &mut Invocation<'_>, image: &str, command: &str) -> Exit {
 
 /// `test`: tests images that were built before.
 pub fn test(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
-    let opened = match open(invocation, flags, &look("test")) {
-        Ok(opened) => opened,
-        Err(exit) => return exit,
-    };
-    opened.with_configs(invocation, |invocation, session, configs| {
-        let project = match project(invocation, flags, &opened, session, &configs, "test") {
-            Ok(project) => project,
-            Err(exit) => return exit,
-        };
-        let tests: Vec<usize> = of_kind(&project, Kind::Test);
-        if let Some(image) = missing(&project) {
-            return lacks(invocation, &image, "skaffold test");
-        }
-        match test_images(invocation, session, &project, &tests) {
-            Ok(exit) | Err(exit) => exit,
-        }
+    with_project(invocation, flags, "test", "test", |invocation, session, project, _| match missing(&project) {
+        Some(image) => Ok(lacks(invocation, &image, "skaffold test")),
+        None => test_images(invocation, session, &project, &of_kind(&project, Kind::Test)),
     })
 }
 

@@ -57,7 +57,7 @@ fn open(invocation: &mut Invocation<'_>, flags: &Flags) -> Result<(Session, Requ
     Ok((session, request))
 }
 
-/// A job that is planned, and how many operations it comes to; problems were reported if there is none.
+/// Plans a job and counts its operations; `None` if planning failed, which is reported.
 fn planned<'s>(
     invocation: &mut Invocation<'_>,
     session: &'s Session,

@@ -355,7 +355,7 @@ impl Spans {
         behind.checked_sub(1).and_then(|at| list.get(at)).is_some_and(|(.., furthest)| *furthest >= span.end)
     }
 
-    /// Whether one of them lies in a place.
+    /// Whether one of them is inside a place.
     fn lie_in(&self, span: Span) -> bool {
         let Some(list) = self.files.get(&span.file.0) else { return false };
         let first = list.partition_point(|(start, ..)| *start < span.start);
