@@ -123,6 +123,67 @@ fn nothing_outside_is_written_while_links_change() {
     assert_eq!(std::fs::read_to_string(ground.0.join("outside/a.yaml")).unwrap(), "outside");
 }
 
+/// A project of every dialect that reads through links, and the commands that read or write it.
+const RACED: &[(&str, &str, &[&[&str]])] = &[
+    ("Chart.yaml", "apiVersion: v2\nname: web\nversion: 1.0.0\n", &[&["check", "."], &["render", "."], &["fmt", "."]]),
+    (
+        "garden.yml",
+        "apiVersion: garden.io/v2\nkind: Project\nname: p\nenvironments: [{name: dev}]\nvarfile: way/a.yaml\n---\n\
+         kind: Run\ntype: exec\nname: a\ninclude: [way/**, file.yaml]\nspec: {command: [\"${jsonEncode(var)}\"]}\n",
+        &[&["check", "."], &["resolve", "."], &["why", "run.a", "spec"], &["graph", "."]],
+    ),
+    (
+        "skaffold.yaml",
+        "apiVersion: skaffold/v4beta13\nkind: Config\nrequires: [{path: way/a.yaml}, {path: file.yaml}]\n\
+         manifests: {rawYaml: [way/*.yaml, file.yaml]}\n",
+        &[&["resolve", "."], &["render", "."], &["skaffold", "render"]],
+    ),
+    (
+        "service.yaml",
+        "tosca_definitions_version: tosca_2_0\nimports: [way/a.yaml, file.yaml]\nservice_template: {node_templates: {}}\n",
+        &[&["check", "."], &["resolve", "."], &["csar", "create", "out.csar", "."]],
+    ),
+];
+
+/// Whole commands, too: what is detected, listed, read and written again after a while is always what is inside.
+/// `PURLIN_RACES=10000` runs so many; `PURLIN=FILE` takes another binary.
+#[test]
+fn commands_stay_inside_while_links_change() {
+    let count = std::env::var("PURLIN_RACES").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let binary = std::env::var("PURLIN").unwrap_or_else(|_| env!("CARGO_BIN_EXE_purlin").to_owned());
+    let (mut runs, mut answers) = (0, 0);
+    for (name, text, commands) in RACED {
+        let ground = Ground::new(&format!("commands-{}", name.replace('.', "-")));
+        let outside = "canary: outside-canary\nkind: ConfigMap\n";
+        std::fs::write(ground.0.join("outside/a.yaml"), outside).unwrap();
+        for (inner, inside) in [("folder/a.yaml", "within: 1\n"), ("plain.yaml", "within: 1\n"), (name, text)] {
+            std::fs::write(ground.project().join(inner), inside).unwrap();
+        }
+        // Where charts read: values, templates and files are links, too.
+        std::fs::create_dir(ground.project().join("templates")).unwrap();
+        let template = "a: {{ .Files.Get \"way/a.yaml\" }}{{ .Files.Get \"file.yaml\" }}{{ toJson .Values }}\n";
+        std::fs::write(ground.project().join("templates/t.yaml"), template).unwrap();
+        symlink("../way", ground.project().join("templates/more")).unwrap();
+        symlink("file.yaml", ground.project().join("values.yaml")).unwrap();
+        while_links_change(&ground, |project| {
+            for at in 0..count / RACED.len() {
+                let command = commands.get(at % commands.len()).unwrap();
+                let output = Command::new(&binary).args(*command).current_dir(project).output().unwrap();
+                let said = [output.stdout, output.stderr].concat();
+                let said = String::from_utf8_lossy(&said);
+                assert!(!said.contains("outside-canary") && !said.contains("root:x:"), "{command:?}:\n{said}");
+                assert!(output.status.code().is_some_and(|code| code != 101), "{command:?}: {:?}", output.status);
+                (runs, answers) = (runs + 1, answers + usize::from(said.contains("within")));
+            }
+        });
+        let left: Vec<_> = std::fs::read_dir(ground.0.join("outside")).unwrap().flatten().collect();
+        assert_eq!(left.len(), 1, "{left:?}");
+        assert_eq!(std::fs::read_to_string(ground.0.join("outside/a.yaml")).unwrap(), outside);
+    }
+    eprintln!("{runs} commands, {answers} of them showed what is inside");
+    assert!(answers > 0, "the links never led inside");
+}
+
 /// Names of temporary files that could be guessed were once followed to wherever somebody had made them lead.
 #[test]
 fn links_under_the_final_name_and_beside_it_are_not_followed() {
