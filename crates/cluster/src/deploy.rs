@@ -9,6 +9,7 @@ use crate::hooks::{self, Moment, moments};
 use crate::inventory::{Inventory, Item};
 use crate::object::{Object, duplicate, named};
 use crate::ready::Rules;
+use crate::secrets::{Copy, copy_all};
 use crate::wait::{Patience, wait_for};
 use crate::wire::{Ask, Method};
 use serde_json::Value as Json;
@@ -27,6 +28,8 @@ pub struct Deployment {
     pub namespace: String,
     /// Whether that namespace is made if it does not exist, with these labels and annotations.
     pub new_namespace: Option<Json>,
+    /// Secrets that must be in that namespace.
+    pub secrets: Vec<Copy>,
     /// A digest of everything that counts.
     pub version: String,
     /// The objects, hooks included.
@@ -51,6 +54,7 @@ impl Default for Deployment {
             name: String::new(),
             namespace: String::new(),
             new_namespace: None,
+            secrets: Vec::new(),
             version: String::new(),
             objects: Vec::new(),
             once: Vec::new(),
@@ -149,7 +153,8 @@ pub fn deploy(client: &Client, deployment: &Deployment, observer: Observer<'_>) 
     let go_on = observer.go_on;
     let mut prepared = Prepared::new(client, deployment, go_on)?;
     let namespace = prepared.namespace.clone();
-    make_namespace(client, &prepared, observer)?;
+    make_namespace(client, &namespace, deployment.new_namespace.as_ref(), observer)?;
+    copy_all(client, &deployment.secrets, &namespace, go_on)?;
     let before = Inventory::read(client, &namespace, &deployment.name, go_on)?.unwrap_or_default();
     let gone = before.without(&prepared.objects);
     let mut inventory = Inventory {
@@ -192,10 +197,14 @@ fn items(objects: &[Object], marks: &[Mark]) -> Vec<Item> {
     objects.iter().zip(marks).map(item).collect()
 }
 
-/// Makes the namespace of a deploy, if that is wished and it does not exist.
-fn make_namespace(client: &Client, prepared: &Prepared<'_>, observer: Observer<'_>) -> Result<(), Failed> {
-    let Some(metadata) = &prepared.deployment.new_namespace else { return Ok(()) };
-    let name = prepared.namespace.as_str();
+/// Makes a namespace, if that is wished and it does not exist.
+pub(crate) fn make_namespace(
+    client: &Client,
+    name: &str,
+    metadata: Option<&Json>,
+    observer: Observer<'_>,
+) -> Result<(), Failed> {
+    let Some(metadata) = metadata else { return Ok(()) };
     let path = format!("/api/v1/namespaces/{name}");
     match client.find(&path, METADATA, &format!("Namespace/{name}"), observer.go_on) {
         // Whoever may not look at namespaces has been given one.

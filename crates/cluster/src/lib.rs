@@ -23,7 +23,9 @@ pub mod logs;
 #[cfg(feature = "net")]
 mod net;
 pub mod object;
+pub mod pod;
 pub mod ready;
+pub mod secrets;
 pub mod state;
 pub mod wait;
 pub mod wire;

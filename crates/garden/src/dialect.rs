@@ -5,7 +5,7 @@ use crate::bind::Binder;
 use crate::entities::spec_type;
 use crate::expr;
 use crate::files::is_config_file;
-use crate::inner::Inner;
+use crate::inner::{Inner, Inside};
 use crate::place::Place;
 use crate::project::environment_names;
 use crate::resolve::{Resolution, resolve};
@@ -152,7 +152,7 @@ fn node(resolution: &Resolution<'_>, action: &Action) -> Node {
 /// rendered only for who asks for manifests, or for a node among them.
 fn inner_of(resolution: &Resolution<'_>, action: &Action) -> Option<Arc<Inner>> {
     let request = resolution.ground.request;
-    let known = spec_type(&action.type_name, action.kind)?;
+    let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside != Some(Inside::Pod))?;
     let names_inside = || request.nodes.iter().any(|name| name.starts_with(&format!("{}/", action.key)));
     let is_asked = known.is_project() || request.manifests || names_inside();
     let live = resolution.live.actions.get(&action.key)?;

@@ -49,6 +49,7 @@ pub mod versions;
 pub mod workflows;
 
 pub use dialect::{DIALECT, resolved_project};
+pub use inner::Provider;
 
 use purlin_value::{Eval, Scope, Session, Value};
 use std::sync::Arc;

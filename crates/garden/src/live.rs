@@ -11,7 +11,7 @@ use crate::expr::REST;
 use crate::files::FileTree;
 use crate::graph::Graph;
 use crate::ground::{Defaults, Ground, KnownOutputs, fill};
-use crate::inner::{Inner, MANIFESTS, NODES, lazy_manifests};
+use crate::inner::{Inner, Inside, MANIFESTS, NODES, Provider, lazy_manifests};
 use crate::phases::{Phases, Stage};
 use crate::project::Project;
 use crate::rules;
@@ -69,6 +69,8 @@ struct Base {
     engines: Engines,
     /// Whether charts come with the definitions of kinds they bring along.
     include_crds: bool,
+    /// What objects that are made for a cluster have to know of the project.
+    owner: Owner,
     /// What came of the projects inside actions, by the action's key.
     inner: Mutex<HashMap<EcoString, Arc<Inner>>>,
     /// Where these projects are.
@@ -77,6 +79,16 @@ struct Base {
 
 /// A resolved version, or the value that stands for it: poison, or what it waits for.
 type Computed = Result<Arc<Version>, Value>;
+
+/// What objects that are made for a cluster have to know of the project.
+pub(crate) struct Owner {
+    /// Its name.
+    pub(crate) project: EcoString,
+    /// The namespace of its environment.
+    pub(crate) namespace: EcoString,
+    /// Whether the environment says that care is needed.
+    pub(crate) production: bool,
+}
 
 /// Everything that is asked about an action by others.
 pub(crate) struct About {
@@ -115,6 +127,11 @@ pub fn bind_actions(
         resolved: Mutex::default(),
         engines: ground.request.engines,
         include_crds: ground.request.chart.include_crds,
+        owner: Owner {
+            project: project.name.clone(),
+            namespace: project.namespace.clone(),
+            production: project.production,
+        },
         inner: Mutex::default(),
         taken: Mutex::default(),
     });
@@ -258,6 +275,11 @@ impl LiveAction {
         self.about.deployment_registry(eval)
     }
 
+    /// The provider that deploys it to a cluster.
+    pub(crate) fn cluster(&self, eval: &mut Eval<'_>) -> Provider {
+        self.about.cluster(eval)
+    }
+
     /// Where the project inside the action is, and what is asked of it.
     pub(crate) fn inner_request(&self, eval: &mut Eval<'_>) -> Option<(String, purlin_model::Request)> {
         self.about.inner_request(self.about.action()?, eval)
@@ -377,7 +399,7 @@ impl Thunk for Outputs {
             };
         }
         let mut map = about.static_outputs(action, eval);
-        if spec_type(&action.type_name, action.kind).is_some_and(|known| known.inside.is_some()) {
+        if spec_type(&action.type_name, action.kind).is_some_and(|known| known.inside == Some(Inside::Objects)) {
             map.insert(MANIFESTS.into(), lazy_manifests(about));
         }
         match known {
@@ -458,6 +480,23 @@ impl About {
         self.base.include_crds
     }
 
+    /// What objects that are made for a cluster have to know of the project.
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.base.owner
+    }
+
+    /// A folder of the project, from the root of the machine.
+    pub(crate) fn full(&self, folder: &str) -> EcoString {
+        self.base.full(folder)
+    }
+
+    /// The configuration of a provider, resolved; none if it is not configured.
+    pub(crate) fn provider(&self, name: &str, eval: &mut Eval<'_>) -> Option<Value> {
+        let layer = self.base.providers.upgrade()?.get().cloned()?;
+        let provider = eval.force(layer.get("providers")?.get(name)?);
+        Some(eval.force_deep(provider.get("config")?))
+    }
+
     /// Notes where a project inside is.
     pub(crate) fn take_in(&self, path: &str) {
         self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
@@ -475,10 +514,7 @@ impl About {
 
     /// The registry that images are pushed to before they are deployed, if a provider names one.
     pub(crate) fn deployment_registry(&self, eval: &mut Eval<'_>) -> Option<Value> {
-        let layer = self.base.providers.upgrade()?.get().cloned()?;
-        let config = eval.force(layer.get("providers")?.get("kubernetes")?);
-        let config = eval.force(config.get("config")?);
-        let registry = eval.force_deep(config.get("deploymentRegistry")?);
+        let registry = self.provider("kubernetes", eval)?.get("deploymentRegistry")?.clone();
         registry.get("hostname").is_some().then_some(registry)
     }
 

@@ -66,7 +66,7 @@ impl About {
     }
 
     /// The image that a Build makes.
-    fn built_image(&self, build: &str, eval: &mut Eval<'_>) -> Option<Value> {
+    pub(crate) fn built_image(&self, build: &str, eval: &mut Eval<'_>) -> Option<Value> {
         let actions = self.actions()?.at("actions.build")?.get(build)?.clone();
         let outputs = eval.force(actions.get("outputs")?);
         let image = outputs.get("deploymentImageId").or_else(|| outputs.get(REST))?;

@@ -42,6 +42,8 @@ pub struct Project {
     pub environments: Vec<EcoString>,
     /// The namespace.
     pub namespace: EcoString,
+    /// Whether the environment says that care is needed.
+    pub production: bool,
     /// Base keys and secrets, without variables: what exists before the environment does.
     pub early: Scope,
     /// Everything but variables: base keys, secrets, `environment`.
@@ -117,7 +119,21 @@ pub fn read_project(ground: &Ground<'_>) -> Option<Project> {
         fill(&flags, flag_map(ground, &known_names(&vars)));
     }
     let early = project_scope;
-    Some(Project { name, document, nearby, environment, environments: names, namespace, early, scope, vars })
+    let written = node.as_ref().and_then(|node| Some(node.other(node.get()?.get("production")?)));
+    let is_true = |node: NodeRef| force(ground, &ground.env(vars.over(&scope)), &node).as_bool() == Some(true);
+    let production = written.is_some_and(is_true);
+    Some(Project {
+        name,
+        document,
+        nearby,
+        environment,
+        environments: names,
+        namespace,
+        production,
+        early,
+        scope,
+        vars,
+    })
 }
 
 fn has_flags(request: &Request) -> bool {

@@ -9,6 +9,7 @@ use crate::draft::Draft;
 use crate::entities::spec_type;
 use crate::graph::{Actions, Graph, Needed, build_graph};
 use crate::ground::Ground;
+use crate::inner::Provider;
 use crate::live::{LiveSet, bind_actions};
 use crate::modules::{Module, resolve_modules};
 use crate::phases::{Phases, Stage, env_at};
@@ -227,8 +228,13 @@ impl Resolution<'_> {
         Some(spec)
     }
 
-    /// What an action deploys to a cluster, rendered; nothing if it deploys nothing, or if that failed, which is
-    /// reported.
+    /// The provider that deploys an action to a cluster.
+    pub fn cluster(&self, key: &str) -> Option<Provider> {
+        Some(self.live.actions.get(key)?.cluster(&mut Eval::new(self.ground.session)))
+    }
+
+    /// What an action deploys to a cluster or runs there, rendered; nothing if it does neither, or if that failed,
+    /// which is reported.
     pub fn manifests(&self, key: &str) -> Option<Vec<Manifest>> {
         let inner = self.live.actions.get(key)?.inner(&mut Eval::new(self.ground.session))?;
         inner.known().map(|resolved| resolved.manifests.clone())

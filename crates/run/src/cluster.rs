@@ -114,7 +114,7 @@ impl ClusterDeploy {
     }
 }
 
-fn trouble(error: &ApiError) -> Trouble {
+pub(crate) fn trouble(error: &ApiError) -> Trouble {
     let cause = match error {
         ApiError::Stopped => Cause::Stopped,
         error => Cause::Other(error.to_string()),

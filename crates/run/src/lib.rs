@@ -21,6 +21,7 @@ pub mod mask;
 pub mod outputs;
 pub mod past;
 pub mod perform;
+pub mod pod;
 pub mod report;
 pub mod select;
 pub mod service;

@@ -108,7 +108,8 @@ fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node:
 }
 
 fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
-    if let Some(work) = &action.work {
+    // What runs once is known by its last result alone.
+    if let Some(work) = action.work.as_ref().filter(|_| !matches!(action.kind, Kind::Run | Kind::Test)) {
         return work.state(Doing { stop, say: &|_| () });
     }
     if action.persistent.is_some()

@@ -60,7 +60,7 @@ impl<'r> Performer<'r> {
 
     /// What stands for a new run of an action, if anything does: its status command decides, or an earlier result.
     pub fn is_done(&self, action: &Action, report: Report<'_>) -> Result<Option<Performed>, Failure> {
-        if let Some(work) = &action.work {
+        if let Some(work) = action.work.as_ref().filter(|_| action.reuse == Reuse::Never) {
             let done = work.is_done(Doing { stop: self.stop, say: &|_| () });
             let done = done.map_err(|trouble| self.trouble(action, trouble))?;
             return Ok(done.map(|outputs| (End::Ready, outputs, Vec::new())));
@@ -186,7 +186,8 @@ impl<'r> Performer<'r> {
         }
         if let Some(work) = &action.work {
             let outputs = self.work_here(action, report, |doing| work.perform(doing))?;
-            return Ok((End::Done, outputs, Vec::new()));
+            let secret = secret_names(&outputs, &mask_of(action));
+            return Ok((End::Done, outputs, secret));
         }
         let mask = mask_of(action);
         if let Some(image) = &action.image {

@@ -20,6 +20,7 @@ const KINDS: &[(&str, &str, &str, bool)] = &[
     ("v1", "PersistentVolumeClaim", "persistentvolumeclaims", true),
     ("apps/v1", "Deployment", "deployments", true),
     ("apps/v1", "StatefulSet", "statefulsets", true),
+    ("apps/v1", "DaemonSet", "daemonsets", true),
     ("batch/v1", "Job", "jobs", true),
     ("networking.k8s.io/v1", "Ingress", "ingresses", true),
     ("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles", false),
@@ -238,6 +239,7 @@ fn answer(state: &mut State, method: &str, target: &str, token: &str, accept: &s
     }
     match (method, rest) {
         ("GET", [_, name, "log"]) => match state.logs.get(*name) {
+            Some(text) if query.contains("timestamps=true") => (200, Json::String(timed(text))),
             Some(text) => (200, Json::String(text.clone())),
             None => (400, failure(400, "no logs", json!([]))),
         },
@@ -415,6 +417,11 @@ impl State {
             ("Job", _) => {
                 body["status"] = json!({ "succeeded": 1, "conditions": [{ "type": "Complete", "status": "True" }] });
             }
+            ("DaemonSet", _) => {
+                body["status"] = json!({ "observedGeneration": generation, "desiredNumberScheduled": 1,
+                    "updatedNumberScheduled": 1, "numberAvailable": 1 });
+            }
+            ("Pod", _) if body["spec"]["restartPolicy"] == "Never" => self.run_pod(body),
             ("Namespace", _) => body["status"] = json!({ "phase": "Active" }),
             ("CustomResourceDefinition", _) => {
                 body["status"] = json!({ "conditions": [{ "type": "Established", "status": "True" }] });
@@ -429,12 +436,36 @@ impl State {
         }
     }
 
+    /// A pod that runs once: it prints its arguments and ends with the code of its variable `CODE`, but for `sleep`,
+    /// which runs on, and an image that nobody has.
+    fn run_pod(&mut self, body: &mut Json) {
+        let container = body["spec"]["containers"][0].clone();
+        let words = |key: &str| container[key].as_array().into_iter().flatten().filter_map(Json::as_str);
+        let variables = || container["env"].as_array().into_iter().flatten();
+        let code = variables().find(|one| one["name"] == "CODE").and_then(|one| one["value"].as_str()?.parse().ok());
+        let state = match (container["image"].as_str(), words("command").next()) {
+            (Some("missing"), _) => json!({ "waiting": { "reason": "ErrImagePull", "message": "no such image" } }),
+            (_, Some("sleep")) => json!({ "running": {} }),
+            _ => json!({ "terminated": { "exitCode": code.unwrap_or(0), "reason": "Completed" } }),
+        };
+        let name = body["metadata"]["name"].as_str().unwrap().to_owned();
+        self.logs.insert(name, words("args").map(|word| format!("{word}\n")).collect());
+        body["status"] =
+            json!({ "phase": "Running", "containerStatuses": [{ "name": container["name"], "state": state }] });
+    }
+
     fn delete(&mut self, version: &str, kind: &str, namespace: &str, name: &str) -> (u16, Json) {
         match self.objects.remove(&self.key(version, kind, namespace, name)) {
             Some(stored) => (200, stored.body),
             None => (404, failure(404, &format!("{kind} \"{name}\" not found"), json!([]))),
         }
     }
+}
+
+/// Lines as a server sends them that is asked for their times.
+fn timed(text: &str) -> String {
+    let line = |(at, line): (usize, &str)| format!("2026-01-01T00:00:{:02}.{at:09}Z {line}\n", at / 2);
+    text.lines().enumerate().map(line).collect()
 }
 
 /// The fields of an object, as pointers; lists count as a whole, and its name is nobody's.

@@ -3,6 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod charts;
+mod containers;
 mod deploys;
 mod failures;
 mod fake;

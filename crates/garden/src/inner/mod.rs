@@ -4,7 +4,11 @@
 //! An engine is asked once, when an output of the action is first read, or when all nodes are shown. Which engine answers
 //! for which type is a column of the table of types.
 
+mod container;
 mod kubernetes;
+mod making;
+mod pod;
+mod provider;
 
 use crate::action::Action;
 use crate::config::ActionKind;
@@ -13,8 +17,11 @@ use crate::expr::text_of;
 use crate::live::About;
 use crate::rules;
 use crate::scan::texts;
+use container::Container;
 use ecow::EcoString;
 use kubernetes::Objects;
+use pod::Pod;
+pub use provider::Provider;
 use purlin_model::{Answer, Ask, ChartOptions, Engine, Node, Question, Request, Resolved};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Eval, Lazy, Map, Session, Thunk, Value, path};
@@ -61,6 +68,8 @@ pub enum Inside {
     Whole(&'static str),
     /// Kubernetes objects that Garden deploys; only who asks for manifests has them rendered.
     Objects,
+    /// A pod that runs once. Nobody deploys it, so it is no manifest of the project.
+    Pod,
 }
 
 /// A question for an engine, with what it lives on.
@@ -104,10 +113,22 @@ impl About {
         if spec.is_poison() {
             return Inner::Broken;
         }
-        if action.type_name == "kubernetes" {
-            let objects = Objects { about: self, action, spec };
-            return objects.resolve(eval);
+        match (known.inside, action.type_name.as_str()) {
+            (Some(Inside::Pod), type_name) => {
+                let objects = match type_name {
+                    "container" => None,
+                    "kubernetes-pod" => Some(Objects { about: self, action, spec }.resolve(eval)),
+                    _ => Some(self.ask_engine(action, known, spec, eval)),
+                };
+                Pod { about: self, action, spec }.resolve(objects, eval)
+            }
+            (_, "container") => Container { about: self, action, spec }.resolve(eval),
+            (_, "kubernetes") => Objects { about: self, action, spec }.resolve(eval),
+            _ => self.ask_engine(action, known, spec, eval),
         }
+    }
+
+    fn ask_engine(&self, action: &Action, known: &SpecType, spec: &Value, eval: &mut Eval<'_>) -> Inner {
         match self.prepare(action, known, spec, eval.session) {
             Ok(prepared) => {
                 let resolved = prepared.engine.resolve_for(eval.session, &prepared.ask(), &self.who());
@@ -159,7 +180,7 @@ impl About {
         };
         let folder = &action.source_folder;
         let (named, span) = match action.type_name.as_str() {
-            "helm" => self.chart_folder(action, spec, session)?,
+            "helm" | "helm-pod" => self.chart_folder(action, spec, session)?,
             // A required path that is missing was reported as such.
             _ => (text(spec, key)?.ok_or(Inner::Broken)?, self.place(action, spec.get(key), session)),
         };

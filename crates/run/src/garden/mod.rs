@@ -3,6 +3,7 @@
 mod container;
 mod exec;
 mod kubernetes;
+mod pod;
 pub(crate) mod service;
 mod skaffold;
 
@@ -155,6 +156,7 @@ impl<'s> GardenProject<'s> {
                 self.deploys.borrow_mut().insert(key.to_owned(), work);
                 Ok(prepared)
             }
+            name if pod::TYPES.contains(&name) => pod::action(self, action, &spec, &version),
             skaffold::TYPE => skaffold::action(self, action, &spec, &version),
             "ensemble" | "tosca" if action.kind == ActionKind::Deploy => service::action(self, action, &spec, &version),
             other => Err(Cause::Other(format!("running actions of type `{other}` is not supported yet"))),

@@ -202,16 +202,16 @@ fn deploy(
     let built: Vec<(String, String)> =
         needs.iter().filter_map(|need| known.get(&need.node)).flat_map(|known| known.built.clone()).collect();
     drop(known);
-    let (place, namespace, metadata) = kubernetes::target(project, action, spec);
+    let target = kubernetes::target(project, action, spec)?;
     project.in_configs(action, |project, configs| {
         let settings = project.settings(action, version, built);
         let deploying = Deploying {
-            name: format!("{}.{}", project.resolution.project.name, action.name),
+            name: kubernetes::deploy_name(project, action),
             engines: project.resolution.ground.request.engines,
             clusters: project.clusters.clone(),
-            place,
-            namespace: Some(namespace),
-            new_namespace: Some(metadata),
+            place: target.place,
+            namespace: Some(target.namespace),
+            new_namespace: Some(target.metadata),
             ..Deploying::default()
         };
         let inner = SkaffoldProject::keyed(project.session(), configs, settings, Some(HashMap::new()));

@@ -213,6 +213,11 @@ impl Store {
     }
 }
 
+/// Where the pod is noted that an action runs in, below the folder of results.
+pub(crate) fn pod_note(root: &Path, id: &str) -> PathBuf {
+    root.join("deploys").join(format!("{}.pod", file_name(id)))
+}
+
 /// A folder that is removed with its content.
 #[derive(Debug)]
 pub struct Scratch(PathBuf);

@@ -1,0 +1,115 @@
+//! What the provider of a cluster says about everything that goes there: the namespace, host names, certificates and the
+//! secrets that images are pulled with.
+
+use crate::action::Action;
+use crate::live::About;
+use ecow::EcoString;
+use purlin_value::{Eval, Value};
+
+/// The providers that say which cluster is meant.
+const NAMES: &[&str] = &["kubernetes", "local-kubernetes"];
+
+/// The provider that deploys to a cluster.
+pub struct Provider {
+    config: Value,
+    project: EcoString,
+    namespace: EcoString,
+}
+
+impl About {
+    /// The provider that deploys to a cluster, if there is one.
+    pub(crate) fn cluster(&self, eval: &mut Eval<'_>) -> Provider {
+        let config = NAMES.iter().find_map(|name| self.provider(name, eval)).unwrap_or_else(Value::null);
+        let owner = self.owner();
+        Provider { config, project: owner.project.clone(), namespace: owner.namespace.clone() }
+    }
+}
+
+impl Provider {
+    /// Whether there is one.
+    pub fn is_there(&self) -> bool {
+        !self.config.is_null()
+    }
+
+    /// Its configuration; null if there is none.
+    pub fn config(&self) -> &Value {
+        &self.config
+    }
+
+    fn text(&self, key: &str) -> Option<&Value> {
+        self.config.get(key).filter(|value| value.as_str().is_some_and(|text| !text.is_empty()))
+    }
+
+    /// The namespace of an action: its own, the provider's, or the one that Garden makes up.
+    pub fn namespace(&self, action: &Action, spec: &Value) -> Value {
+        let is_given = |value: &&Value| value.as_str().is_some_and(|name| !name.is_empty());
+        let own = spec.get("namespace").filter(is_given);
+        let named = self.config.get("namespace");
+        let given = named.filter(is_given).or_else(|| named?.get("name").filter(is_given));
+        match own.or(given) {
+            Some(found) => found.clone(),
+            // A chart of our own needs no provider, and then goes where `helm` would put it.
+            None if action.type_name == "chart" || !self.is_there() => Value::str("default"),
+            None => Value::str(ecow::eco_format!("{}-{}", self.project, self.namespace)),
+        }
+    }
+
+    /// The host name of ingresses that name none.
+    pub(super) fn default_hostname(&self) -> Option<Value> {
+        let is_local = self.text("name").and_then(Value::as_str) == Some("local-kubernetes");
+        // That of Minikube depends on its address, which only a command tells.
+        let is_minikube = self.text("context").and_then(Value::as_str) == Some("minikube");
+        let local = || Value::str(ecow::eco_format!("{}.local.demo.garden", self.project));
+        self.text("defaultHostname").cloned().or_else(|| (is_local && !is_minikube).then(local))
+    }
+
+    /// The class of ingresses.
+    pub(super) fn ingress_class(&self) -> Option<Value> {
+        if let Some(class) = self.text("ingressClass") {
+            return Some(class.clone());
+        }
+        let is_local = self.text("name").and_then(Value::as_str) == Some("local-kubernetes");
+        match self.config.get("setupIngressController") {
+            Some(name) if matches!(name.as_str(), Some("traefik" | "nginx")) => Some(name.clone()),
+            None if is_local => Some(Value::str("nginx")),
+            _ => None,
+        }
+    }
+
+    /// The certificates of ingresses.
+    pub(super) fn certificates(&self) -> &[Value] {
+        self.config.get("tlsCertificates").and_then(Value::as_list).unwrap_or(&[])
+    }
+
+    /// Whether every ingress needs a certificate.
+    pub(super) fn forces_ssl(&self) -> bool {
+        self.config.get("forceSsl").and_then(Value::as_bool) == Some(true)
+    }
+
+    fn references<'p>(&'p self, key: &str) -> impl Iterator<Item = &'p Value> {
+        self.config.get(key).and_then(Value::as_list).into_iter().flatten()
+    }
+
+    /// The names of secrets that images are pulled with.
+    pub(super) fn pull_secrets(&self) -> Vec<Value> {
+        self.references("imagePullSecrets").filter_map(|secret| secret.get("name").cloned()).collect()
+    }
+
+    /// Secrets that must be in the namespace of an action: name, and the namespace they are copied from. Certificates
+    /// are needed by those that have ingresses.
+    pub fn copied_secrets(&self, spec: &Value) -> Vec<(String, String)> {
+        let has_ingresses = spec.get("ingresses").and_then(Value::as_list).is_some_and(|list| !list.is_empty());
+        let certificates = if has_ingresses { self.certificates() } else { &[] };
+        let certificates = certificates.iter().filter_map(|certificate| certificate.get("secretRef"));
+        let all = self.references("imagePullSecrets").chain(self.references("copySecrets")).chain(certificates);
+        let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
+        let named = |secret: &Value| {
+            let namespace = text(secret, "namespace").unwrap_or_else(|| "default".to_owned());
+            Some((text(secret, "name")?, namespace))
+        };
+        let mut found: Vec<(String, String)> = all.filter_map(named).collect();
+        found.sort();
+        found.dedup();
+        found
+    }
+}

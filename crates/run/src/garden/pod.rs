@@ -1,0 +1,61 @@
+//! Runs and Tests of type `container`, `kubernetes-pod` and `helm-pod`: a pod of their own.
+
+use super::{GardenProject, collect_secrets, kind_of, kubernetes};
+use crate::action::{Action, Reuse};
+use crate::cluster::objects;
+use crate::event::Cause;
+use crate::pod::PodRun;
+use crate::store::{FOLDER, pod_note};
+use purlin_cluster::pod::Once;
+use purlin_garden::action::Action as GardenAction;
+use purlin_garden::versions::Version;
+use purlin_value::Value;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The types.
+pub(super) const TYPES: &[&str] = &["container", "kubernetes-pod", "helm-pod"];
+
+/// What an action of these types comes to.
+pub(super) fn action(
+    project: &GardenProject<'_>,
+    action: &GardenAction,
+    spec: &Value,
+    version: &Version,
+) -> Result<Action, Cause> {
+    let manifests = project.resolution.manifests(&action.key).ok_or(Cause::Unresolved)?;
+    let mut secrets = project.secrets.clone();
+    collect_secrets(spec, &mut secrets);
+    for manifest in &manifests {
+        collect_secrets(&manifest.value, &mut secrets);
+    }
+    let target = kubernetes::target(project, action, spec)?;
+    let (_, made) = objects(&manifests)?;
+    let pod = made.into_iter().next().ok_or(Cause::Unresolved)?;
+    let seconds = action.fields.get("timeout").and_then(Value::as_number).filter(|seconds| *seconds > 0.0);
+    let timeout = seconds.map(|seconds| Duration::from_secs_f64(seconds.min(1e9)));
+    let has_artifacts = spec.get("artifacts").and_then(Value::as_list).is_some_and(|list| !list.is_empty());
+    let warnings = has_artifacts.then(|| "`artifacts` are not copied from pods yet".to_owned());
+    let work = PodRun {
+        clusters: project.clusters.clone(),
+        place: target.place,
+        once: Once {
+            pod: pod.body,
+            namespace: target.namespace,
+            new_namespace: Some(target.metadata),
+            secrets: target.secrets,
+            container: "main".to_owned(),
+            timeout,
+        },
+        note: pod_note(&project.root().join(FOLDER), &action.key),
+        warnings: warnings.into_iter().collect(),
+    };
+    let is_cached = spec.get("cacheResult").and_then(Value::as_bool).unwrap_or(true);
+    Ok(Action {
+        reuse: if is_cached { Reuse::Version } else { Reuse::Never },
+        work: Some(Arc::new(work)),
+        timeout,
+        secrets,
+        ..Action::new(action.key.as_str(), kind_of(action.kind), version.full.as_str(), action.span())
+    })
+}
