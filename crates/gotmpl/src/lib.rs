@@ -6,7 +6,6 @@
 
 pub mod ast;
 mod decimal;
-mod der;
 pub mod emit;
 pub mod equal;
 pub mod error;
@@ -23,7 +22,7 @@ mod methods;
 pub mod number;
 pub mod object;
 pub mod parse;
-mod primes;
+mod pem;
 pub mod print;
 pub mod quote;
 mod random;

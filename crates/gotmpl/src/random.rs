@@ -59,6 +59,27 @@ impl Random {
     }
 }
 
+/// What makes keys takes randomness in this form.
+impl rsa::rand_core::TryRng for Random {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(self.next() as u32)
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(self.next())
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        self.fill(out);
+        Ok(())
+    }
+}
+
+/// SHA-256 in counter mode: nobody without the seed can tell it from chance.
+impl rsa::rand_core::TryCryptoRng for Random {}
+
 impl Machine<'_> {
     /// The random stream of the function call being made.
     pub fn random(&mut self) -> Random {

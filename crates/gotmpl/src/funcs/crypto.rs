@@ -1,7 +1,8 @@
 //! Passwords, ciphers and random values.
 
-use aes::cipher::{BlockCipherDecrypt, BlockCipherEncrypt, KeyInit};
-use hmac::Mac;
+use aes::cipher::block_padding::{NoPadding, Pkcs7};
+use aes::cipher::{BlockModeDecrypt, BlockModeEncrypt, KeyIvInit};
+use hmac::{KeyInit, Mac};
 use purlin_value::encoding;
 
 use super::{bytes, int, row, text};
@@ -18,6 +19,9 @@ const DERIVE_STEPS: usize = 9_000_000;
 
 /// Steps that a bcrypt hash counts for: about a twentieth of a second.
 const BCRYPT_STEPS: usize = 5_000_000;
+
+/// Bytes in a block of AES.
+const BLOCK: usize = 16;
 
 /// The rows.
 pub static FUNCS: &[Func] = &[
@@ -163,53 +167,36 @@ fn derive_password(args: &[Val]) -> String {
     out
 }
 
-fn cipher(password: &[u8]) -> Option<aes::Aes256> {
+/// The key that Sprig makes of a password: its first bytes, filled up with zeros.
+fn cipher_key(password: &[u8]) -> [u8; 32] {
     let mut key = [0u8; 32];
     for (place, byte) in key.iter_mut().zip(password) {
         *place = *byte;
     }
-    aes::Aes256::new_from_slice(&key).ok()
+    key
 }
 
 fn encrypt(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let Some(cipher) = cipher(bytes(args, 0)) else { return Err(Fault::new("bad key")) };
-    let mut previous = [0u8; 16];
-    m.random().fill(&mut previous);
-    let mut out = previous.to_vec();
-    let mut plain = bytes(args, 1).to_vec();
-    let padding = 16 - plain.len() % 16;
-    plain.extend(std::iter::repeat_n(padding as u8, padding));
-    for chunk in plain.chunks(16) {
-        for (place, byte) in previous.iter_mut().zip(chunk) {
-            *place ^= byte;
-        }
-        let mut block = aes::Block::from(previous);
-        cipher.encrypt_block(&mut block);
-        previous = block.into();
-        out.extend_from_slice(&previous);
-    }
-    Ok(Val::str(encoding::base64(&out)))
+    let mut start = [0u8; BLOCK];
+    m.random().fill(&mut start);
+    let cipher = cbc::Encryptor::<aes::Aes256>::new(&cipher_key(bytes(args, 0)).into(), &start.into());
+    let encrypted = cipher.encrypt_padded_vec::<Pkcs7>(bytes(args, 1));
+    Ok(Val::str(encoding::base64(&[&start, encrypted.as_slice()].concat())))
 }
 
 fn decrypt(args: &[Val]) -> Result<Val, Fault> {
     let raw = encoding::from_base64(bytes(args, 1)).map_err(Fault::new)?;
-    let Some(cipher) = cipher(bytes(args, 0)) else { return Err(Fault::new("bad key")) };
     if raw.is_empty() {
         return Ok(Val::str(""));
     }
-    if raw.len() < 32 || raw.len() % 16 != 0 {
+    let Some((start, encrypted)) = raw.split_first_chunk::<BLOCK>().filter(|(_, rest)| !rest.is_empty()) else {
         return Err(Fault::new("runtime error: index out of range [-1]"));
-    }
-    let mut chunks = raw.chunks(16);
-    let mut previous = chunks.next().unwrap_or_default().to_vec();
-    let mut plain = Vec::new();
-    for chunk in chunks {
-        let Ok(block) = <[u8; 16]>::try_from(chunk) else { continue };
-        let mut block = aes::Block::from(block);
-        cipher.decrypt_block(&mut block);
-        plain.extend(block.iter().zip(&previous).map(|(a, b)| a ^ b));
-        previous = chunk.to_vec();
-    }
+    };
+    let cipher = cbc::Decryptor::<aes::Aes256>::new(&cipher_key(bytes(args, 0)).into(), &(*start).into());
+    let mut plain = cipher
+        .decrypt_padded_vec::<NoPadding>(encrypted)
+        .map_err(|_| Fault::new("runtime error: index out of range [-1]"))?;
+    // Sprig believes the last byte, whatever the padding says.
     let padding = usize::from(plain.last().copied().unwrap_or(0));
     if padding == 0 || padding > plain.len() {
         return Err(Fault::new("runtime error: slice bounds out of range"));

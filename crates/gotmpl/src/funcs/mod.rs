@@ -8,6 +8,7 @@ use purlin_value::Cost;
 
 pub mod capabilities;
 pub mod casts;
+mod certificate_profile;
 pub mod certificates;
 pub mod crypto;
 pub mod data;
