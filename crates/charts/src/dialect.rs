@@ -39,6 +39,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: true,
     renders: true,
     resolve,
+    together: None,
     variants: Variants { noun: "values file", list: variants },
     eval,
     rules: RULES,

@@ -10,7 +10,7 @@ use crate::inner::ENGINES;
 use crate::rules;
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
-use purlin_model::{Detection, Dialect, Glance, Request, Resolved, Role, Variant};
+use purlin_model::{Detection, Dialect, Glance, Request, Resolved, Role, Together, Variant};
 use purlin_syntax::{Diagnostic, Flavor, Severity, Span};
 use purlin_value::ignore::Ignores;
 use purlin_value::world::{Entry, FileKind};
@@ -84,6 +84,11 @@ impl Claim {
         shown_path(&self.file, self.judged.dialect)
     }
 
+    /// Whether it is a library that others may take in.
+    fn is_library(&self) -> bool {
+        self.judged.sign.role == Role::Part && self.judged.sign.is_shared
+    }
+
     /// Whether both are one project: of some dialects a folder holds one, whatever its files are called.
     fn is_same(&self, other: &Claim) -> bool {
         let dialect = self.judged.dialect;
@@ -128,21 +133,69 @@ pub fn survey_variants(session: &Session, request: &Request, paths: &[String]) -
 type Check = fn(&Session, &Request, &Claim) -> (Checked, Vec<String>);
 
 fn survey_with(session: &Session, request: &Request, paths: &[String], check: Check) -> Vec<Checked> {
-    let mut checked: Vec<Checked> = Vec::new();
     let found = search(session, request, paths);
-    let mut taken: HashSet<String> = HashSet::new();
-    for claim in &found.claims {
-        let is_inner = taken.contains(&claim.file) || taken.contains(&path::normalize(path::parent(&claim.file)));
-        if is_inner || (claim.judged.sign.is_shared && session.has_read(&claim.file)) {
-            continue;
-        }
-        let (done, inner) = check(session, request, claim);
-        checked.push(done);
-        taken.extend(inner);
-    }
+    let (libraries, projects): (Vec<&Claim>, Vec<&Claim>) = found.claims.iter().partition(|claim| claim.is_library());
+    let mut survey = Survey { session, request, check, checked: Vec::new(), taken: HashSet::new() };
+    survey.one_by_one(&projects);
+    // Projects have taken in some of the libraries.
+    let alone = survey.together(&libraries);
+    survey.one_by_one(&alone);
+    let mut checked = survey.checked;
     report_outside(session, &found);
     checked.sort_by(|a, b| (&a.path, a.noun).cmp(&(&b.path, b.noun)));
     checked
+}
+
+/// A survey under way.
+struct Survey<'a> {
+    session: &'a Session,
+    request: &'a Request,
+    check: Check,
+    checked: Vec<Checked>,
+    /// What projects have taken in.
+    taken: HashSet<String>,
+}
+
+impl Survey<'_> {
+    fn is_taken(&self, claim: &Claim) -> bool {
+        let is_inner =
+            || self.taken.contains(&claim.file) || self.taken.contains(&path::normalize(path::parent(&claim.file)));
+        (claim.judged.sign.is_shared && self.session.has_read(&claim.file)) || is_inner()
+    }
+
+    fn one_by_one(&mut self, claims: &[&Claim]) {
+        for claim in claims {
+            if !self.is_taken(claim) {
+                let (done, inner) = (self.check)(self.session, self.request, claim);
+                self.checked.push(done);
+                self.taken.extend(inner);
+            }
+        }
+    }
+
+    /// Checks the libraries of each dialect in one go; those that cannot be are given back.
+    fn together<'c>(&mut self, libraries: &[&'c Claim]) -> Vec<&'c Claim> {
+        let mut alone = Vec::new();
+        for dialect in DIALECTS {
+            let own = libraries.iter().copied().filter(|claim| claim.dialect().name == dialect.name);
+            let own: Vec<&Claim> = own.filter(|claim| !self.is_taken(claim)).collect();
+            let files: Vec<&str> = own.iter().map(|claim| claim.file()).collect();
+            let Some(check) = dialect.together.filter(|_| !own.is_empty()) else {
+                alone.extend(own);
+                continue;
+            };
+            for (claim, found) in own.iter().zip(check(self.session, self.request, &files)) {
+                match found {
+                    Together::Alone => alone.push(*claim),
+                    Together::TakenIn => {}
+                    Together::Checked(name, errors) => {
+                        self.checked.push(described(self.session, claim, name, 0, errors))
+                    }
+                }
+            }
+        }
+        alone
+    }
 }
 
 /// Most files that are named of those that belong to nothing.
@@ -224,23 +277,20 @@ fn check_variants(session: &Session, request: &Request, claim: &Claim) -> (Check
 }
 
 fn checked(session: &Session, claim: &Claim, resolved: Option<&Resolved>, own: &Session) -> Checked {
+    let name = resolved.map(|resolved| resolved.project.clone()).unwrap_or_default();
+    let nodes = resolved.map_or(0, |resolved| resolved.nodes.len());
+    described(session, claim, name, nodes, own.sink.count(Severity::Error))
+}
+
+fn described(session: &Session, claim: &Claim, name: EcoString, nodes: usize, errors: usize) -> Checked {
     let dialect = claim.judged.dialect;
     let path = here(session, &claim.shown_path());
-    let name = resolved.map(|resolved| resolved.project.clone()).unwrap_or_default();
     let label = match path.as_str() {
         "." if dialect.has_name && !name.is_empty() => name.to_string(),
         "." => path::file_name(&claim.file).to_owned(),
         path => path.to_owned(),
     };
-    Checked {
-        path,
-        name,
-        label,
-        noun: dialect.noun,
-        unit: dialect.unit,
-        nodes: resolved.map_or(0, |resolved| resolved.nodes.len()),
-        errors: own.sink.count(Severity::Error),
-    }
+    Checked { path, name, label, noun: dialect.noun, unit: dialect.unit, nodes, errors }
 }
 
 /// What a path means: all projects below a folder, or the one of a file.

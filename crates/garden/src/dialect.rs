@@ -35,6 +35,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: true,
     renders: false,
     resolve: resolved,
+    together: None,
     variants: Variants { noun: "environment", list: variants },
     eval,
     rules: rules::RULES,

@@ -86,6 +86,21 @@ impl Variants {
     pub const NONE: Variants = Variants { noun: "environment", list: |_, _| Vec::new() };
 }
 
+/// What became of one of several libraries that were checked together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Together {
+    /// It cannot be checked with others, so it was not.
+    Alone,
+    /// It was checked with another one that takes it in.
+    TakenIn,
+    /// It was checked: what it is called, and how many errors it and what it takes in have.
+    Checked(EcoString, usize),
+}
+
+/// Checks several libraries of one repository, which may use each other, in one go. Problems go to the session's sink;
+/// the answer has an entry for every path.
+pub type CheckTogether = fn(&Session, &Request, &[&str]) -> Vec<Together>;
+
 /// A dialect.
 #[derive(Clone, Copy)]
 pub struct Dialect {
@@ -112,6 +127,8 @@ pub struct Dialect {
     /// Reads and resolves everything. Problems go to the session's sink; what can be resolved is there all the same.
     /// `None` if there is nothing to show at all.
     pub resolve: fn(&Session, &Request) -> Option<Resolved>,
+    /// How its libraries ([`Role::Part`]) are checked together; if it is not there, each is resolved by itself.
+    pub together: Option<CheckTogether>,
     /// How its projects vary.
     pub variants: Variants,
     /// Evaluates an expression against the project.

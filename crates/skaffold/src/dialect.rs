@@ -41,6 +41,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: false,
     renders: true,
     resolve,
+    together: None,
     variants: Variants { noun: "profile", list: variants },
     eval,
     rules: RULES,

@@ -137,7 +137,7 @@ pub(crate) fn service(
 /// Whether all nodes and what they require are known. What comes from an import that was not read may have any
 /// capability and any value, so that nothing can be said of requirements and references.
 fn is_whole(model: &Model, topology: &Topology) -> bool {
-    if model.host.is_some() || model.files.list.iter().all(|file| file.unread.is_empty()) {
+    if model.host.is_some() || !model.files.any_unread {
         return true;
     }
     let service = model.service();

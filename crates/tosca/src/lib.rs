@@ -5,7 +5,7 @@
 //! | phase | module | gives |
 //! |---|---|---|
 //! | 1 read | [`load`], [`read`], [`archive`] | [`load::Files`] of [`entity::Entity`] |
-//! | 2 names | [`names`], [`link`] | [`names::Names`] |
+//! | 2 names | [`names`], `namespace`, [`link`] | [`names::Names`] |
 //! | 3 hierarchies | [`hierarchy`] | [`hierarchy::Hierarchy`], "is it one of those?" in two comparisons |
 //! | 4 inheritance | [`inherit`], [`check`] | [`inherit::Types`], complete in themselves, sharing what they inherit |
 //! | 5 rendering | [`render`] | [`topology::Topology`], typed, values unevaluated |
@@ -56,6 +56,7 @@ pub mod locate;
 pub mod model;
 pub mod multiply;
 pub mod names;
+mod namespace;
 pub mod operate;
 pub mod present;
 pub mod problem;

@@ -95,11 +95,11 @@ impl Declared {
     }
 }
 
-/// Everything that the root file names, and what that names.
+/// Everything that the files name that were asked for, and what that names.
 fn used(model: &Model) -> HashSet<DeclId> {
     let mut used = HashSet::new();
     let mut waiting: Vec<Arc<Entity>> = Vec::new();
-    if let Some(root) = model.files.root() {
+    for root in model.files.list.iter().filter(|file| file.role == Role::Root) {
         named_in(model, &root.entity, &mut used, &mut waiting);
     }
     while let Some(entity) = waiting.pop() {

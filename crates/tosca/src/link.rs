@@ -20,6 +20,9 @@ use purlin_syntax::{Diagnostic, FileId, Severity, Span};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Among so many names one is looked for that was meant; those behind fewer prefixes come first.
+const MOST_SUGGESTED: usize = 5_000;
+
 /// Looks up what names in templates mean: the root file's service template.
 pub struct Templates<'a> {
     service: Option<&'a Arc<Entity>>,
@@ -157,17 +160,18 @@ impl Linker<'_> {
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
         let labels = labels.join(" or ");
         let message = format!("unknown {labels} `{}` in `{key}`", text.text);
-        let known: Vec<&str> = kinds
+        let known: Vec<EcoString> = kinds
             .iter()
             .flat_map(|kind| {
-                let mut names = self.names.visible(text.span.file, *kind);
-                names.extend(self.templates.names(*kind));
+                let mut names = self.names.visible(text.span.file, *kind, MOST_SUGGESTED);
+                names.extend(self.templates.names(*kind).into_iter().map(EcoString::from));
                 names
             })
             .collect();
-        let near = suggest::nearest(&text.text, known.iter().copied());
-        let prefixed = known.iter().find(|name| name.rsplit(':').next() == Some(text.text.as_str()));
-        let hint = near.or(prefixed.copied()).map(|near| format!("did you mean `{near}`?"));
+        let known = || known.iter().map(|name| name.as_str());
+        let near = suggest::nearest(&text.text, known());
+        let prefixed = || known().find(|name| name.rsplit(':').next() == Some(text.text.as_str()));
+        let hint = near.or_else(prefixed).map(|near| format!("did you mean `{near}`?"));
         let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, at, message).maybe_hint(hint);
         self.problems.add(Problem { diagnostic, beyond });
     }

@@ -117,6 +117,17 @@ pub struct Model {
 /// Phases 1 to 4.
 pub fn build(session: &Session, path: &str, options: &Options, problems: &mut Problems) -> Model {
     let files = load::load(session, path, options, problems);
+    complete(session, files, options, problems)
+}
+
+/// Phases 1 to 4 for several libraries of one edition, which may import each other: each file is looked at once.
+pub(crate) fn build_libraries(session: &Session, paths: &[&str], options: &Options, problems: &mut Problems) -> Model {
+    let files = load::load_all(session, paths, options, problems);
+    complete(session, files, options, problems)
+}
+
+/// Phases 2 to 4.
+fn complete(session: &Session, files: Files, options: &Options, problems: &mut Problems) -> Model {
     let names = names::gather(&files, &options.quirks, problems);
     link::check(&files, &names, problems);
     let hierarchy = hierarchy::place(&names, problems);
@@ -186,8 +197,7 @@ impl Model {
         if self.hierarchy.is_broken(id) {
             return true;
         }
-        let unread = self.files.list.iter().any(|file| !file.unread.is_empty());
-        unread
+        self.files.any_unread
             && self.hierarchy.lineage(id).any(|id| {
                 let parent = self.names.decl(id).and_then(|decl| decl.entity.text("derived_from"));
                 self.hierarchy.parent(id).is_none() && parent.is_some_and(|parent| self.files.may_be_unread(parent))

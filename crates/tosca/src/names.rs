@@ -1,12 +1,12 @@
-//! Phase 2, namespaces: which name means what in which file.
+//! Phase 2, declarations: everything that has a name, and what identifies it.
 //!
-//! Every file has one namespace, made of its own names, those of its imports (with their prefix) and those of the
-//! implicit profile. Kinds do not disturb each other: a node type and a capability type may share a name.
+//! What names mean in which file is in [`crate::namespace`].
 
 use crate::edition::Standard;
 use crate::entities;
 use crate::entity::Entity;
 use crate::load::Files;
+use crate::namespace::Namespaces;
 use crate::problem::Problems;
 use crate::quirks::{self, Quirks};
 use crate::read::Role;
@@ -59,37 +59,13 @@ pub(crate) const SECTIONS: [(&str, Kind); 10] = [
     ("functions", entities::FUNCTION_DEFINITION),
 ];
 
-type ByName = HashMap<EcoString, DeclId, foldhash::fast::RandomState>;
-
-/// The names of one file, by kind.
-#[derive(Clone, Debug, Default)]
-struct Table {
-    kinds: HashMap<Kind, ByName, foldhash::fast::RandomState>,
-}
-
-impl Table {
-    fn get(&self, kind: Kind, name: &str) -> Option<DeclId> {
-        self.kinds.get(&kind)?.get(name).copied()
-    }
-
-    fn insert(&mut self, kind: Kind, name: EcoString, id: DeclId) {
-        self.kinds.entry(kind).or_default().insert(name, id);
-    }
-
-    fn iter(&self) -> impl Iterator<Item = (Kind, &EcoString, DeclId)> {
-        self.kinds.iter().flat_map(|(kind, names)| names.iter().map(|(name, id)| (*kind, name, *id)))
-    }
-}
-
 /// All declarations and the namespace of every file.
 #[derive(Debug, Default)]
 pub struct Names {
     /// Everything declared, the profile's first.
     pub decls: Vec<Decl>,
-    tables: Vec<Table>,
-    implicit: Table,
+    namespaces: Namespaces,
     by_file: HashMap<FileId, usize, foldhash::fast::RandomState>,
-    prefixes: Vec<Vec<(EcoString, usize)>>,
     profiles: Vec<usize>,
     /// Whether a name that a file does not know is looked for in the root file.
     flat: bool,
@@ -98,30 +74,18 @@ pub struct Names {
 impl Names {
     /// What a name means in the file a span lies in.
     pub fn find(&self, file: FileId, kind: Kind, name: &str) -> Option<DeclId> {
-        self.find_in(*self.by_file.get(&file)?, kind, name)
-    }
-
-    fn find_in(&self, file: usize, kind: Kind, name: &str) -> Option<DeclId> {
-        let own = self.tables.get(file).and_then(|table| table.get(kind, name));
-        if let Some(found) = own.or_else(|| self.implicit.get(kind, name)) {
-            return Some(found);
-        }
-        // A normative name may be reached through a prefix too.
-        let normative = name.split_once(':').and_then(|(prefix, rest)| {
-            let known = self.prefixes.get(file)?.iter().any(|(known, _)| known == prefix);
-            if known { self.implicit.get(kind, rest) } else { None }
-        });
-        normative.or_else(|| self.tables.first().filter(|_| self.flat)?.get(kind, name))
+        let file = *self.by_file.get(&file)?;
+        let found = self.namespaces.find(file, kind, name);
+        found.or_else(|| self.flat.then(|| self.namespaces.find(0, kind, name))?)
     }
 
     /// What a name means in a file that does not import it, because the root file knows it.
     pub fn find_elsewhere(&self, file: FileId, kind: Kind, name: &str) -> Option<DeclId> {
         let file = *self.by_file.get(&file).filter(|_| self.flat)?;
-        let own = self.tables.get(file).and_then(|table| table.get(kind, name));
-        if own.or_else(|| self.implicit.get(kind, name)).is_some() {
+        if self.namespaces.find(file, kind, name).is_some() {
             return None;
         }
-        self.tables.first()?.get(kind, name)
+        self.namespaces.find(0, kind, name)
     }
 
     /// The declaration with an id.
@@ -134,25 +98,16 @@ impl Names {
         self.by_file.get(&file).is_some_and(|index| self.profiles.contains(index))
     }
 
-    /// All names of a kind that are visible in a file, for suggestions.
-    pub fn visible(&self, file: FileId, kind: Kind) -> Vec<&str> {
-        let own = self.by_file.get(&file).and_then(|file| self.tables.get(*file));
-        let tables = own.into_iter().chain([&self.implicit]).filter_map(|table| table.kinds.get(&kind));
-        let mut names: Vec<&str> = tables.flat_map(|names| names.keys()).map(|name| name.as_str()).collect();
-        names.sort_unstable();
-        names
+    /// Names of a kind that are visible in a file, the nearest ones if there are more than so many.
+    pub fn visible(&self, file: FileId, kind: Kind, most: usize) -> Vec<EcoString> {
+        self.by_file.get(&file).map(|file| self.namespaces.visible(*file, kind, most)).unwrap_or_default()
     }
 }
 
 /// Gathers all names and merges namespaces along the imports.
 pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names {
-    let mut names = Names { tables: vec![Table::default(); files.list.len()], ..Names::default() };
-    names.flat = files.edition.is_some_and(|edition| quirks.allow(quirks::NAMESPACE_FLAT, edition));
-    names.prefixes = files
-        .list
-        .iter()
-        .map(|file| file.imports.iter().map(|import| (import.prefix.clone(), import.file)).collect())
-        .collect();
+    let flat = files.edition.is_some_and(|edition| quirks.allow(quirks::NAMESPACE_FLAT, edition));
+    let mut names = Names { flat, ..Names::default() };
     for (index, file) in files.list.iter().enumerate() {
         names.by_file.insert(file.id, index);
         if file.role == Role::Profile {
@@ -186,48 +141,8 @@ pub fn gather(files: &Files, quirks: &Quirks, problems: &mut Problems) -> Names 
     if files.edition.is_some_and(|edition| quirks.allow(quirks::NORMATIVE_REPLACE, edition)) {
         replace_normative(files, &names.decls, &mut own, problems);
     }
-    let implicit = files.implicit.iter().flat_map(|file| own.get(*file).into_iter().flatten());
-    for (name, id) in implicit {
-        let Some(decl) = names.decls.get(id.index()) else { continue };
-        names.implicit.insert(decl.kind, name.clone(), *id);
-    }
-    for file in import_order(files) {
-        merge_file(files, file, &own, &mut names, problems);
-    }
-    close_cycles(files, &mut names);
+    names.namespaces = Namespaces::merge(files, &import_order(files), &own, &names.decls, problems);
     names
-}
-
-/// Lets the files of an import cycle see each other's names. A file's own names, and those that came without going round,
-/// are in front.
-fn close_cycles(files: &Files, names: &mut Names) {
-    // Each pass carries names across one more closing import.
-    for _ in 0..files.closing.len() {
-        let mut changed = false;
-        for (importer, import) in &files.closing {
-            let Some(brought) = names.tables.get(import.file).cloned() else { continue };
-            let Some(table) = names.tables.get_mut(*importer) else { continue };
-            for (kind, name, id) in brought.iter() {
-                let name = prefixed(files, *importer, &import.prefix, name);
-                if table.get(kind, &name).is_none() {
-                    table.insert(kind, name, id);
-                    changed = true;
-                }
-            }
-        }
-        if !changed {
-            return;
-        }
-    }
-}
-
-/// A name as a file sees it that imports it with a prefix.
-fn prefixed(files: &Files, importer: usize, prefix: &EcoString, name: &EcoString) -> EcoString {
-    if prefix.is_empty() {
-        return name.clone();
-    }
-    let extended = files.list.get(importer).is_some_and(|file| file.edition.is_extended());
-    eco_format!("{prefix}{}{name}", if extended { '.' } else { ':' })
 }
 
 /// Lets types that are called like a normative one stand in its place, under all its names and in all files: those who
@@ -319,60 +234,6 @@ fn import_order(files: &Files) -> Vec<usize> {
         }
     }
     order
-}
-
-fn merge_file(
-    files: &Files,
-    index: usize,
-    own: &[Vec<(EcoString, DeclId)>],
-    names: &mut Names,
-    problems: &mut Problems,
-) {
-    let Some(file) = files.list.get(index) else { return };
-    let mut table = Table::default();
-    let is_profile = files.implicit.contains(&index);
-    for import in &file.imports {
-        let Some(imported) = names.tables.get(import.file) else { continue };
-        let mut entries: Vec<(Kind, &EcoString, DeclId)> = imported.iter().collect();
-        entries.sort_unstable_by_key(|(_, name, id)| (*id, *name));
-        for (kind, name, id) in entries {
-            let name = prefixed(files, index, &import.prefix, name);
-            if file.edition.is_extended() {
-                table.insert(kind, name, id); // the later import stands in front of the earlier one
-            } else {
-                insert(&mut table, names, kind, name, id, problems);
-            }
-        }
-    }
-    for (name, id) in own.get(index).into_iter().flatten() {
-        let Some(decl) = names.decls.get(id.index()) else { continue };
-        let shadows = file.edition.is_extended() || (file.edition.is_2() && entities::is_type(decl.kind));
-        if is_profile || shadows {
-            // TOSCA 2.0, and the extended edition, let a file's own type stand in front of an imported one.
-            table.insert(decl.kind, name.clone(), *id);
-        } else {
-            insert(&mut table, names, decl.kind, name.clone(), *id, problems);
-        }
-    }
-    if let Some(slot) = names.tables.get_mut(index) {
-        *slot = table;
-    }
-}
-
-fn insert(table: &mut Table, names: &Names, kind: Kind, name: EcoString, id: DeclId, problems: &mut Problems) {
-    let known = table.get(kind, &name).or_else(|| names.implicit.get(kind, &name));
-    match known {
-        Some(known) if known != id => {
-            let (Some(first), Some(second)) = (names.decl(known), names.decl(id)) else { return };
-            let message = format!("the name `{name}` means two different {}s", entities::label(kind));
-            let mut diagnostic = Diagnostic::at(&rules::AMBIGUOUS, second.entity.at, message);
-            diagnostic = diagnostic.label(second.entity.at, "one is here").label(first.entity.at, "the other is here");
-            problems.push(diagnostic.hint("rename one, or import it with a prefix"));
-        }
-        _ => {
-            table.insert(kind, name, id);
-        }
-    }
 }
 
 fn is_normative(role: Role, entity: &Entity) -> bool {

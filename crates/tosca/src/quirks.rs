@@ -144,6 +144,11 @@ impl Quirks {
         Quirks { usual: true, ..self }
     }
 
+    /// Whether templates are read as the native commands read them.
+    pub(crate) fn are_usual(&self) -> bool {
+        self.usual
+    }
+
     /// Whether a quirk is in force for files of an edition, asked for or as one of the usual ones.
     pub fn allow(&self, name: &str, edition: Edition) -> bool {
         let old = !edition.is_2() && !edition.is_extended();

@@ -199,6 +199,28 @@ fn import_rings_are_reported_once() {
 }
 
 #[test]
+fn names_along_every_path_of_imports_are_found_without_being_copied() {
+    for version in ["tosca_simple_yaml_1_3", "tosca_2_0"] {
+        let (key, prefix) = if version == "tosca_2_0" { ("url", "namespace") } else { ("file", "namespace_prefix") };
+        let mut world = MemoryWorld::new();
+        let count = 60; // along two imports each, the last file's name has 2^60 spellings in the first one
+        for index in 0..count {
+            let next = index + 1;
+            let text = format!(
+                "tosca_definitions_version: {version}\nimports:\n- {{{key}: f{next}.yaml, {prefix}: a}}\n- {{{key}: f{next}.yaml, {prefix}: b}}\n"
+            );
+            let types = format!("data_types:\n  T: {{derived_from: {}T}}\n", "a:b:".repeat((count - index) / 2));
+            world = world.file(&format!("f{index}.yaml"), &(text + if index == 0 { &types } else { "" }));
+        }
+        let last = format!(
+            "tosca_definitions_version: {version}\ndata_types:\n  T: {{properties: {{p: {{type: string}}}}}}\n"
+        );
+        let compiled = run(world.file(&format!("f{count}.yaml"), &last), "f0.yaml");
+        assert_eq!(rules(&compiled), [""; 0], "{version}");
+    }
+}
+
+#[test]
 fn imports_cannot_leave_the_project() {
     let targets = [
         ("../../etc/passwd", "not-allowed"),

@@ -35,6 +35,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: false,
     renders: false,
     resolve,
+    together: None,
     variants: Variants { noun: "environment", list: variants },
     eval,
     rules: RULES,

@@ -118,7 +118,7 @@ impl<'a> Writer<'a> {
         let file = model.files.root().map(|file| &file.entity);
         let descriptions: Vec<EcoString> = file
             .into_iter()
-            .chain(model.service().map(|service| service.as_ref()))
+            .chain(model.service())
             .filter_map(|entity| entity.text("description"))
             .map(|text| text.text.clone())
             .collect();

@@ -2,11 +2,13 @@
 //!
 //! Node templates become nodes, requirements their dependencies. It must not know how commands print.
 
+mod libraries;
 pub(crate) mod print;
 
 use crate::archive::Archive;
 use crate::compile::{Compiled, Settings, compile, is_invalid, unknown_quirk};
 use crate::edition::{Edition, Standard};
+use crate::entity::Entity;
 use crate::evaluate::{Owner, Scope};
 use crate::inputs;
 use crate::problem::Problems;
@@ -35,6 +37,7 @@ pub const DIALECT: Dialect = Dialect {
     reaches_below: false,
     renders: false,
     resolve,
+    together: Some(libraries::check),
     variants: Variants::NONE,
     eval,
     rules: RULES,
@@ -180,7 +183,12 @@ pub(crate) fn resolved(session: &Session, compiled: &Compiled, file: &str) -> Re
 }
 
 fn project_name(compiled: &Compiled, file: &str) -> EcoString {
-    let notes = compiled.model.files.root().and_then(|file| file.entity.value("metadata"));
+    name_of(compiled.model.files.root().map(|file| file.entity.as_ref()), file)
+}
+
+/// What a file calls what it describes, otherwise what the file is called.
+fn name_of(entity: Option<&Entity>, file: &str) -> EcoString {
+    let notes = entity.and_then(|entity| entity.value("metadata"));
     let named = notes.and_then(|notes| notes.get("template_name")).and_then(Val::as_str);
     let stem = path::file_name(file).split('.').next().unwrap_or(file);
     named.unwrap_or(stem).into()

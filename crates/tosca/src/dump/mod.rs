@@ -53,14 +53,17 @@ fn content(content_: &Content, depth: u32) -> Out {
     }
 }
 
+/// Libraries that import each other with prefixes have more names than anybody reads.
+const MOST_NAMES: usize = 50_000;
+
 fn names(compiled: &Compiled) -> Out {
     let model = &compiled.model;
     let Some(root) = model.files.root() else { return Out::Null };
     let section = |kind: &Kind| {
-        let visible = model.names.visible(root.id, *kind).into_iter();
+        let visible = model.names.visible(root.id, *kind, MOST_NAMES).into_iter();
         let names = visible.filter_map(|name| {
-            let id = model.names.find(root.id, *kind, name)?;
-            Some((EcoString::from(name), Out::Str(model.canonical(id))))
+            let id = model.names.find(root.id, *kind, &name)?;
+            Some((name, Out::Str(model.canonical(id))))
         });
         (EcoString::from(entities::label(*kind)), Out::Map(names.collect()))
     };

@@ -4,24 +4,27 @@
 //! finished import graph, without recursion.
 
 mod ahead;
+mod missing;
 mod places;
 mod profiles;
+mod reading;
 mod rings;
 mod root;
 mod share;
+mod unread;
 
 use crate::archive::Archive;
 use crate::edition::{Edition, Standard};
 use crate::entity::Entity;
 use crate::problem::Problems;
-use crate::profile::{self, Embedded};
+use crate::profile::{self, Embedded, Version};
 use crate::quirks::{self, Quirks};
 use crate::read::{Reader, Role};
 use crate::rules;
-use crate::val::Text;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Source, Span, Tree};
 use purlin_value::{Session, path};
+use reading::Reading;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -70,8 +73,8 @@ pub struct File {
     pub edition: Edition,
     /// Its tree.
     pub tree: Arc<Tree>,
-    /// What it says.
-    pub entity: Entity,
+    /// What it says; services of one run share what they import.
+    pub entity: Arc<Entity>,
     /// The files it imports.
     pub imports: Vec<Import>,
     /// Prefixes of imports that could not be read, its own and those of what it imports: what they declare is not
@@ -105,6 +108,8 @@ pub struct Files {
     pub closing: Vec<(usize, Import)>,
     /// Names of node templates in imported files that are no part of the service.
     left_out: HashSet<EcoString>,
+    /// Whether some import could not be read.
+    pub any_unread: bool,
     by_id: HashMap<FileId, usize>,
 }
 
@@ -129,36 +134,6 @@ impl Files {
     pub fn trees(&self, trees: &mut HashMap<String, Arc<Tree>>) {
         for file in &self.list {
             trees.entry(path::normalize(&file.path)).or_insert_with(|| file.tree.clone());
-        }
-    }
-
-    /// Whether a name may come from an import that could not be read.
-    pub fn may_be_unread(&self, text: &Text) -> bool {
-        let file = self.of(text.span.file).and_then(|index| self.list.get(index));
-        let within = |prefix: &EcoString| {
-            text.text.strip_prefix(prefix.as_str()).is_some_and(|rest| rest.starts_with(['.', ':']))
-        };
-        file.is_some_and(|file| file.unread.iter().any(|prefix| prefix.is_empty() || within(prefix)))
-    }
-
-    /// What an importer cannot know is not known to those that import it either.
-    fn spread_unread(&mut self) {
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for index in (0..self.list.len()).rev() {
-                let imports = self.list.get(index).map(|file| file.imports.clone()).unwrap_or_default();
-                let unread = |import: &Import| self.list.get(import.file).is_some_and(|file| !file.unread.is_empty());
-                let prefixes: Vec<EcoString> =
-                    imports.iter().filter(|import| unread(import)).map(|import| import.prefix.clone()).collect();
-                let Some(file) = self.list.get_mut(index) else { continue };
-                for prefix in prefixes {
-                    if !file.unread.contains(&prefix) {
-                        file.unread.push(prefix);
-                        changed = true;
-                    }
-                }
-            }
         }
     }
 
@@ -211,14 +186,23 @@ struct Loader<'a> {
     files: Files,
     known: HashMap<String, Option<usize>>,
     places: Vec<Place>,
+    /// For each file the root that has led to it, which some addresses are relative to.
+    homes: Vec<Place>,
     /// Files that were read before their turn, and their trees if they were parsed too.
     ahead: HashMap<String, (Arc<Source>, Option<Tree>)>,
+    missing: missing::Missing,
+    /// The root that led to the file whose imports are looked at.
     root: Place,
 }
 
 /// Loads a file or archive and everything it imports.
 pub fn load(session: &Session, path: &str, options: &Options, problems: &mut Problems) -> Files {
-    let root = Place::at(path);
+    load_all(session, &[path], options, problems)
+}
+
+/// Loads several files of one edition and everything they import, each once. The first is the root where only one can
+/// be.
+pub fn load_all(session: &Session, paths: &[&str], options: &Options, problems: &mut Problems) -> Files {
     let mut loader = Loader {
         session,
         options,
@@ -226,39 +210,41 @@ pub fn load(session: &Session, path: &str, options: &Options, problems: &mut Pro
         files: Files::default(),
         known: HashMap::new(),
         places: Vec::new(),
+        homes: Vec::new(),
         ahead: HashMap::new(),
-        root: root.clone(),
+        missing: missing::Missing::default(),
+        root: Place::at(paths.first().copied().unwrap_or_default()),
     };
-    loader.run(root);
+    loader.run(paths);
     loader.files
 }
 
 impl Loader<'_> {
-    fn run(&mut self, place: Place) {
-        let Some(place) = self.enter_archive(place) else { return };
-        self.root = place.clone();
-        let Some((tree, version)) = self.root_file(&place) else { return };
-        let edition = version.edition;
-        self.files.edition = Some(edition);
-        if let Some(root) = tree.root() {
-            let key = place.key();
-            let index = self.add(place, &tree, root, edition, Role::Root);
-            self.known.insert(key, index);
+    fn run(&mut self, paths: &[&str]) {
+        let mut profile: &[Embedded] = &[];
+        for path in paths {
+            if let Some(version) = self.add_root(Place::at(*path)) {
+                profile = version.profile;
+            }
         }
-        if let Some(file) = self.files.list.first_mut().filter(|_| self.options.unread) {
-            file.unread.push(EcoString::new());
+        if self.files.edition.is_none() {
+            return;
         }
         let mut next = 0;
         while next < self.files.list.len() {
+            if let Some(home) = self.homes.get(next) {
+                self.root = home.clone();
+            }
             self.parse_ahead(next);
             self.imports_of(next);
             next += 1;
         }
+        self.report_missing();
         self.report_rings();
         self.files.share_templates();
         self.files.spread_unread();
         if !self.options.quirks.has(quirks::IMPLICIT_DISABLE) {
-            for embedded in version.profile {
+            for embedded in profile {
                 if let Some(index) = self.embedded(*embedded) {
                     self.files.implicit.push(index);
                 }
@@ -269,6 +255,23 @@ impl Loader<'_> {
                 self.files.implicit.push(index);
             }
         }
+    }
+
+    /// Reads a file that was asked for, or the entry of an archive.
+    fn add_root(&mut self, place: Place) -> Option<Version> {
+        let place = self.enter_archive(place)?;
+        self.root = place.clone();
+        let (tree, version) = self.root_file(&place)?;
+        self.files.edition = Some(version.edition);
+        if let Some(root) = tree.root() {
+            let key = place.key();
+            let index = self.add(place, &tree, root, version.edition, Role::Root);
+            self.known.insert(key, index);
+        }
+        if let Some(file) = self.files.list.last_mut().filter(|_| self.options.unread) {
+            file.unread.push(EcoString::new());
+        }
+        Some(version)
     }
 
     /// The tree of a file that was parsed already; such a file is sound. What the parser says of it is said again,
@@ -320,16 +323,10 @@ impl Loader<'_> {
     }
 
     fn add(&mut self, place: Place, tree: &Arc<Tree>, root: Node<'_>, edition: Edition, role: Role) -> Option<usize> {
-        let mut reader = Reader {
-            edition,
-            role,
-            substitutes: self.files.root().is_some_and(|root| substitutes(&root.entity)),
-            quirks: &self.options.quirks,
-            host: self.options.host,
-            problems: self.problems,
-        };
-        let entity = reader.file(root)?;
-        if role == Role::Imported && reader.substitutes && Reader::can_substitute(root) {
+        let substitutes = self.files.root().is_some_and(|root| substitutes(&root.entity));
+        let reading = Reading { edition, role, substitutes, quirks: &self.options.quirks, host: self.options.host };
+        let entity = reading.entity(self.session, tree.file(), root, self.problems)?;
+        if role == Role::Imported && substitutes && Reader::can_substitute(root) {
             self.files.templates.push(place.key());
         }
         let index = self.files.list.len();
@@ -337,6 +334,7 @@ impl Loader<'_> {
         let path = tree.source().path().into();
         self.files.by_id.entry(id).or_insert(index);
         self.places.push(place);
+        self.homes.push(self.root.clone());
         self.files.list.push(File {
             id,
             path,
@@ -357,7 +355,7 @@ impl Loader<'_> {
         let known = self.options.trees.get(embedded.path).cloned();
         let tree = match known {
             Some(tree) => tree,
-            None => self.parse(self.session.sources.insert(embedded.path, embedded.text))?,
+            None => self.parse(embedded_source(self.session, embedded))?,
         };
         let keyword = tree.root()?.get("tosca_definitions_version")?.text().to_owned();
         let edition = self.find_version(&keyword)?.edition;
@@ -414,7 +412,7 @@ impl Loader<'_> {
         let place = match self.locate(importer, &from, import, url) {
             Ok(place) => place,
             Err(diagnostic) => {
-                self.problems.push(*diagnostic);
+                self.not_found(&from, url, *diagnostic);
                 return None;
             }
         };
@@ -481,6 +479,12 @@ impl Loader<'_> {
         self.known.insert(key, Some(index));
         Some(index)
     }
+}
+
+/// The text of a file that is part of the program, registered once for all services of a run.
+fn embedded_source(session: &Session, embedded: Embedded) -> Arc<Source> {
+    let registered = session.finding(embedded.path, || session.sources.insert(embedded.path, embedded.text));
+    Arc::clone(&registered)
 }
 
 /// What a pointer such as `/types/A` leads to in a file.

@@ -20,8 +20,14 @@ impl Loader<'_> {
             Done,
         }
         let mut states = vec![State::New; self.files.list.len()];
-        let mut stack: Vec<(usize, usize)> = vec![(0, 0)];
-        while let Some((file, next)) = stack.last().copied() {
+        let mut stack: Vec<(usize, usize)> = Vec::new();
+        let mut starts = 0..self.files.list.len();
+        loop {
+            let Some((file, next)) = stack.last().copied() else {
+                let Some(start) = starts.find(|start| states.get(*start) == Some(&State::New)) else { break };
+                stack.push((start, 0));
+                continue;
+            };
             if let Some(state) = states.get_mut(file) {
                 *state = State::Open;
             }

@@ -16,7 +16,7 @@ impl Files {
         let mut shared: IndexMap<EcoString, Arc<Entity>> = IndexMap::new();
         for file in self.list.iter_mut().filter(|file| file.role != Role::Root && file.edition.is_extended()) {
             let Some(service) = file.entity.one("service_template").cloned() else { continue };
-            file.entity.slots.retain(|slot| slot.name != "service_template");
+            Arc::make_mut(&mut file.entity).slots.retain(|slot| slot.name != "service_template");
             for (name, template) in service.entries("node_templates") {
                 if template.texts("directives").iter().any(|directive| directive.text == SHARED) {
                     shared.entry(name.clone()).or_insert_with(|| template.clone());
@@ -45,7 +45,7 @@ impl Files {
         let place = service.place("node_templates");
         service.set("node_templates", place, Content::Map(Arc::new(Defs::new(all))));
         let place = root.entity.place("service_template");
-        root.entity.set("service_template", place, Content::One(Arc::new(service)));
+        Arc::make_mut(&mut root.entity).set("service_template", place, Content::One(Arc::new(service)));
     }
 
     /// Whether a name is that of an imported file's template of which nothing is made. The prefix of the import may

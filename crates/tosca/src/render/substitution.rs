@@ -210,7 +210,7 @@ impl Renderer<'_> {
     }
 
     fn has_unread(&self) -> bool {
-        self.model.files.list.iter().any(|file| !file.unread.is_empty())
+        self.model.files.any_unread
     }
 
     /// A requirement must be assigned exactly once, so that it is clear which one is meant.

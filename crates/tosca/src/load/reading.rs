@@ -1,0 +1,60 @@
+//! What one file says, read once for all services of a run that import it.
+
+use crate::edition::Edition;
+use crate::entity::Entity;
+use crate::host::Host;
+use crate::problem::Problems;
+use crate::quirks::Quirks;
+use crate::read::{Reader, Role};
+use purlin_syntax::{FileId, Node};
+use purlin_value::Session;
+use std::sync::Arc;
+
+/// How a file is read.
+pub(super) struct Reading<'a> {
+    pub(super) edition: Edition,
+    pub(super) role: Role,
+    pub(super) substitutes: bool,
+    pub(super) quirks: &'a Quirks,
+    pub(super) host: Option<&'static Host>,
+}
+
+/// What a file says, and what is wrong with it.
+struct Found {
+    entity: Option<Arc<Entity>>,
+    problems: Problems,
+}
+
+impl Reading<'_> {
+    /// What is written at a node of a file. Problems are reported each time, since those who heard them may have kept
+    /// them.
+    pub(super) fn entity(
+        &self,
+        session: &Session,
+        file: FileId,
+        root: Node<'_>,
+        problems: &mut Problems,
+    ) -> Option<Arc<Entity>> {
+        // A service template is seldom read twice.
+        if self.role == Role::Root {
+            return self.read(root, problems).map(Arc::new);
+        }
+        let found = session.finding(&self.key(file, root), || {
+            let mut problems = Problems::new();
+            Found { entity: self.read(root, &mut problems).map(Arc::new), problems }
+        });
+        problems.absorb(&found.problems);
+        found.entity.clone()
+    }
+
+    fn read(&self, root: Node<'_>, problems: &mut Problems) -> Option<Entity> {
+        let Reading { edition, role, substitutes, quirks, host } = *self;
+        Reader { edition, role, substitutes, quirks, host, problems }.file(root)
+    }
+
+    /// Everything that the answer depends on; hosts are told apart by their editions.
+    fn key(&self, file: FileId, root: Node<'_>) -> String {
+        let Reading { edition, role, substitutes, quirks, .. } = self;
+        format!("{file:?} {:?} {edition:?} {role:?} {substitutes} {quirks:?}", root.span())
+    }
+}
