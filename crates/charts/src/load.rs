@@ -188,11 +188,12 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
             }
             "values.schema.json" => schema = Some(file.bytes),
             "requirements.yaml" => {
+                // Read whatever the chart's format, but only a chart of the first format may look at it.
+                let tree = parse(session, folder, &file);
+                if let Some(root) = tree.root().filter(|root| root.get("dependencies").is_some()) {
+                    metadata.dependencies = metadata::dependencies(root);
+                }
                 if v1 {
-                    let tree = parse(session, folder, &file);
-                    if let Some(root) = tree.root() {
-                        metadata.dependencies = metadata::dependencies(root);
-                    }
                     others.push(file);
                 }
             }

@@ -24,7 +24,13 @@ fn texts(node: Node<'_>, key: &str) -> Vec<String> {
 
 /// Reads the metadata of a chart.
 pub fn read(tree: &Tree) -> Option<Metadata> {
-    let root = tree.root().filter(|root| root.is_map())?;
+    let Some(root) = tree.root().filter(|root| !root.is_null()) else {
+        // A file that says nothing is a chart without a name, as any other that lacks one.
+        return Some(Metadata { api_version: "v1".to_owned(), ..Metadata::default() });
+    };
+    if !root.is_map() {
+        return None;
+    }
     let person = |node: Node<'_>| [text(node, "name"), text(node, "email"), text(node, "url")];
     let annotations = root.get("annotations").map(|map| {
         let pair = |entry: purlin_syntax::tree::Entry<'_>| (entry.name().to_owned(), scalar_text(entry.value));

@@ -36,7 +36,7 @@ impl ChartYaml<'_> {
     /// Adds the location of a key to the diagnostic, or of the first key if it is missing. A chart in an archive has no
     /// file to point at, so the message names the chart instead.
     pub fn locate(&self, mut diagnostic: Diagnostic, path: &[&str]) -> Diagnostic {
-        diagnostic.span = self.with_root(|root| span_of(root, path)).flatten();
+        diagnostic.span = self.with_root(|root| span_of(root, path)).flatten().or_else(|| self.start());
         if diagnostic.span.is_none() {
             diagnostic.message = format!("{}: {}", self.folder, diagnostic.message);
         }
@@ -45,18 +45,33 @@ impl ChartYaml<'_> {
 
     /// Where a dependency is declared.
     fn dependency(&self, name: &str) -> Option<Span> {
-        let span = self.with_root(|root| {
+        let declared = |root: Node<'_>| {
             let mut entries = root.get("dependencies")?.items();
             let entry = entries.find(|entry| entry.get("name").is_some_and(|value| value.text() == name))?;
             entry.get("name").map(|value| value.span())
-        });
-        span.flatten()
+        };
+        let files = ["Chart.yaml", "requirements.yaml"];
+        files.into_iter().find_map(|file| self.with_root_of(file, declared).flatten())
     }
 
     fn with_root<T>(&self, read: impl FnOnce(Node<'_>) -> T) -> Option<T> {
-        let path = purlin_value::path::normalize(&format!("{}/Chart.yaml", self.folder));
+        self.with_root_of("Chart.yaml", read)
+    }
+
+    /// The first character of a file that has no keys to point at.
+    fn start(&self) -> Option<Span> {
+        let source = self.source("Chart.yaml")?;
+        Some(source.span(0, source.text().chars().next().map_or(0, char::len_utf8)))
+    }
+
+    fn source(&self, file: &str) -> Option<Arc<Source>> {
+        let path = purlin_value::path::normalize(&format!("{}/{file}", self.folder));
         let bytes = self.session.world.read(&path).ok()?;
-        let source = source_of(self.session, &path, purlin_gotmpl::value::text_of(&bytes).into_owned());
+        Some(source_of(self.session, &path, purlin_gotmpl::value::text_of(&bytes).into_owned()))
+    }
+
+    fn with_root_of<T>(&self, file: &str, read: impl FnOnce(Node<'_>) -> T) -> Option<T> {
+        let source = self.source(file)?;
         let tree = purlin_syntax::yaml::parse(source, Flavor::Go, &self.session.limits);
         tree.root().map(read)
     }
@@ -293,6 +308,10 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
         About::Chart if error.message.ends_with("does not exist") => {
             let hint = "correct the path; it is relative to the working directory";
             Diagnostic::nowhere(rule, error.message.clone()).hint(hint)
+        }
+        About::Chart if error.message.ends_with("Chart.yaml: it is no mapping") => {
+            let message = "`Chart.yaml`: expected a mapping at the top".to_owned();
+            place.locate(Diagnostic::nowhere(rule, message), &["name"]).hint("write `key: value` lines")
         }
         About::Chart => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
     }

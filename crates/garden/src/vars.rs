@@ -35,6 +35,8 @@ pub enum VarSource {
     Draft(Draft),
     /// A `.env` file.
     Env(Arc<Source>),
+    /// A file that cannot be read, which was reported.
+    Lost,
 }
 
 impl VarScope {
@@ -71,6 +73,15 @@ impl VarScope {
         (!found.is_empty()).then(|| expr::overlay(found))
     }
 
+    /// The variables with a layer that nobody can read: what no other layer has may be in it, and is no second problem.
+    fn with_lost(&self, ground: &Ground<'_>) -> VarScope {
+        let cell = ground.cell();
+        fill(&cell, Value::poison());
+        let mut scope = self.clone();
+        scope.layers.push(cell);
+        scope
+    }
+
     /// The variables with a layer on top, its templates bound to the scope that results.
     pub fn with(&self, ground: &Ground<'_>, base: &Scope, source: &VarSource, pre_graph: bool) -> VarScope {
         let cell = ground.cell();
@@ -84,6 +95,7 @@ impl VarScope {
         let map = match source {
             VarSource::Draft(draft) => draft.bind(&mut binder),
             VarSource::Env(source) => env_map(ground, source, &mut binder),
+            VarSource::Lost => return self.with_lost(ground),
         };
         fill(&cell, map);
         scope
@@ -167,11 +179,11 @@ pub fn read_varfile(ground: &Ground<'_>, folder: &str, wanted: &VarFile<'_>) -> 
         Ok(source) => Some(VarSource::Env(source)),
         Err(_) if wanted.secret => {
             ground.report(&rules::VARFILE, wanted.place, "the varfile that a secret names cannot be read");
-            None
+            Some(VarSource::Lost)
         }
         Err(diagnostic) => {
             ground.push(diagnostic, wanted.place);
-            None
+            Some(VarSource::Lost)
         }
     }
 }
@@ -205,12 +217,12 @@ fn read_map(ground: &Ground<'_>, source: Arc<Source>, kind: &str) -> Option<VarS
             let what = if kind == "json" { "JSON" } else { "YAML" };
             let message = format!("varfile `{name}` must hold a map, as {what}");
             ground.report(&rules::VARFILE, Some(root.span()), message);
-            None
+            Some(VarSource::Lost)
         }
         [_, second, ..] => {
             let message = format!("varfile `{name}` must hold a single document");
             ground.report(&rules::VARFILE, Some(second.span()), message);
-            None
+            Some(VarSource::Lost)
         }
     }
 }

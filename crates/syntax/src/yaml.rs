@@ -6,6 +6,7 @@
 use crate::build::{Builder, Properties};
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
+use crate::outdent::Padded;
 use crate::plain;
 use crate::rules;
 use crate::scalar::Flavor;
@@ -29,8 +30,26 @@ pub(crate) fn parse_fully(source: Arc<Source>, flavor: Flavor, limits: &Limits) 
         return builder.finish(0);
     }
     let text = readable_part(&mut builder, whole);
-    Reader { builder, text, flavor }.read(limits)
+    let (tree, mut outdented) = Reader::new(builder, text, flavor, None).read(limits);
+    let mut padded: Option<Padded> = None;
+    // The lines of a quoted string need not be indented if all else is in order; otherwise a quote is missing.
+    for _ in 0..MAX_OUTDENTED {
+        let Some((from, at)) = outdented else { break };
+        padded = Padded::around(padded.as_ref(), text, from, at);
+        let Some(copy) = &padded else { break };
+        let mut builder = Builder::new(source.clone(), flavor, limits);
+        readable_part(&mut builder, whole);
+        let (again, next) = Reader::new(builder, &copy.text, flavor, Some(copy)).read(limits);
+        if again.diagnostics().len() < tree.diagnostics().len() {
+            return again;
+        }
+        outdented = next;
+    }
+    tree
 }
+
+/// How many quoted strings with lines that are indented too little one file may have.
+const MAX_OUTDENTED: usize = 32;
 
 /// The text up to the first NUL, which YAML forbids and the event parser would take for the end.
 fn readable_part<'s>(builder: &mut Builder<'_>, text: &'s str) -> &'s str {
@@ -45,10 +64,18 @@ struct Reader<'s, 'l> {
     builder: Builder<'l>,
     text: &'s str,
     flavor: Flavor,
+    /// If the text is a copy of the source with lines indented, how places lead back.
+    padded: Option<&'s Padded>,
 }
 
-impl Reader<'_, '_> {
-    fn read(mut self, limits: &Limits) -> Tree {
+impl<'s, 'l> Reader<'s, 'l> {
+    fn new(builder: Builder<'l>, text: &'s str, flavor: Flavor, padded: Option<&'s Padded>) -> Self {
+        Reader { builder, text, flavor, padded }
+    }
+
+    /// The tree; and of the first quoted string with a line that is indented too little, where it may start and where
+    /// the line is.
+    fn read(mut self, limits: &Limits) -> (Tree, Option<(usize, usize)>) {
         let depth = limits.depth as usize + 1;
         let options = granit_parser::options! {
             emit_unresolved_aliases: true,
@@ -59,11 +86,14 @@ impl Reader<'_, '_> {
         };
         let text = self.text;
         let mut parser = Parser::new_from_str_with_options(text, options);
+        let mut outdented = None;
+        let mut last_end = 0;
         loop {
             match parser.next_event() {
                 None | Some(Ok((Event::StreamEnd, _))) => break,
                 Some(Ok((event, span))) => {
                     let range = span.byte_range().unwrap_or(text.len()..text.len());
+                    last_end = range.end;
                     let goes_on = self.take(event, range.start, range.end);
                     if self.builder.is_full() {
                         break;
@@ -71,24 +101,39 @@ impl Reader<'_, '_> {
                     if goes_on {
                         continue;
                     }
-                    self.builder.end_document(range.start);
+                    self.builder.end_document(self.place(range.start));
                 }
-                Some(Err(error)) => self.fail(&error),
+                Some(Err(error)) => {
+                    if *error.kind() == ErrorKind::InvalidQuotedScalarIndent && outdented.is_none() {
+                        outdented = error.marker().byte_offset().map(|at| (last_end, at));
+                    }
+                    self.fail(&error);
+                }
             }
             // Here a document was given up: the next one may still be sound.
             if !parser.proceed_next_document().unwrap_or(false) {
                 break;
             }
         }
-        self.builder.finish(text.len())
+        let end = self.place(text.len());
+        (self.builder.finish(end), outdented)
+    }
+
+    /// The place in the source of a place in the text.
+    fn place(&self, at: usize) -> usize {
+        self.padded.map_or(at, |padded| padded.original(at))
     }
 
     /// Adds an event to the tree; false if the document cannot go on.
     fn take(&mut self, event: Event<'_>, start: usize, end: usize) -> bool {
+        if let Event::Scalar(text, style, anchor, tag) = event {
+            self.scalar(text, style, anchor, tag, start, end);
+            return true;
+        }
+        let (start, end) = (self.place(start), self.place(end));
         match event {
             Event::DocumentStart(..) => self.builder.begin_document(start),
             Event::DocumentEnd => self.builder.end_document(start),
-            Event::Scalar(text, style, anchor, tag) => self.scalar(text, style, anchor, tag, start, end),
             Event::MappingStart(style, anchor, tag) => {
                 return self.builder.begin_map(structure(style), start, properties(anchor, tag));
             }
@@ -127,10 +172,13 @@ impl Reader<'_, '_> {
             ScalarStyle::Folded => (self.block_end(text, end), Style::Folded),
         };
         let (start, end) = match style {
-            Style::Empty => self.builder.empty_place(start),
             Style::Literal => self.block_span('|', start, end),
             Style::Folded => self.block_span('>', start, end),
             _ => (start, end),
+        };
+        let (start, end) = match style {
+            Style::Empty => self.builder.empty_place(self.place(start)),
+            _ => (self.place(start), self.place(end)),
         };
         self.builder.scalar(&text, style, start, end, properties(anchor, tag));
     }
@@ -159,7 +207,7 @@ impl Reader<'_, '_> {
         let tabs = self.text.as_bytes().get(..at).unwrap_or(&[]).iter().rev().take_while(|&&b| b == b'\t').count();
         let at = if is_tab_error(error.kind()) { at - tabs } else { at };
         let end = self.text.get(at..).and_then(|rest| rest.chars().next()).map_or(at, |c| at + c.len_utf8());
-        let span = self.builder.span(at, end);
+        let span = self.builder.span(self.place(at), self.place(end));
         let diagnostic = match error.kind() {
             ErrorKind::RecursionLimitExceeded => {
                 Diagnostic::at(&rules::LIMIT_DEPTH, span, "collections are nested too deep")
@@ -167,7 +215,7 @@ impl Reader<'_, '_> {
             kind => explain(kind, self.text, at, span),
         };
         self.builder.report(diagnostic);
-        self.builder.end_document(at);
+        self.builder.end_document(self.place(at));
     }
 }
 
@@ -413,6 +461,22 @@ mod tests {
             messages(&read("a: \"x\nb: 1\n")),
             ["2:1 yaml-syntax a quoted string that was opened before is still open here"]
         );
+    }
+
+    #[test]
+    fn quoted_text_need_not_be_indented() {
+        let tree = read("a:\n  - b: '{\n x\n}' # it's\n    c: \"1\n2\n\n3\"\n  - d: 'y\n\n\n z'\ne: \"q\nr\"\nf: 1\n");
+        assert_eq!(messages(&tree), [""; 0]);
+        let root = tree.root().unwrap();
+        let first = root.get("a").unwrap().items().next().unwrap();
+        assert_eq!(first.get("b").unwrap().text(), "{ x }");
+        assert_eq!(first.get("c").unwrap().text(), "1 2\n3");
+        assert_eq!(tree.source().slice(first.get("b").unwrap().span()), "'{\n x\n}'");
+        assert_eq!(tree.source().slice(root.get("e").unwrap().span()), "\"q\nr\"");
+        assert_eq!(tree.source().slice(root.get("f").unwrap().span()), "1");
+        // A quote that is missing is reported at the first line that tells.
+        assert_eq!(messages(&read("a: \"x\nb: \"y\"\n")).len(), 1);
+        assert!(messages(&read("a: \"x\nb: \"y\"\n"))[0].starts_with("2:1 "));
     }
 
     #[test]

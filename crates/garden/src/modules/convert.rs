@@ -253,7 +253,9 @@ pub(super) fn build_action(
     type_name: &str,
     spec: Vec<(&str, Draft)>,
 ) -> (ActionKind, Config) {
-    let copies = module.dependencies.iter().flat_map(|dependency| {
+    // A module that does not exist was reported where it is written.
+    let known = module.dependencies.iter().filter(|dependency| names.modules.contains_key(&dependency.name));
+    let copies = known.flat_map(|dependency| {
         dependency.copy.iter().map(|(source, target)| {
             Draft::Map(vec![
                 (

@@ -262,11 +262,18 @@ fn refuse_padding(m: &mut Machine<'_>, format: &[u8], args: &[Val]) -> Result<()
     const WIDEST: usize = 1_000_000;
     let mut padding = 0usize;
     let mut number = 0usize;
-    for byte in format.iter().chain([&b' ']) {
+    // Only between `%` and its verb do digits and stars stand for widths.
+    let mut is_in_verb = false;
+    for byte in format {
         match byte {
+            b'%' => is_in_verb = !is_in_verb,
+            _ if !is_in_verb => {}
             b'0'..=b'9' => number = (number * 10 + usize::from(byte - b'0')).min(WIDEST),
             b'*' => padding = padding.saturating_add(WIDEST),
-            _ => padding = padding.saturating_add(std::mem::take(&mut number)),
+            _ => {
+                padding = padding.saturating_add(std::mem::take(&mut number));
+                is_in_verb = b" +-#.[]".contains(byte);
+            }
         }
     }
     if padding < 1_000 {
