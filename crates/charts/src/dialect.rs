@@ -40,6 +40,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: true,
     resolve,
     together: None,
+    resuming: None,
     variants: Variants { noun: "values file", list: variants },
     eval,
     rules: RULES,

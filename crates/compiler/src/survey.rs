@@ -10,7 +10,7 @@ use crate::inner::ENGINES;
 use crate::rules;
 use purlin_model::detect::{Judged, above, judge};
 use purlin_model::glance::is_data;
-use purlin_model::{Detection, Dialect, Glance, Request, Resolved, Role, Together, Variant};
+use purlin_model::{Detection, Dialect, Glance, Kept, Request, Resolved, Resumable, Role, Together, Variant};
 use purlin_syntax::{Diagnostic, Flavor, Severity, Span};
 use purlin_value::ignore::Ignores;
 use purlin_value::world::{Entry, FileKind};
@@ -67,16 +67,37 @@ impl Claim {
 
     /// Reads and resolves the project. Problems go to the session's sink.
     pub fn resolve(&self, session: &Session, request: &Request) -> Option<Resolved> {
+        (self.judged.dialect.resolve)(session, &self.asked(request))
+    }
+
+    /// The same, keeping what helps to resolve the project again after a change.
+    pub fn resolve_and_keep(&self, session: &Session, request: &Request) -> Resumable {
+        match self.judged.dialect.resuming {
+            Some(resuming) => (resuming.start)(session, &self.asked(request)),
+            None => Resumable { resolved: self.resolve(session, request), kept: None },
+        }
+    }
+
+    /// Resolves the project again after the content of files has changed, in a session that continues the one before.
+    /// `None` if all of it must be resolved, in a session of its own.
+    pub fn resolve_again(
+        &self,
+        session: &Session,
+        request: &Request,
+        kept: Kept,
+        changed: &[String],
+    ) -> Option<Resumable> {
+        (self.judged.dialect.resuming?.again)(session, &self.asked(request), kept, changed)
+    }
+
+    fn asked(&self, request: &Request) -> Request {
         let (path, found) = (self.file.clone(), Some(self.file.clone()));
-        let request = Request { path, found, engines: ENGINES, ..request.clone() };
-        (self.judged.dialect.resolve)(session, &request)
+        Request { path, found, engines: ENGINES, ..request.clone() }
     }
 
     /// The ways in which the project can be resolved, as far as it declares any.
     pub(crate) fn variants(&self, session: &Session, request: &Request) -> Vec<Variant> {
-        let (path, found) = (self.file.clone(), Some(self.file.clone()));
-        let request = Request { path, found, engines: ENGINES, ..request.clone() };
-        (self.judged.dialect.variants.list)(session, &request)
+        (self.judged.dialect.variants.list)(session, &self.asked(request))
     }
 
     /// The folder if the file's name says nothing more, otherwise the file.

@@ -4,19 +4,20 @@ use crate::bind::{Binder, Env};
 use crate::check::row;
 use crate::config::{ActionKind, ConfigKind};
 use crate::draft::{Draft, without_gaps};
+use crate::graph::Links;
 use crate::ground::{Ground, fill};
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::Project;
 use crate::render::{Config, Rendered};
 use crate::rules;
-use crate::scopes::Late;
+use crate::scopes::{Cell, Late};
 use crate::shapes::check_fields;
 use crate::vars::{Presence, VarFile, VarScope, VarSource, read_varfile};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Map, MapLayer, Scope, Value, path};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The module an action was made from.
 #[derive(Debug)]
@@ -57,6 +58,12 @@ pub struct Action {
     pub varfiles: Vec<VarSource>,
     /// What templates see before the graph is there.
     pub pre: Arc<Env>,
+    /// What it names of other actions, once it was asked for.
+    pub links: OnceLock<Links>,
+    /// Problems of its fields.
+    pub problems: Vec<Diagnostic>,
+    /// What its templates refer to, kept as long as the action.
+    cells: Vec<Cell>,
 }
 
 impl Action {
@@ -181,7 +188,22 @@ pub fn preprocess(
     kind: ActionKind,
     config: Config,
     module: Option<Arc<Origin>>,
-) -> Box<Action> {
+) -> Arc<Action> {
+    let (problems, cells) = (ground.session.sink.len(), ground.cells());
+    let mut action = evaluated(ground, project, phases, kind, config, module);
+    action.problems = ground.session.sink.since(problems);
+    action.cells = ground.take_cells(cells);
+    Arc::new(action)
+}
+
+fn evaluated(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    kind: ActionKind,
+    config: Config,
+    module: Option<Arc<Origin>>,
+) -> Action {
     let this =
         || Map::from_iter([("name".into(), Value::str(config.name.clone())), ("mode".into(), Value::str("default"))]);
     let own = OwnScope { config: &config, module: module.as_deref(), varfiles: &[] };
@@ -202,7 +224,7 @@ pub fn preprocess(
     let disabled = fields.get("disabled").and_then(Value::as_bool).unwrap_or(false) || !here;
     let source_folder = source_folder(ground, &config, &fields);
     let type_name = config.type_name.clone();
-    Box::new(Action {
+    Action {
         key: ecow::eco_format!("{}.{}", kind.lower(), config.name),
         kind,
         type_name,
@@ -214,7 +236,10 @@ pub fn preprocess(
         varfiles,
         pre,
         config,
-    })
+        links: OnceLock::new(),
+        problems: Vec::new(),
+        cells: Vec::new(),
+    }
 }
 
 /// Reads the files with an action's own variables.

@@ -9,6 +9,7 @@ use crate::inner::{Inner, Inside};
 use crate::place::Place;
 use crate::project::environment_names;
 use crate::resolve::{Resolution, resolve};
+use crate::resume::RESUMING;
 use crate::rules;
 use crate::templates::syntax_problem;
 use crate::trace::trace;
@@ -17,9 +18,11 @@ use ecow::EcoString;
 use purlin_model::{
     Answer, Dependency, Dialect, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
 };
-use purlin_syntax::DocumentHead;
 use purlin_syntax::diagnostic::RuleClass;
+use purlin_syntax::{Diagnostic, DocumentHead};
 use purlin_value::{Eval, Map, Session, Value};
+use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The Garden dialect.
@@ -36,6 +39,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: false,
     resolve: resolved,
     together: None,
+    resuming: Some(RESUMING),
     variants: Variants { noun: "environment", list: variants },
     eval,
     rules: rules::RULES,
@@ -76,41 +80,108 @@ fn resolved(session: &Session, request: &Request) -> Option<Resolved> {
 
 /// A resolution in the shape that all commands read.
 pub fn resolved_project(resolution: &Resolution<'_>) -> Resolved {
+    assemble(resolution, &|_| None).0
+}
+
+/// What an action has added to a resolved project.
+pub(crate) struct Share {
+    nodes: Range<usize>,
+    manifests: Range<usize>,
+    trees: Range<usize>,
+}
+
+impl Share {
+    fn from(project: &Resolved) -> Self {
+        let (nodes, manifests, trees) = (project.nodes.len(), project.manifests.len(), project.trees.len());
+        Share { nodes: nodes..nodes, manifests: manifests..manifests, trees: trees..trees }
+    }
+
+    fn until(mut self, project: &Resolved) -> Self {
+        self.nodes.end = project.nodes.len();
+        self.manifests.end = project.manifests.len();
+        self.trees.end = project.trees.len();
+        self
+    }
+
+    /// Adds the same to another project.
+    fn add(&self, from: &Resolved, to: &mut Resolved) {
+        to.nodes.extend(from.nodes.get(self.nodes.clone()).into_iter().flatten().cloned());
+        to.manifests.extend(from.manifests.get(self.manifests.clone()).into_iter().flatten().cloned());
+        to.trees.extend(from.trees.get(self.trees.clone()).into_iter().flatten().cloned());
+    }
+}
+
+/// What was met while a project was put together.
+#[derive(Default)]
+pub(crate) struct Met {
+    /// Problems of the project's variables.
+    pub variables: Vec<Diagnostic>,
+    /// Problems that were met by evaluating an action.
+    pub problems: Vec<(EcoString, Vec<Diagnostic>)>,
+    /// Whether there were others.
+    pub has_others: bool,
+    /// What each action has added.
+    pub shares: HashMap<EcoString, Share>,
+}
+
+/// A resolution in the shape that all commands read, with the actions that `recall` knows as they were before.
+pub(crate) fn assemble<'m>(
+    resolution: &Resolution<'_>,
+    recall: &dyn Fn(&str) -> Option<(&'m Resolved, &'m Share)>,
+) -> (Resolved, Met) {
+    let sink = &resolution.ground.session.sink;
+    let mut met = Met::default();
     let mut project = Resolved::new(resolution.project.name.clone());
     project.environment = resolution.project.environment.clone();
+    let before = sink.len();
     project.variables = resolution.variables();
+    met.variables = sink.since(before);
+    let mut disabled = Vec::new();
     for action in resolution.graph().actions.values() {
-        if action.disabled {
+        let (share, before) = (Share::from(&project), sink.len());
+        if let Some((known, share)) = recall(&action.key) {
+            share.add(known, &mut project);
+        } else if action.disabled {
+            disabled.push(project.nodes.len());
             project.nodes.push(Node::new(action.key.clone(), action.kind.name(), "garden"));
-            continue;
+        } else {
+            let mut own = node(resolution, action);
+            let inner = inner_of(resolution, action);
+            let nodes = inner.as_deref().and_then(Inner::known).map(|inner| take_inner(&mut project, &mut own, inner));
+            project.nodes.push(own);
+            project.nodes.extend(nodes.into_iter().flatten());
         }
-        let mut own = node(resolution, action);
-        let inner = inner_of(resolution, action);
-        let nodes = inner.as_deref().and_then(Inner::known).map(|inner| take_inner(&mut project, &mut own, inner));
-        project.nodes.push(own);
-        project.nodes.extend(nodes.into_iter().flatten());
+        if sink.len() > before {
+            met.problems.push((action.key.clone(), sink.since(before)));
+        }
+        met.shares.insert(action.key.clone(), share.until(&project));
     }
+    let before = sink.len();
     // Outputs, workflows and commands reach into any action.
     if resolution.ground.request.nodes.is_empty() {
         project.outputs = resolution.outputs();
         evaluate_all(resolution);
     }
-    show_disabled(resolution, &mut project);
-    project.inner = resolution.live.taken_in();
+    show_disabled(resolution, &mut project, &disabled);
+    met.has_others = sink.len() > before;
+    project.inner = resolution.live.taken_in().into_iter().map(|(_, path)| path).collect();
     project.declared.clone_from(&resolution.declared);
     project.trees.extend(resolution.ground.trees());
-    project
+    (project, met)
 }
 
 /// Evaluates disabled actions, so that they can be shown. They do not run, so their errors are not reported: the
 /// environment that disables one may lack what it refers to. They come last, so that nothing which others depend on is
 /// first evaluated here.
-fn show_disabled(resolution: &Resolution<'_>, project: &mut Resolved) {
+fn show_disabled(resolution: &Resolution<'_>, project: &mut Resolved, disabled: &[usize]) {
+    if disabled.is_empty() {
+        return;
+    }
     let sink = &resolution.ground.session.sink;
     let reported = sink.take();
-    for place in &mut project.nodes {
-        let action = resolution.graph().actions.get(&place.id).filter(|action| action.disabled);
-        if let Some(action) = action {
+    for place in disabled {
+        let Some(place) = project.nodes.get_mut(*place) else { continue };
+        if let Some(action) = resolution.graph().actions.get(&place.id) {
             *place = node(resolution, action);
         }
     }

@@ -12,6 +12,7 @@ use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::Value;
+use std::sync::Arc;
 
 /// How one action needs another.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,7 +34,7 @@ pub struct Needed {
 }
 
 /// Actions by key, in the order they were found.
-pub type Actions = IndexMap<EcoString, Box<Action>>;
+pub type Actions = IndexMap<EcoString, Arc<Action>>;
 
 /// All actions with what they need.
 pub struct Graph {
@@ -72,23 +73,21 @@ fn action_needs(
     missing: &mut Vec<(ActionKind, EcoString)>,
 ) -> Vec<Needed> {
     let mut needs: Vec<Needed> = Vec::new();
-    for (field, need) in explicit_needs(ground, action) {
+    let links = action.links.get_or_init(|| Links::of(ground, action));
+    for (field, need) in &links.explicit {
         if !actions.contains_key(&need.key) {
             report_missing(
                 ground,
                 actions,
-                &need,
+                need,
                 &format!("`{}` depends on `{}` by its `{field}`", action.key, need.key),
             );
             continue;
         }
-        add(&mut needs, need);
+        add(&mut needs, need.clone());
     }
-    let inputs: Vec<Draft> =
-        action.rendered().map(|r| r.inputs.iter().map(|(_, draft)| draft.clone()).collect()).unwrap_or_default();
-    let drafts: Vec<&Draft> = std::iter::once(&action.config.body).chain(&inputs).collect();
-    for reference in references(ground.session, &action.pre, &["actions", "runtime"], &drafts) {
-        let Some(need) = referred(ground, action, actions, &reference) else { continue };
+    for reference in &links.references {
+        let Some(need) = referred(ground, action, actions, reference) else { continue };
         if actions.contains_key(&need.key) && need.key != action.key {
             add(&mut needs, need);
         } else {
@@ -96,6 +95,40 @@ fn action_needs(
         }
     }
     needs
+}
+
+/// What an action names of others, whether or not they exist.
+#[derive(Debug)]
+pub struct Links {
+    /// What its fields name, with the field.
+    explicit: Vec<(&'static str, Needed)>,
+    /// What its templates refer to.
+    references: Vec<Reference>,
+    /// Problems that looking for references met.
+    pub problems: Vec<Diagnostic>,
+}
+
+impl Links {
+    fn of(ground: &Ground<'_>, action: &Action) -> Self {
+        let before = ground.session.sink.len();
+        let inputs: Vec<Draft> =
+            action.rendered().map(|r| r.inputs.iter().map(|(_, draft)| draft.clone()).collect()).unwrap_or_default();
+        let drafts: Vec<&Draft> = std::iter::once(&action.config.body).chain(&inputs).collect();
+        let references = references(ground.session, &action.pre, &["actions", "runtime"], &drafts);
+        let problems = ground.session.sink.since(before);
+        Links { explicit: explicit_needs(ground, action), references, problems }
+    }
+
+    /// Whether another action is named under `dependencies` and nowhere else among its fields.
+    pub fn only_lists(&self, key: &str) -> bool {
+        self.explicit.iter().filter(|(_, need)| need.key == key).all(|(field, _)| *field == "dependencies")
+    }
+
+    /// Whether everything it refers to is an action that it names.
+    pub fn are_definite(&self) -> bool {
+        let is_named = |reference: &Reference| (0..3).all(|step| reference.name(step).is_some());
+        self.references.iter().all(is_named)
+    }
 }
 
 /// One entry for each other action; flags add up.

@@ -7,10 +7,10 @@ use crate::templates::Templates;
 use crate::versions::Sources;
 use purlin_model::Request;
 use purlin_model::schema::{Edition, Kind, Literal};
-use purlin_syntax::{Diagnostic, Rule, Span, Tree};
+use purlin_syntax::{Diagnostic, FileId, Rule, Span, Tree};
 use purlin_value::{EcoString, Scope, Session, Value, path};
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Outputs of actions that have run, by the action's key. What is not here is pending.
@@ -32,8 +32,21 @@ pub struct Ground<'s> {
     pub sources: Arc<Sources>,
     defaults: Arc<Defaults>,
     cells: Mutex<Vec<Cell>>,
+    /// How many of the cells were there before actions were bound.
+    standing_cells: AtomicUsize,
     trees: Mutex<Vec<Arc<Tree>>>,
     unfetched: AtomicBool,
+}
+
+/// What outlives a resolution, for the next one of the same project.
+#[derive(Default)]
+pub struct Standing {
+    root: String,
+    templates: Arc<Templates>,
+    sources: Arc<Sources>,
+    defaults: Arc<Defaults>,
+    cells: Vec<Cell>,
+    trees: Vec<Arc<Tree>>,
 }
 
 impl<'s> Ground<'s> {
@@ -48,9 +61,52 @@ impl<'s> Ground<'s> {
             sources: Arc::default(),
             defaults: Arc::default(),
             cells: Mutex::default(),
+            standing_cells: AtomicUsize::new(0),
             trees: Mutex::default(),
             unfetched: AtomicBool::new(false),
         }
+    }
+
+    /// What outlives this resolution: everything but what was made for its actions, beginning with this cell.
+    pub fn released_but(self, actions: &Cell) -> Standing {
+        let mut cells = self.cells.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let made = self.standing_cells.into_inner().min(cells.len());
+        cells.truncate(made);
+        cells.retain(|cell| !Arc::ptr_eq(cell, actions));
+        Standing {
+            root: self.root,
+            templates: self.templates,
+            sources: self.sources,
+            defaults: self.defaults,
+            cells,
+            trees: self.trees.into_inner().unwrap_or_else(PoisonError::into_inner),
+        }
+    }
+
+    /// The ground of a resolution that goes on from another of the same project.
+    pub fn resumed(session: &'s Session, request: &'s Request, standing: Standing) -> Self {
+        let ground = Ground {
+            templates: standing.templates,
+            sources: standing.sources,
+            defaults: standing.defaults,
+            cells: Mutex::new(standing.cells),
+            trees: Mutex::new(standing.trees),
+            ..Ground::new(session, request, standing.root)
+        };
+        ground.stand();
+        ground
+    }
+
+    /// From now on cells are those of bound actions.
+    pub fn stand(&self) {
+        self.standing_cells.store(self.cells(), Ordering::Relaxed);
+    }
+
+    /// Lets go of the tree of a file that has changed.
+    pub fn drop_tree(&self, file: FileId) {
+        let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        trees.iter().filter(|tree| tree.file() == file).for_each(|tree| self.templates.forget(tree));
+        trees.retain(|tree| tree.file() != file);
     }
 
     /// Notes that a source of the project could not be fetched.
@@ -78,6 +134,18 @@ impl<'s> Ground<'s> {
         let cell = Cell::default();
         self.cells.lock().unwrap_or_else(PoisonError::into_inner).push(cell.clone());
         cell
+    }
+
+    /// How many cells there are.
+    pub fn cells(&self) -> usize {
+        self.cells.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// The cells that were made after the first so many; from now on they live as long as the caller keeps them.
+    pub fn take_cells(&self, from: usize) -> Vec<Cell> {
+        let mut cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = from.min(cells.len());
+        cells.split_off(from)
     }
 
     /// A cell that is filled already.

@@ -36,6 +36,7 @@ pub mod reference;
 pub mod references;
 pub mod render;
 pub mod resolve;
+mod resume;
 pub mod rules;
 pub mod scan;
 pub mod scopes;

@@ -46,7 +46,7 @@ pub struct LiveAction {
 
 /// What versions and outputs are computed from.
 struct Base {
-    graph: Graph,
+    graph: Arc<Graph>,
     files: Arc<FileTree>,
     root: String,
     full_root: String,
@@ -60,7 +60,7 @@ struct Base {
     providers: Weak<OnceLock<Value>>,
     sources: Arc<Sources>,
     /// Who decides how source is hashed that several actions share.
-    owners: HashMap<SourceKey, EcoString>,
+    owners: Arc<Owners>,
     written: Mutex<HashMap<EcoString, Arc<Version>>>,
     /// The resolved specs by action, filled once all actions are bound.
     specs: OnceLock<HashMap<EcoString, Value>>,
@@ -73,8 +73,8 @@ struct Base {
     owner: Owner,
     /// What came of the projects inside actions, by the action's key.
     inner: Mutex<HashMap<EcoString, Arc<Inner>>>,
-    /// Where these projects are.
-    taken: Mutex<Vec<String>>,
+    /// Where these projects are, with the action that asked.
+    taken: Mutex<Vec<(EcoString, String)>>,
 }
 
 /// A resolved version, or the value that stands for it: poison, or what it waits for.
@@ -100,16 +100,20 @@ pub(crate) struct About {
     env: Arc<Env>,
 }
 
-/// Binds all actions of a graph.
+/// Who decides how source is hashed that several actions share.
+pub type Owners = HashMap<SourceKey, EcoString>;
+
+/// Binds the actions of a graph that are wanted. What refers to another one must be wanted only with it.
 pub fn bind_actions(
     ground: &Ground<'_>,
     project: &Project,
     phases: &Phases,
-    graph: Graph,
+    graph: Arc<Graph>,
+    owners: Arc<Owners>,
     files: Arc<FileTree>,
+    is_wanted: impl Fn(&EcoString) -> bool,
 ) -> Arc<LiveSet> {
     let exclusions = project_exclusions(ground, project);
-    let owners = source_owners(&graph);
     let base = Arc::new(Base {
         graph,
         files,
@@ -137,7 +141,7 @@ pub fn bind_actions(
     });
     let mut actions = IndexMap::with_capacity(base.graph.actions.len());
     let mut by_kind: IndexMap<ActionKind, Map> = ActionKind::ALL.into_iter().map(|kind| (kind, Map::new())).collect();
-    for action in base.graph.actions.values() {
+    for action in base.graph.actions.values().filter(|action| is_wanted(&action.key)) {
         let (live, value) = bind_action(ground, project, phases, &base, action);
         actions.insert(action.key.clone(), Box::new(live));
         if let Some(map) = by_kind.get_mut(&action.kind) {
@@ -178,7 +182,7 @@ fn project_exclusions(ground: &Ground<'_>, project: &Project) -> Exclusions {
 }
 
 /// The first action of each choice of files, in Garden's order of kinds.
-fn source_owners(graph: &Graph) -> HashMap<SourceKey, EcoString> {
+pub fn source_owners(graph: &Graph) -> Owners {
     const ORDER: [ActionKind; 4] = [ActionKind::Deploy, ActionKind::Build, ActionKind::Run, ActionKind::Test];
     let mut owners = HashMap::with_capacity(graph.actions.len());
     for kind in ORDER {
@@ -198,7 +202,8 @@ fn chosen_files(action: &Action) -> (Option<Vec<String>>, Option<Vec<String>>) {
     }
 }
 
-fn source_key(action: &Action) -> SourceKey {
+/// What the files of an action are known by.
+pub fn source_key(action: &Action) -> SourceKey {
     let (include, exclude) = chosen_files(action);
     SourceKey::new(&action.source_folder, include.as_deref(), exclude.as_deref())
 }
@@ -212,8 +217,13 @@ pub struct LiveSet {
 
 impl LiveSet {
     /// The graph.
-    pub fn graph(&self) -> &Graph {
+    pub fn graph(&self) -> &Arc<Graph> {
         &self.base.graph
+    }
+
+    /// Who decides how source is hashed that several actions share.
+    pub fn owners(&self) -> &Arc<Owners> {
+        &self.base.owners
     }
 
     /// The files of the project.
@@ -221,8 +231,13 @@ impl LiveSet {
         &self.base.files
     }
 
-    /// Where the projects inside actions are, as far as they were asked for.
-    pub fn taken_in(&self) -> Vec<String> {
+    /// The same, to be kept.
+    pub fn shared_files(&self) -> &Arc<FileTree> {
+        &self.base.files
+    }
+
+    /// Where the projects inside actions are, as far as they were asked for, with the actions.
+    pub fn taken_in(&self) -> Vec<(EcoString, String)> {
         self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -499,7 +514,7 @@ impl About {
 
     /// Notes where a project inside is.
     pub(crate) fn take_in(&self, path: &str) {
-        self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).push((self.key.clone(), path.to_owned()));
     }
 
     /// Keeps what came of the project inside.

@@ -204,6 +204,15 @@ impl Phases {
         Phases { scope, providers, modules, actions, bases, names }
     }
 
+    /// The same for other actions: nothing is known of them yet.
+    pub fn renewed(&self, ground: &Ground<'_>) -> Self {
+        let actions = ground.cell();
+        let shared = self.scope.push(Late::new("providers", &self.providers));
+        let after = shared.push(Late::new("modules", &self.modules)).push(Late::new("actions", &actions));
+        let [before, _] = &self.bases;
+        Phases { actions, bases: [before.clone(), after], ..self.clone() }
+    }
+
     /// The cell that `providers` is read from: a map with that one key.
     pub fn providers(&self) -> &Cell {
         &self.providers

@@ -112,7 +112,8 @@ pub struct Config {
 }
 
 impl Config {
-    fn written(document: &Document) -> Option<Config> {
+    /// What a document says; nothing if it has no name.
+    pub(crate) fn written(document: &Document) -> Option<Config> {
         Some(Config {
             kind: document.kind,
             type_name: document.plain("type").unwrap_or_default().into(),

@@ -10,11 +10,11 @@ use crate::entities::spec_type;
 use crate::graph::{Actions, Graph, Needed, build_graph};
 use crate::ground::Ground;
 use crate::inner::Provider;
-use crate::live::{LiveSet, bind_actions};
+use crate::live::{LiveSet, bind_actions, source_owners};
 use crate::modules::{Module, resolve_modules};
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::{Project, find_root, read_project};
-use crate::providers::resolve_providers;
+use crate::providers::{Providers, resolve_providers};
 use crate::references::references;
 use crate::render::{Config, render};
 use crate::rules;
@@ -22,8 +22,9 @@ use crate::scan::{Scanned, scan};
 use crate::shapes::check_evaluated;
 use crate::types::{report_module_types, report_types};
 use ecow::EcoString;
+use indexmap::IndexMap;
 use purlin_model::{Declared, Manifest, Request};
-use purlin_syntax::Diagnostic;
+use purlin_syntax::{Diagnostic, FileId};
 use purlin_value::{Eval, Map, Session, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -46,6 +47,30 @@ pub struct Resolution<'s> {
     pub commands: Vec<Config>,
     /// Templates, and whether something is made from them.
     pub declared: Vec<Declared>,
+    /// What the actions were made from.
+    pub(crate) making: Making,
+}
+
+/// What a project's actions were made from: nothing of it is needed to evaluate them, but to tell what a change concerns.
+pub(crate) struct Making {
+    /// The providers.
+    pub providers: Providers,
+    /// The configuration files with their actions, in the order of the scan.
+    pub parts: IndexMap<EcoString, Part>,
+    /// Problems that were found before there were actions.
+    pub problems: Vec<Diagnostic>,
+    /// Whether actions share a name.
+    pub has_duplicates: bool,
+}
+
+/// A configuration file.
+pub(crate) struct Part {
+    /// Its text, as far as it could be read.
+    pub text: Option<FileId>,
+    /// Whether all its documents are actions.
+    pub is_plain: bool,
+    /// The actions that were made from it.
+    pub actions: Vec<Arc<Action>>,
 }
 
 /// What an action comes to.
@@ -60,6 +85,7 @@ pub struct ResolvedAction {
 /// Resolves the project of a request, up to its graph.
 pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Augment]) -> Option<Resolution<'s>> {
     let root = find_root(session, request)?;
+    let before = session.sink.len();
     let ground = Ground::new(session, request, root);
     let project = read_project(&ground)?;
     let phases = Phases::new(&ground, &project);
@@ -70,12 +96,20 @@ pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Aug
     let declared = declared_templates(&scanned, &configs);
     let modules = resolve_modules(&ground, &project, &phases, &configs, &scanned.files);
     report_module_types(&ground, &providers, &project, &modules.modules);
+    let problems = session.sink.since(before);
     let of_kind = |kind: ConfigKind| configs.iter().filter(move |config| config.kind == kind).cloned().collect();
     let (workflows, commands) = (of_kind(ConfigKind::Workflow), of_kind(ConfigKind::Command));
     let mut actions = Actions::with_capacity(configs.len() + modules.actions.len());
+    let mut parts = parts(session, &project, &scanned);
+    let mut has_duplicates = false;
     for config in configs {
         if let ConfigKind::Action(kind) = config.kind {
-            keep(&ground, &mut actions, preprocess(&ground, &project, &phases, kind, config, None));
+            let action = preprocess(&ground, &project, &phases, kind, config, None);
+            // Extensions change actions, which then belong to nobody else.
+            if let Some(part) = parts.get_mut(&action.config.file).filter(|_| extensions.is_empty()) {
+                part.actions.push(action.clone());
+            }
+            has_duplicates |= keep(&ground, &mut actions, action);
         }
     }
     for converted in modules.actions {
@@ -85,8 +119,25 @@ pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Aug
     }
     report_types(&ground, &providers, &project, &actions);
     let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions), extensions);
-    let live = bind_actions(&ground, &project, &phases, graph, scanned.files);
-    Some(Resolution { ground, project, phases, modules: modules.modules, live, workflows, commands, declared })
+    let owners = Arc::new(source_owners(&graph));
+    ground.stand();
+    let live = bind_actions(&ground, &project, &phases, Arc::new(graph), owners, scanned.files, |_| true);
+    let making = Making { providers, parts, problems, has_duplicates };
+    Some(Resolution { ground, project, phases, modules: modules.modules, live, workflows, commands, declared, making })
+}
+
+/// The configuration files in the order of the scan, without their actions.
+fn parts(session: &Session, project: &Project, scanned: &Scanned) -> IndexMap<EcoString, Part> {
+    let id = |file: &str| session.load_text(file, file).ok().map(|text| text.source.id());
+    let part = |file: &String| (file.into(), Part { text: id(file), is_plain: true, actions: Vec::new() });
+    let mut parts: IndexMap<EcoString, Part> = scanned.config_files.iter().map(part).collect();
+    let others = scanned.documents.iter().filter(|document| !matches!(document.kind, ConfigKind::Action(_)));
+    for document in others.chain([&project.document]) {
+        if let Some(part) = parts.get_mut(document.file.as_str()) {
+            part.is_plain = false;
+        }
+    }
+    parts
 }
 
 fn declared_templates(scanned: &Scanned, configs: &[Config]) -> Vec<Declared> {
@@ -101,11 +152,11 @@ fn declared_templates(scanned: &Scanned, configs: &[Config]) -> Vec<Declared> {
     templates.filter_map(declared).collect()
 }
 
-/// Keeps an action. Two may share a name if one of them is switched off.
-fn keep(ground: &Ground<'_>, actions: &mut Actions, action: Box<Action>) {
+/// Keeps an action. Two may share a name if one of them is switched off. Says whether its name is that of another.
+pub(crate) fn keep(ground: &Ground<'_>, actions: &mut Actions, action: Arc<Action>) -> bool {
     let Some(first) = actions.get(&action.key) else {
         actions.insert(action.key.clone(), action);
-        return;
+        return false;
     };
     let undecided = [first, &action].map(|one| report_disabled_by_variable(ground, one)).contains(&true);
     if !undecided && !first.disabled && !action.disabled {
@@ -114,6 +165,7 @@ fn keep(ground: &Ground<'_>, actions: &mut Actions, action: Box<Action>) {
     if first.disabled {
         actions.insert(action.key.clone(), action);
     }
+    true
 }
 
 fn report_declared_twice(ground: &Ground<'_>, first: &Action, second: &Action) {
@@ -153,7 +205,7 @@ fn augmented(ground: &Ground<'_>, project: &Project, phases: &Phases, graph: Gra
             keep(ground, &mut actions, preprocess(ground, project, phases, kind, config, None));
         }
         for (from, to) in additions.dependencies {
-            if let Some(action) = actions.get_mut(&from) {
+            if let Some(action) = actions.get_mut(&from).and_then(Arc::get_mut) {
                 add_dependency(action, &to);
             }
         }
@@ -171,6 +223,7 @@ fn add_dependency(action: &mut Action, to: &str) {
     let entry = Map::from_iter([("kind".into(), Value::str(kind.name())), ("name".into(), Value::str(name))]);
     list.push(Value::map(entry));
     action.fields.insert("dependencies".into(), Value::list(list));
+    action.links.take();
 }
 
 impl Resolution<'_> {

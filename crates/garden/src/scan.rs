@@ -18,6 +18,8 @@ pub struct Scanned {
     pub files: Arc<FileTree>,
     /// All documents but the project's own, in the order of their files.
     pub documents: Vec<Document>,
+    /// The files they are in, and those without any, in the same order.
+    pub config_files: Vec<String>,
 }
 
 /// Reads all configuration of a project.
@@ -30,14 +32,17 @@ pub fn scan(ground: &Ground<'_>, project: &Project) -> Scanned {
     let exclude = settings.get("exclude").map(texts).unwrap_or_default();
     let selection = Selection::new(include.as_deref(), &exclude);
     let mut documents = Vec::new();
+    let mut config_files = Vec::new();
     for file in files.all().iter().filter(|file| is_config_file(path::file_name(&file.path))) {
         if selection.takes(within(&ground.root, &file.path)) {
+            config_files.push(file.path.clone());
             documents.extend(read_once(ground, project, &file.path));
         }
     }
     for folder in remote_sources(ground, project) {
         let remote = FileTree::walk(ground.session, &folder, ".gardenignore");
         for file in remote.all().iter().filter(|file| is_config_file(path::file_name(&file.path))) {
+            config_files.push(file.path.clone());
             documents.extend(read_once(ground, project, &file.path));
         }
     }
@@ -45,7 +50,7 @@ pub fn scan(ground: &Ground<'_>, project: &Project) -> Scanned {
     for document in &documents {
         check_config(ground.session, &document.node, document.kind);
     }
-    Scanned { files: Arc::new(files), documents }
+    Scanned { files: Arc::new(files), documents, config_files }
 }
 
 /// Files beside the project were read with it.

@@ -47,6 +47,12 @@ impl Templates {
         }
     }
 
+    /// Lets go of the strings of a tree that nobody reads any more.
+    pub fn forget(&self, tree: &Tree) {
+        let Some(first) = tree.node(0).map(Node::number) else { return };
+        self.trees.write().unwrap_or_else(PoisonError::into_inner).retain(|parsed| parsed.first != first);
+    }
+
     fn parse(&self, tree: &Arc<Tree>, node: Node<'_>, session: &Session) -> Option<Arc<Template>> {
         let text = node.text();
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);

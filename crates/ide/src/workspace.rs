@@ -7,7 +7,7 @@ use crate::buffers::{Buffers, Desk};
 use crate::place::Place;
 use purlin_compiler::{Claim, DIALECTS, claims};
 use purlin_model::detect::judge;
-use purlin_model::{Glance, Request, Resolved, Role};
+use purlin_model::{Glance, Kept, Request, Resolved, Resumable, Role};
 use purlin_syntax::{Diagnostic, FileId, Limits, Severity, Sources};
 use purlin_value::{Read, Session, Shelf, World, path};
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -92,6 +92,8 @@ pub struct Workspace {
     /// What each changed file was judged to be.
     judged: HashMap<String, Option<(&'static str, Role)>>,
     outcomes: Vec<Arc<Outcome>>,
+    /// What dialects keep of these results, by the project's file.
+    kept: HashMap<String, Kept>,
     is_new: bool,
 }
 
@@ -108,6 +110,7 @@ impl Workspace {
             claims: Vec::new(),
             judged: HashMap::new(),
             outcomes: Vec::new(),
+            kept: HashMap::new(),
             is_new: true,
         }
     }
@@ -117,6 +120,7 @@ impl Workspace {
         if self.choice != choice {
             self.choice = choice;
             self.outcomes.clear();
+            self.kept.clear();
         }
     }
 
@@ -156,13 +160,16 @@ impl Workspace {
                 None if stopped => continue,
                 known => {
                     gone.extend(known.iter().flat_map(|known| known.ids.iter().copied()));
-                    Arc::new(self.resolve(&claim).after(known))
+                    let again = known.as_ref().and_then(|known| self.resolve_again(&claim, known, changes));
+                    let outcome = again.unwrap_or_else(|| self.resolve(&claim));
+                    Arc::new(outcome.after(known))
                 }
             };
             read.extend(outcome.files.iter().cloned());
             outcomes.push(outcome);
         }
         gone.extend(before.values().flat_map(|outcome| outcome.ids.iter().copied()));
+        before.keys().for_each(|file| drop(self.kept.remove(file)));
         self.outcomes = outcomes;
         self.release(gone);
         (!stopped).then(|| self.picture())
@@ -173,6 +180,7 @@ impl Workspace {
         self.sources = Arc::new(Sources::new());
         self.shelf = Arc::new(Shelf::new());
         self.outcomes.clear();
+        self.kept.clear();
         self.judged.clear();
         self.is_new = true;
     }
@@ -225,10 +233,42 @@ impl Workspace {
         }
     }
 
-    fn resolve(&self, claim: &Claim) -> Outcome {
+    fn resolve(&mut self, claim: &Claim) -> Outcome {
         let session = self.session();
         let first = self.sources.len();
-        let resolved = claim.resolve(&session, &self.request());
+        let Resumable { resolved, kept } = claim.resolve_and_keep(&session, &self.request());
+        self.keep(claim, kept);
+        self.outcome(claim, session, resolved, first)
+    }
+
+    /// Resolves what changes concern of a project, where only the content of files has changed and its dialect can tell.
+    fn resolve_again(&mut self, claim: &Claim, known: &Outcome, changes: &[Change]) -> Option<Outcome> {
+        let kept = self.kept.remove(claim.file())?;
+        let mut changed = Vec::new();
+        for change in changes.iter().filter(|change| known.mentions(change)) {
+            let Change::Content(file) = change else { return None };
+            changed.push(file.clone());
+        }
+        let session = known.session.continued(&changed);
+        let first = self.sources.len();
+        let Resumable { resolved, kept } = claim.resolve_again(&session, &self.request(), kept, &changed)?;
+        self.keep(claim, kept);
+        let mut outcome = self.outcome(claim, session, resolved, first);
+        let is_gone =
+            |id: &FileId| self.sources.get(*id).is_some_and(|source| changed.iter().any(|f| f == source.path()));
+        outcome.ids.extend(known.ids.iter().filter(|id| !is_gone(id)));
+        Some(outcome)
+    }
+
+    fn keep(&mut self, claim: &Claim, kept: Option<Kept>) {
+        match kept {
+            Some(kept) => drop(self.kept.insert(claim.file().to_owned(), kept)),
+            None => drop(self.kept.remove(claim.file())),
+        }
+    }
+
+    /// What became of a project; `first` is the first file that was registered for it.
+    fn outcome(&self, claim: &Claim, session: Session, resolved: Option<Resolved>, first: usize) -> Outcome {
         let made = (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId);
         let mut ids: HashSet<FileId> = made.collect();
         ids.extend(session.ids());

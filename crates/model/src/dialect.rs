@@ -4,6 +4,7 @@ use crate::glance::Glance;
 use crate::project::{Request, Resolved};
 use purlin_syntax::Rule;
 use purlin_value::{EcoString, Session, Value};
+use std::any::Any;
 
 /// What a file is to its dialect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +101,26 @@ pub enum Together {
 /// Checks several libraries of one repository, which may use each other, in one go. Problems go to the session's sink;
 /// the answer has an entry for every path.
 pub type CheckTogether = fn(&Session, &Request, &[&str]) -> Vec<Together>;
+/// What a dialect keeps of a project that it has resolved, so that it need not resolve everything again.
+pub type Kept = Box<dyn Any + Send>;
+
+/// A project that may be resolved again.
+pub struct Resumable {
+    /// What [`Dialect::resolve`] gives.
+    pub resolved: Option<Resolved>,
+    /// What helps the next time, if anything does.
+    pub kept: Option<Kept>,
+}
+
+/// How projects of a dialect are resolved again and again while their files change.
+#[derive(Clone, Copy)]
+pub struct Resuming {
+    /// Resolves a project for the first time.
+    pub start: fn(&Session, &Request) -> Resumable,
+    /// Resolves the project again after the content of these files has changed, and nothing else that it has read. The
+    /// session continues the one before, and the request is the same. `None` if all of it must be resolved.
+    pub again: fn(&Session, &Request, Kept, &[String]) -> Option<Resumable>,
+}
 
 /// A dialect.
 #[derive(Clone, Copy)]
@@ -129,6 +150,8 @@ pub struct Dialect {
     pub resolve: fn(&Session, &Request) -> Option<Resolved>,
     /// How its libraries ([`Role::Part`]) are checked together; if it is not there, each is resolved by itself.
     pub together: Option<CheckTogether>,
+    /// How its projects are resolved again, where that takes less than resolving all of them.
+    pub resuming: Option<Resuming>,
     /// How its projects vary.
     pub variants: Variants,
     /// Evaluates an expression against the project.

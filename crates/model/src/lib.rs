@@ -22,7 +22,9 @@ pub mod schema;
 pub mod validate;
 
 pub use detect::{Detection, Judged};
-pub use dialect::{Answer, CheckTogether, Dialect, Question, Role, Sign, Together, Variant, Variants};
+pub use dialect::{
+    Answer, CheckTogether, Dialect, Kept, Question, Resumable, Resuming, Role, Sign, Together, Variant, Variants,
+};
 pub use glance::Glance;
 pub use guard::guard;
 pub use handle::NodeRef;

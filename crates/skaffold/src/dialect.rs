@@ -42,6 +42,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: true,
     resolve,
     together: None,
+    resuming: None,
     variants: Variants { noun: "profile", list: variants },
     eval,
     rules: RULES,

@@ -212,6 +212,11 @@ impl Sink {
         self.lock().kept.len()
     }
 
+    /// Those that arrived after the first so many.
+    pub fn since(&self, len: usize) -> Vec<Diagnostic> {
+        self.lock().kept.get(len..).unwrap_or(&[]).to_vec()
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

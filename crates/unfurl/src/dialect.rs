@@ -36,6 +36,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: false,
     resolve,
     together: None,
+    resuming: None,
     variants: Variants { noun: "environment", list: variants },
     eval,
     rules: RULES,

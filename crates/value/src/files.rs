@@ -46,8 +46,8 @@ struct Kept {
     texts: HashMap<String, Text>,
     bytes: HashMap<String, Weak<[u8]>>,
     trees: HashMap<(FileId, Flavor), Arc<Tree>>,
-    /// Files whose bytes count already.
-    counted: HashSet<String>,
+    /// Files whose bytes count already, with how many they are.
+    counted: HashMap<String, u64>,
     total: u64,
 }
 
@@ -183,7 +183,8 @@ impl Files {
             return Err(WorldError::TooLarge(format!("has {bytes} bytes, more than the {allowed} allowed")));
         }
         let mut kept = self.kept();
-        if kept.counted.insert(key.to_owned()) {
+        if !kept.counted.contains_key(key) {
+            kept.counted.insert(key.to_owned(), bytes);
             kept.total = kept.total.saturating_add(bytes);
         }
         if kept.total > limits.total_bytes {
@@ -199,6 +200,19 @@ impl Files {
         let mut kept = self.kept();
         kept.bytes.remove(&key);
         kept.texts.remove(&key);
+    }
+
+    /// Forgets everything that was read of a file whose content has changed; what it counts is that of its next text.
+    pub(crate) fn drop_content(&self, path: &str) {
+        let key = self.key(path);
+        let mut kept = self.kept();
+        kept.bytes.remove(&key);
+        if let Some(text) = kept.texts.remove(&key) {
+            kept.trees.retain(|(id, _), _| *id != text.source.id());
+        }
+        if let Some(bytes) = kept.counted.remove(&key) {
+            kept.total = kept.total.saturating_sub(bytes);
+        }
     }
 
     /// Notes that something was asked.

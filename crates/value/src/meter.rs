@@ -181,6 +181,11 @@ impl Meter {
         if self.limits.fuel < PORTION * PORTION { 1 } else { PORTION }
     }
 
+    /// Whether less than half of what is allowed is left, of steps or bytes.
+    pub fn is_half_used(&self) -> bool {
+        self.steps_left() < self.limits.fuel / 2 || self.bytes_left() < self.most_bytes() / 2
+    }
+
     /// The steps that are left.
     pub fn steps_left(&self) -> u64 {
         self.limits.fuel.saturating_sub(self.steps.load(Ordering::Relaxed))

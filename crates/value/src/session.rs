@@ -82,6 +82,13 @@ impl Session {
         Session { origins: self.origins.clone(), ..self.sibling() }
     }
 
+    /// A run that goes on where this one ended, after the content of some files has changed: it has read what this one
+    /// has, notes origins in the same table and pays from the same account, but its problems are its own.
+    pub fn continued(&self, changed: &[String]) -> Self {
+        changed.iter().for_each(|path| self.files.drop_content(path));
+        Session { meter: self.meter.clone(), ..self.twin() }
+    }
+
     /// The bytes of a file, counted against the limits. They are kept as long as somebody holds them.
     pub fn load_bytes(&self, path: &str) -> Result<Arc<[u8]>, WorldError> {
         let key = self.files.key(path);

@@ -38,6 +38,7 @@ pub const DIALECT: Dialect = Dialect {
     renders: false,
     resolve,
     together: Some(libraries::check),
+    resuming: None,
     variants: Variants::NONE,
     eval,
     rules: RULES,
