@@ -324,11 +324,6 @@ impl<'s> Tracer<'s> {
         let (origin, _) = self.range_origin(text, at, at + 1, None);
         self.session.origins.span(origin, &self.session.sources)
     }
-
-    /// The span a user is sent to for a place in a template.
-    pub fn span(&self, site: u32) -> Option<Span> {
-        self.place(site).0
-    }
 }
 
 /// The place behind so many characters that are no white space. The text ends at the next action; behind its end it is

@@ -8,26 +8,26 @@
 
 pub mod apply;
 pub mod client;
-pub mod delete;
+mod delete;
 pub mod deploy;
 pub mod diff;
-pub mod discovery;
-pub mod error;
-pub mod exec;
-pub mod explain;
-pub mod hidden;
-pub mod hooks;
-pub mod inventory;
+mod discovery;
+mod error;
+mod exec;
+mod explain;
+mod hidden;
+mod hooks;
+mod inventory;
 pub mod kubeconfig;
 pub mod logs;
 #[cfg(feature = "net")]
 mod net;
-pub mod object;
+mod object;
 pub mod pod;
 pub mod ready;
 pub mod secrets;
 pub mod state;
-pub mod wait;
+mod wait;
 pub mod wire;
 
 pub use client::Client;

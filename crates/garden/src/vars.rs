@@ -15,7 +15,7 @@ use crate::structure::check_shapes;
 use crate::templates::syntax_problem;
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, Source, Span};
-use purlin_value::{Eval, Lazy, Map, Origin, Scope, Thunk, Value, WorldError, path};
+use purlin_value::{Eval, Lazy, Map, Scope, Thunk, Value, WorldError, path};
 use std::sync::Arc;
 
 /// The variables that are visible at some place.
@@ -267,10 +267,4 @@ fn set_path(base: &Value, steps: &[&str], value: Value) -> Value {
 pub fn known_names(scope: &VarScope) -> Vec<EcoString> {
     let maps = scope.layers.iter().filter_map(|cell| cell.get());
     maps.filter_map(Value::as_map).flat_map(|map| map.keys().cloned()).collect()
-}
-
-/// A mapping of plain texts, for layers that hold no templates.
-pub fn text_map(entries: impl IntoIterator<Item = (EcoString, EcoString, Origin)>) -> Value {
-    let entry = |(key, text, origin): (EcoString, EcoString, Origin)| (key, Value::str(text).with_origin(origin));
-    Value::map(entries.into_iter().map(entry).collect())
 }

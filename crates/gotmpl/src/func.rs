@@ -33,6 +33,12 @@ pub struct Func {
 }
 
 impl Func {
+    /// How it is called, and what it does: the two halves of its sentence.
+    pub fn usage(&self) -> (&'static str, &'static str) {
+        let parts = self.about.strip_prefix('`').and_then(|rest| rest.split_once("`: "));
+        parts.unwrap_or((self.name, self.about))
+    }
+
     /// A function that copies text, or puts values together, without a look at them.
     pub(crate) const fn unseen(self) -> Func {
         Func { looks: Looks::Nowhere, ..self }

@@ -281,8 +281,8 @@ impl Ide {
                 |step| matches!(step, Step::Key(key) if key == "properties" || key == "inputs" || key == "outputs"),
             )
         {
-            for (name, doc) in tosca_functions(edition) {
-                proposals.add(&format!("{{ {name}: }}"), ProposalKind::Function, "function", doc, 10);
+            for (name, signature, doc) in tosca_functions(edition) {
+                proposals.add(&format!("{{ {name}: }}"), ProposalKind::Function, &signature, doc, 10);
             }
         }
     }

@@ -218,10 +218,11 @@ fn often(related: &[Arc<Facts>], word: &str) -> u32 {
 
 fn jinja(related: &[Arc<Facts>], proposals: &mut Proposals<'_>) {
     for known in functions(Language::Jinja) {
-        proposals.add(known.name, ProposalKind::Function, "filter", known.doc, 20);
+        proposals.add(known.name, ProposalKind::Function, &known.label, known.doc, 20);
     }
     for function in purlin_unfurl::functions::FUNCTIONS {
-        proposals.add(function.name, ProposalKind::Function, function.takes, function.summary, 30);
+        let takes = purlin_unfurl::functions::takes(function);
+        proposals.add(function.name, ProposalKind::Function, &takes, function.summary, 30);
     }
     for word in ["SELF", "HOST", "SOURCE", "TARGET", "ORCHESTRATOR", "ROOT", "inputs", "outputs"] {
         proposals.add(word, ProposalKind::Field, "", "", 100);

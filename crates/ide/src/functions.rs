@@ -2,9 +2,9 @@
 
 use crate::Ide;
 use crate::context::Language;
-use purlin_gotmpl::func::Ty;
+use purlin_gotmpl::func::Func;
 use purlin_tosca::functions::FUNCTIONS as TOSCA;
-use purlin_value::function::{Count, Parameter};
+use purlin_value::function::Function;
 
 /// How a function is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,69 +27,40 @@ pub(crate) struct Known {
     pub doc: &'static str,
 }
 
-fn parameter(parameter: &Parameter) -> String {
-    match parameter.count {
-        Count::One => parameter.name.to_owned(),
-        Count::Optional => format!("{}?", parameter.name),
-        Count::Many => format!("{}…", parameter.name),
+impl<C> From<&'static Function<C>> for Known {
+    fn from(function: &'static Function<C>) -> Self {
+        Known {
+            name: function.name,
+            label: function.signature(),
+            parameters: function.shown_parameters(),
+            doc: function.summary,
+        }
+    }
+}
+
+impl From<&'static Func> for Known {
+    fn from(func: &'static Func) -> Self {
+        let (usage, doc) = func.usage();
+        let parameters = usage.split(' ').skip(1).map(str::to_owned).collect();
+        Known { name: func.name, label: usage.to_owned(), parameters, doc }
     }
 }
 
 /// All functions of a language.
 pub(crate) fn functions(language: Language) -> Vec<Known> {
     match language {
-        Language::Garden => purlin_garden::functions::FUNCTIONS
-            .iter()
-            .map(|function| Known {
-                name: function.name,
-                label: function.signature(),
-                parameters: function.parameters.iter().map(parameter).collect(),
-                doc: function.summary,
-            })
-            .collect(),
-        Language::Go => {
-            let rows = purlin_gotmpl::funcs::LISTS.iter().flat_map(|(_, list)| list.iter());
-            let known = rows.map(|row| {
-                let mut parameters: Vec<String> = row.params.iter().map(|ty| type_name(*ty).to_owned()).collect();
-                parameters.extend(row.rest.map(|ty| format!("{}…", type_name(ty))));
-                let label = format!("{} {}", row.name, parameters.join(" "));
-                Known { name: row.name, label: label.trim().to_owned(), parameters, doc: row.about }
-            });
-            known.collect()
-        }
-        Language::Jinja => {
-            let filters = purlin_unfurl::jinja::FILTERS.iter().map(|filter| Known {
-                name: filter.name,
-                label: filter.name.to_owned(),
-                parameters: Vec::new(),
-                doc: "A filter.",
-            });
-            filters.collect()
-        }
+        Language::Garden => purlin_garden::functions::FUNCTIONS.iter().map(Known::from).collect(),
+        Language::Go => purlin_gotmpl::funcs::LISTS.iter().flat_map(|(_, list)| list.iter()).map(Known::from).collect(),
+        Language::Jinja => purlin_unfurl::jinja::FILTERS.iter().map(Known::from).collect(),
     }
 }
 
-fn type_name(ty: Ty) -> &'static str {
-    match ty {
-        Ty::Any | Ty::Value => "any",
-        Ty::Str => "string",
-        Ty::Int | Ty::Int64 => "int",
-        Ty::Float => "float",
-        Ty::Bool => "bool",
-        Ty::Map => "dict",
-        Ty::List => "list",
-        Ty::Time => "time",
-        Ty::Version => "version",
-        Ty::Certificate => "certificate",
-    }
-}
-
-/// Functions of TOSCA that can be written as a key, with a sentence each.
-pub(crate) fn tosca_functions(edition: purlin_model::schema::Edition) -> Vec<(String, &'static str)> {
+/// Functions of TOSCA that can be written as a key: the key, how it is called, and a sentence.
+pub(crate) fn tosca_functions(edition: purlin_model::schema::Edition) -> Vec<(String, String, &'static str)> {
     use purlin_tosca::edition::Standard;
     let mark = if edition.is_2() { "$" } else { "" };
-    let known = TOSCA.iter().filter(|function| function.since <= edition && edition.standard() <= function.until);
-    known.map(|function| (format!("{mark}{}", function.name), function.doc)).collect()
+    let known = TOSCA.iter().filter(|function| function.call.is_in(edition));
+    known.map(|function| (format!("{mark}{}", function.name), function.signature(), function.summary)).collect()
 }
 
 impl Ide {
@@ -99,8 +70,8 @@ impl Ide {
         let inside = context.inside?;
         let before = context.text.get(inside.range.start..offset)?;
         let (name, active) = match inside.language {
-            Language::Garden => call_with_parentheses(before)?,
-            Language::Go | Language::Jinja => call_with_spaces(before)?,
+            Language::Garden | Language::Jinja => call_with_parentheses(before)?,
+            Language::Go => call_with_spaces(before)?,
         };
         let known = functions(inside.language).into_iter().find(|known| known.name == name)?;
         let active = active.min(known.parameters.len().saturating_sub(1));

@@ -314,8 +314,8 @@ impl Inspector<'_> {
             return;
         }
         let Some(function) = functions::find(&call.name, edition) else {
-            let known =
-                functions::FUNCTIONS.iter().filter(|function| function.until == edition).map(|function| function.name);
+            let known = functions::FUNCTIONS.iter().filter(|function| function.call.is_in(edition));
+            let known = known.map(|function| function.name);
             let near = suggest::nearest(&call.name, known).map(|near| format!("did you mean `${near}`?"));
             let near = if call.name == "in_range" { Some(IN_RANGE.to_owned()) } else { near };
             let message = format!("there is no function `${}`", call.name);
@@ -323,9 +323,9 @@ impl Inspector<'_> {
             return;
         };
         let count = call.args.len();
-        if count < function.least || count > function.most {
-            let most = (function.most != usize::MAX).then_some(function.most);
-            let wanted = signatures::arguments(function.least, most);
+        let (least, most) = function.arity();
+        if count < least || most.is_some_and(|most| count > most) {
+            let wanted = signatures::arguments(least, most);
             self.problems.at(&rules::FUNCTION, value.span, format!("`${}` takes {wanted}, not {count}", call.name));
         }
     }

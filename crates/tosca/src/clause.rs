@@ -61,7 +61,7 @@ pub fn check_constraint(value: &Val, edition: Edition) -> Result<(), String> {
 pub fn check_validation(value: &Val) -> Result<(), String> {
     let Data::Call(call) = &value.data else { return Err(format!("it is {}", value.noun())) };
     match find(&call.name, edition::V2_0) {
-        Some(function) if !matches!(function.gives, Gives::Bool | Gives::Any) => {
+        Some(function) if !matches!(function.call.gives, Gives::Bool | Gives::Any) => {
             Err(format!("`${}` does not give true or false", call.name))
         }
         _ => Ok(()),

@@ -1,9 +1,10 @@
-//! The list of functions: name, editions, number of arguments, kind of result, one sentence.
+//! The list of functions: name, parameters, editions, kind of result, one sentence.
 //!
 //! Reading uses it to tell calls from data, checking to count arguments and compare result types. What a function
-//! computes is in `eval`; a host may put its own implementations in front of those (see `host`).
+//! computes is in `evaluate`; a host may put its own implementations in front of those (see `host`).
 
 use crate::edition::{Edition, Standard, V1_0, V1_2, V1_3, V2_0};
+use purlin_value::function::{Parameter, many, one, optional, some};
 
 /// What is known about a function's result before it is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,88 +23,148 @@ pub enum Gives {
     Any,
 }
 
-/// One function.
+/// How a function is called: in which editions, and what it gives. What it computes is in `evaluate`.
 #[derive(Clone, Copy, Debug)]
-pub struct Function {
-    /// Its name, without `$`.
-    pub name: &'static str,
+pub struct Calling {
     /// The first edition that has it.
     pub since: Edition,
     /// The last edition that has it.
     pub until: Edition,
-    /// The fewest arguments.
-    pub least: usize,
-    /// The most arguments.
-    pub most: usize,
     /// What it gives.
     pub gives: Gives,
-    /// One sentence for people.
-    pub doc: &'static str,
 }
 
-const MANY: usize = usize::MAX;
-
-const fn old(name: &'static str, least: usize, most: usize, gives: Gives, doc: &'static str) -> Function {
-    Function { name, since: V1_0, until: V2_0, least, most, gives, doc }
+impl Calling {
+    /// Whether an edition has the function.
+    pub fn is_in(&self, edition: Edition) -> bool {
+        self.since <= edition && edition.standard() <= self.until
+    }
 }
 
-const fn new(name: &'static str, least: usize, most: usize, gives: Gives, doc: &'static str) -> Function {
-    Function { name, since: V2_0, until: V2_0, least, most, gives, doc }
+/// One function; its name is without `$`.
+pub type Function = purlin_value::function::Function<Calling>;
+
+const fn row(
+    since: Edition,
+    until: Edition,
+    name: &'static str,
+    parameters: &'static [Parameter],
+    gives: Gives,
+    summary: &'static str,
+) -> Function {
+    Function::new(name, parameters, summary, Calling { since, until, gives })
 }
+
+/// A function of all editions.
+const fn old(name: &'static str, parameters: &'static [Parameter], gives: Gives, summary: &'static str) -> Function {
+    row(V1_0, V2_0, name, parameters, gives, summary)
+}
+
+/// A function that TOSCA 2.0 brought.
+const fn new(name: &'static str, parameters: &'static [Parameter], gives: Gives, summary: &'static str) -> Function {
+    row(V2_0, V2_0, name, parameters, gives, summary)
+}
+
+const ENTITY: Parameter = one("entity", "name or path");
+const BOTH: &[Parameter] = &[one("a", "any"), one("b", "any")];
+const NUMBERS: &[Parameter] = &[one("a", "number"), one("b", "number")];
+const STRINGS: &[Parameter] = &[one("value", "string or list"), one("part", "string or list")];
+const OPERATION: &[Parameter] =
+    &[one("entity", "name"), one("interface", "name"), one("operation", "name"), some("output", "name or index")];
 
 /// All functions of the standard.
 pub const FUNCTIONS: &[Function] = &[
-    old("concat", 1, MANY, Gives::Any, "Joins texts, or lists."),
-    Function { since: V1_3, ..old("join", 1, 2, Gives::Text, "Joins texts with a separator.") },
-    old("token", 3, 3, Gives::Text, "Cuts a text and gives one piece."),
-    old("get_input", 1, MANY, Gives::Any, "The value of an input."),
-    old("get_property", 2, MANY, Gives::Any, "The value of a property."),
-    old("get_attribute", 2, MANY, Gives::Any, "The value of an attribute."),
-    old("get_artifact", 2, 4, Gives::Text, "The location of an artifact."),
-    Function { until: V1_3, ..old("get_operation_output", 4, MANY, Gives::Any, "The output of an operation.") },
-    Function { until: V1_3, ..old("get_nodes_of_type", 1, 1, Gives::List, "The nodes of a type.") },
-    new("value", 0, MANY, Gives::Any, "The value that is being validated."),
-    new("node_index", 0, 0, Gives::Int, "Which of several nodes made from one template this is."),
-    new("relationship_index", 0, 0, Gives::Int, "Which of several relationships of one requirement this is."),
-    new("available_allocation", 2, MANY, Gives::Any, "How much of a capability is still free."),
-    new("and", 1, MANY, Gives::Bool, "Whether all hold."),
-    new("or", 1, MANY, Gives::Bool, "Whether any holds."),
-    new("not", 1, 1, Gives::Bool, "Whether it does not hold."),
-    new("xor", 2, 2, Gives::Bool, "Whether exactly one holds."),
-    new("equal", 2, 2, Gives::Bool, "Whether two values are the same."),
-    new("greater_than", 2, 2, Gives::Bool, "Whether the first is greater."),
-    new("greater_or_equal", 2, 2, Gives::Bool, "Whether the first is not less."),
-    new("less_than", 2, 2, Gives::Bool, "Whether the first is less."),
-    new("less_or_equal", 2, 2, Gives::Bool, "Whether the first is not greater."),
-    new("valid_values", 2, 2, Gives::Bool, "Whether the first is in a list."),
-    new("matches", 2, 2, Gives::Bool, "Whether a text matches a pattern."),
-    new("has_suffix", 2, 2, Gives::Bool, "Whether the first ends with the second."),
-    new("has_prefix", 2, 2, Gives::Bool, "Whether the first begins with the second."),
-    new("contains", 2, 2, Gives::Bool, "Whether the first contains the second."),
-    new("has_entry", 2, 2, Gives::Bool, "Whether a list or map has an entry."),
-    new("has_key", 2, 2, Gives::Bool, "Whether a map has a key."),
-    new("has_all_entries", 2, 2, Gives::Bool, "Whether a list or map has all of some entries."),
-    new("has_all_keys", 2, 2, Gives::Bool, "Whether a map has all of some keys."),
-    new("has_any_entry", 2, 2, Gives::Bool, "Whether a list or map has any of some entries."),
-    new("has_any_key", 2, 2, Gives::Bool, "Whether a map has any of some keys."),
-    new("length", 1, 1, Gives::Int, "How long a text, list or map is."),
-    new("union", 1, MANY, Gives::List, "What is in any of some lists."),
-    new("intersection", 1, MANY, Gives::List, "What is in all of some lists."),
-    new("sum", 1, MANY, Gives::Number, "All numbers added."),
-    new("difference", 2, 2, Gives::Number, "The second subtracted from the first."),
-    new("product", 1, MANY, Gives::Number, "All numbers multiplied."),
-    new("quotient", 2, 2, Gives::Number, "The first divided by the second."),
-    new("remainder", 2, 2, Gives::Number, "What is left after dividing the first by the second."),
-    new("round", 1, 1, Gives::Int, "The nearest whole number."),
-    new("floor", 1, 1, Gives::Int, "The next lower whole number."),
-    new("ceil", 1, 1, Gives::Int, "The next higher whole number."),
+    old("concat", &[some("value", "string or list")], Gives::Any, "Joins texts, or lists."),
+    row(
+        V1_3,
+        V2_0,
+        "join",
+        &[one("strings", "list of strings"), optional("delimiter", "string")],
+        Gives::Text,
+        "Joins texts with a separator.",
+    ),
+    old(
+        "token",
+        &[one("string", "string"), one("delimiters", "string"), one("index", "integer")],
+        Gives::Text,
+        "Cuts a text and gives one piece.",
+    ),
+    old("get_input", &[one("input", "name"), many("key", "name or index")], Gives::Any, "The value of an input."),
+    old("get_property", &[ENTITY, some("property", "name or index")], Gives::Any, "The value of a property."),
+    old("get_attribute", &[ENTITY, some("attribute", "name or index")], Gives::Any, "The value of an attribute."),
+    old(
+        "get_artifact",
+        &[ENTITY, one("artifact", "name"), optional("location", "path"), optional("remove", "boolean")],
+        Gives::Text,
+        "The location of an artifact.",
+    ),
+    row(V1_0, V1_3, "get_operation_output", OPERATION, Gives::Any, "The output of an operation."),
+    row(V1_0, V1_3, "get_nodes_of_type", &[one("type", "node type")], Gives::List, "The nodes of a type."),
+    new("value", &[many("key", "name or index")], Gives::Any, "The value that is being validated."),
+    new("node_index", &[], Gives::Int, "Which of several nodes made from one template this is."),
+    new("relationship_index", &[], Gives::Int, "Which of several relationships of one requirement this is."),
+    new(
+        "available_allocation",
+        &[ENTITY, some("property", "name")],
+        Gives::Any,
+        "How much of a capability is still free.",
+    ),
+    new("and", &[some("test", "boolean")], Gives::Bool, "Whether all hold."),
+    new("or", &[some("test", "boolean")], Gives::Bool, "Whether any holds."),
+    new("not", &[one("test", "boolean")], Gives::Bool, "Whether it does not hold."),
+    new("xor", &[one("a", "boolean"), one("b", "boolean")], Gives::Bool, "Whether exactly one holds."),
+    new("equal", BOTH, Gives::Bool, "Whether two values are the same."),
+    new("greater_than", BOTH, Gives::Bool, "Whether the first is greater."),
+    new("greater_or_equal", BOTH, Gives::Bool, "Whether the first is not less."),
+    new("less_than", BOTH, Gives::Bool, "Whether the first is less."),
+    new("less_or_equal", BOTH, Gives::Bool, "Whether the first is not greater."),
+    new("valid_values", &[one("value", "any"), one("values", "list")], Gives::Bool, "Whether the first is in a list."),
+    new(
+        "matches",
+        &[one("string", "string"), one("pattern", "regular expression")],
+        Gives::Bool,
+        "Whether a text matches a pattern.",
+    ),
+    new("has_suffix", STRINGS, Gives::Bool, "Whether the first ends with the second."),
+    new("has_prefix", STRINGS, Gives::Bool, "Whether the first begins with the second."),
+    new("contains", STRINGS, Gives::Bool, "Whether the first contains the second."),
+    new(
+        "has_entry",
+        &[one("value", "list or map"), one("entry", "any")],
+        Gives::Bool,
+        "Whether a list or map has an entry.",
+    ),
+    new("has_key", &[one("map", "map"), one("key", "any")], Gives::Bool, "Whether a map has a key."),
+    new(
+        "has_all_entries",
+        &[one("value", "list or map"), one("entries", "list")],
+        Gives::Bool,
+        "Whether a list or map has all of some entries.",
+    ),
+    new("has_all_keys", &[one("map", "map"), one("keys", "list")], Gives::Bool, "Whether a map has all of some keys."),
+    new(
+        "has_any_entry",
+        &[one("value", "list or map"), one("entries", "list")],
+        Gives::Bool,
+        "Whether a list or map has any of some entries.",
+    ),
+    new("has_any_key", &[one("map", "map"), one("keys", "list")], Gives::Bool, "Whether a map has any of some keys."),
+    new("length", &[one("value", "string, list or map")], Gives::Int, "How long a text, list or map is."),
+    new("union", &[some("list", "list")], Gives::List, "What is in any of some lists."),
+    new("intersection", &[some("list", "list")], Gives::List, "What is in all of some lists."),
+    new("sum", &[some("number", "number")], Gives::Number, "All numbers added."),
+    new("difference", NUMBERS, Gives::Number, "The second subtracted from the first."),
+    new("product", &[some("number", "number")], Gives::Number, "All numbers multiplied."),
+    new("quotient", NUMBERS, Gives::Number, "The first divided by the second."),
+    new("remainder", NUMBERS, Gives::Number, "What is left after dividing the first by the second."),
+    new("round", &[one("number", "number")], Gives::Int, "The nearest whole number."),
+    new("floor", &[one("number", "number")], Gives::Int, "The next lower whole number."),
+    new("ceil", &[one("number", "number")], Gives::Int, "The next higher whole number."),
 ];
 
 /// The function of this name in an edition.
 pub fn find(name: &str, edition: Edition) -> Option<&'static Function> {
-    FUNCTIONS
-        .iter()
-        .find(|function| function.name == name && function.since <= edition && edition.standard() <= function.until)
+    FUNCTIONS.iter().find(|function| function.name == name && function.call.is_in(edition))
 }
 
 /// Whether a one-key map with this key is a call (before TOSCA 2.0).

@@ -85,7 +85,7 @@ pub fn result(model: &Model, value: &Val, declared: DeclId) -> Result<(), String
     }
     let Some(function) = crate::functions::find(&call.name, model.edition()) else { return Ok(()) };
     let Some(primitive) = model.primitive(declared) else { return Ok(()) };
-    let (fits, noun) = match function.gives {
+    let (fits, noun) = match function.call.gives {
         Gives::Bool => (primitive == Primitive::Boolean, "a boolean"),
         Gives::Int => (matches!(primitive, Primitive::Integer | Primitive::Float), "an integer"),
         Gives::List => (matches!(primitive, Primitive::List | Primitive::Range), "a list"),

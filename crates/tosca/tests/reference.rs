@@ -23,8 +23,8 @@ fn reference() -> String {
     let mut out = describe::reference(&SCHEMA, "Reference: TOSCA entities and functions");
     out.push_str("\n## Functions\n\n| function | editions | |\n|---|---|---|\n");
     for function in FUNCTIONS {
-        let _ =
-            writeln!(out, "| `{}` | {} | {} |", function.name, editions(function.since, function.until), function.doc);
+        let editions = editions(function.call.since, function.call.until);
+        let _ = writeln!(out, "| `{}` | {editions} | {} |", function.signature(), function.summary);
     }
     out
 }

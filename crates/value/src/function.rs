@@ -1,6 +1,6 @@
-//! How functions, filters and template helpers are listed: a name, parameters, a sentence and a Rust function.
+//! How functions and filters are listed: a name, parameters, a sentence, what it costs, and how it is called.
 //!
-//! Each dialect keeps one list; calling, argument checks, suggestions, completion and the reference pages read it.
+//! Each language keeps one list; calling, argument checks, suggestions, completion and the reference pages read it.
 
 use crate::meter::Cost;
 
@@ -22,13 +22,15 @@ pub enum Count {
     One,
     /// Once or not at all.
     Optional,
+    /// Once or more; only the last parameter.
+    Some,
     /// Any number of times; only the last parameter.
     Many,
 }
 
-/// A function of a dialect; `F` is the shape of the Rust function.
+/// A function of a language; `C` is how it is called: the Rust function, and what else the language has to know.
 #[derive(Clone, Copy, Debug)]
-pub struct Function<F: 'static> {
+pub struct Function<C: 'static> {
     /// The name it is called by.
     pub name: &'static str,
     /// Its parameters.
@@ -39,8 +41,8 @@ pub struct Function<F: 'static> {
     pub example: (&'static str, &'static str),
     /// What it costs, charged before it is called.
     pub cost: Cost,
-    /// What it does.
-    pub call: F,
+    /// How it is called.
+    pub call: C,
 }
 
 /// A parameter that must be given.
@@ -53,27 +55,65 @@ pub const fn optional(name: &'static str, takes: &'static str) -> Parameter {
     Parameter { name, takes, count: Count::Optional }
 }
 
-/// A parameter that may be repeated.
+/// A parameter that must be given and may be repeated.
+pub const fn some(name: &'static str, takes: &'static str) -> Parameter {
+    Parameter { name, takes, count: Count::Some }
+}
+
+/// A parameter that may be left out or repeated.
 pub const fn many(name: &'static str, takes: &'static str) -> Parameter {
     Parameter { name, takes, count: Count::Many }
 }
 
-impl<F> Function<F> {
+impl Parameter {
+    /// How it is written in signatures: `separator?`, `value…`.
+    pub fn shown(&self) -> String {
+        match self.count {
+            Count::One => self.name.to_owned(),
+            Count::Optional => format!("{}?", self.name),
+            Count::Some | Count::Many => format!("{}…", self.name),
+        }
+    }
+}
+
+impl<C> Function<C> {
+    /// A function that costs what its arguments are large, without an example.
+    pub const fn new(name: &'static str, parameters: &'static [Parameter], summary: &'static str, call: C) -> Self {
+        Function { name, parameters, summary, example: ("", ""), cost: Cost::Deep, call }
+    }
+
+    /// Its parameters as signatures show them.
+    pub fn shown_parameters(&self) -> Vec<String> {
+        self.parameters.iter().map(Parameter::shown).collect()
+    }
+
     /// How it is called: `join(list, separator?)`.
     pub fn signature(&self) -> String {
-        let show = |p: &Parameter| match p.count {
-            Count::One => p.name.to_owned(),
-            Count::Optional => format!("{}?", p.name),
-            Count::Many => format!("{}…", p.name),
-        };
-        let parameters: Vec<String> = self.parameters.iter().map(show).collect();
-        format!("{}({})", self.name, parameters.join(", "))
+        format!("{}({})", self.name, self.shown_parameters().join(", "))
     }
 
     /// The least and, if there is one, the most number of arguments.
     pub fn arity(&self) -> (usize, Option<usize>) {
-        let least = self.parameters.iter().filter(|p| p.count == Count::One).count();
-        let open = self.parameters.iter().any(|p| p.count == Count::Many);
+        let least = self.parameters.iter().filter(|p| matches!(p.count, Count::One | Count::Some)).count();
+        let open = self.parameters.iter().any(|p| matches!(p.count, Count::Some | Count::Many));
         (least, (!open).then_some(self.parameters.len()))
     }
+}
+
+/// The function of a name.
+pub fn find<C>(list: &'static [Function<C>], name: &str) -> Option<&'static Function<C>> {
+    list.iter().find(|function| function.name == name)
+}
+
+/// The name in a list that is written most alike, if one is close.
+pub fn nearest<C>(list: &'static [Function<C>], name: &str) -> Option<&'static str> {
+    purlin_syntax::suggest::nearest(name, list.iter().map(|function| function.name))
+}
+
+/// A list as a table in Markdown, for reference pages; `call` writes how a function is called.
+pub fn table<C>(list: &'static [Function<C>], call: impl Fn(&Function<C>) -> String) -> String {
+    let cell = |text: String| text.replace('|', "\\|");
+    let row = |function: &Function<C>| format!("| `{}` | {} |\n", cell(call(function)), function.summary);
+    let rows: String = list.iter().map(row).collect();
+    format!("| Call | Does |\n|---|---|\n{rows}")
 }

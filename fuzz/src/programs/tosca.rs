@@ -102,7 +102,8 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
     // Whatever function is added is tried, too.
     grammar.add("call", ["{$length: [<s>]}".to_owned()]);
     for function in purlin_tosca::functions::FUNCTIONS {
-        let count = function.most.min(function.least.max(2));
+        let (least, most) = function.arity();
+        let count = most.unwrap_or(usize::MAX).min(least.max(2));
         let arguments = vec!["<v>"; count].join(", ");
         grammar.add("call", [format!("{{${}: [{arguments}]}}", function.name)]);
     }

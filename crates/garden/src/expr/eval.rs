@@ -448,8 +448,8 @@ impl Evaluator<'_, '_> {
         let message = format!("unknown function `{}`", call.name);
         let mut diagnostic = Diagnostic::nowhere(&rules::HELPER_FUNCTION, message);
         diagnostic.span = self.place.part(call.name_at);
-        let names = functions::FUNCTIONS.iter().map(|function| function.name);
-        let near = purlin_syntax::suggest::nearest(&call.name, names).map(|near| format!("did you mean `{near}`?"));
+        let near = purlin_value::function::nearest(functions::FUNCTIONS, &call.name);
+        let near = near.map(|near| format!("did you mean `{near}`?"));
         Stop::Failed(Box::new(diagnostic.maybe_hint(near)))
     }
 

@@ -14,7 +14,7 @@ mod calls;
 use crate::rules;
 pub use arguments::Arguments;
 use purlin_syntax::Rule;
-use purlin_value::function::{Function, one, optional};
+use purlin_value::function::{Function, Parameter, one, optional};
 use purlin_value::{Cost, Value};
 
 /// The shape of a helper function.
@@ -44,7 +44,7 @@ impl Fault {
 
 const fn helper(
     name: &'static str,
-    parameters: &'static [purlin_value::function::Parameter],
+    parameters: &'static [Parameter],
     summary: &'static str,
     example: (&'static str, &'static str),
     cost: Cost,

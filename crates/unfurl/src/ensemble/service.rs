@@ -57,7 +57,7 @@ const PROFILES: &[Embedded] =
 fn is_call(key: &str, keys: usize) -> bool {
     match key {
         "eval" | "ref" => keys <= EVAL_KEYS.len() + 1,
-        name => keys == 1 && functions::find(name).is_some_and(|function| function.standalone),
+        name => keys == 1 && functions::find(name).is_some_and(|function| function.call.standalone),
     }
 }
 

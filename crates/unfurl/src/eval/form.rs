@@ -48,7 +48,7 @@ impl<'v> Form<'v> {
     pub fn of(entries: &'v ValMap) -> Option<Form<'v>> {
         if entries.len() == 1
             && let Some((MapKey::Str(name), _)) = entries.first()
-            && let Some(function) = functions::find(name).filter(|function| function.standalone)
+            && let Some(function) = functions::find(name).filter(|function| function.call.standalone)
         {
             return Some(Form { expr: Expr::Standalone(function), entries });
         }
@@ -210,7 +210,7 @@ pub fn expression(ctx: &Ctx<'_, '_>, expr: &Val) -> Result<Vec<Val>> {
 pub fn function_of(entries: &ValMap, safe: bool) -> Option<(&Val, &'static Function)> {
     entries.iter().find_map(|(key, arg)| {
         let function = functions::find(key.as_str()?)?;
-        (!safe || function.safe).then_some((arg, function))
+        (!safe || function.call.safe).then_some((arg, function))
     })
 }
 
@@ -236,7 +236,7 @@ fn no_function(ctx: &Ctx<'_, '_>, entries: &ValMap) -> Result<Vec<Val>> {
 /// Calls a function; its matches are its result, or the items of it.
 fn call(ctx: &Ctx<'_, '_>, function: &'static Function, entries: &ValMap) -> Result<Vec<Val>> {
     let mode = ctx.frame.mode;
-    if mode.safe && !function.safe {
+    if mode.safe && !function.call.safe {
         return no_function(ctx, entries);
     }
     for stray in ["foreach", "var"] {
@@ -248,7 +248,7 @@ fn call(ctx: &Ctx<'_, '_>, function: &'static Function, entries: &ValMap) -> Res
     ctx.engine.spend(1)?;
     let null = Val::null();
     let arg = entries.get(&MapKey::Str(function.name.into())).unwrap_or(&null);
-    let value = function.call(ctx, &Call { name: function.name, arg, entries, ready: false })?;
+    let value = functions::call(function, ctx, &Call { name: function.name, arg, entries, ready: false })?;
     ctx.engine.say(|| format!("`{}` gives {}", function.name, show::brief(ctx, &value)));
     Ok(spread(function, value))
 }
@@ -256,7 +256,7 @@ fn call(ctx: &Ctx<'_, '_>, function: &'static Function, entries: &ValMap) -> Res
 /// A list a function returns becomes its matches; null is no match. A quoted or secret value stays as it is.
 fn spread(function: &Function, value: Val) -> Vec<Val> {
     match &value.data {
-        _ if function.whole || value.is_tainted() => vec![value],
+        _ if function.call.whole || value.is_tainted() => vec![value],
         Data::Null => Vec::new(),
         Data::List(items) => items.to_vec(),
         _ => vec![value],

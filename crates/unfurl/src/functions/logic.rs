@@ -30,7 +30,7 @@ pub fn foreach(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 /// `is_function_defined`
 pub fn is_function_defined(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let name = call.value(ctx)?;
-    let found = name.as_str().and_then(super::find).is_some_and(|function| function.safe || !ctx.frame.mode.safe);
+    let found = name.as_str().and_then(super::find).is_some_and(|function| function.call.safe || !ctx.frame.mode.safe);
     Ok(Val::bool(found))
 }
 

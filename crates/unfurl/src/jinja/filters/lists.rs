@@ -516,13 +516,17 @@ fn arrangements(render: &Renderer<'_, '_, '_>, input: &Val, args: &Values, order
 
 pub fn random(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {
     if let Data::Int(end) = input.data {
-        let start = int_arg(args, 1, "start")?.unwrap_or(0);
-        let span = u64::try_from(end.saturating_sub(start)).unwrap_or(0);
-        if span == 0 {
+        let start = int_arg(args, 0, "start")?.unwrap_or(0);
+        let step = int_arg(args, 1, "step")?.unwrap_or(1);
+        let (span, width) = (i128::from(end) - i128::from(start), i128::from(step));
+        // As many as `range` has: the rest of a division counts for one more.
+        let steps = if step == 0 || (span > 0) != (step > 0) { 0 } else { (span + width - width.signum()) / width };
+        let steps = u64::try_from(steps).unwrap_or(0);
+        if steps == 0 {
             return value_error("`random` needs a range that is not empty");
         }
-        let drawn = crate::functions::random::draw(render.ctx) % span;
-        return Ok(Val::int(start + i64::try_from(drawn).unwrap_or(0)));
+        let drawn = crate::functions::random::draw(render.ctx) % steps;
+        return Ok(Val::int(start.saturating_add(step.saturating_mul(i64::try_from(drawn).unwrap_or(0)))));
     }
     let all = items(render, &input)?;
     let Some(count) = u64::try_from(all.len()).ok().filter(|count| *count > 0) else {

@@ -52,7 +52,7 @@ fn call(render: &Renderer<'_, '_, '_>, name: &str, input: &Val, args: &Values) -
         return Ok(input.clone());
     };
     let entries: ValMap = args.named.iter().map(|(key, value)| (MapKey::Str(key.clone()), value.clone())).collect();
-    function.call(render.ctx, &Call { name: function.name, arg: input, entries: &entries, ready: true })
+    functions::call(function, render.ctx, &Call { name: function.name, arg: input, entries: &entries, ready: true })
 }
 
 pub fn abspath(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val> {

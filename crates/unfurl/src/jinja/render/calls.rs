@@ -129,15 +129,15 @@ impl Renderer<'_, '_, '_> {
         }
         let arg = match positional.as_slice() {
             [only] if only.as_list().is_some() => only.clone(),
-            [only, rest @ ..] if !function.positional.is_empty() => {
-                for (name, value) in function.positional.iter().zip(rest) {
-                    entries.insert(MapKey::from(*name), value.clone());
+            [only, rest @ ..] if function.call.by_place => {
+                for (parameter, value) in function.parameters.iter().skip(1).zip(rest) {
+                    entries.insert(MapKey::from(parameter.name), value.clone());
                 }
                 only.clone()
             }
             _ => Val::list(positional),
         };
-        function.call(self.ctx, &Call { name: function.name, arg: &arg, entries: &entries, ready: true })
+        functions::call(function, self.ctx, &Call { name: function.name, arg: &arg, entries: &entries, ready: true })
     }
 
     pub(super) fn call_macro(&mut self, macro_: &Rc<Macro>, around: &[(EcoString, Val)], args: Values) -> Result<Val> {

@@ -328,7 +328,7 @@ impl Renderer<'_, '_, '_> {
     pub(super) fn object_attribute(&self, object: &Rc<Object>, name: &str) -> Option<Val> {
         match &**object {
             Object::Unfurl => {
-                let function = functions::find(name).filter(|f| f.safe || !self.ctx.frame.mode.safe)?;
+                let function = functions::find(name).filter(|f| f.call.safe || !self.ctx.frame.mode.safe)?;
                 Some(Data::Object(Rc::new(Object::Function(function))).into())
             }
             Object::Namespace(entries) => entries.borrow().get(&MapKey::Str(name.into())).cloned(),
