@@ -191,6 +191,59 @@ fn children_of_a_killed_run_are_ended_and_persistent_ones_live_on() {
     eventually("cleanup ends it", || processes(&kept).is_empty());
 }
 
+/// A TOSCA service whose one operation starts a process that hides and one that does not.
+fn service(hidden: &str, child: &str) -> Vec<(&'static str, String)> {
+    let template = "tosca_definitions_version: tosca_simple_yaml_1_3\nnode_types:\n  Box:\n    derived_from: tosca.nodes.Root\n    \
+                    interfaces:\n      Standard:\n        type: tosca.interfaces.node.lifecycle.Standard\n        \
+                    operations: {create: create.sh}\ntopology_template:\n  node_templates: {box: {type: Box}}\n";
+    vec![
+        ("service/service.yaml", template.to_owned()),
+        ("service/create.sh", format!("setsid sleep {hidden} &\nsleep {child}\n")),
+    ]
+}
+
+/// An ensemble that does the same.
+fn ensemble(hidden: &str, child: &str) -> Vec<(&'static str, String)> {
+    let text = format!(
+        "apiVersion: unfurl/v1alpha1\nkind: Ensemble\nspec:\n  service_template:\n    tosca_definitions_version: tosca_simple_unfurl_1_0_0\n    \
+         topology_template:\n      node_templates:\n        box:\n          type: tosca.nodes.Root\n          \
+         interfaces: {{Standard: {{operations: {{create: 'setsid sleep {hidden} & sleep {child}'}}}}}}\n"
+    );
+    vec![("ensemble/ensemble.yaml", text)]
+}
+
+#[test]
+fn commands_of_jobs_that_are_killed_are_ended() {
+    let number = std::process::id();
+    let cases: [(&str, &[&str]); 4] = [
+        ("service", &["deploy", "--path", "service"]),
+        ("service in a project", &["deploy", "service"]),
+        ("ensemble", &["deploy", "--path", "ensemble"]),
+        ("ensemble by its own command", &["unfurl", "deploy", "--approve", "ensemble"]),
+    ];
+    for (index, (what, args)) in cases.iter().enumerate() {
+        let (child, hidden) = (format!("9{index}0{number}"), format!("9{index}1{number}"));
+        let action = "---\nkind: Deploy\ntype: tosca\nname: service\nspec: {template: service/service.yaml}\n";
+        let project = Project::new(&format!("job-{index}"), action);
+        for (file, text) in service(&hidden, &child).into_iter().chain(ensemble(&hidden, &child)) {
+            let file = project.folder.join(file);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, text).unwrap();
+        }
+        let mut run = project.start(args);
+        eventually(&format!("the children of the {what} run"), || {
+            !processes(&child).is_empty() && !processes(&hidden).is_empty()
+        });
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let killed = Instant::now();
+        eventually(&format!("the children of the {what} are gone"), || {
+            processes(&child).is_empty() && processes(&hidden).is_empty()
+        });
+        eprintln!("{what}: gone after {:?}", killed.elapsed());
+    }
+}
+
 #[test]
 fn eight_processes_run_each_action_once() {
     let project = Project::new("eight", &noting(40, &mut Numbers(3)));
@@ -270,6 +323,33 @@ fn results_that_cannot_be_written_are_an_error_with_a_reason() {
     let run = project.run(&["run", "a"]);
     assert_eq!(run.status.code(), Some(5), "{}", text(&run.stderr));
     assert!(text(&run.stderr).contains(".purlin"), "{}", text(&run.stderr));
+}
+
+#[test]
+fn a_state_folder_that_is_read_only_is_an_error_with_a_reason() {
+    let actions = "---\nkind: Run\ntype: exec\nname: a\ninclude: []\nspec: {command: [echo, hello]}\n";
+    let project = Project::new("read-only", actions);
+    let state = project.folder.join(".purlin");
+    std::fs::create_dir(&state).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "ro,size=64k", "tmpfs"]).arg(&state).output();
+    if !mounted.is_ok_and(|mounted| mounted.status.success()) {
+        eprintln!("skipped: a file system cannot be mounted here");
+        return;
+    }
+    let run = project.run(&["run", "a"]);
+    let unmounted = Command::new("umount").arg("-l").arg(&state).status();
+    assert!(unmounted.is_ok_and(|status| status.success()));
+    let told = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(6), "{told}");
+    assert!(told.contains("could not write to") && told.contains("Read-only file system"), "{told}");
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_named() {
+    let actions = "---\nkind: Run\ntype: exec\nname: a\ninclude: []\nspec: {command: [no-such-program-here, hello]}\n";
+    let run = Project::new("missing", actions).run(&["run", "a"]);
+    assert_eq!(run.status.code(), Some(6));
+    assert!(text(&run.stderr).contains("command `no-such-program-here` not found"), "{}", text(&run.stderr));
 }
 
 #[test]

@@ -28,6 +28,8 @@ pub struct Deployment {
     pub namespace: String,
     /// Whether that namespace is made if it does not exist, with these labels and annotations.
     pub new_namespace: Option<Json>,
+    /// Other namespaces that are made if they do not exist.
+    pub more_namespaces: Vec<String>,
     /// Secrets that must be in that namespace.
     pub secrets: Vec<Copy>,
     /// A digest of everything that counts.
@@ -54,6 +56,7 @@ impl Default for Deployment {
             name: String::new(),
             namespace: String::new(),
             new_namespace: None,
+            more_namespaces: Vec::new(),
             secrets: Vec::new(),
             version: String::new(),
             objects: Vec::new(),
@@ -154,6 +157,9 @@ pub fn deploy(client: &Client, deployment: &Deployment, observer: Observer<'_>) 
     let mut prepared = Prepared::new(client, deployment, go_on)?;
     let namespace = prepared.namespace.clone();
     make_namespace(client, &namespace, deployment.new_namespace.as_ref(), observer)?;
+    for name in &deployment.more_namespaces {
+        make_namespace(client, name, Some(&Json::Null), observer)?;
+    }
     copy_all(client, &deployment.secrets, &namespace, go_on)?;
     let before = Inventory::read(client, &namespace, &deployment.name, go_on)?.unwrap_or_default();
     let gone = before.without(&prepared.objects);

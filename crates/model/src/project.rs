@@ -229,6 +229,22 @@ impl Manifest {
         Manifest { source, text: None, value, node }
     }
 
+    /// Puts its object in a namespace, unless it names one itself.
+    pub fn settle_in(&mut self, namespace: &Value) {
+        let (Some(object), Some(metadata)) = (self.value.as_map(), self.value.get("metadata").and_then(Value::as_map))
+        else {
+            return;
+        };
+        if metadata.contains_key("namespace") {
+            return;
+        }
+        let mut metadata = metadata.clone();
+        metadata.insert("namespace".into(), namespace.clone());
+        let mut object = object.clone();
+        object.insert("metadata".into(), Value::map(metadata));
+        self.value = self.value.clone().with(object.into());
+    }
+
     /// The node of its object, if it is one.
     pub fn object(&self, dialect: &'static str) -> Option<Node> {
         let kind = value_text(&self.value, "kind")?;

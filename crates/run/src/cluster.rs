@@ -1,7 +1,7 @@
 //! Deploys to Kubernetes as work of actions. Which cluster is meant is decided here, how it is spoken to is the
 //! business of the crate of that name.
 
-use crate::event::Cause;
+use crate::event::{Cause, Failure};
 use crate::outputs::Outputs;
 use crate::past::StateOf;
 use crate::work::{Doing, Trouble, Work};
@@ -12,6 +12,10 @@ use purlin_cluster::diff::changes;
 use purlin_cluster::state::{Standing, standing};
 use purlin_cluster::{Access, ApiError, Client, Deployment, Object, Wanted, deploy};
 use purlin_model::Manifest;
+use purlin_syntax::Span;
+use purlin_value::emit::to_yaml;
+use purlin_value::{Secrets, Session, Value};
+use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -161,6 +165,33 @@ impl Work for ClusterDeploy {
             self.with(|client| Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?))?;
         found.ok_or_else(|| Trouble { cause: Cause::Other("it is not deployed".to_owned()), tail: Vec::new() })
     }
+}
+
+/// A digest of everything that manifests say.
+pub(crate) fn digest(manifests: &[Manifest]) -> String {
+    let mut digest = Sha256::new();
+    for manifest in manifests {
+        digest.update(to_yaml(&manifest.value, Secrets::Reveal).unwrap_or_default());
+        digest.update([0]);
+    }
+    crate::store::hex(&digest.finalize())
+}
+
+/// Points a failure at the field of a manifest that the cluster names.
+pub(crate) fn point_at(session: &Session, manifests: &[Manifest], deploy: &ClusterDeploy, failure: &mut Failure) {
+    let Some((manifest, field)) = deploy.blamed() else { return };
+    let Some(value) = manifests.get(manifest).map(|manifest| &manifest.value) else { return };
+    let place = |value: &Value| session.origins.span(value.origin, &session.sources);
+    let part = field.and_then(|field| nearest(value, &field, place));
+    failure.span = part.or_else(|| place(value)).or(failure.span);
+}
+
+/// Where a field of a manifest is written, or else the innermost part around it that is.
+fn nearest(value: &Value, field: &str, place: impl Fn(&Value) -> Option<Span>) -> Option<Span> {
+    let ends = field.char_indices().filter(|(_, c)| matches!(c, '.' | '[')).map(|(at, _)| at);
+    let mut cuts: Vec<usize> = ends.collect();
+    cuts.push(field.len());
+    cuts.iter().rev().filter_map(|end| field.get(..*end)).find_map(|path| value.at(path).as_ref().and_then(&place))
 }
 
 /// The objects of manifests: those that are made once, and the rest.

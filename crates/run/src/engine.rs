@@ -52,6 +52,10 @@ pub trait Project {
     fn nodes(&self) -> &[Node];
     /// What an action comes to, now that everything it refers to has run.
     fn prepare(&self, node: usize) -> Result<Action, Failure>;
+    /// What takes an action down that cannot be resolved, as far as that is known without resolving it.
+    fn remains(&self, _node: usize) -> Option<Action> {
+        None
+    }
     /// Whether an action stays when everything is taken down.
     fn is_kept(&self, _node: usize) -> bool {
         false

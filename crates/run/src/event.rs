@@ -96,6 +96,16 @@ impl End {
     }
 }
 
+impl Summary {
+    /// The actions that failed.
+    pub fn failed_mut(&mut self) -> impl Iterator<Item = &mut Failure> {
+        self.ends.iter_mut().filter_map(|(_, end, _)| match end {
+            End::Failed(failure) => Some(failure),
+            _ => None,
+        })
+    }
+}
+
 /// Something that happens.
 #[derive(Clone, Debug)]
 pub enum Event<'e> {

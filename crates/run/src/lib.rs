@@ -18,6 +18,7 @@ pub mod garden;
 pub mod image;
 pub mod local;
 pub mod mask;
+pub mod objects;
 mod outputs;
 pub mod past;
 mod perform;

@@ -4,10 +4,10 @@
 
 use crate::action::{Action, Kind, Reuse};
 use crate::engine::{Node, Project};
-use crate::event::{Cause, End, Event, Failure, Reporter, Summary};
+use crate::event::{End, Event, Failure, Reporter, Summary};
 use crate::executor::Executor;
 use crate::local::persistent::Started;
-use crate::perform::Performer;
+use crate::perform::{Performer, Report};
 use crate::stop::Stop;
 use crate::store::{Ending, Store};
 use crate::work::Doing;
@@ -63,17 +63,29 @@ pub struct Status {
     pub version: Option<String>,
 }
 
+/// Which results stand for what an action would leave now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Trust {
+    /// Those of its version.
+    SameVersion,
+    /// The last one: what was brought up with it is taken down with it.
+    Last,
+}
+
 /// What is known of all actions, in the order of the project.
 pub fn statuses(project: &dyn Project, store: &Store, stop: &Stop) -> Vec<Status> {
+    look(project, store, stop, Trust::SameVersion)
+}
+
+fn look(project: &dyn Project, store: &Store, stop: &Stop, trust: Trust) -> Vec<Status> {
     let nodes = project.nodes();
     let mut found: Vec<Option<Status>> = nodes.iter().map(|_| None).collect();
+    // Whose outputs are known.
+    let mut known = vec![false; nodes.len()];
     for index in dependencies_first(nodes) {
         let Some(node) = nodes.get(index) else { continue };
-        let is_done = |other: usize| {
-            let state = found.get(other).and_then(Option::as_ref).map(|status| &status.state);
-            matches!(state, Some(StateOf::Done | StateOf::Running))
-        };
-        let waits = node.needs.iter().any(|need| need.is_runtime && !is_done(need.node))
+        let is_known = |other: usize| known.get(other).copied().unwrap_or(false);
+        let waits = node.needs.iter().any(|need| need.is_runtime && !is_known(need.node))
             || node.needs.iter().any(|need| {
                 let state = found.get(need.node).and_then(Option::as_ref).map(|status| &status.state);
                 matches!(state, Some(StateOf::Waits | StateOf::Unknown(_)))
@@ -83,6 +95,9 @@ pub fn statuses(project: &dyn Project, store: &Store, stop: &Stop) -> Vec<Status
             (false, true) => Status { id: node.id.clone(), state: StateOf::Waits, version: None },
             (false, false) => status(project, store, stop, index, node),
         };
+        if let Some(slot) = known.get_mut(index) {
+            *slot = learn(project, store, index, &status, trust);
+        }
         if let Some(slot) = found.get_mut(index) {
             *slot = Some(status);
         }
@@ -99,18 +114,29 @@ fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node:
         }
     };
     let state = state_of(store, &action, stop);
-    if matches!(state, StateOf::Done | StateOf::Running) {
-        let record = store.find(&id, &action.version).or_else(|| store.last(&id));
-        let outputs = record.and_then(|record| store.outputs(&record)).unwrap_or_default();
-        project.learn(index, &outputs, &[]);
-    }
     Status { id, state, version: Some(action.version) }
+}
+
+/// Hands the outputs of an action to those that refer to it. Says whether they are known.
+fn learn(project: &dyn Project, store: &Store, index: usize, status: &Status, trust: Trust) -> bool {
+    let is_done = matches!(status.state, StateOf::Done | StateOf::Running);
+    if !is_done && trust == Trust::SameVersion {
+        return false;
+    }
+    let of_version = status.version.as_ref().and_then(|version| store.find(&status.id, version));
+    let record = of_version.or_else(|| store.last(&status.id));
+    let outputs = record.and_then(|record| store.outputs(&record));
+    let is_known = is_done || outputs.is_some();
+    if is_known {
+        project.learn(index, &outputs.unwrap_or_default(), &[]);
+    }
+    is_known
 }
 
 fn state_of(store: &Store, action: &Action, stop: &Stop) -> StateOf {
     // What runs once is known by its last result alone.
     if let Some(work) = action.work.as_ref().filter(|_| !matches!(action.kind, Kind::Run | Kind::Test)) {
-        return work.state(Doing { stop, say: &|_| () });
+        return work.state(Doing::looking(stop));
     }
     if action.persistent.is_some()
         && let Some(started) = Started::read(&store.deploy_note(&action.id))
@@ -209,7 +235,7 @@ pub fn clean_up(
         false => globs.iter().any(|glob| glob.matches(&node.id)),
     };
     // Also learns the outputs that the cleanup of others may refer to.
-    let known = statuses(project, store, stop);
+    let known = look(project, store, stop, Trust::Last);
     let performer = Performer::new(store, executor, stop);
     let reporter = Mutex::new(reporter);
     let report = |event: &Event<'_>| reporter.lock().unwrap_or_else(PoisonError::into_inner).event(event);
@@ -227,23 +253,10 @@ pub fn clean_up(
         }
         let began = Instant::now();
         let waits = known.iter().any(|status| status.id == node.id && status.state == StateOf::Waits);
-        let action = match waits {
-            false => project.prepare(index),
-            true => Err(Failure {
-                id: node.id.clone(),
-                cause: Cause::Other("it refers to outputs of actions that are not done".to_owned()),
-                command: None,
-                tail: Vec::new(),
-                span: None,
-            }),
+        let undone = match waits {
+            true => undo_unresolved(project, &performer, index, node, &report),
+            false => project.prepare(index).and_then(|action| undo(&performer, &action, &report)),
         };
-        let undone = action.and_then(|action| {
-            let undone = performer.undo(&action, &report)?;
-            if !undone && action.kind == Kind::Deploy {
-                report(&Event::Warning { id: &node.id, text: "it has no `cleanupCommand`, so nothing was taken down" });
-            }
-            Ok(())
-        });
         let end = undone.map_or_else(End::Failed, |()| End::Removed);
         report(&Event::Ended { id: &node.id, version: "", end: &end, at: begun.elapsed(), took: began.elapsed() });
         ends.push((node.id.clone(), end, began.elapsed()));
@@ -252,4 +265,33 @@ pub fn clean_up(
     let _ = store.sync();
     reporter.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&summary);
     Ok(summary)
+}
+
+fn undo(performer: &Performer<'_>, action: &Action, report: Report<'_>) -> Result<(), Failure> {
+    let undone = performer.undo(action, report)?;
+    if !undone && action.kind == Kind::Deploy {
+        report(&Event::Warning { id: &action.id, text: "it has no `cleanupCommand`, so nothing was taken down" });
+    }
+    Ok(())
+}
+
+/// Takes down what is left of an action that refers to outputs of others which never ran: what it has started itself, or
+/// what a cluster has of it. Of one that never ran there is nothing.
+fn undo_unresolved(
+    project: &dyn Project,
+    performer: &Performer<'_>,
+    index: usize,
+    node: &Node,
+    report: Report<'_>,
+) -> Result<(), Failure> {
+    let has_run = performer.store.last(&node.id).is_some();
+    let remains = project.remains(index);
+    let is_known = remains.is_some();
+    let action = remains.unwrap_or_else(|| Action::new(node.id.as_str(), node.kind, "", node.span));
+    let undone = performer.undo(&action, report)?;
+    if has_run && !is_known && !undone {
+        let text = "it refers to outputs of actions that never ran, so its `cleanupCommand` was not run";
+        report(&Event::Warning { id: &node.id, text });
+    }
+    Ok(())
 }

@@ -61,7 +61,7 @@ impl<'r> Performer<'r> {
     /// What stands for a new run of an action, if anything does: its status command decides, or an earlier result.
     pub fn is_done(&self, action: &Action, report: Report<'_>) -> Result<Option<Performed>, Failure> {
         if let Some(work) = action.work.as_ref().filter(|_| action.reuse == Reuse::Never) {
-            let done = work.is_done(Doing { stop: self.stop, say: &|_| () });
+            let done = work.is_done(Doing::looking(self.stop));
             let done = done.map_err(|trouble| self.trouble(action, trouble))?;
             return Ok(done.map(|outputs| (End::Ready, outputs, Vec::new())));
         }
@@ -228,7 +228,7 @@ impl<'r> Performer<'r> {
             let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
             capture.push(Stream::Out, format!("{line}\n").as_bytes(), &mut |text| shown(text));
         };
-        let done = work(Doing { stop: self.stop, say: &say });
+        let done = work(Doing { stop: self.stop, say: &say, executor: Some(self.executor) });
         let printed = capture.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&mut |text| shown(text));
         if let Some(error) = &printed.log_error {
             report(&Event::Warning { id: &action.id, text: &format!("could not write its log: {error}") });

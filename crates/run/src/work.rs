@@ -1,6 +1,7 @@
 //! Work that an action does in this process instead of running a command: what is deployed to a cluster, for example.
 
 use crate::event::Cause;
+use crate::executor::Executor;
 use crate::outputs::Outputs;
 use crate::past::StateOf;
 use crate::stop::{Level, Stop};
@@ -12,6 +13,15 @@ pub struct Doing<'w> {
     pub stop: &'w Stop,
     /// Takes lines, for people and for the log.
     pub say: &'w (dyn Fn(&str) + Sync),
+    /// Where commands run; those of a killed run are ended by its guard.
+    pub executor: Option<&'w dyn Executor>,
+}
+
+impl<'w> Doing<'w> {
+    /// Only looks on, and starts nothing.
+    pub fn looking(stop: &'w Stop) -> Self {
+        Doing { stop, say: &|_| (), executor: None }
+    }
 }
 
 impl Doing<'_> {

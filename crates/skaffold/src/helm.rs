@@ -65,8 +65,13 @@ impl Helm<'_> {
             self.session.sink.push(Diagnostic::at(&rules::MANIFEST, span, message));
             return Vec::new();
         }
+        let namespace = request.namespace.clone().filter(|_| self.settings.places_releases).map(Value::from);
         let ask = Ask { path: &folder, request, values, span: release.span() };
-        (engine.resolve)(self.session, &ask).map(|chart| chart.manifests).unwrap_or_default()
+        let mut manifests = (engine.resolve)(self.session, &ask).map(|chart| chart.manifests).unwrap_or_default();
+        if let Some(namespace) = &namespace {
+            manifests.iter_mut().for_each(|manifest| manifest.settle_in(namespace));
+        }
+        manifests
     }
 
     fn ask(

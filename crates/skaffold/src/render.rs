@@ -31,6 +31,8 @@ pub struct Settings {
     pub namespace: Option<String>,
     /// Namespace of all releases, over their own.
     pub release_namespace: Option<String>,
+    /// Whether objects of a release say in which namespace they are: who installs a release puts them there.
+    pub places_releases: bool,
 }
 
 /// A path as seen from a configuration's file: from its folder if it was required, else from where the user stands.

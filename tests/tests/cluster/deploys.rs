@@ -176,3 +176,38 @@ fn the_context_of_the_command_line_overrides_the_provider() {
     let elsewhere = bench.purlin(&["deploy", "--kubeconfig", "nowhere"]);
     assert!(elsewhere.stderr.contains("could not read `"), "{}", elsewhere.stderr);
 }
+
+#[test]
+fn what_refers_to_actions_that_never_ran_is_taken_down() {
+    let bench = Bench::new("cleanup-unresolved");
+    let run = "kind: Run\nname: seed\ntype: exec\nspec: { command: [echo, one] }\n";
+    let deploy = "kind: Deploy\nname: web\ntype: kubernetes\nspec:\n  timeout: 1\n  manifests:\n  - apiVersion: v1\n    \
+                  kind: ConfigMap\n    metadata: { name: settings }\n    data: { seed: '${actions.run.seed.outputs.log}' }\n";
+    let exec = "---\nkind: Deploy\nname: local\ntype: exec\nspec: { deployCommand: [echo, '${actions.run.seed.outputs.log}'], \
+                cleanupCommand: [echo, 'bye-$WORD'] }\n";
+    bench.write(
+        "all.garden.yml",
+        &format!("{run}---\n{deploy}{}", exec.replace("$WORD", "${actions.run.seed.outputs.log}")),
+    );
+    // Nothing ran, so there is nothing to take down.
+    let ran = bench.good(&["cleanup"]);
+    assert!(!ran.stderr.contains("failed"), "{}", ran.stderr);
+    bench.good(&["deploy"]);
+    assert_eq!(bench.fake.object("v1", "ConfigMap", "shop-dev", "settings").unwrap()["data"]["seed"], "one");
+    // What it refers to has changed since: the last outputs stand for it.
+    bench.write(
+        "all.garden.yml",
+        &format!(
+            "{}---\n{deploy}{}",
+            run.replace("one", "two"),
+            exec.replace("$WORD", "${actions.run.seed.outputs.log}")
+        ),
+    );
+    let ran = bench.good(&["cleanup", "deploy.local"]);
+    assert!(ran.stderr.contains("bye-one"), "{}", ran.stderr);
+    // All results are gone: what the cluster has is enough.
+    std::fs::remove_dir_all(bench.scratch.path().join(".purlin")).unwrap();
+    let ran = bench.good(&["cleanup"]);
+    assert!(ran.stderr.contains("1 objects removed"), "{}", ran.stderr);
+    assert!(bench.fake.object("v1", "ConfigMap", "shop-dev", "settings").is_none());
+}

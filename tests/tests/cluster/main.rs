@@ -7,6 +7,7 @@ mod containers;
 mod deploys;
 mod failures;
 mod fake;
+mod objects;
 mod skaffold;
 mod storefront;
 

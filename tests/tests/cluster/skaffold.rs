@@ -106,3 +106,21 @@ fn an_action_deploys_with_the_images_of_the_builds_it_depends_on() {
     assert_eq!(gone.code, 0, "{}\n{}", gone.stdout, gone.stderr);
     assert!(bench.fake.object("v1", "Pod", "shop-dev", "web").is_none());
 }
+
+#[test]
+fn releases_have_namespaces_of_their_own() {
+    let bench = bench("skaffold-namespaces");
+    bench.write("chart/Chart.yaml", "apiVersion: v2\nname: chart\nversion: 1.0.0\n");
+    bench.write("chart/templates/a.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: '{{ .Release.Name }}'}\n");
+    let config = "apiVersion: skaffold/v4beta13\nkind: Config\ndeploy:\n  helm:\n    releases:\n    \
+                  - {name: one, chartPath: chart, namespace: team-one, createNamespace: true}\n    \
+                  - {name: two, chartPath: chart}\n";
+    bench.write("skaffold.yaml", config);
+    let ran = bench.purlin_with(&["skaffold", "deploy"], ALONE);
+    assert_eq!(ran.code, 0, "{}\n{}", ran.stdout, ran.stderr);
+    assert!(bench.fake.object("v1", "ConfigMap", "team-one", "one").is_some());
+    assert!(bench.fake.object("v1", "ConfigMap", "default", "two").is_some());
+    let gone = bench.purlin_with(&["skaffold", "delete"], ALONE);
+    assert_eq!(gone.code, 0, "{}\n{}", gone.stdout, gone.stderr);
+    assert!(bench.fake.object("v1", "ConfigMap", "team-one", "one").is_none());
+}

@@ -51,7 +51,7 @@ pub(super) fn run(
             continue;
         }
         let Some(deploy) = project.deploy(id) else { continue };
-        let changes = deploy.changes(Doing { stop: &place.stop, say: &|_| () }).map_err(|trouble| {
+        let changes = deploy.changes(Doing::looking(&place.stop)).map_err(|trouble| {
             let _ = writeln!(cx.invocation.stderr, "error: could not compare `{id}`: {}", trouble.cause);
             Exit::Failed
         })?;

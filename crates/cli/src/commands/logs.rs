@@ -1,10 +1,11 @@
 //! `purlin logs`: the last output of an action.
 
 use super::Context;
-use super::run::{clusters, open};
+use super::run::{clusters, detected, only_garden};
 use crate::invocation::Exit;
 use crate::run_args::LogsFlags;
 use purlin_garden::resolve::resolve;
+use purlin_run::cluster::ClusterDeploy;
 use purlin_run::engine::Project;
 use purlin_run::garden::GardenProject;
 use purlin_run::mask::Mask;
@@ -14,11 +15,16 @@ use purlin_run::work::{Doing, Work};
 use purlin_syntax::suggest;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, Exit> {
-    let (session, request) = open(cx, "logs", &flags.path, &flags.target)?;
+    let (session, request, dialect) = detected(cx, "logs", &flags.path, &flags.target)?;
+    let clusters = clusters(cx, &flags.target, &flags.cluster, false);
+    if let Some(found) = super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
+        return super::objects::logs(cx, &found?.0, &flags.node, flags.tail.unwrap_or(USUAL_LINES));
+    }
+    only_garden(cx, "logs", dialect)?;
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
         return Err(cx.report(&session));
     };
-    let project = project.on(clusters(cx, &flags.target, &flags.cluster, false));
+    let project = project.on(clusters);
     let ids = project.nodes().iter().map(|node| node.id.as_str());
     let Some(id) = ids.clone().find(|id| *id == flags.node) else {
         let hint = suggest::did_you_mean(&flags.node, ids).map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -64,17 +70,27 @@ fn cluster_logs(
     // What cannot be prepared has at least a log of its last run.
     project.prepare(node).ok()?;
     let deploy = project.deploy(id)?;
-    let stop = Stop::new().ok()?;
-    let found = deploy.logs(tail.unwrap_or(USUAL_LINES), Doing { stop: &stop, say: &|_| () });
-    Some(match found {
-        Ok(lines) => {
-            let mask = Mask::new(project.secrets().iter().map(String::as_str));
-            let text: String = lines.iter().map(|line| mask.text(line) + "\n").collect();
+    Some(of_cluster(cx, &deploy, id, project.secrets(), tail.unwrap_or(USUAL_LINES)))
+}
+
+/// The last lines of the containers of a deploy.
+pub(super) fn of_cluster(
+    cx: &mut Context<'_, '_>,
+    deploy: &ClusterDeploy,
+    id: &str,
+    secrets: &[String],
+    lines: usize,
+) -> Result<Exit, Exit> {
+    let stop = Stop::new().map_err(|_| Exit::Io)?;
+    match deploy.logs(lines, Doing::looking(&stop)) {
+        Ok(found) => {
+            let mask = Mask::new(secrets.iter().map(String::as_str));
+            let text: String = found.iter().map(|line| mask.text(line) + "\n").collect();
             Ok(cx.print(&text, None))
         }
         Err(trouble) => {
             let _ = writeln!(cx.invocation.stderr, "error: could not read the logs of `{id}`: {}", trouble.cause);
             Err(Exit::Failed)
         }
-    })
+    }
 }

@@ -16,6 +16,7 @@ mod init;
 mod logs;
 mod lsp;
 mod names;
+mod objects;
 mod resolve;
 pub(crate) mod run;
 mod schema;

@@ -1,11 +1,12 @@
 //! `purlin build`, `deploy`, `test`, `run` and `cleanup`: from arguments to a run of the engine.
 
 use super::Context;
+use super::objects::OBJECTS;
 use crate::args::{AnswerFormat, Target};
 use crate::invocation::{Exit, Invocation};
 use crate::report::Style;
 use crate::run_args::{CleanupFlags, ClusterFlags, RunFlags};
-use purlin_compiler::{ENGINES, detect, rules};
+use purlin_compiler::{ENGINES, detect, loose_objects, rules};
 use purlin_garden::resolve::resolve;
 use purlin_model::{Detection, Request};
 use purlin_run::action::Kind;
@@ -69,6 +70,9 @@ pub(super) fn run(cx: &mut Context<'_, '_>, kind: Kind, flags: &RunFlags) -> Res
     if let Some(found) = super::service::project(&session, &request, dialect) {
         return super::service::deploy(cx, &session, found, &order);
     }
+    if let Some(found) = super::objects::project(cx, &session, &request, dialect, order.clusters.clone()) {
+        return super::objects::deploy(cx, &session, found?, &order);
+    }
     only_garden(cx, kind.name(), dialect)?;
     let (exit, _) = carry_out(cx.invocation, &session, &request, &order, style)?;
     Ok(exit)
@@ -130,7 +134,12 @@ pub(super) fn detected(
     command.clone_into(&mut request.command);
     request.engines = ENGINES;
     request.chart.include_crds = true;
-    match detect(&session, &request) {
+    let detection = detect(&session, &request);
+    if let Some(found) = loose_objects(&session, &request, &detection) {
+        request.found = Some(found);
+        return Ok((session, request, OBJECTS));
+    }
+    match detection {
         Detection::Project(file, dialect) => {
             request.found = Some(file);
             if dialect.name == "skaffold" {
@@ -313,6 +322,10 @@ pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<
     let wanted = Removal { names: flags.nodes.clone(), force: flags.force };
     if let Some(found) = super::service::project(&session, &request, dialect) {
         let (project, root) = found;
+        return super::status::take_down(cx.invocation, &session, &project, &root, &wanted, style);
+    }
+    if let Some(found) = super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
+        let (project, root) = found?;
         return super::status::take_down(cx.invocation, &session, &project, &root, &wanted, style);
     }
     only_garden(cx, "cleanup", dialect)?;

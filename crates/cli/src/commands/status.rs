@@ -23,11 +23,18 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit,
         let found = super::service::status(cx, found)?;
         return Ok(show(cx, &found, flags.output));
     }
+    let clusters = clusters(cx, &flags.target, &flags.cluster, false);
+    if let Some(found) = super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
+        let (project, root) = found?;
+        let place = Place::new(cx.invocation, &root)?;
+        let found = statuses(&project, &place.store, &place.stop);
+        return Ok(show(cx, &found, flags.output));
+    }
     only_garden(cx, "status", dialect)?;
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
         return Err(cx.report(&session));
     };
-    let project = project.on(clusters(cx, &flags.target, &flags.cluster, false));
+    let project = project.on(clusters);
     let place = Place::new(cx.invocation, &project.root())?;
     let found = statuses(&project, &place.store, &place.stop);
     if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {

@@ -36,7 +36,7 @@ pub(super) const GARDEN: Personality = Personality {
         ("get config", "the whole configuration"),
         ("get graph", "the graph of actions"),
         ("get files [NAME…]", "files that each action includes"),
-        ("get status", "the status of each action, as far as it is known without running it"),
+        ("get status", "the status of each action, by earlier results and by the cluster"),
         ("get outputs", "outputs of the project"),
         ("get variables", "variables of the environment"),
         ("validate", "check the configuration"),
@@ -144,7 +144,13 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         ["get", "runs" | "run", ..] => answers::runs,
         ["get", "tests" | "test", ..] => answers::tests,
         ["get", "files", ..] => answers::files,
-        ["get", "status"] => answers::status,
+        ["get", "status"] => {
+            let clusters = execute::clusters(invocation);
+            let answer = |session: &Session, resolution: &Resolution<'_>, flags: &Flags| {
+                answers::status(session, resolution, flags, &clusters)
+            };
+            return work(invocation, &flags, format, &answer);
+        }
         ["get", "graph"] => answers::graph,
         ["get", "config"] => answers::config,
         ["get", "outputs"] => |_, resolution, _| resolution.outputs(),
@@ -171,7 +177,7 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         [other, ..] => return super::unknown(invocation, &GARDEN, other),
         [] => return super::unknown(invocation, &GARDEN, ""),
     };
-    work(invocation, &flags, format, answer)
+    work(invocation, &flags, format, &answer)
 }
 
 fn usage(invocation: &mut Invocation<'_>, message: &str) -> Exit {
@@ -279,7 +285,7 @@ fn work(
     invocation: &mut Invocation<'_>,
     flags: &Flags,
     format: Format,
-    answer: fn(&Session, &Resolution<'_>, &Flags) -> Value,
+    answer: &dyn Fn(&Session, &Resolution<'_>, &Flags) -> Value,
 ) -> Exit {
     let (session, request) = match open(invocation, flags) {
         Ok(opened) => opened,

@@ -39,7 +39,7 @@ impl Objects<'_> {
         self.patch(eval.session, &mut found);
         let namespace = self.spec.get("namespace").filter(|namespace| namespace.as_str().is_some());
         if let Some(namespace) = namespace {
-            found.iter_mut().for_each(|manifest| manifest.value = in_namespace(&manifest.value, namespace));
+            found.iter_mut().for_each(|manifest| manifest.settle_in(namespace));
         }
         let mut resolved = Resolved::new(self.action.name.clone());
         resolved.nodes = found.iter().filter_map(|manifest| manifest.object("garden")).collect();
@@ -212,19 +212,4 @@ fn retyped(value: &Value, text: &EcoString) -> Value {
         Scalar::Str | Scalar::Timestamp => return value.clone(),
     };
     value.clone().with(data)
-}
-
-/// An object in a namespace, unless it names one itself.
-fn in_namespace(value: &Value, namespace: &Value) -> Value {
-    let (Some(object), Some(metadata)) = (value.as_map(), value.get("metadata").and_then(Value::as_map)) else {
-        return value.clone();
-    };
-    if metadata.contains_key("namespace") {
-        return value.clone();
-    }
-    let mut metadata = metadata.clone();
-    metadata.insert("namespace".into(), namespace.clone());
-    let mut object = object.clone();
-    object.insert("metadata".into(), Value::map(metadata));
-    value.clone().with(object.into())
 }

@@ -1,13 +1,18 @@
 //! Actions that deploy to Kubernetes: `kubernetes`, `helm`, `chart` and `container`. What they render is the dialect's
 //! business; here is decided where it goes.
 
-use super::{GardenProject, collect_secrets, kind_of};
+use super::{GardenProject, collect_secrets, kind_of, root_of};
 use crate::action::Action;
-use crate::cluster::{ClusterDeploy, Place, objects};
+use crate::cluster::{ClusterDeploy, Clusters, Place, objects};
 use crate::event::Cause;
+use crate::past::StateOf;
+use crate::stop::Stop;
+use crate::work::{Doing, Work};
 use purlin_cluster::Deployment;
 use purlin_cluster::secrets::Copy;
 use purlin_garden::action::Action as GardenAction;
+use purlin_garden::config::ActionKind;
+use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
 use purlin_value::Value;
 use serde_json::{Value as Json, json};
@@ -31,12 +36,12 @@ pub(super) fn action(
     for manifest in &manifests {
         collect_secrets(&manifest.value, &mut secrets);
     }
-    let target = target(project, action, spec)?;
+    let target = target(&project.resolution, action, spec)?;
     let flag = |key: &str, default: bool| spec.get(key).and_then(Value::as_bool).unwrap_or(default);
     let seconds = spec.get("timeout").and_then(Value::as_number).filter(|seconds| *seconds > 0.0).unwrap_or(300.0);
     let (once, objects) = objects(&manifests)?;
     let deployment = Deployment {
-        name: deploy_name(project, action),
+        name: deploy_name(&project.resolution, action),
         namespace: target.namespace,
         new_namespace: Some(target.metadata),
         secrets: target.secrets,
@@ -57,9 +62,45 @@ pub(super) fn action(
     Ok((action, work))
 }
 
+/// What a cluster has of an action, as far as that is known without rendering it: its inventory is found by its name.
+/// None if the action does not go to a cluster, or nobody knows where.
+fn inventory_of(resolution: &Resolution<'_>, clusters: &Arc<Clusters>, action: &GardenAction) -> Option<ClusterDeploy> {
+    if !TYPES.contains(&action.type_name.as_str()) || action.kind != ActionKind::Deploy {
+        return None;
+    }
+    let spec = resolution.spec(&action.key)?;
+    if spec.is_pending() || spec.get("namespace").is_some_and(Value::is_pending) {
+        return None;
+    }
+    let target = target(resolution, action, &spec).ok()?;
+    let version = resolution.live.resolved_version(resolution.ground.session, &action.key);
+    let deployment = Deployment {
+        name: deploy_name(resolution, action),
+        namespace: target.namespace,
+        version: version.map(|version| version.full.to_string()).unwrap_or_default(),
+        ..Deployment::default()
+    };
+    Some(ClusterDeploy::new(clusters.clone(), target.place, deployment))
+}
+
+/// What takes an action down that cannot be resolved. Hooks are part of what would have to be rendered, so they do not
+/// run.
+pub(super) fn remains(project: &GardenProject<'_>, action: &GardenAction) -> Option<Action> {
+    let work = inventory_of(&project.resolution, &project.clusters, action)?;
+    let action = Action::new(action.key.as_str(), kind_of(action.kind), "", action.span());
+    Some(Action { work: Some(Arc::new(work)), ..action })
+}
+
+/// What a cluster says of an action; none if the action does not go to one.
+pub fn cluster_state(resolution: &Resolution<'_>, clusters: &Arc<Clusters>, action: &GardenAction) -> Option<StateOf> {
+    let work = inventory_of(resolution, clusters, action)?;
+    let stop = Stop::new().ok()?;
+    Some(work.state(Doing::looking(&stop)))
+}
+
 /// What a deploy is called in the cluster.
-pub(super) fn deploy_name(project: &GardenProject<'_>, action: &GardenAction) -> String {
-    format!("{}.{}", project.resolution.project.name, action.name)
+pub(super) fn deploy_name(resolution: &Resolution<'_>, action: &GardenAction) -> String {
+    format!("{}.{}", resolution.project.name, action.name)
 }
 
 /// Where an action goes.
@@ -75,8 +116,8 @@ pub(super) struct Target {
 }
 
 /// The cluster and the namespace that an action goes to.
-pub(super) fn target(project: &GardenProject<'_>, action: &GardenAction, spec: &Value) -> Result<Target, Cause> {
-    let provider = project.resolution.cluster(&action.key).ok_or(Cause::Unresolved)?;
+pub(super) fn target(resolution: &Resolution<'_>, action: &GardenAction, spec: &Value) -> Result<Target, Cause> {
+    let provider = resolution.cluster(&action.key).ok_or(Cause::Unresolved)?;
     if action.type_name == "container" && !provider.is_there() {
         let why = "containers run in a cluster, but no provider `kubernetes` or `local-kubernetes` is configured";
         return Err(Cause::Other(why.to_owned()));
@@ -84,7 +125,7 @@ pub(super) fn target(project: &GardenProject<'_>, action: &GardenAction, spec: &
     let config = provider.config();
     let text = |key: &str| config.get(key).and_then(Value::as_str).filter(|text| !text.is_empty()).map(str::to_owned);
     let place = Place {
-        kubeconfig: text("kubeconfig").map(|file| project.root().join(PathBuf::from(file))),
+        kubeconfig: text("kubeconfig").map(|file| root_of(resolution).join(PathBuf::from(file))),
         context: text("context"),
     };
     let namespace = provider.namespace(action, spec);

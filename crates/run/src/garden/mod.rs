@@ -7,14 +7,15 @@ mod pod;
 pub(crate) mod service;
 mod skaffold;
 
+pub use kubernetes::cluster_state;
+
 use crate::action::{Action, Kind};
-use crate::cluster::{ClusterDeploy, Clusters};
+use crate::cluster::{ClusterDeploy, Clusters, point_at};
 use crate::engine::{Need, Node, Project};
-use crate::event::{Cause, End, Failure, Summary};
+use crate::event::{Cause, Failure, Summary};
 use crate::outputs::Outputs;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
-use purlin_syntax::Span;
 use purlin_value::{Map, Session, Value};
 use serde_json::Value as Json;
 use std::cell::RefCell;
@@ -102,15 +103,10 @@ impl<'s> GardenProject<'s> {
 
     /// Points failures at the field of a manifest that the cluster names.
     pub fn locate(&self, summary: &mut Summary) {
-        for (id, end, _) in &mut summary.ends {
-            let End::Failed(failure) = end else { continue };
-            let Some((manifest, field)) = self.deploy(id).and_then(|deploy| deploy.blamed()) else { continue };
-            let manifests = self.resolution.manifests(id).unwrap_or_default();
-            let Some(value) = manifests.get(manifest).map(|manifest| &manifest.value) else { continue };
-            let session = self.session();
-            let place = |value: &Value| session.origins.span(value.origin, &session.sources);
-            let part = field.and_then(|field| nearest(value, &field, place));
-            failure.span = part.or_else(|| place(value)).or(failure.span);
+        for failure in summary.failed_mut() {
+            let Some(deploy) = self.deploy(&failure.id) else { continue };
+            let manifests = self.resolution.manifests(&failure.id).unwrap_or_default();
+            point_at(self.session(), &manifests, &deploy, failure);
         }
     }
 
@@ -126,7 +122,7 @@ impl<'s> GardenProject<'s> {
 
     /// The project's folder.
     pub fn root(&self) -> PathBuf {
-        self.full(&self.resolution.ground.root)
+        root_of(&self.resolution)
     }
 
     fn full(&self, path: &str) -> PathBuf {
@@ -176,6 +172,11 @@ impl Project for GardenProject<'_> {
         said == Some(false)
     }
 
+    fn remains(&self, node: usize) -> Option<Action> {
+        let action = self.resolution.graph().actions.get(self.nodes.get(node)?.id.as_str())?;
+        kubernetes::remains(self, action)
+    }
+
     fn prepare(&self, node: usize) -> Result<Action, Failure> {
         let id = self.nodes.get(node).map(|node| node.id.clone()).unwrap_or_default();
         let action = match self.part(node) {
@@ -200,12 +201,9 @@ impl Project for GardenProject<'_> {
     }
 }
 
-/// Where a field of a manifest is written, or else the innermost part around it that is.
-fn nearest(value: &Value, field: &str, place: impl Fn(&Value) -> Option<Span>) -> Option<Span> {
-    let ends = field.char_indices().filter(|(_, c)| matches!(c, '.' | '[')).map(|(at, _)| at);
-    let mut cuts: Vec<usize> = ends.collect();
-    cuts.push(field.len());
-    cuts.iter().rev().filter_map(|end| field.get(..*end)).find_map(|path| value.at(path).as_ref().and_then(&place))
+/// The folder of a project.
+fn root_of(resolution: &Resolution<'_>) -> PathBuf {
+    PathBuf::from(resolution.ground.full_path(&resolution.ground.root).as_str())
 }
 
 /// A plain value of JSON.
@@ -227,7 +225,7 @@ pub fn plain_value(json: &Json) -> Value {
 }
 
 /// The texts of all secrets in a value.
-fn collect_secrets(value: &Value, found: &mut Vec<String>) {
+pub(crate) fn collect_secrets(value: &Value, found: &mut Vec<String>) {
     let mut open = vec![(value, false)];
     while let Some((value, inside)) = open.pop() {
         let is_secret = inside || value.is_tainted();

@@ -29,7 +29,7 @@ pub(super) fn action(
     for manifest in &manifests {
         collect_secrets(&manifest.value, &mut secrets);
     }
-    let target = kubernetes::target(project, action, spec)?;
+    let target = kubernetes::target(&project.resolution, action, spec)?;
     let (_, made) = objects(&manifests)?;
     let pod = made.into_iter().next().ok_or(Cause::Unresolved)?;
     let seconds = action.fields.get("timeout").and_then(Value::as_number).filter(|seconds| *seconds > 0.0);

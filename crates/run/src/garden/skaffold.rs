@@ -202,11 +202,11 @@ fn deploy(
     let built: Vec<(String, String)> =
         needs.iter().filter_map(|need| known.get(&need.node)).flat_map(|known| known.built.clone()).collect();
     drop(known);
-    let target = kubernetes::target(project, action, spec)?;
+    let target = kubernetes::target(&project.resolution, action, spec)?;
     project.in_configs(action, |project, configs| {
         let settings = project.settings(action, version, built);
         let deploying = Deploying {
-            name: kubernetes::deploy_name(project, action),
+            name: kubernetes::deploy_name(&project.resolution, action),
             engines: project.resolution.ground.request.engines,
             clusters: project.clusters.clone(),
             place: target.place,

@@ -54,8 +54,9 @@ impl EnsembleDeploy {
         if !job.rehearse() {
             return Err(problems(session, "its operations cannot be evaluated"));
         }
-        let (store, executor, root) = (self.0.store()?, self.0.executor(), self.0.root());
-        let runner = Runner { store: &store, executor: &executor, stop: doing.stop, root: &root, is_saved: true };
+        let (store, own, root) = (self.0.store()?, self.0.executor(), self.0.root());
+        let executor = doing.executor.unwrap_or(&own);
+        let runner = Runner { store: &store, executor, stop: doing.stop, root: &root, is_saved: true };
         let _lock = runner.lock(&job.ensemble.manifest.path).map_err(|why| other(&why))?;
         let summary = runner.run(job, &mut Said(doing.say)).map_err(|why| other(&why))?;
         if !doing.goes_on() {

@@ -7,7 +7,7 @@ use super::{Place, other, outputs, problems};
 use crate::action::Command;
 use crate::capture::Capture;
 use crate::event::Cause;
-use crate::executor::{Executor, Job as Process};
+use crate::executor::Job as Process;
 use crate::local::process::{Ended, NoStart};
 use crate::mask::Mask;
 use crate::outputs::{self as left, Outputs};
@@ -111,10 +111,9 @@ impl ServiceDeploy {
         let timeout = step.timeout.map(Duration::from_secs);
         let process = Process { command: &command, timeout, stop: doing.stop };
         let say = |text: &str| (doing.say)(&format!("{} | {text}", step.id));
-        let ended = self
-            .0
-            .executor()
-            .execute(&process, &mut |stream, bytes| capture.push(stream, bytes, &mut |line| say(line)));
+        let own = self.0.executor();
+        let executor = doing.executor.unwrap_or(&own);
+        let ended = executor.execute(&process, &mut |stream, bytes| capture.push(stream, bytes, &mut |line| say(line)));
         let printed = capture.finish(&mut |line| say(line));
         let cause = match ended {
             Ok(Ended::Exit(0)) => None,

@@ -3,17 +3,14 @@
 
 use super::SkaffoldProject;
 use crate::action::{Action, Command, Kind};
-use crate::cluster::{ClusterDeploy, Clusters, Place, objects};
+use crate::cluster::{ClusterDeploy, Clusters, Place, digest, objects};
 use crate::event::Cause;
 use purlin_cluster::Deployment;
 use purlin_model::Engines;
 use purlin_skaffold::item::View;
 use purlin_skaffold::walk::Config;
-use purlin_skaffold::{helm, render, unrendered};
+use purlin_skaffold::{helm, render, template, unrendered};
 use purlin_syntax::Sink;
-use purlin_value::Secrets;
-use purlin_value::emit::to_yaml;
-use sha2::{Digest, Sha256};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -97,24 +94,20 @@ impl SkaffoldProject<'_, '_> {
             refuse(config)?;
         }
         let builds = self.built_or_given();
-        let namespace = self.namespace()?;
+        let namespace = self.namespace();
         let settings = render::Settings {
             images: builds.iter().cloned().collect(),
             builds,
             labels: self.deploying.labels.clone(),
             namespace: self.deploying.namespace.clone(),
             release_namespace: self.deploying.namespace.clone(),
+            places_releases: true,
         };
         let manifests = render::render(self.session, self.configs, &settings, self.deploying.engines);
         if self.session.sink.has_errors() {
             return Err(Cause::Unresolved);
         }
-        let mut digest = Sha256::new();
-        for manifest in &manifests {
-            digest.update(to_yaml(&manifest.value, Secrets::Reveal).unwrap_or_default());
-            digest.update([0]);
-        }
-        let version = crate::store::hex(&digest.finalize());
+        let version = digest(&manifests);
         let (once, objects) = objects(&manifests)?;
         let said = |key: &str| self.configs.iter().find_map(|config| config.item.view().at(&["deploy", key]));
         let deadline = said("statusCheckDeadlineSeconds").and_then(View::int).and_then(|text| u64::try_from(text).ok());
@@ -122,6 +115,7 @@ impl SkaffoldProject<'_, '_> {
             name: self.deploying.name.clone(),
             namespace,
             new_namespace: self.deploying.new_namespace.clone(),
+            more_namespaces: self.created_namespaces(),
             version: version.clone(),
             objects,
             once,
@@ -156,27 +150,28 @@ impl SkaffoldProject<'_, '_> {
     }
 
     /// Where objects go that name no namespace; empty means that of the context.
-    fn namespace(&self) -> Result<String, Cause> {
-        if let Some(namespace) = &self.deploying.namespace {
-            return Ok(namespace.clone());
-        }
+    fn namespace(&self) -> String {
         let said = |config: &Config<'_>| {
             config.item.view().at(&["deploy", "kubectl", "defaultNamespace"]).map(|text| text.text().into_owned())
         };
-        let default = self.configs.iter().find_map(said).unwrap_or_default();
-        for config in self.configs {
-            for release in helm::releases(config) {
-                let own = release.text_of("namespace");
-                if !own.is_empty() && own != default.as_str() {
-                    let why = format!(
-                        "release `{}` goes to the namespace `{own}` of its own, which is not supported; choose one for all with `--namespace`",
-                        release.text_of("name")
-                    );
-                    return Err(Cause::Other(why));
-                }
-            }
-        }
-        Ok(default)
+        let own = self.deploying.namespace.clone();
+        own.or_else(|| self.configs.iter().find_map(said)).unwrap_or_default()
+    }
+
+    /// The namespaces that releases want to be created.
+    fn created_namespaces(&self) -> Vec<String> {
+        let releases = self.configs.iter().flat_map(helm::releases);
+        let creating = releases.filter(|release| release.get("createNamespace").and_then(View::bool) == Some(true));
+        let env = self.session.world.env_all().into_iter().collect();
+        let name = |release: View<'_, '_>| match &self.deploying.namespace {
+            Some(namespace) => namespace.clone(),
+            // One that cannot be expanded was reported when the release was rendered.
+            None => template::expand(&release.text_of("namespace"), &env).unwrap_or_default(),
+        };
+        let mut names: Vec<String> = creating.map(name).filter(|name| !name.is_empty()).collect();
+        names.sort();
+        names.dedup();
+        names
     }
 }
 

@@ -9,9 +9,13 @@ use purlin_garden::draft::Draft;
 use purlin_garden::modules::{COMMON_KEYS, Module};
 use purlin_garden::resolve::Resolution;
 use purlin_garden::versions::Version;
+use purlin_run::cluster::Clusters;
+use purlin_run::garden::cluster_state;
 use purlin_run::local::persistent::Started;
+use purlin_run::past::StateOf;
 use purlin_run::store::{Ending, Store};
 use purlin_value::{EcoString, Map, Session, Value, path};
+use std::sync::Arc;
 
 fn texts<'t>(items: impl Iterator<Item = &'t str>) -> Value {
     Value::list(items.map(Value::from).collect())
@@ -129,24 +133,27 @@ pub(super) fn files(session: &Session, resolution: &Resolution<'_>, flags: &Flag
     Value::map(all.filter_map(entry).collect())
 }
 
-/// Nothing is asked of a cluster, so every state is unknown; outputs that are known without running are there.
-pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Flags) -> Value {
+/// States by earlier results, and by what a cluster says of what was deployed there; nothing is run.
+pub(super) fn status(session: &Session, resolution: &Resolution<'_>, flags: &Flags, clusters: &Arc<Clusters>) -> Value {
     let root = resolution.ground.full_path(&resolution.ground.root);
     let store = Store::open(std::path::Path::new(root.as_str())).ok();
     let of = |kind: ActionKind| {
         let shown = kind == ActionKind::Deploy || !flags.only_deploys;
         let all = resolution.graph().actions.values().map(|action| &**action);
         let all = all.filter(|action| shown && action.kind == kind && !action.disabled);
-        let state = |action: &Action| {
+        let state = |action: &Action| match cluster_state(resolution, clusters, action) {
+            Some(StateOf::Done) => "ready",
+            Some(StateOf::Failed(_)) => "failed",
+            Some(StateOf::NeverRun | StateOf::Outdated) => "not-ready",
+            Some(_) => "unknown",
+            None => state_of(session, resolution, store.as_ref(), action),
+        };
+        let entry = |action: &Action| {
             let outputs = resolution.action(&action.key).map_or_else(|| Value::map(Map::new()), |found| found.outputs);
-            let state = [
-                ("state", Value::str(state_of(session, resolution, store.as_ref(), action))),
-                ("detail", Value::null()),
-                ("outputs", outputs),
-            ];
+            let state = [("state", Value::str(state(action))), ("detail", Value::null()), ("outputs", outputs)];
             (action.name.clone(), map(state))
         };
-        (EcoString::from(kind.name()), Value::map(all.map(state).collect()))
+        (EcoString::from(kind.name()), Value::map(all.map(entry).collect()))
     };
     let kinds = [ActionKind::Build, ActionKind::Deploy, ActionKind::Test, ActionKind::Run].map(of);
     map([("providers", Value::map(Map::new())), ("actions", Value::map(Map::from_iter(kinds)))])

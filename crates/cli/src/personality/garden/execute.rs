@@ -75,7 +75,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, flags: &Flags, format: Format
 }
 
 /// Clusters as Garden finds them: its providers name the context, the environment the rest.
-fn clusters(invocation: &Invocation<'_>) -> Arc<Clusters> {
+pub(super) fn clusters(invocation: &Invocation<'_>) -> Arc<Clusters> {
     let allow_exec = invocation.given.as_ref().is_some_and(|given| given.permissions.exec);
     Arc::new(Clusters { env: invocation.env.clone(), allow_exec, ..Clusters::default() })
 }
@@ -154,7 +154,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             && let Some(deploy) = project.deploy(&node.id)
             && let Ok(stop) = Stop::new()
         {
-            match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing { stop: &stop, say: &|_| () }) {
+            match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing::looking(&stop)) {
                 Ok(lines) => text.extend(lines.iter().map(|line| format!("{name} → {}\n", mask.text(line)))),
                 Err(trouble) => {
                     let _ =

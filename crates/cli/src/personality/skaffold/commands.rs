@@ -161,6 +161,7 @@ pub(super) fn settings(
         labels: flags.list("label").iter().map(label).collect(),
         release_namespace: namespace.clone(),
         namespace: namespace.filter(|_| !flags.switch("offline", false)),
+        places_releases: false,
     })
 }
 

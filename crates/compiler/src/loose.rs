@@ -1,0 +1,84 @@
+//! Kubernetes objects that belong to no project: a kustomization, or files with nothing but objects, as `kubectl apply`
+//! takes them.
+
+use crate::inner::ENGINES;
+use purlin_model::{Ask, Detection, Manifest, Request};
+use purlin_syntax::Flavor;
+use purlin_value::world::FileKind;
+use purlin_value::{MergeKeys, Session, Value, path, value_of};
+
+/// The files that make a folder a kustomization.
+const KUSTOMIZATIONS: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// The endings of files that `kubectl apply` reads in a folder.
+const ENDINGS: &[&str] = &[".yaml", ".yml", ".json"];
+
+/// What a path means that no dialect knows better: the folder of a kustomization, or a file or folder with objects.
+pub fn loose_objects(session: &Session, request: &Request, detection: &Detection) -> Option<String> {
+    if request.file.is_some() {
+        return None;
+    }
+    let start = path::normalize(if request.path.is_empty() { "." } else { &request.path });
+    let is_own = |file: &String| *file == start || path::normalize(path::parent(file)) == start;
+    let is_above = match detection {
+        Detection::Project(file, _) => !is_own(file),
+        Detection::Several(_) => return None,
+        Detection::Stray(_) | Detection::Nothing => true,
+    };
+    if let Some(folder) = kustomization(session, &start).filter(|_| is_above) {
+        return Some(folder);
+    }
+    // Files are only taken for objects where no project is near.
+    let is_free = matches!(detection, Detection::Stray(_) | Detection::Nothing);
+    let has_objects = || files(session, &start).iter().any(|file| read(session, file).iter().any(is_object));
+    (is_free && has_objects()).then_some(start)
+}
+
+fn kustomization(session: &Session, start: &str) -> Option<String> {
+    if KUSTOMIZATIONS.contains(&path::file_name(start)) {
+        return Some(path::normalize(path::parent(start)));
+    }
+    let is_there = KUSTOMIZATIONS.iter().any(|name| session.world.exists(&path::join(start, name)));
+    is_there.then(|| start.to_owned())
+}
+
+fn is_object(manifest: &Manifest) -> bool {
+    ["apiVersion", "kind"].iter().all(|key| manifest.value.get(key).is_some_and(|value| value.as_str().is_some()))
+}
+
+/// The files of a folder, or the file itself.
+fn files(session: &Session, start: &str) -> Vec<String> {
+    if session.world.stat(start).is_ok_and(|stat| stat.kind != FileKind::Folder) {
+        return vec![start.to_owned()];
+    }
+    let entries = session.world.list(start).unwrap_or_default();
+    let mut names: Vec<String> = entries
+        .into_iter()
+        .filter(|entry| entry.kind != FileKind::Folder && ENDINGS.iter().any(|end| entry.name.ends_with(end)))
+        .map(|entry| path::join(start, &entry.name))
+        .collect();
+    names.sort();
+    names
+}
+
+fn read(session: &Session, file: &str) -> Vec<Manifest> {
+    let tree = match session.read_yaml(file, Flavor::CoreGo) {
+        Ok(tree) => tree,
+        Err(diagnostic) => {
+            session.sink.push(diagnostic);
+            return Vec::new();
+        }
+    };
+    let roots = tree.roots().filter(|root| !root.is_null());
+    roots.map(|root| Manifest::new(file, value_of(root, MergeKeys::Apply))).collect()
+}
+
+/// The objects at a path that [`loose_objects`] has found. Problems are reported.
+pub fn read_objects(session: &Session, found: &str) -> Vec<Manifest> {
+    if kustomization(session, found).is_none() {
+        return files(session, found).iter().flat_map(|file| read(session, file)).collect();
+    }
+    let ask = Ask { path: found, request: Request::default(), values: Value::null(), span: None };
+    let built = ENGINES.get("kustomization").and_then(|engine| (engine.resolve)(session, &ask));
+    built.map(|built| built.manifests).unwrap_or_default()
+}

@@ -1,0 +1,95 @@
+//! Kubernetes objects that are a project of their own, one Deploy: a chart, a kustomization, files with objects.
+
+use crate::action::{Action, Kind};
+use crate::cluster::{ClusterDeploy, Clusters, Place, digest, objects, point_at};
+use crate::engine::{Node, Project};
+use crate::event::{Cause, Failure, Summary};
+use crate::garden::collect_secrets;
+use crate::outputs::Outputs;
+use purlin_cluster::Deployment;
+use purlin_model::Manifest;
+use purlin_value::Session;
+use std::sync::Arc;
+
+/// A project of one Deploy.
+pub struct ObjectsProject {
+    nodes: Vec<Node>,
+    manifests: Vec<Manifest>,
+    /// What is deployed, or why it cannot be.
+    deploy: Result<Arc<ClusterDeploy>, Cause>,
+    version: String,
+    secrets: Vec<String>,
+}
+
+/// What is known beside the objects.
+#[derive(Clone, Debug, Default)]
+pub struct Release {
+    /// What the deploy is called.
+    pub name: String,
+    /// Where objects go that name no namespace; it is created. That of the context if there is none.
+    pub namespace: Option<String>,
+    /// Whether hook annotations mean something.
+    pub is_chart: bool,
+}
+
+impl ObjectsProject {
+    /// A project of some objects.
+    pub fn new(manifests: Vec<Manifest>, release: Release, clusters: Arc<Clusters>) -> Self {
+        let mut secrets = Vec::new();
+        manifests.iter().for_each(|manifest| collect_secrets(&manifest.value, &mut secrets));
+        let version = digest(&manifests);
+        let deploy = objects(&manifests).map(|(once, objects)| {
+            let deployment = Deployment {
+                name: release.name.clone(),
+                new_namespace: release.namespace.is_some().then(|| serde_json::json!({})),
+                namespace: release.namespace.unwrap_or_default(),
+                version: version.clone(),
+                objects,
+                once,
+                hooks: release.is_chart,
+                ..Deployment::default()
+            };
+            Arc::new(ClusterDeploy::new(clusters, Place::default(), deployment))
+        });
+        let id = format!("deploy.{}", release.name);
+        let node = Node { id, kind: Kind::Deploy, disabled: false, needs: Vec::new(), span: None };
+        ObjectsProject { nodes: vec![node], manifests, deploy, version, secrets }
+    }
+
+    /// The deploy, if there is one.
+    pub fn deploy(&self) -> Option<Arc<ClusterDeploy>> {
+        self.deploy.as_ref().ok().cloned()
+    }
+
+    /// What must never be shown.
+    pub fn secrets(&self) -> &[String] {
+        &self.secrets
+    }
+
+    /// Points failures at the field of a manifest that the cluster names.
+    pub fn locate(&self, session: &Session, summary: &mut Summary) {
+        if let Some(deploy) = self.deploy() {
+            summary.failed_mut().for_each(|failure| point_at(session, &self.manifests, &deploy, failure));
+        }
+    }
+}
+
+impl Project for ObjectsProject {
+    fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    fn prepare(&self, _: usize) -> Result<Action, Failure> {
+        let id = self.nodes.first().map(|node| node.id.clone()).unwrap_or_default();
+        match &self.deploy {
+            Ok(deploy) => Ok(Action {
+                work: Some(deploy.clone()),
+                secrets: self.secrets.clone(),
+                ..Action::new(id, Kind::Deploy, self.version.as_str(), None)
+            }),
+            Err(cause) => Err(Failure { id, cause: cause.clone(), command: None, tail: Vec::new(), span: None }),
+        }
+    }
+
+    fn learn(&self, _: usize, _: &Outputs, _: &[String]) {}
+}
