@@ -86,6 +86,11 @@ fn inputs(world: &dyn World, config: &Config<'_>, artifact: &Artifact<'_, '_>) -
     let mut files: Vec<String> = patterns.iter().flat_map(|pattern| glob::expand(world, pattern)).collect();
     let hidden = Hidden::read(world, &context, artifact);
     files.retain(|file| !hidden.hides(path::within(&context, file)));
+    let ignored = builders.iter().find_map(|builder| artifact.view.at(&[builder, "dependencies", "ignore"]));
+    let ignored: Vec<String> =
+        ignored.into_iter().flat_map(crate::item::View::items).map(|item| item.text().into_owned()).collect();
+    let ignored = Hidden::of(ignored.iter().map(String::as_str));
+    files.retain(|file| !ignored.ignores(path::within(&context, file)));
     files.sort();
     files.dedup();
     files
@@ -95,12 +100,12 @@ fn inputs(world: &dyn World, config: &Config<'_>, artifact: &Artifact<'_, '_>) -
 const OF_TOOLS: [&str; 2] = [".git", ".purlin"];
 
 /// What of a context the builder does not see.
-struct Hidden {
+pub(crate) struct Hidden {
     patterns: Vec<(bool, Glob)>,
 }
 
 impl Hidden {
-    fn read(world: &dyn World, context: &str, artifact: &Artifact<'_, '_>) -> Self {
+    pub(crate) fn read(world: &dyn World, context: &str, artifact: &Artifact<'_, '_>) -> Self {
         let is_docker =
             !["custom", "buildpacks", "ko", "jib", "bazel"].iter().any(|key| artifact.view.get(key).is_some());
         let file = artifact.view.at(&["docker", "dockerfile"]).map_or("Dockerfile".into(), |file| file.text());
@@ -108,7 +113,12 @@ impl Hidden {
         let names = [format!("{file}.dockerignore"), ".dockerignore".to_owned()];
         let text = names.iter().filter(|_| is_docker).find_map(|name| world.read(&path::join(context, name)).ok());
         let text = text.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
+        Hidden::of(text.lines())
+    }
+
+    /// What lines of an ignore file say.
+    pub(crate) fn of<'l>(lines: impl Iterator<Item = &'l str>) -> Self {
+        let lines = lines.map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'));
         let pattern = |line: &str| {
             let (negated, rest) = line.strip_prefix('!').map_or((false, line), |rest| (true, rest.trim()));
             let rest = path::normalize(rest.trim_start_matches('/'));
@@ -118,7 +128,12 @@ impl Hidden {
     }
 
     fn hides(&self, within: &str) -> bool {
-        if within.split('/').any(|part| OF_TOOLS.contains(&part)) {
+        within.split('/').any(|part| OF_TOOLS.contains(&part)) || self.ignores(within)
+    }
+
+    /// Whether a file is ignored, or holds results of ours.
+    pub(crate) fn ignores(&self, within: &str) -> bool {
+        if within.split('/').any(|part| part == OF_TOOLS[1]) {
             return true;
         }
         let is_below = |glob: &Glob| glob.matches(within) || above(within).any(|folder| glob.matches(folder));

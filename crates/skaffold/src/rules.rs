@@ -72,6 +72,8 @@ pub const SOURCE: Rule =
 pub const EMPTY_MODULE: Rule = Rule::warning("skaffold-empty-module", "A module has no sections.");
 /// Manifests that need another tool.
 pub const NOT_RENDERED: Rule = Rule::warning("skaffold-not-rendered", "Some manifests need another tool.");
+/// A key that nothing here follows.
+pub const NO_EFFECT: Rule = Rule::warning("skaffold-no-effect", "A key has no effect when Purlin builds or deploys.");
 /// A file outside the project.
 pub const OUTSIDE: Rule = Rule::denied("skaffold-outside", "A required file lies outside the project.");
 
@@ -111,5 +113,6 @@ pub const RULES: &[&Rule] = &[
     &REMOTE,
     &SOURCE,
     &NOT_RENDERED,
+    &NO_EFFECT,
     &OUTSIDE,
 ];

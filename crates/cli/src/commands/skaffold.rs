@@ -50,7 +50,8 @@ pub(super) fn run(cx: &mut Context<'_, '_>, session: &Session, request: &Request
         }
         let requested = select(project.nodes(), order.kind, &order.wanted).map_err(|message| cx.usage(&message))?;
         // Hooks after the deploy are part of it.
-        let hooks = (order.kind == Kind::Deploy).then(|| project.nodes().len().saturating_sub(1));
+        let hooks =
+            (order.kind == Kind::Deploy && !requested.is_empty()).then(|| project.nodes().len().saturating_sub(1));
         let requested: Vec<usize> = requested.into_iter().chain(hooks).collect();
         let root = project.root().to_owned();
         let (exit, _) = execute(cx.invocation, session, &project, &root, &requested, order, &|_| (), style)?;

@@ -11,8 +11,10 @@ use crate::engine::{Need, Node, Project};
 use crate::event::{Cause, Failure};
 use crate::outputs::Outputs;
 use purlin_skaffold::artifacts::{self, Artifact};
+use purlin_skaffold::input_digest::Inputs;
 use purlin_skaffold::item::View;
 use purlin_skaffold::render::from_file;
+use purlin_skaffold::unapplied::{self, Purpose};
 use purlin_skaffold::walk::Config;
 use purlin_skaffold::{image, keys};
 use purlin_syntax::Span;
@@ -96,6 +98,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
     /// A project of which nothing was built yet. Files that cannot be read, and tags that cannot be made, are
     /// reported.
     pub fn new(session: &'p Session, configs: &'p [Config<'f>], settings: Settings) -> Self {
+        configs.iter().for_each(|config| unapplied::report(config, Purpose::Build, &session.sink));
         Self::keyed(session, configs, settings, None)
     }
 
@@ -177,6 +180,10 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
     /// The same, with a node that deploys everything, and the hooks around it. Where it is to be taken down, no image is
     /// needed.
     pub fn deploying(mut self, deploying: Deploying, takes_down: bool) -> Self {
+        if !takes_down {
+            let configs = self.configs.iter();
+            configs.for_each(|config| unapplied::report(config, Purpose::Deploy, &self.session.sink));
+        }
         let id = format!("deploy.{}", deploying.name);
         self.deploying = deploying;
         let span = self.configs.first().map(|config| config.span);
@@ -327,11 +334,16 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
     fn tag(&self, at: usize) -> Result<String, String> {
         let Some(artifact) = self.artifacts.get(at) else { return Ok(String::new()) };
         let policy = self.config(artifact.config).and_then(|config| config.item.view().at(&["build", "tagPolicy"]));
+        let (world, artifacts) = (self.session.world.as_ref(), self.artifacts.as_slice());
+        let input_digest = || {
+            let inputs = Inputs { world, configs: self.configs, artifacts };
+            inputs.digest(at).map_err(|(file, _)| format!("could not read `{file}`"))
+        };
         let tagger = tag::Tagger {
             env: &self.settings.env,
             image: &artifact.image,
             folder: self.context(artifact.config, artifact.view),
-            key: self.keys.get(&artifact.image).map(String::as_str).unwrap_or_default(),
+            input_digest: &input_digest,
             now: self.session.world.now().0,
         };
         tagger.tag(policy)

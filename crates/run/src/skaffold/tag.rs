@@ -20,8 +20,8 @@ pub struct Tagger<'t> {
     pub image: &'t str,
     /// The folder with its sources.
     pub folder: PathBuf,
-    /// A digest of everything that goes into it.
-    pub key: &'t str,
+    /// The digest of its files, by the policy of that name.
+    pub input_digest: &'t dyn Fn() -> Result<String, String>,
     /// The time of the run, in nanoseconds since 1970.
     pub now: i128,
 }
@@ -29,11 +29,16 @@ pub struct Tagger<'t> {
 impl Tagger<'_> {
     /// The tag by a policy; empty if the image's own name has one.
     pub fn tag(&self, policy: Option<View<'_, '_>>) -> Result<String, String> {
-        let Some(policy) = policy else { return self.git("", "", false) };
-        if let Some(template) = policy.get("customTemplate") {
-            return self.custom(template);
+        let custom = policy.and_then(|policy| policy.get("customTemplate"));
+        let tag = match (custom, policy) {
+            (Some(template), _) => self.custom(template),
+            (None, Some(policy)) => self.component(policy),
+            (None, None) => self.git("", "", false),
+        }?;
+        match is_tag(&tag) {
+            true => Ok(tag),
+            false => Err(format!("`{tag}` is not a valid tag")),
         }
-        self.component(policy)
     }
 
     fn component(&self, policy: View<'_, '_>) -> Result<String, String> {
@@ -55,7 +60,7 @@ impl Tagger<'_> {
             return self.time(&section.text_of("format"), &section.text_of("timezone"));
         }
         if policy.get("inputDigest").is_some() {
-            return Ok(self.key.to_owned());
+            return (self.input_digest)();
         }
         let section = policy.get("gitCommit");
         let text = |key: &str| section.map(|section| section.text_of(key).into_owned()).unwrap_or_default();
@@ -80,7 +85,7 @@ impl Tagger<'_> {
                 (None, "GIT") => self.git("", "", false)?,
                 (None, "DATE") => self.time("", "")?,
                 (None, "SHA") => self.checksum(),
-                (None, "INPUT_DIGEST") => self.key.to_owned(),
+                (None, "INPUT_DIGEST") => (self.input_digest)()?,
                 (None, other) => return Err(format!("there is no component `{other}`")),
             };
             names.insert(name, value);
@@ -134,6 +139,12 @@ impl Tagger<'_> {
     }
 }
 
+/// Whether registries take a tag; an empty one is that of the image's own name.
+fn is_tag(tag: &str) -> bool {
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    tag.len() <= LONGEST && tag.chars().enumerate().all(|(at, c)| is_word(c) || (at > 0 && "-.".contains(c)))
+}
+
 /// A name as a tag: other characters become `_`, and so do dots and dashes in front.
 fn clean(name: &str) -> String {
     let allowed = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
@@ -168,6 +179,12 @@ mod tests {
         assert_eq!(clean("v1.0/beta+1"), "v1.0_beta_1");
         assert_eq!(clean("-.x"), "__x");
         assert_eq!(clean(&"a".repeat(200)).len(), LONGEST);
+    }
+
+    #[test]
+    fn tags_that_registries_take() {
+        assert!(["", "v1.0", "_x", "a-b.c"].into_iter().all(is_tag));
+        assert!(["-x", ".x", "a/b", "a b"].into_iter().all(|tag| !is_tag(tag)));
     }
 
     #[test]
