@@ -57,7 +57,7 @@ impl Default for Capabilities {
 }
 
 /// The API versions that a cluster of the default version is taken to serve.
-pub const API_VERSIONS: &[&str] = &[
+pub(crate) const API_VERSIONS: &[&str] = &[
     "v1",
     "admissionregistration.k8s.io/v1",
     "admissionregistration.k8s.io/v1alpha1",

@@ -13,7 +13,7 @@ pub fn missing(chart: &Chart) -> Vec<String> {
 }
 
 /// Whether a version lies in a range; what cannot be read does not.
-pub fn is_compatible(range: &str, version: &str) -> bool {
+pub(crate) fn is_compatible(range: &str, version: &str) -> bool {
     match (Range::parse(range), Version::parse(version)) {
         (Ok(range), Some(version)) => range.contains(&version),
         _ => false,

@@ -136,7 +136,7 @@ pub fn render(compiled: &Compiled, inputs: Inputs<'_>) -> Result<Rendered, Rende
 }
 
 /// Runs something with as much stack as a render may need.
-pub fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderError> + Send) -> Result<T, RenderError> {
+pub(crate) fn on_deep_stack<T: Send>(work: impl FnOnce() -> Result<T, RenderError> + Send) -> Result<T, RenderError> {
     with_stack(STACK_BYTES, work).unwrap_or(Err(RenderError::Thread))
 }
 
@@ -191,7 +191,7 @@ pub(crate) fn execute(
 }
 
 /// Puts `.Template` of the file into its chart's context.
-pub fn set_template(machine: &mut Machine<'_>, context: &Val, name: &Str, chart: &str) {
+pub(crate) fn set_template(machine: &mut Machine<'_>, context: &Val, name: &Str, chart: &str) {
     let Some(map) = context.as_map() else { return };
     let entries =
         [(Str::from("Name"), Val::str(name.clone())), (Str::from("BasePath"), Val::str(format!("{chart}/templates")))];

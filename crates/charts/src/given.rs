@@ -13,7 +13,7 @@ use crate::values::{merge_maps, put};
 use crate::yaml::value_of_tree;
 
 /// The user's values: files and flags.
-pub fn user_values(session: &Session, options: &Options) -> Result<Value, LoadError> {
+pub(crate) fn user_values(session: &Session, options: &Options) -> Result<Value, LoadError> {
     let origins = options.track.then_some(&session.origins);
     let mut base = Value::map(Map::new());
     for (path, name) in &options.values {

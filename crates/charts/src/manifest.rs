@@ -201,7 +201,7 @@ pub fn sort<'f>(
 
 /// Sorts the documents of rendered files, and lists those that are not manifests; files are given in the order of their
 /// paths. A document that holes decide on may be cut off anywhere, so nothing is expected of it.
-pub fn sort_readable<'f>(
+pub(crate) fn sort_readable<'f>(
     files: impl IntoIterator<Item = (&'f str, &'f str)>,
     holes: &Holes,
     limits: &Limits,

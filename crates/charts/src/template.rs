@@ -182,11 +182,6 @@ fn name_from_template(session: &Session, template: &str) -> Result<String, Strin
     Ok(String::from_utf8_lossy(&rope.bytes).into_owned())
 }
 
-/// Checks values against the schemas of a chart and of those inside it.
-pub fn check_schemas(session: &Session, chart: &Chart, values: &Value) -> Result<(), TemplateError> {
-    refuse(all_problems(session, chart, values)?)
-}
-
 /// Everything in the values that does not fit a schema.
 fn all_problems(session: &Session, chart: &Chart, values: &Value) -> Result<Vec<(String, Problem)>, TemplateError> {
     let mut problems = Vec::new();
@@ -270,7 +265,7 @@ pub fn template(session: &Session, path: &str, options: &Options) -> Result<Outp
 }
 
 /// Renders a chart already loaded.
-pub fn template_chart(
+pub(crate) fn template_chart(
     session: &Session,
     chart: Chart,
     values: Value,
@@ -295,7 +290,7 @@ pub fn open(session: &Session, path: &str) -> Result<Chart, TemplateError> {
 }
 
 /// Takes a chart that is loaded, and everything it needs to be rendered.
-pub fn prepare_loaded(session: &Session, chart: Chart, options: &Options) -> Result<Prepared, TemplateError> {
+pub(crate) fn prepare_loaded(session: &Session, chart: Chart, options: &Options) -> Result<Prepared, TemplateError> {
     let name = release_name(session, options)?;
     let values = user_values(session, options)?;
     prepare_chart(session, chart, values, name, options)

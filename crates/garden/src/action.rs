@@ -93,7 +93,7 @@ impl Action {
     }
 
     /// What it adds to the scope of its templates.
-    pub fn own_scope(&self) -> OwnScope<'_> {
+    pub(crate) fn own_scope(&self) -> OwnScope<'_> {
         OwnScope { config: &self.config, module: self.module.as_deref(), varfiles: &self.varfiles }
     }
 }

@@ -72,7 +72,7 @@ impl ActionKind {
 }
 
 /// The names that `kind` may have.
-pub const KIND_NAMES: &[(&str, ConfigKind)] = &[
+pub(crate) const KIND_NAMES: &[(&str, ConfigKind)] = &[
     ("Project", ConfigKind::Project),
     ("Build", ConfigKind::Action(ActionKind::Build)),
     ("Deploy", ConfigKind::Action(ActionKind::Deploy)),

@@ -216,7 +216,7 @@ fn settle_node(node: &NodeRef, session: &Session, env: &Arc<Env>) -> Draft {
 }
 
 /// Drops nothing-at-all items from lists, everywhere; lists of actions are sparse.
-pub fn without_gaps(value: &Value) -> Value {
+pub(crate) fn without_gaps(value: &Value) -> Value {
     if !value.any(Value::is_absent) {
         return value.clone();
     }

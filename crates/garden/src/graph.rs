@@ -49,7 +49,7 @@ pub struct Graph {
 }
 
 /// Builds the graph and reports what is wrong with it.
-pub fn build_graph(ground: &Ground<'_>, actions: Actions) -> Graph {
+pub(crate) fn build_graph(ground: &Ground<'_>, actions: Actions) -> Graph {
     let mut missing = Vec::new();
     let needs: IndexMap<EcoString, Vec<Needed>> = actions
         .values()
@@ -120,12 +120,12 @@ impl Links {
     }
 
     /// Whether another action is named under `dependencies` and nowhere else among its fields.
-    pub fn only_lists(&self, key: &str) -> bool {
+    pub(crate) fn only_lists(&self, key: &str) -> bool {
         self.explicit.iter().filter(|(_, need)| need.key == key).all(|(field, _)| *field == "dependencies")
     }
 
     /// Whether everything it refers to is an action that it names.
-    pub fn are_definite(&self) -> bool {
+    pub(crate) fn are_definite(&self) -> bool {
         let is_named = |reference: &Reference| (0..3).all(|step| reference.name(step).is_some());
         self.references.iter().all(is_named)
     }

@@ -34,7 +34,7 @@ pub fn to_text(number: f64) -> EcoString {
 }
 
 /// A number from text, by JavaScript's rules for `Number(text)`: surrounding space is ignored, hexadecimal is read.
-pub fn from_text(text: &str) -> Option<f64> {
+pub(crate) fn from_text(text: &str) -> Option<f64> {
     let text = text.trim();
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return u64::from_str_radix(digits, 16).ok().map(|n| n as f64);

@@ -79,11 +79,9 @@ fn mapped(value: &Value, make: impl FnOnce(&str) -> EcoString) -> Value {
     value.as_str().map_or_else(|| value.clone(), |text| Value::str(make(text)).tainted_by(value.taint()))
 }
 
-/// The name of an image without its tag; a colon before the last slash belongs to a port.
+/// The name of an image without its tag. Garden knows no digests: it cuts at the colon.
 fn untagged(name: &str) -> &str {
-    let last = name.rfind('/').map_or(0, |at| at + 1);
-    let colon = name.get(last..).and_then(|part| part.find(':'));
-    colon.and_then(|at| name.get(..last + at)).unwrap_or(name)
+    purlin_value::image::tag_colon(name).and_then(|at| name.get(..at)).unwrap_or(name)
 }
 
 /// The name that an image has in a registry: only the last part of its own name is kept.

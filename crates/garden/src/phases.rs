@@ -229,29 +229,29 @@ impl Phases {
     }
 
     /// The scope of provider configurations.
-    pub fn provider_scope(&self, vars: &VarScope) -> Scope {
+    pub(crate) fn provider_scope(&self, vars: &VarScope) -> Scope {
         vars.over(&self.scope.push(Late::new("providers", &self.providers)))
     }
 
     /// Everything but variables, in modules, which are resolved before the graph is there.
-    pub fn module_base(&self) -> Scope {
+    pub(crate) fn module_base(&self) -> Scope {
         let scope = self.scope.push(Late::new("providers", &self.providers)).push(Late::new("modules", &self.modules));
         scope.push(unknown_runtime())
     }
 
     /// Everything but variables, in the fields that every action has: they decide what the graph is, so nothing that
     /// comes later exists for them.
-    pub fn field_base(&self) -> &Scope {
+    pub(crate) fn field_base(&self) -> &Scope {
         &self.scope
     }
 
     /// Everything but variables, in uses of templates and in the names they make, which come before the environment.
-    pub fn name_base(&self) -> &Scope {
+    pub(crate) fn name_base(&self) -> &Scope {
         &self.names
     }
 
     /// Everything but variables, in actions and in what is read after them.
-    pub fn action_base(&self, stage: Stage) -> &Scope {
+    pub(crate) fn action_base(&self, stage: Stage) -> &Scope {
         let [before, after] = &self.bases;
         match stage {
             Stage::PreGraph => before,
@@ -272,7 +272,7 @@ fn unknown_runtime() -> MapLayer {
 }
 
 /// An environment for templates at a stage.
-pub fn env_at(ground: &Ground<'_>, scope: Scope, stage: Stage) -> Arc<Env> {
+pub(crate) fn env_at(ground: &Ground<'_>, scope: Scope, stage: Stage) -> Arc<Env> {
     let mut env = (*ground.env(scope)).clone();
     env.pre_graph = stage == Stage::PreGraph;
     Arc::new(env)

@@ -341,7 +341,7 @@ impl Resolution<'_> {
     }
 
     /// What templates outside of any action see, once everything is there.
-    pub fn project_env(&self) -> Arc<Env> {
+    pub(crate) fn project_env(&self) -> Arc<Env> {
         let base = self.phases.action_base(Stage::Full);
         env_at(&self.ground, self.project.vars.over(base), Stage::Full)
     }

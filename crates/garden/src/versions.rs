@@ -67,7 +67,7 @@ pub fn short(texts: &[&str]) -> EcoString {
 }
 
 /// Git's name for a file with this content.
-pub fn blob_hash(content: &[u8]) -> String {
+pub(crate) fn blob_hash(content: &[u8]) -> String {
     let mut hasher = Sha1::new();
     hasher.update(format!("blob {}\0", content.len()).as_bytes());
     hasher.update(content);
@@ -133,7 +133,7 @@ pub struct SourceScope<'a> {
 }
 
 /// Hashes the files of something.
-pub fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_>) -> SourceVersion {
+pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_>) -> SourceVersion {
     if scope.include.is_some_and(<[String]>::is_empty) {
         return SourceVersion { hash: NO_SOURCE.into(), files: Vec::new() };
     }
@@ -200,7 +200,7 @@ impl Exclusions {
 }
 
 /// The configuration of an action as it counts in its version.
-pub fn config_version(action: &Action, spec: &Value, project_exclusions: &Exclusions) -> EcoString {
+pub(crate) fn config_version(action: &Action, spec: &Value, project_exclusions: &Exclusions) -> EcoString {
     let counted = action.fields.iter().filter(|(key, _)| !OMITTED.contains(&key.as_str()) && *key != "spec");
     let counted = counted.map(|(key, value)| (key.clone(), value.clone()));
     let mut config = Value::map(counted.chain([("spec".into(), spec.clone())]).collect());
@@ -297,7 +297,7 @@ pub fn combine(
 }
 
 /// The keys of the dependencies that count in an action's version.
-pub fn counted_dependencies(graph: &Graph, action: &Action) -> Vec<EcoString> {
+pub(crate) fn counted_dependencies(graph: &Graph, action: &Action) -> Vec<EcoString> {
     let version = action.fields.get("version");
     let excluded: Vec<String> = version
         .and_then(|v| v.get("excludeDependencies"))

@@ -69,14 +69,8 @@ fn shown(value: &Value) -> String {
 
 /// Name, tag and digest of an image.
 fn split(image: &str) -> (&str, &str, &str) {
-    let (rest, digest) = image.split_once('@').unwrap_or((image, ""));
-    let start = rest.rfind('/').map_or(0, |at| at + 1);
-    match rest.get(start..).and_then(|last| last.find(':')) {
-        Some(at) => {
-            (rest.get(..start + at).unwrap_or_default(), rest.get(start + at + 1..).unwrap_or_default(), digest)
-        }
-        None => (rest, "", digest),
-    }
+    let parts = purlin_value::image::parts(image);
+    (parts.name, parts.tag.unwrap_or_default(), parts.digest.unwrap_or_default())
 }
 
 /// Sets numbers of replicas by name.

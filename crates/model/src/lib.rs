@@ -13,7 +13,7 @@ pub mod inner;
 pub mod instance;
 pub mod json_schema;
 pub mod kinds;
-pub mod options;
+mod options;
 mod order;
 pub mod project;
 pub mod read;

@@ -177,8 +177,7 @@ impl Helm<'_> {
 fn image_names(name: &str, tag: &str) -> Vec<(&'static str, String)> {
     let mut found = vec![("IMAGE_NAME", name.to_owned()), ("DIGEST", tag.to_owned())];
     if let Ok(parts) = image::parse(tag) {
-        let domain = parts.name.split_once('/').map(|(first, _)| first);
-        let domain = domain.filter(|first| first.contains(['.', ':']) || *first == "localhost").unwrap_or_default();
+        let domain = purlin_value::image::registry(&parts.name).unwrap_or_default();
         let bare = parts.name.strip_prefix(domain).map_or("", |rest| rest.trim_start_matches('/'));
         found.extend([
             ("IMAGE_REPO", parts.name.clone()),

@@ -1,6 +1,8 @@
 //! Names of images: their parts, and what they become under another registry.
 //!
-//! Pure text.
+//! Pure text; taking them apart is `purlin_value::image`.
+
+use purlin_value::image;
 
 /// The parts of an image's name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,20 +17,11 @@ pub struct Reference {
 
 /// Reads a name. Go import paths (`ko://…`) keep their own rules.
 pub fn parse(text: &str) -> Result<Reference, String> {
-    let (rest, digest) = match text.split_once('@') {
-        Some((rest, digest)) => (rest, digest),
-        None => (text, ""),
-    };
+    let parts = image::parts(text);
+    let (name, tag, digest) = (parts.name, parts.tag.unwrap_or_default(), parts.digest.unwrap_or_default());
     if !digest.is_empty() && !is_digest(digest) {
         return Err(format!("`{digest}` is no digest"));
     }
-    let last_slash = rest.rfind('/').map_or(0, |at| at + 1);
-    let (name, tag) = match rest.get(last_slash..).and_then(|last| last.rfind(':')) {
-        Some(at) => {
-            (rest.get(..last_slash + at).unwrap_or_default(), rest.get(last_slash + at + 1..).unwrap_or_default())
-        }
-        None => (rest, ""),
-    };
     if !tag.is_empty() && !is_tag(tag) {
         return Err(format!("`{tag}` is no tag"));
     }
@@ -47,8 +40,7 @@ fn check_path(name: &str) -> Result<(), String> {
     }
     let mut parts = name.split('/');
     let mut first = parts.next().unwrap_or_default();
-    let has_domain = name.contains('/') && (first.contains(['.', ':']) || first == "localhost");
-    if has_domain {
+    if image::registry(name).is_some() {
         if !first.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b':' | b'-')) {
             return Err(format!("`{first}` is no registry"));
         }

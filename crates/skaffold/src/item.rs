@@ -117,7 +117,7 @@ impl<'f> Item<'f> {
     }
 
     /// Remembers a step.
-    pub fn stepped(mut self, step: Step, over: Option<Span>, at: Option<Span>) -> Self {
+    pub(crate) fn stepped(mut self, step: Step, over: Option<Span>, at: Option<Span>) -> Self {
         self.trail = Some(Rc::new(Trail { step, over, at, before: self.trail.take() }));
         self
     }
@@ -184,7 +184,7 @@ impl<'f> Item<'f> {
     }
 
     /// Takes a key out and puts it under another one elsewhere, so that its comments go with it.
-    pub fn move_entry(&mut self, key: &str, to: &str) -> Option<Entry<'f>> {
+    pub(crate) fn move_entry(&mut self, key: &str, to: &str) -> Option<Entry<'f>> {
         self.view().get(key)?;
         let entries = self.map();
         let at = entries.iter().position(|entry| entry.key == key)?;
@@ -192,7 +192,7 @@ impl<'f> Item<'f> {
     }
 
     /// Adds an entry, in the place of one with the same key.
-    pub fn put_entry(&mut self, entry: Entry<'f>) {
+    pub(crate) fn put_entry(&mut self, entry: Entry<'f>) {
         let entries = self.map();
         entries.retain(|known| known.key != entry.key);
         entries.push(entry);

@@ -16,7 +16,7 @@ use purlin_value::{MergeKeys, Session, Value, path, value_of};
 use std::collections::{BTreeMap, HashMap};
 
 /// What a single configuration without any source of manifests renders.
-pub const DEFAULT_MANIFESTS: &str = "k8s/*.yaml";
+pub(crate) const DEFAULT_MANIFESTS: &str = "k8s/*.yaml";
 
 /// What is put into manifests.
 #[derive(Clone, Debug, Default)]

@@ -5,7 +5,7 @@ use purlin_syntax::Rule;
 /// A file that is asked for and not there.
 pub const FILE: Rule = Rule::error("skaffold-file", "A configuration file cannot be found or read.");
 /// A file without a configuration.
-pub const EMPTY: Rule = Rule::error("skaffold-empty", "A file holds no configuration.");
+pub(crate) const EMPTY: Rule = Rule::error("skaffold-empty", "A file holds no configuration.");
 /// An `apiVersion` that is missing or not known.
 pub const VERSION: Rule = Rule::error("skaffold-version", "The `apiVersion` is missing or not known.");
 /// A key the edition does not have.
@@ -13,42 +13,44 @@ pub const UNKNOWN_KEY: Rule = Rule::error("skaffold-unknown-key", "A section has
 /// A value of the wrong kind.
 pub const WRONG_TYPE: Rule = Rule::error("skaffold-type", "A value is not of the kind its key needs.");
 /// A document that cannot be brought up to date.
-pub const UPGRADE: Rule = Rule::error("skaffold-upgrade", "An older document cannot be brought up to date by itself.");
+pub(crate) const UPGRADE: Rule =
+    Rule::error("skaffold-upgrade", "An older document cannot be brought up to date by itself.");
 /// Something an upgrade could not keep.
-pub const UPGRADE_LOSS: Rule = Rule::warning("skaffold-upgrade-loss", "An upgrade cannot keep everything.");
+pub(crate) const UPGRADE_LOSS: Rule = Rule::warning("skaffold-upgrade-loss", "An upgrade cannot keep everything.");
 /// Two configurations of one name.
 pub const DUPLICATE_NAME: Rule = Rule::error("skaffold-duplicate-name", "Two configurations have the same name.");
 /// A requirement that leads nowhere.
-pub const REQUIRES: Rule = Rule::error("skaffold-requires", "A required configuration cannot be found.");
+pub(crate) const REQUIRES: Rule = Rule::error("skaffold-requires", "A required configuration cannot be found.");
 /// A name no configuration has.
 pub const UNKNOWN_MODULE: Rule = Rule::error("skaffold-unknown-module", "No configuration has this name.");
 /// A ring of requirements.
 pub const CYCLE: Rule = Rule::error("skaffold-cycle", "Configurations require each other in a ring.");
 /// One configuration with two lists of profiles.
-pub const PROFILE_CONFLICT: Rule =
+pub(crate) const PROFILE_CONFLICT: Rule =
     Rule::error("skaffold-profile-conflict", "A configuration is required twice with different profiles.");
 /// A profile nobody defines.
 pub const UNKNOWN_PROFILE: Rule = Rule::error("skaffold-unknown-profile", "No configuration has this profile.");
 /// A profile that cannot be used as written.
 pub const PROFILE: Rule = Rule::error("skaffold-profile", "A profile is not written in a way that works.");
 /// A condition that cannot be read.
-pub const ACTIVATION: Rule = Rule::error("skaffold-activation", "A profile's condition cannot be read.");
+pub(crate) const ACTIVATION: Rule = Rule::error("skaffold-activation", "A profile's condition cannot be read.");
 /// A patch that does not apply.
 pub const PATCH: Rule = Rule::error("skaffold-patch", "A patch of a profile does not apply.");
 /// A release graph that does not work out.
-pub const RELEASES: Rule = Rule::error("skaffold-releases", "Helm releases depend on each other in a way that fails.");
+pub(crate) const RELEASES: Rule =
+    Rule::error("skaffold-releases", "Helm releases depend on each other in a way that fails.");
 /// An item that is empty where something must stand.
-pub const EMPTY_ITEM: Rule = Rule::error("skaffold-empty-item", "A list has an empty item.");
+pub(crate) const EMPTY_ITEM: Rule = Rule::error("skaffold-empty-item", "A list has an empty item.");
 /// A template that cannot be expanded.
 pub const TEMPLATE: Rule = Rule::error("skaffold-template", "A template cannot be expanded.");
 /// A value that must be set.
 pub const REQUIRED: Rule = Rule::error("skaffold-required", "A required value is not set.");
 /// Several keys of which only one may be used.
-pub const ONE_OF: Rule = Rule::error("skaffold-one-of", "Only one of several keys may be used.");
+pub(crate) const ONE_OF: Rule = Rule::error("skaffold-one-of", "Only one of several keys may be used.");
 /// A wrong image name.
 pub const IMAGE: Rule = Rule::error("skaffold-image", "The name of an image is wrong.");
 /// Two artifacts with one image.
-pub const DUPLICATE_IMAGE: Rule = Rule::error("skaffold-duplicate-image", "Two artifacts build the same image.");
+pub(crate) const DUPLICATE_IMAGE: Rule = Rule::error("skaffold-duplicate-image", "Two artifacts build the same image.");
 /// An artifact that depends on something that is not there, or on itself.
 pub const BUILD_DEPENDENCY: Rule = Rule::error("skaffold-build-dependency", "Artifacts depend on each other wrongly.");
 /// A builder that does not work in its environment.
@@ -58,24 +60,26 @@ pub const VALUE: Rule = Rule::error("skaffold-value", "A value is not one of tho
 /// A manifest that is not there.
 pub const MANIFEST: Rule = Rule::error("skaffold-manifest", "A manifest cannot be found or read.");
 /// Two tests or actions of one name.
-pub const DUPLICATE_ACTION: Rule = Rule::error("skaffold-duplicate-action", "Two checks or actions have one name.");
+pub(crate) const DUPLICATE_ACTION: Rule =
+    Rule::error("skaffold-duplicate-action", "Two checks or actions have one name.");
 /// Modules that cannot be merged.
-pub const MERGE_CONFLICT: Rule = Rule::error("skaffold-merge-conflict", "Two modules set one value differently.");
+pub(crate) const MERGE_CONFLICT: Rule =
+    Rule::error("skaffold-merge-conflict", "Two modules set one value differently.");
 /// A module of the founding design that is written wrongly.
 pub const MODULE: Rule = Rule::error("skaffold-module", "A module is neither written here nor found elsewhere.");
 /// A remote configuration that is asked for in a way that cannot work.
-pub const REMOTE: Rule = Rule::error("skaffold-remote", "A remote configuration is asked for wrongly.");
+pub(crate) const REMOTE: Rule = Rule::error("skaffold-remote", "A remote configuration is asked for wrongly.");
 /// A source that is known but not read.
 pub const SOURCE: Rule =
     Rule::error("skaffold-source", "A configuration is required from a source Purlin cannot read.");
 /// A module that is only a name.
-pub const EMPTY_MODULE: Rule = Rule::warning("skaffold-empty-module", "A module has no sections.");
+pub(crate) const EMPTY_MODULE: Rule = Rule::warning("skaffold-empty-module", "A module has no sections.");
 /// Manifests that need another tool.
 pub const NOT_RENDERED: Rule = Rule::warning("skaffold-not-rendered", "Some manifests need another tool.");
 /// A key that nothing here follows.
 pub const NO_EFFECT: Rule = Rule::warning("skaffold-no-effect", "A key has no effect when Purlin builds or deploys.");
 /// A file outside the project.
-pub const OUTSIDE: Rule = Rule::denied("skaffold-outside", "A required file lies outside the project.");
+pub(crate) const OUTSIDE: Rule = Rule::denied("skaffold-outside", "A required file lies outside the project.");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[

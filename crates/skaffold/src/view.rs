@@ -133,7 +133,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
     }
 
     /// The text as an owned string, shared where the tree shares it.
-    pub fn eco(self) -> EcoString {
+    pub(crate) fn eco(self) -> EcoString {
         match self.bare() {
             View::Node(node) if node.is_null() => EcoString::new(),
             View::Node(node) => node.eco_text(),
@@ -195,7 +195,7 @@ impl<'a, 'f: 'a> View<'a, 'f> {
     }
 
     /// An item with the same value.
-    pub fn to_item(self) -> Item<'f> {
+    pub(crate) fn to_item(self) -> Item<'f> {
         match self {
             View::Node(node) => Item::node(node),
             View::Item(item) => item.clone(),

@@ -93,27 +93,7 @@ impl Service {
 
     /// Nodes, each after those it requires.
     fn order(&self) -> Vec<usize> {
-        let count = self.compiled.topology.nodes.len();
-        let mut out = Vec::with_capacity(count);
-        let mut seen = vec![false; count];
-        for start in 0..count {
-            let mut open = vec![(start, false)];
-            while let Some((index, is_left)) = open.pop() {
-                if is_left {
-                    out.push(index);
-                    continue;
-                }
-                match seen.get_mut(index) {
-                    Some(seen) if !*seen => *seen = true,
-                    _ => continue,
-                }
-                open.push((index, true));
-                let edges = self.compiled.resolution.edges.get(index).into_iter().flatten();
-                let targets: Vec<usize> = edges.map(|edge| edge.target).collect();
-                open.extend(targets.into_iter().rev().map(|target| (target, false)));
-            }
-        }
-        out
+        self.compiled.resolution.order(self.compiled.topology.nodes.len())
     }
 
     fn own(&self, session: &Session, index: usize, names: &[&str], out: &mut Vec<Step>) {

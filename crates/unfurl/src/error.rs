@@ -37,12 +37,12 @@ pub enum Kind {
 
 impl Kind {
     /// Whether there is nothing to report: the value itself says what is the matter.
-    pub fn is_silent(self) -> bool {
+    pub(crate) fn is_silent(self) -> bool {
         matches!(self, Kind::Pending | Kind::Reported)
     }
 
     /// Whether it must reach whoever asked, even where problems are tolerated.
-    pub fn is_final(self) -> bool {
+    pub(crate) fn is_final(self) -> bool {
         self == Kind::Limit || self.is_silent()
     }
 }
@@ -125,12 +125,12 @@ impl Error {
 }
 
 /// A value of the wrong kind.
-pub fn type_error<T>(message: impl Into<String>) -> Result<T> {
+pub(crate) fn type_error<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::new(Kind::Type, message))
 }
 
 /// A value that cannot be computed.
-pub fn value_error<T>(message: impl Into<String>) -> Result<T> {
+pub(crate) fn value_error<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::new(Kind::Value, message))
 }
 

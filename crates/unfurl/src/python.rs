@@ -30,7 +30,7 @@ fn whole(digits: &str) -> Option<i64> {
 }
 
 /// Digits without the single underscores Python allows between them.
-pub fn strip_underscores(digits: &str) -> Option<String> {
+pub(crate) fn strip_underscores(digits: &str) -> Option<String> {
     if digits.starts_with('_') || digits.ends_with('_') || digits.contains("__") {
         return None;
     }
@@ -51,7 +51,7 @@ pub fn parse_float(text: &str) -> Option<f64> {
 }
 
 /// Whether a value counts as true.
-pub fn truthy(value: &Val) -> bool {
+pub(crate) fn truthy(value: &Val) -> bool {
     match &value.data {
         Data::Null | Data::Undefined(_) => false,
         Data::Bool(b) => *b,
@@ -255,7 +255,7 @@ pub fn to_text(value: &Val, tree: &Tree) -> EcoString {
 }
 
 /// `repr(value)`.
-pub fn repr(value: &Val, tree: &Tree) -> String {
+pub(crate) fn repr(value: &Val, tree: &Tree) -> String {
     let mut out = String::new();
     write_repr(value, tree, &mut out, 0);
     out

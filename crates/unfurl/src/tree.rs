@@ -71,7 +71,7 @@ impl Status {
     }
 
     /// Ok or degraded.
-    pub fn is_operational(self) -> bool {
+    pub(crate) fn is_operational(self) -> bool {
         matches!(self, Status::Ok | Status::Degraded)
     }
 }
@@ -81,7 +81,7 @@ impl Status {
 pub struct State(pub u8);
 
 /// Names of states; a state's number is its place here plus one.
-pub const STATES: [&str; 12] = [
+pub(crate) const STATES: [&str; 12] = [
     "initial",
     "creating",
     "created",
@@ -369,11 +369,6 @@ impl Tree {
     /// All node instances in order, the root first.
     pub fn named(&self) -> impl Iterator<Item = (&EcoString, NodeId)> {
         self.by_name.iter().map(|(name, id)| (name, *id))
-    }
-
-    /// How many node instances there are.
-    pub fn named_len(&self) -> usize {
-        self.by_name.len()
     }
 
     /// All instances of any kind.

@@ -280,17 +280,17 @@ impl Val {
     }
 
     /// Its taint, for what is made from it.
-    pub fn taint_of(&self) -> Taint {
+    pub(crate) fn taint_of(&self) -> Taint {
         self.taint
     }
 
     /// The same value, marked as a secret if `tainted`.
-    pub fn taint_if(self, tainted: bool) -> Self {
+    pub(crate) fn taint_if(self, tainted: bool) -> Self {
         if tainted { self.taint() } else { self }
     }
 
     /// The same value with an origin.
-    pub fn from_origin(mut self, origin: Origin) -> Self {
+    pub(crate) fn from_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
     }
@@ -352,7 +352,7 @@ impl Val {
     }
 
     /// Whether it or anything inside it is a secret. Lazy items that were not evaluated do not count.
-    pub fn tainted_within(&self) -> bool {
+    pub(crate) fn tainted_within(&self) -> bool {
         if self.is_tainted() {
             return true;
         }
@@ -366,7 +366,7 @@ impl Val {
     }
 
     /// The value as a map key, if it can be one.
-    pub fn to_key(&self) -> Option<MapKey> {
+    pub(crate) fn to_key(&self) -> Option<MapKey> {
         Some(match &self.data {
             Data::Str(text) => MapKey::Str(text.clone()),
             Data::Int(n) => MapKey::Int(*n),

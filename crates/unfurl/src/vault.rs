@@ -5,7 +5,7 @@
 use aes::cipher::{KeyIvInit, StreamCipher};
 use ecow::EcoString;
 use hmac::{Hmac, KeyInit, Mac};
-use purlin_value::encoding::hex;
+use purlin_value::encoding::{from_hex, hex};
 use sha2::Sha256;
 use subtle::ConstantTimeEq;
 use zeroize::{Zeroize, Zeroizing};
@@ -72,7 +72,7 @@ impl Problem {
 }
 
 /// Whether a text is vault data.
-pub fn is_vault(text: &[u8]) -> bool {
+pub(crate) fn is_vault(text: &[u8]) -> bool {
     text.starts_with(MAGIC.as_bytes())
 }
 
@@ -135,9 +135,9 @@ struct Envelope {
 impl Envelope {
     fn read(body: &str) -> Result<Envelope, Problem> {
         let digits: String = body.split_whitespace().collect();
-        let inner = unhex(digits.as_bytes()).ok_or(Problem::Damaged)?;
+        let inner = from_hex(digits.as_bytes()).ok_or(Problem::Damaged)?;
         let mut parts = inner.split(|b| *b == b'\n');
-        let mut part = || parts.next().and_then(unhex).ok_or(Problem::Damaged);
+        let mut part = || parts.next().and_then(from_hex).ok_or(Problem::Damaged);
         Ok(Envelope { salt: part()?, tag: part()?, cipher: part()? })
     }
 
@@ -187,14 +187,6 @@ fn authenticate(keys: &[u8; DERIVED], text: &[u8]) -> Vec<u8> {
         }
         Err(_) => Vec::new(),
     }
-}
-
-fn unhex(digits: &[u8]) -> Option<Vec<u8>> {
-    if !digits.len().is_multiple_of(2) {
-        return None;
-    }
-    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok());
-    digits.chunks(2).map(|pair| Some(value(*pair.first()?)? << 4 | value(*pair.get(1)?)?)).collect()
 }
 
 #[cfg(test)]

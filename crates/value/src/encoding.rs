@@ -16,6 +16,23 @@ pub fn hex(bytes: &[u8]) -> String {
     digits.map(|digit| char::from_digit(u32::from(digit), 16).unwrap_or('0')).collect()
 }
 
+/// The bytes of hexadecimal digits in pairs; `None` for anything else.
+pub fn from_hex(digits: &[u8]) -> Option<Vec<u8>> {
+    let value = |digit: u8| char::from(digit).to_digit(16).and_then(|d| u8::try_from(d).ok());
+    let (pairs, rest) = digits.as_chunks::<2>();
+    let bytes = pairs.iter().map(|[high, low]| Some(value(*high)? << 4 | value(*low)?));
+    if rest.is_empty() { bytes.collect() } else { None }
+}
+
+/// A UUID of some version, from bytes of which six bits are replaced.
+pub fn uuid(mut bytes: [u8; 16], version: u8) -> String {
+    bytes[6] = bytes[6] & 0x0f | version << 4;
+    bytes[8] = bytes[8] & 0x3f | 0x80;
+    let digits = hex(&bytes);
+    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or_default();
+    [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)].join("-")
+}
+
 /// Bytes in base 64, with padding.
 pub fn base64(bytes: &[u8]) -> String {
     let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);

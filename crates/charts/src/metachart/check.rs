@@ -12,7 +12,7 @@ use crate::report::key_span;
 use crate::rules;
 
 /// Keys at the root of the values that are no kinds.
-pub const ROOT_KEYS: &[&str] = &["context", "fullnameOverride", "settings", "global"];
+pub(crate) const ROOT_KEYS: &[&str] = &["context", "fullnameOverride", "settings", "global"];
 
 /// Deepest nesting that is looked at.
 const MAX_DEPTH: u32 = 300;

@@ -11,7 +11,7 @@ use super::build::{at, entries, get};
 const MAX_DEPTH: u32 = 500;
 
 /// Keys of a definition that are not part of a manifest.
-pub const OWN_KEYS: &[&str] = &["enabled", "related", "relatedComponent"];
+pub(crate) const OWN_KEYS: &[&str] = &["enabled", "related", "relatedComponent"];
 
 /// The defaults of a kind.
 pub fn of_kind(heap: &Heap, values: &Val, kind: &str) -> Option<Val> {
@@ -19,7 +19,7 @@ pub fn of_kind(heap: &Heap, values: &Val, kind: &str) -> Option<Val> {
 }
 
 /// Whether a resource is not switched off, by itself or by the defaults of its kind.
-pub fn is_enabled(heap: &Heap, values: &Val, kind: &str, definition: &Val) -> bool {
+pub(crate) fn is_enabled(heap: &Heap, values: &Val, kind: &str, definition: &Val) -> bool {
     let own = get(heap, definition, "enabled");
     let enabled = own.or_else(|| get(heap, &of_kind(heap, values, kind)?, "enabled"));
     enabled.is_none_or(|enabled| heap.truth(&enabled))

@@ -27,7 +27,7 @@ pub struct Kinds {
 
 impl Kinds {
     /// Whether resources of this kind are rendered.
-    pub fn is_rendered(&self, key: &str) -> bool {
+    pub(crate) fn is_rendered(&self, key: &str) -> bool {
         self.rendered.iter().any(|kind| kind.key == key)
     }
 
@@ -63,7 +63,7 @@ pub fn preprocessors(chart: &Chart) -> BTreeSet<String> {
 }
 
 /// A configuration file of the chart, if it is there and can be read; its values know where they are written.
-pub fn read_config(session: &Session, chart: &Chart, name: &str) -> Option<Value> {
+pub(crate) fn read_config(session: &Session, chart: &Chart, name: &str) -> Option<Value> {
     let path = path::join(&chart.folder, name);
     let text = session.load_text(&path, &path).ok()?;
     value_of_tree(&session.load_tree(&text.source, Flavor::Go), 0).ok()

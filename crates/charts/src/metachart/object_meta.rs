@@ -28,7 +28,7 @@ pub fn fullname(heap: &Heap, context: &Val) -> String {
 }
 
 /// Labels every resource of the chart has.
-pub fn chart_labels(heap: &Heap, context: &Val) -> BTreeMap<Str, Val> {
+pub(crate) fn chart_labels(heap: &Heap, context: &Val) -> BTreeMap<Str, Val> {
     let of = |path: &[&str]| at(heap, context, path).unwrap_or(Val::NIL);
     let chart = format!("{}-{}", text(&of(&["Chart", "Name"])), text(&of(&["Chart", "Version"]))).replace('+', "_");
     let mut labels = BTreeMap::from([
@@ -44,7 +44,7 @@ pub fn chart_labels(heap: &Heap, context: &Val) -> BTreeMap<Str, Val> {
 }
 
 /// The labels that select a component's resources.
-pub fn selector_labels(heap: &mut Heap, context: &Val, component: Option<&str>) -> Val {
+pub(crate) fn selector_labels(heap: &mut Heap, context: &Val, component: Option<&str>) -> Val {
     let name = at(heap, context, &["Release", "Name"]).unwrap_or(Val::NIL);
     let mut labels = BTreeMap::from([(Str::from("app.kubernetes.io/instance"), name)]);
     if let Some(component) = component.filter(|component| !component.is_empty()) {

@@ -63,7 +63,7 @@ pub struct Output {
 
 impl Output {
     /// Everything that could not be rendered, in order.
-    pub fn take_failed(&mut self) -> Vec<ExecError> {
+    pub(crate) fn take_failed(&mut self) -> Vec<ExecError> {
         let mut failed = std::mem::take(&mut self.failed);
         failed.sort_by_key(|(at, _)| *at);
         let files = std::mem::take(&mut self.rendered.failed);

@@ -297,7 +297,7 @@ const ENTITIES: &[Entity] = &[
 const IGNORED: Field = field("ignored", Shape::MapOf(&Shape::Any), "Keys that Garden ignores.");
 
 /// Entities whose unknown keys Garden ignores; they are worth a warning.
-pub const LENIENT: &[Kind] = &[
+pub(crate) const LENIENT: &[Kind] = &[
     EXEC_BUILD,
     EXEC_DEPLOY,
     EXEC_RUN,

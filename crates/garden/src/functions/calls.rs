@@ -183,17 +183,8 @@ pub(super) fn uuid(args: &Arguments<'_>) -> Answer {
     hasher.update(args.session.world.seed().to_le_bytes());
     hasher.update(args.salt.to_le_bytes());
     let hash = hasher.finalize();
-    let mut bytes: Vec<u8> = hash.iter().take(16).copied().collect();
-    if let Some(version) = bytes.get_mut(6) {
-        *version = *version & 0x0F | 0x40;
-    }
-    if let Some(variant) = bytes.get_mut(8) {
-        *variant = *variant & 0x3F | 0x80;
-    }
-    let digits = encoding::hex(&bytes);
-    let part = |from: usize, to: usize| digits.get(from..to).unwrap_or("").to_string();
-    let parts = [part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32)];
-    Ok(Value::str(parts.join("-")))
+    let bytes = hash.first_chunk::<16>().copied().unwrap_or_default();
+    Ok(Value::str(encoding::uuid(bytes, 4)))
 }
 
 pub(super) fn yaml_encode(args: &Arguments<'_>) -> Answer {

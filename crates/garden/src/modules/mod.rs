@@ -143,7 +143,7 @@ pub struct Modules {
 }
 
 /// Resolves all modules and converts them.
-pub fn resolve_modules(
+pub(crate) fn resolve_modules(
     ground: &Ground<'_>,
     project: &Project,
     phases: &Phases,

@@ -62,11 +62,7 @@ pub static FUNCS: &[Func] = &[
     row("uuidv4", &[], "`uuidv4`: a random UUID.", |m, _| {
         let mut raw = [0u8; 16];
         m.random().fill(&mut raw);
-        raw[6] = raw[6] & 0x0f | 0x40;
-        raw[8] = raw[8] & 0x3f | 0x80;
-        let hex = encoding::hex(&raw);
-        let part = |from: usize, to: usize| hex.get(from..to).unwrap_or_default();
-        Ok(Val::str(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))))
+        Ok(Val::str(encoding::uuid(raw, 4)))
     })
     .costs(Cost::Constant),
 ];

@@ -68,7 +68,7 @@ fn image(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, versi
         secrets: secrets(spec)?,
         platforms: texts(spec, "platforms"),
         flags: texts(spec, "extraFlags"),
-        insecure: insecure.iter().filter_map(|name| crate::image::name::registry(name)).map(str::to_owned).collect(),
+        insecure: insecure.iter().filter_map(|name| purlin_value::image::registry(name)).map(str::to_owned).collect(),
         push,
         outputs: plain(&outputs),
         ..Image::default()
@@ -80,7 +80,7 @@ fn publish_name(spec: &Value, outputs: &purlin_value::Map, version: &Version) ->
     let given = spec.get("publishId").and_then(Value::as_str).filter(|name| !name.is_empty());
     let deployed = || outputs.get("deploymentImageName").and_then(Value::as_str).unwrap_or_default();
     let name = given.unwrap_or_else(deployed);
-    match crate::image::name::without_tag(name) == name {
+    match purlin_value::image::parts(name).name == name {
         true => format!("{name}:{}", version.string),
         false => name.to_owned(),
     }

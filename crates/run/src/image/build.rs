@@ -1,7 +1,7 @@
 //! Builds an image: is it there? if not, its build command, then what is pushed, and what came of it.
 
 use super::builder::{Builder, Files, metadata_digest, printed_digest};
-use super::{Image, SecretValue, name};
+use super::{Image, SecretValue};
 use crate::action::{Action, Command};
 use crate::capture::Capture;
 use crate::event::{Cause, End, Event, Failure};
@@ -217,7 +217,7 @@ impl<'s, 'm> Session<'s, 'm> {
         let tag = image.tags.first().map(String::as_str).unwrap_or_default();
         let mut pinned = digest.as_ref().map(|digest| format!("{tag}@{digest}"));
         if let (None, Some(id), true) = (&pinned, &id, image.is_pinned && image.push.is_empty()) {
-            let name = format!("{}:{}", name::without_tag(tag), id.trim_start_matches("sha256:"));
+            let name = format!("{}:{}", purlin_value::image::parts(tag).name, id.trim_start_matches("sha256:"));
             let tagged = self.ask(self.performer.tool(builder.tag(tag, &name), image, Vec::new()))?;
             pinned = tagged.map(|_| name);
         }

@@ -143,7 +143,7 @@ impl Builder {
         image.target.iter().for_each(|target| add("--target", target.clone()));
         for other in &image.cache_from {
             // Podman and buildah know repositories, not tags.
-            let other = if self.tool.is_docker() { other } else { name::without_tag(other) };
+            let other = if self.tool.is_docker() { other } else { purlin_value::image::parts(other).name };
             add("--cache-from", other.to_owned());
         }
         for (number, secret) in image.secrets.iter().enumerate() {

@@ -1,18 +1,6 @@
-//! Names of images: registry, path, tag. Pure text.
+//! Which registries are reached without TLS. Pure text.
 
-/// A name without its tag or digest.
-pub fn without_tag(name: &str) -> &str {
-    let name = name.split('@').next().unwrap_or(name);
-    let last = name.rfind('/').map_or(0, |at| at + 1);
-    let colon = name.get(last..).and_then(|part| part.find(':'));
-    colon.and_then(|at| name.get(..last + at)).unwrap_or(name)
-}
-
-/// The registry of a name; `None` means the builder's own choice.
-pub fn registry(name: &str) -> Option<&str> {
-    let (host, _) = name.split_once('/')?;
-    (host.contains(['.', ':']) || host == "localhost").then_some(host)
-}
+use purlin_value::image::registry;
 
 /// Whether a registry is reached without TLS: one that is listed, or one on this machine.
 pub fn is_insecure(name: &str, listed: &[String]) -> bool {
@@ -27,13 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts() {
-        assert_eq!(without_tag("a:v1"), "a");
-        assert_eq!(without_tag("localhost:5000/a"), "localhost:5000/a");
-        assert_eq!(without_tag("localhost:5000/a/b:v1@sha256:00"), "localhost:5000/a/b");
-        assert_eq!(registry("localhost:5000/a"), Some("localhost:5000"));
-        assert_eq!(registry("library/a"), None);
-        assert_eq!(registry("a"), None);
+    fn insecure_registries() {
         assert!(is_insecure("127.0.0.1:5000/a", &[]) && !is_insecure("reg.example/a", &[]));
         assert!(is_insecure("reg.example/a", &["reg.example".to_owned()]));
     }

@@ -3,7 +3,7 @@
 use super::SkaffoldProject;
 use crate::action::{Action, Command, Kind, Reuse};
 use crate::event::Cause;
-use crate::image::{Image, Secret, SecretValue, name};
+use crate::image::{Image, Secret, SecretValue};
 use purlin_skaffold::artifacts::Artifact;
 use purlin_skaffold::entities::artifact::builders;
 use purlin_skaffold::environment;
@@ -88,7 +88,7 @@ impl SkaffoldProject<'_, '_> {
         platforms: &[String],
     ) -> Result<Image, Cause> {
         let line = template::expand(&custom.text_of("buildCommand"), &self.settings.env).map_err(Cause::Other)?;
-        let repository = name::without_tag(tag).to_owned();
+        let repository = purlin_value::image::parts(tag).name.to_owned();
         let own = tag.get(repository.len()..).unwrap_or_default().trim_start_matches(':').to_owned();
         let own = own.split('@').next().unwrap_or_default().to_owned();
         let context = context.to_string_lossy().into_owned();
@@ -126,7 +126,9 @@ impl SkaffoldProject<'_, '_> {
         let dockerfile = if !inside.exists() && beside.exists() { beside } else { inside };
         let secrets = docker.get("secrets").into_iter().flat_map(View::items).map(|secret| self.secret(secret));
         let cached = |other: String| match self.settings.default_repo.as_deref() {
-            Some(registry) if self.artifacts.iter().any(|artifact| artifact.image == name::without_tag(&other)) => {
+            Some(registry)
+                if self.artifacts.iter().any(|artifact| artifact.image == purlin_value::image::parts(&other).name) =>
+            {
                 image::in_registry(&other, registry)
             }
             _ => other,
@@ -205,7 +207,7 @@ impl SkaffoldProject<'_, '_> {
 
 /// The parts of an image's name, as templates and hooks know them.
 fn image_names(tag: &str) -> Vec<(String, String)> {
-    let base = name::without_tag(tag);
+    let base = purlin_value::image::parts(tag).name;
     let own = tag.get(base.len()..).unwrap_or_default().trim_start_matches(':');
     let own = own.split('@').next().filter(|own| !own.is_empty()).unwrap_or("latest");
     let (repository, last) = base.rsplit_once('/').unwrap_or(("", ""));

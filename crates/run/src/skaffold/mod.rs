@@ -266,7 +266,7 @@ impl<'p, 'f> SkaffoldProject<'p, 'f> {
         let Some(artifact) = self.artifacts.get(at) else { return String::new() };
         let mut digest = Sha256::new();
         let key = self.keys.get(&artifact.image).map(String::as_str).unwrap_or_default();
-        let name = self.tags.get(at).map(|tag| crate::image::name::without_tag(tag)).unwrap_or_default();
+        let name = self.tags.get(at).map(|tag| purlin_value::image::parts(tag).name).unwrap_or_default();
         let platforms = self.platforms(at).join(",");
         for part in [key, name, if self.pushes(artifact.config) { "push" } else { "" }, &platforms] {
             digest.update((part.len() as u64).to_le_bytes());

@@ -70,7 +70,7 @@ impl Tagger<'_> {
 
     /// Images are known by their digest, so the tag says nothing.
     fn checksum(&self) -> String {
-        let has_tag = crate::image::name::without_tag(self.image) != self.image;
+        let has_tag = purlin_value::image::parts(self.image).name != self.image;
         if has_tag { String::new() } else { "latest".to_owned() }
     }
 

@@ -61,7 +61,7 @@ pub static ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `ArtifactDependency`.
-pub static ARTIFACT_DEPENDENCY: Entity = Entity {
+pub(crate) static ARTIFACT_DEPENDENCY: Entity = Entity {
     name: "ArtifactDependency",
     groups: &[&[
         field("image", Text, "Image that is needed.").required().always(),
@@ -83,7 +83,7 @@ pub static SYNC: Entity = Entity {
 };
 
 /// Rows of `SyncRule`.
-pub static SYNC_RULE: Entity = Entity {
+pub(crate) static SYNC_RULE: Entity = Entity {
     name: "SyncRule",
     groups: &[&[
         field("src", Text, "Pattern of source files.").required(),
@@ -93,7 +93,7 @@ pub static SYNC_RULE: Entity = Entity {
 };
 
 /// Rows of `DockerArtifact`.
-pub static DOCKER_ARTIFACT: Entity = Entity {
+pub(crate) static DOCKER_ARTIFACT: Entity = Entity {
     name: "DockerArtifact",
     groups: &[&[
         field("dockerfile", Text, "Path of the Dockerfile in the context.").default("Dockerfile").since(V1ALPHA4),
@@ -114,7 +114,7 @@ pub static DOCKER_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `DockerSecret`.
-pub static DOCKER_SECRET: Entity = Entity {
+pub(crate) static DOCKER_SECRET: Entity = Entity {
     name: "DockerSecret",
     groups: &[&[
         field("id", Text, "Name of the secret.").required(),
@@ -125,7 +125,7 @@ pub static DOCKER_SECRET: Entity = Entity {
 };
 
 /// Rows of `BazelArtifact`.
-pub static BAZEL_ARTIFACT: Entity = Entity {
+pub(crate) static BAZEL_ARTIFACT: Entity = Entity {
     name: "BazelArtifact",
     groups: &[&[
         field("target", Text, "Target to build.").required(),
@@ -135,7 +135,7 @@ pub static BAZEL_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `BazelPlatformMapping`.
-pub static BAZEL_PLATFORM_MAPPING: Entity = Entity {
+pub(crate) static BAZEL_PLATFORM_MAPPING: Entity = Entity {
     name: "BazelPlatformMapping",
     groups: &[&[
         field("platform", Text, "Platform as Skaffold names it.").required().always(),
@@ -144,7 +144,7 @@ pub static BAZEL_PLATFORM_MAPPING: Entity = Entity {
 };
 
 /// Rows of `KoArtifact`.
-pub static KO_ARTIFACT: Entity = Entity {
+pub(crate) static KO_ARTIFACT: Entity = Entity {
     name: "KoArtifact",
     groups: &[&[
         field("fromImage", Text, "Base image."),
@@ -161,7 +161,7 @@ pub static KO_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `KoDependencies`.
-pub static KO_DEPENDENCIES: Entity = Entity {
+pub(crate) static KO_DEPENDENCIES: Entity = Entity {
     name: "KoDependencies",
     groups: &[&[
         field("paths", Texts, "Files the build depends on.").one_of("dependency"),
@@ -170,7 +170,7 @@ pub static KO_DEPENDENCIES: Entity = Entity {
 };
 
 /// Rows of `JibArtifact`.
-pub static JIB_ARTIFACT: Entity = Entity {
+pub(crate) static JIB_ARTIFACT: Entity = Entity {
     name: "JibArtifact",
     groups: &[&[
         field("project", Text, "Project or module to build."),
@@ -181,7 +181,7 @@ pub static JIB_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `BuildpackArtifact`.
-pub static BUILDPACK_ARTIFACT: Entity = Entity {
+pub(crate) static BUILDPACK_ARTIFACT: Entity = Entity {
     name: "BuildpackArtifact",
     groups: &[&[
         field("builder", Text, "Builder image."),
@@ -199,7 +199,7 @@ pub static BUILDPACK_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `BuildpackDependencies`.
-pub static BUILDPACK_DEPENDENCIES: Entity = Entity {
+pub(crate) static BUILDPACK_DEPENDENCIES: Entity = Entity {
     name: "BuildpackDependencies",
     groups: &[&[
         field("paths", Texts, "Files the build depends on.").one_of("dependency"),
@@ -208,7 +208,7 @@ pub static BUILDPACK_DEPENDENCIES: Entity = Entity {
 };
 
 /// Rows of `BuildpackVolume`.
-pub static BUILDPACK_VOLUME: Entity = Entity {
+pub(crate) static BUILDPACK_VOLUME: Entity = Entity {
     name: "BuildpackVolume",
     groups: &[&[
         field("host", Text, "Directory of this machine.").required().path().always(),
@@ -218,7 +218,7 @@ pub static BUILDPACK_VOLUME: Entity = Entity {
 };
 
 /// Rows of `CustomArtifact`.
-pub static CUSTOM_ARTIFACT: Entity = Entity {
+pub(crate) static CUSTOM_ARTIFACT: Entity = Entity {
     name: "CustomArtifact",
     groups: &[&[
         field("buildCommand", Text, "Command that builds the image."),
@@ -227,7 +227,7 @@ pub static CUSTOM_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `CustomDependencies`.
-pub static CUSTOM_DEPENDENCIES: Entity = Entity {
+pub(crate) static CUSTOM_DEPENDENCIES: Entity = Entity {
     name: "CustomDependencies",
     groups: &[&[
         field("dockerfile", Maybe(&DOCKERFILE_DEPENDENCY), "Take the files from a Dockerfile.").one_of("dependency"),
@@ -238,7 +238,7 @@ pub static CUSTOM_DEPENDENCIES: Entity = Entity {
 };
 
 /// Rows of `DockerfileDependency`.
-pub static DOCKERFILE_DEPENDENCY: Entity = Entity {
+pub(crate) static DOCKERFILE_DEPENDENCY: Entity = Entity {
     name: "DockerfileDependency",
     groups: &[&[
         field("path", Text, "Path of the Dockerfile."),
@@ -247,7 +247,7 @@ pub static DOCKERFILE_DEPENDENCY: Entity = Entity {
 };
 
 /// Rows of `KanikoArtifact`.
-pub static KANIKO_ARTIFACT: Entity = Entity {
+pub(crate) static KANIKO_ARTIFACT: Entity = Entity {
     name: "KanikoArtifact",
     groups: &[&[
         field("cleanup", Bool, "Clean the file system after the build.").since(V2BETA9),
@@ -302,7 +302,7 @@ pub static KANIKO_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `KanikoCache`.
-pub static KANIKO_CACHE: Entity = Entity {
+pub(crate) static KANIKO_CACHE: Entity = Entity {
     name: "KanikoCache",
     groups: &[&[
         field("repo", Text, "Registry path of the layer cache."),

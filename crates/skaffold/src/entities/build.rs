@@ -22,7 +22,7 @@ pub(super) const BUILD_TYPE: &[Field] = &[
 ];
 
 /// Keys shared by every entity that embeds them.
-pub static TAG_POLICIES: [Field; 6] = [
+pub(crate) static TAG_POLICIES: [Field; 6] = [
     field("gitCommit", Maybe(&GIT_TAGGER), "Tag with the git commit or tag.").one_of("tag"),
     field("sha256", Maybe(&SHA_TAGGER), "Tag with the digest of the image.").one_of("tag"),
     field("envTemplate", Maybe(&ENV_TEMPLATE_TAGGER), "Tag with a template over environment variables.").one_of("tag"),
@@ -34,7 +34,7 @@ pub static TAG_POLICIES: [Field; 6] = [
 ];
 
 /// Rows of `BuildConfig`.
-pub static BUILD_CONFIG: Entity = Entity {
+pub(crate) static BUILD_CONFIG: Entity = Entity {
     name: "BuildConfig",
     groups: &[
         &[
@@ -59,7 +59,7 @@ pub static BUILD_CONFIG: Entity = Entity {
 };
 
 /// Rows of `TagPolicy`.
-pub static TAG_POLICY: Entity = Entity {
+pub(crate) static TAG_POLICY: Entity = Entity {
     name: "TagPolicy",
     groups: &[&[
         field("gitCommit", Maybe(&GIT_TAGGER), "Tag with the git commit or tag.").one_of("tag"),
@@ -75,7 +75,7 @@ pub static TAG_POLICY: Entity = Entity {
 };
 
 /// Rows of `GitTagger`.
-pub static GIT_TAGGER: Entity = Entity {
+pub(crate) static GIT_TAGGER: Entity = Entity {
     name: "GitTagger",
     groups: &[&[
         field("variant", Text, "Which part of the git state becomes the tag."),
@@ -85,19 +85,19 @@ pub static GIT_TAGGER: Entity = Entity {
 };
 
 /// Rows of `EnvTemplateTagger`.
-pub static ENV_TEMPLATE_TAGGER: Entity = Entity {
+pub(crate) static ENV_TEMPLATE_TAGGER: Entity = Entity {
     name: "EnvTemplateTagger",
     groups: &[&[field("template", Text, "Template that gives the tag.").required().template()]],
 };
 
 /// Rows of `DateTimeTagger`.
-pub static DATE_TIME_TAGGER: Entity = Entity {
+pub(crate) static DATE_TIME_TAGGER: Entity = Entity {
     name: "DateTimeTagger",
     groups: &[&[field("format", Text, "Layout of the time."), field("timezone", Text, "Time zone of the time.")]],
 };
 
 /// Rows of `CustomTemplateTagger`.
-pub static CUSTOM_TEMPLATE_TAGGER: Entity = Entity {
+pub(crate) static CUSTOM_TEMPLATE_TAGGER: Entity = Entity {
     name: "CustomTemplateTagger",
     groups: &[&[
         field("template", Text, "Template that gives the tag from its components.").required(),
@@ -106,13 +106,13 @@ pub static CUSTOM_TEMPLATE_TAGGER: Entity = Entity {
 };
 
 /// Rows of `TaggerComponent`.
-pub static TAGGER_COMPONENT: Entity = Entity {
+pub(crate) static TAGGER_COMPONENT: Entity = Entity {
     name: "TaggerComponent",
     groups: &[&[field("name", Text, "Name of the component in the template.")], &TAG_POLICIES],
 };
 
 /// Rows of `LocalBuild`.
-pub static LOCAL_BUILD: Entity = Entity {
+pub(crate) static LOCAL_BUILD: Entity = Entity {
     name: "LocalBuild",
     groups: &[&[
         field("push", OptBool, "Whether built images are pushed.").since(V1ALPHA4),
@@ -125,7 +125,7 @@ pub static LOCAL_BUILD: Entity = Entity {
 };
 
 /// Rows of `GoogleCloudBuild`.
-pub static GOOGLE_CLOUD_BUILD: Entity = Entity {
+pub(crate) static GOOGLE_CLOUD_BUILD: Entity = Entity {
     name: "GoogleCloudBuild",
     groups: &[&[
         field("projectId", Text, "Project that runs the build."),
@@ -163,7 +163,7 @@ pub static GOOGLE_CLOUD_BUILD: Entity = Entity {
 };
 
 /// Rows of `PlatformEmulatorInstallStep`.
-pub static PLATFORM_EMULATOR_INSTALL_STEP: Entity = Entity {
+pub(crate) static PLATFORM_EMULATOR_INSTALL_STEP: Entity = Entity {
     name: "PlatformEmulatorInstallStep",
     groups: &[&[
         field("image", Text, "Image that installs the emulator.").required().always(),
@@ -173,7 +173,7 @@ pub static PLATFORM_EMULATOR_INSTALL_STEP: Entity = Entity {
 };
 
 /// Rows of `ClusterDetails`.
-pub static CLUSTER_DETAILS: Entity = Entity {
+pub(crate) static CLUSTER_DETAILS: Entity = Entity {
     name: "ClusterDetails",
     groups: &[&[
         field("HTTP_PROXY", Text, "Proxy for plain connections of the builder.").since(V1BETA13),
@@ -203,7 +203,7 @@ pub static CLUSTER_DETAILS: Entity = Entity {
 };
 
 /// Rows of `DockerConfig`.
-pub static DOCKER_CONFIG: Entity = Entity {
+pub(crate) static DOCKER_CONFIG: Entity = Entity {
     name: "DockerConfig",
     groups: &[&[
         field("path", Text, "Path of the docker configuration file."),
@@ -212,7 +212,7 @@ pub static DOCKER_CONFIG: Entity = Entity {
 };
 
 /// Rows of `ResourceRequirements`.
-pub static RESOURCE_REQUIREMENTS: Entity = Entity {
+pub(crate) static RESOURCE_REQUIREMENTS: Entity = Entity {
     name: "ResourceRequirements",
     groups: &[&[
         field("requests", Maybe(&RESOURCE_REQUIREMENT), "Resources the pod asks for."),
@@ -221,7 +221,7 @@ pub static RESOURCE_REQUIREMENTS: Entity = Entity {
 };
 
 /// Rows of `ResourceRequirement`.
-pub static RESOURCE_REQUIREMENT: Entity = Entity {
+pub(crate) static RESOURCE_REQUIREMENT: Entity = Entity {
     name: "ResourceRequirement",
     groups: &[&[
         field("cpu", Text, "Processor share."),
@@ -232,7 +232,7 @@ pub static RESOURCE_REQUIREMENT: Entity = Entity {
 };
 
 /// A tag policy without settings.
-pub static SHA_TAGGER: Entity = Entity { name: "ShaTagger", groups: &[] };
+pub(crate) static SHA_TAGGER: Entity = Entity { name: "ShaTagger", groups: &[] };
 
 /// A tag policy without settings.
 pub static INPUT_DIGEST: Entity = Entity { name: "InputDigest", groups: &[] };

@@ -58,7 +58,7 @@ pub static METADATA: Entity = Entity {
 };
 
 /// Rows of `ConfigDependency`.
-pub static CONFIG_DEPENDENCY: Entity = Entity {
+pub(crate) static CONFIG_DEPENDENCY: Entity = Entity {
     name: "ConfigDependency",
     groups: &[&[
         field("configs", Texts, "Names of the configurations wanted; empty means all of the file."),
@@ -79,7 +79,7 @@ pub static CONFIG_DEPENDENCY: Entity = Entity {
 };
 
 /// Rows of `ProfileDependency`.
-pub static PROFILE_DEPENDENCY: Entity = Entity {
+pub(crate) static PROFILE_DEPENDENCY: Entity = Entity {
     name: "ProfileDependency",
     groups: &[&[
         field("name", Text, "Profile to switch on in the required configuration.").required().always(),
@@ -88,7 +88,7 @@ pub static PROFILE_DEPENDENCY: Entity = Entity {
 };
 
 /// Rows of `GitInfo`.
-pub static GIT_INFO: Entity = Entity {
+pub(crate) static GIT_INFO: Entity = Entity {
     name: "GitInfo",
     groups: &[&[
         field("repo", Text, "Address of the repository.").required().always(),
@@ -99,7 +99,7 @@ pub static GIT_INFO: Entity = Entity {
 };
 
 /// Rows of `GoogleCloudStorageInfo`.
-pub static GOOGLE_CLOUD_STORAGE_INFO: Entity = Entity {
+pub(crate) static GOOGLE_CLOUD_STORAGE_INFO: Entity = Entity {
     name: "GoogleCloudStorageInfo",
     groups: &[&[
         field("source", Text, "Bucket or object that holds the configuration."),
@@ -109,7 +109,7 @@ pub static GOOGLE_CLOUD_STORAGE_INFO: Entity = Entity {
 };
 
 /// Rows of `GoogleCloudBuildRepoV2Info`.
-pub static GOOGLE_CLOUD_BUILD_REPO_V2_INFO: Entity = Entity {
+pub(crate) static GOOGLE_CLOUD_BUILD_REPO_V2_INFO: Entity = Entity {
     name: "GoogleCloudBuildRepoV2Info",
     groups: &[&[
         field("projectID", Text, "Project that owns the connection.").required().always(),
@@ -144,7 +144,7 @@ pub static PROFILE: Entity = Entity {
 };
 
 /// Rows of `Activation`.
-pub static ACTIVATION: Entity = Entity {
+pub(crate) static ACTIVATION: Entity = Entity {
     name: "Activation",
     groups: &[&[
         field("env", Text, "Condition on an environment variable, as `NAME=pattern`."),
@@ -154,7 +154,7 @@ pub static ACTIVATION: Entity = Entity {
 };
 
 /// Rows of `JSONPatch`.
-pub static JSON_PATCH: Entity = Entity {
+pub(crate) static JSON_PATCH: Entity = Entity {
     name: "JSONPatch",
     groups: &[&[
         field("op", Text, "Operation; `replace` when left out."),
@@ -177,7 +177,7 @@ pub static MODULE: Entity = Entity {
 };
 
 /// How the founding design points at a module.
-pub static MODULE_REF: Entity = Entity {
+pub(crate) static MODULE_REF: Entity = Entity {
     name: "ModuleRef",
     groups: &[&[
         field("name", Text, "Name of the module."),
@@ -186,7 +186,7 @@ pub static MODULE_REF: Entity = Entity {
 };
 
 /// Profiles a profile switches on in a module.
-pub static MODULE_PROFILE: Entity = Entity {
+pub(crate) static MODULE_PROFILE: Entity = Entity {
     name: "ModuleProfile",
     groups: &[&[
         field("name", Text, "Name of the module."),

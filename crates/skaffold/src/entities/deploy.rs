@@ -33,7 +33,7 @@ pub(super) const DEPLOYERS: &[Field] = &[
 ];
 
 /// Rows of `RenderConfig`.
-pub static RENDER_CONFIG: Entity = Entity {
+pub(crate) static RENDER_CONFIG: Entity = Entity {
     name: "RenderConfig",
     groups: &[
         SOURCES,
@@ -46,7 +46,7 @@ pub static RENDER_CONFIG: Entity = Entity {
 };
 
 /// Rows of `RemoteManifest`.
-pub static REMOTE_MANIFEST: Entity = Entity {
+pub(crate) static REMOTE_MANIFEST: Entity = Entity {
     name: "RemoteManifest",
     groups: &[&[
         field("manifest", Text, "Resource to fetch, as `namespace:kind/name`."),
@@ -73,7 +73,7 @@ pub static HELM: Entity = Entity {
 };
 
 /// Rows of `Transformer`.
-pub static TRANSFORMER: Entity = Entity {
+pub(crate) static TRANSFORMER: Entity = Entity {
     name: "Transformer",
     groups: &[&[
         field("name", Text, "Name of the function.").required().always(),
@@ -82,7 +82,7 @@ pub static TRANSFORMER: Entity = Entity {
 };
 
 /// Rows of `Validator`.
-pub static VALIDATOR: Entity = Entity {
+pub(crate) static VALIDATOR: Entity = Entity {
     name: "Validator",
     groups: &[&[
         field("name", Text, "Name of the function.").required().always(),
@@ -91,7 +91,7 @@ pub static VALIDATOR: Entity = Entity {
 };
 
 /// Rows of `DeployConfig`.
-pub static DEPLOY_CONFIG: Entity = Entity {
+pub(crate) static DEPLOY_CONFIG: Entity = Entity {
     name: "DeployConfig",
     groups: &[
         DEPLOYERS,
@@ -109,7 +109,7 @@ pub static DEPLOY_CONFIG: Entity = Entity {
 };
 
 /// Rows of `KptDeploy`.
-pub static KPT_DEPLOY: Entity = Entity {
+pub(crate) static KPT_DEPLOY: Entity = Entity {
     name: "KptDeploy",
     groups: &[&[
         field("dir", Text, "Directory that receives the hydrated manifests."),
@@ -127,7 +127,7 @@ pub static KPT_DEPLOY: Entity = Entity {
 };
 
 /// Rows of `CloudRunDeploy`.
-pub static CLOUD_RUN_DEPLOY: Entity = Entity {
+pub(crate) static CLOUD_RUN_DEPLOY: Entity = Entity {
     name: "CloudRunDeploy",
     groups: &[&[
         field("projectid", Text, "Project to deploy to."),
@@ -137,7 +137,7 @@ pub static CLOUD_RUN_DEPLOY: Entity = Entity {
 };
 
 /// Rows of `DockerDeploy`.
-pub static DOCKER_DEPLOY: Entity = Entity {
+pub(crate) static DOCKER_DEPLOY: Entity = Entity {
     name: "DockerDeploy",
     groups: &[&[
         field("useCompose", Bool, "Deploy with docker compose."),
@@ -146,7 +146,7 @@ pub static DOCKER_DEPLOY: Entity = Entity {
 };
 
 /// Rows of `KubectlDeploy`.
-pub static KUBECTL_DEPLOY: Entity = Entity {
+pub(crate) static KUBECTL_DEPLOY: Entity = Entity {
     name: "KubectlDeploy",
     groups: &[&[
         field("flags", One(&KUBECTL_FLAGS), "Further flags of kubectl.").since(V1ALPHA2),
@@ -159,7 +159,7 @@ pub static KUBECTL_DEPLOY: Entity = Entity {
 };
 
 /// Rows of `KubectlFlags`.
-pub static KUBECTL_FLAGS: Entity = Entity {
+pub(crate) static KUBECTL_FLAGS: Entity = Entity {
     name: "KubectlFlags",
     groups: &[&[
         field("global", Texts, "Flags of every command."),
@@ -170,7 +170,7 @@ pub static KUBECTL_FLAGS: Entity = Entity {
 };
 
 /// Rows of `LegacyHelmDeploy`.
-pub static LEGACY_HELM_DEPLOY: Entity = Entity {
+pub(crate) static LEGACY_HELM_DEPLOY: Entity = Entity {
     name: "LegacyHelmDeploy",
     groups: &[&[
         field("concurrency", OptInt, "How many releases are installed at once.").default("1").since(V4BETA12),
@@ -181,7 +181,7 @@ pub static LEGACY_HELM_DEPLOY: Entity = Entity {
 };
 
 /// Rows of `HelmDeployFlags`.
-pub static HELM_DEPLOY_FLAGS: Entity = Entity {
+pub(crate) static HELM_DEPLOY_FLAGS: Entity = Entity {
     name: "HelmDeployFlags",
     groups: &[&[
         field("global", Texts, "Flags of every command."),
@@ -193,7 +193,7 @@ pub static HELM_DEPLOY_FLAGS: Entity = Entity {
 };
 
 /// Rows of `HelmRelease`.
-pub static HELM_RELEASE: Entity = Entity {
+pub(crate) static HELM_RELEASE: Entity = Entity {
     name: "HelmRelease",
     groups: &[&[
         field("name", Text, "Name of the release.").required().template(),
@@ -227,7 +227,7 @@ pub static HELM_RELEASE: Entity = Entity {
 };
 
 /// Rows of `HelmPackaged`.
-pub static HELM_PACKAGED: Entity = Entity {
+pub(crate) static HELM_PACKAGED: Entity = Entity {
     name: "HelmPackaged",
     groups: &[&[
         field("version", Text, "Version of the packaged chart."),
@@ -236,7 +236,7 @@ pub static HELM_PACKAGED: Entity = Entity {
 };
 
 /// Rows of `LogsConfig`.
-pub static LOGS_CONFIG: Entity = Entity {
+pub(crate) static LOGS_CONFIG: Entity = Entity {
     name: "LogsConfig",
     groups: &[&[
         field("prefix", Text, "What stands in front of each log line.").default("container"),
@@ -245,5 +245,5 @@ pub static LOGS_CONFIG: Entity = Entity {
 };
 
 /// Rows of `JSONParseConfig`.
-pub static JSON_PARSE_CONFIG: Entity =
+pub(crate) static JSON_PARSE_CONFIG: Entity =
     Entity { name: "JSONParseConfig", groups: &[&[field("fields", Texts, "Fields to show.")]] };

@@ -7,7 +7,7 @@ use super::{Entity, field};
 use crate::editions::{V2BETA27, V4BETA9};
 
 /// Rows of `BuildHooks`.
-pub static BUILD_HOOKS: Entity = Entity {
+pub(crate) static BUILD_HOOKS: Entity = Entity {
     name: "BuildHooks",
     groups: &[&[
         field("before", Many(&HOST_HOOK), "Commands before the build."),
@@ -16,7 +16,7 @@ pub static BUILD_HOOKS: Entity = Entity {
 };
 
 /// Rows of `SyncHooks`.
-pub static SYNC_HOOKS: Entity = Entity {
+pub(crate) static SYNC_HOOKS: Entity = Entity {
     name: "SyncHooks",
     groups: &[&[
         field("before", Many(&SYNC_HOOK_ITEM), "Commands before each copy."),
@@ -25,7 +25,7 @@ pub static SYNC_HOOKS: Entity = Entity {
 };
 
 /// Rows of `SyncHookItem`.
-pub static SYNC_HOOK_ITEM: Entity = Entity {
+pub(crate) static SYNC_HOOK_ITEM: Entity = Entity {
     name: "SyncHookItem",
     groups: &[&[
         field("host", Maybe(&HOST_HOOK), "Command on this machine.").one_of("sync_hook"),
@@ -34,7 +34,7 @@ pub static SYNC_HOOK_ITEM: Entity = Entity {
 };
 
 /// Rows of `RenderHooks`.
-pub static RENDER_HOOKS: Entity = Entity {
+pub(crate) static RENDER_HOOKS: Entity = Entity {
     name: "RenderHooks",
     groups: &[&[
         field("before", Many(&RENDER_HOOK_ITEM), "Commands before rendering."),
@@ -44,13 +44,13 @@ pub static RENDER_HOOKS: Entity = Entity {
 };
 
 /// Rows of `RenderHookItem`.
-pub static RENDER_HOOK_ITEM: Entity = Entity {
+pub(crate) static RENDER_HOOK_ITEM: Entity = Entity {
     name: "RenderHookItem",
     groups: &[&[field("host", Maybe(&HOST_HOOK), "Command on this machine.").one_of("render_hook")]],
 };
 
 /// Rows of `PostRenderHookItem`.
-pub static POST_RENDER_HOOK_ITEM: Entity = Entity {
+pub(crate) static POST_RENDER_HOOK_ITEM: Entity = Entity {
     name: "PostRenderHookItem",
     groups: &[&[field(
         "host",
@@ -61,7 +61,7 @@ pub static POST_RENDER_HOOK_ITEM: Entity = Entity {
 };
 
 /// Rows of `PostRenderHostHook`.
-pub static POST_RENDER_HOST_HOOK: Entity = Entity {
+pub(crate) static POST_RENDER_HOST_HOOK: Entity = Entity {
     name: "PostRenderHostHook",
     groups: &[&[
         field("command", Texts, "Command and arguments.").required().always(),
@@ -72,7 +72,7 @@ pub static POST_RENDER_HOST_HOOK: Entity = Entity {
 };
 
 /// Rows of `CloudRunDeployHooks`.
-pub static CLOUD_RUN_DEPLOY_HOOKS: Entity = Entity {
+pub(crate) static CLOUD_RUN_DEPLOY_HOOKS: Entity = Entity {
     name: "CloudRunDeployHooks",
     groups: &[&[
         field("before", Many(&HOST_HOOK), "Commands before the deployment."),
@@ -81,7 +81,7 @@ pub static CLOUD_RUN_DEPLOY_HOOKS: Entity = Entity {
 };
 
 /// Rows of `DeployHooks`.
-pub static DEPLOY_HOOKS: Entity = Entity {
+pub(crate) static DEPLOY_HOOKS: Entity = Entity {
     name: "DeployHooks",
     groups: &[&[
         field("before", Many(&DEPLOY_HOOK_ITEM), "Commands before the deployment."),
@@ -90,7 +90,7 @@ pub static DEPLOY_HOOKS: Entity = Entity {
 };
 
 /// Rows of `DeployHookItem`.
-pub static DEPLOY_HOOK_ITEM: Entity = Entity {
+pub(crate) static DEPLOY_HOOK_ITEM: Entity = Entity {
     name: "DeployHookItem",
     groups: &[&[
         field("host", Maybe(&HOST_HOOK), "Command on this machine.").one_of("deploy_hook"),
@@ -100,7 +100,7 @@ pub static DEPLOY_HOOK_ITEM: Entity = Entity {
 };
 
 /// Rows of `HostHook`.
-pub static HOST_HOOK: Entity = Entity {
+pub(crate) static HOST_HOOK: Entity = Entity {
     name: "HostHook",
     groups: &[&[
         field("command", Texts, "Command and arguments.").required().always(),
@@ -110,13 +110,13 @@ pub static HOST_HOOK: Entity = Entity {
 };
 
 /// Rows of `ContainerHook`.
-pub static CONTAINER_HOOK: Entity = Entity {
+pub(crate) static CONTAINER_HOOK: Entity = Entity {
     name: "ContainerHook",
     groups: &[&[field("command", Texts, "Command and arguments.").required().always()]],
 };
 
 /// Rows of `NamedContainerHook`.
-pub static NAMED_CONTAINER_HOOK: Entity = Entity {
+pub(crate) static NAMED_CONTAINER_HOOK: Entity = Entity {
     name: "NamedContainerHook",
     groups: &[&[
         field("command", Texts, "Command and arguments.").required().always(),

@@ -14,7 +14,7 @@ use crate::editions::{
 };
 
 /// Rows of `AzureContainerBuild`, which only older versions have.
-pub static AZURE_CONTAINER_BUILD: Entity = Entity {
+pub(crate) static AZURE_CONTAINER_BUILD: Entity = Entity {
     name: "AzureContainerBuild",
     groups: &[&[
         field("subscriptionId", Text, "Subscription that runs the build.").until(V1BETA1),
@@ -25,7 +25,7 @@ pub static AZURE_CONTAINER_BUILD: Entity = Entity {
 };
 
 /// Rows of `BuilderPlugin`, which only older versions have.
-pub static BUILDER_PLUGIN: Entity = Entity {
+pub(crate) static BUILDER_PLUGIN: Entity = Entity {
     name: "BuilderPlugin",
     groups: &[&[
         field("name", Text, "Name of the builder.").until(V1BETA9),
@@ -34,7 +34,7 @@ pub static BUILDER_PLUGIN: Entity = Entity {
 };
 
 /// Rows of `ExecutionEnvironment`, which only older versions have.
-pub static EXECUTION_ENVIRONMENT: Entity = Entity {
+pub(crate) static EXECUTION_ENVIRONMENT: Entity = Entity {
     name: "ExecutionEnvironment",
     groups: &[&[
         field("name", Text, "Name of the environment.").until(V1BETA9),
@@ -53,19 +53,19 @@ pub static HELM_DEPLOY: Entity = Entity {
 };
 
 /// Rows of `HelmConventionConfig`, which only older versions have.
-pub static HELM_CONVENTION_CONFIG: Entity = Entity {
+pub(crate) static HELM_CONVENTION_CONFIG: Entity = Entity {
     name: "HelmConventionConfig",
     groups: &[&[field("explicitRegistry", Bool, "Give the registry as a value of its own.").until(V4BETA3)]],
 };
 
 /// Rows of `HelmFQNConfig`, which only older versions have.
-pub static HELM_FQNCONFIG: Entity = Entity {
+pub(crate) static HELM_FQNCONFIG: Entity = Entity {
     name: "HelmFQNConfig",
     groups: &[&[field("property", Text, "Value that receives the image.").until(V4BETA3)]],
 };
 
 /// Rows of `HelmImageStrategy`, which only older versions have.
-pub static HELM_IMAGE_STRATEGY: Entity = Entity {
+pub(crate) static HELM_IMAGE_STRATEGY: Entity = Entity {
     name: "HelmImageStrategy",
     groups: &[&[
         field("fqn", Maybe(&HELM_FQNCONFIG), "Give the image as one value.").until(V3ALPHA1),
@@ -74,7 +74,7 @@ pub static HELM_IMAGE_STRATEGY: Entity = Entity {
 };
 
 /// Rows of `JibGradleArtifact`, which only older versions have.
-pub static JIB_GRADLE_ARTIFACT: Entity = Entity {
+pub(crate) static JIB_GRADLE_ARTIFACT: Entity = Entity {
     name: "JibGradleArtifact",
     groups: &[&[
         field("project", Text, "Project to build.").until(V1BETA14),
@@ -83,7 +83,7 @@ pub static JIB_GRADLE_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `JibMavenArtifact`, which only older versions have.
-pub static JIB_MAVEN_ARTIFACT: Entity = Entity {
+pub(crate) static JIB_MAVEN_ARTIFACT: Entity = Entity {
     name: "JibMavenArtifact",
     groups: &[&[
         field("module", Text, "Module to build.").until(V1BETA14),
@@ -93,7 +93,7 @@ pub static JIB_MAVEN_ARTIFACT: Entity = Entity {
 };
 
 /// Rows of `KanikoBuild`, which only older versions have.
-pub static KANIKO_BUILD: Entity = Entity {
+pub(crate) static KANIKO_BUILD: Entity = Entity {
     name: "KanikoBuild",
     groups: &[&[
         field("buildContext", Maybe(&KANIKO_BUILD_CONTEXT), "How the context reaches kaniko.")
@@ -114,7 +114,7 @@ pub static KANIKO_BUILD: Entity = Entity {
 };
 
 /// Rows of `KanikoBuildContext`, which only older versions have.
-pub static KANIKO_BUILD_CONTEXT: Entity = Entity {
+pub(crate) static KANIKO_BUILD_CONTEXT: Entity = Entity {
     name: "KanikoBuildContext",
     groups: &[&[
         field("gcsBucket", Text, "Bucket that receives the context.").until(V2ALPHA2),
@@ -123,13 +123,13 @@ pub static KANIKO_BUILD_CONTEXT: Entity = Entity {
 };
 
 /// Rows of `LocalDir`, which only older versions have.
-pub static LOCAL_DIR: Entity = Entity {
+pub(crate) static LOCAL_DIR: Entity = Entity {
     name: "LocalDir",
     groups: &[&[field("initImage", Text, "Image of the init container that receives the context.").until(V2ALPHA2)]],
 };
 
 /// Rows of `KptApplyInventory`, which only older versions have.
-pub static KPT_APPLY_INVENTORY: Entity = Entity {
+pub(crate) static KPT_APPLY_INVENTORY: Entity = Entity {
     name: "KptApplyInventory",
     groups: &[&[
         field("dir", Text, "Directory of the inventory.").until(V3ALPHA1),
@@ -139,7 +139,7 @@ pub static KPT_APPLY_INVENTORY: Entity = Entity {
 };
 
 /// Rows of `KptApplyOptions`, which only older versions have.
-pub static KPT_APPLY_OPTIONS: Entity = Entity {
+pub(crate) static KPT_APPLY_OPTIONS: Entity = Entity {
     name: "KptApplyOptions",
     groups: &[&[
         field("pollPeriod", Text, "How often the status is asked for.").until(V3ALPHA1),
@@ -150,7 +150,7 @@ pub static KPT_APPLY_OPTIONS: Entity = Entity {
 };
 
 /// Rows of `KptFn`, which only older versions have.
-pub static KPT_FN: Entity = Entity {
+pub(crate) static KPT_FN: Entity = Entity {
     name: "KptFn",
     groups: &[&[
         field("fnPath", Text, "Directory with function configurations.").until(V3ALPHA1),
@@ -164,7 +164,7 @@ pub static KPT_FN: Entity = Entity {
 };
 
 /// Rows of `KptLive`, which only older versions have.
-pub static KPT_LIVE: Entity = Entity {
+pub(crate) static KPT_LIVE: Entity = Entity {
     name: "KptLive",
     groups: &[&[
         field("inventoryID", Text, "Identity of the inventory.").until(V2BETA8),
@@ -176,7 +176,7 @@ pub static KPT_LIVE: Entity = Entity {
 };
 
 /// Rows of `KptLiveApply`, which only older versions have.
-pub static KPT_LIVE_APPLY: Entity = Entity {
+pub(crate) static KPT_LIVE_APPLY: Entity = Entity {
     name: "KptLiveApply",
     groups: &[&[
         field("pollPeriod", Text, "How often the status is asked for.").until(V2BETA8),
@@ -187,7 +187,7 @@ pub static KPT_LIVE_APPLY: Entity = Entity {
 };
 
 /// Rows of `KustomizeDeploy`, which only older versions have.
-pub static KUSTOMIZE_DEPLOY: Entity = Entity {
+pub(crate) static KUSTOMIZE_DEPLOY: Entity = Entity {
     name: "KustomizeDeploy",
     groups: &[&[
         field("paths", Texts, "Directories with a kustomization.").since(V2ALPHA3).until(V3ALPHA1),
@@ -210,4 +210,4 @@ pub static MANIFEST: Entity = Entity {
 };
 
 /// `sync.auto` before it became a switch.
-pub static AUTO: Entity = Entity { name: "Auto", groups: &[] };
+pub(crate) static AUTO: Entity = Entity { name: "Auto", groups: &[] };

@@ -14,7 +14,7 @@ pub(super) const EXECUTION_MODES: &[Field] = &[
 ];
 
 /// Rows of `TestCase`.
-pub static TEST_CASE: Entity = Entity {
+pub(crate) static TEST_CASE: Entity = Entity {
     name: "TestCase",
     groups: &[&[
         field("image", Text, "Image to test.").required().always(),
@@ -26,7 +26,7 @@ pub static TEST_CASE: Entity = Entity {
 };
 
 /// Rows of `CustomTest`.
-pub static CUSTOM_TEST: Entity = Entity {
+pub(crate) static CUSTOM_TEST: Entity = Entity {
     name: "CustomTest",
     groups: &[&[
         field("command", Text, "Command that runs the test.").required().always(),
@@ -36,7 +36,7 @@ pub static CUSTOM_TEST: Entity = Entity {
 };
 
 /// Rows of `CustomTestDependencies`.
-pub static CUSTOM_TEST_DEPENDENCIES: Entity = Entity {
+pub(crate) static CUSTOM_TEST_DEPENDENCIES: Entity = Entity {
     name: "CustomTestDependencies",
     groups: &[&[
         field("command", Text, "Take the files from the output of a command.").one_of("dependency"),
@@ -46,7 +46,7 @@ pub static CUSTOM_TEST_DEPENDENCIES: Entity = Entity {
 };
 
 /// Rows of `VerifyTestCase`.
-pub static VERIFY_TEST_CASE: Entity = Entity {
+pub(crate) static VERIFY_TEST_CASE: Entity = Entity {
     name: "VerifyTestCase",
     groups: &[&[
         field("name", Text, "Name of the check.").required().always(),
@@ -58,7 +58,7 @@ pub static VERIFY_TEST_CASE: Entity = Entity {
 };
 
 /// Rows of `VerifyContainer`.
-pub static VERIFY_CONTAINER: Entity = Entity {
+pub(crate) static VERIFY_CONTAINER: Entity = Entity {
     name: "VerifyContainer",
     groups: &[&[
         field("name", Text, "Name of the container.").required().always(),
@@ -70,7 +70,7 @@ pub static VERIFY_CONTAINER: Entity = Entity {
 };
 
 /// Rows of `VerifyEnvVar`.
-pub static VERIFY_ENV_VAR: Entity = Entity {
+pub(crate) static VERIFY_ENV_VAR: Entity = Entity {
     name: "VerifyEnvVar",
     groups: &[&[
         field("name", Text, "Name of the variable.").required().always(),
@@ -79,17 +79,17 @@ pub static VERIFY_ENV_VAR: Entity = Entity {
 };
 
 /// Rows of `VerifyExecutionModeConfig`.
-pub static VERIFY_EXECUTION_MODE_CONFIG: Entity =
+pub(crate) static VERIFY_EXECUTION_MODE_CONFIG: Entity =
     Entity { name: "VerifyExecutionModeConfig", groups: &[EXECUTION_MODES] };
 
 /// Rows of `LocalVerifier`.
-pub static LOCAL_VERIFIER: Entity = Entity {
+pub(crate) static LOCAL_VERIFIER: Entity = Entity {
     name: "LocalVerifier",
     groups: &[&[field("useLocalImages", Bool, "Take images from this machine before pulling.")]],
 };
 
 /// Rows of `KubernetesClusterVerifier`.
-pub static KUBERNETES_CLUSTER_VERIFIER: Entity = Entity {
+pub(crate) static KUBERNETES_CLUSTER_VERIFIER: Entity = Entity {
     name: "KubernetesClusterVerifier",
     groups: &[&[
         field("overrides", Text, "JSON laid over the job."),
@@ -110,11 +110,11 @@ pub static ACTION: Entity = Entity {
 };
 
 /// Rows of `ActionExecutionModeConfig`.
-pub static ACTION_EXECUTION_MODE_CONFIG: Entity =
+pub(crate) static ACTION_EXECUTION_MODE_CONFIG: Entity =
     Entity { name: "ActionExecutionModeConfig", groups: &[EXECUTION_MODES] };
 
 /// Rows of `PortForwardResource`.
-pub static PORT_FORWARD_RESOURCE: Entity = Entity {
+pub(crate) static PORT_FORWARD_RESOURCE: Entity = Entity {
     name: "PortForwardResource",
     groups: &[&[
         field("resourceType", Text, "Kind of the resource whose port is forwarded."),
@@ -127,7 +127,7 @@ pub static PORT_FORWARD_RESOURCE: Entity = Entity {
 };
 
 /// Rows of `ResourceSelectorConfig`.
-pub static RESOURCE_SELECTOR_CONFIG: Entity = Entity {
+pub(crate) static RESOURCE_SELECTOR_CONFIG: Entity = Entity {
     name: "ResourceSelectorConfig",
     groups: &[&[
         field("allow", Many(&RESOURCE_FILTER), "Kinds that may be changed."),
@@ -136,7 +136,7 @@ pub static RESOURCE_SELECTOR_CONFIG: Entity = Entity {
 };
 
 /// Rows of `ResourceFilter`.
-pub static RESOURCE_FILTER: Entity = Entity {
+pub(crate) static RESOURCE_FILTER: Entity = Entity {
     name: "ResourceFilter",
     groups: &[&[
         field("groupKind", Text, "Group and kind of the resources.").required().always().since(V2BETA28),

@@ -39,7 +39,7 @@ impl Surroundings {
     }
 
     /// Whether a profile is active by itself; if so, whether the kube-context had a part in it.
-    pub fn activates(&self, profile: View<'_, '_>) -> Result<Option<bool>, Diagnostic> {
+    pub(crate) fn activates(&self, profile: View<'_, '_>) -> Result<Option<bool>, Diagnostic> {
         let Some(conditions) = profile.get("activation") else { return Ok(None) };
         let all = profile.raw("requiresAllActivations").and_then(View::bool).unwrap_or(false);
         let mut by_context = false;

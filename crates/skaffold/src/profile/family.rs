@@ -65,7 +65,7 @@ impl<'a, 'f> Member<'a, 'f> {
     }
 
     /// What a patch's path is to this member: the same path, the rest behind `/modules/…` that names it, or nothing.
-    pub fn own_path(&self, path: &str) -> Option<EcoString> {
+    pub(crate) fn own_path(&self, path: &str) -> Option<EcoString> {
         let Some(rest) = path.strip_prefix("/modules/") else {
             return (path != "/modules").then(|| path.into());
         };

@@ -24,7 +24,7 @@ pub struct Problem {
 type Done = Result<(), Problem>;
 
 /// A patch that is about something else in the document.
-pub fn not_here(patch: View<'_, '_>) -> Problem {
+pub(crate) fn not_here(patch: View<'_, '_>) -> Problem {
     let path = patch.text_of("path");
     let mut problem = problem(format!("`{path}` leads to no module"), patch.get("path").and_then(View::span));
     problem.hint = Some("patches change what is in a module, as `/modules/0/…` or `/modules/name=NAME/…`".to_owned());

@@ -103,7 +103,7 @@ pub fn at<'a, 'f: 'a>(root: View<'a, 'f>, way: &[EcoString]) -> Option<View<'a, 
 }
 
 /// What plain segments lead to, opened for changes.
-pub fn at_mut<'a, 'f>(root: &'a mut Item<'f>, way: &[EcoString]) -> Option<&'a mut Item<'f>> {
+pub(crate) fn at_mut<'a, 'f>(root: &'a mut Item<'f>, way: &[EcoString]) -> Option<&'a mut Item<'f>> {
     way.iter().try_fold(root, |item, segment| match item.view().form() {
         Form::Map => item.map().iter_mut().find(|entry| entry.key == *segment).map(|entry| &mut entry.value),
         Form::List => item.list().get_mut(index(segment)?),

@@ -22,6 +22,7 @@ use crate::val::Val;
 use ecow::EcoString;
 use hopeless::{Hopeless, Left};
 use index::{Index, Offer, Offers, Place, Rank, Takes};
+use purlin_graph::Digraph;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -54,6 +55,18 @@ pub struct Resolution {
 }
 
 impl Resolution {
+    /// The nodes of the topology, each after those it requires.
+    pub fn order(&self, nodes: usize) -> Vec<usize> {
+        let mut graph = Digraph::new();
+        for node in 0..nodes {
+            graph.add(node);
+        }
+        for (source, edges) in self.edges.iter().enumerate() {
+            edges.iter().for_each(|edge| graph.connect(source, edge.target));
+        }
+        graph.depth_first(graph.keys()).into_iter().copied().collect()
+    }
+
     /// The edge that meets a requirement.
     pub fn edge(&self, source: usize, requirement: usize) -> Option<&Edge> {
         let edges = self.edges.get(source)?;

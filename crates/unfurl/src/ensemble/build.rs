@@ -596,7 +596,7 @@ fn stored_names(document: &Val) -> HashMap<EcoString, IndexSet<EcoString>> {
 
 /// Whether a template has an operation that something carries out: what is written with it, or what its interface or
 /// the interface `defaults` says for all.
-pub fn has_operations(model: &Model, node: &topology::Node) -> bool {
+pub(crate) fn has_operations(model: &Model, node: &topology::Node) -> bool {
     let deploys = |name: &str| name != "Mock" && name != DEFAULTS;
     let own = node.interfaces.iter().filter(|(name, _)| deploys(name));
     if own.flat_map(|(_, interface)| interface.operations.values()).any(|operation| operation.implemented) {

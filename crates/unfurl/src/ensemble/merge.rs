@@ -6,7 +6,7 @@ use crate::{python, val::MapKey};
 use std::collections::HashSet;
 
 /// The key that says how a map is merged: `whiteout`, `nullout`, `merge`, `error`; anything else replaces.
-pub const STRATEGY: &str = "+%";
+pub(crate) const STRATEGY: &str = "+%";
 
 /// What happens to maps of the same key that do not say it themselves.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -136,7 +136,7 @@ fn is_strategy(key: &MapKey) -> bool {
 }
 
 /// What a map says about how it is merged.
-pub fn strategy_of(value: &Val) -> Option<&str> {
+pub(crate) fn strategy_of(value: &Val) -> Option<&str> {
     value.get(STRATEGY).and_then(Val::as_str)
 }
 

@@ -54,7 +54,12 @@ pub fn open_with(session: &Session, request: &Request, which: Instances) -> Opti
 }
 
 /// The same with a choice of instances and inputs that another dialect gives.
-pub fn open_with_given(session: &Session, request: &Request, which: Instances, inputs: &Value) -> Option<Ensemble> {
+pub(crate) fn open_with_given(
+    session: &Session,
+    request: &Request,
+    which: Instances,
+    inputs: &Value,
+) -> Option<Ensemble> {
     open_at(session, request, which, &crate::convert::from_value(inputs), &[])
 }
 
@@ -237,7 +242,7 @@ impl Ensemble {
 }
 
 /// What `ROOT` and `TOPOLOGY` are in a template: the topology's inputs, and the node it stands for.
-pub fn root_value(ctx: &Ctx<'_, '_>) -> Result<Val> {
+pub(crate) fn root_value(ctx: &Ctx<'_, '_>) -> Result<Val> {
     let tree = ctx.engine.tree;
     let app = tree.substitution_node.map_or_else(Val::null, |id| Data::Attributes(id).into());
     let section = |id: NodeId| Data::Attributes(id).into();

@@ -12,7 +12,7 @@ use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::{Origin, Session, path};
 
 /// The project's file.
-pub const PROJECT_FILE: &str = "unfurl.yaml";
+pub(crate) const PROJECT_FILE: &str = "unfurl.yaml";
 /// The folder a project's file may be in.
 const PROJECT_FOLDER: &str = ".unfurl";
 
@@ -91,7 +91,7 @@ pub fn read(files: &Files<'_>, file: &str, secrets: Option<&[Secret]>) -> Option
 }
 
 /// Reports vault data that could not be opened.
-pub fn report_vault(session: &Session, problems: Vec<(purlin_syntax::Span, crate::vault::Problem)>) {
+pub(crate) fn report_vault(session: &Session, problems: Vec<(purlin_syntax::Span, crate::vault::Problem)>) {
     for (span, problem) in problems {
         session.sink.push(Diagnostic::at(&rules::VAULT, span, problem.message()));
     }
@@ -193,7 +193,7 @@ impl Projects {
     }
 
     /// The environment an ensemble is in unless another is asked for, with where that is said.
-    pub fn default_environment(&self, file: &str) -> Option<Val> {
+    pub(crate) fn default_environment(&self, file: &str) -> Option<Val> {
         let entry = self.entry(file).and_then(|entry| entry.get("environment").cloned());
         let said = || self.list.iter().rev().find_map(|project| project.config.get("default_environment").cloned());
         entry.or_else(said).filter(|name| name.as_str().is_some_and(|name| !name.is_empty()))
@@ -213,7 +213,7 @@ pub fn environment(environments: &ValMap, own: &Val, name: &str) -> Val {
 }
 
 /// Values that are strings stand for others: `name: other`, or `name: environment:other`.
-pub fn relabelled(environments: &ValMap, environment: &Val, section: &str) -> ValMap {
+pub(crate) fn relabelled(environments: &ValMap, environment: &Val, section: &str) -> ValMap {
     let Some(entries) = environment.get(section).and_then(Val::as_map) else {
         return ValMap::default();
     };

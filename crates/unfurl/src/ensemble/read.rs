@@ -11,7 +11,7 @@ use purlin_value::{Origin, Taint};
 use std::rc::Rc;
 
 /// What the tags of vault data are.
-pub const VAULT_TAGS: &[&str] = &["!vault", "!vault-json", "!vault-binary", "!encrypted_string"];
+pub(crate) const VAULT_TAGS: &[&str] = &["!vault", "!vault-json", "!vault-binary", "!encrypted_string"];
 
 /// Reads nodes; keeps what could not be opened.
 pub struct Reader<'s> {

@@ -54,7 +54,7 @@ fn usual_hint(error: &Error) -> Option<String> {
 }
 
 /// The same for a message alone.
-pub fn hint_of(kind: Kind, message: &str) -> Option<String> {
+pub(crate) fn hint_of(kind: Kind, message: &str) -> Option<String> {
     let closing =
         [("print statement", "}}"), ("statement block", "%}"), ("`[`", "]"), ("string", "'"), ("comment", "#}")];
     let open = message.contains("not closed") || message.contains("unexpected end of template");

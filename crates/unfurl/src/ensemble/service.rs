@@ -186,7 +186,7 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
 }
 
 /// Whether a node allows properties its type does not declare: its type does, it does itself, or the type is not known.
-pub fn is_open_node(model: &Model, node: &topology::Node) -> bool {
+pub(crate) fn is_open_node(model: &Model, node: &topology::Node) -> bool {
     node.partial || model::allows_any(&node.template) || model.is_open(node.node_type)
 }
 
@@ -197,7 +197,7 @@ fn open_names(model: &Model, topology: &Topology) -> HashSet<Span> {
 }
 
 /// A value of the service template as one of ours, as written. Vault data is opened.
-pub fn from_tosca(value: &tosca::Val, reading: Reading<'_>) -> Val {
+pub(crate) fn from_tosca(value: &tosca::Val, reading: Reading<'_>) -> Val {
     let mut taint = value.taint();
     let data = match &value.data {
         tosca::Data::Null | tosca::Data::Poison | tosca::Data::Pending(_) => Data::Null,
@@ -257,7 +257,7 @@ fn from_call(call: &tosca::Call, value: &tosca::Val, reading: Reading<'_>) -> Va
 }
 
 /// One of our values as a value of TOSCA, for checks.
-pub fn to_tosca(value: &Val, span: Span) -> tosca::Val {
+pub(crate) fn to_tosca(value: &Val, span: Span) -> tosca::Val {
     let data = match &value.data {
         Data::Null | Data::Undefined(_) => tosca::Data::Null,
         Data::Bool(b) => tosca::Data::Bool(*b),

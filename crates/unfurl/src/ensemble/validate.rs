@@ -71,7 +71,7 @@ pub fn value(engine: &Engine<'_>, frame: &Frame, id: NodeId, name: &str, schema:
 }
 
 /// Marks the parts of a value that its data type says are secrets.
-pub fn mark_parts(value: Val, parts: &[ecow::EcoString]) -> Val {
+pub(crate) fn mark_parts(value: Val, parts: &[ecow::EcoString]) -> Val {
     let (false, Some(entries)) = (parts.is_empty(), value.as_map()) else {
         return value;
     };

@@ -14,7 +14,7 @@ const MOST_THROUGH: usize = 20;
 
 impl Engine<'_> {
     /// Reports that an attribute, or a part of one, needs itself.
-    pub fn notice_cycle(&self, again: Option<(NodeId, &str)>) {
+    pub(crate) fn notice_cycle(&self, again: Option<(NodeId, &str)>) {
         let stack = self.stack.borrow();
         let from = again.and_then(|(id, name)| stack.iter().position(|(node, known)| *node == id && known == name));
         let members = stack.get(from.unwrap_or_else(|| stack.len().saturating_sub(1))..).unwrap_or(&[]);

@@ -30,7 +30,7 @@ impl<'e, 'w> Ctx<'e, 'w> {
     }
 
     /// The same context with further variables.
-    pub fn with_variables(&self, variables: Vec<Variable>) -> Ctx<'e, 'w> {
+    pub(crate) fn with_variables(&self, variables: Vec<Variable>) -> Ctx<'e, 'w> {
         if variables.is_empty() {
             return self.clone();
         }

@@ -42,7 +42,7 @@ pub fn apply(ctx: &Ctx<'_, '_>, body: &Val, matches: Vec<Val>) -> Result<Vec<Val
 }
 
 /// `foreach` as a function: over the current item, by entries if it is a map.
-pub fn over_current(ctx: &Ctx<'_, '_>, body: &Val) -> Result<Vec<Val>> {
+pub(crate) fn over_current(ctx: &Ctx<'_, '_>, body: &Val) -> Result<Vec<Val>> {
     let current = match &ctx.frame.current.data {
         Data::Lazy(_) => ctx.engine.force(ctx.frame.current.clone())?,
         _ => ctx.frame.current.clone(),

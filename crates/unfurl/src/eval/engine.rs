@@ -217,7 +217,7 @@ impl<'w> Engine<'w> {
     }
 
     /// Remembers that a value was read.
-    pub fn note_read(&self, value: &Val) {
+    pub(crate) fn note_read(&self, value: &Val) {
         if value.is_tainted() {
             self.saw_secret.set(true);
             self.note_secret(value);
@@ -231,7 +231,7 @@ impl<'w> Engine<'w> {
     }
 
     /// Remembers a secret's text, that of a number included.
-    pub fn note_secret(&self, value: &Val) {
+    pub(crate) fn note_secret(&self, value: &Val) {
         let text = match &value.data {
             Data::Int(_) | Data::Float(_) => python::to_text(value, self.tree),
             _ => value.as_str().unwrap_or("").into(),
@@ -245,7 +245,7 @@ impl<'w> Engine<'w> {
     }
 
     /// The secret texts that were met.
-    pub fn met_secrets(&self) -> Vec<String> {
+    pub(crate) fn met_secrets(&self) -> Vec<String> {
         self.secrets.borrow().iter().map(EcoString::to_string).collect()
     }
 
@@ -257,7 +257,7 @@ impl<'w> Engine<'w> {
     }
 
     /// An error without the secrets that were met.
-    pub fn scrubbed(&self, mut error: Box<Error>) -> Box<Error> {
+    pub(crate) fn scrubbed(&self, mut error: Box<Error>) -> Box<Error> {
         error.message = self.without_secrets(std::mem::take(&mut error.message));
         error.hint = error.hint.take().filter(|hint| self.without_secrets(hint.clone()) == *hint);
         error
@@ -272,12 +272,12 @@ impl<'w> Engine<'w> {
     }
 
     /// Remembers that a secret was written to a file.
-    pub fn note_secret_file(&self, path: &str) {
+    pub(crate) fn note_secret_file(&self, path: &str) {
         self.secret_files.borrow_mut().insert(path.to_owned());
     }
 
     /// Whether a secret was written to a file.
-    pub fn is_secret_file(&self, path: &str) -> bool {
+    pub(crate) fn is_secret_file(&self, path: &str) -> bool {
         self.secret_files.borrow().contains(path)
     }
 

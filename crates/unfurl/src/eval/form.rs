@@ -15,7 +15,7 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use purlin_syntax::{Diagnostic, Severity};
 
 /// Keys that may stand beside `eval`.
-pub const EVAL_KEYS: &[(&str, &str)] = &[
+pub(crate) const EVAL_KEYS: &[(&str, &str)] = &[
     ("vars", "Variables for the expression."),
     ("select", "A query or template applied to each match."),
     ("foreach", "Like `select`, and the result is always a list; with `key` and `value` it builds a map."),
@@ -207,7 +207,7 @@ pub fn expression(ctx: &Ctx<'_, '_>, expr: &Val) -> Result<Vec<Val>> {
 }
 
 /// The first key of a map that names a function.
-pub fn function_of(entries: &ValMap, safe: bool) -> Option<(&Val, &'static Function)> {
+pub(crate) fn function_of(entries: &ValMap, safe: bool) -> Option<(&Val, &'static Function)> {
     entries.iter().find_map(|(key, arg)| {
         let function = functions::find(key.as_str()?)?;
         (!safe || function.call.safe).then_some((arg, function))

@@ -64,7 +64,7 @@ impl Lazy {
     }
 
     /// The place of a key.
-    pub fn index_of(&self, key: &MapKey) -> Option<usize> {
+    pub(crate) fn index_of(&self, key: &MapKey) -> Option<usize> {
         match &self.raw.data {
             Data::Map(entries) => entries.get_index_of(key),
             _ => None,
@@ -72,7 +72,7 @@ impl Lazy {
     }
 
     /// The key at a place.
-    pub fn key_at(&self, index: usize) -> Option<&MapKey> {
+    pub(crate) fn key_at(&self, index: usize) -> Option<&MapKey> {
         match &self.raw.data {
             Data::Map(entries) => entries.get_index(index).map(|(key, _)| key),
             _ => None,
@@ -80,7 +80,7 @@ impl Lazy {
     }
 
     /// The item or entry at a place, as written.
-    pub fn raw_at(&self, index: usize) -> Option<&Val> {
+    pub(crate) fn raw_at(&self, index: usize) -> Option<&Val> {
         match &self.raw.data {
             Data::List(items) => items.get(index),
             Data::Map(entries) => entries.get_index(index).map(|(_, value)| value),
@@ -89,7 +89,7 @@ impl Lazy {
     }
 
     /// Whether an item that was evaluated so far is a secret.
-    pub fn tainted_so_far(&self) -> bool {
+    pub(crate) fn tainted_so_far(&self) -> bool {
         self.cells.borrow().iter().any(|cell| matches!(cell, Memo::Done(value) if value.tainted_within()))
     }
 }

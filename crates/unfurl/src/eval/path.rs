@@ -403,6 +403,6 @@ pub fn as_one(mut matches: Vec<Val>) -> Val {
 }
 
 /// An error for a query that had to match.
-pub fn no_match(what: &str) -> Box<Error> {
+pub(crate) fn no_match(what: &str) -> Box<Error> {
     Error::new(Kind::Missing, format!("the expression `{what}` must have a result and has none"))
 }

@@ -7,7 +7,7 @@ use crate::val::{Data, Val};
 pub const REDACTED: &str = "<<REDACTED>>";
 
 /// A value in a few words.
-pub fn brief(ctx: &Ctx<'_, '_>, value: &Val) -> String {
+pub(crate) fn brief(ctx: &Ctx<'_, '_>, value: &Val) -> String {
     if value.is_tainted() {
         return REDACTED.to_owned();
     }

@@ -129,7 +129,7 @@ fn field(node: &Node, name: &str) -> Val {
 }
 
 /// A field of a template, for `.template::name`.
-pub fn template_field(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Option<Val> {
+pub(crate) fn template_field(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Option<Val> {
     let node = ctx.engine.tree.node(id);
     match name {
         "name" => Some(Val::str(node.template.clone())),
@@ -255,7 +255,7 @@ fn is_type(node: &Node, name: &str) -> bool {
 }
 
 /// What an instance is hosted on, nearest first.
-pub fn hosted_on(tree: &Tree, id: NodeId) -> Vec<NodeId> {
+pub(crate) fn hosted_on(tree: &Tree, id: NodeId) -> Vec<NodeId> {
     follow(id, |id| {
         let node = tree.node(id);
         let hosting = node.requirements.iter().filter(|relationship| is_type(tree.node(**relationship), "HostedOn"));
@@ -285,7 +285,7 @@ fn follow(start: NodeId, next: impl Fn(NodeId) -> Vec<NodeId>) -> Vec<NodeId> {
 }
 
 /// What a name means on an instance: an attribute, the capability a requirement leads to, a capability of its own.
-pub fn named_on(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Result<Option<Val>> {
+pub(crate) fn named_on(ctx: &Ctx<'_, '_>, id: NodeId, name: &str) -> Result<Option<Val>> {
     if let Some(value) = ctx.engine.attribute(id, name)? {
         return Ok(Some(value));
     }

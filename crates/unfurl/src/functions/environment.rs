@@ -44,7 +44,7 @@ fn environment(ctx: &Ctx<'_, '_>) -> Result<BTreeMap<String, Val>> {
 
 /// What the environment of a command has over that of this process: the ensemble's variables, then the rules of its
 /// operation. A name without a value is taken away.
-pub fn for_command(ctx: &Ctx<'_, '_>, rules: Option<&Val>) -> Result<Vec<(String, Option<Val>)>> {
+pub(crate) fn for_command(ctx: &Ctx<'_, '_>, rules: Option<&Val>) -> Result<Vec<(String, Option<Val>)>> {
     let mut all = environment(ctx)?;
     if let Some(rules) = rules {
         let rules = ctx.map_value(rules)?;
@@ -133,7 +133,7 @@ pub fn get_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 }
 
 /// `has_env`
-pub fn has_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn has_env(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let Some(name) = call.arg.as_str() else {
         return type_error(format!("`has_env` needs a name, not {}", call.arg.kind()));
     };
@@ -273,6 +273,6 @@ fn of_application(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
 }
 
 /// Whether a name fits a pattern as Python's `fnmatch` reads it.
-pub fn globbed(pattern: &str, name: &str) -> bool {
+pub(crate) fn globbed(pattern: &str, name: &str) -> bool {
     Glob::read(pattern, Notation::PYTHON).is_some_and(|glob| glob.matches(name))
 }

@@ -83,7 +83,7 @@ pub fn lookup(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 }
 
 /// `get_ensemble_metadata`
-pub fn get_ensemble_metadata(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn get_ensemble_metadata(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?;
     let metadata = &ctx.engine.settings.metadata;
     if python::truthy(&value) && !metadata.is_empty() {
@@ -95,7 +95,7 @@ pub fn get_ensemble_metadata(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> 
 }
 
 /// `find_connection`: default connections belong to running jobs.
-pub fn find_connection(_: &Ctx<'_, '_>, _: &Call<'_>) -> Result<Val> {
+pub(crate) fn find_connection(_: &Ctx<'_, '_>, _: &Call<'_>) -> Result<Val> {
     Ok(Val::null())
 }
 

@@ -17,7 +17,7 @@ use purlin_value::world::FileKind;
 use purlin_value::{WorldError, path};
 
 /// Folder of temporary files, within the ensemble's.
-pub const TEMPORARY: &str = ".purlin/tmp";
+pub(crate) const TEMPORARY: &str = ".purlin/tmp";
 
 /// The ensemble's folder.
 pub fn base(ctx: &Ctx<'_, '_>) -> String {
@@ -32,7 +32,7 @@ pub fn absolute(ctx: &Ctx<'_, '_>, file: &str) -> String {
 }
 
 /// A path seen from the file the expression is written in.
-pub fn from_source(ctx: &Ctx<'_, '_>, file: &str) -> String {
+pub(crate) fn from_source(ctx: &Ctx<'_, '_>, file: &str) -> String {
     let dir = ctx.frame.dir.as_str();
     if dir.is_empty() { absolute(ctx, file) } else { path::join(&absolute(ctx, dir), file) }
 }
@@ -54,7 +54,7 @@ pub fn refused(error: &WorldError, file: &str) -> Box<Error> {
 }
 
 /// The bytes of a file; none if there is no such file.
-pub fn read_optional(ctx: &Ctx<'_, '_>, file: &str) -> Result<Option<Vec<u8>>> {
+pub(crate) fn read_optional(ctx: &Ctx<'_, '_>, file: &str) -> Result<Option<Vec<u8>>> {
     let full = absolute(ctx, file);
     match ctx.engine.session.load_bytes(&full) {
         Ok(bytes) if bytes.len() > MAX_FILE => {

@@ -17,15 +17,9 @@ pub fn container_image(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 
 /// A handle to an image.
 pub fn image(name: &str) -> Val {
-    let (rest, digest) = name.split_once('@').map_or((name, None), |(rest, digest)| (rest, Some(digest)));
-    // A colon after the last slash starts the tag; before it, a port.
-    let slash = rest.rfind('/').map_or(0, |at| at + 1);
-    let (repository, tag) = match rest.get(slash..).and_then(|last| last.find(':')) {
-        Some(at) => (rest.get(..slash + at).unwrap_or(rest), rest.get(slash + at + 1..)),
-        None => (rest, None),
-    };
-    let mut full = repository.to_ascii_lowercase();
-    match (tag, digest) {
+    let parts = purlin_value::image::parts(name);
+    let mut full = parts.name.to_ascii_lowercase();
+    match (parts.tag, parts.digest) {
         (_, Some(digest)) => full.push_str(&format!("@{digest}")),
         (Some(tag), None) => full.push_str(&format!(":{tag}")),
         (None, None) => {}

@@ -54,12 +54,12 @@ pub fn to_dns_label(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 }
 
 /// `to_kubernetes_label`
-pub fn to_kubernetes_label(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn to_kubernetes_label(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     label(ctx, call, &KUBERNETES)
 }
 
 /// `to_googlecloud_label`
-pub fn to_googlecloud_label(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn to_googlecloud_label(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     label(ctx, call, &GOOGLE)
 }
 

@@ -28,7 +28,7 @@ pub fn foreach(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 }
 
 /// `is_function_defined`
-pub fn is_function_defined(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn is_function_defined(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let name = call.value(ctx)?;
     let found = name.as_str().and_then(super::find).is_some_and(|function| function.call.safe || !ctx.frame.mode.safe);
     Ok(Val::bool(found))
@@ -52,7 +52,7 @@ fn holds(matches: &[Val]) -> (bool, bool) {
 }
 
 /// `if`
-pub fn if_(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn if_(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let (held, secret) = holds(&operand(ctx, call, call.arg)?);
     let value = match call.raw(if held { "then" } else { "else" }) {
         Some(raw) => as_one(branch(ctx, call, raw)?),
@@ -228,11 +228,11 @@ pub fn div(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 }
 
 /// `floordiv`
-pub fn floordiv(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn floordiv(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     arithmetic(ctx, call, "//")
 }
 
 /// `mod`
-pub fn modulo(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn modulo(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     arithmetic(ctx, call, "%")
 }

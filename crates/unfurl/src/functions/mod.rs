@@ -168,6 +168,6 @@ pub fn nearest(name: &str) -> Option<&'static str> {
 }
 
 /// The candidate that is written most alike, if one is close.
-pub fn closest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
+pub(crate) fn closest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
     purlin_syntax::suggest::nearest(name, candidates)
 }

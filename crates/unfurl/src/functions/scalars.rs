@@ -165,7 +165,7 @@ pub fn scalar(ctx: &Ctx<'_, '_>, value: &Val, unit: Option<&str>) -> Result<Val>
 }
 
 /// `scalar`
-pub fn scalar_function(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
+pub(crate) fn scalar_function(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?;
     scalar(ctx, &value, None)
 }

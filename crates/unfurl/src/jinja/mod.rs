@@ -62,7 +62,7 @@ impl Template {
     }
 
     /// Parses a template with given marks.
-    pub fn parse_with(text: &str, mut marks: Delimiters) -> Result<Template> {
+    pub(crate) fn parse_with(text: &str, mut marks: Delimiters) -> Result<Template> {
         if text.len() > MAX_EXPRESSION {
             let message = format!("the template is longer than {MAX_EXPRESSION} bytes");
             return Err(Error::new(Kind::Limit, message));
@@ -100,7 +100,7 @@ pub fn render(ctx: &Ctx<'_, '_>, text: &str) -> Result<Val> {
 }
 
 /// Renders a text with its own marks.
-pub fn render_marked(ctx: &Ctx<'_, '_>, text: &str, marks: Delimiters) -> Result<Val> {
+pub(crate) fn render_marked(ctx: &Ctx<'_, '_>, text: &str, marks: Delimiters) -> Result<Val> {
     render_with(ctx, text, || Template::parse_with(text, marks).map(Rc::new))
 }
 

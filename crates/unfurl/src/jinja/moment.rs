@@ -160,7 +160,7 @@ pub fn field(object: &Object, name: &str) -> Option<Val> {
 }
 
 /// Whether a moment or a duration has a method.
-pub fn has_method(object: &Object, name: &str) -> bool {
+pub(crate) fn has_method(object: &Object, name: &str) -> bool {
     match object {
         Object::Moment(_) => matches!(
             name,

@@ -45,7 +45,7 @@ fn parts(moment: Moment) -> Parts {
 
 /// The id of a job: its time, and four digits for its tasks. Always later than that of the job before it, even if both
 /// began within one step or the clock was set back.
-pub fn job_id(moment: Moment, previous: Option<&str>) -> EcoString {
+pub(crate) fn job_id(moment: Moment, previous: Option<&str>) -> EcoString {
     let id = id_at(moment);
     match previous.filter(|previous| previous.len() == id.len() && previous.is_ascii()) {
         Some(previous) if previous.get(..8) >= id.get(..8) => next_id(previous),
@@ -83,12 +83,12 @@ fn id_at(moment: Moment) -> EcoString {
 }
 
 /// The id of a task of a job.
-pub fn task_id(job: &str, number: u32) -> EcoString {
+pub(crate) fn task_id(job: &str, number: u32) -> EcoString {
     eco_format!("{}{number:04x}", job.get(..8).unwrap_or(job))
 }
 
 /// Whether a value is a change id.
-pub fn is_change_id(value: &Val) -> bool {
+pub(crate) fn is_change_id(value: &Val) -> bool {
     let text = value.as_str().unwrap_or_default();
     text.len() == 12 && text.starts_with('A') && text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }

@@ -116,7 +116,7 @@ impl Ensemble {
     }
 
     /// The operation that stands for another one in a dry run.
-    pub fn mock(&self, target: NodeId, name: &str) -> Option<Operation> {
+    pub(crate) fn mock(&self, target: NodeId, name: &str) -> Option<Operation> {
         self.operation(target, MOCK, name)
     }
 

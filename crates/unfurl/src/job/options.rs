@@ -34,7 +34,7 @@ impl Workflow {
     }
 
     /// Whether templates without an instance get one.
-    pub fn makes_instances(self) -> bool {
+    pub(crate) fn makes_instances(self) -> bool {
         !matches!(self, Workflow::Undeploy | Workflow::Stop)
     }
 }

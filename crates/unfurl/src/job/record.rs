@@ -33,12 +33,12 @@ pub struct Record {
 
 impl Record {
     /// The later one of its changes.
-    pub fn last_change(&self) -> Option<&EcoString> {
+    pub(crate) fn last_change(&self) -> Option<&EcoString> {
         self.last_config_change.iter().chain(&self.last_state_change).max()
     }
 
     /// Whether something made it, as far as is known.
-    pub fn is_created(&self) -> bool {
+    pub(crate) fn is_created(&self) -> bool {
         self.created.as_ref().is_some_and(crate::python::truthy)
     }
 

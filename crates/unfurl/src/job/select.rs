@@ -8,27 +8,13 @@ use std::collections::{HashMap, HashSet};
 
 /// Instances of templates, each after those it requires.
 pub(super) fn instances(job: &Job<'_>) -> Vec<NodeId> {
-    let topology = &job.ensemble.service.topology;
-    let edges = &job.ensemble.service.resolution.edges;
-    let mut out = Vec::new();
-    let mut seen = vec![false; topology.nodes.len()];
-    for start in 0..topology.nodes.len() {
-        let mut open = vec![(start, false)];
-        while let Some((index, is_left)) = open.pop() {
-            if is_left {
-                out.extend(of_template(job, index));
-                continue;
-            }
-            match seen.get_mut(index) {
-                Some(seen) if !*seen => *seen = true,
-                _ => continue,
-            }
-            open.push((index, true));
-            let targets: Vec<usize> = edges.get(index).into_iter().flatten().map(|edge| edge.target).collect();
-            open.extend(targets.into_iter().rev().map(|target| (target, false)));
-        }
-    }
-    out
+    let service = &job.ensemble.service;
+    service
+        .resolution
+        .order(service.topology.nodes.len())
+        .into_iter()
+        .flat_map(|index| of_template(job, index))
+        .collect()
 }
 
 /// The instances of a template that count.

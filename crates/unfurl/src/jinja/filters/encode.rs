@@ -213,24 +213,12 @@ pub fn to_uuid(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<V
     let name = text_of(render, &input)?;
     let namespace = text_arg(render, args, 0, "namespace")?.unwrap_or_else(|| NAMESPACE.into());
     let digits: String = namespace.chars().filter(|c| *c != '-').collect();
-    let mut bytes = Vec::new();
-    for at in (0..digits.len()).step_by(2) {
-        match digits.get(at..at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-            Some(byte) => bytes.push(byte),
-            None => return value_error(format!("`{namespace}` is no UUID")),
-        }
-    }
+    let Some(mut bytes) = encoding::from_hex(digits.as_bytes()) else {
+        return value_error(format!("`{namespace}` is no UUID"));
+    };
     bytes.extend_from_slice(name.as_bytes());
-    let mut digest: Vec<u8> = sha1::Sha1::digest(&bytes).to_vec();
-    if let Some(version) = digest.get_mut(6) {
-        *version = (*version & 0x0f) | 0x50;
-    }
-    if let Some(variant) = digest.get_mut(8) {
-        *variant = (*variant & 0x3f) | 0x80;
-    }
-    let hex = encoding::hex(digest.get(..16).unwrap_or(&[]));
-    let part = |from: usize, to: usize| hex.get(from..to).unwrap_or("");
-    Ok(Val::str(format!("{}-{}-{}-{}-{}", part(0, 8), part(8, 12), part(12, 16), part(16, 20), part(20, 32))))
+    let digest = sha1::Sha1::digest(&bytes).first_chunk::<16>().copied().unwrap_or_default();
+    Ok(Val::str(encoding::uuid(digest, 5)))
 }
 
 /// Percent-encoding of everything but letters, digits and the given characters.
