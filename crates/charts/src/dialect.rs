@@ -87,6 +87,7 @@ pub(crate) fn options(session: &Session, request: &Request) -> Options {
         lenient: true,
         pending: request.pending.iter().map(|text| pending_flag(text)).collect(),
         track: true,
+        is_rehearsal: request.chart.is_rehearsal,
         ..Options::default()
     }
 }
@@ -308,7 +309,7 @@ fn render_metachart<'s>(
     reported: &Reported,
 ) -> Result<Documents<'s>, TemplateError> {
     let compiled = engine::compile(&prepared.chart).map_err(TemplateError::from)?;
-    let (outside, limits) = (template::outside(session, true), template::engine_limits(session));
+    let (outside, limits) = (prepared.outside(session, true), template::engine_limits(session));
     let computed = Arc::new(checksums::computed(session, &prepared.values, kinds));
     let job = pipeline::Job { compiled: &compiled, kinds, computed: &computed };
     let mut made =
@@ -441,7 +442,7 @@ pub(crate) fn eval_chart(session: &Session, folder: &str, options: &Options, que
 fn evaluate(session: &Session, prepared: &template::Prepared, text: &str) -> Result<(String, bool), RenderError> {
     let compiled = engine::compile(&prepared.chart)?;
     // Only what is tracked knows of secrets.
-    let (outside, limits) = (template::outside(session, true), template::engine_limits(session));
+    let (outside, limits) = (prepared.outside(session, true), template::engine_limits(session));
     let inputs = prepared.inputs(&outside, &limits);
     engine::on_deep_stack(|| {
         let namespace = compiled.namespace();

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use purlin_gotmpl::{Limits, Machine, Outside, Set, Val};
+use purlin_gotmpl::{Limits, Machine, Outside, Set, SpareKeys, Val};
 use purlin_model::SetFlag;
 use purlin_model::validate::{Fault, Problem, Stopped};
 use purlin_syntax::Rule;
@@ -63,6 +63,8 @@ pub struct Options {
     /// Whether as much as possible is looked at: library charts, charts with missing dependencies, and the files
     /// beside one that fails. Helm stops at each of these.
     pub lenient: bool,
+    /// Whether what comes out is judged and not shown.
+    pub is_rehearsal: bool,
 }
 
 /// What in a chart an error is about.
@@ -144,7 +146,7 @@ pub struct Output {
 /// Clock and seed of the run.
 pub fn outside(session: &Session, track: bool) -> Outside {
     let (now, seed) = (session.world.now().0, session.world.seed());
-    Outside { now, seed, track, origins: session.origins.clone() }
+    Outside { now, seed, track, origins: session.origins.clone(), spare_keys: None }
 }
 
 /// The engine's limits, from those of the run.
@@ -250,6 +252,7 @@ pub struct Prepared {
     pub problems: Vec<(String, Problem)>,
     track: bool,
     lenient: bool,
+    is_rehearsal: bool,
 }
 
 impl TemplateError {
@@ -339,8 +342,8 @@ fn prepare_chart(
     }
     let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
     let release = Release { name, namespace: namespace.to_owned(), upgrade: options.is_upgrade, revision: 1 };
-    let (track, lenient) = (options.track, options.lenient);
-    Ok(Prepared { chart, values, release, capabilities, warnings, missing, problems, track, lenient })
+    let (track, lenient, is_rehearsal) = (options.track, options.lenient, options.is_rehearsal);
+    Ok(Prepared { chart, values, release, capabilities, warnings, missing, problems, track, lenient, is_rehearsal })
 }
 
 impl Prepared {
@@ -350,9 +353,15 @@ impl Prepared {
         Inputs { chart, values, release, capabilities, outside, limits, keep_going: self.lenient }
     }
 
+    /// Clock, seed and spare keys of the run.
+    pub fn outside(&self, session: &Session, track: bool) -> Outside {
+        let spare_keys = self.is_rehearsal.then(|| session.finding("keys", SpareKeys::default));
+        Outside { spare_keys, ..outside(session, track) }
+    }
+
     /// Renders all templates.
     pub fn render(&self, session: &Session) -> Result<Rendered, TemplateError> {
-        let (outside, limits) = (outside(session, self.track), engine_limits(session));
+        let (outside, limits) = (self.outside(session, self.track), engine_limits(session));
         let rendered =
             engine::compile(&self.chart).and_then(|compiled| engine::render(&compiled, self.inputs(&outside, &limits)));
         rendered.map_err(TemplateError::from)

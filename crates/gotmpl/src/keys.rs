@@ -11,8 +11,11 @@ use x509_cert::spki::SubjectPublicKeyInfo;
 
 use crate::pem;
 use crate::random::Random;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 
 /// A private key.
+#[derive(Clone, Debug)]
 pub enum Key {
     /// RSA, signing with SHA-256.
     Rsa(Box<rsa::pkcs1v15::SigningKey<Sha256>>),
@@ -20,6 +23,18 @@ pub enum Key {
     Ecdsa(Box<p256::ecdsa::SigningKey>),
     /// Ed25519.
     Ed25519(Box<ed25519_dalek::SigningKey>),
+}
+
+/// RSA keys that are made once and used again, by their size.
+#[derive(Debug, Default)]
+pub struct SpareKeys(Mutex<HashMap<usize, Option<Key>>>);
+
+impl SpareKeys {
+    /// A key of this many bits: the first that was made.
+    pub fn rsa(&self, random: &mut Random, bits: usize) -> Option<Key> {
+        let mut made = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        made.entry(bits).or_insert_with(|| Key::rsa(random, bits)).clone()
+    }
 }
 
 impl Key {

@@ -13,6 +13,7 @@ use crate::ast::{Branch, Expr, File, Invoke, NodeRef, Pipe, Stmt, Tree};
 use crate::error::{ExecError, Fault, Limit};
 use crate::func::Func;
 use crate::hole::Effects;
+use crate::keys::SpareKeys;
 use crate::rope::{Piece, Rope};
 use crate::set::Namespace;
 use crate::taint::holds_taint;
@@ -77,6 +78,8 @@ pub struct Outside {
     pub track: bool,
     /// Where what is made from several values is noted.
     pub origins: Origins,
+    /// Where nothing that comes out is shown: keys that serve all places, since making one takes longer than a chart.
+    pub spare_keys: Option<Arc<SpareKeys>>,
 }
 
 /// What something was printed under: a call of `include` or `tpl`, a branch, a loop.

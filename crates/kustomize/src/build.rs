@@ -4,6 +4,7 @@
 //! labels, annotations, JSON patches, replicas, images. Digests of names, references to names and the order of the
 //! result come last, once for all.
 
+use crate::arguments::Arguments;
 use crate::edit::text;
 use crate::kustomization::{Kustomization, Problem};
 use crate::names::{add_namespace, affix};
@@ -59,10 +60,18 @@ pub fn resolve_patch(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
 
 fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
     let (folder, span) = (ask.path, ask.span);
-    let mut builder = Builder { session, open: Vec::new() };
-    let problem = match builder.target(folder) {
+    let (arguments, built) = match Arguments::read(session, &ask.values) {
+        Ok(arguments) => {
+            let built = Builder { session, arguments: &arguments, open: Vec::new() }.target(folder);
+            (arguments, built)
+        }
+        Err((arguments, problem)) => (arguments, Err(problem)),
+    };
+    let problem = match built {
         Ok((resources, sorting)) => return Some(finished(resources, &sorting)),
-        Err(Problem::Elsewhere { what, span }) => return installed::run(session, folder, &what, span),
+        Err(Problem::Elsewhere { what, span }) => {
+            return installed::run(session, folder, &arguments.written, &what, span);
+        }
         Err(Problem::Wrong(problem)) => problem,
     };
     session.sink.push(Diagnostic { span: problem.span.or(span), ..problem });
@@ -75,6 +84,7 @@ fn finished(mut resources: Vec<Resource>, sorting: &Value) -> Vec<Manifest> {
         resource.rename(&name);
     }
     references::update(&mut resources);
+    resources.iter_mut().for_each(Resource::drop_empty_annotations);
     order::sort(&mut resources, sorting);
     resources.into_iter().map(|resource| Manifest::new(resource.source, resource.value)).collect()
 }
@@ -82,6 +92,7 @@ fn finished(mut resources: Vec<Resource>, sorting: &Value) -> Vec<Manifest> {
 /// A build under way.
 struct Builder<'s> {
     session: &'s Session,
+    arguments: &'s Arguments,
     /// The folders being built, for cycles.
     open: Vec<String>,
 }
@@ -107,7 +118,7 @@ impl Builder<'_> {
             let message = format!("circular kustomizations: {}", way.collect::<Vec<_>>().join(" → "));
             return Err(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).into());
         }
-        let kustomization = Kustomization::read(self.session, &folder)?;
+        let kustomization = Kustomization::read(self.session, &folder, self.arguments.reads_anywhere)?;
         self.open.push(folder);
         Ok(kustomization)
     }
@@ -160,7 +171,8 @@ impl Builder<'_> {
             resources.extend(found);
             return Ok(());
         }
-        let tree = match self.session.read_yaml(&place, Flavor::CoreGo) {
+        let place = kustomization.own_file(self.session, item, text(item, &[]))?;
+        let tree = match self.session.read_yaml(&place, Flavor::GoObjects) {
             Ok(tree) => tree,
             Err(problem) => return Err(self.at(problem.into(), item)),
         };

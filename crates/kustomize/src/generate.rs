@@ -65,7 +65,7 @@ impl Generator<'_> {
             let kind = Some(text(self.rule, &["type"])).filter(|kind| !kind.is_empty()).unwrap_or("Opaque");
             set(&mut value, "type", Value::str(kind));
         }
-        if !data.is_empty() {
+        if !data.is_empty() || self.kind == "Secret" {
             set(&mut value, "data", Value::map(data));
         }
         if !binary.is_empty() {
@@ -99,7 +99,7 @@ impl Generator<'_> {
     fn data(&self) -> Result<(Map, Map), Problem> {
         let (mut data, mut binary) = (Map::new(), Map::new());
         let mut put = |key: &str, bytes: &[u8]| {
-            let encoded = || Value::str(encoding::base64(bytes)).with_origin(self.rule.origin);
+            let encoded = || Value::str(in_lines(&encoding::base64(bytes))).with_origin(self.rule.origin);
             match std::str::from_utf8(bytes) {
                 _ if self.kind == "Secret" => data.insert(key.into(), encoded().tainted_if(true)),
                 Ok(text) => data.insert(key.into(), Value::str(text).with_origin(self.rule.origin)),
@@ -138,7 +138,7 @@ impl Generator<'_> {
     }
 
     fn file(&self, written: &str) -> Result<std::sync::Arc<[u8]>, Problem> {
-        let full = path::join(&self.kustomization.folder, written);
+        let full = self.kustomization.own_file(self.session, self.rule, written)?;
         self.session.world.read(&full).map_err(|error| {
             let mut diagnostic = error.diagnostic(&full);
             diagnostic.span = self.session.origins.span(self.rule.origin, &self.session.sources);
@@ -148,16 +148,26 @@ impl Generator<'_> {
 
     /// Adds what was made, or merges it into what is there.
     fn place(&self, made: Resource, resources: &mut Vec<Resource>) -> Result<(), Problem> {
-        let behavior = text(self.rule, &["behavior"]);
+        let behavior = match text(self.rule, &["behavior"]) {
+            known @ ("merge" | "replace") => known,
+            "" | "create" | "unspecified" => "create",
+            other => {
+                let message = format!("unknown `behavior` `{other}`, which Kustomize takes for `create`");
+                let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).warning();
+                diagnostic.span = self.session.origins.span(self.rule.origin, &self.session.sources);
+                self.session.sink.push(diagnostic.hint("write `create`, `merge` or `replace`"));
+                "create"
+            }
+        };
         let known = resources.iter_mut().find(|known| known.kind() == self.kind && known.answers_to(made.name()));
         match (behavior, known) {
-            ("" | "create" | "unspecified", None) => resources.push(made),
-            ("" | "create" | "unspecified", Some(_)) => {
+            ("create", None) => resources.push(made),
+            ("create", Some(_)) => {
                 let message =
                     format!("{} `{}` exists already; set `behavior` to `merge` or `replace`", self.kind, made.name());
                 return Err(self.wrong(message));
             }
-            ("merge" | "replace", Some(known)) => {
+            (_, Some(known)) => {
                 let keys = ["data", "binaryData", "type", "immutable"];
                 for key in keys {
                     let new = made.value.get(key).cloned();
@@ -186,17 +196,24 @@ impl Generator<'_> {
                 }
                 known.hashed |= made.hashed;
             }
-            ("merge" | "replace", None) => {
+            (_, None) => {
                 let message = format!("there is no {} `{}` to {behavior}", self.kind, made.name());
-                return Err(self.wrong(message));
-            }
-            (other, _) => {
-                let message = format!("unknown `behavior` `{other}`: expected `create`, `merge` or `replace`");
                 return Err(self.wrong(message));
             }
         }
         Ok(())
     }
+}
+
+/// What is encoded and too long for one line, in lines as the original has them; the last one ends, too.
+fn in_lines(encoded: &str) -> String {
+    const LINE: usize = 70;
+    if encoded.len() < LINE {
+        return encoded.to_owned();
+    }
+    // All of it is ASCII.
+    let lines = encoded.as_bytes().chunks(LINE).map(|line| String::from_utf8_lossy(line) + "\n");
+    lines.collect()
 }
 
 fn sort(map: &mut Map) {
@@ -222,7 +239,8 @@ pub fn digest(resource: &Resource) -> String {
         None => String::new(),
     };
     // The keys of the object in their order, as the original writes it.
-    let (data, kind, name) = (section("data"), quoted(resource.kind()), quoted(resource.name()));
+    // The original looks for the name where it never is.
+    let (data, kind, name) = (section("data"), quoted(resource.kind()), quoted(""));
     let encoded = match resource.kind() {
         "Secret" => {
             let strings = match resource.value.get("stringData") {

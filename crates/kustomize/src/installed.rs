@@ -7,15 +7,22 @@ use purlin_value::world::Command;
 use purlin_value::{MergeKeys, Session, WorldError, value_of};
 
 /// Builds a folder with `kubectl kustomize`, if programs may be run. Says so otherwise.
-pub fn run(session: &Session, folder: &str, what: &str, span: Option<Span>) -> Option<Vec<Manifest>> {
+pub fn run(
+    session: &Session,
+    folder: &str,
+    arguments: &[String],
+    what: &str,
+    span: Option<Span>,
+) -> Option<Vec<Manifest>> {
     let full = purlin_value::path::join(session.world.root(), folder);
-    let argv = ["kubectl", "kustomize", &full].map(str::to_owned).to_vec();
+    let mut argv = ["kubectl", "kustomize", &full].map(str::to_owned).to_vec();
+    argv.extend_from_slice(arguments);
     let command = Command { argv, env: session.world.env_all(), folder: ".".to_owned(), stdin: Vec::new() };
     let mut problem = match session.world.run(&command) {
         Ok(output) if output.code == 0 => {
             let text = String::from_utf8_lossy(&output.stdout).into_owned();
             let source = session.sources.insert(&format!("{folder} (kubectl kustomize)"), text);
-            let tree = session.parse_yaml(source.clone(), Flavor::CoreGo);
+            let tree = session.parse_yaml(source.clone(), Flavor::GoObjects);
             let roots = tree.roots().filter(|root| !root.is_null());
             let manifest = |root| Manifest::new(source.path(), value_of(root, MergeKeys::Apply));
             return Some(roots.map(manifest).collect());

@@ -75,11 +75,12 @@ pub struct Kustomization {
     pub folder: String,
     /// Its fields.
     pub value: Value,
+    reads_anywhere: bool,
 }
 
 impl Kustomization {
     /// Reads the kustomization of a folder.
-    pub fn read(session: &Session, folder: &str) -> Result<Kustomization, Problem> {
+    pub fn read(session: &Session, folder: &str, reads_anywhere: bool) -> Result<Kustomization, Problem> {
         let file = FILES.iter().map(|name| path::join(folder, name)).find(|file| session.world.exists(file));
         let Some(file) = file else {
             let message = format!("`{folder}` has no `kustomization.yaml`");
@@ -102,7 +103,25 @@ impl Kustomization {
                 return Err(diagnostic.maybe_hint(did_you_mean(key, known)).into());
             }
         }
-        Ok(Kustomization { folder: folder.to_owned(), value: value_of(root, MergeKeys::Apply) })
+        Ok(Kustomization { folder: folder.to_owned(), value: value_of(root, MergeKeys::Apply), reads_anywhere })
+    }
+
+    /// The place of a file that it names. Kustomize takes only those of its folder; other folders are bases.
+    pub fn own_file(&self, session: &Session, item: &Value, written: &str) -> Result<String, Problem> {
+        let place = path::normalize(&path::join(&self.folder, written));
+        let folder = path::normalize(&self.folder);
+        let is_inside = match folder.as_str() {
+            "." => !place.starts_with("../") && !place.starts_with('/'),
+            folder => place.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/')),
+        };
+        if is_inside || self.reads_anywhere {
+            return Ok(place);
+        }
+        let message = format!("`{written}` is not below the folder of its kustomization, and Kustomize refuses that");
+        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message)
+            .hint("name a folder with a kustomization of its own, or pass `--load-restrictor=LoadRestrictionsNone`");
+        diagnostic.span = session.origins.span(item.origin, &session.sources);
+        Err(diagnostic.into())
     }
 
     /// The items of a list; a single value counts as one.

@@ -98,7 +98,12 @@ fn put(resource: &mut Resource, kinds: &[&str], path: &[&str], create: bool, pai
         _ if resource.kind() == "Service" => resource.group().is_empty() && kinds.contains(&"Service"),
         _ => kinds.contains(&resource.kind()),
     };
-    if !concerned {
+    // Claims are labelled where there are some; none are made for that.
+    let is_list = |key: &&&str| **key == "volumeClaimTemplates";
+    let missing = path.iter().find(is_list).is_some_and(|key| {
+        resource.value.get("spec").and_then(|spec| spec.get(key)).is_none_or(|claims| claims.as_list().is_none())
+    });
+    if !concerned || missing {
         return;
     }
     visit(&mut resource.value, path, create, &mut |labels| {

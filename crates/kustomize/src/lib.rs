@@ -4,6 +4,7 @@
 //! natively; whatever else a kustomization uses is named, and an installed `kubectl kustomize` does the work if programs
 //! are allowed. Every part of a result still knows its file.
 
+mod arguments;
 mod build;
 mod edit;
 mod generate;

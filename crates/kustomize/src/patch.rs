@@ -109,9 +109,10 @@ fn one(
         resources.retain(|resource| !(is_removal(document) && target.fits(resource)));
         for resource in resources.iter_mut().filter(|resource| target.fits(resource)) {
             if operations {
+                resource.have_annotations();
                 apply_operations(session, document, resource)?;
             } else {
-                apply_strategic(document, resource, keeps);
+                apply_strategic(session, document, resource, keeps);
             }
         }
     }
@@ -120,13 +121,13 @@ fn one(
 
 fn parse(session: &Session, kustomization: &Kustomization, written: &str) -> Vec<Value> {
     let name = format!("{} (patch)", path::join(&kustomization.folder, "kustomization.yaml"));
-    let tree = session.parse_yaml(session.sources.insert(&name, written.to_owned()), Flavor::CoreGo);
+    let tree = session.parse_yaml(session.sources.insert(&name, written.to_owned()), Flavor::GoObjects);
     tree.roots().filter(|root| !root.is_null()).map(|root| value_of(root, MergeKeys::Apply)).collect()
 }
 
 fn read(session: &Session, kustomization: &Kustomization, item: &Value, file: &str) -> Result<Vec<Value>, Problem> {
-    let full = path::join(&kustomization.folder, file);
-    let tree = session.read_yaml(&full, Flavor::CoreGo).map_err(|mut problem| {
+    let full = kustomization.own_file(session, item, file)?;
+    let tree = session.read_yaml(&full, Flavor::GoObjects).map_err(|mut problem| {
         problem.span = session.origins.span(item.origin, &session.sources);
         problem
     })?;
@@ -166,19 +167,20 @@ fn apply_to_named(
         return Ok(());
     }
     if let Some(resource) = resources.get_mut(at) {
-        apply_strategic(patch, resource, (true, true));
+        apply_strategic(session, patch, resource, (true, true));
     }
     Ok(())
 }
 
 /// Merges a patch; the name and kind stay unless they may change.
-fn apply_strategic(patch: &Value, resource: &mut Resource, (keep_name, keep_kind): (bool, bool)) {
+fn apply_strategic(session: &Session, patch: &Value, resource: &mut Resource, (keep_name, keep_kind): (bool, bool)) {
     let lists = if is_native(resource) { Lists::PatchFirst } else { Lists::Replaced };
     let old = resource.clone();
     if !keep_name {
         resource.remember();
     }
     strategic::merge(&mut resource.value, patch, "", lists);
+    strategic::drop_unwritten(session, &mut resource.value, "", lists);
     if keep_name {
         resource.set_metadata("name", old.name());
     }

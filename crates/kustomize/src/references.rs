@@ -63,9 +63,6 @@ pub fn update(resources: &mut [Resource]) {
             names.entry((resource.kind().to_owned(), name.to_owned())).or_default().push(renamed);
         }
     }
-    if resources.iter().all(|resource| resource.before.is_empty()) {
-        return;
-    }
     for resource in resources {
         let from = From {
             kind: resource.kind().to_owned(),
@@ -88,8 +85,8 @@ fn walk(value: &mut Value, way: &mut Vec<String>, from: &From, names: &Names) {
     if let Some(list) = as_list(value) {
         return list.iter_mut().for_each(|item| walk(item, way, from, names));
     }
-    if way.last().is_some_and(|key| BY_KIND.contains(&key.as_str())) {
-        by_kind(value, from, names);
+    if let Some(key) = way.last().filter(|key| BY_KIND.contains(&key.as_str())) {
+        by_kind(value, key, from, names);
     }
     let Some(map) = as_map(value) else { return };
     for (key, inner) in map.iter_mut() {
@@ -112,12 +109,13 @@ fn walk(value: &mut Value, way: &mut Vec<String>, from: &From, names: &Names) {
 }
 
 /// `{kind, name}`, perhaps with a namespace: roles, accounts, targets.
-fn by_kind(value: &mut Value, from: &From, names: &Names) {
+fn by_kind(value: &mut Value, key: &str, from: &From, names: &Names) {
     let (kind, name) = (text(value, &["kind"]).to_owned(), text(value, &["name"]).to_owned());
     let namespace = Some(text(value, &["namespace"]).to_owned()).filter(|namespace| !namespace.is_empty());
     let Some(renamed) = find(&kind, &name, namespace.as_deref(), from, names) else { return };
     set(value, "name", Value::str(renamed.name.as_str()));
-    if namespace.is_some() && !renamed.namespace.is_empty() {
+    // An account is told with its namespace, whether or not it was.
+    if (namespace.is_some() || key == "subjects") && !renamed.namespace.is_empty() {
         set(value, "namespace", Value::str(renamed.namespace.as_str()));
     }
 }

@@ -1,6 +1,6 @@
 //! A resource on its way through a kustomization: what it is, and what it was called before.
 
-use crate::edit::{map, set, text};
+use crate::edit::{map, set, take, text, visit};
 use ecow::EcoString;
 use purlin_value::Value;
 
@@ -79,6 +79,24 @@ impl Resource {
             None => Value::str(to),
         };
         set(metadata, key, new);
+    }
+
+    /// Takes annotations away that hold nothing: the original keeps notes among them, and removes them in the end.
+    pub fn drop_empty_annotations(&mut self) {
+        let written = self.value.get("metadata").and_then(|metadata| metadata.get("annotations"));
+        let is_empty = |value: &Value| value.is_null() || value.as_map().is_some_and(|map| map.is_empty());
+        if written.is_some_and(is_empty) {
+            visit(&mut self.value, &["metadata"], false, &mut |metadata| {
+                take(metadata, "annotations");
+            });
+        }
+    }
+
+    /// Makes annotations where there are none, as long as the resource is being changed.
+    pub fn have_annotations(&mut self) {
+        visit(&mut self.value, &["metadata", "annotations"], true, &mut |annotations| {
+            map(annotations);
+        });
     }
 
     /// Whether it is, or was, called so.

@@ -4,7 +4,7 @@
 //! not know which resource a patch is for.
 
 use crate::edit::{as_list, as_map, take};
-use purlin_value::{Data, Map, Value};
+use purlin_value::{Data, Map, Session, Value};
 use std::sync::Arc;
 
 /// Lists that are joined, by their own key, and the keys that identify an item.
@@ -191,6 +191,27 @@ fn add_missing(base: &mut Value, patch: &Value) {
         if !items.iter().any(|known| known.as_str() == item.as_str()) {
             items.push(item.clone());
         }
+    }
+}
+
+/// Takes away keys without a value in a resource that was patched: wherever the original goes to merge, it leaves none
+/// behind. What is written as `null` stays. Depth is bounded by the reader's limit.
+pub fn drop_unwritten(session: &Session, value: &mut Value, key: &str, lists: Lists) {
+    if value.as_list().is_some() {
+        if identity(key, value, lists).is_some() {
+            let items = as_list(value).into_iter().flat_map(|list| list.iter_mut());
+            items.for_each(|item| drop_unwritten(session, item, "", lists));
+        }
+        return;
+    }
+    let is_unwritten = |inner: &Value| {
+        let span = session.origins.span(inner.origin, &session.sources);
+        inner.is_null() && span.is_some_and(|span| span.start == span.end)
+    };
+    let Some(map) = as_map(value) else { return };
+    map.retain(|_, inner| !is_unwritten(inner));
+    for (key, inner) in map.iter_mut() {
+        drop_unwritten(session, inner, key, lists);
     }
 }
 

@@ -15,6 +15,8 @@ pub struct ChartOptions {
     pub skip_tests: bool,
     /// Whether the values files that a chart has for its tests are checked, too.
     pub ci_values: bool,
+    /// Whether what is rendered is judged and not shown, so that random keys need not differ.
+    pub is_rehearsal: bool,
 }
 
 /// Options of Skaffold configurations.

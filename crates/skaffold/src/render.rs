@@ -12,7 +12,7 @@ use crate::{glob, rules, template};
 use ecow::EcoString;
 use purlin_model::{Ask, Engines, Manifest, Request};
 use purlin_syntax::{Diagnostic, Flavor};
-use purlin_value::{MergeKeys, Session, Value, path, value_of};
+use purlin_value::{Map, MergeKeys, Session, Value, path, value_of};
 use std::collections::{BTreeMap, HashMap};
 
 /// What a single configuration without any source of manifests renders.
@@ -60,10 +60,13 @@ pub fn render(session: &Session, configs: &[Config<'_>], settings: &Settings, en
                 }
             }
         }
+        let arguments = config.item.view().at(&["manifests", "kustomize", "buildArgs"]);
+        let arguments = arguments.map(|list| list.items().map(|item| Value::str(item.text())).collect::<Vec<_>>());
+        let values = Value::map(Map::from_iter([("arguments".into(), Value::list(arguments.unwrap_or_default()))]));
         for (path, span) in kustomizations(config) {
             let path = expanded(session, config, path, &names);
             let folder = from_file(config, &path);
-            let ask = Ask { path: &folder, request: Request::default(), values: Value::null(), span };
+            let ask = Ask { path: &folder, request: Request::default(), values: values.clone(), span };
             let engine = engines.get("kustomization").filter(|_| !crate::paths::is_address(&path));
             let built = engine.and_then(|engine| (engine.resolve)(session, &ask));
             found.extend(built.map(|built| built.manifests).unwrap_or_default());
@@ -120,7 +123,7 @@ fn patterns(config: &Config<'_>, single: bool) -> Vec<String> {
 }
 
 fn read(session: &Session, file: &str, config: &Config<'_>, found: &mut Vec<Manifest>) {
-    let tree = match session.read_yaml(file, Flavor::CoreGo) {
+    let tree = match session.read_yaml(file, Flavor::GoObjects) {
         Ok(tree) => tree,
         Err(mut diagnostic) => {
             diagnostic.span = Some(config.span);

@@ -14,6 +14,8 @@ pub enum Flavor {
     CoreGo,
     /// YAML 1.1 as Go's readers have it for Kubernetes: `yes` and `on` are booleans, `010` is eight.
     Go,
+    /// What Go's newer readers make of Kubernetes objects: `yes` is a text, `010` is eight.
+    GoObjects,
     /// YAML 1.1 as Python's readers have it: `yes` is a boolean, `1:30` is ninety, dates are dates.
     Python,
 }
@@ -87,7 +89,7 @@ fn word(text: &str, flavor: Flavor) -> Scalar {
         "~" | "null" | "Null" | "NULL" => Scalar::Null,
         "true" | "True" | "TRUE" => Scalar::Bool(true),
         "false" | "False" | "FALSE" => Scalar::Bool(false),
-        _ if matches!(flavor, Flavor::Core | Flavor::CoreGo) => Scalar::Str,
+        _ if matches!(flavor, Flavor::Core | Flavor::CoreGo | Flavor::GoObjects) => Scalar::Str,
         "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Scalar::Bool(true),
         "no" | "No" | "NO" | "off" | "Off" | "OFF" => Scalar::Bool(false),
         "y" | "Y" if flavor == Flavor::Go => Scalar::Bool(true),
@@ -105,7 +107,7 @@ fn number(text: &str, flavor: Flavor) -> Scalar {
     }
     match flavor {
         Flavor::Core | Flavor::CoreGo => core_number(text),
-        Flavor::Go => go_number(text),
+        Flavor::Go | Flavor::GoObjects => go_number(text),
         Flavor::Python => python_number(text),
     }
 }
@@ -367,6 +369,9 @@ mod tests {
             assert_eq!(resolve_plain(text, Core), *core, "core {text}");
             assert_eq!(resolve_plain(text, Go), *go, "go {text}");
             assert_eq!(resolve_plain(text, Python), *python, "python {text}");
+        }
+        for (text, objects) in [("yes", Str), ("y", Str), ("010", Int(8)), ("1_000", Int(1000)), ("true", Bool(true))] {
+            assert_eq!(resolve_plain(text, GoObjects), objects, "objects {text}");
         }
     }
 

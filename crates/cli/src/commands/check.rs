@@ -78,6 +78,7 @@ fn sessions(cx: &mut Context<'_, '_>, paths: &[PathBuf], target: &Target) -> Res
     for path in paths {
         let (session, mut request) = cx.open_any(path, target, &[])?;
         request.chart.ci_values = true;
+        request.chart.is_rehearsal = true;
         let path = request.path.clone();
         let settings = std::mem::take(&mut cx.settings);
         let shares = |known: &&mut Opened| {

@@ -152,7 +152,9 @@ impl Objects<'_> {
         let folder = section.get("path").and_then(Value::as_str).unwrap_or(".");
         let folder = path::join(&self.action.source_folder, folder);
         let span = self.about.place(self.action, Some(section), session);
-        let ask = Ask { path: &folder, request: Request::default(), values: Value::null(), span };
+        let arguments = section.get("extraArgs").cloned().unwrap_or_else(Value::null);
+        let values = Value::map(Map::from_iter([("arguments".into(), arguments)]));
+        let ask = Ask { path: &folder, request: Request::default(), values, span };
         let engine = self.about.engines().get("kustomization");
         let built = engine.and_then(|engine| engine.resolve_for(session, &ask, &self.about.who()));
         built.map(|built| built.manifests).unwrap_or_default()

@@ -71,7 +71,16 @@ const SIGNATURE_STEPS: usize = 500_000;
 
 fn rsa(m: &mut Machine<'_>) -> Result<Key, Fault> {
     m.spend(RSA_STEPS)?;
-    Key::rsa(&mut m.random(), 2048).ok_or_else(no_key)
+    rsa_of(m, 2048)
+}
+
+fn rsa_of(m: &mut Machine<'_>, bits: usize) -> Result<Key, Fault> {
+    let mut random = m.random();
+    let key = match &m.outside.spare_keys {
+        Some(spare) => spare.rsa(&mut random, bits),
+        None => Key::rsa(&mut random, bits),
+    };
+    key.ok_or_else(no_key)
 }
 
 fn private_key(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
@@ -79,7 +88,7 @@ fn private_key(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let key = match kind.as_ref() {
         "" | "rsa" => {
             m.spend(LONG_RSA_STEPS)?;
-            Key::rsa(&mut m.random(), 4096).ok_or_else(no_key)?
+            rsa_of(m, 4096)?
         }
         "ecdsa" => {
             m.spend(CURVE_STEPS)?;

@@ -1,0 +1,55 @@
+//! Arguments of `kustomize build` that whoever asks passes on.
+
+use crate::kustomization::Problem;
+use purlin_value::{Session, Value};
+
+/// Options that change nothing natively: what they allow is left to the installed tool, or is allowed by Purlin itself.
+const WITHOUT_EFFECT: &[&str] = &[
+    "--enable-helm",
+    "--enable-alpha-plugins",
+    "--enable_alpha_plugins",
+    "--enable-exec",
+    "--network",
+    "--stack-trace",
+];
+
+/// What the arguments say.
+#[derive(Clone, Default)]
+pub struct Arguments {
+    /// All of them, for the installed tool.
+    pub written: Vec<String>,
+    /// Whether files outside the folder of a kustomization may be used.
+    pub reads_anywhere: bool,
+}
+
+impl Arguments {
+    /// Reads them from the `arguments` of what is asked.
+    pub fn read(session: &Session, values: &Value) -> Result<Arguments, (Arguments, Problem)> {
+        let list = values.get("arguments").and_then(Value::as_list).unwrap_or_default();
+        let mut arguments = Arguments::default();
+        // One item may hold several, as on a command line.
+        let words = list.iter().filter_map(|item| Some((item, item.as_str()?)));
+        let mut words = words.flat_map(|(item, text)| text.split_whitespace().map(move |word| (item, word))).peekable();
+        let mut unknown = None;
+        while let Some((item, word)) = words.next() {
+            arguments.written.push(word.to_owned());
+            let (name, mut value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+            let takes_value = matches!(name, "--load-restrictor" | "--load_restrictor" | "--reorder");
+            if takes_value && value.is_none() {
+                value = words.next().map(|(_, word)| word);
+                arguments.written.extend(value.map(str::to_owned));
+            }
+            match (name, value) {
+                ("--load-restrictor" | "--load_restrictor", Some(value)) => {
+                    arguments.reads_anywhere = matches!(value, "LoadRestrictionsNone" | "none");
+                }
+                ("--reorder", Some("none")) => {}
+                (name, None | Some("true")) if WITHOUT_EFFECT.contains(&name) => {}
+                _ => unknown = unknown.or(Some((item, word))),
+            }
+        }
+        let Some((item, word)) = unknown else { return Ok(arguments) };
+        let span = session.origins.span(item.origin, &session.sources);
+        Err((arguments, Problem::Elsewhere { what: format!("the argument `{word}`"), span }))
+    }
+}
