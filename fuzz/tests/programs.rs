@@ -2,7 +2,7 @@
 //!
 //! A few run always, from fixed seeds. `PURLIN_PROGRAMS=100000` tries so many of each dialect, looks at the time, too,
 //! and gives every hundredth the limits that people have; `PURLIN_SEED=N` starts elsewhere, `PURLIN_DIALECT=NAME` takes
-//! one dialect. What breaks its budget is printed and kept in `fuzz/findings`.
+//! one dialect; one program alone is printed. What breaks its budget is printed and kept in `fuzz/findings`.
 
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
@@ -48,6 +48,9 @@ fn tried(maker: &Maker, seed: u64, count: Option<u64>) -> Vec<String> {
         let budget = if is_full { Budget::full() } else { Budget::small() };
         let bytes = bytes_of(at);
         let files = maker.program(&bytes);
+        if count == Some(1) {
+            println!("{}", shown(&files));
+        }
         let run = || catch_unwind(AssertUnwindSafe(|| maker.run(&files, &budget.limits)));
         let mut broken = judge(run(), &budget, is_large, &mut tally);
         // A busy machine makes any program slow; only one that is slow again is.
@@ -58,14 +61,17 @@ fn tried(maker: &Maker, seed: u64, count: Option<u64>) -> Vec<String> {
             let what = format!("{} {at}: {what}", maker.name);
             println!("{what}");
             if let Some(findings) = &findings {
-                let text: String = files.iter().map(|(path, text)| format!("=== {path}\n{text}")).collect();
-                findings.keep(&format!("{}-program", maker.name), &what, text.as_bytes());
+                findings.keep(&format!("{}-program", maker.name), &what, shown(&files).as_bytes());
             }
             wrong.push(what);
         }
     }
     tally.tell(maker);
     wrong
+}
+
+fn shown(files: &[(String, String)]) -> String {
+    files.iter().map(|(path, text)| format!("=== {path}\n{text}")).collect()
 }
 
 fn judge(run: std::thread::Result<Outcome>, budget: &Budget, is_large: bool, tally: &mut Tally) -> Option<String> {

@@ -11,11 +11,15 @@ use crate::tree::{NodeId, Priority, State, Status};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_value::{Origin, Pending, Taint};
+use std::collections::HashSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
 /// Insertion-ordered map of evaluated values.
 pub type ValMap = IndexMap<MapKey, Val, foldhash::fast::RandomState>;
+
+/// Collections that are looked into without remembering which.
+const NEAR: usize = 200;
 
 /// A value with its taint and origin.
 #[derive(Clone, Debug)]
@@ -353,16 +357,64 @@ impl Val {
 
     /// Whether it or anything inside it is a secret. Lazy items that were not evaluated do not count.
     pub(crate) fn tainted_within(&self) -> bool {
+        // Most values are small. A large one may hold the same collection many times, or itself.
+        self.tainted_near(&mut { NEAR }).unwrap_or_else(|| self.tainted_far())
+    }
+
+    /// The same for a value with few collections; `None` if there are more than `left`.
+    fn tainted_near(&self, left: &mut usize) -> Option<bool> {
         if self.is_tainted() {
-            return true;
+            return Some(true);
         }
-        match &self.data {
-            Data::List(items) => items.iter().any(Val::tainted_within),
-            Data::Map(entries) => entries.values().any(Val::tainted_within),
-            Data::External(external) => external.value.tainted_within(),
-            Data::Lazy(lazy) => lazy.tainted_so_far(),
-            _ => false,
+        if !self.holds_others() {
+            return Some(false);
         }
+        *left = left.checked_sub(1)?;
+        let mut found = Some(false);
+        self.each_inside(&mut |inside| {
+            found = inside.tainted_near(left);
+            found == Some(false)
+        });
+        found
+    }
+
+    /// The same for any value: every collection is looked into once, and none is too deep.
+    fn tainted_far(&self) -> bool {
+        let (mut seen, mut open) = (HashSet::new(), vec![self.clone()]);
+        while let Some(value) = open.pop() {
+            // What waits is held by this list as well, so every collection counts as shared.
+            if value.shared_at().is_some_and(|address| !seen.insert(address)) {
+                continue;
+            }
+            let mut found = value.is_tainted();
+            value.each_inside(&mut |inside| {
+                found |= inside.is_tainted();
+                if inside.holds_others() {
+                    open.push(inside.clone());
+                }
+                !found
+            });
+            if found {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Whether there can be other values inside it.
+    fn holds_others(&self) -> bool {
+        matches!(self.data, Data::List(_) | Data::Map(_) | Data::External(_) | Data::Lazy(_))
+    }
+
+    /// Shows each value directly inside it, as far as it was evaluated, while `go_on` says so.
+    fn each_inside(&self, go_on: &mut dyn FnMut(&Val) -> bool) {
+        let _ = match &self.data {
+            Data::List(items) => items.iter().all(go_on),
+            Data::Map(entries) => entries.values().all(go_on),
+            Data::External(external) => go_on(&external.value),
+            Data::Lazy(lazy) => lazy.each_evaluated(go_on),
+            _ => true,
+        };
     }
 
     /// The value as a map key, if it can be one.

@@ -57,7 +57,8 @@ impl Grammar {
         self.symbols.entry(symbol.to_owned()).or_default().extend(productions);
     }
 
-    /// A text by a production. `<lower>` stands for a number below `level`, `<level>` for the level itself.
+    /// A text by a production. `<lower>` is a number below `level`, `<last>` the greatest of them, `<level>`
+    /// the level itself.
     pub fn text(&self, production: &str, level: usize, choices: &mut Choices<'_>) -> String {
         let mut out = String::new();
         self.expand(production, level, 0, choices, &mut out);
@@ -78,6 +79,7 @@ impl Grammar {
             rest = after;
             match (symbol, self.symbols.get(symbol)) {
                 ("lower", _) => out.push_str(&choices.below(level).to_string()),
+                ("last", _) => out.push_str(&level.saturating_sub(1).to_string()),
                 ("level", _) => out.push_str(&level.to_string()),
                 (_, Some(productions)) => {
                     let must_end = depth >= DEEPEST || choices.are_used_up() || out.len() > LONGEST;

@@ -64,9 +64,16 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
             // A second way to the same base doubles what there is, or collides.
             text.push_str(&format!("- {below}l{}\n", level - 2));
         }
+        let mut parts: Vec<String> = Vec::new();
         for _ in 0..choices.below(4) {
-            text.push_str(&grammar.text("<part>", level, choices));
+            let part = grammar.text("<part>", level, choices);
+            // No key twice.
+            let key = |part: &str| part.split(':').next().unwrap_or_default().to_owned();
+            if !parts.iter().any(|known| key(known) == key(&part)) {
+                parts.push(part);
+            }
         }
+        text.push_str(&parts.concat());
         let extra = grammar.text("<yaml>", level, choices);
         let resource = format!(
             "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d{level}}}\nspec:\n  x: {extra}\n  template: {{spec: {{containers: [{{name: c, image: i{level}}}]}}}}\n"

@@ -151,9 +151,9 @@ impl Maker {
 
     /// Evaluates a program and writes all that it resolves to.
     pub fn run(&self, files: &[(String, String)], limits: &Limits) -> Outcome {
-        let read: usize = files.iter().map(|(_, text)| text.len()).sum();
         let world = files.iter().fold(MemoryWorld::new(), |world, (path, text)| world.file(path, text));
         ALLOCATOR.reset_peak_memory();
+        let held = ALLOCATOR.get_peak_memory();
         let start = worked();
         let session = Session::with_limits(Arc::new(world), limits.clone(), 1);
         let request = Request { path: ".".to_owned(), ..Request::default() };
@@ -163,12 +163,13 @@ impl Maker {
         } else {
             purlin_compiler::compile(&session, &request).map(|compiled| compiled.resolved)
         };
+        // Writing sets aside the room of the longest text at once, which is not held.
+        let bytes = ALLOCATOR.get_peak_memory().saturating_sub(held);
         let nodes = resolved.iter().flat_map(|resolved| resolved.nodes.iter());
         let write = |value: &Value| to_json(value, Secrets::Hide, JsonLayout::Compact).map_or(0, |text| text.len());
         let written = nodes.map(|node| write(&node.resolved)).sum();
         let problems = session.sink.take();
         let rules = problems.iter().map(|problem| problem.rule.name).collect();
-        let bytes = ALLOCATOR.get_peak_memory().saturating_sub(read);
         Outcome { rules, written, bytes, time: worked().saturating_sub(start) }
     }
 }

@@ -10,45 +10,61 @@ const ROWS: &[(&str, &[&str])] = &[
             "build: {artifacts: [<artifact>]}\n",
             "build:\n  tagPolicy: {envTemplate: {template: '<template>'}}\n  artifacts: [<artifact>, <artifact>]\n",
             "build: {artifacts: [<artifact>, <artifact>, <artifact>]}\nprofiles:\n<profile><profile>",
-            "requires: [{configs: [m<lower>]}, {configs: [m<lower>]}]\nbuild: {artifacts: [<artifact>]}\n",
-            "requires: [{configs: [m<level>]}]\nbuild: {artifacts: [<artifact>]}\nprofiles:\n<profile>",
-            "requires: [{path: sub, activeProfiles: [{name: p<lower>}]}]\nmanifests: {rawYaml: ['<text>']}\n",
+            "requires: [{configs: [m<lower>]}, {configs: [m<last>]}]\nbuild: {artifacts: [<artifact>]}\n",
+            "requires: [{configs: [m<last>]}, {configs: [m<last>]}]\nbuild: {artifacts: [<artifact>]}\nprofiles:\n<profile>",
+            "requires: [{configs: [m<level>]}]\nbuild: {artifacts: [<artifact>]}\n",
+            "requires: [{path: sub, configs: [sub]}]\nmanifests: {rawYaml: ['<text>']}\n",
             "manifests: {helm: {releases: [{name: r, chartPath: c, setValueTemplates: {a: '<template>'}}]}}\n",
+            "manifests: {helm: {releases: [{name: r, chartPath: c, overrides: <yaml>}]}}\n",
+            "manifests: {helm: {releases: [{name: r, chartPath: c, overrides: {a: b}}]}}\nprofiles:\n- {name: p#, activation: [{env: 'A=!b'}], patches: [<copies>, <copies>, <copies>]}\n",
             "deploy: {kubectl: {defaultNamespace: '<template>'}}\nbuild: {artifacts: [<artifact>]}\nprofiles:\n<profile><profile><profile>",
             "metadata: {annotations: {a: &a '<text>', b: *a}}\n",
-            "test: [{image: a<lower>, custom: [{command: '<template>'}]}]\nportForward: [{resourceType: x, resourceName: '<template>', port: <n>}]\n",
+            "test: [{image: t, custom: [{command: '<template>'}]}]\nportForward: [{resourceType: service, resourceName: '<template>', port: 80}]\n",
         ],
     ),
     (
+        "leaf",
+        &["build: {artifacts: [<artifact>]}\n", "build: {artifacts: [<artifact>, <artifact>]}\nprofiles:\n<profile>"],
+    ),
+    // Names of images and profiles are made different afterwards, by counting the signs.
+    (
         "artifact",
         &[
-            "{image: a<lower>}",
-            "{image: a<level>, requires: [{image: a<lower>}]}",
-            "{image: a<lower>, docker: {buildArgs: {A: '<template>', B: '<template>'}}}",
-            "{image: a<level>, custom: {buildCommand: '<text>', dependencies: {paths: ['**/*']}}}",
-            "{image: b<lower>, sync: {manual: [{src: '<text>', dest: '<text>'}]}}",
+            "{image: a#}",
+            "{image: a#, docker: {buildArgs: {A: '<template>', B: '<template>'}}}",
+            "{image: a#, custom: {buildCommand: '<text>', dependencies: {paths: ['**/*']}}}",
+            "{image: a#, sync: {manual: [{src: '*.js', dest: '<text>'}]}}",
         ],
     ),
     (
         "profile",
         &[
-            "- {name: p<level>, activation: [{env: 'A=.*'}], build: {artifacts: [<artifact>]}}\n",
-            "- {name: p<lower>, activation: [{command: resolve}, {env: 'A=<text>'}], patches: [<patch>, <patch>]}\n",
-            "- {name: p<lower>, activation: [{env: 'A=(x+)+y'}, {kubeContext: '!<text>'}], deploy: {kubectl: {}}}\n",
-            "- {name: p<level>, activation: [{env: 'A=!b'}], patches: [<patch>, <patch>, <patch>]}\n",
+            "- {name: p#, activation: [{env: 'A=.*'}], build: {artifacts: [<artifact>]}}\n",
+            "- {name: p#, activation: [{command: resolve}, {env: 'A=!b'}], patches: [<patch>, <patch>]}\n",
+            "- {name: p#, activation: [{env: 'A=!(x+)+y'}, {kubeContext: '!<text>'}], deploy: {kubectl: {}}}\n",
+            "- {name: p#, activation: [{env: 'A=!b'}], patches: [<patch>, <patch>, <patch>, <patch>, <patch>, <patch>]}\n",
         ],
     ),
     (
         "patch",
         &[
-            "{op: add, path: /build/artifacts/0, value: {image: c<lower>}}",
-            "{op: add, path: /build/artifacts/-, value: <yaml>}",
-            "{op: copy, from: /build, path: /build/artifacts/0/custom}",
-            "{op: copy, from: /build/artifacts, path: /build/artifacts/0/x}",
-            "{op: move, from: /build/artifacts/0, path: /build/artifacts/1}",
-            "{op: remove, path: /build/artifacts/<n>}",
-            "{op: replace, path: /build/artifacts/image=a<lower>/image, value: d}",
-            "{op: test, path: /build, value: <yaml>}",
+            "{op: add, path: /build/artifacts/0, value: {image: a#}}",
+            "{op: add, path: /build/artifacts/-, value: {image: a#}}",
+            "{op: add, path: /metadata, value: {annotations: {x: '<text>'}}}",
+            "{op: add, path: /metadata/annotations/x, value: '<text>'}",
+            "{op: copy, from: /metadata/annotations/a, path: /metadata/annotations/y}",
+            "{op: replace, path: /build/artifacts/0/image, value: a#}",
+            "{op: test, path: /metadata/annotations/a, value: b}",
+        ],
+    ),
+    // Each copies all that there is into itself.
+    ("copies", &["<copy>", "<copies>, <copies>", "<copies>, <copies>, <copies>"]),
+    (
+        "copy",
+        &[
+            "{op: copy, from: /manifests/helm/releases/0/overrides, path: /manifests/helm/releases/0/overrides/x}",
+            "{op: copy, from: /manifests/helm/releases/0/overrides, path: /manifests/helm/releases/0/overrides/y}",
+            "{op: add, path: /manifests/helm/releases/0/overrides/z, value: <yaml>}",
         ],
     ),
     (
@@ -74,16 +90,28 @@ pub fn make(choices: &mut Choices<'_>) -> Files {
     for rows in [YAML_ROWS, &[("n", NUMBERS), ("text", TEXTS)]] {
         rows.iter().for_each(|(symbol, all)| grammar.add(symbol, all.iter().map(|&text| text.to_owned())));
     }
-    let mut document = |level: usize| {
-        let body = grammar.text("<config>", level, choices);
+    let mut document = |name: &str, level: usize| {
+        // The lowest has nothing to require.
+        let symbol = if level == 0 { "<leaf>" } else { "<config>" };
+        let body = grammar.text(symbol, level, choices);
         // One of the bodies has metadata of its own.
-        let name = if body.starts_with("metadata") { String::new() } else { format!("metadata: {{name: m{level}}}\n") };
-        format!("---\n{HEAD}{name}{body}")
+        let is_named = body.starts_with("metadata");
+        let head =
+            if is_named { String::new() } else { format!("metadata: {{name: {name}, annotations: {{a: b}}}}\n") };
+        format!(
+            "---\n{HEAD}{head}{}",
+            body.replace("metadata: {annotations", &format!("metadata: {{name: {name}, annotations"))
+        )
     };
-    let (sub, mut text) = (document(0), String::new());
-    let count = 1 + sub.len() % 8;
-    for level in 1..=count {
-        text.push_str(&document(level));
-    }
-    vec![("skaffold.yaml".to_owned(), text), ("sub/skaffold.yaml".to_owned(), sub)]
+    let sub = document("sub", 0);
+    let count = 1 + sub.len() % 16;
+    let text: String = (0..=count).map(|level| document(&format!("m{level}"), level)).collect();
+    vec![("skaffold.yaml".to_owned(), numbered(&text)), ("sub/skaffold.yaml".to_owned(), numbered(&sub))]
+}
+
+/// Every `#` with a number of its own.
+fn numbered(text: &str) -> String {
+    let mut pieces = text.split('#');
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.enumerate().fold(first, |out, (at, piece)| format!("{out}{at}{piece}"))
 }

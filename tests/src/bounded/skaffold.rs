@@ -26,6 +26,13 @@ pub fn inputs() -> Vec<Input> {
         })
         .collect();
     let copies: String = (0..60).map(|at| format!("  - {{op: copy, from: /build, path: /build/k{at}}}\n")).collect();
+    // What is copied is written in another place of the file, once.
+    let list = vec!["{b: 1}"; 3_000].join(", ");
+    let overrides = "/manifests/helm/releases/0/overrides";
+    let aliases: String = (0..12)
+        .map(|at| format!("  - {{op: add, path: {overrides}/a{at}, value: *v}}\n"))
+        .chain((0..12).map(|at| format!("  - {{op: copy, from: {overrides}, path: {overrides}/k{at}}}\n")))
+        .collect();
     let template = "{{ range (until 1000000) }}{{ . }}{{ end }}";
     let printf = "{{ printf \"%999999999d\" 1 }}";
     let tagger = |text: &str| {
@@ -53,6 +60,13 @@ pub fn inputs() -> Vec<Input> {
                 "metadata: {{name: top}}\nrequires:\n- {{configs: [m0]}}\n{requires}---\n{CONFIG}metadata: {{name: m60}}\n"
             ),
             Ends::Answered,
+        ),
+        config(
+            "patches/copies-of-aliases",
+            &format!(
+                "manifests: {{helm: {{releases: [{{name: r, chartPath: c, overrides: {{a: b}}}}]}}}}\nprofiles:\n- name: p\n  activation: [{{env: 'A=!b'}}]\n  patches:\n  - {{op: add, path: {overrides}/v, value: &v [{list}]}}\n{aliases}"
+            ),
+            Ends::Limit,
         ),
         config(
             "patches/copies",

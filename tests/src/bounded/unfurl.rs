@@ -63,6 +63,13 @@ pub fn inputs() -> Vec<Input> {
             all.push(ensemble(&format!("doubling/{name}-{used}"), &properties, Ends::Limit));
         }
     }
+    // A collection that holds itself, twice.
+    for (used, expression) in uses {
+        let expression = expression.replace("a60", "a").replace("b60", "b");
+        let ring = |name: &str| format!("{name}: [{{eval: '.::{name}'}}, {{eval: '.::{name}'}}]\n");
+        let properties = format!("{}{}used: \"{expression}\"\n", ring("a"), ring("b"));
+        all.push(ensemble(&format!("ring/{used}"), &properties, Ends::Answered));
+    }
     let functions = [
         ("concat", "{concat: [{eval: '.::IT'}, {eval: '.::IT'}]}", 60),
         ("join", "{join: [[{eval: '.::IT'}, {eval: '.::IT'}], '-']}", 60),
@@ -99,6 +106,10 @@ pub fn inputs() -> Vec<Input> {
         (
             "list-doubled",
             "{% set n = namespace(s=[1]) %}{% for i in range(60) %}{% set n.s = [n.s, n.s] %}{% endfor %}{{ n.s }}",
+        ),
+        (
+            "list-deep",
+            "{% set n = namespace(s=[1]) %}{% for i in range(1000000) %}{% set n.s = [n.s] %}{% endfor %}{{ n.s | length }}",
         ),
         (
             "appended",

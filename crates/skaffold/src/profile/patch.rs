@@ -73,6 +73,9 @@ struct Way<'p> {
     meter: &'p Meter,
 }
 
+/// What is copied is held in so many forms before it is printed: here, upgraded, resolved and with its origins.
+const FORMS: usize = 4;
+
 impl Way<'_> {
     fn fail(&self, why: &str) -> Problem {
         problem(format!("`{}` of `{}` fails: {why}", self.op, self.path), self.span)
@@ -80,7 +83,7 @@ impl Way<'_> {
 
     /// Takes steps for items of a list that are moved, and bytes for what is copied.
     fn charge(&self, steps: usize, copied: usize) -> Done {
-        let bytes = copied * size_of::<Entry<'_>>();
+        let bytes = copied * FORMS * size_of::<Entry<'_>>();
         self.meter.charge(steps as u64 + 1, bytes as u64).map_err(|exceeded| Problem {
             rule: exceeded.rule(),
             hint: Some(exceeded.hint().to_owned()),
@@ -117,8 +120,10 @@ impl Way<'_> {
 
     fn add<'f>(&self, config: &mut Item<'f>, value: Option<Item<'f>>) -> Done {
         let value = self.value(value)?;
+        let copied = expanded(value.view());
         self.each(config, |parent, last| match parent.view().form() {
             Form::Map => {
+                self.charge(copied, copied)?;
                 parent.set(last, value.clone());
                 Ok(())
             }
@@ -127,7 +132,7 @@ impl Way<'_> {
                 let place = if last == END { Some(items.len()) } else { index(last) };
                 match place {
                     Some(place) if place <= items.len() => {
-                        self.charge(items.len() - place, 0)?;
+                        self.charge(items.len() - place + copied, copied)?;
                         items.insert(place, value.clone());
                         Ok(())
                     }
@@ -140,7 +145,9 @@ impl Way<'_> {
 
     fn replace<'f>(&self, config: &mut Item<'f>, value: Option<Item<'f>>) -> Done {
         let value = self.value(value)?;
+        let copied = expanded(value.view());
         self.each(config, |parent, last| {
+            self.charge(copied, copied)?;
             let over = match child(parent.view(), last) {
                 Some(old) if old.form() != Form::Null => old.span(),
                 _ => {
@@ -200,7 +207,7 @@ impl Way<'_> {
         let place = source.parents(config.view()).into_iter().next();
         let found = place.as_ref().and_then(|place| child(at(config.view(), place)?, source.last()));
         let Some(found) = found else { return Err(self.fail(&format!("`{from}` is not there"))) };
-        let copied = opened(found);
+        let copied = expanded(found);
         self.charge(copied, copied)?;
         let value = found.to_item().stepped(Step::Patch(profile.clone()), None, at_span);
         if take && let Some(parent) = place.and_then(|place| at_mut(config, &place)) {
@@ -228,15 +235,12 @@ impl Way<'_> {
     }
 }
 
-/// How many values a copy takes: what is as written in a file is only referred to.
-fn opened(view: View<'_, '_>) -> usize {
-    match view {
-        View::Node(_) => 1,
-        View::Item(item) => match &item.data {
-            Data::List(items) => items.iter().map(|item| opened(item.view())).sum::<usize>() + 1,
-            Data::Map(entries) => entries.iter().map(|entry| opened(entry.value.view())).sum::<usize>() + 1,
-            _ => 1,
-        },
+/// How many values it is when written out. A copy of what a file holds only refers to it, but is printed in full.
+fn expanded(view: View<'_, '_>) -> usize {
+    match view.form() {
+        Form::List => view.items().map(expanded).sum::<usize>() + 1,
+        Form::Map => view.entries().map(|pair| expanded(pair.value)).sum::<usize>() + 1,
+        _ => 1,
     }
 }
 

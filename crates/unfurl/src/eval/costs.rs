@@ -18,6 +18,8 @@ const PART: usize = 8;
 const MOST_REMEMBERED: usize = 100_000;
 /// Values that are nested deeper have no size worth knowing.
 const DEEPEST: usize = 1_000;
+/// What a collection takes besides its items, in memory and to be taken apart again.
+const COLLECTION: usize = 256;
 
 type Known<T> = RefCell<HashMap<usize, (Val, T), foldhash::fast::RandomState>>;
 
@@ -114,8 +116,8 @@ impl Engine<'_> {
                 limit_of(&LIMIT_LIST, format!("a list has more than {} items", limits.list_items))
             }
             Data::Str(text) => self.charge(text.len() / BYTES_PER_STEP as usize, text.len()),
-            Data::List(items) => self.charge(items.len() / 8, items.len() * size_of::<Val>()),
-            Data::Map(entries) => self.charge(entries.len() / 8, entries.len() * 2 * size_of::<Val>()),
+            Data::List(items) => self.charge(items.len() / 8, COLLECTION + items.len() * size_of::<Val>()),
+            Data::Map(entries) => self.charge(entries.len() / 8, COLLECTION + entries.len() * 2 * size_of::<Val>()),
             _ => Ok(()),
         }
     }

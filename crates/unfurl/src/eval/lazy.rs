@@ -88,8 +88,11 @@ impl Lazy {
         }
     }
 
-    /// Whether an item that was evaluated so far is a secret.
-    pub(crate) fn tainted_so_far(&self) -> bool {
-        self.cells.borrow().iter().any(|cell| matches!(cell, Memo::Done(value) if value.tainted_within()))
+    /// Shows each item that was evaluated, while `go_on` says so; whether it always did.
+    pub(crate) fn each_evaluated(&self, go_on: &mut dyn FnMut(&Val) -> bool) -> bool {
+        self.cells.borrow().iter().all(|cell| match cell {
+            Memo::Done(value) => go_on(value),
+            Memo::Empty | Memo::Busy => true,
+        })
     }
 }

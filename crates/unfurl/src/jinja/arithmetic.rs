@@ -47,7 +47,7 @@ fn compute(operator: Operator, left: &Val, right: &Val) -> Result<Val> {
             if text.len().saturating_mul(times) > MAX_STRING {
                 return too_long();
             }
-            Ok(Val::str(text.repeat(times)))
+            Ok(Val::str(text.as_str().repeat(times)))
         }
         (Operator::Mul, Data::List(items), _) | (Operator::Mul, _, Data::List(items)) if times.is_some() => {
             let times = times.unwrap_or(0);
