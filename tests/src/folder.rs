@@ -1,6 +1,6 @@
 //! Cases that are folders: inputs as a user would write them, and `expect/` beside them.
 
-use crate::transcript::{environment, replay, run};
+use crate::transcript::{environment, in_process, replay, run};
 use crate::{Case, Scratch, compare_file};
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ fn answer(path: &Path, cwd: &Path, env: &std::collections::BTreeMap<String, Stri
         }
         _ if name.ends_with(".console") => {
             let session = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
-            Ok(replay(&session, cwd, env))
+            Ok(replay(&session, cwd, env, in_process))
         }
         other => Err(format!("`expect/{other}` is not an expectation that is known")),
     }

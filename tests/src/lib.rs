@@ -11,8 +11,8 @@ mod page;
 mod transcript;
 
 pub use folder::folder_cases;
-pub use page::{page_cases, section_cases};
-pub use transcript::{Ran, environment, run};
+pub use page::{page_cases, section_cases, walk_cases};
+pub use transcript::{Ran, as_program, environment, run};
 
 use std::path::{Path, PathBuf};
 

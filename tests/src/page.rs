@@ -4,8 +4,9 @@
 //! `tests/suite` each `##` section starts with no files and is a case of its own; a page of `docs` is one case, because
 //! its files stay to the end.
 
-use crate::transcript::{environment, replay};
+use crate::transcript::{Player, environment, in_process, in_shell, replay};
 use crate::{Case, Scratch, difference, updating};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -32,6 +33,21 @@ pub fn page_cases(start: &Path, prefix: &str) -> Vec<Case> {
         Some(Case { name: name.clone(), run: Box::new(move || run_part(&name, &path, &text)) })
     };
     with_text.filter_map(case).collect()
+}
+
+/// The pages below a folder as a reader follows them: every command in a real shell, with an environment of these
+/// variables alone. What is printed must be what the page shows.
+pub fn walk_cases(start: &Path, prefix: &str, env: &BTreeMap<String, String>) -> Vec<Case> {
+    let case = |(name, path): (String, PathBuf)| {
+        let text = std::fs::read_to_string(&path).ok().filter(|text| has_session(text))?;
+        let (name, env) = (format!("{prefix}{name}"), env.clone());
+        let run = move || match replay_part(&format!("walk {}", path.display()), &text, &env, in_shell)? {
+            found if found == text => Ok(()),
+            found => Err(difference(&path.display().to_string(), &text, &found)),
+        };
+        Some(Case { name, run: Box::new(run) })
+    };
+    pages(start).into_iter().filter_map(case).collect()
 }
 
 /// The Markdown files below a folder, with their paths in it, sorted.
@@ -81,7 +97,7 @@ fn title(section: &str) -> &str {
 
 /// Runs a part of a page: a section, or all of it.
 fn run_part(name: &str, path: &Path, part: &str) -> Result<(), String> {
-    let found = replay_part(name, part)?;
+    let found = replay_part(name, part, &environment(""), in_process)?;
     if found == part {
         return Ok(());
     }
@@ -99,7 +115,7 @@ fn rewrite(path: &Path, part: &str, found: &str) -> std::io::Result<()> {
     std::fs::write(path, text.replacen(part, found, 1))
 }
 
-fn replay_part(name: &str, text: &str) -> Result<String, String> {
+fn replay_part(name: &str, text: &str, env: &BTreeMap<String, String>, player: Player) -> Result<String, String> {
     let io = |error: std::io::Error| error.to_string();
     let scratch = Scratch::new(name).map_err(io)?;
     let mut shown = false;
@@ -116,7 +132,7 @@ fn replay_part(name: &str, text: &str) -> Result<String, String> {
         }
         let body = match info.split_once(' ') {
             None if info == "console" => {
-                let session = replay(&body, scratch.path(), &environment(""));
+                let session = replay(&body, scratch.path(), env, player);
                 shown |= session.lines().any(shows_something);
                 session
             }
@@ -156,7 +172,7 @@ mod tests {
     #[test]
     fn a_session_must_show_something() {
         let page = "## Empty\n```console\n$ purlin resolve nothing-of-this-name --out x -q\n```\n";
-        assert!(replay_part("a", page).is_ok(), "an error is an answer");
-        assert!(replay_part("a", "## None\n```console\n```\n").is_err());
+        assert!(replay_part("a", page, &environment(""), in_process).is_ok(), "an error is an answer");
+        assert!(replay_part("a", "## None\n```console\n```\n", &environment(""), in_process).is_err());
     }
 }

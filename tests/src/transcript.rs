@@ -1,7 +1,9 @@
 //! Runs `purlin` in process and writes down what it printed, as a console session.
 
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::Path;
+use std::process::ExitCode;
 
 /// What a command printed and how it ended.
 pub struct Ran {
@@ -31,6 +33,22 @@ pub fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -> Ran {
     let place = cwd.to_string_lossy().into_owned();
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(&place, "<PROJECT>");
     Ran { code, stdout: text(stdout), stderr: text(stderr) }
+}
+
+/// Is `purlin` in this process, for a test that starts itself again.
+pub fn as_program(args: Vec<String>, stdout: &mut (dyn Write + Send)) -> ExitCode {
+    let code = purlin_cli::run(purlin_cli::Invocation {
+        args,
+        cwd: std::env::current_dir().unwrap_or_default(),
+        env: std::env::vars().collect(),
+        stdin: None,
+        stdout,
+        stderr: &mut std::io::stderr(),
+        terminal: false,
+        given: None,
+        last: true,
+    });
+    ExitCode::from(u8::try_from(code).unwrap_or(255))
 }
 
 /// The environment of every case, and what its own `env` lines add.
@@ -66,27 +84,41 @@ pub(crate) fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// Replays a session: each `$ purlin …` line is run, and what follows is replaced by what it printed now. Standard
+/// How the line of a session is run, in a folder; nothing if it cannot be.
+pub(crate) type Player = fn(&str, &Path, &BTreeMap<String, String>) -> Option<Ran>;
+
+/// Runs a line that starts `purlin`, possibly after variables of the environment, in process.
+pub(crate) fn in_process(line: &str, cwd: &Path, env: &BTreeMap<String, String>) -> Option<Ran> {
+    let all = words(line);
+    let split = all.iter().position(|word| !word.contains('=') || word.starts_with('-')).unwrap_or(all.len());
+    let (extra, rest) = all.split_at(split);
+    let (program, args) = rest.split_first()?;
+    let mut env = env.clone();
+    env.extend(extra.iter().filter_map(|pair| pair.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())));
+    (program == "purlin").then(|| run(args, cwd, &env))
+}
+
+/// Runs a line in a shell that finds the programs of `PATH` and has nothing else of this process's environment.
+pub(crate) fn in_shell(line: &str, cwd: &Path, env: &BTreeMap<String, String>) -> Option<Ran> {
+    let mut shell = std::process::Command::new("/bin/sh");
+    let output = shell.args(["-c", line]).current_dir(cwd).env_clear().envs(env).output().ok()?;
+    let place = cwd.to_string_lossy().into_owned();
+    let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace(&place, "<PROJECT>");
+    Some(Ran { code: output.status.code()?, stdout: text(output.stdout), stderr: text(output.stderr) })
+}
+
+/// Replays a session: each line after `$ ` is run, and what follows is replaced by what it printed now. Standard
 /// output comes first, then standard error, then `[exit N]` unless it is 0.
-pub(crate) fn replay(session: &str, cwd: &Path, env: &BTreeMap<String, String>) -> String {
+pub(crate) fn replay(session: &str, cwd: &Path, env: &BTreeMap<String, String>, player: Player) -> String {
     let mut out = String::new();
     for line in session.lines() {
         let Some(command) = line.strip_prefix("$ ") else { continue };
         out.push_str(line);
         out.push('\n');
-        let (extra, rest): (Vec<String>, Vec<String>) = {
-            let all = words(command);
-            let split = all.iter().position(|word| !word.contains('=') || word.starts_with('-')).unwrap_or(all.len());
-            let (extra, rest) = all.split_at(split);
-            (extra.to_vec(), rest.to_vec())
-        };
-        if rest.first().is_none_or(|program| program != "purlin") {
+        let Some(ran) = player(command, cwd, env) else {
             out.push_str("(only `purlin` can be run here)\n");
             continue;
-        }
-        let mut env = env.clone();
-        env.extend(extra.iter().filter_map(|pair| pair.split_once('=')).map(|(k, v)| (k.to_owned(), v.to_owned())));
-        let ran = run(rest.get(1..).unwrap_or(&[]), cwd, &env);
+        };
         for text in [&ran.stdout, &ran.stderr] {
             out.push_str(text.trim_end_matches('\n'));
             if !text.trim_end_matches('\n').is_empty() {

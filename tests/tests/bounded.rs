@@ -10,7 +10,7 @@
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use purlin_suite::bounded::{Ends, Input, inputs};
-use purlin_suite::{Scratch, environment, top};
+use purlin_suite::{Scratch, as_program, environment, top};
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
@@ -29,7 +29,7 @@ const AS_PURLIN: &str = "as-purlin";
 fn main() -> ExitCode {
     let mut words = std::env::args().skip(1);
     if words.next().as_deref() == Some(AS_PURLIN) {
-        return purlin(words.collect());
+        return as_program(words.collect(), &mut std::io::sink());
     }
     let mut arguments = Arguments::from_args();
     // Several at a time would only measure each other.
@@ -46,22 +46,6 @@ fn main() -> ExitCode {
         Trial::test(input.name.clone(), move || run(&input, limited)).with_ignored_flag(left_out)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
-}
-
-fn purlin(args: Vec<String>) -> ExitCode {
-    let (mut stdout, mut stderr) = (std::io::sink(), std::io::stderr());
-    let code = purlin_cli::run(purlin_cli::Invocation {
-        args,
-        cwd: std::env::current_dir().unwrap_or_default(),
-        env: std::env::vars().collect(),
-        stdin: None,
-        stdout: &mut stdout,
-        stderr: &mut stderr,
-        terminal: false,
-        last: true,
-        given: None,
-    });
-    ExitCode::from(u8::try_from(code).unwrap_or(255))
 }
 
 fn can_limit() -> bool {

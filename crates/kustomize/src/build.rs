@@ -11,15 +11,13 @@ use crate::names::{add_namespace, affix};
 use crate::resource::Resource;
 use crate::{generate, images, installed, labels, order, patch, references, rules};
 use purlin_model::{Ask, Manifest, Resolved};
+use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
 use purlin_value::world::FileKind;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
-
-/// Kustomizations in kustomizations.
-const MAX_DEPTH: usize = 64;
 
 /// Steps of building a base: its file is read again.
 const STEPS_PER_BASE: u64 = 200;
@@ -109,8 +107,8 @@ impl Builder<'_> {
 
     fn enter(&mut self, folder: &str) -> Result<Kustomization, Problem> {
         let folder = path::normalize(folder);
-        if self.open.len() >= MAX_DEPTH && !self.open.contains(&folder) {
-            let message = format!("kustomizations are nested more than {MAX_DEPTH} levels deep");
+        if self.open.len() >= KUSTOMIZATION_LEVELS && !self.open.contains(&folder) {
+            let message = format!("kustomizations are nested more than {KUSTOMIZATION_LEVELS} levels deep");
             return Err(Diagnostic::nowhere(&LIMIT_DEPTH, message).into());
         }
         if self.open.contains(&folder) {

@@ -33,6 +33,9 @@ pub const CHAIN_LEVELS: usize = 4_000;
 /// How deep charts nest in charts, and folders in folders.
 pub const CHART_LEVELS: usize = 50;
 
+/// How deep kustomizations build upon each other.
+pub const KUSTOMIZATION_LEVELS: usize = 64;
+
 /// Limits that no flag changes.
 pub const FIXED: &[Limit] = &[
     Limit { name: "expression-size", default: EXPRESSION_BYTES as u64, summary: "bytes of one expression (fixed)" },
@@ -67,6 +70,11 @@ pub const FIXED: &[Limit] = &[
         summary: "values that each depend on the next, in one chain (fixed)",
     },
     Limit { name: "chart-levels", default: CHART_LEVELS as u64, summary: "nesting of charts in charts (fixed)" },
+    Limit {
+        name: "kustomization-levels",
+        default: KUSTOMIZATION_LEVELS as u64,
+        summary: "kustomizations that each build upon the next (fixed)",
+    },
 ];
 
 /// The limits of one run.

@@ -413,9 +413,18 @@ pub(crate) fn run(invocation: &mut Invocation<'_>, cli: Cli) -> Exit {
     done.unwrap_or_else(|exit| exit)
 }
 
+/// The limits in force, with what options and settings change.
 fn limits(cx: &mut Context<'_, '_>) -> Exit {
+    cx.read_settings(Path::new("."));
+    let setup = match Setup::from_flags(Path::new("."), &cx.global) {
+        Ok(mut setup) => {
+            cx.apply_settings(&mut setup);
+            setup
+        }
+        Err(message) => return cx.usage(&message),
+    };
     let mut text = String::new();
-    for limit in purlin_syntax::Limits::default().list().iter().chain(purlin_syntax::limits::FIXED) {
+    for limit in setup.limits.list().iter().chain(purlin_syntax::limits::FIXED) {
         text.push_str(&format!("{:<20} {:>12}  {}\n", limit.name, limit.default, limit.summary));
     }
     cx.print(&text, None)
