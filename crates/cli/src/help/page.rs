@@ -16,7 +16,7 @@ fn page() -> String {
     let mut root = command();
     root.build();
     let mut out = HEAD.to_owned();
-    for sub in root.get_subcommands().filter(|sub| sub.get_name() != "help") {
+    for sub in root.get_subcommands().filter(|sub| sub.get_name() != "help" && !sub.is_hide_set()) {
         describe(sub, &mut out);
     }
     out.push_str("\n## Options that several commands share\n\nAn option that a project has no use for is refused.\n");
