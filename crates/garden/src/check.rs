@@ -12,7 +12,6 @@ use purlin_model::check::with_article;
 use purlin_model::rules as model_rules;
 use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
 use purlin_syntax::{Diagnostic, Node, Scalar, Sink, Span, suggest};
-use purlin_value::Session;
 
 /// The row of a kind of configuration.
 pub fn row(kind: ConfigKind) -> Kind {
@@ -31,16 +30,16 @@ pub fn row(kind: ConfigKind) -> Kind {
 }
 
 /// Checks a configuration against its row, and the spec of a known type against its own.
-pub fn check_config(session: &Session, config: &NodeRef, kind: ConfigKind) {
-    check_but(session, config, kind, None);
+pub fn check_config(sink: &Sink, config: &NodeRef, kind: ConfigKind) {
+    check_but(sink, config, kind, None);
 }
 
 /// The same for an action in a template, which may also say where its folder is.
-pub fn check_in_template(session: &Session, config: &NodeRef, kind: ActionKind) {
-    check_but(session, config, ConfigKind::Action(kind), Some("path"));
+pub fn check_in_template(sink: &Sink, config: &NodeRef, kind: ActionKind) {
+    check_but(sink, config, ConfigKind::Action(kind), Some("path"));
 }
 
-fn check_but(session: &Session, config: &NodeRef, kind: ConfigKind, known: Option<&str>) {
+fn check_but(sink: &Sink, config: &NodeRef, kind: ConfigKind, known: Option<&str>) {
     let Some(node) = config.get() else { return };
     let heading = node.get("name").or_else(|| node.get("kind")).map(|value| value.span());
     let known = known.and_then(|key| node.entry(key)).map(|entry| entry.key.span());
@@ -48,12 +47,12 @@ fn check_but(session: &Session, config: &NodeRef, kind: ConfigKind, known: Optio
         ConfigKind::Module => entities::module_row(type_of(node)),
         _ => row(kind),
     };
-    check_node(session, config, node, row, heading, known);
+    check_node(sink, config, node, row, heading, known);
     let ConfigKind::Action(kind) = kind else { return };
     if let Some(spec) = entities::spec_type(type_of(node), kind)
         && let Some(written) = node.entry("spec").filter(|entry| !is_left_open(entry.value))
     {
-        check_node(session, config, written.value, spec.row, Some(written.key.span()), None);
+        check_node(sink, config, written.value, spec.row, Some(written.key.span()), None);
     }
 }
 
@@ -67,30 +66,23 @@ fn type_of(node: Node<'_>) -> &str {
 }
 
 /// Checks an entry of the project's providers against the row of its plugin.
-pub fn check_provider(session: &Session, provider: &NodeRef, row: Kind) {
+pub fn check_provider(sink: &Sink, provider: &NodeRef, row: Kind) {
     let Some(node) = provider.get() else { return };
     let heading = node.get("name").map(|value| value.span());
-    check_node(session, provider, node, row, heading, None);
+    check_node(sink, provider, node, row, heading, None);
 }
 
 /// Checks a mapping against a row. What it lacks is nowhere in it, so that is shown at its heading; what is said of a
 /// key that the row need not know is dropped.
-fn check_node(
-    session: &Session,
-    config: &NodeRef,
-    node: Node<'_>,
-    row: Kind,
-    heading: Option<Span>,
-    known: Option<Span>,
-) {
-    let sink = Sink::new();
-    Reader { schema: &SCHEMA, edition: Edition(0), tree: config.tree(), sink: &sink }.read(node, row);
-    Words { sink: &sink }.entity(row, node, 0);
+fn check_node(sink: &Sink, config: &NodeRef, node: Node<'_>, row: Kind, heading: Option<Span>, known: Option<Span>) {
+    let found = Sink::new();
+    Reader { schema: &SCHEMA, edition: Edition(0), tree: config.tree(), sink: &found }.read(node, row);
+    Words { sink: &found }.entity(row, node, 0);
     // What was salvaged of a file that cannot be read is not blamed for what it lacks.
     let is_sound = config.tree().is_sound();
-    let kept = one_message(sink.take()).into_iter().filter(|problem| known.is_none() || problem.span != known);
+    let kept = one_message(found.take()).into_iter().filter(|problem| known.is_none() || problem.span != known);
     let kept = kept.filter(|problem| is_sound || !says_missing(problem));
-    session.sink.extend(kept.map(|problem| at_heading(problem, node, heading)));
+    sink.extend(kept.map(|problem| at_heading(problem, node, heading)));
 }
 
 /// A key that is missing because it is misspelt is one mistake: the misspelt key.

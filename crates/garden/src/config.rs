@@ -1,11 +1,12 @@
 //! Configuration files: reading them, splitting them into documents, and telling what each document is.
 
 use crate::bind::entry;
+use crate::check::check_config;
 use crate::place::NodeRef;
 use crate::rules;
 use crate::structure::check_shapes;
-use crate::templates::Templates;
-use purlin_syntax::{Diagnostic, Flavor, Node, Span, Tree, suggest};
+use crate::templates::{Strings, Templates};
+use purlin_syntax::{Diagnostic, Flavor, Node, Sink, Span, Tree, suggest};
 use purlin_value::{Session, path};
 use std::sync::Arc;
 
@@ -124,7 +125,25 @@ impl Document {
     }
 }
 
-/// Reads a configuration file. Problems go to the sink; sound documents are there all the same.
+/// What a configuration file says.
+struct Contents {
+    documents: Vec<Document>,
+    strings: Arc<Strings>,
+    problems: Vec<Diagnostic>,
+}
+
+impl Contents {
+    fn of(tree: &Arc<Tree>, templates: &Templates, file: &str) -> Self {
+        let sink = Sink::new();
+        let strings = Arc::new(templates.strings(tree, &sink));
+        check_shapes(tree, &sink);
+        let documents = tree.roots().filter_map(|root| document(&sink, tree, root, file)).collect();
+        Contents { documents, strings, problems: sink.take() }
+    }
+}
+
+/// Reads a configuration file, once for all runs that share its text. Problems go to the sink; sound documents are there
+/// all the same.
 pub fn read_file(session: &Session, templates: &Templates, file: &str, trees: &mut Vec<Arc<Tree>>) -> Vec<Document> {
     let tree = match session.read_yaml(file, Flavor::Core) {
         Ok(tree) => tree,
@@ -134,12 +153,27 @@ pub fn read_file(session: &Session, templates: &Templates, file: &str, trees: &m
         }
     };
     trees.push(tree.clone());
-    templates.read(&tree, session);
-    check_shapes(&tree, &session.sink);
-    tree.roots().filter_map(|root| document(session, &tree, root, file)).collect()
+    let contents = session.finding_in(tree.source(), || Contents::of(&tree, templates, file));
+    templates.add(&contents.strings);
+    session.sink.extend(contents.problems.iter().cloned());
+    contents.documents.clone()
 }
 
-fn document(session: &Session, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> Option<Document> {
+/// What is wrong with the documents of one file.
+struct Checked(Vec<Diagnostic>);
+
+/// Checks the documents of one file against their rows, once for all runs that share its text.
+pub fn check_file(session: &Session, documents: &[Document]) {
+    let Some(first) = documents.first() else { return };
+    let checked = session.finding_in(first.node.tree().source(), || {
+        let sink = Sink::new();
+        documents.iter().for_each(|document| check_config(&sink, &document.node, document.kind));
+        Checked(sink.take())
+    });
+    session.sink.extend(checked.0.iter().cloned());
+}
+
+fn document(sink: &Sink, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> Option<Document> {
     if root.is_null() {
         return None;
     }
@@ -147,26 +181,26 @@ fn document(session: &Session, tree: &Arc<Tree>, root: Node<'_>, file: &str) -> 
         // A file that cannot be read was reported; what was salvaged of it is not.
         if tree.is_sound() {
             let message = format!("a configuration must be a map, and this document of `{file}` is none");
-            session.sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, root.span(), message));
+            sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, root.span(), message));
         }
         return None;
     }
-    let kind = document_kind(session, root, file, tree.is_sound())?;
+    let kind = document_kind(sink, root, file, tree.is_sound())?;
     for field in NEVER_TEMPLATED {
         let Some(value) = root.get(field).filter(|value| crate::expr::is_template(value.text())) else { continue };
         let message = format!("`{field}` cannot be templated");
-        session.sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, value.span(), message));
+        sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, value.span(), message));
         return None;
     }
     if let Some(entry) = root.entry("internal") {
         let message = "`internal` is not a key that users can set";
-        session.sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, entry.key.span(), message));
+        sink.push(Diagnostic::at(&rules::CONFIG_SHAPE, entry.key.span(), message));
     }
     Some(Document { kind, node: NodeRef::new(tree, root), file: file.to_owned() })
 }
 
 /// What a document is. What was salvaged of a file that cannot be read is not blamed for what it lacks.
-fn document_kind(session: &Session, root: Node<'_>, file: &str, is_sound: bool) -> Option<ConfigKind> {
+fn document_kind(sink: &Sink, root: Node<'_>, file: &str, is_sound: bool) -> Option<ConfigKind> {
     let Some(kind) = root.get("kind").filter(|kind| kind.is_scalar()) else {
         if !is_sound {
             return None;
@@ -174,14 +208,14 @@ fn document_kind(session: &Session, root: Node<'_>, file: &str, is_sound: bool) 
         let message = format!("missing `kind` in a configuration of `{file}`");
         let place = root.entries().next().map_or(root.span(), |entry| entry.key.span());
         let diagnostic = Diagnostic::at(&rules::CONFIG_KIND, place, message);
-        session.sink.push(diagnostic.hint("say what this is, for example `kind: Run`"));
+        sink.push(diagnostic.hint("say what this is, for example `kind: Run`"));
         return None;
     };
     let found = KIND_NAMES.iter().find(|(name, _)| *name == kind.text());
     if found.is_none() && is_sound {
         let message = format!("unknown kind `{}` in `{file}`", kind.text());
         let hint = suggest::did_you_mean(kind.text(), KIND_NAMES.iter().map(|(name, _)| *name));
-        session.sink.push(Diagnostic::at(&rules::CONFIG_KIND, kind.span(), message).maybe_hint(hint));
+        sink.push(Diagnostic::at(&rules::CONFIG_KIND, kind.span(), message).maybe_hint(hint));
     }
     found.map(|(_, kind)| *kind)
 }

@@ -153,7 +153,7 @@ fn report_several(ground: &Ground<'_>, first: &Document, others: &[&Document]) {
 
 /// Checks a document against its row: unknown and missing keys, wrong shapes.
 fn check_document(ground: &Ground<'_>, document: &Document) {
-    check_config(ground.session, &document.node, ConfigKind::Project);
+    check_config(&ground.session.sink, &document.node, ConfigKind::Project);
     let (version, place) = match document.field("apiVersion") {
         Some(field) => (field.get().map(|node| node.text().to_owned()).unwrap_or_default(), field.span()),
         None => ("garden.io/v0".to_owned(), document.span()),

@@ -69,7 +69,7 @@ pub fn resolve_providers(ground: &Ground<'_>, project: &Project, phases: &Phases
         }
         found.unknown |= row.is_none();
         let row = row.unwrap_or(PROVIDER);
-        check_provider(ground.session, &node, row);
+        check_provider(&ground.session.sink, &node, row);
         let provider = providers.entry(name).or_insert_with(|| Provider::of(row));
         provider.needs.extend(needs(ground, &env, &node));
         provider.nodes.push(node);

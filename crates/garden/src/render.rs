@@ -347,7 +347,7 @@ fn render_one(
     };
     if let ConfigKind::Action(kind) = kind {
         // The same node is reported once however often it is rendered.
-        check_in_template(ground.session, node, kind);
+        check_in_template(&ground.session.sink, node, kind);
     }
     Some(Config {
         kind,

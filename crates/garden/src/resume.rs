@@ -6,8 +6,7 @@
 //! result is always the one that this gives.
 
 use crate::action::{Action, preprocess};
-use crate::check::check_config;
-use crate::config::{ConfigKind, read_file};
+use crate::config::{ConfigKind, check_file, read_file};
 use crate::dialect::{Met, Share, assemble};
 use crate::draft::Draft;
 use crate::entities::spec_type;
@@ -33,6 +32,9 @@ pub(crate) const RESUMING: Resuming = Resuming { start, again };
 
 /// Origins are only ever added. Once there are so many times as many as one resolution makes, all starts afresh.
 const MOST_ORIGINS: usize = 4;
+
+/// Fewer origins than these take so little memory that they count as these.
+const FEW_ORIGINS: usize = 100_000;
 
 /// What is kept of a resolution.
 struct Memory {
@@ -67,7 +69,7 @@ fn start(session: &Session, request: &Request) -> Resumable {
 
 fn again(session: &Session, request: &Request, kept: Kept, changed: &[String]) -> Option<Resumable> {
     let memory = *kept.downcast::<Memory>().ok()?;
-    if session.origins.len() > MOST_ORIGINS * memory.origins.max(1_000) || session.meter.is_half_used() {
+    if session.origins.len() > MOST_ORIGINS * memory.origins.max(FEW_ORIGINS) || session.meter.is_half_used() {
         return None;
     }
     let (resolved, memory) = memory.resume(session, request, changed)?;
@@ -327,7 +329,7 @@ impl Making {
             if documents.iter().any(|document| !matches!(document.kind, ConfigKind::Action(_))) {
                 return None;
             }
-            documents.iter().for_each(|document| check_config(ground.session, &document.node, document.kind));
+            check_file(ground.session, &documents);
             self.problems.extend(ground.session.sink.since(found));
             let action = |config: Config| match config.kind {
                 ConfigKind::Action(kind) => Some(preprocess(ground, project, phases, kind, config, None)),

@@ -1,7 +1,6 @@
 //! Scans a project: lists its files, reads every configuration file, and sorts the documents by what they are.
 
-use crate::check::check_config;
-use crate::config::{ConfigKind, Document, read_file};
+use crate::config::{ConfigKind, Document, check_file, read_file};
 use crate::files::{FileTree, Selection, is_config_file};
 use crate::ground::Ground;
 use crate::project::Project;
@@ -47,8 +46,8 @@ pub fn scan(ground: &Ground<'_>, project: &Project) -> Scanned {
         }
     }
     documents.retain(|document| document.kind != ConfigKind::Project);
-    for document in &documents {
-        check_config(ground.session, &document.node, document.kind);
+    for file in documents.chunk_by(|one, next| one.file == next.file) {
+        check_file(ground.session, file);
     }
     Scanned { files: Arc::new(files), documents, config_files }
 }

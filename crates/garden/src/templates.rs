@@ -7,7 +7,7 @@ use crate::expr::{self, Problem, Template};
 use crate::place::{NodeRef, Place};
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::{Diagnostic, Node, Tree};
+use purlin_syntax::{Diagnostic, Node, Sink, Tree};
 use purlin_value::Session;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 #[derive(Default)]
 pub struct Templates {
     /// By the number of the tree's first node.
-    trees: RwLock<Vec<Parsed>>,
+    trees: RwLock<Vec<Arc<Strings>>>,
     /// Strings that were read before, by their text: actions that are alike say the same again and again.
     texts: Mutex<HashMap<EcoString, Arc<Template>, foldhash::fast::RandomState>>,
 }
@@ -28,7 +28,7 @@ const LONGEST_SHARED: usize = 200;
 const MOST_SHARED: usize = 1_000;
 
 /// The template strings of one tree, by the number of their node. A string that cannot be read is there as `None`.
-struct Parsed {
+pub struct Strings {
     first: u32,
     strings: Vec<(u32, Option<Arc<Template>>)>,
 }
@@ -36,15 +36,26 @@ struct Parsed {
 impl Templates {
     /// Parses every template string of a tree and reports those that cannot be read.
     pub fn read(&self, tree: &Arc<Tree>, session: &Session) {
-        let Some(first) = tree.node(0).map(Node::number) else { return };
+        self.add(&Arc::new(self.strings(tree, &session.sink)));
+    }
+
+    /// The template strings of a tree; those that cannot be read are reported.
+    pub fn strings(&self, tree: &Arc<Tree>, sink: &Sink) -> Strings {
+        let first = tree.node(0).map(Node::number).unwrap_or_default();
         let count = u32::try_from(tree.len()).unwrap_or(u32::MAX);
         let nodes = (0..count).filter_map(|index| tree.node(index)).filter(|node| may_hold_template(*node));
-        let strings: Vec<_> = nodes.map(|node| (node.number(), self.parse(tree, node, session))).collect();
-        if !strings.is_empty() {
-            let mut trees = self.trees.write().unwrap_or_else(PoisonError::into_inner);
-            let at = trees.partition_point(|other| other.first < first);
-            trees.insert(at, Parsed { first, strings });
+        let strings = nodes.map(|node| (node.number(), self.parse(tree, node, sink))).collect();
+        Strings { first, strings }
+    }
+
+    /// Adds the strings of a tree.
+    pub fn add(&self, strings: &Arc<Strings>) {
+        if strings.strings.is_empty() {
+            return;
         }
+        let mut trees = self.trees.write().unwrap_or_else(PoisonError::into_inner);
+        let at = trees.partition_point(|other| other.first < strings.first);
+        trees.insert(at, strings.clone());
     }
 
     /// Lets go of the strings of a tree that nobody reads any more.
@@ -53,7 +64,7 @@ impl Templates {
         self.trees.write().unwrap_or_else(PoisonError::into_inner).retain(|parsed| parsed.first != first);
     }
 
-    fn parse(&self, tree: &Arc<Tree>, node: Node<'_>, session: &Session) -> Option<Arc<Template>> {
+    fn parse(&self, tree: &Arc<Tree>, node: Node<'_>, sink: &Sink) -> Option<Arc<Template>> {
         let text = node.text();
         let mut texts = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = texts.get(text) {
@@ -70,7 +81,7 @@ impl Templates {
             Err(problems) => {
                 let place = Place::Node(NodeRef::new(tree, node));
                 if !is_cut_off(tree, node) {
-                    session.sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
+                    sink.extend(problems.iter().map(|problem| syntax_problem(problem, &place)));
                 }
                 None
             }

@@ -49,7 +49,12 @@ struct Kept {
     /// Files whose bytes count already, with how many they are.
     counted: HashMap<String, u64>,
     total: u64,
+    /// What looking through one text came to.
+    findings: FileFindings,
 }
+
+/// By the kind of the finding, which is a type of its own, and the text.
+type FileFindings = HashMap<(TypeId, FileId), Arc<dyn Any + Send + Sync>>;
 
 /// Texts and trees that outlive a run, for programs that resolve the same projects again and again. Whoever keeps one
 /// says which files have changed.
@@ -57,6 +62,7 @@ struct Kept {
 pub struct Shelf {
     texts: Mutex<HashMap<String, Text>>,
     trees: Mutex<HashMap<(FileId, Flavor), Arc<Tree>>>,
+    findings: Mutex<FileFindings>,
 }
 
 impl Shelf {
@@ -69,6 +75,11 @@ impl Shelf {
     pub fn forget(&self, path: &str) {
         let Some(text) = lock(&self.texts).remove(&path::normalize(path)) else { return };
         lock(&self.trees).retain(|(id, _), _| *id != text.source.id());
+        lock(&self.findings).retain(|(_, id), _| *id != text.source.id());
+    }
+
+    fn has(&self, source: &Source) -> bool {
+        lock(&self.texts).get(source.path()).is_some_and(|text| text.source.id() == source.id())
     }
 
     /// The files on it.
@@ -82,8 +93,7 @@ impl Shelf {
 
     fn keep_tree(&self, flavor: Flavor, tree: &Arc<Tree>) {
         // Only what was read under a path can be said to have changed.
-        let is_file = lock(&self.texts).get(tree.source().path()).is_some_and(|text| text.source.id() == tree.file());
-        if is_file {
+        if self.has(tree.source()) {
             lock(&self.trees).insert((tree.file(), flavor), tree.clone());
         }
     }
@@ -113,6 +123,22 @@ impl Files {
         }
         let found = Arc::new(find());
         lock(&self.findings).insert(key, found.clone());
+        found
+    }
+
+    /// What looking through one text came to, found out once.
+    pub(crate) fn finding_in<T: Any + Send + Sync>(&self, source: &Source, find: impl FnOnce() -> T) -> Arc<T> {
+        let key = (TypeId::of::<T>(), source.id());
+        let own = self.kept().findings.get(&key).cloned();
+        let known = own.or_else(|| lock(&self.shelf.as_ref()?.findings).get(&key).cloned());
+        if let Some(found) = known.and_then(|known| known.downcast::<T>().ok()) {
+            return found;
+        }
+        let found = Arc::new(find());
+        self.kept().findings.insert(key, found.clone());
+        if let Some(shelf) = self.shelf.as_ref().filter(|shelf| shelf.has(source)) {
+            lock(&shelf.findings).insert(key, found.clone());
+        }
         found
     }
 
@@ -209,6 +235,7 @@ impl Files {
         kept.bytes.remove(&key);
         if let Some(text) = kept.texts.remove(&key) {
             kept.trees.retain(|(id, _), _| *id != text.source.id());
+            kept.findings.retain(|(_, id), _| *id != text.source.id());
         }
         if let Some(bytes) = kept.counted.remove(&key) {
             kept.total = kept.total.saturating_sub(bytes);

@@ -158,6 +158,12 @@ impl Session {
         self.files.finding(about, find)
     }
 
+    /// What looking through one text came to: found out once, for all runs that share it. It may depend on nothing but the
+    /// text; each kind of finding has a type of its own.
+    pub fn finding_in<T: Any + Send + Sync>(&self, source: &Source, find: impl FnOnce() -> T) -> Arc<T> {
+        self.files.finding_in(source, find)
+    }
+
     /// A number that changes when a file's content does; nothing if it cannot be read. Computed when it is asked for.
     pub fn fingerprint(&self, path: &str) -> Option<u64> {
         let mut hasher = DefaultHasher::new();
