@@ -11,7 +11,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What fields set by us are attributed to.
-pub const MANAGER: &str = "purlin";
+pub(crate) const MANAGER: &str = "purlin";
 
 /// How many requests are under way at once.
 pub const THREADS: usize = 8;
@@ -83,7 +83,7 @@ impl Failed {
 }
 
 /// Applies one object and returns what the server made of it.
-pub fn apply_one(
+pub(crate) fn apply_one(
     client: &Client,
     resource: &Resource,
     object: &Object,
@@ -102,7 +102,7 @@ pub fn apply_one(
 }
 
 /// Applies objects in the order of their kinds; the marks come back in the order of the objects.
-pub fn apply_all(
+pub(crate) fn apply_all(
     client: &Client,
     discovery: &Discovery,
     objects: &[Object],
@@ -135,7 +135,7 @@ pub fn unknown(id: &Id) -> ApiError {
 }
 
 /// Does something with each of several things, a few at a time; the first error ends it.
-pub fn on_threads<T: Sync, R: Send, E: Send>(
+pub(crate) fn on_threads<T: Sync, R: Send, E: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, E> + Sync,
 ) -> Result<Vec<R>, E> {

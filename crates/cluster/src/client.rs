@@ -13,7 +13,7 @@ pub const JSON: &str = "application/json";
 pub const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
 
 /// The content type of server-side apply; JSON is YAML.
-pub const APPLY: &str = "application/apply-patch+yaml";
+pub(crate) const APPLY: &str = "application/apply-patch+yaml";
 
 /// How often a request is made at most.
 const TRIES: u32 = 5;

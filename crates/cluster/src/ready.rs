@@ -22,7 +22,7 @@ pub struct Rules {
 }
 
 /// Whether objects of a kind can be other than up, so that waiting for them needs a look.
-pub fn has_status(kind: &str) -> bool {
+pub(crate) fn has_status(kind: &str) -> bool {
     const NEVER: &[&str] = &[
         "ClusterRole",
         "ClusterRoleBinding",

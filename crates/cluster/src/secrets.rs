@@ -17,7 +17,7 @@ pub struct Copy {
 }
 
 /// Sees to it that secrets are in a namespace.
-pub fn copy_all(client: &Client, copies: &[Copy], namespace: &str, go_on: GoOn<'_>) -> Result<(), ApiError> {
+pub(crate) fn copy_all(client: &Client, copies: &[Copy], namespace: &str, go_on: GoOn<'_>) -> Result<(), ApiError> {
     for copy in copies {
         let object = format!("Secret/{}", copy.name);
         let path = format!("/api/v1/namespaces/{}/secrets/{}", copy.from, copy.name);

@@ -4,13 +4,13 @@ use crate::kubeconfig::Access;
 use std::time::Duration;
 
 /// How long a connection may take to come about.
-pub const CONNECT: Duration = Duration::from_secs(5);
+pub(crate) const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long a request may take.
-pub const REQUEST: Duration = Duration::from_secs(30);
+pub(crate) const REQUEST: Duration = Duration::from_secs(30);
 
 /// The most that an answer may have; the largest lists of large clusters are smaller.
-pub const LARGEST: u64 = 256 << 20;
+pub(crate) const LARGEST: u64 = 256 << 20;
 
 /// What is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -144,7 +144,7 @@ impl Ty {
     }
 
     /// Whether nil may be passed.
-    pub fn can_be_nil(self) -> bool {
+    pub(crate) fn can_be_nil(self) -> bool {
         matches!(self, Self::Any | Self::Value | Self::Map | Self::List | Self::Version)
     }
 

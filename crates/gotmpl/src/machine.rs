@@ -288,7 +288,7 @@ impl<'r> Machine<'r> {
     }
 
     /// The place after the last source, and a new base for a text of this length.
-    pub fn new_base(&mut self, len: usize) -> u32 {
+    pub(crate) fn new_base(&mut self, len: usize) -> u32 {
         let base = self.next_base;
         self.next_base = self.next_base.saturating_add(len as u32 + 1);
         base
@@ -829,7 +829,7 @@ impl<'r> Machine<'r> {
 
 impl Machine<'_> {
     /// The call being executed.
-    pub fn current_call(&self) -> u32 {
+    pub(crate) fn current_call(&self) -> u32 {
         self.call
     }
 
@@ -842,7 +842,7 @@ impl Machine<'_> {
     }
 
     /// A text with pieces, unless it is longer than allowed.
-    pub fn limited_rope(&self, rope: Rope) -> Result<Val, Fault> {
+    pub(crate) fn limited_rope(&self, rope: Rope) -> Result<Val, Fault> {
         if rope.bytes.len() > self.limits.output {
             return Err(Fault::Limit(Limit::Text));
         }
@@ -851,7 +851,7 @@ impl Machine<'_> {
     }
 
     /// A list, unless it is longer than allowed.
-    pub fn limited_items(&mut self, count: usize) -> Result<(), Fault> {
+    pub(crate) fn limited_items(&mut self, count: usize) -> Result<(), Fault> {
         if count > self.limits.items {
             return Err(Fault::Limit(Limit::Items));
         }

@@ -3,7 +3,7 @@
 use crate::ast::{Number, Pos};
 
 /// Reads a number constant as the parser does.
-pub fn parse_constant(pos: Pos, source: &str, complex: bool) -> Result<Number, String> {
+pub(crate) fn parse_constant(pos: Pos, source: &str, complex: bool) -> Result<Number, String> {
     let mut number = Number { pos, source: source.to_owned(), ..Number::default() };
     if complex {
         let split = source.rfind(['+', '-']).filter(|at| *at > 0).unwrap_or(0);
@@ -79,7 +79,7 @@ fn without_separators(digits: &str, prefixed: bool) -> Option<String> {
 }
 
 /// Reads an unsigned integer with Go's base prefixes (base 0).
-pub fn parse_uint(source: &str) -> Option<u64> {
+pub(crate) fn parse_uint(source: &str) -> Option<u64> {
     let lower = source.to_ascii_lowercase();
     let (radix, digits, prefixed) = if let Some(digits) = lower.strip_prefix("0x") {
         (16, digits, true)
@@ -172,7 +172,7 @@ fn special(value: f64) -> Option<&'static str> {
 }
 
 /// `d.ddde+XX`
-pub fn exponent_form(digits: &[u8], exponent: i32, mark: char) -> String {
+pub(crate) fn exponent_form(digits: &[u8], exponent: i32, mark: char) -> String {
     let mut out = String::new();
     let mut rest = digits.iter();
     out.push(char::from(*rest.next().unwrap_or(&b'0')));
@@ -186,7 +186,7 @@ pub fn exponent_form(digits: &[u8], exponent: i32, mark: char) -> String {
 }
 
 /// Digits with the decimal point at `point`.
-pub fn plain_form(digits: &[u8], point: i32) -> String {
+pub(crate) fn plain_form(digits: &[u8], point: i32) -> String {
     let mut out = String::new();
     if point <= 0 {
         out.push_str("0.");

@@ -8,7 +8,7 @@ pub fn quote(bytes: &[u8]) -> String {
 }
 
 /// Quotes bytes with this quote, escaping everything but ASCII when asked.
-pub fn quote_with(bytes: &[u8], mark: char, ascii: bool) -> String {
+pub(crate) fn quote_with(bytes: &[u8], mark: char, ascii: bool) -> String {
     let mut out = String::with_capacity(bytes.len() + 2);
     out.push(mark);
     let mut at = 0;
@@ -57,7 +57,7 @@ fn escape_char(out: &mut String, ch: char, mark: char, ascii: bool) {
 }
 
 /// Whether Go prints a character as itself: letters, marks, numbers, punctuation, symbols and the ASCII space.
-pub fn is_print(ch: char) -> bool {
+pub(crate) fn is_print(ch: char) -> bool {
     let code = u32::from(ch);
     if ch.is_ascii() {
         return (0x20..0x7f).contains(&code);
@@ -72,7 +72,7 @@ pub fn is_print(ch: char) -> bool {
 }
 
 /// Reads a Go string or character literal with its quotes; `None` if it is malformed.
-pub fn unquote(source: &[u8]) -> Option<Vec<u8>> {
+pub(crate) fn unquote(source: &[u8]) -> Option<Vec<u8>> {
     let (first, last) = (*source.first()?, *source.last()?);
     if source.len() < 2 || first != last {
         return None;
@@ -134,7 +134,7 @@ fn unescape_code(inner: &[u8], at: usize, len: usize, radix: u32, raw: bool, out
 }
 
 /// Reads a Go character literal.
-pub fn unquote_char(source: &[u8]) -> Option<char> {
+pub(crate) fn unquote_char(source: &[u8]) -> Option<char> {
     if source.first() != Some(&b'\'') {
         return None;
     }

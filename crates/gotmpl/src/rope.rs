@@ -53,7 +53,7 @@ impl Rope {
     }
 
     /// Appends a text with its own pieces, all of them secret if the value is as a whole.
-    pub fn push_pieces(&mut self, bytes: &[u8], pieces: &[Piece], tainted: bool) {
+    pub(crate) fn push_pieces(&mut self, bytes: &[u8], pieces: &[Piece], tainted: bool) {
         let mut start = 0usize;
         for piece in pieces {
             let end = (piece.end as usize).min(bytes.len());

@@ -48,7 +48,7 @@ impl Time {
     }
 
     /// The instant of a date in UTC.
-    pub fn of_date(year: i64, month: u32, day: u32) -> Self {
+    pub(crate) fn of_date(year: i64, month: u32, day: u32) -> Self {
         Self::utc(i128::from(Date::new(year, month, day).days()) * 86_400 * SECOND)
     }
 
@@ -63,7 +63,7 @@ impl Time {
     }
 
     /// Moved by years, months and days of the calendar; a day past the end of its month runs into the next.
-    pub fn add_date(&self, years: i64, months: i64, days: i64) -> Self {
+    pub(crate) fn add_date(&self, years: i64, months: i64, days: i64) -> Self {
         let civil = self.civil();
         let month = (i64::from(civil.month) - 1).saturating_add(months);
         let year = civil.year.saturating_add(years).saturating_add(month.div_euclid(12)).clamp(-290_000, 290_000);
@@ -74,7 +74,7 @@ impl Time {
     }
 
     /// The date and time of day in its zone.
-    pub fn civil(&self) -> Civil {
+    pub(crate) fn civil(&self) -> Civil {
         let local = self.nanos + i128::from(self.offset) * SECOND;
         let seconds = local.div_euclid(SECOND) as i64;
         let nano = local.rem_euclid(SECOND) as u32;
@@ -516,7 +516,7 @@ const UNITS: &[(&str, i128)] = &[
 ];
 
 /// Reads `1h2m3.5s`; the message is Go's.
-pub fn parse_duration(text: &str) -> Result<i64, String> {
+pub(crate) fn parse_duration(text: &str) -> Result<i64, String> {
     let invalid = || format!("time: invalid duration {}", crate::quote::quote(text.as_bytes()));
     let (negative, mut rest) = match text.as_bytes().first() {
         Some(b'-') => (true, text.get(1..).unwrap_or_default()),
@@ -562,7 +562,7 @@ pub fn parse_duration(text: &str) -> Result<i64, String> {
 }
 
 /// A duration as Go writes it: `1h2m3.5s`.
-pub fn format_duration(nanos: i64) -> String {
+pub(crate) fn format_duration(nanos: i64) -> String {
     if nanos == 0 {
         return "0s".to_owned();
     }

@@ -298,11 +298,11 @@ impl Val {
     }
     /// Whether the value is secret though no piece of its text is: then all of them are. Where some pieces are secret,
     /// the others need not be.
-    pub fn is_tainted_as_whole(&self) -> bool {
+    pub(crate) fn is_tainted_as_whole(&self) -> bool {
         self.is_tainted() && !self.as_str().is_some_and(Str::is_tainted)
     }
     /// The same value seen through an interface, as map and list elements are.
-    pub fn boxed(mut self) -> Self {
+    pub(crate) fn boxed(mut self) -> Self {
         self.flags |= INTERFACE;
         self
     }
@@ -312,7 +312,7 @@ impl Val {
         self
     }
     /// Whether the static type is `interface {}`.
-    pub fn is_interface(&self) -> bool {
+    pub(crate) fn is_interface(&self) -> bool {
         self.flags & INTERFACE != 0
     }
     /// Whether it is nil, typed as interface or not.
@@ -480,7 +480,7 @@ impl Heap {
         self.list(ListType::Strings, items)
     }
     /// The nil slice of a type.
-    pub fn nil_list(&mut self, kind: ListType) -> Val {
+    pub(crate) fn nil_list(&mut self, kind: ListType) -> Val {
         self.push_list(List { kind, nil: true, items: Vec::new() })
     }
     fn push_list(&mut self, list: List) -> Val {
@@ -502,7 +502,7 @@ impl Heap {
     }
     /// The list behind a handle.
     #[allow(clippy::indexing_slicing)]
-    pub fn get_list(&self, list: ListRef) -> &List {
+    pub(crate) fn get_list(&self, list: ListRef) -> &List {
         // Handles are made by this heap alone and nothing is ever removed from it.
         &self.lists[list.0 as usize]
     }
@@ -518,7 +518,7 @@ impl Heap {
     }
     /// The map behind a handle, to change it.
     #[allow(clippy::indexing_slicing)]
-    pub fn get_map_mut(&mut self, map: MapRef) -> &mut Map {
+    pub(crate) fn get_map_mut(&mut self, map: MapRef) -> &mut Map {
         &mut self.maps[map.index as usize]
     }
     /// Puts a value under a key.
@@ -598,7 +598,7 @@ impl Heap {
         })
     }
     /// The type name Go's evaluator prints: `interface {}` when seen through one.
-    pub fn static_type(&self, value: &Val) -> Cow<'static, str> {
+    pub(crate) fn static_type(&self, value: &Val) -> Cow<'static, str> {
         if value.is_interface() { Cow::Borrowed("interface {}") } else { self.type_name(value) }
     }
     /// The Go kind name of a value's content.

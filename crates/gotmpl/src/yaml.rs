@@ -26,7 +26,7 @@ pub fn read_map(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
 }
 
 /// Reads a list.
-pub fn read_list(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
+pub(crate) fn read_list(m: &mut Machine<'_>, text: &Val) -> Result<Val, Fault> {
     let value = read(m, text)?;
     match value.data {
         Data::List(_) => Ok(value),

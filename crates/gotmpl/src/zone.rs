@@ -9,7 +9,7 @@ use jiff::tz::TimeZoneDatabase;
 use crate::time::{SECOND, Time};
 
 /// The same instant in a zone; UTC if nobody has such a zone.
-pub fn in_zone(time: &Time, name: &str) -> Time {
+pub(crate) fn in_zone(time: &Time, name: &str) -> Time {
     known(time, name).unwrap_or_else(|| Time::utc(time.nanos))
 }
 

@@ -299,7 +299,7 @@ pub fn describe_shape(schema: &Schema, shape: &Shape) -> String {
 }
 
 /// Whether a node looks like what a shape takes, judged by itself and not by what is below it.
-pub fn looks_like(schema: &Schema, edition: Edition, shape: &Shape, node: Node<'_>) -> bool {
+pub(crate) fn looks_like(schema: &Schema, edition: Edition, shape: &Shape, node: Node<'_>) -> bool {
     match shape {
         Shape::Text | Shape::Choice(_) | Shape::Reference(_) | Shape::Parent => node.as_str().is_some(),
         Shape::Scalar => node.is_scalar() && !node.is_null(),

@@ -137,7 +137,7 @@ fn merge_text(field: &Field) -> Option<&'static str> {
 }
 
 /// A literal as it would be written in YAML's flow style.
-pub fn literal_text(literal: &Literal) -> String {
+pub(crate) fn literal_text(literal: &Literal) -> String {
     match literal {
         Literal::Null => "null".to_owned(),
         Literal::Bool(value) => value.to_string(),

@@ -94,7 +94,7 @@ impl Instance {
     }
 
     /// Where its name is written, or else it itself.
-    pub fn name_span(&self) -> Span {
+    pub(crate) fn name_span(&self) -> Span {
         self.name.as_ref().unwrap_or(&self.node).span()
     }
 

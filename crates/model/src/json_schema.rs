@@ -14,7 +14,7 @@ pub const DRAFT: &str = "https://json-schema.org/draft/2020-12/schema";
 /// The kinds of entities that the names under a key refer to.
 pub const NAMES: &str = "x-purlin-names";
 /// The kind of entities that the keys of a mapping declare.
-pub const DECLARES: &str = "x-purlin-declares";
+pub(crate) const DECLARES: &str = "x-purlin-declares";
 /// What a value is, in the words of the table.
 pub const TAKES: &str = "x-purlin-takes";
 /// The definition that values resemble, without having to fit it.

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Entities inside one another, at most. Real ones are nested a handful deep.
-pub const ENTITY_DEPTH: u32 = 100;
+pub(crate) const ENTITY_DEPTH: u32 = 100;
 
 /// Which entity is being looked at, for the rules of its row.
 #[derive(Clone, Copy)]
@@ -46,11 +46,6 @@ impl<'a> Reader<'a> {
     /// Reads a node as an entity of a kind. The result is there whatever is wrong with it.
     pub fn read(&self, node: Node<'_>, kind: Kind) -> Arc<Instance> {
         self.entity(node, kind, None, 0)
-    }
-
-    /// Reads the value of an entry as an entity with a name.
-    pub fn read_named(&self, entry: Entry<'_>, kind: Kind) -> Named {
-        self.named(entry.key, entry.value, kind, 0)
     }
 
     fn keep(&self, node: Node<'_>) -> NodeRef {

@@ -13,7 +13,7 @@ pub const UNKNOWN_CHOICE: Rule = Rule::error("unknown-choice", "A value is not o
 /// Keys that exclude each other.
 pub const EXCLUSIVE_KEYS: Rule = Rule::error("exclusive-keys", "Keys stand together of which only one may be there.");
 /// A key that should no longer be used.
-pub const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A key should no longer be used.");
+pub(crate) const DEPRECATED_KEY: Rule = Rule::warning("deprecated-key", "A key should no longer be used.");
 /// A name that stands twice where it may only stand once.
 pub const DUPLICATE_NAME: Rule = Rule::error("duplicate-name", "A name is given to two things of the same kind.");
 

@@ -585,7 +585,7 @@ impl Schema {
     }
 
     /// All editions, the oldest first.
-    pub fn all_editions(&self) -> impl DoubleEndedIterator<Item = Edition> + use<> {
+    pub(crate) fn all_editions(&self) -> impl DoubleEndedIterator<Item = Edition> + use<> {
         (0..u16::try_from(self.editions.len()).unwrap_or(u16::MAX)).map(Edition)
     }
 

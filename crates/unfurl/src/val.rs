@@ -294,7 +294,7 @@ impl Val {
     }
 
     /// The same value with an origin.
-    pub(crate) fn from_origin(mut self, origin: Origin) -> Self {
+    pub fn from_origin(mut self, origin: Origin) -> Self {
         self.origin = origin;
         self
     }

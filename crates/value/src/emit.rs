@@ -79,7 +79,7 @@ fn emit_one<'v>(value: &'v Value, secrets: Secrets, out: &mut dyn Emit, stack: &
 }
 
 /// How a value that is not known yet is shown.
-pub fn pending_text(what: &str) -> EcoString {
+pub(crate) fn pending_text(what: &str) -> EcoString {
     ecow::eco_format!("(pending: {what})")
 }
 

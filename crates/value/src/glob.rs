@@ -46,7 +46,7 @@ pub enum Double {
 
 impl Notation {
     /// Paths as shells with `**` and braces read them: Garden, Skaffold.
-    pub const PATHS: Notation = Notation {
+    pub(crate) const PATHS: Notation = Notation {
         braces: Braces::Several,
         escapes: true,
         signs: true,

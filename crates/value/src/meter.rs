@@ -166,7 +166,7 @@ impl Meter {
     }
 
     /// Remembers that so many bytes of files were read: what is large may be resolved to something large.
-    pub fn was_read(&self, bytes: u64) {
+    pub(crate) fn was_read(&self, bytes: u64) {
         add(&self.read, bytes);
     }
 

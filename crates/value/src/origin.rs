@@ -18,7 +18,7 @@ impl Origin {
     pub const NONE: Origin = Origin(u32::MAX);
 
     /// Of a null that stands for nothing at all: a condition without an else. See [`crate::Value::absent`].
-    pub const ABSENT: Origin = Origin(u32::MAX - 1);
+    pub(crate) const ABSENT: Origin = Origin(u32::MAX - 1);
 
     /// The origin of what a node says.
     pub fn node(node: Node<'_>) -> Origin {

@@ -3,7 +3,7 @@
 use purlin_syntax::Rule;
 
 /// Values that refer to each other in a circle.
-pub const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a circle.");
+pub(crate) const VALUE_CYCLE: Rule = Rule::error("value-cycle", "Values refer to each other in a circle.");
 /// Evaluation that costs too much.
 pub const LIMIT_FUEL: Rule = Rule::limit("limit-fuel", "Evaluation needs more steps than allowed.");
 /// Evaluation that holds too much.
@@ -21,16 +21,17 @@ pub const LIMIT_LIST: Rule = Rule::limit("limit-list-items", "A list grows longe
 /// An archive that unpacks beyond reason.
 pub const LIMIT_ARCHIVE: Rule = Rule::limit("limit-archive", "An archive is larger than allowed when unpacked.");
 /// Something outside the project, a command or a connection that was not allowed.
-pub const NOT_ALLOWED: Rule =
+pub(crate) const NOT_ALLOWED: Rule =
     Rule::denied("not-allowed", "Something was not allowed: a path outside the project, a command, a connection.");
 /// A file that cannot be read.
-pub const UNREADABLE: Rule = Rule::io("unreadable", "A file or folder cannot be read.");
+pub(crate) const UNREADABLE: Rule = Rule::io("unreadable", "A file or folder cannot be read.");
 /// A file that does not exist.
-pub const FILE_NOT_FOUND: Rule = Rule::error("file-not-found", "A file that is named does not exist.");
+pub(crate) const FILE_NOT_FOUND: Rule = Rule::error("file-not-found", "A file that is named does not exist.");
 /// Something remote that could not be fetched.
 pub const FETCH_FAILED: Rule = Rule::io("fetch-failed", "Something remote could not be fetched.");
 /// Something remote that is not what the lock file says.
-pub const LOCK_MISMATCH: Rule = Rule::error("lock-mismatch", "Something remote is not what `purlin.lock` recorded.");
+pub(crate) const LOCK_MISMATCH: Rule =
+    Rule::error("lock-mismatch", "Something remote is not what `purlin.lock` recorded.");
 
 /// All of them.
 pub const RULES: &[&Rule] = &[

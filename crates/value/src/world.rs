@@ -341,12 +341,6 @@ impl MemoryWorld {
         self
     }
 
-    /// The same, with the user standing in a folder.
-    pub fn standing_in(mut self, folder: &str) -> Self {
-        self.here = Some(path::normalize(folder));
-        self
-    }
-
     fn resolve(&self, path: &str) -> Result<String, WorldError> {
         let path = path
             .strip_prefix(self.root())

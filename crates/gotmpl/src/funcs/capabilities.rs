@@ -6,7 +6,7 @@ use crate::object::Object;
 use crate::value::{Data, Val};
 
 /// Methods of the list of API versions.
-pub static VERSION_SET: &[Func] = &[row(
+pub(crate) static VERSION_SET: &[Func] = &[row(
     "Has",
     &[Ty::Str],
     "`.Has VERSION`: whether the cluster knows `group/version` or `group/version/Kind`.",
@@ -19,7 +19,7 @@ pub static VERSION_SET: &[Func] = &[row(
 )];
 
 /// Methods of the cluster's version.
-pub static KUBE_VERSION: &[Func] = &[
+pub(crate) static KUBE_VERSION: &[Func] = &[
     row("GitVersion", &[], "`.GitVersion`: the version as text.", |_, args| Ok(version(args))),
     row("String", &[], "`.String`: the version as text.", |_, args| Ok(version(args))),
 ];

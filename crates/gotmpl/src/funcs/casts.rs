@@ -5,7 +5,7 @@ use crate::print::to_text;
 use crate::value::{Data, Heap, Str, Val};
 
 /// Any value as an integer: texts by their base prefix, anything else that is no number as 0, durations too.
-pub fn to_int64(value: &Val) -> i64 {
+pub(crate) fn to_int64(value: &Val) -> i64 {
     match &value.data {
         Data::Bool(truth) => i64::from(*truth),
         Data::Int(n) | Data::Int64(n) => *n,
@@ -19,7 +19,7 @@ pub fn to_int64(value: &Val) -> i64 {
 }
 
 /// Go's conversion: truncates; out of range is the smallest integer on amd64.
-pub fn float_to_int(n: f64) -> i64 {
+pub(crate) fn float_to_int(n: f64) -> i64 {
     if !(-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&n) {
         return i64::MIN;
     }
@@ -35,7 +35,7 @@ fn trim_zero_decimal(text: &str) -> String {
 }
 
 /// Any value as a float.
-pub fn to_float64(value: &Val) -> f64 {
+pub(crate) fn to_float64(value: &Val) -> f64 {
     match &value.data {
         Data::Float(n) => *n,
         Data::Uint64(n) => *n as f64,

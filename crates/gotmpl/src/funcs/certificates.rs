@@ -28,7 +28,7 @@ const C: Ty = Ty::Certificate;
 
 /// The rows.
 #[rustfmt::skip]
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row("genPrivateKey", &[S], "`genPrivateKey TYPE`: a private key; `rsa`, `ecdsa` or `ed25519`.", private_key),
     row("genCA", &[S, N], "`genCA NAME DAYS`: a certificate authority, with `.Cert` and `.Key`.", |m, args| {
         let key = rsa(m)?;

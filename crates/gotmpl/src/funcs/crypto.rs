@@ -24,7 +24,7 @@ const BCRYPT_STEPS: usize = 5_000_000;
 const BLOCK: usize = 16;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row("bcrypt", &[S], "`bcrypt TEXT`: a bcrypt hash of a password.", |m, args| {
         Ok(Val::str(bcrypt_hash(m, bytes(args, 0))?.unwrap_or_else(|message| message)))
     }),

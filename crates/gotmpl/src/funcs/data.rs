@@ -20,7 +20,7 @@ const fn reader(name: &'static str, params: &'static [Ty], about: &'static str, 
 }
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     pieces(row("toYaml", &[A], "`toYaml A`: the value as YAML, without the last line break.", |m, args| {
         or_empty(to_yaml(m, arg(args, 0)))
     }))

@@ -20,7 +20,7 @@ const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run
 }
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row("now", &[], "`now`: the time of this run.", |m, _| Ok(time_value(now(m)))).costs(Cost::Constant),
     row("date", &[S, A], "`date LAYOUT TIME`: the date in Go's layout.", |m, args| {
         Ok(Val::str(moment(m, arg(args, 1)).format(&text(args, 0))))
@@ -123,7 +123,7 @@ pub static FUNCS: &[Func] = &[
 ];
 
 /// Methods of times.
-pub static TIME_METHODS: &[Func] = &[
+pub(crate) static TIME_METHODS: &[Func] = &[
     row("Format", &[S], "`.Format LAYOUT`: the time in Go's layout.", |_, args| {
         Ok(Val::str(time_of(arg(args, 0)).map(|time| time.format(&text(args, 1))).unwrap_or_default()))
     }),
@@ -196,7 +196,7 @@ pub static TIME_METHODS: &[Func] = &[
 ];
 
 /// Methods of durations.
-pub static DURATION_METHODS: &[Func] = &[
+pub(crate) static DURATION_METHODS: &[Func] = &[
     row("Seconds", &[], "`.Seconds`: the duration in seconds.", |m, args| Ok(in_units(m, args, SECOND))),
     row("Minutes", &[], "`.Minutes`: the duration in minutes.", |m, args| Ok(in_units(m, args, 60 * SECOND))),
     row("Hours", &[], "`.Hours`: the duration in hours.", |m, args| Ok(in_units(m, args, 3_600 * SECOND))),

@@ -9,7 +9,7 @@ use purlin_value::Cost;
 const A: Ty = Ty::Any;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     pieces(many("default", &[A], A, "`default A B`: B, or A if B is empty.", |m, args| {
         match args.get(1).filter(|value| m.heap.truth(value)) {
             Some(given) => Ok(given.clone()),

@@ -15,7 +15,7 @@ const M: Ty = Ty::Map;
 const MAX_DEPTH: u32 = 500;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict)
         .unseen()
         .costs(Cost::Constant),

@@ -10,7 +10,7 @@ use crate::value::Val;
 const S: Ty = Ty::Str;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row("b64enc", &[S], "`b64enc TEXT`: in base 64.", |_, args| Ok(Val::str(encoding::base64(bytes(args, 0))))),
     row("b64dec", &[S], "`b64dec TEXT`: read from base 64; a problem is the result's text.", |_, args| {
         Ok(encoding::from_base64(bytes(args, 0)).map_or_else(Val::str, Val::str))

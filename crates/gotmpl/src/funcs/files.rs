@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::value::{Data, MapType, Str, Val};
 
 /// The methods.
-pub static METHODS: &[Func] = &[
+pub(crate) static METHODS: &[Func] = &[
     row("Get", &[Ty::Str], "`.Get PATH`: the file's text, empty if there is none.", |m, args| {
         Ok(Val::new(Data::Str(file(m, args, bytes(args, 1)).unwrap_or_else(|| Str::from("")))))
     })

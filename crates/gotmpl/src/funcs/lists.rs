@@ -18,7 +18,7 @@ const STEPS_PER_HASH: usize = 4;
 const COMPARED_PER_STEP: usize = 2;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     many("list", &[], A, "`list A…`: a list of the arguments.", list).unseen().costs(Cost::Constant),
     many("tuple", &[], A, "`tuple A…`: the same as `list`.", list).unseen(),
     pieces(row("first", &[A], "`first LIST`: the first element, or nil.", first)).shallow().costs(Cost::Constant),

@@ -10,7 +10,7 @@ use crate::value::{Data, Heap, Str, Val};
 use purlin_value::Cost;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     Func {
         form: Form::And,
         ..many("and", &[Ty::Value], Ty::Value, "`and A B…`: the first false argument, or the last.", |_, args| {

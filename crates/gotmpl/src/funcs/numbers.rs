@@ -16,7 +16,7 @@ fn long(number: i64) -> Val {
 }
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row("int", &[A], "`int A`: the value as an integer.", |_, args| Ok(Val::int(to_int64(arg(args, 0))))),
     row("int64", &[A], "`int64 A`: the value as a 64-bit integer.", |_, args| Ok(long(to_int64(arg(args, 0))))),
     row("float64", &[A], "`float64 A`: the value as a floating-point number.", |_, args| {

@@ -9,7 +9,7 @@ use crate::value::{Data, Str, Val};
 const S: Ty = Ty::Str;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row("base", &[S], "`base PATH`: the last element.", |_, args| Ok(Val::str(base(&text(args, 0))))),
     row("osBase", &[S], "`osBase PATH`: the last element.", |_, args| Ok(Val::str(base(&text(args, 0))))),
     row("dir", &[S], "`dir PATH`: all but the last element.", |_, args| Ok(Val::str(dir(&text(args, 0))))),
@@ -77,7 +77,7 @@ fn ext(path: &str) -> String {
 }
 
 /// Escapes a text for a query: spaces become `+`.
-pub fn query_escape(text: &[u8]) -> String {
+pub(crate) fn query_escape(text: &[u8]) -> String {
     let mut out = String::new();
     for byte in text {
         match byte {

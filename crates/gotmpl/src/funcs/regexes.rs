@@ -19,7 +19,7 @@ const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run
 }
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row(
         "regexMatch",
         &[S, S],

@@ -11,7 +11,7 @@ use crate::weave::{Weave, part};
 use purlin_value::Cost;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     pieces(row("trim", &[Ty::Str], "`trim TEXT`: without white space at both ends.", |m, args| {
         let (from, to) = trimmed(bytes(args, 0), &|ch: char| ch.is_whitespace() || ch == '\u{85}');
         part(m, arg(args, 0), from, to)
@@ -220,7 +220,7 @@ fn map_chars(args: &[Val], index: usize, change: fn(char) -> char) -> Str {
 }
 
 /// The upper case of a character, if it is a single one.
-pub fn to_upper(ch: char) -> char {
+pub(crate) fn to_upper(ch: char) -> char {
     let mut upper = ch.to_uppercase();
     match (upper.next(), upper.next()) {
         (Some(one), None) => one,
@@ -229,7 +229,7 @@ pub fn to_upper(ch: char) -> char {
 }
 
 /// The lower case of a character, if it is a single one.
-pub fn to_lower(ch: char) -> char {
+pub(crate) fn to_lower(ch: char) -> char {
     let mut lower = ch.to_lowercase();
     match (lower.next(), lower.next()) {
         (Some(one), None) => one,
@@ -353,7 +353,7 @@ fn replace(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 /// The elements of a list as texts, nil left out; any other value as a list of its text.
-pub fn string_items(m: &Machine<'_>, value: &Val) -> Vec<Str> {
+pub(crate) fn string_items(m: &Machine<'_>, value: &Val) -> Vec<Str> {
     match &value.data {
         Data::List(list) => {
             let items = m.heap.items(*list).iter();
@@ -365,7 +365,7 @@ pub fn string_items(m: &Machine<'_>, value: &Val) -> Vec<Str> {
 }
 
 /// The parts of a text between separators; an empty separator splits into characters.
-pub fn split_all(whole: &[u8], separator: &[u8], limit: Option<usize>) -> Vec<Str> {
+pub(crate) fn split_all(whole: &[u8], separator: &[u8], limit: Option<usize>) -> Vec<Str> {
     let mut parts = Vec::new();
     let max = limit.unwrap_or(usize::MAX);
     let mut at = 0;

@@ -14,7 +14,7 @@ use purlin_value::Cost;
 const MAX_TPL_BYTES: usize = 256 << 10;
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     pieces(row("include", &[Ty::Str, Ty::Any], "`include NAME DATA`: the template's output as text.", include))
         .looks(0, 1)
         .costs(Cost::Own),

@@ -9,7 +9,7 @@ use crate::func::{Func, Ty};
 use crate::value::{Data, MapType, Val};
 
 /// The methods.
-pub static METHODS: &[Func] = &[
+pub(crate) static METHODS: &[Func] = &[
     pieces(row("AsMap", &[], "`.AsMap`: the values as an ordinary dictionary.", |_, args| {
         let value = arg(args, 0);
         let Data::Map(map) = value.data else { return Ok(value.clone()) };

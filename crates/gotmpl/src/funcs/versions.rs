@@ -20,7 +20,7 @@ const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run
 }
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row("semver", &[Ty::Str], "`semver TEXT`: the version, with `.Major`, `.Minor`, `.Patch` and so on.", |_, args| {
         read(&text(args, 0)).map(value)
     }),
@@ -38,7 +38,7 @@ pub static FUNCS: &[Func] = &[
 ];
 
 /// Methods of versions.
-pub static METHODS: &[Func] = &[
+pub(crate) static METHODS: &[Func] = &[
     row("Major", &[], "`.Major`: the first number.", |_, args| Ok(number(args, 0))),
     row("Minor", &[], "`.Minor`: the second number.", |_, args| Ok(number(args, 1))),
     row("Patch", &[], "`.Patch`: the third number.", |_, args| Ok(number(args, 2))),

@@ -17,7 +17,7 @@ const fn row(name: &'static str, params: &'static [Ty], about: &'static str, run
 }
 
 /// The rows.
-pub static FUNCS: &[Func] = &[
+pub(crate) static FUNCS: &[Func] = &[
     row("title", &[Ty::Str], "`title TEXT`: every word with a capital.", |_, args| Ok(Val::str(title(&text(args, 0))))),
     row("untitle", &[Ty::Str], "`untitle TEXT`: every word without a capital.", |_, args| {
         let mut previous = ' ';
