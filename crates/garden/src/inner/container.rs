@@ -197,23 +197,19 @@ impl Container<'_> {
         Ok(container.as_map().cloned().unwrap_or_default())
     }
 
+    /// Ports of the container. A pod on every node can have ports of the node itself: one entry has both numbers, since
+    /// a second entry for the same port cannot be applied.
     fn container_ports(&self, making: &Making) -> Result<Vec<Value>, Inner> {
-        let ports = items(self.spec, "ports")?;
         let part = |port: &Value, key: &str| port.get(key).cloned();
-        let port = |port: &Value, host: Option<Value>| {
+        let port = |port: &Value| {
             making.given([
-                ("name", if host.is_some() { None } else { part(port, "name") }),
+                ("name", part(port, "name")),
                 ("protocol", part(port, "protocol")),
                 ("containerPort", part(port, "containerPort")),
-                ("hostPort", host),
+                ("hostPort", part(port, "hostPort").filter(|_| self.flag("daemon"))),
             ])
         };
-        let mut all: Vec<Value> = ports.iter().map(|p| port(p, None)).collect();
-        if self.flag("daemon") {
-            // A pod on every node can have ports of the node itself.
-            all.extend(ports.iter().filter_map(|p| Some(port(p, Some(part(p, "hostPort")?)))));
-        }
-        Ok(all)
+        Ok(items(self.spec, "ports")?.iter().map(port).collect())
     }
 
     /// The port of a name.
