@@ -63,6 +63,10 @@ pub fn update(resources: &mut [Resource]) {
             names.entry((resource.kind().to_owned(), name.to_owned())).or_default().push(renamed);
         }
     }
+    // Where nothing was renamed nothing follows, not even an account without its namespace.
+    if resources.iter().all(|resource| resource.before.is_empty()) {
+        return;
+    }
     for resource in resources {
         let from = From {
             kind: resource.kind().to_owned(),
