@@ -1,7 +1,7 @@
 //! Whole Unfurl ensembles: inputs, outputs, instances with their attributes, queries.
 
 use super::unfurl_expressions::{encode, same};
-use crate::{Context, Report, Suite, Verdict};
+use crate::{Context, Report, Suite, Verdict, purlin};
 use purlin_cli::disk::{DiskSettings, DiskWorld, Permissions};
 use purlin_model::project::Request;
 use purlin_syntax::Diagnostic;
@@ -47,10 +47,7 @@ fn judge(context: &Context, case: &str) -> Verdict {
     };
     let settings = json_file(&folder.join("case.json")).unwrap_or(Json::Null);
     let ran = expected.get("tasks").and_then(Json::as_array).is_some_and(|tasks| !tasks.is_empty());
-    if settings.get("job").is_some() && ran {
-        return Verdict::Skipped("its answer is that of a job that ran".to_owned());
-    }
-    let ours = answer(&folder, &settings);
+    let ours = if ran { after_job(&folder, case, &settings) } else { answer(&folder, &settings) };
     let recorded: Vec<Json> =
         [Some(expected), json_file(&folder.join("expected.head.json"))].into_iter().flatten().collect();
     context.judge(case, agrees(&recorded, &ours), &ours.to_string(), || {
@@ -63,6 +60,9 @@ fn judge(context: &Context, case: &str) -> Verdict {
 /// The parts of an answer that are compared.
 const PARTS: &[&str] = &["inputs", "outputs", "instances", "queries"];
 
+/// Those that are compared as a whole where a job ran.
+const PARTS_OF_JOBS: &[&str] = &["job", "tasks"];
+
 /// Whether each input, output, instance and query has the answer of one of the recorded versions.
 fn agrees(recorded: &[Json], ours: &Json) -> bool {
     let failing = |version: &Json| version.get("error").is_some();
@@ -70,7 +70,13 @@ fn agrees(recorded: &[Json], ours: &Json) -> bool {
         return recorded.iter().any(failing);
     }
     let versions: Vec<&Json> = recorded.iter().filter(|version| !failing(version)).collect();
-    !versions.is_empty() && PARTS.iter().all(|part| part_agrees(&versions, ours, part))
+    let job_agrees = |part: &str| match ours.get(part) {
+        Some(ours) => versions.iter().any(|version| version.get(part) == Some(ours)),
+        None => true,
+    };
+    !versions.is_empty()
+        && PARTS.iter().all(|part| part_agrees(&versions, ours, part))
+        && PARTS_OF_JOBS.iter().all(|part| job_agrees(part))
 }
 
 fn part_agrees(versions: &[&Json], ours: &Json, part: &str) -> bool {
@@ -114,7 +120,7 @@ fn difference(path: &str, wanted: &Json, ours: &Json, out: &mut String) {
     match (wanted, ours) {
         (Json::Object(a), Json::Object(b)) if !a.keys().any(|key| key.starts_with('$')) => {
             let keys: std::collections::BTreeSet<&String> = a.keys().chain(b.keys()).collect();
-            for key in keys.into_iter().filter(|key| !matches!(key.as_str(), "job" | "tasks" | "outputs_saved")) {
+            for key in keys.into_iter().filter(|key| !matches!(key.as_str(), "outputs_saved")) {
                 let (a, b) = (a.get(key), b.get(key));
                 difference(&format!("{path}.{key}"), a.unwrap_or(&Json::Null), b.unwrap_or(&json!("(nothing)")), out);
             }
@@ -165,6 +171,61 @@ fn answer(folder: &Path, settings: &Json) -> Json {
         }
         _ => json!({"error": message()}),
     }
+}
+
+/// The answer once a job has really run, in a copy of the folder: what it says of itself, and what it stores. A dry run
+/// stores nothing; what it did to the states of instances is in its report.
+fn after_job(folder: &Path, case: &str, settings: &Json) -> Json {
+    let is_dry = settings.get("job").is_none_or(|job| job.get("dryrun") == Some(&Json::Bool(true)));
+    let copy = std::env::temp_dir().join(format!("purlin-unfurl-job-{}-{case}", std::process::id()));
+    let answered = copied(folder, &copy).map(|()| job_in(&copy, is_dry, settings));
+    let _ = std::fs::remove_dir_all(&copy);
+    answered.unwrap_or_else(|error| json!({"error": error.to_string()}))
+}
+
+fn copied(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copied(&entry.path(), &target)?;
+        } else {
+            std::fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}
+
+fn job_in(folder: &Path, is_dry: bool, settings: &Json) -> Json {
+    let dry = if is_dry { Some("--dryrun") } else { None };
+    let args = ["unfurl", "deploy", "--approve", "--output", "json"].into_iter().chain(dry).chain(["."]);
+    let env = [("PATH".to_owned(), std::env::var("PATH").unwrap_or_default())];
+    let ran = purlin(&args.map(str::to_owned).collect::<Vec<_>>(), folder, &env);
+    let Ok(report) = serde_json::from_slice::<Json>(&ran.stdout) else {
+        return json!({"error": ran.stderr});
+    };
+    let picked = |from: &Json, keys: &[&str]| -> Json {
+        keys.iter().map(|key| ((*key).to_owned(), from.get(*key).cloned().unwrap_or(Json::Null))).collect()
+    };
+    let mut settings = settings.as_object().cloned().unwrap_or_default();
+    if !is_dry {
+        settings.insert("job".to_owned(), Json::Bool(false));
+    }
+    let mut ours = answer(folder, &Json::Object(settings));
+    let tasks = report.get("tasks").and_then(Json::as_array).cloned().unwrap_or_default();
+    for task in tasks.iter().filter(|_| is_dry) {
+        let target = task.get("target").and_then(Json::as_str).unwrap_or_default();
+        if let Some(instance) = ours.pointer_mut(&format!("/instances/{target}")) {
+            instance["state"] = task.get("targetState").cloned().unwrap_or(Json::Null);
+            instance["status"] = task.get("targetStatus").cloned().unwrap_or(Json::Null);
+        }
+    }
+    let of_task = ["changed", "operation", "priority", "reason", "status", "target"];
+    ours["tasks"] = tasks.iter().map(|task| picked(task, &of_task)).collect();
+    let of_job = ["changed", "error", "ok", "skipped", "status", "total", "unknown"];
+    ours["job"] = picked(report.get("job").unwrap_or(&Json::Null), &of_job);
+    ours
 }
 
 /// Problems of single expressions show in the values they belong to; what is wrong as it is written is refused.

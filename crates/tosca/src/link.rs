@@ -8,6 +8,7 @@ use crate::entity::{Content, Entity, Slot};
 use crate::hierarchy::MIXINS;
 use crate::load::Files;
 use crate::names::Names;
+use crate::present::MOST_PRESENTED;
 use crate::problem::{Problem, Problems};
 use crate::read::Role;
 use crate::rules;
@@ -160,6 +161,16 @@ impl Linker<'_> {
         let labels: Vec<&str> = kinds.iter().map(|kind| entities::label(*kind)).collect();
         let labels = labels.join(" or ");
         let message = format!("unknown {labels} `{}` in `{key}`", text.text);
+        // Nobody reads thousands of suggestions, and each takes longer than all the rest.
+        let hint = if self.problems.len() < MOST_PRESENTED { self.suggestion(kinds, text) } else { None };
+        let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, at, message).maybe_hint(hint);
+        self.problems.add(Problem { diagnostic, beyond });
+    }
+}
+
+impl Linker<'_> {
+    /// Which name was probably meant.
+    fn suggestion(&self, kinds: &[Kind], text: &Text) -> Option<String> {
         let known: Vec<EcoString> = kinds
             .iter()
             .flat_map(|kind| {
@@ -169,11 +180,8 @@ impl Linker<'_> {
             })
             .collect();
         let known = || known.iter().map(|name| name.as_str());
-        let near = suggest::nearest(&text.text, known());
         let prefixed = || known().find(|name| name.rsplit(':').next() == Some(text.text.as_str()));
-        let hint = near.or_else(prefixed).map(|near| format!("did you mean `{near}`?"));
-        let diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, at, message).maybe_hint(hint);
-        self.problems.add(Problem { diagnostic, beyond });
+        suggest::nearest(&text.text, known()).or_else(prefixed).map(|near| format!("did you mean `{near}`?"))
     }
 }
 

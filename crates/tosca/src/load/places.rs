@@ -105,7 +105,9 @@ impl Loader<'_> {
             candidates.push(self.root.beside(clamped.trim_start_matches("../")));
         }
         let bases = self.options.bases.iter().map(|base| Place::at(path::join(base, address)));
-        candidates.into_iter().chain(bases).find(|place| self.is_file(place))
+        // A file that was read before is there.
+        let is_known = |place: &Place| self.known.get(&place.key()).is_some_and(Option::is_some);
+        candidates.into_iter().chain(bases).find(|place| is_known(place) || self.is_file(place))
     }
 
     /// Why a local file cannot be imported: it may be there and not be allowed.

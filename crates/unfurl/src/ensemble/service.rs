@@ -178,6 +178,8 @@ fn report(session: &Session, problems: &Problems, open: &HashSet<Span>, places: 
             diagnostic = Diagnostic { rule: &rules::UNDECLARED, ..diagnostic };
         }
         diagnostic.span = diagnostic.span.map(|span| places.span(span));
+        let labels = diagnostic.labels.iter_mut().chain(&mut diagnostic.trace);
+        labels.for_each(|label| label.span = places.span(label.span));
         broken |= diagnostic.is_error();
         let shown = if at < MOST_PRESENTED { present(diagnostic, &session.sources) } else { diagnostic };
         session.sink.push(shown);
