@@ -20,7 +20,7 @@ use crate::metachart::build::Kind;
 use crate::metachart::check::Reported;
 use crate::metachart::kinds::{Kinds, RESOURCES};
 use crate::metachart::{self, checksums, current, kinds, pipeline};
-use crate::report::{ChartYaml, report, report_broken, report_failed, report_missing, report_values};
+use crate::report::{ChartYaml, report, report_broken, report_elsewhere, report_failed, report_missing, report_values};
 use crate::rules::{self, RULES};
 use crate::template::{self, Options, TemplateError};
 use crate::trace::{Tracer, Woven, node_id, template_path};
@@ -207,6 +207,7 @@ impl Job<'_> {
             None => Reported::new(),
         };
         report_values(session, &prepared.problems, &reported);
+        report_elsewhere(session, &place, chart, &prepared.elsewhere);
         if !prepared.problems.is_empty() {
             report_missing(session, &place, &prepared.missing, 0);
             return resolved;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use purlin_gotmpl::{ExecError, Limit};
 use purlin_model::validate::{Fault, Problem};
 use purlin_syntax::{Diagnostic, FileId, Flavor, Node, Rule, RuleClass, Source, Span};
-use purlin_value::{Origin, Session, Value};
+use purlin_value::{EcoString, Origin, Session, Value, path};
 
 use crate::chart::Chart;
 use crate::context::origin_of;
@@ -180,6 +180,28 @@ pub fn report_values(session: &Session, problems: &[(String, Problem)], reported
         }
         diagnostic = diagnostic.hint(schema::hint(problem));
         session.sink.push(diagnostic);
+    }
+}
+
+/// Reports references of schemas that lead out of them, once for each, where the chart's own schema has them.
+pub fn report_elsewhere(session: &Session, place: &ChartYaml<'_>, chart: &Chart, elsewhere: &[(String, EcoString)]) {
+    let path = path::join(place.folder, "values.schema.json");
+    let text = chart.schema.as_deref().map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    let source = text.filter(|_| !elsewhere.is_empty()).map(|text| source_of(session, &path, text));
+    for (name, reference) in elsewhere {
+        let message = format!(
+            "the schema of `{name}` refers to `{reference}`, which is not read: values are not checked against it"
+        );
+        let hint = "copy the definition into the schema";
+        let diagnostic = Diagnostic::nowhere(&rules::SCHEMA, message).hint(hint).warning();
+        let own = source.as_ref().filter(|_| name == chart.name());
+        let start = own.and_then(|source| Some((source, source.text().find(reference.as_str())?)));
+        session.sink.push(match start {
+            Some((source, start)) => {
+                Diagnostic { span: Some(source.span(start, start + reference.len())), ..diagnostic }
+            }
+            None => place.locate(diagnostic, &["name"]),
+        });
     }
 }
 

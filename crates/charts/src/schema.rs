@@ -5,9 +5,9 @@ use purlin_syntax::suggest::did_you_mean;
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, EcoString, Origin, Value};
 
-/// Reads a schema; the message says why it cannot be used.
+/// Reads a schema, parts of which may be elsewhere; the message says why it cannot be used.
 pub fn parse(text: &[u8]) -> Result<Validator, String> {
-    Validator::new(crate::json::parse(text, Origin::NONE)?)
+    Validator::with_gaps(crate::json::parse(text, Origin::NONE)?)
 }
 
 /// The problem with its place, its causes indented below it.

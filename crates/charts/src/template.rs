@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use purlin_gotmpl::{Limits, Machine, Outside, Set, SpareKeys, Val};
 use purlin_model::SetFlag;
-use purlin_model::validate::{Fault, Problem, Stopped};
+use purlin_model::validate::{Fault, Problem, Stopped, outside as outside_schema};
 use purlin_syntax::Rule;
 use purlin_value::glob::{Glob, Notation};
-use purlin_value::{Session, Value};
+use purlin_value::{EcoString, Session, Value};
 
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::Chart;
@@ -184,11 +184,20 @@ fn name_from_template(session: &Session, template: &str) -> Result<String, Strin
     Ok(String::from_utf8_lossy(&rope.bytes).into_owned())
 }
 
+/// What schemas say about values.
+#[derive(Default)]
+struct Judgement {
+    /// Values that do not fit, with the chart each belongs to.
+    problems: Vec<(String, Problem)>,
+    /// References of schemas that lead out of them, with the chart.
+    elsewhere: Vec<(String, EcoString)>,
+}
+
 /// Everything in the values that does not fit a schema.
-fn all_problems(session: &Session, chart: &Chart, values: &Value) -> Result<Vec<(String, Problem)>, TemplateError> {
-    let mut problems = Vec::new();
-    match schema_problems(session, chart, values, &mut problems) {
-        Ok(()) => Ok(problems),
+fn judge(session: &Session, chart: &Chart, values: &Value) -> Result<Judgement, TemplateError> {
+    let mut judgement = Judgement::default();
+    match schema_problems(session, chart, values, &mut judgement) {
+        Ok(()) => Ok(judgement),
         Err(stopped) => {
             Err(TemplateError { message: stopped.message(), about: About::Schema(stopped), ..TemplateError::default() })
         }
@@ -212,18 +221,17 @@ fn refuse(problems: Vec<(String, Problem)>) -> Result<(), TemplateError> {
     Err(TemplateError { message, problems, ..TemplateError::default() })
 }
 
-fn schema_problems(
-    session: &Session,
-    chart: &Chart,
-    values: &Value,
-    found: &mut Vec<(String, Problem)>,
-) -> Result<(), Stopped> {
+fn schema_problems(session: &Session, chart: &Chart, values: &Value, found: &mut Judgement) -> Result<(), Stopped> {
     if let Some(text) = &chart.schema {
+        let name = || chart.name().to_owned();
         let problems = match schema::parse(text) {
-            Ok(schema) => schema.check(values, &session.meter)?,
+            Ok(schema) => {
+                found.elsewhere.extend(schema.elsewhere().iter().map(|reference| (name(), reference.clone())));
+                schema.check(values, &session.meter)?
+            }
             Err(message) => vec![Problem::new("", Fault::Schema(message), values)],
         };
-        found.extend(problems.into_iter().map(|problem| (chart.name().to_owned(), problem)));
+        found.problems.extend(problems.into_iter().map(|problem| (name(), problem)));
     }
     for child in &chart.dependencies {
         if let Some(section) = values.get(child.name()).filter(|section| section.as_map().is_some()) {
@@ -250,6 +258,8 @@ pub struct Prepared {
     pub missing: Vec<String>,
     /// Values that do not fit their schema, with the chart each belongs to; Helm would have stopped.
     pub problems: Vec<(String, Problem)>,
+    /// References of schemas that lead out of them, with the chart; Helm would have fetched what is there.
+    pub elsewhere: Vec<(String, EcoString)>,
     track: bool,
     lenient: bool,
     is_rehearsal: bool,
@@ -327,12 +337,13 @@ fn prepare_chart(
     let mut coalescer = Coalescer::new(options.track.then_some(&session.origins));
     let values = coalescer.coalesce(&chart, &values)?;
     warnings.append(&mut coalescer.warnings);
-    let mut problems = Vec::new();
-    if !options.skip_schema {
-        problems = all_problems(session, &chart, &values)?;
-    }
+    let judgement = if options.skip_schema { Judgement::default() } else { judge(session, &chart, &values)? };
+    let Judgement { mut problems, elsewhere } = judgement;
     if !options.lenient {
-        refuse(std::mem::take(&mut problems))?;
+        let unread = |(name, reference): &(String, EcoString)| {
+            (name.clone(), Problem::new("", Fault::Schema(outside_schema(reference)), &values))
+        };
+        refuse(elsewhere.iter().map(unread).chain(std::mem::take(&mut problems)).collect())?;
     }
     let kube = &chart.metadata.kube_version;
     if !kube.is_empty() && !dependencies::is_compatible(kube, &capabilities.kube.version) {
@@ -343,7 +354,19 @@ fn prepare_chart(
     let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
     let release = Release { name, namespace: namespace.to_owned(), upgrade: options.is_upgrade, revision: 1 };
     let (track, lenient, is_rehearsal) = (options.track, options.lenient, options.is_rehearsal);
-    Ok(Prepared { chart, values, release, capabilities, warnings, missing, problems, track, lenient, is_rehearsal })
+    Ok(Prepared {
+        chart,
+        values,
+        release,
+        capabilities,
+        warnings,
+        missing,
+        problems,
+        elsewhere,
+        track,
+        lenient,
+        is_rehearsal,
+    })
 }
 
 impl Prepared {

@@ -154,22 +154,44 @@ pub struct Validator {
     patterns: HashMap<EcoString, OnceLock<Option<Regex>>>,
     /// What each reference in the schema leads to.
     targets: HashMap<EcoString, Value>,
+    /// References that lead out of the schema; what they lead to accepts everything.
+    elsewhere: Vec<EcoString>,
     old_draft: bool,
 }
 
 impl Validator {
     /// Takes a schema; the message says why it cannot be used.
     pub fn new(root: Value) -> Result<Self, String> {
+        let validator = Self::with_gaps(root)?;
+        match validator.elsewhere.first() {
+            None => Ok(validator),
+            Some(reference) => Err(outside(reference)),
+        }
+    }
+
+    /// Takes a schema of which parts may be on the network: these accept everything, and [`Validator::elsewhere`] names
+    /// them.
+    pub fn with_gaps(root: Value) -> Result<Self, String> {
         let draft = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
         let old_draft = ["draft-04", "draft-06", "draft-07"].iter().any(|name| draft.contains(name));
         let names = references::Names::of(&root)?;
-        let mut validator = Validator { patterns: HashMap::new(), targets: HashMap::new(), old_draft, root };
-        validator.prepare(&names)?;
-        Ok(validator)
+        let (patterns, targets, elsewhere) = (HashMap::new(), HashMap::new(), Vec::new());
+        let mut validator = Validator { patterns, targets, elsewhere, old_draft, root };
+        validator.prepare(&names);
+        // A file beside the schema is a part of the project that nobody names.
+        match validator.elsewhere.iter().find(|reference| !is_address(reference)) {
+            None => Ok(validator),
+            Some(reference) => Err(outside(reference)),
+        }
     }
 
-    /// Notes patterns, follows references and refuses those that lead outside.
-    fn prepare(&mut self, names: &references::Names) -> Result<(), String> {
+    /// The references that lead out of the schema, each once.
+    pub fn elsewhere(&self) -> &[EcoString] {
+        &self.elsewhere
+    }
+
+    /// Notes patterns and follows references.
+    fn prepare(&mut self, names: &references::Names) {
         let mut open = vec![self.root.clone()];
         while let Some(node) = open.pop() {
             match &node.data {
@@ -177,7 +199,7 @@ impl Validator {
                 Data::Map(map) => {
                     for key in ["$ref", "$dynamicRef"] {
                         if let Some(reference) = map.get(key).and_then(Value::as_str) {
-                            self.follow(names, reference)?;
+                            self.follow(names, reference);
                         }
                     }
                     self.note(map.get("pattern").and_then(Value::as_str));
@@ -188,16 +210,19 @@ impl Validator {
                 _ => {}
             }
         }
-        Ok(())
     }
 
-    fn follow(&mut self, names: &references::Names, reference: &str) -> Result<(), String> {
-        if !self.targets.contains_key(reference)
-            && let Some(target) = names.resolve(&self.root, reference)?
-        {
-            self.targets.insert(reference.into(), target);
+    fn follow(&mut self, names: &references::Names, reference: &str) {
+        if self.targets.contains_key(reference) || self.elsewhere.iter().any(|known| known == reference) {
+            return;
         }
-        Ok(())
+        match names.resolve(&self.root, reference) {
+            Ok(Some(target)) => {
+                self.targets.insert(reference.into(), target);
+            }
+            Ok(None) => {}
+            Err(references::Elsewhere) => self.elsewhere.push(reference.into()),
+        }
     }
 
     fn note(&mut self, pattern: Option<&str>) {
@@ -235,6 +260,15 @@ impl Validator {
         let all = self.root.get("definitions").and_then(Value::as_map);
         all.into_iter().flat_map(|all| all.iter()).map(|(name, definition)| (name.as_str(), definition))
     }
+}
+
+fn is_address(reference: &str) -> bool {
+    reference.starts_with("https://") || reference.starts_with("http://")
+}
+
+/// Why a schema with a reference that leads out of it is refused.
+pub fn outside(reference: &str) -> String {
+    format!("the schema refers to `{reference}`; schemas are not fetched or read from elsewhere")
 }
 
 /// The name that schemas have for the type of a value.
