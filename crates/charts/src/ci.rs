@@ -23,23 +23,45 @@ pub fn files(session: &Session, folder: &str) -> Vec<String> {
 /// What depends on values; everything else is wrong with any.
 const OF_VALUES: &[&Rule] = &[&rules::TEMPLATE, &rules::FAILED, &rules::SCHEMA, &rules::MANIFEST, &rules::KUBERNETES];
 
-/// Says of problems of a run without values that tests have some.
-pub fn soften(session: &Session) {
-    for mut diagnostic in session.sink.take() {
-        if OF_VALUES.iter().any(|rule| rule.name == diagnostic.rule.name) {
-            diagnostic.severity = Severity::Warning;
-            diagnostic.message.push_str(" (without the values files in `ci/`)");
-        }
-        session.sink.push(diagnostic);
-    }
-}
+/// What tells one problem from another, whichever run found it.
+type Identity = (&'static str, String, String);
 
-/// Checks a chart with each of the files. What was reported before is not said again.
+/// Checks a chart with each of the files. What was reported without them and comes again is an error as it stands; what
+/// does not come again is a warning.
 pub fn check(session: &Session, folder: &str, options: &Options, files: &[String]) {
     // Why it cannot be loaded was reported.
     let Ok(chart) = template::open(session, folder) else { return };
-    let is_metachart = kinds::kinds(session, &chart).is_some();
+    let found = errors(session, &chart, folder, options, files);
     let mut known = HashSet::new();
+    for mut diagnostic in session.sink.take() {
+        let is_of_values = OF_VALUES.iter().any(|rule| rule.name == diagnostic.rule.name);
+        if is_of_values && diagnostic.severity == Severity::Error {
+            let identity = identity(session, &diagnostic);
+            if !found.iter().any(|(other, _)| *other == identity) {
+                diagnostic.severity = Severity::Warning;
+                diagnostic.message.push_str(" (without the values files in `ci/`)");
+            }
+            known.insert(identity);
+        }
+        session.sink.push(diagnostic);
+    }
+    for (identity, diagnostic) in found {
+        if known.insert(identity) {
+            session.sink.push(diagnostic);
+        }
+    }
+}
+
+/// The errors of the chart with each of the files, with the first file that shows each.
+fn errors(
+    session: &Session,
+    chart: &Chart,
+    folder: &str,
+    options: &Options,
+    files: &[String],
+) -> Vec<(Identity, Diagnostic)> {
+    let is_metachart = kinds::kinds(session, chart).is_some();
+    let mut found = Vec::new();
     for file in files {
         let own = session.sibling();
         let mut options = Options { track: is_metachart, ..options.clone() };
@@ -49,16 +71,17 @@ pub fn check(session: &Session, folder: &str, options: &Options, files: &[String
             false => check_one(&own, chart.clone(), &options),
         }
         for mut diagnostic in own.sink.take() {
-            if diagnostic.severity == Severity::Error && known.insert(identity(&own, &diagnostic)) {
+            let identity = identity(&own, &diagnostic);
+            if diagnostic.severity == Severity::Error && !found.iter().any(|(other, _)| *other == identity) {
                 diagnostic.message.push_str(&format!(" (with `{file}`)"));
-                session.sink.push(diagnostic);
+                found.push((identity, diagnostic));
             }
         }
     }
+    found
 }
 
-/// What tells one problem from another, whichever run found it.
-fn identity(session: &Session, diagnostic: &Diagnostic) -> (&'static str, String, String) {
+fn identity(session: &Session, diagnostic: &Diagnostic) -> Identity {
     let place = diagnostic.span.and_then(|span| {
         let source = session.sources.get(span.file)?;
         Some(format!("{}:{}", source.path(), span.start))
