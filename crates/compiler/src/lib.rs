@@ -34,6 +34,6 @@ pub use loose::{loose_objects, read_objects};
 pub use output::{affects_value, differences_value, graph_value, inputs_value, resolved_value, why_value};
 pub use schemas::{SCHEMA_NAMES, SchemaOf, schema_by, schema_of};
 pub use shown::{Shown, View, show};
-pub use survey::{Checked, Claim, claims, survey, survey_variants};
+pub use survey::{Checked, Claim, Found, search, survey, survey_variants};
 pub use variants::variants;
 pub use why::{Because, Cause, Place, Step, Why, WhyPiece, origin_text, why, why_at};

@@ -132,8 +132,8 @@ fn shown_path(file: &str, dialect: &Dialect) -> String {
 }
 
 /// What lies below a folder.
-#[derive(Default)]
-pub(crate) struct Found {
+#[derive(Clone, Default)]
+pub struct Found {
     /// Projects, and what may be one.
     pub claims: Vec<Claim>,
     /// Files that belong to a project further up, with their dialects.
@@ -162,7 +162,7 @@ fn survey_with(session: &Session, request: &Request, paths: &[String], check: Ch
     let alone = survey.together(&libraries);
     survey.one_by_one(&alone);
     let mut checked = survey.checked;
-    report_outside(session, &found);
+    found.report_outside(session, &|file| session.has_read(file));
     checked.sort_by(|a, b| (&a.path, a.noun).cmp(&(&b.path, b.noun)));
     checked
 }
@@ -222,30 +222,34 @@ impl Survey<'_> {
 /// Most files that are named of those that belong to nothing.
 const NAMED: usize = 5;
 
-/// Names the files that belong to no project, because nothing else would be said of them.
-fn report_outside(session: &Session, found: &Found) {
-    let is_inside = |file: &str, dialect: &Dialect| {
-        let mut own = found.claims.iter().filter(|claim| claim.judged.dialect.name == dialect.name);
-        let holds = |claim: &Claim| is_below(file, path::parent(&claim.file));
-        if dialect.reaches_below { own.any(holds) } else { session.has_read(file) }
-    };
-    for dialect in DIALECTS {
-        let own = found.members.iter().filter(|(_, own)| own.name == dialect.name).map(|(file, _)| file.as_str());
-        let mut files: Vec<&str> = own.filter(|file| !is_inside(file, dialect)).collect();
-        files.sort_unstable();
-        files.dedup();
-        if files.is_empty() {
-            continue;
+impl Found {
+    /// Names the files that belong to no project, because nothing else would be said of them. `is_read` says whether
+    /// some project has read a file.
+    pub fn report_outside(&self, session: &Session, is_read: &dyn Fn(&str) -> bool) {
+        let is_inside = |file: &str, dialect: &Dialect| {
+            let mut own = self.claims.iter().filter(|claim| claim.judged.dialect.name == dialect.name);
+            let holds = |claim: &Claim| is_below(file, path::parent(&claim.file));
+            if dialect.reaches_below { own.any(holds) } else { is_read(file) }
+        };
+        for dialect in DIALECTS {
+            let own = self.members.iter().filter(|(_, own)| own.name == dialect.name).map(|(file, _)| file.as_str());
+            let mut files: Vec<&str> = own.filter(|file| !is_inside(file, dialect)).collect();
+            files.sort_unstable();
+            files.dedup();
+            if files.is_empty() {
+                continue;
+            }
+            let shown: Vec<String> =
+                files.iter().take(NAMED).map(|file| format!("`{}`", here(session, file))).collect();
+            let more = files.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
+            let (verb, was) = if files.len() == 1 { ("belongs", "was") } else { ("belong", "were") };
+            let names = shown.join(", ");
+            let message = format!("{names}{more} {verb} to no {} project and {was} not checked", dialect.noun);
+            let mut diagnostic = Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message);
+            diagnostic.span = files.first().and_then(|file| first_line(session, file));
+            session.sink.push(diagnostic);
         }
-        let shown: Vec<String> = files.iter().take(NAMED).map(|file| format!("`{}`", here(session, file))).collect();
-        let more = files.len().saturating_sub(NAMED);
-        let more = if more > 0 { format!(" and {more} more files") } else { String::new() };
-        let (verb, was) = if files.len() == 1 { ("belongs", "was") } else { ("belong", "were") };
-        let names = shown.join(", ");
-        let message = format!("{names}{more} {verb} to no {} project and {was} not checked", dialect.noun);
-        let mut diagnostic = Diagnostic::nowhere(&rules::OUTSIDE_PROJECT, message);
-        diagnostic.span = files.first().and_then(|file| first_line(session, file));
-        session.sink.push(diagnostic);
     }
 }
 
@@ -260,12 +264,8 @@ fn is_below(file: &str, folder: &str) -> bool {
     folder == "." || file.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The projects that paths mean, in the order in which they are checked: those that take in others come first.
-pub fn claims(session: &Session, request: &Request, paths: &[String]) -> Vec<Claim> {
-    search(session, request, paths).claims
-}
-
-fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
+/// What paths mean. Projects are in the order in which they are checked: those that take in others come first.
+pub fn search(session: &Session, request: &Request, paths: &[String]) -> Found {
     let mut all = Found::default();
     for path in paths {
         let request = Request { path: path.clone(), ..request.clone() };

@@ -5,7 +5,7 @@
 
 use crate::buffers::{Buffers, Desk};
 use crate::place::Place;
-use purlin_compiler::{Claim, DIALECTS, claims};
+use purlin_compiler::{Claim, DIALECTS, Found, search};
 use purlin_model::detect::judge;
 use purlin_model::{Glance, Kept, Request, Resolved, Resumable, Role};
 use purlin_syntax::{Diagnostic, FileId, Limits, Severity, Sources};
@@ -88,7 +88,9 @@ pub struct Workspace {
     limits: Limits,
     start: String,
     choice: Choice,
-    claims: Vec<Claim>,
+    found: Found,
+    /// Files that belong to no project.
+    outside: Vec<Problem>,
     /// What each changed file was judged to be.
     judged: HashMap<String, Option<(&'static str, Role)>>,
     outcomes: Vec<Arc<Outcome>>,
@@ -107,7 +109,8 @@ impl Workspace {
             limits,
             start: start.to_owned(),
             choice: Choice::default(),
-            claims: Vec::new(),
+            found: Found::default(),
+            outside: Vec::new(),
             judged: HashMap::new(),
             outcomes: Vec::new(),
             kept: HashMap::new(),
@@ -136,7 +139,7 @@ impl Workspace {
         }
         if self.is_new || changes.iter().any(|change| self.changes_claims(change)) {
             let session = self.session();
-            self.claims = claims(&session, &self.request(), std::slice::from_ref(&self.start));
+            self.found = search(&session, &self.request(), std::slice::from_ref(&self.start));
             self.is_new = false;
         }
         let mut before: HashMap<String, Arc<Outcome>> = HashMap::new();
@@ -147,7 +150,7 @@ impl Workspace {
         let mut outcomes: Vec<Arc<Outcome>> = Vec::new();
         let mut gone: HashSet<FileId> = HashSet::new();
         let mut stopped = false;
-        for claim in self.claims.clone() {
+        for claim in self.found.claims.clone() {
             if claim.is_shared() && read.contains(claim.file()) {
                 continue;
             }
@@ -171,8 +174,18 @@ impl Workspace {
         gone.extend(before.values().flat_map(|outcome| outcome.ids.iter().copied()));
         before.keys().for_each(|file| drop(self.kept.remove(file)));
         self.outcomes = outcomes;
+        gone.extend(self.look_outside(&read));
         self.release(gone);
         (!stopped).then(|| self.picture())
+    }
+
+    /// Notes the files that belong to no project; returns the files that were registered to do so.
+    fn look_outside(&mut self, read: &HashSet<String>) -> Vec<FileId> {
+        let (session, first) = (self.session(), self.sources.len());
+        self.found.report_outside(&session, &|file| read.contains(file));
+        let found = session.sink.take();
+        self.outside = found.iter().map(|diagnostic| problem(&self.sources, &self.start, diagnostic)).collect();
+        (first..self.sources.len()).filter_map(|id| u32::try_from(id).ok()).map(FileId).collect()
     }
 
     fn start_afresh(&mut self) {
@@ -212,7 +225,8 @@ impl Workspace {
             Some(before) => before != now || is_ignore_file,
             // Seen for the first time: it is what it was unless the list of projects says otherwise.
             None => {
-                let listed = self.claims.iter().find(|claim| claim.file() == path).map(|claim| claim.dialect().name);
+                let listed =
+                    self.found.claims.iter().find(|claim| claim.file() == path).map(|claim| claim.dialect().name);
                 let is_project =
                     now.filter(|(_, role)| matches!(role, Role::Project | Role::Part)).map(|(name, _)| name);
                 listed != is_project || is_ignore_file
@@ -293,7 +307,7 @@ impl Workspace {
     fn picture(&self) -> Picture {
         let mut problems: BTreeMap<String, Vec<Problem>> = BTreeMap::new();
         let mut seen: HashSet<(&str, &Place, &str)> = HashSet::new();
-        for problem in self.outcomes.iter().flat_map(|outcome| outcome.problems.iter()) {
+        for problem in self.outcomes.iter().flat_map(|outcome| outcome.problems.iter()).chain(&self.outside) {
             // Projects that share a file report what is wrong with it once.
             if seen.insert((problem.rule, &problem.place, &problem.message)) {
                 problems.entry(problem.place.file.clone()).or_default().push(problem.clone());
