@@ -26,8 +26,8 @@ const OF_VALUES: &[&Rule] = &[&rules::TEMPLATE, &rules::FAILED, &rules::SCHEMA, 
 /// What tells one problem from another, whichever run found it.
 type Identity = (&'static str, String, String);
 
-/// Checks a chart with each of the files. What was reported without them and comes again is an error as it stands; what
-/// does not come again is a warning.
+/// Checks a chart with each of the files. A problem that was reported without them and is found again stays an
+/// error; one that is not found again is a warning.
 pub fn check(session: &Session, folder: &str, options: &Options, files: &[String]) {
     // Why it cannot be loaded was reported.
     let Ok(chart) = template::open(session, folder) else { return };

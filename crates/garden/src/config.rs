@@ -159,7 +159,7 @@ pub fn read_file(session: &Session, templates: &Templates, file: &str, trees: &m
     contents.documents.clone()
 }
 
-/// What is wrong with the documents of one file.
+/// The problems of the documents in one file.
 struct Checked(Vec<Diagnostic>);
 
 /// Checks the documents of one file against their rows, once for all runs that share its text.

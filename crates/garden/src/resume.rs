@@ -245,7 +245,7 @@ impl Memory {
         is_below(&action.source_folder) || folders.any(is_below)
     }
 
-    /// The actions that must be bound to evaluate some; all of them if there is none.
+    /// The actions that must be bound to evaluate others; all actions if it is not set.
     fn needed(&self, graph: &Graph, concerned: &HashSet<EcoString>) -> Option<HashSet<EcoString>> {
         let has_varfiles = graph.actions.values().any(|action| !action.varfiles.is_empty());
         let reaches_all = !self.workflows.is_empty() || !self.commands.is_empty() || has_varfiles;

@@ -201,7 +201,7 @@ fn edited(text: &str, dice: &mut Dice) -> String {
     let (before, after) = (lines[..line].concat(), lines.get(line..).unwrap_or(&[]).concat());
     let snippet = SNIPPETS[dice.roll(SNIPPETS.len())];
     match dice.roll(6) {
-        // A line goes away, stands twice, or another comes before it.
+        // Remove a line, duplicate it, or insert another before it.
         0 => before + &lines.get(line + 1..).unwrap_or(&[]).concat(),
         1 => before + lines.get(line).unwrap_or(&"") + &after,
         2 => before + snippet + &after,

@@ -26,7 +26,7 @@ pub struct ObjectsProject {
 pub struct Release {
     /// What the deploy is called.
     pub name: String,
-    /// Where objects go that name no namespace; it is created. That of the context if there is none.
+    /// The namespace of objects that name none; it is created. If it is not set, the namespace of the context.
     pub namespace: Option<String>,
     /// Whether hook annotations mean something.
     pub is_chart: bool,

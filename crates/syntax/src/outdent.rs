@@ -1,9 +1,9 @@
-//! Quoted strings whose lines are indented less than the block they stand in.
+//! Quoted strings whose lines are indented less than the block around them.
 //!
-//! YAML forbids them, and every parser that people use reads them: a JSON text between quotes whose last brace stands
-//! in the first column is common. The event parser refuses such lines, so they are read from a copy of the text in
-//! which they are indented. Indentation inside quotes means nothing, so the values are the same; places are told in the
-//! original text. Knows no trees.
+//! YAML forbids them, and every parser that people use reads them: JSON between quotes whose last brace is in the first
+//! column is common. The event parser refuses such lines, so they are read from a copy of the text in
+//! which they are indented. Indentation inside quotes means nothing, so the values are the same; locations are those of
+//! the original text. Knows no trees.
 
 /// A copy of a text with spaces added at the start of some lines.
 #[derive(Default)]

@@ -3,7 +3,7 @@
 //! Every file has one namespace, made of its own names, those of its imports (with their prefix) and those of the
 //! implicit profile. Kinds do not disturb each other: a node type and a capability type may share a name.
 //!
-//! Names behind a prefix are looked up in the file that the prefix stands for. They are not copied: libraries import
+//! Names behind a prefix are looked up in the file that was imported with the prefix. They are not copied: libraries import
 //! each other along so many paths that every path together with every name would be more than memory holds.
 
 use crate::edition::Standard;
@@ -72,7 +72,7 @@ impl Namespace {
         splits.flat_map(move |(at, separator)| {
             let files = name.get(..at).and_then(|prefix| self.prefixes.get(prefix));
             let rest = name.get(at + separator.len()..).unwrap_or_default();
-            // In the extended edition the later import stands in front of the earlier one; elsewhere it is ambiguous.
+            // In the extended edition the later import overrides the earlier one; elsewhere it is ambiguous.
             let files = files.into_iter().flatten().copied();
             let (first, last) = if self.dotted { (None, Some(files.rev())) } else { (Some(files), None) };
             first.into_iter().flatten().chain(last.into_iter().flatten()).map(move |file| (file, rest))
@@ -232,7 +232,7 @@ impl Merge<'_> {
             }
             for (kind, name, id) in imported.bare.sorted() {
                 if merged.dotted {
-                    merged.bare.insert(kind, name.clone(), id); // the later import stands in front of the earlier one
+                    merged.bare.insert(kind, name.clone(), id); // the later import overrides the earlier one
                 } else {
                     self.insert(&mut merged.bare, &namespaces.implicit, kind, name, id);
                 }
@@ -269,7 +269,7 @@ impl Merge<'_> {
         self.problems.push(diagnostic.hint("rename one, or import it with a prefix"));
     }
 
-    /// Reports names that mean different things because one prefix stands for several files, or for what normative names
+    /// Reports names that mean different things because one prefix names several files, or what normative names
     /// begin with.
     fn same_prefixes(&mut self, namespaces: &Namespaces) {
         let normative: Vec<_> = namespaces.implicit.sorted();
@@ -292,7 +292,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Reports what is called the same in two files that one prefix stands for.
+    /// Reports what is called the same in two files that one prefix names.
     fn same_names(&mut self, namespaces: &Namespaces, prefix: &EcoString, one: usize, other: usize) {
         let mut waiting = vec![(prefix.clone(), one, other)];
         let mut seen = HashSet::new();

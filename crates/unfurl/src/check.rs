@@ -275,7 +275,8 @@ impl Checker<'_> {
                 {
                     self.refused.set(true);
                     let known = self.inputs().keys().map(EcoString::as_str);
-                    let hint = functions::closest(input, known).map(|near| format!("did you mean `{near}`?"));
+                    let hint =
+                        purlin_syntax::suggest::nearest(input, known).map(|near| format!("did you mean `{near}`?"));
                     self.say(&rules::UNKNOWN, arg, None, format!("there is no input `{input}`"), hint);
                 }
             }
@@ -322,7 +323,7 @@ impl Checker<'_> {
         if !self.has_name(id, wanted) {
             self.refused.set(true);
             let known = self.names_of(id);
-            let hint = functions::closest(wanted, known.iter().map(EcoString::as_str));
+            let hint = purlin_syntax::suggest::nearest(wanted, known.iter().map(EcoString::as_str));
             let hint = hint.map(|near| format!("did you mean `{near}`?"));
             let node = &self.tree.node(id).name;
             self.say(
@@ -351,7 +352,7 @@ impl Checker<'_> {
 
     fn no_instance(&self, raw: &Val, name: &str, at: Option<Range>) {
         let names = self.tree.named().map(|(name, _)| name.as_str());
-        let hint = functions::closest(name, names).map(|near| format!("did you mean `{near}`?"));
+        let hint = purlin_syntax::suggest::nearest(name, names).map(|near| format!("did you mean `{near}`?"));
         self.say(&rules::UNKNOWN, raw, at, format!("there is no instance `{name}`"), hint);
     }
 
@@ -382,7 +383,7 @@ impl Checker<'_> {
                 || self.variables.iter().any(|variable| variable == name);
             if !known && self.node.is_some() {
                 let at = Range { start: 0, end: u32::try_from(name.len() + 1).unwrap_or(0) };
-                let hint = functions::closest(name, self.variables.iter().map(EcoString::as_str));
+                let hint = purlin_syntax::suggest::nearest(name, self.variables.iter().map(EcoString::as_str));
                 let hint = hint.map(|near| format!("did you mean `${near}`?"));
                 self.say(&rules::SUSPICIOUS, raw, Some(at), format!("`${name}` is not defined here"), hint);
             }
@@ -407,7 +408,7 @@ impl Checker<'_> {
             && !self.tree.node(id).has_operations
         {
             let known = self.tree.node(id).attributes.keys().map(EcoString::as_str);
-            let hint = functions::closest(key, known).map(|near| format!("did you mean `{near}`?"));
+            let hint = purlin_syntax::suggest::nearest(key, known).map(|near| format!("did you mean `{near}`?"));
             let message = format!("`{name}` has no attribute `{key}`, so this is null");
             self.say(&rules::SUSPICIOUS, raw, Some(*at), message, hint);
         }
@@ -416,7 +417,7 @@ impl Checker<'_> {
     fn special_keys(&self, raw: &Val, segments: &[Segment]) {
         for segment in segments {
             if let Key::Special(None, text) = &segment.key {
-                let near = functions::closest(text, SPECIAL_KEYS.iter().map(|row| row.text));
+                let near = purlin_syntax::suggest::nearest(text, SPECIAL_KEYS.iter().map(|row| row.text));
                 let hint = near.map(|near| format!("did you mean `{near}`?"));
                 self.say(&rules::UNKNOWN, raw, Some(segment.at), format!("there is no built-in key `{text}`"), hint);
             }

@@ -136,7 +136,7 @@ fn memory_text(megabytes: f64) -> String {
     }
 }
 
-/// A list of a spec; what is not known yet stands for everything that is made of it.
+/// A list of a spec. If the list is not known yet, whatever is computed from it is not known either.
 pub(super) fn items<'v>(spec: &'v Value, key: &str) -> Result<&'v [Value], super::Inner> {
     let Some(list) = spec.get(key) else { return Ok(&[]) };
     if list.is_pending() {

@@ -31,7 +31,7 @@ impl Provider {
         !self.config.is_null()
     }
 
-    /// Its configuration; null if there is none.
+    /// Its configuration; null if the project does not configure it.
     pub fn config(&self) -> &Value {
         &self.config
     }

@@ -30,7 +30,7 @@ pub(super) struct Profile {
     pub(super) is_authority: bool,
     /// Further names and addresses of the subject.
     pub(super) names: Vec<GeneralName>,
-    /// Who signs it; itself if there is none.
+    /// The certificate that signs it; without one it is self-signed.
     pub(super) issuer: Option<Name>,
     /// The identifier of the issuer's key.
     pub(super) issuer_key: Option<OctetString>,

@@ -19,7 +19,7 @@ pub(super) struct Reading<'a> {
     pub(super) host: Option<&'static Host>,
 }
 
-/// What a file says, and what is wrong with it.
+/// The content of a file and its problems.
 struct Found {
     entity: Option<Arc<Entity>>,
     problems: Problems,

@@ -181,7 +181,7 @@ fn environment_name(session: &Session, projects: &Projects, file: &str, request:
     };
     if asked != "defaults" && environments.get(&MapKey::from(asked)).is_none() {
         let names = environments.keys().filter_map(MapKey::as_str);
-        let hint = crate::functions::closest(asked, names).map(|near| format!("did you mean `{near}`?"));
+        let hint = purlin_syntax::suggest::nearest(asked, names).map(|near| format!("did you mean `{near}`?"));
         let message = format!("no environment is named `{asked}`");
         session.sink.push(Diagnostic::nowhere(&rules::MANIFEST, message).maybe_hint(hint));
         return None;

@@ -20,7 +20,7 @@ pub fn unknown(text: &str) -> Box<Error> {
 
 /// The built-in key that is written most alike.
 pub fn nearest(text: &str) -> Option<&'static str> {
-    crate::functions::closest(text, SPECIAL_KEYS.iter().map(|row| row.text))
+    purlin_syntax::suggest::nearest(text, SPECIAL_KEYS.iter().map(|row| row.text))
 }
 
 /// A built-in key of an instance.

@@ -23,7 +23,7 @@ pub fn external(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     }
     let error = crate::error::Error::new(crate::error::Kind::Missing, format!("there is no ensemble `{name}`"));
     let known = ctx.engine.settings.externals.keys().map(EcoString::as_str);
-    Err(match super::closest(&name, known) {
+    Err(match purlin_syntax::suggest::nearest(&name, known) {
         Some(near) => error.hint(format!("did you mean `{near}`?")),
         None => error,
     })

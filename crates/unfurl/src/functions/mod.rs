@@ -118,7 +118,7 @@ impl Call<'_> {
     }
 }
 
-/// Functions that may read or write outside, by the form of their parameters.
+/// A function that may read or write outside.
 const fn full(
     name: &'static str,
     form: Form,
@@ -138,11 +138,11 @@ const fn pure(
     summary: &'static str,
     run: Run,
 ) -> Function {
-    let call = Calling { run, form, standalone: false, safe: true, whole: false, by_place: false };
-    Function::new(name, parameters, summary, call)
+    let function = full(name, form, parameters, summary, run);
+    Function { call: Calling { safe: true, ..function.call }, ..function }
 }
 
-/// A function that stands alone.
+/// A function that needs no `eval` around it.
 const fn alone(function: Function) -> Function {
     Function { call: Calling { standalone: true, ..function.call }, ..function }
 }
@@ -165,9 +165,4 @@ pub fn find(name: &str) -> Option<&'static Function> {
 /// The function whose name is written most alike.
 pub fn nearest(name: &str) -> Option<&'static str> {
     function::nearest(FUNCTIONS, name)
-}
-
-/// The candidate that is written most alike, if one is close.
-pub(crate) fn closest<'c>(name: &str, candidates: impl Iterator<Item = &'c str>) -> Option<&'c str> {
-    purlin_syntax::suggest::nearest(name, candidates)
 }

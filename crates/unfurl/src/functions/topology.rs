@@ -30,7 +30,7 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
             let error = Error::new(Kind::Missing, format!("there is no input `{name}`"));
             let tree = ctx.engine.tree;
             let inputs = tree.node(tree.inputs()).attributes.keys().map(EcoString::as_str);
-            Err(match super::closest(name, inputs) {
+            Err(match purlin_syntax::suggest::nearest(name, inputs) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error,
             })

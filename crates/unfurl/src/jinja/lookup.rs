@@ -107,7 +107,7 @@ pub fn lookup(ctx: &Ctx<'_, '_>, plugin: &str, terms: Vec<Val>, named: &[(EcoStr
         "subelements" => subelements(&terms),
         _ => {
             let error = Error::new(Kind::Missing, format!("there is no lookup `{plugin}`"));
-            Err(match crate::functions::closest(plugin, LOOKUPS.iter().copied()) {
+            Err(match purlin_syntax::suggest::nearest(plugin, LOOKUPS.iter().copied()) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error,
             })
