@@ -41,7 +41,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     resuming: None,
-    variants: Variants { noun: "values file", list: variants },
+    variants: Variants { noun: "values file", list: variants, resolve: None },
     eval,
     rules: RULES,
 };

@@ -22,10 +22,10 @@ pub(crate) fn everywhere(session: &Session, request: &Request, claim: &Claim) ->
     }
     let mut problems = Problems::new(session, claim.dialect().variants.noun, &variants);
     let mut all = Vec::with_capacity(variants.len());
-    for (at, variant) in variants.iter().enumerate() {
-        let own = session.twin();
-        all.push(claim.resolve(&own, &variant.request));
-        problems.add(at, own.sink.take());
+    let requests: Vec<&Request> = variants.iter().map(|variant| &variant.request).collect();
+    for (at, (resolved, found)) in claim.resolve_all(session, &requests).into_iter().enumerate() {
+        problems.add(at, found);
+        all.push(resolved);
     }
     let found = problems.told();
     let is_sound = !found.iter().any(|problem| problem.severity == Severity::Error);

@@ -90,6 +90,19 @@ impl Claim {
         (self.judged.dialect.resuming?.again)(session, &self.asked(request), kept, changed)
     }
 
+    /// Resolves the project in several variants, over the files and in the table of origins of a session. Each comes with
+    /// its problems.
+    pub fn resolve_all(&self, session: &Session, requests: &[&Request]) -> Vec<(Option<Resolved>, Vec<Diagnostic>)> {
+        let runs: Vec<(Session, Request)> =
+            requests.iter().map(|request| (session.twin(), self.asked(request))).collect();
+        let dialect = self.judged.dialect;
+        let all = match dialect.variants.resolve {
+            Some(resolve) => resolve(&runs),
+            None => runs.iter().map(|(session, request)| (dialect.resolve)(session, request)).collect(),
+        };
+        all.into_iter().zip(&runs).map(|(resolved, (own, _))| (resolved, own.sink.take())).collect()
+    }
+
     fn asked(&self, request: &Request) -> Request {
         let (path, found) = (self.file.clone(), Some(self.file.clone()));
         Request { path, found, engines: ENGINES, ..request.clone() }

@@ -62,6 +62,8 @@ pub struct Action {
     pub links: OnceLock<Links>,
     /// Problems of its fields.
     pub problems: Vec<Diagnostic>,
+    /// Whether something of the above differs between environments, or is wrong.
+    varies: bool,
     /// What its templates refer to, kept as long as the action.
     cells: Vec<Cell>,
 }
@@ -70,6 +72,12 @@ impl Action {
     /// Where to point for problems of the whole.
     pub fn span(&self) -> Option<Span> {
         self.config.span
+    }
+
+    /// Whether it is not the same in all environments that are resolved together, before anything in its spec is
+    /// evaluated. What comes of modules is always made anew.
+    pub fn varies(&self) -> bool {
+        self.varies || self.module.is_some() || self.links.get().is_some_and(|links| links.varies)
     }
 
     /// A field as text.
@@ -190,7 +198,8 @@ pub fn preprocess(
     module: Option<Arc<Origin>>,
 ) -> Arc<Action> {
     let (problems, cells) = (ground.session.sink.len(), ground.cells());
-    let mut action = evaluated(ground, project, phases, kind, config, module);
+    let (mut action, varies) = ground.watched(|| evaluated(ground, project, phases, kind, config, module));
+    action.varies = varies || action.config.varies || action.fields.contains_key("environments");
     action.problems = ground.session.sink.since(problems);
     action.cells = ground.take_cells(cells);
     Arc::new(action)
@@ -238,6 +247,7 @@ fn evaluated(
         config,
         links: OnceLock::new(),
         problems: Vec::new(),
+        varies: false,
         cells: Vec::new(),
     }
 }
@@ -246,7 +256,9 @@ fn evaluated(
 fn read_varfiles(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Vec<VarSource> {
     let Some(draft) = config.field("varfiles") else { return Vec::new() };
     let bound = draft.bind(&mut Binder::new(env));
-    let list = Eval::new(ground.session).force_deep(&bound);
+    let mut eval = Eval::new(ground.session);
+    let list = eval.force_deep(&bound);
+    ground.note(&eval);
     let mut sources = Vec::new();
     for item in list.as_list().unwrap_or(&[]) {
         let path = item.as_str().or_else(|| item.get("path").and_then(Value::as_str));
@@ -285,6 +297,7 @@ fn evaluate_fields(ground: &Ground<'_>, config: &Config, env: &Arc<Env>) -> Map 
         }
         fields.insert(key, value);
     }
+    ground.note(&eval);
     fields
 }
 

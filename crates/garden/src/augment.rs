@@ -39,6 +39,7 @@ pub fn added_action(
         folder: beside.config.folder.clone(),
         span: beside.config.span,
         rendered: None,
+        varies: false,
     };
     (kind, config)
 }

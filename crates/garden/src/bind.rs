@@ -6,6 +6,7 @@ use crate::expr::{Evaluator, Own, OwnLayer, Template};
 use crate::place::{NodeRef, Place};
 use crate::structure;
 use crate::templates::Templates;
+use crate::varying::Varying;
 use ecow::EcoString;
 use purlin_syntax::{Kind, MergeKeys, Node, Span};
 use purlin_value::read::{key_text, scalar_data};
@@ -23,6 +24,8 @@ pub struct Env {
     pub keep_escapes: bool,
     /// Whether the graph is not there yet: a `$merge` that is not known then is passed over.
     pub pre_graph: bool,
+    /// What differs between environments that are resolved together.
+    pub varying: Arc<Varying>,
 }
 
 impl Env {
@@ -79,6 +82,45 @@ impl Binder {
         Value::of(data, origin, Taint::NONE)
     }
 
+    /// Binds a node that was bound to another scope before, where it is not the same in both; nothing if it is the same.
+    pub fn bind_again(&mut self, node: &NodeRef, before: &Value) -> Option<Value> {
+        match &before.data {
+            Data::Lazy(lazy) => lazy.settled().is_none().then(|| self.bind(node)),
+            Data::Map(map) => {
+                let view = node.get()?;
+                // Keys that stand twice or come from elsewhere are not told apart here.
+                if view.entries().count() != map.len() || view.entries().any(|entry| entry.key.is_merge_key()) {
+                    return Some(self.bind(node));
+                }
+                let mut bound: Option<Map> = None;
+                for (key, value) in map.iter().filter(|(_, value)| may_change(value)) {
+                    let item = node.other(entry(view, key)?);
+                    if let Some(value) = self.below(key, |binder| binder.bind_again(&item, value)) {
+                        bound.get_or_insert_with(|| (**map).clone()).insert(key.clone(), value);
+                    }
+                }
+                bound.map(|bound| before.clone().with(Data::Map(Arc::new(bound))))
+            }
+            Data::List(list) => {
+                let view = node.get()?;
+                let mut bound: Option<Vec<Value>> = None;
+                for (index, (item, value)) in view.items().zip(list.iter()).enumerate() {
+                    if !may_change(value) {
+                        continue;
+                    }
+                    let key = ecow::eco_format!("{index}");
+                    let again = self.below(&key, |binder| binder.bind_again(&node.other(item), value));
+                    let Some(again) = again else { continue };
+                    if let Some(slot) = bound.get_or_insert_with(|| list.to_vec()).get_mut(index) {
+                        *slot = again;
+                    }
+                }
+                bound.map(|bound| before.clone().with(bound.into()))
+            }
+            _ => None,
+        }
+    }
+
     fn operator(&self, node: &NodeRef) -> Data {
         let thunk = structure::Operator { node: node.clone(), env: self.env.clone(), own: self.own.clone() };
         Data::Lazy(Arc::new(Lazy::new(thunk)))
@@ -120,6 +162,11 @@ impl Binder {
         let own = self.own.clone();
         Lazy::value(TemplateText { template, place, env: self.env.clone(), own })
     }
+}
+
+/// Whether a bound value may be another one in another scope.
+fn may_change(value: &Value) -> bool {
+    matches!(value.data, Data::Lazy(_) | Data::Map(_) | Data::List(_))
 }
 
 /// The value under a key of a mapping, merge keys applied.

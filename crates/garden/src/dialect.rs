@@ -13,6 +13,7 @@ use crate::resume::RESUMING;
 use crate::rules;
 use crate::templates::syntax_problem;
 use crate::trace::trace;
+use crate::variants::resolve_all;
 use crate::workflows::evaluate_all;
 use ecow::EcoString;
 use purlin_model::{
@@ -40,7 +41,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve: resolved,
     together: None,
     resuming: Some(RESUMING),
-    variants: Variants { noun: "environment", list: variants },
+    variants: Variants { noun: "environment", list: variants, resolve: Some(resolve_all) },
     eval,
     rules: rules::RULES,
 };
@@ -88,12 +89,14 @@ pub(crate) struct Share {
     nodes: Range<usize>,
     manifests: Range<usize>,
     trees: Range<usize>,
+    /// Whether it is something else in another environment.
+    pub(crate) varies: bool,
 }
 
 impl Share {
     fn from(project: &Resolved) -> Self {
         let (nodes, manifests, trees) = (project.nodes.len(), project.manifests.len(), project.trees.len());
-        Share { nodes: nodes..nodes, manifests: manifests..manifests, trees: trees..trees }
+        Share { nodes: nodes..nodes, manifests: manifests..manifests, trees: trees..trees, varies: false }
     }
 
     fn until(mut self, project: &Resolved) -> Self {
@@ -138,15 +141,18 @@ pub(crate) fn assemble<'m>(
     met.variables = sink.since(before);
     let mut disabled = Vec::new();
     for action in resolution.graph().actions.values() {
-        let (share, before) = (Share::from(&project), sink.len());
-        if let Some((known, share)) = recall(&action.key) {
-            share.add(known, &mut project);
+        let (mut share, before) = (Share::from(&project), sink.len());
+        if let Some((known, from)) = recall(&action.key) {
+            from.add(known, &mut project);
         } else if action.disabled {
+            // What comes of it is shown last.
+            share.varies = true;
             disabled.push(project.nodes.len());
             project.nodes.push(Node::new(action.key.clone(), action.kind.name(), "garden"));
         } else {
-            let mut own = node(resolution, action);
-            let inner = inner_of(resolution, action);
+            let evaluate = || (node(resolution, action), inner_of(resolution, action));
+            let ((mut own, inner), varies) = resolution.ground.watched(evaluate);
+            share.varies = varies;
             let nodes = inner.as_deref().and_then(Inner::known).map(|inner| take_inner(&mut project, &mut own, inner));
             project.nodes.push(own);
             project.nodes.extend(nodes.into_iter().flatten());
@@ -229,7 +235,13 @@ fn inner_of(resolution: &Resolution<'_>, action: &Action) -> Option<Arc<Inner>> 
     let is_asked = known.is_project() || request.manifests || names_inside();
     let live = resolution.live.actions.get(&action.key)?;
     let shows = is_asked && !action.disabled && request.wants(&action.key);
-    if shows { live.inner(&mut Eval::new(resolution.ground.session)) } else { None }
+    if !shows {
+        return None;
+    }
+    let mut eval = Eval::new(resolution.ground.session);
+    let inner = live.inner(&mut eval);
+    resolution.ground.note(&eval);
+    inner
 }
 
 /// Adds the manifests of the project inside an action, and returns its nodes. The action needs them all.

@@ -58,6 +58,14 @@ impl Draft {
         }
     }
 
+    /// Binds it to another scope. What was bound `before` and is the same in every environment stays.
+    pub fn bind_again(&self, binder: &mut Binder, before: Option<&Value>) -> Value {
+        match (self, before) {
+            (Draft::Node(node), Some(before)) => binder.bind_again(node, before).unwrap_or_else(|| before.clone()),
+            _ => self.bind(binder),
+        }
+    }
+
     /// What was written, templates as their text.
     pub fn written(&self) -> Value {
         match self {

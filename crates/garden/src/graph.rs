@@ -106,6 +106,8 @@ pub struct Links {
     references: Vec<Reference>,
     /// Problems that looking for references met.
     pub problems: Vec<Diagnostic>,
+    /// Whether what they are differs between environments.
+    pub varies: bool,
 }
 
 impl Links {
@@ -114,9 +116,10 @@ impl Links {
         let inputs: Vec<Draft> =
             action.rendered().map(|r| r.inputs.iter().map(|(_, draft)| draft.clone()).collect()).unwrap_or_default();
         let drafts: Vec<&Draft> = std::iter::once(&action.config.body).chain(&inputs).collect();
-        let references = references(ground.session, &action.pre, &["actions", "runtime"], &drafts);
+        let find = || references(ground, &action.pre, &["actions", "runtime"], &drafts);
+        let (references, varies) = ground.watched(find);
         let problems = ground.session.sink.since(before);
-        Links { explicit: explicit_needs(ground, action), references, problems }
+        Links { explicit: explicit_needs(ground, action), references, problems, varies }
     }
 
     /// Whether another action is named under `dependencies` and nowhere else among its fields.

@@ -4,11 +4,12 @@ use crate::bind::Env;
 use crate::entities::SCHEMA;
 use crate::scopes::Cell;
 use crate::templates::Templates;
+use crate::varying::Varying;
 use crate::versions::Sources;
 use purlin_model::Request;
 use purlin_model::schema::{Edition, Kind, Literal};
 use purlin_syntax::{Diagnostic, FileId, Rule, Span, Tree};
-use purlin_value::{EcoString, Scope, Session, Value, path};
+use purlin_value::{EcoString, Eval, Scope, Session, Value, path};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,6 +31,10 @@ pub struct Ground<'s> {
     pub outputs: KnownOutputs,
     /// Files that were hashed already, for modules and actions.
     pub sources: Arc<Sources>,
+    /// What differs between environments that are resolved together.
+    pub varying: Arc<Varying>,
+    /// Whether something was read that differs.
+    varies: AtomicBool,
     defaults: Arc<Defaults>,
     cells: Mutex<Vec<Cell>>,
     /// How many of the cells were there before actions were bound.
@@ -59,6 +64,8 @@ impl<'s> Ground<'s> {
             templates: Arc::default(),
             outputs: request.known.iter().cloned().collect(),
             sources: Arc::default(),
+            varying: Arc::default(),
+            varies: AtomicBool::new(false),
             defaults: Arc::default(),
             cells: Mutex::default(),
             standing_cells: AtomicUsize::new(0),
@@ -97,6 +104,20 @@ impl<'s> Ground<'s> {
         ground
     }
 
+    /// Takes over what does not depend on the environment: templates, defaults and trees.
+    pub fn go_on_from(&mut self, other: &Ground<'_>) {
+        self.templates = other.templates.clone();
+        self.defaults = other.defaults.clone();
+        let own = self.trees();
+        let mut all = other.trees();
+        all.extend(own.into_iter().filter(|tree| !other.has_tree(tree)));
+        *self.trees.lock().unwrap_or_else(PoisonError::into_inner) = all;
+    }
+
+    fn has_tree(&self, tree: &Arc<Tree>) -> bool {
+        self.trees.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|known| Arc::ptr_eq(known, tree))
+    }
+
     /// From now on cells are those of bound actions.
     pub fn stand(&self) {
         self.standing_cells.store(self.cells(), Ordering::Relaxed);
@@ -121,7 +142,24 @@ impl<'s> Ground<'s> {
 
     /// An environment for templates in a scope.
     pub fn env(&self, scope: Scope) -> Arc<Env> {
-        Arc::new(Env { templates: self.templates.clone(), scope, keep_escapes: false, pre_graph: false })
+        let (templates, varying) = (self.templates.clone(), self.varying.clone());
+        Arc::new(Env { templates, scope, keep_escapes: false, pre_graph: false, varying })
+    }
+
+    /// Takes note of what an evaluation has read.
+    pub fn note(&self, eval: &Eval<'_>) {
+        if eval.varies() {
+            self.varies.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Does some work, and tells whether it has read anything that differs between environments, or met a problem.
+    pub fn watched<T>(&self, work: impl FnOnce() -> T) -> (T, bool) {
+        let (around, problems) = (self.varies.swap(false, Ordering::Relaxed), self.session.sink.pushed());
+        let done = work();
+        let varies = self.varies.load(Ordering::Relaxed) || self.session.sink.pushed() > problems;
+        self.varies.store(around || varies, Ordering::Relaxed);
+        (done, varies)
     }
 
     /// The defaults of tables.

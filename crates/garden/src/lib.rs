@@ -45,7 +45,9 @@ mod structure;
 mod templates;
 mod trace;
 mod types;
+mod variants;
 mod vars;
+mod varying;
 pub mod versions;
 pub mod workflows;
 
@@ -84,6 +86,7 @@ pub fn evaluate(
         scope,
         keep_escapes: options.keep_escapes,
         pre_graph: false,
+        varying: Arc::default(),
     });
     let value = if options.lazy_context {
         bind::Binder::of_layer(&env, expr::OwnLayer::Scope).bind(&context_node)

@@ -17,6 +17,7 @@ use crate::project::Project;
 use crate::rules;
 use crate::scan::texts;
 use crate::vars::VarScope;
+use crate::varying::Varying;
 use crate::versions::{
     Exclusions, SourceKey, SourceScope, SourceVersion, Sources, Version, combine, config_version, counted_dependencies,
     source_version,
@@ -28,7 +29,7 @@ use purlin_model::{Answer, Engines, Question};
 use purlin_syntax::Span;
 use purlin_value::emit::REDACTED;
 use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, path};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// One action, live.
@@ -41,6 +42,8 @@ pub struct LiveAction {
     pub whole: Value,
     /// Its outputs, lazy.
     pub outputs: Value,
+    /// Its spec as it was bound, lazy.
+    bound: Value,
     about: Arc<About>,
 }
 
@@ -51,6 +54,10 @@ struct Base {
     root: String,
     full_root: String,
     exclusions: Exclusions,
+    /// Whether these differ between environments.
+    exclusions_vary: bool,
+    /// What differs between environments that are resolved together.
+    varying: Arc<Varying>,
     outputs: KnownOutputs,
     /// Outputs of actions that ran since; what was not asked for before they were known sees them.
     learned: Mutex<HashMap<EcoString, Value>>,
@@ -64,15 +71,16 @@ struct Base {
     written: Mutex<HashMap<EcoString, Arc<Version>>>,
     /// The resolved specs by action, filled once all actions are bound.
     specs: OnceLock<HashMap<EcoString, Value>>,
-    resolved: Mutex<HashMap<EcoString, Computed>>,
+    /// Versions, each with whether it differs between environments.
+    resolved: Mutex<HashMap<EcoString, (Computed, bool)>>,
     /// Who answers for projects of other dialects.
     engines: Engines,
     /// Whether charts come with the definitions of kinds they bring along.
     include_crds: bool,
     /// What objects that are made for a cluster have to know of the project.
     owner: Owner,
-    /// What came of the projects inside actions, by the action's key.
-    inner: Mutex<HashMap<EcoString, Arc<Inner>>>,
+    /// What came of the projects inside actions, by the action's key, each with whether it differs between environments.
+    inner: Mutex<HashMap<EcoString, (Arc<Inner>, bool)>>,
     /// Where these projects are, with the action that asked.
     taken: Mutex<Vec<(EcoString, String)>>,
 }
@@ -103,8 +111,30 @@ pub(crate) struct About {
 /// Who decides how source is hashed that several actions share.
 pub type Owners = HashMap<SourceKey, EcoString>;
 
+/// What is known of actions from another environment.
+pub(crate) struct Known<'k> {
+    /// All actions there.
+    pub live: &'k LiveSet,
+    /// Those that are the same here.
+    pub same: &'k HashSet<EcoString>,
+}
+
+impl Known<'_> {
+    fn action(&self, key: &EcoString) -> Option<&LiveAction> {
+        self.same.contains(key).then(|| self.live.actions.get(key)).flatten().map(|live| &**live)
+    }
+
+    /// Entries of actions that are the same, as far as they do not differ.
+    fn steady<T: Clone>(&self, all: &Mutex<HashMap<EcoString, (T, bool)>>) -> HashMap<EcoString, (T, bool)> {
+        let all = all.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_steady = |(key, (_, varies)): &(&EcoString, &(T, bool))| !varies && self.same.contains(*key);
+        all.iter().filter(is_steady).map(|(key, entry)| (key.clone(), entry.clone())).collect()
+    }
+}
+
 /// Binds the actions of a graph that are wanted. What refers to another one must be wanted only with it.
-pub fn bind_actions(
+#[allow(clippy::too_many_arguments, reason = "the phases before, each with its result")]
+pub(crate) fn bind_actions(
     ground: &Ground<'_>,
     project: &Project,
     phases: &Phases,
@@ -112,14 +142,21 @@ pub fn bind_actions(
     owners: Arc<Owners>,
     files: Arc<FileTree>,
     is_wanted: impl Fn(&EcoString) -> bool,
+    known: Option<&Known<'_>>,
 ) -> Arc<LiveSet> {
-    let exclusions = project_exclusions(ground, project);
+    let (exclusions, exclusions_vary) = ground.watched(|| project_exclusions(ground, project));
+    let resolved = known.map(|known| known.steady(&known.live.base.resolved)).unwrap_or_default();
+    let inner = known.map(|known| known.steady(&known.live.base.inner)).unwrap_or_default();
+    let mut taken = known.map(|known| known.live.taken_in()).unwrap_or_default();
+    taken.retain(|(key, _)| inner.contains_key(key));
     let base = Arc::new(Base {
         graph,
         files,
         root: ground.root.clone(),
         full_root: ground.full_path(".").to_string(),
         exclusions,
+        exclusions_vary,
+        varying: ground.varying.clone(),
         outputs: ground.outputs.clone(),
         learned: Mutex::default(),
         actions: Arc::downgrade(phases.actions()),
@@ -128,7 +165,7 @@ pub fn bind_actions(
         owners,
         written: Mutex::default(),
         specs: OnceLock::new(),
-        resolved: Mutex::default(),
+        resolved: Mutex::new(resolved),
         engines: ground.request.engines,
         include_crds: ground.request.chart.include_crds,
         owner: Owner {
@@ -136,13 +173,14 @@ pub fn bind_actions(
             namespace: project.namespace.clone(),
             production: project.production,
         },
-        inner: Mutex::default(),
-        taken: Mutex::default(),
+        inner: Mutex::new(inner),
+        taken: Mutex::new(taken),
     });
     let mut actions = IndexMap::with_capacity(base.graph.actions.len());
     let mut by_kind: IndexMap<ActionKind, Map> = ActionKind::ALL.into_iter().map(|kind| (kind, Map::new())).collect();
     for action in base.graph.actions.values().filter(|action| is_wanted(&action.key)) {
-        let (live, value) = bind_action(ground, project, phases, &base, action);
+        let before = known.and_then(|known| known.action(&action.key));
+        let (live, value) = bind_action(ground, project, phases, &base, action, before);
         actions.insert(action.key.clone(), Box::new(live));
         if let Some(map) = by_kind.get_mut(&action.kind) {
             map.insert(action.name.clone(), value);
@@ -264,6 +302,11 @@ impl LiveSet {
 }
 
 impl LiveAction {
+    /// Whether everything in its spec is known and the same in every environment.
+    fn is_steady(&self) -> bool {
+        matches!(&self.whole.data, Data::Lazy(whole) if whole.steady().is_some())
+    }
+
     /// What came of the project inside the action; none if its type has none.
     pub(crate) fn inner(&self, eval: &mut Eval<'_>) -> Option<Arc<Inner>> {
         // Asked for as an output, so that a cycle of actions is found as one.
@@ -312,6 +355,7 @@ fn bind_action(
     phases: &Phases,
     base: &Arc<Base>,
     action: &Action,
+    before: Option<&LiveAction>,
 ) -> (LiveAction, Value) {
     let mut known = Map::from_iter([
         ("name".into(), Value::str(action.name.clone())),
@@ -321,20 +365,31 @@ fn bind_action(
         ("mode".into(), Value::str("default")),
     ]);
     let (env, vars) = action.own_scope().environment(ground, project, phases, known.clone(), Stage::Full);
-    let bound = action.spec().bind(&mut Binder::new(&env));
-    let defaults = ground.defaults().clone();
-    let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
-    let spec = Lazy::value(spec);
-    let row = spec_type(&action.type_name, action.kind).map(|known| known.row);
-    let whole = Whole { spec: spec.clone(), span: action.span(), row, defaults: ground.defaults().clone() };
-    let whole = Lazy::value(whole);
+    let (bound, spec, whole) = match before {
+        Some(before) if before.is_steady() => (before.bound.clone(), before.about.spec.clone(), before.whole.clone()),
+        _ => {
+            let bound = action.spec().bind_again(&mut Binder::new(&env), before.map(|before| &before.bound));
+            let (spec, whole) = lazy_spec(ground, action, &bound);
+            (bound, spec, whole)
+        }
+    };
     let about = About { base: base.clone(), key: action.key.clone(), spec, whole: whole.clone(), env: env.clone() };
     let about = Arc::new(about);
     let outputs = Lazy::value(Outputs(about.clone()));
     known.insert("var".into(), vars.merged());
     known.insert("outputs".into(), outputs.clone());
     known.insert("version".into(), Lazy::value(VersionText(about.clone())));
-    (LiveAction { env, vars, whole, outputs, about }, Value::map(known))
+    (LiveAction { env, vars, whole, outputs, bound, about }, Value::map(known))
+}
+
+/// The spec of an action with the defaults of its type, and the same with everything in it forced.
+fn lazy_spec(ground: &Ground<'_>, action: &Action, bound: &Value) -> (Value, Value) {
+    let (bound, defaults) = (bound.clone(), ground.defaults().clone());
+    let spec = Spec { bound, type_name: action.type_name.clone(), kind: action.kind, span: action.span(), defaults };
+    let spec = Lazy::value(spec);
+    let row = spec_type(&action.type_name, action.kind).map(|known| known.row);
+    let whole = Whole { spec: spec.clone(), span: action.span(), row, defaults: ground.defaults().clone() };
+    (spec, Lazy::value(whole))
 }
 
 /// A spec with the defaults of its type.
@@ -486,8 +541,13 @@ impl About {
     }
 
     /// What came of the project inside, if it was asked before.
-    pub(crate) fn kept_inner(&self) -> Option<Arc<Inner>> {
-        self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).get(&self.key).cloned()
+    pub(crate) fn kept_inner(&self, eval: &mut Eval<'_>) -> Option<Arc<Inner>> {
+        let kept = self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).get(&self.key).cloned();
+        let (inner, varies) = kept?;
+        if varies {
+            eval.vary();
+        }
+        Some(inner)
     }
 
     /// Whether charts come with the definitions of kinds they bring along.
@@ -507,6 +567,9 @@ impl About {
 
     /// The configuration of a provider, resolved; none if it is not configured.
     pub(crate) fn provider(&self, name: &str, eval: &mut Eval<'_>) -> Option<Value> {
+        if self.base.varying.has_providers() {
+            eval.vary();
+        }
         let layer = self.base.providers.upgrade()?.get().cloned()?;
         let provider = eval.force(layer.get("providers")?.get(name)?);
         Some(eval.force_deep(provider.get("config")?))
@@ -518,13 +581,16 @@ impl About {
     }
 
     /// Keeps what came of the project inside.
-    pub(crate) fn keep_inner(&self, inner: Arc<Inner>) {
-        self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).insert(self.key.clone(), inner);
+    pub(crate) fn keep_inner(&self, inner: Arc<Inner>, varies: bool) {
+        self.base.inner.lock().unwrap_or_else(PoisonError::into_inner).insert(self.key.clone(), (inner, varies));
     }
 
-    /// What is asked of all actions, once it is there.
-    pub(crate) fn actions(&self) -> Option<Value> {
-        self.base.actions.upgrade()?.get().cloned()
+    /// What is asked of a Build, once it is there.
+    pub(crate) fn build(&self, name: &str, eval: &mut Eval<'_>) -> Option<Value> {
+        if self.base.varying.has_action(&format!("{}.{name}", ActionKind::Build.lower())) {
+            eval.vary();
+        }
+        self.base.actions.upgrade()?.get()?.at("actions.build")?.get(name).cloned()
     }
 
     /// The registry that images are pushed to before they are deployed, if a provider names one.
@@ -622,22 +688,37 @@ impl Base {
             }
             open.pop();
             if self.computed(&next).is_none() {
-                let version = self.compute_resolved(eval, action, dependencies);
+                let version = eval.watched(|eval| self.compute_resolved(eval, action, dependencies));
                 self.resolved.lock().unwrap_or_else(PoisonError::into_inner).insert(next, version);
             }
         }
-        self.computed(key).unwrap_or_else(|| Err(Value::poison()))
+        self.read_version(eval, key)
     }
 
-    fn computed(&self, key: &str) -> Option<Computed> {
+    fn computed(&self, key: &str) -> Option<(Computed, bool)> {
         self.resolved.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// A version that was computed.
+    fn read_version(&self, eval: &mut Eval<'_>, key: &str) -> Computed {
+        let Some((version, varies)) = self.computed(key) else { return Err(Value::poison()) };
+        if varies {
+            eval.vary();
+        }
+        version
     }
 
     fn compute_resolved(&self, eval: &mut Eval<'_>, action: &Action, dependencies: Vec<EcoString>) -> Computed {
         let module = action.module.as_ref().filter(|_| action.kind == ActionKind::Build);
         let mut versions = Vec::with_capacity(dependencies.len());
+        // Whether an action counts depends on it too.
+        let needs = self.graph.needs(&action.key).iter().map(|need| &need.key);
+        let varies = self.varying.is_watched() && needs.chain([&action.key]).any(|key| self.varying.has_action(key));
+        if varies || self.exclusions_vary {
+            eval.vary();
+        }
         for key in dependencies {
-            let version = self.computed(&key).unwrap_or_else(|| Err(Value::poison()))?;
+            let version = self.read_version(eval, &key)?;
             versions.push((key, version.string.clone()));
         }
         let spec = self.specs.get().and_then(|specs| specs.get(&action.key)).map(|spec| eval.force(spec));

@@ -67,8 +67,8 @@ impl About {
 
     /// The image that a Build makes.
     pub(crate) fn built_image(&self, build: &str, eval: &mut Eval<'_>) -> Option<Value> {
-        let actions = self.actions()?.at("actions.build")?.get(build)?.clone();
-        let outputs = eval.force(actions.get("outputs")?);
+        let build = self.build(build, eval)?;
+        let outputs = eval.force(build.get("outputs")?);
         let image = outputs.get("deploymentImageId").or_else(|| outputs.get(REST))?;
         Some(eval.force(image))
     }

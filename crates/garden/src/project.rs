@@ -70,7 +70,10 @@ impl Project {
 /// Binds a node and forces it throughout.
 pub fn force(ground: &Ground<'_>, env: &Arc<Env>, node: &NodeRef) -> Value {
     let bound = Binder::new(env).bind(node);
-    Eval::new(ground.session).force_deep(&bound)
+    let mut eval = Eval::new(ground.session);
+    let value = eval.force_deep(&bound);
+    ground.note(&eval);
+    value
 }
 
 /// Reads the project in the ground's folder.

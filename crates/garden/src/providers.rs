@@ -57,6 +57,21 @@ impl Provider {
 
 /// Fills the cell that `${providers.…}` is read from.
 pub fn resolve_providers(ground: &Ground<'_>, project: &Project, phases: &Phases) -> Providers {
+    let (providers, varies) = ground.watched(|| resolve_all(ground, project, phases));
+    if varies || chooses_by_environment(project) {
+        ground.varying.with_providers();
+    }
+    providers
+}
+
+/// Whether an entry says for which environments it is.
+fn chooses_by_environment(project: &Project) -> bool {
+    let list = project.document.field("providers");
+    let items = list.as_ref().and_then(NodeRef::get).into_iter().flat_map(|list| list.items());
+    items.into_iter().any(|item| crate::bind::entry(item, "environments").is_some())
+}
+
+fn resolve_all(ground: &Ground<'_>, project: &Project, phases: &Phases) -> Providers {
     let env = ground.env(phases.provider_scope(&project.vars));
     let mut found = Providers::default();
     let always = ALWAYS.iter().map(|name| ((*name).into(), Provider::of(row_of(name).unwrap_or(PROVIDER))));
@@ -86,7 +101,9 @@ pub fn resolve_providers(ground: &Ground<'_>, project: &Project, phases: &Phases
     let value = Value::map(Map::from_iter([("providers".into(), Value::map(map))]));
     fill(phases.providers(), value.clone());
     // A mistake in a provider is reported whether or not anything uses it.
-    Eval::new(ground.session).force_deep(&value);
+    let mut eval = Eval::new(ground.session);
+    eval.force_deep(&value);
+    ground.note(&eval);
     found.names = providers.into_keys().collect();
     found
 }
@@ -121,7 +138,7 @@ fn needs(ground: &Ground<'_>, env: &Arc<Env>, node: &NodeRef) -> Vec<(EcoString,
         let name = item.as_value()?.as_str().map(EcoString::from)?;
         Some((name, item.span(ground.session)))
     });
-    let mentioned = references(ground.session, env, &["providers"], &[&draft]).into_iter();
+    let mentioned = references(ground, env, &["providers"], &[&draft]).into_iter();
     let mentioned = mentioned.filter_map(|reference| Some((reference.name(1)?.clone(), reference.span)));
     listed.chain(mentioned).collect()
 }

@@ -7,11 +7,12 @@ use crate::bind::{Env, entries};
 use crate::draft::Draft;
 use crate::expr::ast::{BinaryOp, Expr, Key, Node, Part, Segment, Template};
 use crate::expr::{Evaluator, Stop, is_truthy};
+use crate::ground::Ground;
 use crate::place::{NodeRef, Place};
 use crate::structure;
 use ecow::EcoString;
 use purlin_syntax::Span;
-use purlin_value::{Data, Eval, Session, Value};
+use purlin_value::{Data, Eval, Value};
 use std::sync::Arc;
 
 /// One step of a reference.
@@ -47,11 +48,12 @@ impl Reference {
 }
 
 /// References under some heads in a draft.
-pub fn references(session: &Session, env: &Arc<Env>, heads: &[&str], drafts: &[&Draft]) -> Vec<Reference> {
-    let mut walker = Walker { eval: Eval::new(session), env, heads, found: Vec::new() };
+pub fn references(ground: &Ground<'_>, env: &Arc<Env>, heads: &[&str], drafts: &[&Draft]) -> Vec<Reference> {
+    let mut walker = Walker { eval: Eval::new(ground.session), env, heads, found: Vec::new() };
     for draft in drafts {
         walker.draft(draft);
     }
+    ground.note(&walker.eval);
     walker.found
 }
 

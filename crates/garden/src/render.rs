@@ -19,6 +19,8 @@ use crate::scan::{Scanned, report_duplicates};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Span, suggest};
 use purlin_value::{Data, Map, MapLayer, Scope, Value, path};
+use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A template of configurations.
@@ -109,6 +111,21 @@ pub struct Config {
     pub span: Option<Span>,
     /// The use of a template that made it.
     pub rendered: Option<Arc<Rendered>>,
+    /// Whether that use makes something else in another environment.
+    pub varies: bool,
+}
+
+/// The configurations of a project.
+#[derive(Default)]
+pub struct Configs {
+    /// All of them, in the order of their documents.
+    pub all: Vec<Config>,
+    /// For each the place in the list of another environment, if it is the same there.
+    pub before: Vec<Option<usize>>,
+    /// What became of each document, and whether it differs between environments.
+    documents: Vec<(Range<usize>, bool)>,
+    /// Whether a template differs between environments.
+    templates_vary: bool,
 }
 
 impl Config {
@@ -123,6 +140,7 @@ impl Config {
             folder: document.folder().into(),
             span: document.span(),
             rendered: None,
+            varies: false,
         })
     }
 
@@ -132,23 +150,80 @@ impl Config {
     }
 }
 
-/// All configurations but templates and the project: those written, and those made.
-pub fn render(ground: &Ground<'_>, project: &Project, phases: &Phases, scanned: &Scanned) -> Vec<Config> {
+/// All configurations but templates and the project: those written, and those made. `before` are those of another
+/// environment with the same documents.
+pub fn render(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    scanned: &Scanned,
+    before: Option<&Configs>,
+) -> Configs {
     let of_kind = |kind: ConfigKind| scanned.documents.iter().filter(move |document| document.kind == kind);
     report_duplicates(ground, "template", of_kind(ConfigKind::ConfigTemplate));
-    let templates: Vec<Template> =
-        of_kind(ConfigKind::ConfigTemplate).filter_map(|document| read_template(ground, project, document)).collect();
-    let mut configs = Vec::with_capacity(scanned.documents.len());
-    for document in &scanned.documents {
-        let is_use = document.kind == ConfigKind::RenderTemplate
-            || (document.kind == ConfigKind::Module && document.plain("type").as_deref() == Some("templated"));
-        match document.kind {
-            ConfigKind::ConfigTemplate => {}
-            _ if is_use => configs.extend(render_use(ground, project, phases, &templates, document)),
-            _ => configs.extend(Config::written(document)),
+    let read = || -> Vec<Template> {
+        of_kind(ConfigKind::ConfigTemplate).filter_map(|document| read_template(ground, project, document)).collect()
+    };
+    let templates = OnceCell::new();
+    let mut configs = Configs::default();
+    configs.all.reserve(scanned.documents.len());
+    // Where nothing is to be said of them, templates are read when one is used.
+    if before.is_none_or(|before| before.templates_vary) {
+        let (found, varies) = ground.watched(read);
+        let _ = templates.set(found);
+        configs.templates_vary = varies;
+    }
+    for (index, document) in scanned.documents.iter().enumerate() {
+        if let Some(before) = before.filter(|before| before.has_steady(index)) {
+            configs.take(before, index);
+            continue;
         }
+        let templates = templates.get_or_init(read);
+        let (mut made, varies) = ground.watched(|| make(ground, project, phases, templates, document));
+        let may_be_use = matches!(document.kind, ConfigKind::RenderTemplate | ConfigKind::Module);
+        let varies = varies || configs.templates_vary && may_be_use;
+        made.iter_mut().for_each(|config| config.varies = varies);
+        configs.add(made, varies);
     }
     configs
+}
+
+/// What a document stands for.
+fn make(
+    ground: &Ground<'_>,
+    project: &Project,
+    phases: &Phases,
+    templates: &[Template],
+    document: &Document,
+) -> Vec<Config> {
+    let is_use = document.kind == ConfigKind::RenderTemplate
+        || (document.kind == ConfigKind::Module && document.plain("type").as_deref() == Some("templated"));
+    match document.kind {
+        ConfigKind::ConfigTemplate => Vec::new(),
+        _ if is_use => render_use(ground, project, phases, templates, document),
+        _ => Config::written(document).into_iter().collect(),
+    }
+}
+
+impl Configs {
+    fn add(&mut self, made: Vec<Config>, varies: bool) {
+        let start = self.all.len();
+        self.all.extend(made);
+        self.before.resize(self.all.len(), None);
+        self.documents.push((start..self.all.len(), varies));
+    }
+
+    fn has_steady(&self, document: usize) -> bool {
+        self.documents.get(document).is_some_and(|(_, varies)| !varies)
+    }
+
+    fn take(&mut self, from: &Configs, document: usize) {
+        let range = from.documents.get(document).map(|(range, _)| range.clone()).unwrap_or_default();
+        let start = self.all.len();
+        self.all.extend(from.all.get(range.clone()).into_iter().flatten().cloned());
+        self.before.extend(range.map(Some));
+        self.documents.push((start..self.all.len(), false));
+    }
 }
 
 fn read_template(ground: &Ground<'_>, project: &Project, document: &Document) -> Option<Template> {
@@ -358,6 +433,7 @@ fn render_one(
         folder,
         span,
         rendered: Some(rendered.clone()),
+        varies: false,
     })
 }
 

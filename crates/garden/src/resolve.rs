@@ -10,17 +10,18 @@ use crate::entities::spec_type;
 use crate::graph::{Actions, Graph, Needed, build_graph};
 use crate::ground::Ground;
 use crate::inner::Provider;
-use crate::live::{LiveSet, bind_actions, source_owners};
+use crate::live::{Known, LiveSet, bind_actions, source_owners};
 use crate::modules::{Module, resolve_modules};
 use crate::phases::{Phases, Stage, env_at};
 use crate::project::{Project, find_root, read_project};
 use crate::providers::{Providers, resolve_providers};
 use crate::references::references;
-use crate::render::{Config, render};
+use crate::render::{Config, Configs, render};
 use crate::rules;
 use crate::scan::{Scanned, scan};
 use crate::shapes::check_evaluated;
 use crate::types::{report_module_types, report_types};
+use crate::variants::{Other, Shared};
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_model::{Declared, Manifest, Request};
@@ -49,6 +50,8 @@ pub struct Resolution<'s> {
     pub declared: Vec<Declared>,
     /// What the actions were made from.
     pub(crate) making: Making,
+    /// What is taken over from another environment.
+    pub(crate) shared: Shared,
 }
 
 /// What a project's actions were made from: nothing of it is needed to evaluate them, but to tell what a change concerns.
@@ -61,6 +64,14 @@ pub(crate) struct Making {
     pub problems: Vec<Diagnostic>,
     /// Whether actions share a name.
     pub has_duplicates: bool,
+    /// What the files say.
+    pub scanned: Arc<Scanned>,
+    /// The configurations, where other environments are resolved after this one.
+    pub configs: Configs,
+    /// The actions that were made from them.
+    pub made: Vec<Option<Arc<Action>>>,
+    /// Whether nothing is wrong with the graph.
+    pub is_graph_sound: bool,
 }
 
 /// A configuration file.
@@ -82,35 +93,75 @@ pub struct ResolvedAction {
     pub outputs: Value,
 }
 
-/// Resolves the project of a request, up to its graph.
-pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Augment]) -> Option<Resolution<'s>> {
+/// A project that is read as far as its environment.
+pub(crate) struct Begun<'s> {
+    pub ground: Ground<'s>,
+    pub project: Project,
+    /// How many problems there were before.
+    pub problems: usize,
+}
+
+/// Reads the project of a request as far as its environment.
+pub(crate) fn begin<'s>(session: &'s Session, request: &'s Request) -> Option<Begun<'s>> {
     let root = find_root(session, request)?;
-    let before = session.sink.len();
+    let problems = session.sink.len();
     let ground = Ground::new(session, request, root);
     let project = read_project(&ground)?;
+    Some(Begun { ground, project, problems })
+}
+
+/// Resolves the project of a request, up to its graph.
+pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Augment]) -> Option<Resolution<'s>> {
+    begin(session, request).map(|begun| resolve_begun(begun, extensions, None))
+}
+
+/// Resolves a project that is read as far as its environment. `other` is the same project in another environment: what
+/// is the same in both is taken over.
+pub(crate) fn resolve_begun<'s>(begun: Begun<'s>, extensions: &[Augment], other: Option<&Other<'_>>) -> Resolution<'s> {
+    let Begun { ground, project, problems } = begun;
+    let session = ground.session;
+    let making = other.map(Other::making);
     let phases = Phases::new(&ground, &project);
-    let scanned = scan(&ground, &project);
+    let scanned = scan(&ground, &project, making.map(|making| &making.scanned));
+    let is_watched = ground.varying.is_watched();
+    let making = making.filter(|making| Arc::ptr_eq(&making.scanned, &scanned));
+    let other = other.filter(|_| making.is_some());
     // Names that templates make may use what providers give, so providers come first.
     let providers = resolve_providers(&ground, &project, &phases);
-    let configs = render(&ground, &project, &phases, &scanned);
-    let declared = declared_templates(&scanned, &configs);
-    let modules = resolve_modules(&ground, &project, &phases, &configs, &scanned.files);
+    let mut configs = render(&ground, &project, &phases, &scanned, making.map(|making| &making.configs));
+    let declared = declared_templates(&scanned, &configs.all);
+    let modules = resolve_modules(&ground, &project, &phases, &configs.all, &scanned.files);
     report_module_types(&ground, &providers, &project, &modules.modules);
-    let problems = session.sink.since(before);
-    let of_kind = |kind: ConfigKind| configs.iter().filter(move |config| config.kind == kind).cloned().collect();
+    let problems = session.sink.since(problems);
+    let of_kind = |kind: ConfigKind| -> Vec<Config> {
+        configs.all.iter().filter(|config| config.kind == kind).cloned().collect()
+    };
     let (workflows, commands) = (of_kind(ConfigKind::Workflow), of_kind(ConfigKind::Command));
-    let mut actions = Actions::with_capacity(configs.len() + modules.actions.len());
-    let mut parts = parts(session, &project, &scanned);
+    let mut actions = Actions::with_capacity(configs.all.len() + modules.actions.len());
+    // Only who resolves the same environment again asks for them.
+    let is_alone = !is_watched && other.is_none();
+    let mut parts = if is_alone { parts(session, &project, &scanned) } else { IndexMap::new() };
     let mut has_duplicates = false;
-    for config in configs {
-        if let ConfigKind::Action(kind) = config.kind {
-            let action = preprocess(&ground, &project, &phases, kind, config, None);
-            // Extensions change actions, which then belong to nobody else.
-            if let Some(part) = parts.get_mut(&action.config.file).filter(|_| extensions.is_empty()) {
-                part.actions.push(action.clone());
-            }
-            has_duplicates |= keep(&ground, &mut actions, action);
+    let mut made = Vec::new();
+    let all = if is_watched { configs.all.clone() } else { std::mem::take(&mut configs.all) };
+    for (config, before) in all.into_iter().zip(std::mem::take(&mut configs.before)) {
+        let ConfigKind::Action(kind) = config.kind else {
+            made.push(None);
+            continue;
+        };
+        let known = making.zip(before).and_then(|(making, at)| making.made.get(at)?.clone());
+        let action = match known.filter(|action| !action.varies()) {
+            Some(action) => action,
+            None => preprocess(&ground, &project, &phases, kind, config, None),
+        };
+        if is_watched {
+            made.push(Some(action.clone()));
         }
+        // Extensions change actions, which then belong to nobody else.
+        if let Some(part) = parts.get_mut(&action.config.file).filter(|_| extensions.is_empty()) {
+            part.actions.push(action.clone());
+        }
+        has_duplicates |= keep(&ground, &mut actions, action);
     }
     for converted in modules.actions {
         let origin: Arc<Origin> = converted.origin;
@@ -118,12 +169,30 @@ pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Aug
         keep(&ground, &mut actions, action);
     }
     report_types(&ground, &providers, &project, &actions);
-    let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions), extensions);
-    let owners = Arc::new(source_owners(&graph));
+    let reported = session.sink.pushed();
+    let (graph, owners) = match other.and_then(|other| other.same_graph(&actions)) {
+        Some(known) => known,
+        None => {
+            let graph = augmented(&ground, &project, &phases, build_graph(&ground, actions), extensions);
+            let owners = Arc::new(source_owners(&graph));
+            (Arc::new(graph), owners)
+        }
+    };
+    let is_graph_sound = session.sink.pushed() == reported;
+    ground.varying.with_actions(&graph.actions);
     ground.stand();
-    let live = bind_actions(&ground, &project, &phases, Arc::new(graph), owners, scanned.files, |_| true);
-    let making = Making { providers, parts, problems, has_duplicates };
-    Some(Resolution { ground, project, phases, modules: modules.modules, live, workflows, commands, declared, making })
+    let reaches_all = !workflows.is_empty() || !commands.is_empty() || project.document.field("outputs").is_some();
+    let shared = other.map(|other| other.shared(&graph, reaches_all || !is_graph_sound)).unwrap_or_default();
+    if let Some(other) = other {
+        other.share_sources(&ground, &graph, &owners);
+    }
+    let known = other.map(|other| Known { live: other.live(), same: &shared.same });
+    let is_wanted = |key: &EcoString| shared.needed.as_ref().is_none_or(|needed| needed.contains(key));
+    let files = scanned.files.clone();
+    let live = bind_actions(&ground, &project, &phases, graph, owners, files, is_wanted, known.as_ref());
+    let making = Making { providers, parts, problems, has_duplicates, scanned, configs, made, is_graph_sound };
+    let modules = modules.modules;
+    Resolution { ground, project, phases, modules, live, workflows, commands, declared, making, shared }
 }
 
 /// The configuration files in the order of the scan, without their actions.
@@ -187,7 +256,7 @@ fn report_declared_twice(ground: &Ground<'_>, first: &Action, second: &Action) {
 /// whether there was something to report.
 fn report_disabled_by_variable(ground: &Ground<'_>, action: &Action) -> bool {
     let Some(draft) = action.config.field("disabled") else { return false };
-    let found = references(ground.session, &action.pre, &["var", "variables"], &[&draft]);
+    let found = references(ground, &action.pre, &["var", "variables"], &[&draft]);
     for reference in &found {
         let message = "where two actions share a name, `disabled` cannot depend on variables";
         ground.report(&rules::DUPLICATE, reference.span, message);
@@ -248,7 +317,9 @@ impl Resolution<'_> {
     /// What an action comes to.
     pub fn action(&self, key: &str) -> Option<ResolvedAction> {
         let spec = self.spec(key)?;
-        let outputs = self.live.actions.get(key)?.shown_outputs(&mut Eval::new(self.ground.session));
+        let mut eval = Eval::new(self.ground.session);
+        let outputs = self.live.actions.get(key)?.shown_outputs(&mut eval);
+        self.ground.note(&eval);
         Some(ResolvedAction { spec, outputs })
     }
 
@@ -277,6 +348,7 @@ impl Resolution<'_> {
             rendered.check(&self.ground, &inputs);
         }
         let spec = eval.force(&live.whole);
+        self.ground.note(&eval);
         check_spec(&self.ground, action, &spec);
         Some(spec)
     }
@@ -315,7 +387,9 @@ impl Resolution<'_> {
             let value = live.vars.get(&key, &mut eval)?;
             Some((key, eval.force_deep(&value)))
         });
-        Value::map(found.collect())
+        let found = Value::map(found.collect());
+        self.ground.note(&eval);
+        found
     }
 
     /// All values of `secrets`: whatever a command prints, these are not shown.

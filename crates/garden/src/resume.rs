@@ -19,6 +19,7 @@ use crate::project::Project;
 use crate::render::Config;
 use crate::resolve::{Making, Resolution, keep, resolve};
 use crate::types::report_types;
+use crate::variants::Shared;
 use crate::versions::SourceKey;
 use ecow::EcoString;
 use purlin_model::{Declared, Kept, Request, Resolved, Resumable, Resuming};
@@ -90,7 +91,7 @@ impl Memory {
         mut taken: HashMap<EcoString, Vec<String>>,
         origins: usize,
     ) -> Option<Memory> {
-        let Resolution { ground, project, phases, modules, live, workflows, commands, declared, mut making } =
+        let Resolution { ground, project, phases, modules, live, workflows, commands, declared, mut making, .. } =
             resolution;
         let graph = live.graph().clone();
         let is_simple = modules.is_empty() && !ground.misses_source() && ground.request.nodes.is_empty();
@@ -164,7 +165,7 @@ impl Memory {
         let needed = self.needed(&graph, &concerned);
         let phases = self.phases.renewed(&ground);
         let is_wanted = |key: &EcoString| needed.as_ref().is_none_or(|needed| needed.contains(key));
-        let live = bind_actions(&ground, &self.project, &phases, graph, owners, self.files, is_wanted);
+        let live = bind_actions(&ground, &self.project, &phases, graph, owners, self.files, is_wanted, None);
         let resolution = Resolution {
             ground,
             project: self.project,
@@ -175,6 +176,7 @@ impl Memory {
             commands: self.commands,
             declared: self.declared,
             making: self.making,
+            shared: Shared::default(),
         };
         let (known, shares) = (&self.resolved, &self.shares);
         let recall = |key: &str| (!concerned.contains(key)).then(|| Some((known, shares.get(key)?))).flatten();

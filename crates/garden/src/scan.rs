@@ -5,14 +5,28 @@ use crate::files::{FileTree, Selection, is_config_file};
 use crate::ground::Ground;
 use crate::project::Project;
 use crate::rules;
+use purlin_syntax::Diagnostic;
 use purlin_value::path::within;
 use purlin_value::world::Remote;
 use purlin_value::{Value, path};
 use std::collections::HashSet;
 use std::sync::Arc;
 
+/// Which files are looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Choice {
+    ignore_file: String,
+    include: Option<Vec<String>>,
+    exclude: Vec<String>,
+    /// Folders of remote sources.
+    remote: Vec<String>,
+}
+
 /// Everything a project's files say, unevaluated.
 pub struct Scanned {
+    choice: Choice,
+    /// Problems of the files.
+    problems: Vec<Diagnostic>,
     /// All files of the project.
     pub files: Arc<FileTree>,
     /// All documents but the project's own, in the order of their files.
@@ -21,15 +35,30 @@ pub struct Scanned {
     pub config_files: Vec<String>,
 }
 
-/// Reads all configuration of a project.
-pub fn scan(ground: &Ground<'_>, project: &Project) -> Scanned {
+/// Reads all configuration of a project. What another environment has read of the same files is not read again.
+pub fn scan(ground: &Ground<'_>, project: &Project, before: Option<&Arc<Scanned>>) -> Arc<Scanned> {
     let scope = project.full_scope();
     let ignore = project.field(ground, "dotIgnoreFile", &scope);
-    let files = FileTree::walk(ground.session, &ground.root, ignore.as_str().unwrap_or(".gardenignore"));
     let settings = project.field(ground, "scan", &scope);
-    let include = settings.get("include").map(texts);
-    let exclude = settings.get("exclude").map(texts).unwrap_or_default();
-    let selection = Selection::new(include.as_deref(), &exclude);
+    let choice = Choice {
+        ignore_file: ignore.as_str().unwrap_or(".gardenignore").to_owned(),
+        include: settings.get("include").map(texts),
+        exclude: settings.get("exclude").map(texts).unwrap_or_default(),
+        remote: remote_sources(ground, project),
+    };
+    if let Some(before) = before.filter(|before| before.choice == choice) {
+        ground.session.sink.extend(before.problems.iter().cloned());
+        return before.clone();
+    }
+    let found = ground.session.sink.len();
+    let mut scanned = read_all(ground, project, choice);
+    scanned.problems = ground.session.sink.since(found);
+    Arc::new(scanned)
+}
+
+fn read_all(ground: &Ground<'_>, project: &Project, choice: Choice) -> Scanned {
+    let files = FileTree::walk(ground.session, &ground.root, &choice.ignore_file);
+    let selection = Selection::new(choice.include.as_deref(), &choice.exclude);
     let mut documents = Vec::new();
     let mut config_files = Vec::new();
     for file in files.all().iter().filter(|file| is_config_file(path::file_name(&file.path))) {
@@ -38,8 +67,8 @@ pub fn scan(ground: &Ground<'_>, project: &Project) -> Scanned {
             documents.extend(read_once(ground, project, &file.path));
         }
     }
-    for folder in remote_sources(ground, project) {
-        let remote = FileTree::walk(ground.session, &folder, ".gardenignore");
+    for folder in &choice.remote {
+        let remote = FileTree::walk(ground.session, folder, ".gardenignore");
         for file in remote.all().iter().filter(|file| is_config_file(path::file_name(&file.path))) {
             config_files.push(file.path.clone());
             documents.extend(read_once(ground, project, &file.path));
@@ -49,7 +78,7 @@ pub fn scan(ground: &Ground<'_>, project: &Project) -> Scanned {
     for file in documents.chunk_by(|one, next| one.file == next.file) {
         check_file(ground.session, file);
     }
-    Scanned { files: Arc::new(files), documents, config_files }
+    Scanned { choice, problems: Vec::new(), files: Arc::new(files), documents, config_files }
 }
 
 /// Files beside the project were read with it.
@@ -111,7 +140,7 @@ pub fn report_duplicates<'d>(ground: &Ground<'_>, what: &str, documents: impl It
             let first = seen.iter().find(|other| other.plain("name").as_deref() == Some(&name));
             let place = first.map(|other| other.file.clone()).unwrap_or_default();
             let message = format!("{what} `{name}` is declared twice, in `{place}` and in `{}`", document.file);
-            let mut diagnostic = purlin_syntax::Diagnostic::nowhere(&rules::DUPLICATE, message);
+            let mut diagnostic = Diagnostic::nowhere(&rules::DUPLICATE, message);
             if let Some(span) = first.and_then(|other| other.span()) {
                 diagnostic = diagnostic.label(span, "the first one");
             }

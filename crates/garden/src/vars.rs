@@ -13,9 +13,10 @@ use crate::rules;
 use crate::scopes::{Cell, Variables};
 use crate::structure::check_shapes;
 use crate::templates::syntax_problem;
+use crate::varying::{Names, Varying};
 use ecow::EcoString;
 use purlin_syntax::{Diagnostic, Flavor, Source, Span};
-use purlin_value::{Eval, Lazy, Map, Scope, Thunk, Value, WorldError, path};
+use purlin_value::{Data, Eval, Lazy, Map, Scope, Thunk, Value, WorldError, path};
 use std::sync::Arc;
 
 /// The variables that are visible at some place.
@@ -27,6 +28,8 @@ pub struct VarScope {
     layers: Vec<Cell>,
     /// How many of them belong to the scope that is being added to.
     siblings: usize,
+    /// What differs between environments that are resolved together.
+    varying: Arc<Varying>,
 }
 
 /// Where the variables of a layer come from.
@@ -42,12 +45,27 @@ pub enum VarSource {
 impl VarScope {
     /// No variables but those of the command line.
     pub fn new(flags: Option<Cell>) -> Self {
-        VarScope { flags, layers: Vec::new(), siblings: 0 }
+        VarScope { flags, ..VarScope::default() }
     }
 
     /// The same variables as the ground of a new scope: an environment, an action.
     pub fn below(&self) -> VarScope {
         VarScope { siblings: 0, ..self.clone() }
+    }
+
+    /// The same, with what differs between environments.
+    pub fn watched(self, varying: Arc<Varying>) -> VarScope {
+        VarScope { varying, ..self }
+    }
+
+    /// The names of the variables that were added since the scope was [below](Self::below).
+    pub fn own_names(&self) -> Names {
+        let layers = self.layers.iter().take(self.siblings).filter_map(|cell| cell.get());
+        let names = |layer: &Value| match &layer.data {
+            Data::Map(map) => Names::Some(map.keys().cloned().collect()),
+            _ => Names::All,
+        };
+        layers.map(names).fold(Names::None, Names::and)
     }
 
     /// The layer that answers `var` in a scope.
@@ -63,11 +81,14 @@ impl VarScope {
     /// All variables as one mapping, still lazy.
     pub fn merged(&self) -> Value {
         let maps = self.flags.iter().chain(&self.layers).filter_map(|cell| cell.get().cloned());
-        Lazy::value(Merged { maps: maps.collect() })
+        Lazy::value(Merged { maps: maps.collect(), varies: self.varying.has_variables() })
     }
 
     /// One variable, from the nearest layer that has it; collections of several layers are merged.
     pub fn get(&self, key: &str, eval: &mut Eval<'_>) -> Option<Value> {
+        if self.varying.has_variable(key) {
+            eval.vary();
+        }
         let maps = self.flags.iter().chain(&self.layers).filter_map(|cell| cell.get());
         let found: Vec<Value> = maps.filter_map(|map| eval.force(map).get(key).cloned()).collect();
         (!found.is_empty()).then(|| expr::overlay(found))
@@ -87,7 +108,7 @@ impl VarScope {
         let cell = ground.cell();
         let mut layers = vec![cell.clone()];
         layers.extend(self.layers.iter().cloned());
-        let scope = VarScope { flags: self.flags.clone(), layers, siblings: self.siblings + 1 };
+        let scope = VarScope { layers, siblings: self.siblings + 1, ..self.clone() };
         let mut env = (*ground.env(scope.over(base))).clone();
         env.pre_graph = pre_graph;
         let own = OwnLayer::Variables { index: usize::from(self.flags.is_some()), siblings: self.siblings };
@@ -105,10 +126,15 @@ impl VarScope {
 /// All layers of variables as one mapping.
 struct Merged {
     maps: Vec<Value>,
+    /// Whether some of them differ between environments.
+    varies: bool,
 }
 
 impl Thunk for Merged {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
+        if self.varies {
+            eval.vary();
+        }
         if self.maps.is_empty() { Value::map(Map::new()) } else { expr::merge_parts(self.maps.clone(), eval) }
     }
 

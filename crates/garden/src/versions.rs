@@ -90,6 +90,8 @@ pub struct SourceVersion {
     pub hash: EcoString,
     /// The files, from the world's root.
     pub files: Vec<String>,
+    /// Whether all of them could be read.
+    pub is_sound: bool,
 }
 
 /// The choice of files that source is shared by: Garden hashes each once, and whoever asks first decides which
@@ -135,12 +137,13 @@ pub struct SourceScope<'a> {
 /// Hashes the files of something.
 pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceScope<'_>) -> SourceVersion {
     if scope.include.is_some_and(<[String]>::is_empty) {
-        return SourceVersion { hash: NO_SOURCE.into(), files: Vec::new() };
+        return SourceVersion { hash: NO_SOURCE.into(), files: Vec::new(), is_sound: true };
     }
     let selection = Selection::new(scope.include, scope.exclude);
     let uncounted = Selection::new(Some(scope.uncounted), &[]);
     let mut files = Vec::new();
     let mut parts = Vec::new();
+    let mut is_sound = true;
     for file in tree.under(scope.folder) {
         let within = path::within(scope.folder, &file.path);
         if file.path == scope.config_file || !selection.takes(within) {
@@ -156,6 +159,7 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
             // A version that left a file out would say that nothing changed when it does.
             Err(error) => {
                 session.report_world(&error, &file.path, None);
+                is_sound = false;
                 continue;
             }
         };
@@ -165,7 +169,7 @@ pub(crate) fn source_version(session: &Session, tree: &FileTree, scope: &SourceS
         }
     }
     let texts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    SourceVersion { hash: short(&texts), files }
+    SourceVersion { hash: short(&texts), files, is_sound }
 }
 
 /// A link counts by where it leads; one that leads to a fixed place on this machine does not count at all.

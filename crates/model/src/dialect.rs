@@ -80,11 +80,17 @@ pub struct Variants {
     pub noun: &'static str,
     /// All that the project itself declares. Whoever asks reports nothing twice: problems are those of resolving.
     pub list: fn(&Session, &Request) -> Vec<Variant>,
+    /// How several are resolved together, where that takes less than one after the other. Each has a session of its own
+    /// for its problems; all share one table of origins.
+    pub resolve: Option<ResolveAll>,
 }
+
+/// Resolves a project in several variants; the answer has an entry for each.
+pub type ResolveAll = fn(&[(Session, Request)]) -> Vec<Option<Resolved>>;
 
 impl Variants {
     /// Projects that come in one form only.
-    pub const NONE: Variants = Variants { noun: "environment", list: |_, _| Vec::new() };
+    pub const NONE: Variants = Variants { noun: "environment", list: |_, _| Vec::new(), resolve: None };
 }
 
 /// What became of one of several libraries that were checked together.

@@ -43,7 +43,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     resuming: None,
-    variants: Variants { noun: "profile", list: variants },
+    variants: Variants { noun: "profile", list: variants, resolve: None },
     eval,
     rules: RULES,
 };

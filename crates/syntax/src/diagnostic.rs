@@ -165,10 +165,12 @@ pub struct Sink {
 struct Found {
     kept: Vec<Diagnostic>,
     seen: HashSet<(&'static str, Option<Span>, String)>,
+    pushed: usize,
 }
 
 impl Found {
     fn push(&mut self, diagnostic: Diagnostic) {
+        self.pushed += 1;
         if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
             self.kept.push(diagnostic);
         }
@@ -210,6 +212,11 @@ impl Sink {
     /// How many there are.
     pub fn len(&self) -> usize {
         self.lock().kept.len()
+    }
+
+    /// How many have arrived, those that were known already included.
+    pub fn pushed(&self) -> usize {
+        self.lock().pushed
     }
 
     /// Those that arrived after the first so many.

@@ -37,7 +37,7 @@ pub const DIALECT: Dialect = Dialect {
     resolve,
     together: None,
     resuming: None,
-    variants: Variants { noun: "environment", list: variants },
+    variants: Variants { noun: "environment", list: variants, resolve: None },
     eval,
     rules: RULES,
 };

@@ -10,6 +10,7 @@ use crate::value::{Data, Map, Value};
 use crate::weight::{height, weight};
 use purlin_syntax::{Diagnostic, Span};
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// An expression that can be evaluated when its value is needed.
@@ -28,12 +29,14 @@ pub trait Thunk: Send + Sync {
 pub struct Lazy {
     thunk: Box<dyn Thunk>,
     memo: OnceLock<Value>,
+    /// Whether what it was computed from varies, or something was wrong with it. See [`Eval::vary`].
+    varies: AtomicBool,
 }
 
 impl Lazy {
     /// A lazy value.
     pub fn new(thunk: impl Thunk + 'static) -> Self {
-        Lazy { thunk: Box::new(thunk), memo: OnceLock::new() }
+        Lazy { thunk: Box::new(thunk), memo: OnceLock::new(), varies: AtomicBool::new(false) }
     }
 
     /// A lazy value as a value.
@@ -44,6 +47,24 @@ impl Lazy {
     /// The result, if it was computed already.
     pub fn known(&self) -> Option<&Value> {
         self.memo.get()
+    }
+
+    /// The result, if it was computed already, nothing is wrong with it, and it is the same in every variant of the
+    /// project. What it holds may still be lazy and vary.
+    pub fn steady(&self) -> Option<&Value> {
+        self.memo.get().filter(|_| !self.varies.load(Ordering::Relaxed))
+    }
+
+    /// The same if everything it holds is computed too.
+    pub fn settled(&self) -> Option<&Value> {
+        let value = self.steady()?;
+        let is_done = match &value.data {
+            Data::List(list) => list.memo().is_known(),
+            Data::Map(map) => map.memo().is_known(),
+            Data::Lazy(_) | Data::Poison => false,
+            _ => true,
+        };
+        is_done.then_some(value)
     }
 }
 
@@ -66,8 +87,10 @@ pub struct Eval<'s> {
     /// Addresses of the frames' lazy values, so that a cycle is found at once however deep the chain is.
     active: HashSet<usize, foldhash::fast::RandomState>,
     /// What was forced with everything in it, by address, so that what many share is forced once; with what was
-    /// forced, which keeps the address taken.
-    forced: HashMap<usize, (Value, Value), foldhash::fast::RandomState>,
+    /// forced, which keeps the address taken, and whether it varies.
+    forced: HashMap<usize, (Value, Value, bool), foldhash::fast::RandomState>,
+    /// Whether something was read that varies.
+    varies: bool,
     steps: u64,
     bytes: u64,
     exhausted: bool,
@@ -92,6 +115,7 @@ impl<'s> Eval<'s> {
             frames: Vec::new(),
             active: HashSet::default(),
             forced: HashMap::default(),
+            varies: false,
             steps: 0,
             bytes: 0,
             exhausted: false,
@@ -110,6 +134,7 @@ impl<'s> Eval<'s> {
 
     fn force_lazy(&mut self, lazy: &Arc<Lazy>) -> Value {
         if let Some(value) = lazy.memo.get() {
+            self.varies |= lazy.varies.load(Ordering::Relaxed);
             return value.clone();
         }
         let address = Arc::as_ptr(lazy) as usize;
@@ -122,14 +147,39 @@ impl<'s> Eval<'s> {
             return self.too_deep(lazy.thunk.span());
         }
         self.frames.push(Frame { lazy: lazy.clone(), in_cycle: false });
-        let mut value = lazy.thunk.evaluate(self);
+        let (mut value, varies) = self.watched(|eval| lazy.thunk.evaluate(eval));
         self.active.remove(&address);
         let in_cycle = self.frames.pop().is_some_and(|frame| frame.in_cycle);
         if in_cycle {
             // Whatever an operand made of the poison, it depends on who asked first: every member is poison.
             value = Value::poison();
         }
+        if varies || value.is_poison() {
+            lazy.varies.store(true, Ordering::Relaxed);
+            self.varies = true;
+        }
         lazy.memo.get_or_init(|| value).clone()
+    }
+
+    /// Says that something is read which differs between variants of a project, such as its environments. Every value
+    /// that is being computed remembers it.
+    pub fn vary(&mut self) {
+        self.varies = true;
+    }
+
+    /// Whether anything was read so far that varies.
+    pub fn varies(&self) -> bool {
+        self.varies
+    }
+
+    /// Does some work whose result is kept elsewhere, and tells whether it varies.
+    pub fn watched<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, bool) {
+        let (around, problems) = (std::mem::take(&mut self.varies), self.session.sink.pushed());
+        let done = work(self);
+        // What is wrong must be said in every variant, so it counts as what varies.
+        let varies = self.varies || self.session.sink.pushed() > problems;
+        self.varies = around || varies;
+        (done, varies)
     }
 
     /// Forces a value and everything in it. What would be too large when written out is reported and poison.
@@ -164,22 +214,24 @@ impl<'s> Eval<'s> {
         }
         // Held by whoever has it, and here: more means that it may be met again.
         let shared = holders > 2;
-        if shared && let Some((_, forced)) = self.forced.get(&address) {
+        if shared && let Some((_, forced, varies)) = self.forced.get(&address) {
+            self.varies |= varies;
             let forced = value.with(forced.data.clone());
             if depth.saturating_add(height(&forced)) > most {
                 return self.too_deep(self.place());
             }
             return forced;
         }
-        let data = match self.forced_parts(&value, depth) {
-            Some(data) => data,
-            None => return value,
-        };
+        let around = std::mem::take(&mut self.varies);
+        let data = self.forced_parts(&value, depth);
+        let varies = self.varies;
+        self.varies |= around;
+        let Some(data) = data else { return value };
         let forced = value.clone().with(data);
         if shared {
             // Its size is known from here on, and with it that nothing in it is left to force.
             weight(&forced);
-            self.forced.insert(address, (value, forced.clone()));
+            self.forced.insert(address, (value, forced.clone(), varies));
         }
         forced
     }

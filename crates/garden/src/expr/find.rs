@@ -100,6 +100,9 @@ impl Evaluator<'_, '_> {
             missing.itself = self.own.map(Own::name);
             return Err(Stop::Missing(missing));
         }
+        if self.env.varying.concerns(&head.name, rest.iter().map(|step| step.name.as_str())) {
+            self.eval.vary();
+        }
         let found = match self.env.scope.lookup(&head.name, self.eval) {
             Lookup::Found(value) => Found::One(value),
             Lookup::Parts(parts) => {
@@ -206,6 +209,7 @@ impl Evaluator<'_, '_> {
             Err(Stop::Missing(_)) => "nothing".to_owned(),
             Err(_) => return,
         };
+        self.eval.vary();
         let path = path_text(steps);
         let message = format!(
             "`{path}` is `{}` here, from the nearest scope; Garden finds {shown}",

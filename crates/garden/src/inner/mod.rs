@@ -93,19 +93,19 @@ impl About {
     pub(crate) fn inner(&self, action: &Action, eval: &mut Eval<'_>) -> Option<Arc<Inner>> {
         let known = spec_type(&action.type_name, action.kind)?;
         known.inside?;
-        if let Some(found) = self.kept_inner() {
+        if let Some(found) = self.kept_inner(eval) {
             return Some(found);
         }
-        let found = match self.is_cyclic() {
+        let (found, varies) = eval.watched(|eval| match self.is_cyclic() {
             // That was reported for the actions.
             true => Inner::Broken,
             false => {
                 let spec = eval.force(&self.whole);
                 self.resolve_inner(action, known, &spec, eval)
             }
-        };
+        });
         let found = Arc::new(found);
-        self.keep_inner(found.clone());
+        self.keep_inner(found.clone(), varies);
         Some(found)
     }
 

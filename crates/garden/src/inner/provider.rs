@@ -20,6 +20,8 @@ impl About {
     /// The provider that deploys to a cluster, if there is one.
     pub(crate) fn cluster(&self, eval: &mut Eval<'_>) -> Provider {
         let config = NAMES.iter().find_map(|name| self.provider(name, eval)).unwrap_or_else(Value::null);
+        // The namespace, and whether it is production, are the environment's.
+        eval.vary();
         let owner = self.owner();
         Provider { config, project: owner.project.clone(), namespace: owner.namespace.clone() }
     }

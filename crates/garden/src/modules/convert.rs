@@ -234,6 +234,7 @@ pub(super) fn action(
         folder: module.config.folder.clone(),
         span: label.span,
         rendered: module.config.rendered.clone(),
+        varies: module.config.varies,
     };
     (kind, config)
 }

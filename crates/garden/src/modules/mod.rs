@@ -286,7 +286,7 @@ impl Pending {
 fn mentioned(ground: &Ground<'_>, env: &Arc<Env>, config: &Config) -> Vec<Reference> {
     let inputs = config.rendered.iter().flat_map(|rendered| rendered.inputs.iter().map(|(_, draft)| draft));
     let drafts: Vec<&Draft> = std::iter::once(&config.body).chain(inputs).collect();
-    references(ground.session, env, &["modules"], &drafts)
+    references(ground, env, &["modules"], &drafts)
 }
 
 /// The next module that must be resolved before another; one that leads back is reported.

@@ -1,0 +1,130 @@
+//! What differs between the environments of a project that are resolved together.
+//!
+//! Whoever reads it says so to the evaluation ([`purlin_value::Eval::vary`]), so that what did not read it can be taken
+//! over from one environment to the next.
+
+use crate::config::ActionKind;
+use crate::graph::Actions;
+use ecow::EcoString;
+use std::collections::HashSet;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What differs between environments. By default nothing does: there is only one.
+#[derive(Debug, Default)]
+pub struct Varying {
+    is_watched: bool,
+    variables: Names,
+    providers: AtomicBool,
+    /// Keys of actions, once they are known.
+    actions: OnceLock<HashSet<EcoString>>,
+}
+
+/// Names of variables.
+#[derive(Debug, Default)]
+pub enum Names {
+    /// None of them.
+    #[default]
+    None,
+    /// These.
+    Some(HashSet<EcoString>),
+    /// It cannot be told which.
+    All,
+}
+
+impl Names {
+    /// These and others.
+    pub fn and(self, others: Names) -> Names {
+        match (self, others) {
+            (Names::All, _) | (_, Names::All) => Names::All,
+            (Names::None, names) | (names, Names::None) => names,
+            (Names::Some(mut names), Names::Some(others)) => {
+                names.extend(others);
+                Names::Some(names)
+            }
+        }
+    }
+}
+
+impl Varying {
+    /// Environments that set some variables.
+    pub fn between(variables: Names) -> Self {
+        Varying { is_watched: true, variables, ..Varying::default() }
+    }
+
+    /// Whether there are several environments.
+    pub fn is_watched(&self) -> bool {
+        self.is_watched
+    }
+
+    /// Notes that the providers are others, or say something else.
+    pub fn with_providers(&self) {
+        self.providers.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the providers are others, or say something else.
+    pub fn has_providers(&self) -> bool {
+        self.providers.load(Ordering::Relaxed)
+    }
+
+    /// Notes which actions are not the same.
+    pub fn with_actions(&self, actions: &Actions) {
+        let varying = actions.values().filter(|action| action.varies()).map(|action| action.key.clone());
+        // Once per resolution, so the cell is empty.
+        let _ = self.actions.set(varying.collect());
+    }
+
+    /// Whether a variable may have another value, or may be missing.
+    pub fn has_variable(&self, name: &str) -> bool {
+        match &self.variables {
+            Names::None => false,
+            Names::Some(names) => names.contains(name),
+            Names::All => true,
+        }
+    }
+
+    /// Whether any variable may.
+    pub fn has_variables(&self) -> bool {
+        !matches!(self.variables, Names::None)
+    }
+
+    /// Whether an action is not the same.
+    pub fn has_action(&self, key: &str) -> bool {
+        self.actions.get().is_some_and(|actions| actions.contains(key))
+    }
+
+    /// Whether what stands at a path of names differs.
+    pub fn concerns<'n>(&self, head: &str, mut rest: impl Iterator<Item = &'n str>) -> bool {
+        if !self.is_watched {
+            return false;
+        }
+        match head {
+            "environment" | "modules" => true,
+            "var" | "variables" => match rest.next() {
+                Some(name) => self.has_variable(name),
+                None => self.has_variables(),
+            },
+            "providers" => self.has_providers(),
+            "actions" | "runtime" => {
+                let Some(actions) = self.actions.get() else { return false };
+                match (rest.next().and_then(kind_of), rest.next()) {
+                    (Some(kind), Some(name)) => {
+                        !actions.is_empty() && actions.contains(ecow::eco_format!("{}.{name}", kind.lower()).as_str())
+                    }
+                    // Which actions there are may differ.
+                    _ => true,
+                }
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The kind of the actions under a key of `actions` or `runtime`.
+fn kind_of(key: &str) -> Option<ActionKind> {
+    match key {
+        "services" => Some(ActionKind::Deploy),
+        "tasks" => Some(ActionKind::Run),
+        other => ActionKind::named(other),
+    }
+}
