@@ -1,15 +1,16 @@
 //! Builds a kustomization: gathers, generates, changes, names, sorts.
 //!
-//! The order is that of the original: resources, components, generators; then patches, namespace, prefix and suffix,
-//! labels, annotations, JSON patches, replicas, images. Digests of names, references to names and the order of the
-//! result come last, once for all.
+//! The order is that of the original: resources, generators, components; then what changes resources (`transform.rs`).
+//! Digests of names, references to names, variables and the order of the result come last, once for all.
 
 use crate::arguments::Arguments;
+use crate::config::{Config, Known};
 use crate::edit::text;
 use crate::kustomization::{Kustomization, Problem};
-use crate::names::{add_namespace, affix};
-use crate::resource::Resource;
-use crate::{generate, images, installed, labels, order, patch, references, rules};
+use crate::notes::{self, Wanted};
+use crate::resource::{Resource, duplicate};
+use crate::vars::{self, Vars};
+use crate::{generate, installed, order, patch, plugins, references, rules, transform};
 use purlin_model::{Ask, Manifest, Resolved};
 use purlin_syntax::limits::KUSTOMIZATION_LEVELS;
 use purlin_syntax::rules::LIMIT_DEPTH;
@@ -17,7 +18,8 @@ use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
 use purlin_value::world::FileKind;
-use purlin_value::{MergeKeys, Session, Value, path, value_of};
+use purlin_value::{MergeKeys, Origin, Session, Value, path, value_of};
+use std::sync::Arc;
 
 /// Steps of building a base: its file is read again.
 const STEPS_PER_BASE: u64 = 200;
@@ -60,13 +62,17 @@ fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
     let (folder, span) = (ask.path, ask.span);
     let (arguments, built) = match Arguments::read(session, &ask.values) {
         Ok(arguments) => {
-            let built = Builder { session, arguments: &arguments, open: Vec::new() }.target(folder);
+            let wanted = Wanted::default();
+            let trail = String::new();
+            let mut builder =
+                Builder { session, arguments: &arguments, open: Vec::new(), wanted, notes: false, trail };
+            let built = builder.build(folder);
             (arguments, built)
         }
         Err((arguments, problem)) => (arguments, Err(problem)),
     };
     let problem = match built {
-        Ok((resources, sorting)) => return Some(finished(resources, &sorting)),
+        Ok(manifests) => return Some(manifests),
         Err(Problem::Elsewhere { what, span }) => {
             return installed::run(session, folder, &arguments.written, &what, span);
         }
@@ -76,33 +82,82 @@ fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
     None
 }
 
-fn finished(mut resources: Vec<Resource>, sorting: &Value) -> Vec<Manifest> {
-    for resource in resources.iter_mut().filter(|resource| resource.hashed) {
-        let name = format!("{}-{}", resource.name(), generate::digest(resource));
-        resource.rename(&name);
-    }
-    references::update(&mut resources);
-    resources.iter_mut().for_each(Resource::drop_empty_annotations);
-    order::sort(&mut resources, sorting);
-    resources.into_iter().map(|resource| Manifest::new(resource.source, resource.value)).collect()
+/// What has been gathered: resources, the fields that are known, and variables.
+pub struct Gathered {
+    pub resources: Vec<Resource>,
+    pub known: Known,
+    pub vars: Vars,
 }
 
-/// A build under way.
-struct Builder<'s> {
-    session: &'s Session,
-    arguments: &'s Arguments,
-    /// The folders being built, for cycles.
-    open: Vec<String>,
+impl Gathered {
+    pub fn new() -> Gathered {
+        Gathered { resources: Vec::new(), known: Known::new(), vars: Vars::new() }
+    }
 }
 
 impl Builder<'_> {
-    /// The resources of a folder and how they are sorted.
-    fn target(&mut self, folder: &str) -> Result<(Vec<Resource>, Value), Problem> {
+    /// What is done once, when everything is gathered and changed.
+    fn finish(&self, mut gathered: Gathered, top: &Kustomization) -> Result<Vec<Manifest>, Problem> {
+        let resources = &mut gathered.resources;
+        for resource in resources.iter_mut().filter(|resource| resource.hashed) {
+            let name = format!("{}-{}", resource.name(), generate::digest(resource));
+            resource.rename(&name);
+        }
+        let config = Arc::clone(gathered.known.fields());
+        references::update(&config, resources).map_err(|why| self.wrong(&top.value, why))?;
+        let most = self.session.meter.most_output();
+        let unused = vars::fill(&gathered.vars, &config, resources, most).map_err(|why| self.wrong_at(why))?;
+        for name in unused {
+            let message = format!("variable `{name}` is never used");
+            let origin = gathered.vars.get(&name).map_or(Origin::NONE, |var| var.origin);
+            let mut warning = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).warning();
+            warning.span = self.session.origins.span(origin, &self.session.sources);
+            self.session.sink.push(warning);
+        }
+        if let Some((resource, key)) = resources.iter().find_map(|one| Some((one, missing(one)?))) {
+            let message = format!("a resource of kind `{}` has no `{key}` in the end", resource.kind());
+            return Err(self.wrong(&resource.value, message).into());
+        }
+        resources.retain(|resource| !is_local(resource));
+        order::sort(resources, top.value.get("sortOptions")).map_err(|why| self.wrong(&top.value, why))?;
+        resources.iter_mut().for_each(Resource::drop_empty_annotations);
+        self.wanted.write(resources);
+        let resources = std::mem::take(resources);
+        Ok(resources.into_iter().map(|resource| Manifest::new(resource.source, resource.value)).collect())
+    }
+}
+
+/// Whether a resource is only for tools that read the files.
+fn is_local(resource: &Resource) -> bool {
+    let annotations = resource.value.get("metadata").and_then(|metadata| metadata.get("annotations"));
+    let mark = annotations.and_then(|annotations| annotations.get("config.kubernetes.io/local-config"));
+    mark.is_some_and(|mark| mark.as_str() != Some("false") && mark.as_bool() != Some(false))
+}
+
+/// A build under way.
+pub struct Builder<'s> {
+    pub session: &'s Session,
+    arguments: &'s Arguments,
+    /// The folders being built, for cycles.
+    open: Vec<String>,
+    /// What is noted about where resources come from.
+    wanted: Wanted,
+    /// Whether anything is noted.
+    notes: bool,
+    /// The way from the top folder to the one being built, as it is written.
+    trail: String,
+}
+
+impl Builder<'_> {
+    /// All of a folder.
+    fn build(&mut self, folder: &str) -> Result<Vec<Manifest>, Problem> {
         let kustomization = self.enter(folder)?;
-        let mut resources = Vec::new();
-        self.accumulate(&kustomization, &mut resources)?;
+        self.wanted = Wanted::read(&kustomization);
+        self.notes = !kustomization.list("buildMetadata").is_empty();
+        let mut gathered = Gathered::new();
+        self.accumulate(&kustomization, &mut gathered)?;
         self.open.pop();
-        Ok((resources, kustomization.value.get("sortOptions").cloned().unwrap_or_else(Value::null)))
+        self.finish(gathered, &kustomization)
     }
 
     fn enter(&mut self, folder: &str) -> Result<Kustomization, Problem> {
@@ -122,37 +177,130 @@ impl Builder<'_> {
     }
 
     /// Adds what a kustomization has and changes what it is about: its own resources, or for a component all.
-    fn accumulate(&mut self, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
+    fn accumulate(&mut self, kustomization: &Kustomization, gathered: &mut Gathered) -> Result<(), Problem> {
         for key in ["resources", "bases"] {
             for item in kustomization.list(key) {
-                self.resource(kustomization, &item, resources)?;
+                self.resource(kustomization, &item, gathered)?;
             }
         }
+        self.check_unique(kustomization, &gathered.resources)?;
+        self.configure(kustomization, &mut gathered.known)?;
+        self.generate(kustomization, &mut gathered.resources)?;
         for item in kustomization.list("components") {
             let place = self.local(kustomization, &item)?;
             let component = self.enter(&place).map_err(|problem| self.at(problem, &item))?;
             if !component.is_component() {
-                return Err(self.wrong(&item, format!("`{}` is no component", text(&item, &[]))).into());
+                return Err(self.wrong(&item, format!("`{}` is not a component", text(&item, &[]))).into());
             }
-            self.accumulate(&component, resources)?;
+            self.below(&item, |builder| builder.accumulate(&component, gathered))?;
             self.open.pop();
         }
-        generate::generate(self.session, kustomization, resources)?;
-        self.transform(kustomization, resources)
+        self.check_unique(kustomization, &gathered.resources)?;
+        self.transform(kustomization, gathered)?;
+        let vars = kustomization.list("vars");
+        vars::gather(&vars, &mut gathered.vars, &mut gathered.resources).map_err(|why| self.wrong_at(why).into())
     }
 
-    fn transform(&self, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
-        let session = self.session;
-        patch::strategic_files(session, kustomization, resources)?;
-        patch::patches(session, kustomization, resources)?;
-        add_namespace(kustomization.text("namespace"), resources);
-        affix(kustomization.text("namePrefix"), kustomization.text("nameSuffix"), resources);
-        labels::labels(kustomization, resources);
-        labels::annotations(kustomization, resources);
-        patch::json_files(session, kustomization, resources)?;
-        images::replicas(session, kustomization, resources)?;
-        images::images(kustomization, resources);
+    /// Does something with the way that leads to a folder.
+    fn below<T>(&mut self, item: &Value, work: impl FnOnce(&mut Self) -> T) -> T {
+        let trail = self.trail.clone();
+        self.trail = path::join(&trail, text(item, &[]));
+        let done = work(self);
+        self.trail = trail;
+        done
+    }
+
+    /// Adds the fields of `configurations` and `crds`.
+    fn configure(&self, kustomization: &Kustomization, known: &mut Known) -> Result<(), Problem> {
+        for (key, is_config) in [("configurations", true), ("crds", false)] {
+            for item in kustomization.list(key) {
+                let place = kustomization.own_file(self.session, &item, text(&item, &[]))?;
+                let tree = self.session.read_yaml(&place, Flavor::CoreGo);
+                let tree = tree.map_err(|problem| self.at(problem.into(), &item))?;
+                let Some(root) = tree.root() else { continue };
+                let value = value_of(root, MergeKeys::Apply);
+                let config = match is_config {
+                    true => Config::read(&value).map_err(|key| {
+                        let span = root.entries().find(|entry| entry.key.text() == key).map(|entry| entry.key.span());
+                        let message = format!("unknown key `{key}` in a configuration of transformers");
+                        Diagnostic::at(&rules::KUSTOMIZATION, span.unwrap_or(root.span()), message)
+                    })?,
+                    false => Config::of_definitions(&value),
+                };
+                known.add(&config).map_err(|why| self.wrong(&item, why))?;
+            }
+        }
         Ok(())
+    }
+
+    fn generate(&mut self, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
+        for (key, kind) in [("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")] {
+            for rule in kustomization.list(key) {
+                let mut made = generate::make(self.session, kustomization, &rule, kind)?;
+                made.0.origin = self.note(kustomization, &format!("{kind}Generator"), "");
+                generate::place(self.session, made, resources)?;
+            }
+        }
+        for config in self.plugins(kustomization, "generators")? {
+            let note = self.note(kustomization, config.kind(), config.name());
+            for mut made in plugins::generate(self.session, kustomization, &config)? {
+                made.0.origin = note.clone();
+                generate::place(self.session, made, resources)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn transform(&mut self, kustomization: &Kustomization, gathered: &mut Gathered) -> Result<(), Problem> {
+        let config = Arc::clone(gathered.known.fields());
+        let resources = &mut gathered.resources;
+        for step in transform::STEPS {
+            for item in step.items(kustomization) {
+                (step.run)(self.session, kustomization, &config, &item, resources)
+                    .map_err(|problem| self.at(problem, &item))?;
+                if let Some(note) = self.note(kustomization, step.kind, "") {
+                    notes::changed(&note, resources);
+                }
+            }
+        }
+        for config in self.plugins(kustomization, "transformers")? {
+            plugins::transform(self.session, kustomization, &config, resources)?;
+            if let Some(note) = self.note(kustomization, config.kind(), config.name()) {
+                notes::changed(&note, resources);
+            }
+        }
+        Ok(())
+    }
+
+    fn note(&self, kustomization: &Kustomization, kind: &str, name: &str) -> Option<String> {
+        self.notes.then(|| notes::configured(&self.trail, &kustomization.file, kind, name))
+    }
+
+    /// The configurations of `generators` or `transformers`: written in place, in files or in folders.
+    fn plugins(&mut self, kustomization: &Kustomization, key: &str) -> Result<Vec<Resource>, Problem> {
+        let (mut found, mut gathered) = (Vec::new(), Gathered::new());
+        for item in kustomization.list(key) {
+            let written = text(&item, &[]);
+            match written.contains('\n') || written.starts_with('{') {
+                true => {
+                    let values = patch::parse(self.session, kustomization, written).into_iter();
+                    found.extend(values.map(|value| Resource::new(value, kustomization.file.as_str().into())));
+                }
+                false => self.resource(kustomization, &item, &mut gathered)?,
+            }
+        }
+        found.extend(gathered.resources);
+        Ok(found)
+    }
+
+    /// Two resources of one name are not one resource.
+    fn check_unique(&self, kustomization: &Kustomization, resources: &[Resource]) -> Result<(), Problem> {
+        let Some(resource) = duplicate(resources) else { return Ok(()) };
+        let message = format!("duplicate resource: {} `{}`", resource.kind(), resource.name());
+        let mut problem = self.wrong(&kustomization.value, message);
+        let place = self.session.origins.span(resource.value.origin, &self.session.sources);
+        problem.span = place.or(problem.span);
+        Err(problem.into())
     }
 
     /// A file of resources, or the folder of another kustomization.
@@ -160,36 +308,49 @@ impl Builder<'_> {
         &mut self,
         kustomization: &Kustomization,
         item: &Value,
-        resources: &mut Vec<Resource>,
+        gathered: &mut Gathered,
     ) -> Result<(), Problem> {
         let place = self.local(kustomization, item)?;
         if self.session.world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder) {
-            let (found, _) = self.target(&place).map_err(|problem| self.at(problem, item))?;
-            self.charge(&found, item)?;
-            resources.extend(found);
-            return Ok(());
+            return self.base(&place, item, gathered);
         }
         let place = kustomization.own_file(self.session, item, text(item, &[]))?;
         let tree = match self.session.read_yaml(&place, Flavor::GoObjects) {
             Ok(tree) => tree,
             Err(problem) => return Err(self.at(problem.into(), item)),
         };
+        let origin = self.notes.then(|| notes::read_from(&self.trail, text(item, &[])));
         for root in tree.roots().filter(|root| !root.is_null()) {
             let value = value_of(root, MergeKeys::Apply);
             let weight = weight(&value);
             self.spend(steps_for(weight), weight.saturating_mul(BYTES_PER_WRITTEN), item)?;
-            let items = value.get("items").and_then(Value::as_list).filter(|_| text(&value, &["kind"]) == "List");
-            let single = [value.clone()];
-            for value in items.unwrap_or(&single) {
-                let resource = Resource::new(value.clone(), tree.source().path().into());
-                if resource.kind().is_empty() {
-                    let message = format!("a resource in `{place}` has no `kind`");
+            for value in parts(&value) {
+                let mut resource = Resource::new(value, tree.source().path().into());
+                resource.origin.clone_from(&origin);
+                if let Some(key) = missing(&resource) {
+                    let message = format!("a resource in `{place}` has no `{key}`");
                     return Err(Diagnostic::at(&rules::KUSTOMIZATION, root.span(), message).into());
                 }
-                resources.push(resource);
+                gathered.resources.push(resource);
             }
         }
         Ok(())
+    }
+
+    /// Another kustomization.
+    fn base(&mut self, place: &str, item: &Value, gathered: &mut Gathered) -> Result<(), Problem> {
+        let base = self.enter(place).map_err(|problem| self.at(problem, item))?;
+        if base.is_component() {
+            let message = format!("`{}` is a component", text(item, &[]));
+            return Err(self.wrong(item, message).hint("list it under `components`").into());
+        }
+        let mut found = Gathered::new();
+        self.below(item, |builder| builder.accumulate(&base, &mut found)).map_err(|problem| self.at(problem, item))?;
+        self.open.pop();
+        self.charge(&found.resources, item)?;
+        gathered.resources.extend(found.resources);
+        gathered.known.add_known(&found.known).map_err(|why| self.wrong(item, why))?;
+        vars::absorb(&mut gathered.vars, found.vars).map_err(|why| self.wrong_at(why).into())
     }
 
     /// Charges the resources of a base: each way that leads to it takes all of them again.
@@ -219,6 +380,12 @@ impl Builder<'_> {
         Ok(place)
     }
 
+    fn wrong_at(&self, (origin, message): (Origin, String)) -> Diagnostic {
+        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
+        diagnostic.span = self.session.origins.span(origin, &self.session.sources);
+        diagnostic
+    }
+
     fn wrong(&self, item: &Value, message: String) -> Diagnostic {
         let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
         diagnostic.span = self.session.origins.span(item.origin, &self.session.sources);
@@ -235,5 +402,24 @@ impl Builder<'_> {
             }
             other => other,
         }
+    }
+}
+
+/// The objects of a list of objects, or the object itself.
+fn parts(value: &Value) -> Vec<Value> {
+    let items = value.get("items").filter(|_| text(value, &["kind"]).ends_with("List"));
+    match items.map(|items| (items.as_list(), items.is_null())) {
+        Some((Some(items), _)) => items.iter().flat_map(parts).collect(),
+        Some((None, true)) => Vec::new(),
+        _ => vec![value.clone()],
+    }
+}
+
+/// The key that a resource must have and does not.
+fn missing(resource: &Resource) -> Option<&'static str> {
+    match resource.kind() {
+        "" => Some("kind"),
+        _ if resource.name().is_empty() && !resource.kind().ends_with("List") => Some("metadata.name"),
+        _ => None,
     }
 }

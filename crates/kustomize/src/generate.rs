@@ -1,28 +1,24 @@
 //! Config maps and secrets that are made from files and texts, and the digests in their names.
 
-use crate::edit::{set, text};
+use crate::edit::{set, text, visit};
 use crate::kustomization::{Kustomization, Problem};
 use crate::resource::Resource;
 use crate::rules;
+use ecow::EcoString;
 use purlin_syntax::Diagnostic;
 use purlin_syntax::write::{JsonFlavor, json};
 use purlin_value::{Map, Session, Value, encoding, path};
 use sha2::{Digest, Sha256};
 
-/// Adds what a kustomization generates, or changes what was generated before.
-pub fn generate(
+/// What a rule makes, with its behavior.
+pub fn make(
     session: &Session,
     kustomization: &Kustomization,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    for (key, kind) in [("configMapGenerator", "ConfigMap"), ("secretGenerator", "Secret")] {
-        for rule in kustomization.list(key) {
-            let generator = Generator { session, kustomization, rule: &rule, kind };
-            let made = generator.make()?;
-            generator.place(made, resources)?;
-        }
-    }
-    Ok(())
+    rule: &Value,
+    kind: &'static str,
+) -> Result<(Resource, EcoString), Problem> {
+    let generator = Generator { session, kustomization, rule, kind };
+    Ok((generator.make()?, generator.behavior()))
 }
 
 struct Generator<'g> {
@@ -75,6 +71,7 @@ impl Generator<'_> {
             set(&mut value, "immutable", Value::from(true));
         }
         let mut made = Resource::new(value, self.kustomization.folder.as_str().into());
+        made.generated = true;
         made.hashed = !self.option("disableNameSuffixHash");
         Ok(made)
     }
@@ -146,63 +143,82 @@ impl Generator<'_> {
         })
     }
 
-    /// Adds what was made, or merges it into what is there.
-    fn place(&self, made: Resource, resources: &mut Vec<Resource>) -> Result<(), Problem> {
-        let behavior = match text(self.rule, &["behavior"]) {
-            known @ ("merge" | "replace") => known,
-            "" | "create" | "unspecified" => "create",
+    fn behavior(&self) -> EcoString {
+        match text(self.rule, &["behavior"]) {
+            known @ ("merge" | "replace") => known.into(),
+            "" | "create" | "unspecified" => "create".into(),
             other => {
                 let message = format!("unknown `behavior` `{other}`, which Kustomize takes for `create`");
                 let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).warning();
                 diagnostic.span = self.session.origins.span(self.rule.origin, &self.session.sources);
                 self.session.sink.push(diagnostic.hint("write `create`, `merge` or `replace`"));
-                "create"
-            }
-        };
-        let known = resources.iter_mut().find(|known| known.kind() == self.kind && known.answers_to(made.name()));
-        match (behavior, known) {
-            ("create", None) => resources.push(made),
-            ("create", Some(_)) => {
-                let message =
-                    format!("{} `{}` exists already; set `behavior` to `merge` or `replace`", self.kind, made.name());
-                return Err(self.wrong(message));
-            }
-            (_, Some(known)) => {
-                let keys = ["data", "binaryData", "type", "immutable"];
-                for key in keys {
-                    let new = made.value.get(key).cloned();
-                    let old = known.value.get(key).and_then(Value::as_map).filter(|_| behavior == "merge").cloned();
-                    match (old, new) {
-                        (Some(mut old), Some(new)) => {
-                            let entries = new.as_map().into_iter().flat_map(|map| map.iter());
-                            old.extend(entries.map(|(key, value)| (key.clone(), value.clone())));
-                            sort(&mut old);
-                            set(&mut known.value, key, Value::map(old));
-                        }
-                        (_, Some(new)) => set(&mut known.value, key, new),
-                        (None, None) if behavior == "replace" && key != "type" => {
-                            crate::edit::take(&mut known.value, key);
-                        }
-                        _ => {}
-                    }
-                }
-                for key in ["labels", "annotations"] {
-                    let new = made.value.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
-                    for (name, value) in new.as_ref().and_then(Value::as_map).into_iter().flat_map(|map| map.iter()) {
-                        crate::edit::visit(&mut known.value, &["metadata", key], true, &mut |all| {
-                            set(all, name, value.clone());
-                        });
-                    }
-                }
-                known.hashed |= made.hashed;
-            }
-            (_, None) => {
-                let message = format!("there is no {} `{}` to {behavior}", self.kind, made.name());
-                return Err(self.wrong(message));
+                "create".into()
             }
         }
-        Ok(())
     }
+}
+
+/// Adds what was made, or puts it in the place of what is there, with that one's names and, merged, its data.
+pub fn place(
+    session: &Session,
+    (mut made, behavior): (Resource, EcoString),
+    resources: &mut Vec<Resource>,
+) -> Result<(), Problem> {
+    let (gvk, id) = (made.gvk(), made.id());
+    let wrong = |message: String| {
+        let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
+        diagnostic.span = session.origins.span(made.value.origin, &session.sources);
+        Problem::Wrong(diagnostic)
+    };
+    let mut found = resources.iter_mut().filter(|known| known.answers_to(&gvk, &id));
+    let (known, another) = (found.next(), found.next());
+    if another.is_some() {
+        return Err(wrong(format!("{} `{}` may mean several resources", gvk.kind, id.name)));
+    }
+    let Some(known) = known else {
+        if behavior != "create" {
+            return Err(wrong(format!("there is no {} `{}` to {behavior}", gvk.kind, id.name)));
+        }
+        resources.push(made);
+        return Ok(());
+    };
+    if behavior == "create" {
+        let message = format!("{} `{}` exists already; set `behavior` to `merge` or `replace`", gvk.kind, id.name);
+        return Err(wrong(message));
+    }
+    for key in ["labels", "annotations"] {
+        let old = known.value.get("metadata").and_then(|metadata| metadata.get(key)).cloned();
+        visit(&mut made.value, &["metadata"], true, &mut |metadata| join(metadata, key, old.as_ref()));
+    }
+    if behavior == "merge" {
+        for key in ["data", "binaryData"] {
+            let old = known.value.get(key).cloned();
+            join(&mut made.value, key, old.as_ref());
+        }
+    }
+    made.set_metadata("name", known.name());
+    if !known.namespace().is_empty() {
+        made.set_metadata("namespace", known.namespace());
+    }
+    made.hashed &= known.hashed;
+    let old = std::mem::replace(known, made);
+    if behavior == "merge" {
+        known.origin = old.origin;
+    }
+    let (before, prefixes, suffixes) = (old.before, old.prefixes, old.suffixes);
+    (known.before, known.prefixes, known.suffixes) = (before, prefixes, suffixes);
+    (known.vars, known.generated) = (old.vars, old.generated);
+    Ok(())
+}
+
+/// Adds the entries of an older mapping that a mapping under a key does not have.
+fn join(value: &mut Value, key: &str, old: Option<&Value>) {
+    let Some(old) = old.and_then(Value::as_map).filter(|old| !old.is_empty()) else { return };
+    let mut all = old.clone();
+    let new = value.get(key).and_then(Value::as_map);
+    all.extend(new.into_iter().flat_map(|map| map.iter()).map(|(key, value)| (key.clone(), value.clone())));
+    sort(&mut all);
+    set(value, key, Value::map(all));
 }
 
 /// What is encoded and too long for one line, in lines as the original has them; the last one ends, too.

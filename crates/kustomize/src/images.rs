@@ -1,70 +1,79 @@
 //! Images and numbers of replicas.
 
-use crate::edit::{as_list, as_map, set, text};
-use crate::kustomization::Kustomization;
+use crate::edit::{as_list, as_map, text};
+use crate::fieldspec::{FieldSpec, visit};
+use crate::names::scalar_text;
 use crate::resource::Resource;
-use crate::rules;
-use purlin_syntax::Diagnostic;
-use purlin_value::{Session, Value};
+use purlin_value::Value;
+use regex::Regex;
 
-/// Gives containers the images a kustomization wants.
-pub fn images(kustomization: &Kustomization, resources: &mut [Resource]) {
-    let wanted: Vec<Value> = kustomization.list("images").into_iter().chain(kustomization.list("imageTags")).collect();
-    if wanted.is_empty() {
-        return;
-    }
+/// Gives containers, and what else is known to hold images, the image that a rule wants.
+pub fn image(rule: &Value, specs: &[FieldSpec], resources: &mut [Resource]) -> Result<(), String> {
+    let rule = Rule::read(rule)?;
     for resource in resources.iter_mut().filter(|resource| resource.kind() != "CustomResourceDefinition") {
-        walk(&mut resource.value, &wanted);
+        walk(&mut resource.value, &rule);
+        let gvk = resource.gvk();
+        for spec in specs.iter().filter(|spec| spec.of.selects(&gvk)) {
+            visit(&mut resource.value, &spec.path, false, &mut |field| match scalar_text(field) {
+                Some(_) => {
+                    rule.apply(field);
+                    Ok(())
+                }
+                None => Err(format!("expected an image, found {}", field.kind_name())),
+            })?;
+        }
     }
+    Ok(())
 }
 
 /// Finds lists of containers wherever they are. Depth is bounded by the reader's limit.
-fn walk(value: &mut Value, wanted: &[Value]) {
+fn walk(value: &mut Value, rule: &Rule<'_>) {
     if let Some(list) = as_list(value) {
-        return list.iter_mut().for_each(|item| walk(item, wanted));
+        return list.iter_mut().for_each(|item| walk(item, rule));
     }
     let Some(map) = as_map(value) else { return };
     for (key, inner) in map.iter_mut() {
+        walk(inner, rule);
         if matches!(key.as_str(), "containers" | "initContainers") {
             for container in as_list(inner).into_iter().flat_map(|list| list.iter_mut()) {
-                replace(container, wanted);
+                if let Some(image) = as_map(container).and_then(|container| container.get_mut("image")) {
+                    rule.apply(image);
+                }
             }
         }
-        walk(inner, wanted);
     }
 }
 
-fn replace(container: &mut Value, wanted: &[Value]) {
-    for rule in wanted {
-        let image = text(container, &["image"]).to_owned();
-        let (name, tag, digest) = split(&image);
-        if image.is_empty() || name != text(rule, &["name"]) {
-            continue;
-        }
-        let new_name = Some(text(rule, &["newName"])).filter(|name| !name.is_empty()).unwrap_or(name);
-        let scalar = |key: &str| rule.get(key).map(shown).unwrap_or_default();
+/// What a rule replaces, and by what.
+struct Rule<'r> {
+    rule: &'r Value,
+    pattern: Regex,
+}
+
+impl<'r> Rule<'r> {
+    fn read(rule: &'r Value) -> Result<Rule<'r>, String> {
+        // The original takes the name for a pattern.
+        let name = text(rule, &["name"]);
+        let pattern = format!("^{name}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$");
+        let pattern = Regex::new(&pattern).map_err(|_| format!("`{name}` is not a regular expression"))?;
+        Ok(Rule { rule, pattern })
+    }
+
+    fn apply(&self, field: &mut Value) {
+        let Some(image) = field.as_str().filter(|image| self.pattern.is_match(image)) else { return };
+        let (name, tag, digest) = split(image);
+        let new_name = Some(text(self.rule, &["newName"])).filter(|name| !name.is_empty()).unwrap_or(name);
+        let scalar = |key: &str| self.rule.get(key).and_then(scalar_text).unwrap_or_default();
         let (new_tag, new_digest, suffix) = (scalar("newTag"), scalar("digest"), scalar("tagSuffix"));
-        let rest = match (new_tag.is_empty(), new_digest.is_empty()) {
-            (false, false) => format!(":{new_tag}@{new_digest}"),
-            (false, true) => format!(":{new_tag}"),
-            (true, false) => format!("@{new_digest}"),
-            (true, true) if !suffix.is_empty() => format!(":{tag}{suffix}"),
-            (true, true) => {
-                let tag = if tag.is_empty() { String::new() } else { format!(":{tag}") };
-                if digest.is_empty() { tag } else { format!("{tag}@{digest}") }
-            }
+        let (tag, digest) = match (new_tag.is_empty(), new_digest.is_empty()) {
+            (true, true) if !suffix.is_empty() => (format!("{tag}{suffix}"), String::new()),
+            (true, true) => (tag.to_owned(), digest.to_owned()),
+            _ => (new_tag.to_string(), new_digest.to_string()),
         };
-        let origin = rule.origin;
-        set(container, "image", Value::str(format!("{new_name}{rest}")).with_origin(origin));
+        let tag = if tag.is_empty() { tag } else { format!(":{tag}") };
+        let digest = if digest.is_empty() { digest } else { format!("@{digest}") };
+        *field = Value::str(format!("{new_name}{tag}{digest}")).with_origin(self.rule.origin);
     }
-}
-
-fn shown(value: &Value) -> String {
-    value
-        .as_str()
-        .map(str::to_owned)
-        .or_else(|| value.as_int().map(|n| n.to_string()))
-        .unwrap_or_else(|| value.as_number().map(|number| number.to_string()).unwrap_or_default())
 }
 
 /// Name, tag and digest of an image.
@@ -73,29 +82,28 @@ fn split(image: &str) -> (&str, &str, &str) {
     (parts.name, parts.tag.unwrap_or_default(), parts.digest.unwrap_or_default())
 }
 
-/// Sets numbers of replicas by name.
-pub fn replicas(
-    session: &Session,
-    kustomization: &Kustomization,
-    resources: &mut [Resource],
-) -> Result<(), Diagnostic> {
-    const KINDS: &[&str] = &["Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"];
-    for rule in kustomization.list("replicas") {
-        let name = text(&rule, &["name"]);
-        let count = rule.get("count").cloned().unwrap_or_else(Value::null);
-        let mut found = false;
+/// Sets the number of replicas of what has a name. The error tells that nothing has it.
+pub fn replicas(rule: &Value, specs: &[FieldSpec], resources: &mut [Resource]) -> Result<(), String> {
+    let name = text(rule, &["name"]);
+    let count = rule.get("count").cloned().unwrap_or_else(|| Value::from(0));
+    let mut found = false;
+    for spec in specs {
         for resource in resources.iter_mut() {
-            if KINDS.contains(&resource.kind()) && resource.answers_to(name) {
-                found = true;
-                crate::edit::visit(&mut resource.value, &["spec", "replicas"], true, &mut |old| *old = count.clone());
+            let own = resource.gvk();
+            let is_meant = |id: &crate::identity::Id| {
+                id.name == name && spec.of.selects(&crate::identity::Gvk { kind: id.kind.clone(), ..own.clone() })
+            };
+            if !resource.ids().any(|id| is_meant(&id)) {
+                continue;
+            }
+            found = true;
+            if spec.of.selects(&own) {
+                visit(&mut resource.value, &spec.path, spec.create, &mut |field| {
+                    *field = count.clone();
+                    Ok(())
+                })?;
             }
         }
-        if !found {
-            let message = format!("`replicas`: no resource named `{name}` has replicas");
-            let mut diagnostic = Diagnostic::nowhere(&rules::KUSTOMIZATION, message);
-            diagnostic.span = session.origins.span(rule.origin, &session.sources);
-            return Err(diagnostic);
-        }
     }
-    Ok(())
+    if found { Ok(()) } else { Err(format!("`replicas`: no resource named `{name}` has replicas")) }
 }

@@ -6,19 +6,30 @@
 
 mod arguments;
 mod build;
+mod config;
+mod defaults;
 mod edit;
+mod fieldpath;
+mod fieldspec;
 mod generate;
+mod identity;
 mod images;
 mod installed;
 mod kustomization;
 mod labels;
 mod names;
+mod notes;
 mod order;
 mod patch;
+mod plugins;
 mod references;
+mod replacements;
 mod resource;
 pub mod rules;
 mod select;
+mod shape;
 mod strategic;
+mod transform;
+mod vars;
 
 pub use build::{resolve, resolve_patch};

@@ -31,10 +31,18 @@ const FIRST: &[&str] = &[
 
 const LAST: &[&str] = &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-/// Sorts the resources of a build as `sortOptions` say.
-pub fn sort(resources: &mut [Resource], sorting: &Value) {
-    if text(sorting, &["order"]) == "fifo" {
-        return;
+/// Sorts the resources of a build as `sortOptions` say. The error tells what is wrong with them.
+pub fn sort(resources: &mut [Resource], sorting: Option<&Value>) -> Result<(), String> {
+    let sorting = sorting.filter(|sorting| !sorting.is_null());
+    let order = sorting.map_or("legacy", |sorting| text(sorting, &["order"]));
+    let sorting = sorting.cloned().unwrap_or_else(Value::null);
+    match order {
+        "legacy" => {}
+        "fifo" if sorting.get("legacySortOptions").is_some_and(|options| !options.is_null()) => {
+            return Err("`sortOptions.legacySortOptions` is for the order `legacy`, and the order is `fifo`".to_owned());
+        }
+        "fifo" => return Ok(()),
+        other => return Err(format!("`sortOptions.order`: expected `fifo` or `legacy`, found `{other}`")),
     }
     let list = |key: &str, known: &[&str]| -> Vec<String> {
         let own = sorting.get("legacySortOptions").and_then(|options| options.get(key)).and_then(Value::as_list);
@@ -54,4 +62,5 @@ pub fn sort(resources: &mut [Resource], sorting: &Value) {
         let family = format!("{}_{}_{kind}", or(resource.group(), "~G"), or(resource.version(), "~V"));
         (rank(resource.kind()), family, or(resource.namespace(), "~X"), or(resource.name(), "~N"))
     });
+    Ok(())
 }

@@ -6,10 +6,11 @@ use crate::resource::Resource;
 use crate::rules;
 use crate::select::Target;
 use crate::strategic::{self, Lists};
-use purlin_syntax::{Diagnostic, Flavor};
+use purlin_syntax::{Diagnostic, Flavor, Source};
 use purlin_value::rules::LIMIT_OUTPUT;
 use purlin_value::weight::weight;
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
+use std::sync::Arc;
 
 /// Groups whose lists are joined by key.
 fn is_native(resource: &Resource) -> bool {
@@ -36,54 +37,56 @@ pub fn patched(session: &Session, object: &Value, patch: &Value, kind: &str) -> 
 }
 
 /// `patchesStrategicMerge`: files, or texts written in place.
-pub fn strategic_files(
-    session: &Session,
-    kustomization: &Kustomization,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    for item in kustomization.list("patchesStrategicMerge") {
-        let written = item.as_str().unwrap_or_default();
-        let patches = match written.contains('\n') {
-            true => parse(session, kustomization, written),
-            false => read(session, kustomization, &item, written)?,
-        };
-        for patch in patches {
-            apply_to_named(session, &item, &patch, resources)?;
-        }
-    }
-    Ok(())
-}
-
-/// `patchesJson6902`.
-pub fn json_files(
-    session: &Session,
-    kustomization: &Kustomization,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    for item in kustomization.list("patchesJson6902") {
-        one(session, kustomization, &item, resources)?;
-    }
-    Ok(())
-}
-
-/// `patches`.
-pub fn patches(session: &Session, kustomization: &Kustomization, resources: &mut Vec<Resource>) -> Result<(), Problem> {
-    for item in kustomization.list("patches") {
-        one(session, kustomization, &item, resources)?;
-    }
-    Ok(())
-}
-
-fn one(
+pub fn strategic(
     session: &Session,
     kustomization: &Kustomization,
     item: &Value,
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
-    let (file, written) = (text(item, &["path"]), text(item, &["patch"]));
-    let documents = match file.is_empty() {
-        true => parse(session, kustomization, written),
-        false => read(session, kustomization, item, file)?,
+    let written = item.as_str().unwrap_or_default();
+    if written.contains('\n') {
+        return self::written(session, kustomization, item, written, resources);
+    }
+    let patches = read(session, kustomization, item, written)?;
+    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, resources))
+}
+
+/// Strategic merges that are written in place.
+pub fn written(
+    session: &Session,
+    kustomization: &Kustomization,
+    item: &Value,
+    text: &str,
+    resources: &mut Vec<Resource>,
+) -> Result<(), Problem> {
+    let patches = parse(session, kustomization, text);
+    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, resources))
+}
+
+/// What kind of entry a patch is written in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// `patches`.
+    Any,
+    /// `patchesJson6902`, which does not keep what a resource was called.
+    Json,
+}
+
+/// An entry of `patches` or `patchesJson6902`.
+pub fn entry(
+    session: &Session,
+    kustomization: &Kustomization,
+    item: &Value,
+    kind: Entry,
+    resources: &mut Vec<Resource>,
+) -> Result<(), Problem> {
+    let (file, written) = (text(item, &["path"]), text(item, &["patch"]).trim());
+    let documents = match (file.is_empty(), written.is_empty()) {
+        (false, false) => {
+            return Err(wrong(session, item, "a patch has both `path` and `patch`".to_owned()).into());
+        }
+        (true, _) => parse(session, kustomization, written),
+        (false, true) => read(session, kustomization, item, file)?,
     };
     if documents.is_empty() {
         return Err(wrong(session, item, "a patch needs a `path` or a `patch`".to_owned()).into());
@@ -92,9 +95,14 @@ fn one(
         None => None,
         Some(target) => match Target::read(target) {
             Ok(target) => Some(target),
-            Err(pattern) => return Err(wrong(session, target, format!("`{pattern}` is no regular expression")).into()),
+            Err(pattern) => {
+                return Err(wrong(session, target, format!("`{pattern}` is not a regular expression")).into());
+            }
         },
     };
+    if kind == Entry::Json && text(item, &["target", "name"]).is_empty() {
+        return Err(wrong(session, item, "`patchesJson6902` needs a `target` with a `name`".to_owned()).into());
+    }
     // All operations of a JSON patch are one list.
     let operations = documents.iter().all(|document| document.as_list().is_some());
     let Some(target) = target else {
@@ -103,35 +111,54 @@ fn one(
         }
         return documents.iter().try_for_each(|patch| apply_to_named(session, item, patch, resources));
     };
-    let rename = |key: &str| item.get("options").and_then(|options| options.get(key)).and_then(Value::as_bool);
-    let keeps = (rename("allowNameChange") != Some(true), rename("allowKindChange") != Some(true));
-    for document in &documents {
+    if !operations && documents.len() > 1 {
+        let message = "a patch with a `target` must be one document".to_owned();
+        return Err(wrong(session, item, message).hint("give each patch an entry of its own").into());
+    }
+    let Some(document) = documents.first() else { return Ok(()) };
+    if !operations {
+        let may = |key: &str| item.get("options").and_then(|options| options.get(key)).and_then(Value::as_bool);
+        let keeps = (may("allowNameChange") != Some(true), may("allowKindChange") != Some(true));
         resources.retain(|resource| !(is_removal(document) && target.fits(resource)));
-        for resource in resources.iter_mut().filter(|resource| target.fits(resource)) {
-            if operations {
-                resource.have_annotations();
-                apply_operations(session, document, resource)?;
-            } else {
-                apply_strategic(session, document, resource, keeps);
-            }
+        let concerned = resources.iter_mut().filter(|resource| target.fits(resource));
+        concerned.for_each(|resource| apply_strategic(session, document, resource, keeps));
+        return Ok(());
+    }
+    let concerned: Vec<&mut Resource> = resources.iter_mut().filter(|resource| target.fits(resource)).collect();
+    for resource in concerned {
+        if kind == Entry::Any {
+            resource.remember();
         }
+        if resource.has_notes() {
+            resource.have_annotations();
+        }
+        apply_operations(session, document, resource)?;
     }
     Ok(())
 }
 
-fn parse(session: &Session, kustomization: &Kustomization, written: &str) -> Vec<Value> {
+/// The documents of a patch that is written in place.
+pub fn parse(session: &Session, kustomization: &Kustomization, written: &str) -> Vec<Value> {
     let name = format!("{} (patch)", path::join(&kustomization.folder, "kustomization.yaml"));
-    let tree = session.parse_yaml(session.sources.insert(&name, written.to_owned()), Flavor::GoObjects);
+    documents(session, session.sources.insert(&name, written.to_owned()))
+}
+
+/// The documents of a text. Operations are read as Go reads JSON's YAML, objects as Kubernetes' are.
+fn documents(session: &Session, source: Arc<Source>) -> Vec<Value> {
+    let mut tree = session.parse_yaml(source.clone(), Flavor::GoObjects);
+    if tree.root().is_some_and(|root| root.is_list()) && tree.is_sound() {
+        tree = session.parse_yaml(source, Flavor::Go);
+    }
     tree.roots().filter(|root| !root.is_null()).map(|root| value_of(root, MergeKeys::Apply)).collect()
 }
 
 fn read(session: &Session, kustomization: &Kustomization, item: &Value, file: &str) -> Result<Vec<Value>, Problem> {
     let full = kustomization.own_file(session, item, file)?;
-    let tree = session.read_yaml(&full, Flavor::GoObjects).map_err(|mut problem| {
+    let source = session.read_text(&full).map_err(|mut problem| {
         problem.span = session.origins.span(item.origin, &session.sources);
         problem
     })?;
-    Ok(tree.roots().filter(|root| !root.is_null()).map(|root| value_of(root, MergeKeys::Apply)).collect())
+    Ok(documents(session, source))
 }
 
 fn wrong(session: &Session, item: &Value, message: String) -> Diagnostic {
@@ -152,18 +179,25 @@ fn apply_to_named(
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
     let wanted = Resource::new(patch.clone(), "".into());
-    let fits = |resource: &Resource| {
-        resource.kind() == wanted.kind()
-            && resource.group() == wanted.group()
-            && resource.answers_to(wanted.name())
-            && resource.was_in(wanted.effective_namespace())
-    };
-    let Some(at) = resources.iter().position(fits) else {
+    let (gvk, id) = (wanted.gvk(), wanted.id());
+    let fits = |resource: &Resource| resource.answers_to(&gvk, &id);
+    let mut found = resources.iter().enumerate().filter(|(_, resource)| fits(resource)).map(|(at, _)| at);
+    let (at, another) = (found.next(), found.next());
+    let Some(at) = at else {
         let message = format!("no resource matches the patch for {} `{}`", wanted.kind(), wanted.name());
-        return Err(wrong(session, item, message).into());
+        let near = |one: &&Resource| one.kind() == wanted.kind() && one.name() == wanted.name();
+        let hint = resources.iter().find(near).map(|near| match near.gvk() == gvk {
+            false => format!("its `apiVersion` is `{}`", text(&near.value, &["apiVersion"])),
+            true => format!("its namespace is `{}`", near.id().namespace),
+        });
+        return Err(wrong(session, item, message).maybe_hint(hint).into());
     };
+    if another.is_some() {
+        let message = format!("several resources match the patch for {} `{}`", wanted.kind(), wanted.name());
+        return Err(wrong(session, item, message).into());
+    }
     if is_removal(patch) {
-        resources.retain(|resource| !fits(resource));
+        resources.remove(at);
         return Ok(());
     }
     if let Some(resource) = resources.get_mut(at) {
@@ -176,7 +210,7 @@ fn apply_to_named(
 fn apply_strategic(session: &Session, patch: &Value, resource: &mut Resource, (keep_name, keep_kind): (bool, bool)) {
     let lists = if is_native(resource) { Lists::PatchFirst } else { Lists::Replaced };
     let old = resource.clone();
-    if !keep_name {
+    if !keep_name || !keep_kind {
         resource.remember();
     }
     strategic::merge(&mut resource.value, patch, "", lists);
@@ -184,14 +218,16 @@ fn apply_strategic(session: &Session, patch: &Value, resource: &mut Resource, (k
     if keep_name {
         resource.set_metadata("name", old.name());
     }
-    if keep_kind && let Some(kind) = old.value.get("kind") {
-        crate::edit::set(&mut resource.value, "kind", kind.clone());
+    for (key, stays) in [("kind", keep_kind), ("apiVersion", true)] {
+        if let Some(own) = old.value.get(key).filter(|_| stays) {
+            crate::edit::set(&mut resource.value, key, own.clone());
+        }
     }
-    if old.namespace().is_empty() && keep_name {
+    if old.namespace().is_empty() {
         crate::edit::visit(&mut resource.value, &["metadata"], false, &mut |metadata| {
             crate::edit::take(metadata, "namespace");
         });
-    } else if keep_name {
+    } else {
         resource.set_metadata("namespace", old.namespace());
     }
 }
@@ -213,12 +249,6 @@ fn apply_operations(session: &Session, operations: &Value, resource: &mut Resour
             let limit = wrong(session, operation, message).hint("raise it with `--limit output-size=BYTES`");
             return Err(Diagnostic { rule: &LIMIT_OUTPUT, ..limit }.into());
         }
-    }
-    if resource.name() != before.name() {
-        let name = resource.name().to_owned();
-        *resource = Resource { before: before.before.clone(), ..resource.clone() };
-        resource.before.push((before.name().to_owned(), before.effective_namespace().to_owned()));
-        resource.set_metadata("name", &name);
     }
     Ok(())
 }
@@ -247,10 +277,7 @@ fn operate(value: &mut Value, operation: &Value) -> Result<(), String> {
     let given = || operation.get("value").cloned().ok_or_else(|| "it has no `value`".to_owned());
     match text(operation, &["op"]) {
         "add" => add(value, &path, given()?),
-        "replace" => {
-            *at(value, &path)? = given()?;
-            Ok(())
-        }
+        "replace" => replace(value, &path, given()?),
         "remove" => remove(value, &path).map(|_| ()),
         "move" => {
             let taken = remove(value, &pointer(text(operation, &["from"]))?)?;
@@ -294,6 +321,22 @@ fn add(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
         let index =
             index.filter(|index| *index <= list.len()).ok_or_else(|| format!("`{last}` is no place of the list"))?;
         list.insert(index, given);
+        return Ok(());
+    }
+    let map = as_map(parent).ok_or_else(|| "its parent is neither a mapping nor a list".to_owned())?;
+    map.insert(last.as_str().into(), given);
+    Ok(())
+}
+
+/// Replaces an item of a list, or sets a key: the original's library does not look whether it is there.
+fn replace(value: &mut Value, path: &[String], given: Value) -> Result<(), String> {
+    let Some((last, parents)) = path.split_last() else {
+        *value = given;
+        return Ok(());
+    };
+    let parent = at(value, parents)?;
+    if parent.as_list().is_some() {
+        *at(parent, std::slice::from_ref(last))? = given;
         return Ok(());
     }
     let map = as_map(parent).ok_or_else(|| "its parent is neither a mapping nor a list".to_owned())?;

@@ -1,144 +1,220 @@
 //! Names in resources that mean other resources follow those when they are renamed.
 
-use crate::edit::{as_list, as_map, set, text};
-use crate::resource::{Resource, is_cluster_wide};
-use purlin_value::Value;
-use std::collections::HashMap;
+use crate::config::Config;
+use crate::edit::{as_list, set, text};
+use crate::fieldspec::visit;
+use crate::identity::{Gvk, Id, NO_NAMESPACE};
+use crate::resource::Resource;
+use ecow::EcoString;
+use purlin_value::{Data, Value};
+use std::collections::{HashMap, HashSet};
 
-/// A name in a resource: the kinds it may mean, by the keys that lead to it, last ones first.
-const REFERENCES: &[(&[&str], &[&str], &[&str])] = &[
-    (&["ConfigMap"], &["name", "configMap"], &[]),
-    (&["ConfigMap"], &["name", "configMapKeyRef"], &[]),
-    (&["ConfigMap"], &["name", "configMapRef"], &[]),
-    (&["Secret"], &["secretName", "secret"], &[]),
-    (&["Secret"], &["name", "secret"], &[]),
-    (&["Secret"], &["name", "secretKeyRef"], &[]),
-    (&["Secret"], &["name", "secretRef"], &[]),
-    (&["Secret"], &["name", "imagePullSecrets"], &[]),
-    (&["Secret"], &["name", "nodePublishSecretRef"], &[]),
-    (&["Secret"], &["name", "secrets"], &["ServiceAccount"]),
-    (&["Secret"], &["secretName", "tls"], &["Ingress"]),
-    (&["ServiceAccount"], &["serviceAccountName"], &[]),
-    (&["Service"], &["serviceName", "spec"], &["StatefulSet"]),
-    (&["Service"], &["serviceName", "backend"], &["Ingress"]),
-    (&["Service"], &["name", "service", "backend"], &["Ingress"]),
-    (&["Service"], &["name", "service", "defaultBackend"], &["Ingress"]),
-    (&["Service"], &["name", "service", "clientConfig"], &[]),
-    (&["Service"], &["name", "service"], &["APIService"]),
-    (&["PersistentVolumeClaim"], &["claimName", "persistentVolumeClaim"], &[]),
-    (&["PersistentVolume"], &["volumeName", "spec"], &["PersistentVolumeClaim"]),
-    (&["StorageClass"], &["storageClassName"], &[]),
-    (&["PriorityClass"], &["priorityClassName"], &[]),
-    (&["IngressClass"], &["ingressClassName"], &["Ingress"]),
-];
-
-/// Keys of objects that name a resource by kind and name.
-const BY_KIND: &[&str] = &["roleRef", "subjects", "scaleTargetRef", "targetRef"];
-
-/// What something is called now: its namespace before, its namespace and name now.
-struct Renamed {
-    was_in: Vec<String>,
-    namespace: String,
-    name: String,
+/// What a resource is called, for those that refer to it.
+struct Named {
+    gvk: Gvk,
+    id: Id,
+    /// The namespace as it is written.
+    namespace: EcoString,
+    before: Vec<Id>,
+    prefixes: Vec<EcoString>,
+    suffixes: Vec<EcoString>,
 }
 
-/// Everything that was renamed, by kind and a name it had.
-type Names = HashMap<(String, String), Vec<Renamed>>;
+impl Named {
+    fn is_cluster_wide(&self) -> bool {
+        self.id.namespace == NO_NAMESPACE
+    }
 
-/// Updates all references.
-pub fn update(resources: &mut [Resource]) {
-    let mut names: Names = HashMap::new();
-    for resource in resources.iter() {
-        let mut before: Vec<&str> = resource.before.iter().map(|(name, _)| name.as_str()).collect();
-        before.push(resource.name());
-        before.sort_unstable();
-        before.dedup();
-        for name in before {
-            let was_in = resource.before.iter().map(|(_, namespace)| namespace.clone());
-            let renamed = Renamed {
-                was_in: was_in.chain([resource.effective_namespace().to_owned()]).collect(),
-                namespace: resource.namespace().to_owned(),
-                name: resource.name().to_owned(),
-            };
-            names.entry((resource.kind().to_owned(), name.to_owned())).or_default().push(renamed);
-        }
+    fn first_namespace(&self) -> &EcoString {
+        &self.before.first().unwrap_or(&self.id).namespace
     }
-    // Where nothing was renamed nothing follows, not even an account without its namespace.
-    if resources.iter().all(|resource| resource.before.is_empty()) {
-        return;
-    }
-    for resource in resources {
-        let from = From {
-            kind: resource.kind().to_owned(),
-            namespaces: resource.before.iter().map(|(_, namespace)| namespace.clone()).collect(),
-            namespace: resource.effective_namespace().to_owned(),
-        };
-        walk(&mut resource.value, &mut Vec::new(), &from, &names);
+
+    /// Whether it was of a kind that a selector selects.
+    fn was(&self, wanted: &Gvk) -> bool {
+        self.before.iter().any(|id| wanted.selects(&Gvk { kind: id.kind.clone(), ..self.gvk.clone() }))
     }
 }
 
-/// The resource that refers.
-struct From {
-    kind: String,
-    namespaces: Vec<String>,
-    namespace: String,
-}
-
-/// Goes through a resource; `way` holds the keys that lead here. Depth is bounded by the reader's limit.
-fn walk(value: &mut Value, way: &mut Vec<String>, from: &From, names: &Names) {
-    if let Some(list) = as_list(value) {
-        return list.iter_mut().for_each(|item| walk(item, way, from, names));
+/// Updates all references. The error names a resource whose reference may mean several.
+pub fn update(config: &Config, resources: &mut [Resource]) -> Result<(), String> {
+    let named: Vec<Named> = resources.iter().map(name).collect();
+    let (mut by_name, mut by_origin): (Index, Index) = Default::default();
+    for (at, named) in named.iter().enumerate() {
+        by_origin.entry(named.first_namespace().clone()).or_default().push(at);
+        let names: HashSet<&EcoString> = named.before.iter().map(|id| &id.name).collect();
+        names.into_iter().for_each(|name| by_name.entry(name.clone()).or_default().push(at));
     }
-    if let Some(key) = way.last().filter(|key| BY_KIND.contains(&key.as_str())) {
-        by_kind(value, key, from, names);
+    // Only what was renamed is followed.
+    if by_name.is_empty() {
+        return Ok(());
     }
-    let Some(map) = as_map(value) else { return };
-    for (key, inner) in map.iter_mut() {
-        way.push(key.to_string());
-        if let Some(name) = inner.as_str() {
-            let fits = |(_, keys, kinds): &&(&[&str], &[&str], &[&str])| {
-                let led = keys.iter().zip(way.iter().rev()).all(|(key, step)| *key == step.as_str());
-                led && keys.len() <= way.len() && (kinds.is_empty() || kinds.contains(&from.kind.as_str()))
-            };
-            let kinds = REFERENCES.iter().filter(fits).flat_map(|(kinds, ..)| kinds.iter());
-            let found = kinds.filter_map(|kind| find(kind, name, None, from, names)).next();
-            if let Some(renamed) = found {
-                *inner = Value::str(renamed.name.as_str()).with_origin(inner.origin);
+    for (resource, own) in resources.iter_mut().zip(&named) {
+        let first = Gvk { kind: own.before.first().unwrap_or(&own.id).kind.clone(), ..own.gvk.clone() };
+        let accounts = accounts(resource);
+        for references in &config.name_reference {
+            for spec in references.referrers.iter().filter(|spec| spec.of.selects(&first)) {
+                let role = if spec.path.ends_with(&["roleRef".into(), "name".into()]) { role(resource) } else { None };
+                let from = Referrer { own, accounts: &accounts, target: &references.target, role };
+                let names = Names { named: &named, by_name: &by_name, by_origin: &by_origin };
+                visit(&mut resource.value, &spec.path, false, &mut |field| follow(field, &from, &names)).map_err(
+                    |why| format!("{} `{}`: `{}` {why}", own.id.kind, own.id.name, spec.path.join(".")),
+                )?;
             }
-        } else {
-            walk(inner, way, from, names);
         }
-        way.pop();
+    }
+    Ok(())
+}
+
+fn name(resource: &Resource) -> Named {
+    Named {
+        gvk: resource.gvk(),
+        id: resource.id(),
+        namespace: resource.namespace().into(),
+        before: resource.before.clone(),
+        prefixes: resource.prefixes.clone(),
+        suffixes: resource.suffixes.clone(),
     }
 }
 
-/// `{kind, name}`, perhaps with a namespace: roles, accounts, targets.
-fn by_kind(value: &mut Value, key: &str, from: &From, names: &Names) {
-    let (kind, name) = (text(value, &["kind"]).to_owned(), text(value, &["name"]).to_owned());
-    let namespace = Some(text(value, &["namespace"]).to_owned()).filter(|namespace| !namespace.is_empty());
-    let Some(renamed) = find(&kind, &name, namespace.as_deref(), from, names) else { return };
-    set(value, "name", Value::str(renamed.name.as_str()));
-    // An account is told with its namespace, whether or not it was.
-    if (namespace.is_some() || key == "subjects") && !renamed.namespace.is_empty() {
-        set(value, "namespace", Value::str(renamed.namespace.as_str()));
+/// The namespaces of the accounts that a role binding names: it may refer to what is there.
+fn accounts(resource: &Resource) -> Vec<EcoString> {
+    let subjects = resource.value.get("subjects").filter(|_| resource.kind() == "RoleBinding");
+    let subjects = subjects.and_then(Value::as_list).unwrap_or_default().iter();
+    let accounts = subjects.filter(|subject| text(subject, &["kind"]) == "ServiceAccount");
+    accounts.map(|account| EcoString::from(text(account, &["namespace"]))).filter(|name| !name.is_empty()).collect()
+}
+
+/// The kind of role that a binding means.
+fn role(resource: &Resource) -> Option<Gvk> {
+    let part = |key: &str| resource.value.get("roleRef")?.get(key)?.as_str().map(EcoString::from);
+    Some(Gvk { group: part("apiGroup")?, version: "".into(), kind: part("kind")? })
+}
+
+/// The resource that refers, and what it refers to.
+struct Referrer<'r> {
+    own: &'r Named,
+    accounts: &'r [EcoString],
+    target: &'r Gvk,
+    role: Option<Gvk>,
+}
+
+/// Resources by a text.
+type Index = HashMap<EcoString, Vec<usize>>;
+
+/// All resources, those that had a name, and those that were in a namespace at first.
+struct Names<'n> {
+    named: &'n [Named],
+    by_name: &'n Index,
+    by_origin: &'n Index,
+}
+
+/// Updates a name, an object with a name, or a list of them.
+fn follow(field: &mut Value, from: &Referrer<'_>, names: &Names<'_>) -> Result<(), String> {
+    match &field.data {
+        Data::List(_) => {
+            let items = as_list(field).into_iter().flat_map(|list| list.iter_mut());
+            items.filter(|item| !item.is_null()).try_for_each(|item| match &item.data {
+                Data::List(_) => Err("is a list of lists".to_owned()),
+                _ => follow(item, from, names),
+            })
+        }
+        Data::Map(_) => follow_object(field, from, names),
+        Data::Str(old) => {
+            let chosen = choose(old, None, from, names, |a, b| a.id.name == b.id.name)?;
+            if let Some(chosen) = chosen.filter(|chosen| chosen.id.name != *old) {
+                *field = Value::str(chosen.id.name.clone()).with_origin(field.origin);
+            }
+            Ok(())
+        }
+        _ => Ok(()),
     }
 }
 
-fn find<'n>(kind: &str, name: &str, namespace: Option<&str>, from: &From, names: &'n Names) -> Option<&'n Renamed> {
-    let candidates = names.get(&(kind.to_owned(), name.to_owned()))?;
-    let near = |candidate: &&Renamed| match namespace {
-        _ if is_cluster_wide(kind) => true,
-        Some(namespace) => candidate.was_in.iter().any(|known| known == namespace),
-        // What is in no namespace may refer into any.
-        None if is_cluster_wide(&from.kind) => true,
-        None => {
-            let known = |namespace: &String| candidate.was_in.contains(namespace);
-            known(&from.namespace) || from.namespaces.iter().any(known)
-        }
+fn follow_object(object: &mut Value, from: &Referrer<'_>, names: &Names<'_>) -> Result<(), String> {
+    let Some(old) = object.get("name").map(|name| EcoString::from(name.as_str().unwrap_or_default())) else {
+        return Err("names an object without `name`".to_owned());
     };
-    let mut fitting = candidates.iter().filter(near);
-    let first = fitting.next()?;
-    // Where several fit, the one in the same namespace now is meant.
-    let here = |candidate: &&&Renamed| candidate.namespace == from.namespace;
-    fitting.next().map_or(Some(first), |_| candidates.iter().filter(near).find(|candidate| here(&candidate)))
+    let namespace = object.get("namespace").map(|namespace| EcoString::from(namespace.as_str().unwrap_or_default()));
+    let is_same = |a: &Named, b: &Named| a.id.name == b.id.name && a.namespace == b.namespace;
+    let Some(chosen) = choose(&old, namespace.as_ref(), from, names, is_same)? else { return Ok(()) };
+    if chosen.id.name != old {
+        set(object, "name", Value::str(chosen.id.name.clone()));
+    }
+    if !chosen.namespace.is_empty() {
+        set(object, "namespace", Value::str(chosen.namespace.clone()));
+    }
+    Ok(())
+}
+
+/// The resource that a name means.
+fn choose<'n>(
+    old: &EcoString,
+    namespace: Option<&EcoString>,
+    from: &Referrer<'_>,
+    names: &Names<'n>,
+    is_same: impl Fn(&Named, &Named) -> bool,
+) -> Result<Option<&'n Named>, String> {
+    let candidates = names.by_name.get(old).into_iter().flatten().filter_map(|at| names.named.get(*at));
+    let in_reach: Vec<&Named> = candidates.filter(|candidate| from.reaches(candidate)).collect();
+    let mut left = match namespace {
+        Some(namespace) => in_namespace(namespace, from, names, in_reach),
+        None => in_reach,
+    };
+    left.retain(|candidate| candidate.was(from.target));
+    left.retain(|candidate| from.role.as_ref().is_none_or(|role| candidate.was(role)));
+    left.retain(|candidate| from.may_mean(candidate));
+    if left.len() != 1 {
+        left.retain(|candidate| from.is_made_like(candidate, true));
+    }
+    if left.len() > 1 {
+        left.retain(|candidate| from.is_made_like(candidate, false));
+    }
+    let Some((first, rest)) = left.split_first() else { return Ok(None) };
+    if rest.iter().all(|other| is_same(first, other)) {
+        return Ok(Some(first));
+    }
+    let kinds: Vec<String> = left.iter().map(|one| format!("{} `{}`", one.id.kind, one.id.name)).collect();
+    Err(format!("may mean several resources: {}", kinds.join(", ")))
+}
+
+/// Those that were in a namespace at first, if anything was; else those that are in it now.
+fn in_namespace<'n>(
+    namespace: &EcoString,
+    from: &Referrer<'_>,
+    names: &Names<'n>,
+    candidates: Vec<&'n Named>,
+) -> Vec<&'n Named> {
+    let mut origin = names.by_origin.get(namespace).into_iter().flatten().filter_map(|at| names.named.get(*at));
+    let is_origin = origin.any(|named| from.reaches(named));
+    let is_meant = |candidate: &&Named| match is_origin {
+        true => candidate.first_namespace() == namespace,
+        false => candidate.id.namespace == *namespace,
+    };
+    candidates.into_iter().filter(is_meant).collect()
+}
+
+impl Referrer<'_> {
+    /// What is in a namespace refers to what is there, to what is in none, and a binding to where its accounts are.
+    fn reaches(&self, other: &Named) -> bool {
+        self.own.is_cluster_wide()
+            || other.is_cluster_wide()
+            || other.id.namespace == self.own.id.namespace
+            || self.accounts.contains(&other.namespace)
+    }
+
+    fn may_mean(&self, other: &Named) -> bool {
+        self.own.is_cluster_wide()
+            || other.is_cluster_wide()
+            || other.gvk.kind == "ServiceAccount"
+            || other.id.namespace == self.own.id.namespace
+    }
+
+    /// Whether both got the same prefixes and suffixes in the end, as far as the shorter list goes.
+    fn is_made_like(&self, other: &Named, or_none: bool) -> bool {
+        let ends_like = |a: &[EcoString], b: &[EcoString]| {
+            let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+            (or_none && short.is_empty()) || if short.is_empty() { long.is_empty() } else { long.ends_with(short) }
+        };
+        ends_like(&self.own.prefixes, &other.prefixes) && ends_like(&self.own.suffixes, &other.suffixes)
+    }
 }

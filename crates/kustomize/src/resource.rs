@@ -1,8 +1,10 @@
 //! A resource on its way through a kustomization: what it is, and what it was called before.
 
 use crate::edit::{map, set, take, text, visit};
+use crate::identity::{Gvk, Id, NO_NAMESPACE};
 use ecow::EcoString;
 use purlin_value::Value;
+use std::collections::HashSet;
 
 /// A resource.
 #[derive(Clone, Debug)]
@@ -11,8 +13,20 @@ pub struct Resource {
     pub value: Value,
     /// The file it is from.
     pub source: EcoString,
-    /// Names and namespaces it had before, oldest first.
-    pub before: Vec<(String, String)>,
+    /// What it was called before, oldest first.
+    pub before: Vec<Id>,
+    /// Prefixes its name got, oldest first.
+    pub prefixes: Vec<EcoString>,
+    /// Suffixes its name got, oldest first.
+    pub suffixes: Vec<EcoString>,
+    /// Variables that read it.
+    pub vars: Vec<EcoString>,
+    /// Where it is from, if that is noted.
+    pub origin: Option<String>,
+    /// What changed it, if that is noted.
+    pub changes: Vec<String>,
+    /// Whether it was generated.
+    pub generated: bool,
     /// Whether its name gets a digest of its content.
     pub hashed: bool,
 }
@@ -20,7 +34,18 @@ pub struct Resource {
 impl Resource {
     /// A resource as it was read.
     pub fn new(value: Value, source: EcoString) -> Self {
-        Resource { value, source, before: Vec::new(), hashed: false }
+        Resource {
+            value,
+            source,
+            before: Vec::new(),
+            prefixes: Vec::new(),
+            suffixes: Vec::new(),
+            vars: Vec::new(),
+            origin: None,
+            changes: Vec::new(),
+            generated: false,
+            hashed: false,
+        }
     }
 
     /// Its kind.
@@ -49,20 +74,51 @@ impl Resource {
         text(&self.value, &["metadata", "namespace"])
     }
 
-    /// The namespace it is compared by: none is the default one.
-    pub fn effective_namespace(&self) -> &str {
-        match self.namespace() {
-            "" if !is_cluster_wide(self.kind()) => "default",
+    /// Its group, version and kind.
+    pub fn gvk(&self) -> Gvk {
+        Gvk::of(text(&self.value, &["apiVersion"]), self.kind())
+    }
+
+    /// What it is called now.
+    pub fn id(&self) -> Id {
+        let namespace = match self.namespace() {
+            _ if self.gvk().is_cluster_wide() => NO_NAMESPACE,
+            "" => "default",
             namespace => namespace,
-        }
+        };
+        Id { kind: self.kind().into(), name: self.name().into(), namespace: namespace.into() }
+    }
+
+    /// What it was called at first.
+    pub fn first_id(&self) -> Id {
+        self.before.first().cloned().unwrap_or_else(|| self.id())
+    }
+
+    /// Its group and version with the kind it had at first.
+    pub fn first_gvk(&self) -> Gvk {
+        Gvk { kind: self.first_id().kind, ..self.gvk() }
+    }
+
+    /// What it was called, and what it is called now.
+    pub fn ids(&self) -> impl Iterator<Item = Id> {
+        self.before.iter().cloned().chain([self.id()])
+    }
+
+    /// Whether it is, or was, what another one is called.
+    pub fn answers_to(&self, gvk: &Gvk, id: &Id) -> bool {
+        let own = self.gvk();
+        own.group == gvk.group && own.version == gvk.version && self.ids().any(|known| known == *id)
     }
 
     /// Remembers what it is called before that changes.
     pub fn remember(&mut self) {
-        let now = (self.name().to_owned(), self.effective_namespace().to_owned());
-        if self.before.last() != Some(&now) {
-            self.before.push(now);
-        }
+        let now = self.id();
+        self.before.push(now);
+    }
+
+    /// Whether the original keeps notes about it, which it does in annotations.
+    pub fn has_notes(&self) -> bool {
+        self.generated || self.origin.is_some() || !self.before.is_empty() || !self.prefixes.is_empty() || !self.suffixes.is_empty()
     }
 
     /// Gives it another name.
@@ -98,53 +154,13 @@ impl Resource {
             map(annotations);
         });
     }
-
-    /// Whether it is, or was, called so.
-    pub fn answers_to(&self, name: &str) -> bool {
-        self.name() == name || self.before.iter().any(|(before, _)| before == name)
-    }
-
-    /// Whether it is, or was, in a namespace.
-    pub fn was_in(&self, namespace: &str) -> bool {
-        self.effective_namespace() == namespace || self.before.iter().any(|(_, before)| before == namespace)
-    }
 }
 
-/// Kinds that are in no namespace.
-const CLUSTER_WIDE: &[&str] = &[
-    "APIService",
-    "CSIDriver",
-    "CSINode",
-    "CertificateSigningRequest",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "ClusterTrustBundle",
-    "ComponentStatus",
-    "CustomResourceDefinition",
-    "FlowSchema",
-    "IngressClass",
-    "MutatingWebhookConfiguration",
-    "Namespace",
-    "Node",
-    "PersistentVolume",
-    "PodSecurityPolicy",
-    "PriorityClass",
-    "PriorityLevelConfiguration",
-    "RuntimeClass",
-    "SelfSubjectAccessReview",
-    "SelfSubjectReview",
-    "SelfSubjectRulesReview",
-    "StorageClass",
-    "SubjectAccessReview",
-    "TokenReview",
-    "ValidatingAdmissionPolicy",
-    "ValidatingAdmissionPolicyBinding",
-    "ValidatingWebhookConfiguration",
-    "VolumeAttachment",
-    "VolumeAttributesClass",
-];
-
-/// Whether resources of a kind are in no namespace.
-pub fn is_cluster_wide(kind: &str) -> bool {
-    CLUSTER_WIDE.contains(&kind)
+/// A resource that is called as one before it.
+pub fn duplicate(resources: &[Resource]) -> Option<&Resource> {
+    let mut known = HashSet::with_capacity(resources.len());
+    resources.iter().find(|resource| {
+        let gvk = resource.gvk();
+        !known.insert((gvk.group, gvk.version, resource.id()))
+    })
 }

@@ -33,31 +33,28 @@ impl Target {
         Ok(Target { patterns, labels: selector("labelSelector"), annotations: selector("annotationSelector") })
     }
 
-    /// Whether it is about a resource. Names and namespaces may be those it had before.
+    /// Whether a patch is about a resource. Name and namespace may be those it had at first.
     pub fn fits(&self, resource: &Resource) -> bool {
+        let (first, now) = (resource.first_id(), resource.id());
+        let gvk = resource.gvk();
         let fits = |(key, pattern): &(&'static str, Regex)| match *key {
-            "group" => pattern.is_match(resource.group()),
-            "version" => pattern.is_match(resource.version()),
-            "kind" => pattern.is_match(resource.kind()),
-            "name" => {
-                pattern.is_match(resource.name()) || resource.before.iter().any(|(name, _)| pattern.is_match(name))
-            }
-            _ => {
-                let before = resource.before.iter().any(|(_, namespace)| pattern.is_match(namespace));
-                before || pattern.is_match(resource.effective_namespace())
-            }
+            "group" => pattern.is_match(&gvk.group),
+            "version" => pattern.is_match(&gvk.version),
+            "kind" => pattern.is_match(&gvk.kind),
+            "name" => pattern.is_match(&first.name) || pattern.is_match(&now.name),
+            _ => pattern.is_match(&first.namespace) || pattern.is_match(&now.namespace),
         };
-        self.patterns.iter().all(fits)
-            && selects(&self.labels, resource.value.get("metadata").and_then(|metadata| metadata.get("labels")))
-            && selects(
-                &self.annotations,
-                resource.value.get("metadata").and_then(|metadata| metadata.get("annotations")),
-            )
+        self.patterns.iter().all(fits) && self.selects(resource)
+    }
+
+    fn selects(&self, resource: &Resource) -> bool {
+        let metadata = |key: &str| resource.value.get("metadata").and_then(|metadata| metadata.get(key));
+        selects(&self.labels, metadata("labels")) && selects(&self.annotations, metadata("annotations"))
     }
 }
 
 /// Whether a selector such as `app=web,tier!=db,!old,env in (a, b)` fits labels.
-fn selects(selector: &str, labels: Option<&Value>) -> bool {
+pub fn selects(selector: &str, labels: Option<&Value>) -> bool {
     let has = |key: &str| labels.and_then(|labels| labels.get(key.trim())).and_then(Value::as_str);
     terms(selector).iter().all(|term| {
         let among = |word: &str| -> Option<(&str, Vec<&str>)> {

@@ -1,0 +1,212 @@
+//! Which fields a build knows: those of Kustomize itself and those that `configurations` and `crds` add.
+
+use crate::defaults;
+use crate::edit::text;
+use crate::fieldspec::{FieldSpec, merge_all, read_all};
+use crate::identity::Gvk;
+use purlin_value::Value;
+use std::sync::Arc;
+
+/// Fields by what is done with them.
+#[derive(Clone, Debug, Default)]
+pub struct Config {
+    /// Names that get a prefix.
+    pub name_prefix: Vec<FieldSpec>,
+    /// Names that get a suffix.
+    pub name_suffix: Vec<FieldSpec>,
+    /// Namespaces, besides that of the metadata.
+    pub namespace: Vec<FieldSpec>,
+    /// Labels and what selects by them.
+    pub common_labels: Vec<FieldSpec>,
+    /// What every entry of `labels` is written to.
+    pub labels: Vec<FieldSpec>,
+    /// Labels of resources and of pods that are made later.
+    pub template_labels: Vec<FieldSpec>,
+    /// Annotations.
+    pub common_annotations: Vec<FieldSpec>,
+    /// Names of other resources.
+    pub name_reference: Vec<References>,
+    /// What may hold variables.
+    pub var_reference: Vec<FieldSpec>,
+    /// Images, besides those of containers.
+    pub images: Vec<FieldSpec>,
+    /// Numbers of replicas.
+    pub replicas: Vec<FieldSpec>,
+}
+
+/// The fields that name resources of a kind.
+#[derive(Clone, Debug)]
+pub struct References {
+    /// The kind that is named.
+    pub target: Gvk,
+    /// The fields that name it.
+    pub referrers: Vec<FieldSpec>,
+}
+
+impl Config {
+    /// Reads a file of `configurations`. An unknown key is the error.
+    pub fn read(value: &Value) -> Result<Config, String> {
+        let mut config = Config::default();
+        for (key, value) in value.as_map().into_iter().flat_map(|map| map.iter()) {
+            let specs = || read_all(Some(value));
+            match key.as_str() {
+                "namePrefix" => config.name_prefix = specs(),
+                "nameSuffix" => config.name_suffix = specs(),
+                "namespace" => config.namespace = specs(),
+                "commonLabels" => config.common_labels = specs(),
+                "labels" => config.labels = specs(),
+                "templateLabels" => config.template_labels = specs(),
+                "commonAnnotations" => config.common_annotations = specs(),
+                "varReference" => config.var_reference = specs(),
+                "images" => config.images = specs(),
+                "replicas" => config.replicas = specs(),
+                "nameReference" => {
+                    let list = value.as_list().unwrap_or_default().iter();
+                    config.name_reference = list.map(References::read).collect();
+                }
+                unknown => return Err(unknown.to_owned()),
+            }
+        }
+        Ok(config)
+    }
+
+    /// Reads the annotations of a file of `crds`: OpenAPI definitions by the names of their types.
+    pub fn of_definitions(definitions: &Value) -> Config {
+        let mut config = Config::default();
+        for (name, definition) in definitions.as_map().into_iter().flat_map(|map| map.iter()) {
+            let properties = properties(definition);
+            let is_resource =
+                ["kind", "apiVersion", "metadata"].iter().all(|key| properties.is_some_and(|p| p.get(key).is_some()));
+            if is_resource {
+                let kind = name.rsplit('.').next().unwrap_or_default();
+                let of = Gvk { kind: kind.into(), ..Gvk::default() };
+                config.add_properties(definitions, name, &of, &mut Vec::new(), &mut Vec::new());
+            }
+        }
+        config
+    }
+
+    /// Adds what the properties of a type say, following references. Types that contain themselves are followed once.
+    fn add_properties(
+        &mut self,
+        definitions: &Value,
+        name: &str,
+        of: &Gvk,
+        path: &mut Vec<String>,
+        open: &mut Vec<String>,
+    ) {
+        if open.iter().any(|known| known == name) {
+            return;
+        }
+        open.push(name.to_owned());
+        let all = definitions.get(name).and_then(properties).and_then(Value::as_map);
+        for (key, property) in all.into_iter().flat_map(|map| map.iter()) {
+            path.push(key.to_string());
+            let field = |suffix: Option<&str>| {
+                let whole = path.iter().map(String::as_str).chain(suffix).collect::<Vec<_>>().join("/");
+                FieldSpec::new(of.clone(), &whole, false)
+            };
+            let says = |what: &str| property.get(&format!("x-kubernetes-{what}")).and_then(Value::as_str);
+            if says("annotation").is_some() {
+                self.common_annotations.push(field(None));
+            }
+            if says("label-selector").is_some() {
+                self.common_labels.push(field(None));
+            }
+            if says("identity").is_some() {
+                self.name_prefix.push(field(None));
+            }
+            if let (Some(version), Some(kind)) = (says("object-ref-api-version"), says("object-ref-kind")) {
+                let target = Gvk { group: "".into(), version: version.into(), kind: kind.into() };
+                let name = says("object-ref-name-key").unwrap_or("name");
+                self.name_reference.push(References { target, referrers: vec![field(Some(name))] });
+            }
+            if let Some(inner) = property.get("$ref").and_then(Value::as_str) {
+                self.add_properties(definitions, inner, of, path, open);
+            }
+            path.pop();
+        }
+        open.pop();
+    }
+
+    /// Adds what another one has.
+    fn absorb(&mut self, other: &Config) -> Result<(), String> {
+        merge_all(&mut self.name_prefix, &other.name_prefix)?;
+        merge_all(&mut self.name_suffix, &other.name_suffix)?;
+        merge_all(&mut self.namespace, &other.namespace)?;
+        merge_all(&mut self.common_labels, &other.common_labels)?;
+        merge_all(&mut self.labels, &other.labels)?;
+        merge_all(&mut self.template_labels, &other.template_labels)?;
+        merge_all(&mut self.common_annotations, &other.common_annotations)?;
+        merge_all(&mut self.var_reference, &other.var_reference)?;
+        merge_all(&mut self.images, &other.images)?;
+        merge_all(&mut self.replicas, &other.replicas)?;
+        for references in &other.name_reference {
+            match self.name_reference.iter_mut().find(|known| known.target == references.target) {
+                Some(known) => merge_all(&mut known.referrers, &references.referrers)?,
+                None => self.name_reference.push(references.clone()),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn properties(definition: &Value) -> Option<&Value> {
+    definition.get("Schema").or_else(|| definition.get("schema"))?.get("properties")
+}
+
+impl References {
+    fn read(value: &Value) -> References {
+        References { target: Gvk::read(value), referrers: read_all(value.get("fieldSpecs")) }
+    }
+}
+
+/// What a build knows so far: Kustomize's own fields, shared until something is added.
+#[derive(Clone)]
+pub struct Known(Option<Arc<Config>>);
+
+impl Known {
+    /// Only Kustomize's own fields.
+    pub fn new() -> Known {
+        Known(None)
+    }
+
+    /// The fields.
+    pub fn fields(&self) -> &Arc<Config> {
+        self.0.as_ref().unwrap_or_else(|| defaults::config())
+    }
+
+    /// Adds fields. The error tells which specifications disagree.
+    pub fn add(&mut self, config: &Config) -> Result<(), String> {
+        let mut fields = Config::clone(self.fields());
+        fields.absorb(config)?;
+        self.0 = Some(Arc::new(fields));
+        Ok(())
+    }
+
+    /// Adds what another build knows.
+    pub fn add_known(&mut self, other: &Known) -> Result<(), String> {
+        match (&self.0, &other.0) {
+            (_, None) => Ok(()),
+            (None, Some(_)) => {
+                self.0.clone_from(&other.0);
+                Ok(())
+            }
+            (Some(_), Some(theirs)) => self.add(&Arc::clone(theirs)),
+        }
+    }
+}
+
+/// The text of a key that may be written in other case, as Go reads keys.
+pub fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
+    match text(value, &[key]) {
+        "" => part_of(value, key).and_then(Value::as_str).unwrap_or_default(),
+        found => found,
+    }
+}
+
+/// The value of a key that may be written in other case.
+pub fn part_of<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+    let entries = || value.as_map().into_iter().flat_map(|map| map.iter());
+    value.get(key).or_else(|| entries().find(|(known, _)| known.eq_ignore_ascii_case(key)).map(|(_, value)| value))
+}

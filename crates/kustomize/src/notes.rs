@@ -1,0 +1,76 @@
+//! Where resources come from and what changed them, as `buildMetadata` has it written into annotations.
+
+use crate::edit::{set, visit};
+use crate::kustomization::Kustomization;
+use crate::resource::Resource;
+use purlin_value::{Value, path};
+
+/// The version whose behaviour this engine has, for the label that tells who made a resource.
+const MANAGER: &str = "kustomize-v5.5.0";
+
+/// What a kustomization wants to have noted.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted {
+    origins: bool,
+    transformations: bool,
+    manager: bool,
+}
+
+impl Wanted {
+    /// Reads `buildMetadata` of the kustomization that is built.
+    pub fn read(kustomization: &Kustomization) -> Wanted {
+        let options = kustomization.list("buildMetadata");
+        let has = |name: &str| options.iter().any(|option| option.as_str() == Some(name));
+        Wanted {
+            origins: has("originAnnotations"),
+            transformations: has("transformerAnnotations"),
+            manager: has("managedByLabel"),
+        }
+    }
+
+    /// Writes notes into resources that are finished.
+    pub fn write(self, resources: &mut [Resource]) {
+        for resource in resources {
+            if self.manager {
+                note(resource, "labels", "app.kubernetes.io/managed-by", MANAGER.to_owned());
+            }
+            if let Some(origin) = resource.origin.clone().filter(|_| self.origins) {
+                note(resource, "annotations", "config.kubernetes.io/origin", origin);
+            }
+            if self.transformations && !resource.changes.is_empty() {
+                let changes = resource.changes.concat();
+                note(resource, "annotations", "alpha.config.kubernetes.io/transformations", changes);
+            }
+        }
+    }
+}
+
+fn note(resource: &mut Resource, field: &str, key: &str, text: String) {
+    visit(&mut resource.value, &["metadata", field], true, &mut |notes| set(notes, key, Value::str(text.as_str())));
+}
+
+/// The note of a resource that was read from a file.
+pub fn read_from(trail: &str, file: &str) -> String {
+    format!("path: {}\n", path::normalize(&path::join(trail, file)))
+}
+
+/// The note of a generator or transformer.
+pub fn configured(trail: &str, file: &str, kind: &str, name: &str) -> String {
+    let file = path::normalize(&path::join(trail, path::file_name(file)));
+    let name = if name.is_empty() { String::new() } else { format!("  name: {name}\n") };
+    format!("configuredIn: {file}\nconfiguredBy:\n  apiVersion: builtin\n  kind: {kind}\n{name}")
+}
+
+/// Notes that a transformer has seen resources.
+pub fn changed(note: &str, resources: &mut [Resource]) {
+    let mut lines = note.lines();
+    let first = lines.next().map(|line| format!("- {line}\n")).unwrap_or_default();
+    let entry = lines.fold(first, |entry, line| entry + "  " + line + "\n");
+    for resource in resources {
+        match resource.origin {
+            // What has no origin yet was made by it.
+            None => resource.origin = Some(note.to_owned()),
+            Some(_) => resource.changes.push(entry.clone()),
+        }
+    }
+}

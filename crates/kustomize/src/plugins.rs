@@ -1,0 +1,103 @@
+//! `generators` and `transformers`: the original's own ones, configured by objects of `apiVersion: builtin`.
+//!
+//! What runs a program is left to the installed tool.
+
+use crate::edit::text;
+use crate::fieldspec::read_all;
+use crate::kustomization::{Kustomization, Problem};
+use crate::names::{Affix, Subjects, add_namespace, affix};
+use crate::patch::{self, Entry};
+use crate::resource::Resource;
+use crate::transform::{replace, wrong};
+use crate::{generate, images, labels};
+use ecow::EcoString;
+use purlin_value::{Map, Session, Value};
+
+/// What a generator makes, with its behavior.
+pub fn generate(
+    session: &Session,
+    kustomization: &Kustomization,
+    config: &Resource,
+) -> Result<Vec<(Resource, EcoString)>, Problem> {
+    let kind = match config.kind() {
+        "ConfigMapGenerator" if is_own(config) => "ConfigMap",
+        "SecretGenerator" if is_own(config) => "Secret",
+        _ => return Err(elsewhere(session, config, "generator")),
+    };
+    // Name and namespace may be those of the configuration itself.
+    let mut rule = config.value.clone();
+    for key in ["name", "namespace"] {
+        if text(&rule, &[key]).is_empty() && let Some(own) = config.value.get("metadata").and_then(|m| m.get(key)) {
+            crate::edit::set(&mut rule, key, own.clone());
+        }
+    }
+    Ok(vec![generate::make(session, kustomization, &rule, kind)?])
+}
+
+/// Runs a transformer.
+pub fn transform(
+    session: &Session,
+    kustomization: &Kustomization,
+    config: &Resource,
+    resources: &mut Vec<Resource>,
+) -> Result<(), Problem> {
+    if !is_own(config) {
+        return Err(elsewhere(session, config, "transformer"));
+    }
+    let value = &config.value;
+    let empty = Value::map(Map::new());
+    let part = |key: &str| value.get(key).unwrap_or(&empty);
+    let specs = read_all(value.get("fieldSpecs"));
+    let done = match config.kind() {
+        "AnnotationsTransformer" => labels::add(part("annotations"), &specs, resources),
+        "LabelTransformer" => labels::add(part("labels"), &specs, resources),
+        "ImageTagTransformer" => images::image(part("imageTag"), &specs, resources),
+        "ReplicaCountTransformer" => images::replicas(part("replica"), &specs, resources),
+        "PrefixTransformer" => affix(Affix::Prefix, text(value, &["prefix"]), &specs, resources),
+        "SuffixTransformer" => affix(Affix::Suffix, text(value, &["suffix"]), &specs, resources),
+        "PrefixSuffixTransformer" => affix(Affix::Prefix, text(value, &["prefix"]), &specs, resources)
+            .and_then(|()| affix(Affix::Suffix, text(value, &["suffix"]), &specs, resources)),
+        "NamespaceTransformer" => {
+            let subjects = match text(value, &["setRoleBindingSubjects"]) {
+                "" | "defaultOnly" => Subjects::Default,
+                "allServiceAccounts" => Subjects::Accounts,
+                "none" => Subjects::None,
+                other => {
+                    let message = format!("`setRoleBindingSubjects`: expected `defaultOnly`, found `{other}`");
+                    return Err(wrong(session, value, message));
+                }
+            };
+            let only_missing = value.get("unsetOnly").and_then(Value::as_bool) == Some(true);
+            add_namespace(text(value, &["metadata", "namespace"]), &specs, subjects, only_missing, resources)
+        }
+        "PatchTransformer" => return patch::entry(session, kustomization, value, Entry::Any, resources),
+        "PatchJson6902Transformer" => {
+            let mut entry = value.clone();
+            if let Some(operations) = value.get("jsonOp") {
+                crate::edit::set(&mut entry, "patch", operations.clone());
+            }
+            return patch::entry(session, kustomization, &entry, Entry::Json, resources);
+        }
+        "PatchStrategicMergeTransformer" => {
+            let paths = value.get("paths").and_then(Value::as_list).unwrap_or_default();
+            paths.iter().try_for_each(|item| patch::strategic(session, kustomization, item, resources))?;
+            let written = text(value, &["patches"]);
+            return patch::written(session, kustomization, value, written, resources);
+        }
+        "ReplacementTransformer" => {
+            let rules = value.get("replacements").and_then(Value::as_list).unwrap_or_default();
+            return rules.iter().try_for_each(|rule| replace(session, kustomization, rule, resources));
+        }
+        _ => return Err(elsewhere(session, config, "transformer")),
+    };
+    done.map_err(|why| wrong(session, value, why))
+}
+
+fn is_own(config: &Resource) -> bool {
+    text(&config.value, &["apiVersion"]) == "builtin"
+}
+
+fn elsewhere(session: &Session, config: &Resource, what: &str) -> Problem {
+    let what = format!("the {what} `{}`", config.kind());
+    Problem::Elsewhere { what, span: session.origins.span(config.value.origin, &session.sources) }
+}
