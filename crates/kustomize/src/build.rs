@@ -64,8 +64,7 @@ fn render(session: &Session, ask: &Ask<'_>) -> Option<Vec<Manifest>> {
         Ok(arguments) => {
             let wanted = Wanted::default();
             let trail = String::new();
-            let mut builder =
-                Builder { session, arguments: &arguments, open: Vec::new(), wanted, notes: false, trail };
+            let mut builder = Builder { session, arguments: &arguments, open: Vec::new(), wanted, notes: false, trail };
             let built = builder.build(folder);
             (arguments, built)
         }
@@ -256,7 +255,7 @@ impl Builder<'_> {
         let resources = &mut gathered.resources;
         for step in transform::STEPS {
             for item in step.items(kustomization) {
-                (step.run)(self.session, kustomization, &config, &item, resources)
+                step.run(self.session, kustomization, &config, &item, resources)
                     .map_err(|problem| self.at(problem, &item))?;
                 if let Some(note) = self.note(kustomization, step.kind, "") {
                     notes::changed(&note, resources);

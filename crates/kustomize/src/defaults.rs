@@ -25,14 +25,14 @@ const MOUNTING: &[&str] =
     &["Pod", "PodTemplate", "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"];
 
 /// The kinds of pods whose accounts, claims and priorities are known.
-const CLAIMING: &[&str] =
-    &["Pod", "CronJob", "DaemonSet", "Deployment", "Job", "ReplicationController", "StatefulSet"];
+const CLAIMING: &[&str] = &["Pod", "CronJob", "DaemonSet", "Deployment", "Job", "ReplicationController", "StatefulSet"];
 
 /// The kinds of pods whose texts may hold variables.
 const TALKING: &[&str] = &["Pod", "CronJob", "DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"];
 
 /// What refers to a kind: the kind, fields of pods with the kinds that hold them, other fields by kind.
-type Referrers = (&'static str, &'static [&'static str], &'static [&'static str], &'static [(&'static str, &'static str)]);
+type Referrers =
+    (&'static str, &'static [&'static str], &'static [&'static str], &'static [(&'static str, &'static str)]);
 
 /// Names of other resources. Kinds are `group:version:kind`, shortened from the left.
 const REFERRERS: &[Referrers] = &[
@@ -221,13 +221,13 @@ fn make() -> Config {
     let template_labels: Vec<FieldSpec> =
         [own("labels")].into_iter().chain(templates("labels")).chain([claims]).collect();
     let selectors = SELECTORS.iter().map(|(kind, path, create)| spec(kind, path, *create));
-    let neighbours = ["apps::Deployment", "apps::StatefulSet"].into_iter().flat_map(|kind| {
-        NEIGHBOURS.iter().map(move |path| spec(kind, &format!("spec/template/spec/{path}"), false))
-    });
+    let neighbours = ["apps::Deployment", "apps::StatefulSet"]
+        .into_iter()
+        .flat_map(|kind| NEIGHBOURS.iter().map(move |path| spec(kind, &format!("spec/template/spec/{path}"), false)));
     let scaled = ["Deployment", "ReplicationController", "ReplicaSet", "StatefulSet"];
-    let images = ["spec", "spec/template/spec"].into_iter().flat_map(|pod| {
-        ["containers", "initContainers"].map(|list| spec("", &format!("{pod}/{list}[]/image"), true))
-    });
+    let images = ["spec", "spec/template/spec"]
+        .into_iter()
+        .flat_map(|pod| ["containers", "initContainers"].map(|list| spec("", &format!("{pod}/{list}[]/image"), true)));
     Config {
         name_prefix: name(),
         name_suffix: name(),

@@ -1,6 +1,6 @@
 //! Kustomizations: resources gathered from files and folders, generated, changed and named as Kustomize does it.
 //!
-//! An engine that dialects ask for manifests (see `model::inner`); it knows none of them. The common fields are built
+//! An engine that dialects ask for manifests (see `model::inner`); it knows none of them. Nearly all fields are built
 //! natively; whatever else a kustomization uses is named, and an installed `kubectl kustomize` does the work if programs
 //! are allowed. Every part of a result still knows its file.
 

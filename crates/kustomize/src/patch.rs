@@ -48,7 +48,7 @@ pub fn strategic(
         return self::written(session, kustomization, item, written, resources);
     }
     let patches = read(session, kustomization, item, written)?;
-    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, resources))
+    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), resources))
 }
 
 /// Strategic merges that are written in place.
@@ -60,7 +60,7 @@ pub fn written(
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
     let patches = parse(session, kustomization, text);
-    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, resources))
+    patches.iter().try_for_each(|patch| apply_to_named(session, item, patch, (true, true), resources))
 }
 
 /// What kind of entry a patch is written in.
@@ -105,11 +105,13 @@ pub fn entry(
     }
     // All operations of a JSON patch are one list.
     let operations = documents.iter().all(|document| document.as_list().is_some());
+    let may = |key: &str| item.get("options").and_then(|options| options.get(key)).and_then(Value::as_bool);
+    let keeps = (may("allowNameChange") != Some(true), may("allowKindChange") != Some(true));
     let Some(target) = target else {
         if operations {
             return Err(wrong(session, item, "a JSON patch needs a `target`".to_owned()).into());
         }
-        return documents.iter().try_for_each(|patch| apply_to_named(session, item, patch, resources));
+        return documents.iter().try_for_each(|patch| apply_to_named(session, item, patch, keeps, resources));
     };
     if !operations && documents.len() > 1 {
         let message = "a patch with a `target` must be one document".to_owned();
@@ -117,8 +119,6 @@ pub fn entry(
     }
     let Some(document) = documents.first() else { return Ok(()) };
     if !operations {
-        let may = |key: &str| item.get("options").and_then(|options| options.get(key)).and_then(Value::as_bool);
-        let keeps = (may("allowNameChange") != Some(true), may("allowKindChange") != Some(true));
         resources.retain(|resource| !(is_removal(document) && target.fits(resource)));
         let concerned = resources.iter_mut().filter(|resource| target.fits(resource));
         concerned.for_each(|resource| apply_strategic(session, document, resource, keeps));
@@ -176,6 +176,7 @@ fn apply_to_named(
     session: &Session,
     item: &Value,
     patch: &Value,
+    keeps: (bool, bool),
     resources: &mut Vec<Resource>,
 ) -> Result<(), Problem> {
     let wanted = Resource::new(patch.clone(), "".into());
@@ -201,7 +202,7 @@ fn apply_to_named(
         return Ok(());
     }
     if let Some(resource) = resources.get_mut(at) {
-        apply_strategic(session, patch, resource, (true, true));
+        apply_strategic(session, patch, resource, keeps);
     }
     Ok(())
 }

@@ -27,7 +27,9 @@ pub fn generate(
     // Name and namespace may be those of the configuration itself.
     let mut rule = config.value.clone();
     for key in ["name", "namespace"] {
-        if text(&rule, &[key]).is_empty() && let Some(own) = config.value.get("metadata").and_then(|m| m.get(key)) {
+        if text(&rule, &[key]).is_empty()
+            && let Some(own) = config.value.get("metadata").and_then(|m| m.get(key))
+        {
             crate::edit::set(&mut rule, key, own.clone());
         }
     }

@@ -56,9 +56,8 @@ pub fn update(config: &Config, resources: &mut [Resource]) -> Result<(), String>
                 let role = if spec.path.ends_with(&["roleRef".into(), "name".into()]) { role(resource) } else { None };
                 let from = Referrer { own, accounts: &accounts, target: &references.target, role };
                 let names = Names { named: &named, by_name: &by_name, by_origin: &by_origin };
-                visit(&mut resource.value, &spec.path, false, &mut |field| follow(field, &from, &names)).map_err(
-                    |why| format!("{} `{}`: `{}` {why}", own.id.kind, own.id.name, spec.path.join(".")),
-                )?;
+                visit(&mut resource.value, &spec.path, false, &mut |field| follow(field, &from, &names))
+                    .map_err(|why| format!("{} `{}`: `{}` {why}", own.id.kind, own.id.name, spec.path.join(".")))?;
             }
         }
     }

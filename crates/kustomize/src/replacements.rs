@@ -188,7 +188,7 @@ fn put(field: &mut Value, value: &Value, delimiter: Option<(&str, i64)>) -> Resu
         | (Data::Int(_), plain @ Data::Int(_))
         | (Data::Float(_), plain @ (Data::Float(_) | Data::Int(_)))
         | (Data::Bool(_), plain @ Data::Bool(_)) => plain,
-        _ => return Err(format!("`{new}` replaces {}", field.kind_name())),
+        _ => return Err(format!("expected {} for the field that is replaced, found `{new}`", field.kind_name())),
     };
     *field = Value::of(data, value.origin, value.taint() | field.taint());
     Ok(())

@@ -118,7 +118,11 @@ impl Resource {
 
     /// Whether the original keeps notes about it, which it does in annotations.
     pub fn has_notes(&self) -> bool {
-        self.generated || self.origin.is_some() || !self.before.is_empty() || !self.prefixes.is_empty() || !self.suffixes.is_empty()
+        self.generated
+            || self.origin.is_some()
+            || !self.before.is_empty()
+            || !self.prefixes.is_empty()
+            || !self.suffixes.is_empty()
     }
 
     /// Gives it another name.

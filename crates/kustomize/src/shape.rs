@@ -118,14 +118,8 @@ const TARGET: &Keys =
 
 const VAR: &Keys = &[("name", Text), ("objref", Map(OBJECT)), ("fieldref", Map(&[("fieldpath", Text)]))];
 
-const OBJECT: &Keys = &[
-    ("apiVersion", Text),
-    ("group", Text),
-    ("version", Text),
-    ("kind", Text),
-    ("name", Text),
-    ("namespace", Text),
-];
+const OBJECT: &Keys =
+    &[("apiVersion", Text), ("group", Text), ("version", Text), ("kind", Text), ("name", Text), ("namespace", Text)];
 
 const ORDER: &Keys = &[("orderFirst", Texts), ("orderLast", Texts)];
 
@@ -185,7 +179,10 @@ fn check_value(node: Node<'_>, key: &str, shape: &Shape) -> Result<bool, Diagnos
         Number if node.as_int().is_some() => return Ok(false),
         Number => "an integer",
         Texts if node.is_list() => {
-            return node.items().filter(|item| !item.is_null()).try_fold(false, |_, item| check_value(item, key, &Text));
+            return node
+                .items()
+                .filter(|item| !item.is_null())
+                .try_fold(false, |_, item| check_value(item, key, &Text));
         }
         Texts => "a list of strings",
         Pairs if node.is_map() => {

@@ -9,34 +9,28 @@ use crate::{images, labels, replacements, rules};
 use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::{MergeKeys, Session, Value, value_of};
 
-/// A step.
+/// A step: the original's name for what does it, the keys it is about, and whether it runs once for each item of them.
 pub struct Step {
-    /// The original's name for what does it.
+    /// The name.
     pub kind: &'static str,
-    /// The keys it is about.
     keys: &'static [&'static str],
-    /// Whether it runs once for each item of the keys, or once for all.
     each: bool,
-    /// Does it for an item.
-    pub run: Run,
 }
-
-type Run = fn(&Session, &Kustomization, &Config, &Value, &mut Vec<Resource>) -> Result<(), Problem>;
 
 /// The steps in their order.
 #[rustfmt::skip]
 pub const STEPS: &[Step] = &[
-    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true, run: strategic },
-    Step { kind: "PatchTransformer", keys: &["patches"], each: true, run: patches },
-    Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false, run: namespace },
-    Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false, run: prefix },
-    Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false, run: suffix },
-    Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false, run: add_labels },
-    Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false, run: add_annotations },
-    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true, run: json },
-    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true, run: replicas },
-    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true, run: image },
-    Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true, run: replacement },
+    Step { kind: "PatchStrategicMergeTransformer", keys: &["patchesStrategicMerge"], each: true },
+    Step { kind: "PatchTransformer", keys: &["patches"], each: true },
+    Step { kind: "NamespaceTransformer", keys: &["namespace"], each: false },
+    Step { kind: "PrefixTransformer", keys: &["namePrefix"], each: false },
+    Step { kind: "SuffixTransformer", keys: &["nameSuffix"], each: false },
+    Step { kind: "LabelTransformer", keys: &["labels", "commonLabels"], each: false },
+    Step { kind: "AnnotationsTransformer", keys: &["commonAnnotations"], each: false },
+    Step { kind: "PatchJson6902Transformer", keys: &["patchesJson6902"], each: true },
+    Step { kind: "ReplicaCountTransformer", keys: &["replicas"], each: true },
+    Step { kind: "ImageTagTransformer", keys: &["images", "imageTags"], each: true },
+    Step { kind: "ReplacementTransformer", keys: &["replacements"], each: true },
 ];
 
 impl Step {
@@ -48,124 +42,40 @@ impl Step {
             false => set.take(1).cloned().collect(),
         }
     }
+
+    /// Runs it for an item.
+    pub fn run(
+        &self,
+        session: &Session,
+        kustomization: &Kustomization,
+        config: &Config,
+        item: &Value,
+        resources: &mut Vec<Resource>,
+    ) -> Result<(), Problem> {
+        let written = |key: &str| kustomization.text(key);
+        let done = match self.kind {
+            "PatchStrategicMergeTransformer" => return patch::strategic(session, kustomization, item, resources),
+            "PatchTransformer" => return patch::entry(session, kustomization, item, Entry::Any, resources),
+            "PatchJson6902Transformer" => return patch::entry(session, kustomization, item, Entry::Json, resources),
+            "ReplacementTransformer" => return replace(session, kustomization, item, resources),
+            "NamespaceTransformer" => put_into(written("namespace"), config, resources),
+            "PrefixTransformer" => affix(Affix::Prefix, written("namePrefix"), &config.name_prefix, resources),
+            "SuffixTransformer" => affix(Affix::Suffix, written("nameSuffix"), &config.name_suffix, resources),
+            "LabelTransformer" => labels::labels(kustomization, config, resources),
+            "AnnotationsTransformer" => labels::annotations(kustomization, config, resources),
+            "ReplicaCountTransformer" => images::replicas(item, &config.replicas, resources),
+            _ => images::image(item, &config.images, resources),
+        };
+        done.map_err(|why| wrong(session, item, why))
+    }
 }
 
-fn strategic(
-    session: &Session,
-    kustomization: &Kustomization,
-    _: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    patch::strategic(session, kustomization, item, resources)
-}
-
-fn patches(
-    session: &Session,
-    kustomization: &Kustomization,
-    _: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    patch::entry(session, kustomization, item, Entry::Any, resources)
-}
-
-fn json(
-    session: &Session,
-    kustomization: &Kustomization,
-    _: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    patch::entry(session, kustomization, item, Entry::Json, resources)
-}
-
-fn namespace(
-    session: &Session,
-    kustomization: &Kustomization,
-    config: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    let namespace = kustomization.text("namespace");
-    let added = add_namespace(namespace, &config.namespace, Subjects::Default, false, resources);
-    let added = added.and_then(|()| match duplicate(resources) {
+fn put_into(namespace: &str, config: &Config, resources: &mut [Resource]) -> Result<(), String> {
+    add_namespace(namespace, &config.namespace, Subjects::Default, false, resources)?;
+    match duplicate(resources) {
         Some(twice) => Err(format!("in one namespace there are two of {} `{}`", twice.kind(), twice.name())),
         None => Ok(()),
-    });
-    added.map_err(|why| wrong(session, item, why))
-}
-
-fn prefix(
-    session: &Session,
-    kustomization: &Kustomization,
-    config: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    let added = affix(Affix::Prefix, kustomization.text("namePrefix"), &config.name_prefix, resources);
-    added.map_err(|why| wrong(session, item, why))
-}
-
-fn suffix(
-    session: &Session,
-    kustomization: &Kustomization,
-    config: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    let added = affix(Affix::Suffix, kustomization.text("nameSuffix"), &config.name_suffix, resources);
-    added.map_err(|why| wrong(session, item, why))
-}
-
-fn add_labels(
-    session: &Session,
-    kustomization: &Kustomization,
-    config: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    labels::labels(kustomization, config, resources).map_err(|why| wrong(session, item, why))
-}
-
-fn add_annotations(
-    session: &Session,
-    kustomization: &Kustomization,
-    config: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    labels::annotations(kustomization, config, resources).map_err(|why| wrong(session, item, why))
-}
-
-fn replicas(
-    session: &Session,
-    _: &Kustomization,
-    config: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    images::replicas(item, &config.replicas, resources).map_err(|why| wrong(session, item, why))
-}
-
-fn image(
-    session: &Session,
-    _: &Kustomization,
-    config: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    images::image(item, &config.images, resources).map_err(|why| wrong(session, item, why))
-}
-
-fn replacement(
-    session: &Session,
-    kustomization: &Kustomization,
-    _: &Config,
-    item: &Value,
-    resources: &mut Vec<Resource>,
-) -> Result<(), Problem> {
-    replace(session, kustomization, item, resources)
+    }
 }
 
 /// An entry of `replacements`: written in place, or the path of a file with one or several.
@@ -178,8 +88,9 @@ pub fn replace(
     let most = session.meter.most_output();
     let apply = |rule: &Value, resources: &mut [Resource]| {
         session.meter.charge(resources.len() as u64, 0).map_err(|exceeded| {
-            let Problem::Wrong(problem) = wrong(session, rule, exceeded.message()) else { unreachable!("made here") };
-            Problem::Wrong(Diagnostic { rule: exceeded.rule(), ..problem.hint(exceeded.hint()) })
+            let mut limit = Diagnostic::nowhere(exceeded.rule(), exceeded.message()).hint(exceeded.hint());
+            limit.span = session.origins.span(rule.origin, &session.sources);
+            Problem::Wrong(limit)
         })?;
         let idle = replacements::replace(rule, resources, most).map_err(|why| wrong(session, rule, why))?;
         for target in idle {

@@ -66,8 +66,7 @@ fn note(name: &EcoString, reference: &Value, resources: &mut [Resource]) -> Resu
     let namespace = text_of(reference, "namespace");
     let is_anywhere = namespace.is_empty() && !gvk.is_cluster_wide();
     let namespace = if gvk.is_cluster_wide() { NO_NAMESPACE } else { namespace };
-    let wanted =
-        Id { kind: gvk.kind.clone(), name: text_of(reference, "name").into(), namespace: namespace.into() };
+    let wanted = Id { kind: gvk.kind.clone(), name: text_of(reference, "name").into(), namespace: namespace.into() };
     let is_meant = |resource: &&mut Resource| match is_anywhere {
         false => resource.answers_to(&gvk, &wanted),
         true => {
