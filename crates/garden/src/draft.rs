@@ -113,6 +113,16 @@ impl Draft {
         }
     }
 
+    /// Whether it is a mapping, and not an operator that gives something else.
+    pub fn is_map(&self) -> bool {
+        match self {
+            Draft::Map(_) => true,
+            Draft::Node(node) => node.get().is_some_and(|view| view.is_map() && !structure::is_operator(view)),
+            Draft::Value(value) => value.as_map().is_some(),
+            Draft::List(_) | Draft::Template(_) | Draft::Choice(..) => false,
+        }
+    }
+
     /// The items of a list.
     pub fn items(&self) -> Vec<Draft> {
         match self {

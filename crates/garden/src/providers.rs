@@ -19,7 +19,7 @@ use indexmap::IndexMap;
 use purlin_graph::Digraph;
 use purlin_model::schema::Kind;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Data, Eval, Map, Strategy, Value, merge};
+use purlin_value::{Data, Eval, Map, Value, merge_patch};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -188,7 +188,7 @@ fn report_missing(
 fn config(ground: &Ground<'_>, env: &Arc<Env>, name: &EcoString, provider: &Provider) -> Value {
     let named = Value::map(Map::from_iter([("name".into(), Value::str(name.clone()))]));
     let bound = provider.nodes.iter().map(|node| Binder::new(env).bind(node));
-    let merged = bound.reduce(|below, over| merge(&below, &over, Strategy::Patch, &ground.session.origins));
+    let merged = bound.reduce(|below, over| merge_patch(&below, &over, ground.session));
     let merged = merged.unwrap_or(named);
     let Some(map) = merged.as_map() else { return merged };
     let mut completed = map.clone();

@@ -483,7 +483,9 @@ impl Heap {
     pub(crate) fn nil_list(&mut self, kind: ListType) -> Val {
         self.push_list(List { kind, nil: true, items: Vec::new() })
     }
-    fn push_list(&mut self, list: List) -> Val {
+    fn push_list(&mut self, mut list: List) -> Val {
+        // Lists never grow again: room kept for more would be memory that nobody counts.
+        list.items.shrink_to_fit();
         self.held += list.items.iter().map(element_bytes).sum::<usize>() + size_of::<List>();
         let index = self.lists.len() as u32;
         self.lists.push(list);

@@ -33,7 +33,7 @@ pub use ecow::EcoString;
 pub use emit::{Secrets, emit};
 pub use files::{Read, Shelf, Text};
 pub use lazy::{Eval, Lazy, Thunk};
-pub use merge::{Strategy, merge};
+pub use merge::merge_patch;
 pub use meter::{Cost, Exceeded, Meter, Tab};
 pub use origin::{Origin, OriginKind, Origins, Piece};
 pub use purlin_syntax::{MergeKeys, calendar};

@@ -1,145 +1,73 @@
-//! How two values become one. Each dialect needs another rule; all of them are here, by name.
+//! A merge patch (RFC 7396): mappings are merged deeply, null removes, everything else is replaced.
 //!
-//! The stronger value is `over`. What is replaced is remembered in the result's origin, so that `why` can say what
-//! was overridden. Parts that are lazy or pending are taken whole.
+//! What is replaced is remembered in the result's origin, so that `why` can say what was overridden. Parts that are
+//! lazy or pending are taken whole.
 
-use crate::origin::Origins;
+use crate::session::Session;
 use crate::value::{Data, Entries, Map, Value};
 use std::sync::Arc;
 
-/// What happens where both sides have something.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Strategy {
-    /// RFC 7396: mappings deeply; null removes; everything else is replaced.
-    Patch,
-    /// Mappings deeply; everything else, null included, is replaced.
-    Deep,
-    /// Mappings deeply, lists item by item at the same index.
-    DeepByIndex,
-    /// Mappings deeply, lists one after the other.
-    DeepAppend,
-    /// Mappings deeply, lists of mappings by the value of a key; items without it are appended.
-    DeepByName(&'static str),
-    /// The first level of keys; values are replaced whole.
-    Shallow,
-}
-
-impl Strategy {
-    /// The name that `why` shows.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Strategy::Patch => "merge patch",
-            Strategy::Deep => "deep merge",
-            Strategy::DeepByIndex => "deep merge, lists by index",
-            Strategy::DeepAppend => "deep merge, lists appended",
-            Strategy::DeepByName(_) => "deep merge, lists by name",
-            Strategy::Shallow => "shallow merge",
-        }
-    }
-}
-
-/// `over` laid upon `base`.
-pub fn merge(base: &Value, over: &Value, strategy: Strategy, origins: &Origins) -> Value {
-    Merge { strategy, origins }.merge(base, over, 0)
-}
-
-struct Merge<'o> {
-    strategy: Strategy,
-    origins: &'o Origins,
-}
-
+/// The rule's name, which `why` shows.
+const RULE: &str = "merge patch";
 /// Documents are never nested deeper; a computed value that is, is replaced whole from there on.
 const DEPTH: u32 = 1_000;
 
-impl Merge<'_> {
-    fn merge(&self, base: &Value, over: &Value, depth: u32) -> Value {
-        if depth > DEPTH {
-            return over.clone();
-        }
-        match (&base.data, &over.data) {
-            (Data::Map(low), Data::Map(high)) => self.combined(base, over, self.maps(low, high, depth)),
-            (_, Data::Map(high)) if self.strategy == Strategy::Patch => {
-                // A patch's nulls remove; they never arrive in the result.
-                let kept = self.maps(&Map::new(), high, depth);
-                self.chosen(base, over.clone().with(kept))
-            }
-            (Data::List(low), Data::List(high)) => match self.lists(low, high, depth) {
-                Some(data) => self.combined(base, over, data),
-                None => self.chosen(base, over.clone()),
-            },
-            _ => self.chosen(base, over.clone()),
-        }
-    }
+/// `over` laid upon `base`. Shared parts are merged wherever they stand, so each merged entry is charged before it is
+/// made; what goes beyond a limit is reported, and poison takes its place.
+pub fn merge_patch(base: &Value, over: &Value, session: &Session) -> Value {
+    merged(base, over, session, 0)
+}
 
-    fn maps(&self, low: &Map, high: &Map, depth: u32) -> Data {
-        let mut entries: Entries = Map::clone(low).into_entries();
-        for (key, over) in high.iter() {
-            if self.strategy == Strategy::Patch && over.is_null() {
-                entries.shift_remove(key);
-                continue;
-            }
-            let merged = match entries.get(key) {
-                Some(base) if self.strategy == Strategy::Shallow => self.chosen(base, over.clone()),
-                Some(base) => self.merge(base, over, depth + 1),
-                None if self.strategy == Strategy::Patch => self.merge(&Value::null(), over, depth + 1),
-                None => over.clone(),
-            };
-            entries.insert(key.clone(), merged);
-        }
-        Data::Map(Arc::new(entries.into_iter().collect()))
-    }
-
-    fn lists(&self, low: &[Value], high: &[Value], depth: u32) -> Option<Data> {
-        let items = match self.strategy {
-            Strategy::DeepAppend => low.iter().chain(high).cloned().collect(),
-            Strategy::DeepByIndex => {
-                let mut items: Vec<Value> =
-                    low.iter().zip(high).map(|(base, over)| self.merge(base, over, depth + 1)).collect();
-                items.extend(low.iter().skip(high.len()).chain(high.iter().skip(low.len())).cloned());
-                items
-            }
-            Strategy::DeepByName(name) => self.by_name(low, high, name, depth),
-            _ => return None,
-        };
-        Some(Data::List(Arc::new(items.into())))
-    }
-
-    fn by_name(&self, low: &[Value], high: &[Value], name: &str, depth: u32) -> Vec<Value> {
-        let mut items = low.to_vec();
-        let mut places: std::collections::HashMap<String, usize> = std::collections::HashMap::new();
-        for (at, item) in items.iter().enumerate() {
-            if let Some(id) = item.get(name).and_then(Value::as_str) {
-                places.entry(id.to_owned()).or_insert(at);
+fn merged(base: &Value, over: &Value, session: &Session, depth: u32) -> Value {
+    match &over.data {
+        Data::Map(high) if depth <= DEPTH => {
+            let none = Map::new();
+            let low = base.as_map();
+            let data = merged_maps(low.unwrap_or(&none), high, session, depth);
+            match low {
+                Some(_) => combined(base, over, data),
+                None => chosen(base, over.clone().with(data), session),
             }
         }
-        for over in high {
-            let place = over.get(name).and_then(Value::as_str).and_then(|id| places.get(id));
-            match place.and_then(|&at| items.get_mut(at)) {
-                Some(base) => *base = self.merge(base, over, depth + 1),
-                None => items.push(over.clone()),
-            }
+        _ => chosen(base, over.clone(), session),
+    }
+}
+
+fn merged_maps(low: &Map, high: &Map, session: &Session, depth: u32) -> Data {
+    let steps = low.len().saturating_add(high.len()) as u64;
+    if let Err(exceeded) = session.meter.charge(steps, steps.saturating_mul(size_of::<Value>() as u64)) {
+        session.report_exceeded(exceeded, None);
+        return Data::Poison;
+    }
+    let mut entries: Entries = Map::clone(low).into_entries();
+    for (key, over) in high.iter() {
+        if over.is_null() {
+            entries.shift_remove(key);
+            continue;
         }
-        items
+        let base = entries.get(key).cloned().unwrap_or_else(Value::null);
+        entries.insert(key.clone(), merged(&base, over, session, depth + 1));
     }
+    Data::Map(Arc::new(entries.into_iter().collect()))
+}
 
-    /// A collection made of both: it is as secret as either, and stands where the stronger stood.
-    fn combined(&self, base: &Value, over: &Value, data: Data) -> Value {
-        let origin = if over.origin.is_known() { over.origin } else { base.origin };
-        Value::of(data, origin, base.taint() | over.taint())
-    }
+/// A mapping made of both: it is as secret as either, and stands where the stronger stood.
+fn combined(base: &Value, over: &Value, data: Data) -> Value {
+    let origin = if over.origin.is_known() { over.origin } else { base.origin };
+    Value::of(data, origin, base.taint() | over.taint())
+}
 
-    fn chosen(&self, base: &Value, over: Value) -> Value {
-        let overrode = if base.is_null() && !base.origin.is_known() { Vec::new() } else { vec![base.origin] };
-        let origin = self.origins.chosen(over.origin, self.strategy.name(), overrode);
-        over.with_origin(origin)
-    }
+fn chosen(base: &Value, over: Value, session: &Session) -> Value {
+    let overrode = if base.is_null() && !base.origin.is_known() { Vec::new() } else { vec![base.origin] };
+    let origin = session.origins.chosen(over.origin, RULE, overrode);
+    over.with_origin(origin)
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::{MergeKeys, value_of};
+    use crate::{MemoryWorld, MergeKeys, value_of};
     use purlin_syntax::{Flavor, Limits, Sources, yaml};
 
     fn value(text: &str) -> Value {
@@ -148,34 +76,29 @@ mod tests {
         value_of(tree.root().unwrap(), MergeKeys::Apply)
     }
 
+    fn session() -> Session {
+        Session::new(Arc::new(MemoryWorld::new()))
+    }
+
     #[test]
-    fn every_rule_does_what_its_name_says() {
-        let base = "{a: {x: 1, y: 2}, l: [{name: p, v: 1}, {name: q}], k: 1}";
-        let over = "{a: {y: 3, z: null}, l: [{name: q, v: 2}, {name: r}], k: null}";
-        let table = [
-            (Strategy::Patch, "{a: {x: 1, y: 3}, l: [{name: q, v: 2}, {name: r}]}"),
-            (Strategy::Deep, "{a: {x: 1, y: 3, z: null}, l: [{name: q, v: 2}, {name: r}], k: null}"),
-            (Strategy::DeepByIndex, "{a: {x: 1, y: 3, z: null}, l: [{name: q, v: 2}, {name: r}], k: null}"),
-            (
-                Strategy::DeepAppend,
-                "{a: {x: 1, y: 3, z: null}, l: [{name: p, v: 1}, {name: q}, {name: q, v: 2}, {name: r}], k: null}",
-            ),
-            (
-                Strategy::DeepByName("name"),
-                "{a: {x: 1, y: 3, z: null}, l: [{name: p, v: 1}, {name: q, v: 2}, {name: r}], k: null}",
-            ),
-            (Strategy::Shallow, "{a: {y: 3, z: null}, l: [{name: q, v: 2}, {name: r}], k: null}"),
-        ];
-        for (strategy, expected) in table {
-            let got = merge(&value(base), &value(over), strategy, &Origins::new());
-            assert_eq!(got, value(expected), "{}", strategy.name());
-        }
+    fn mappings_are_merged_null_removes_and_all_else_is_replaced() {
+        let base = value("{a: {x: 1, y: 2}, l: [1, 2], k: 1, m: 1}");
+        let over = value("{a: {y: 3, z: null}, l: [3], k: null, m: {n: null, o: 1}}");
+        assert_eq!(merge_patch(&base, &over, &session()), value("{a: {x: 1, y: 3}, l: [3], m: {o: 1}}"));
     }
 
     #[test]
     fn taint_survives() {
         let secret = value("{a: 1}").tainted_if(true);
-        let got = merge(&secret, &value("{b: 2}"), Strategy::Deep, &Origins::new());
-        assert!(got.is_tainted());
+        assert!(merge_patch(&secret, &value("{b: 2}"), &session()).is_tainted());
+    }
+
+    #[test]
+    fn what_is_shared_is_charged_wherever_it_stands() {
+        let doubled = |value: Value| Value::map(Map::from_iter([("a".into(), value.clone()), ("b".into(), value)]));
+        let deep = (0..60).fold(value("{k: 1}"), |value, _| doubled(value));
+        let session = session();
+        let _ = merge_patch(&deep, &deep, &session);
+        assert_eq!(session.sink.take().len(), 1);
     }
 }

@@ -13,7 +13,7 @@ use crate::rules;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Span, suggest};
-use purlin_value::{Map, Origin, Value};
+use purlin_value::{Map, Origin, Session, Value};
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -116,6 +116,11 @@ fn collect_names<'g>(ground: &'g Ground<'g>, modules: &[Arc<Module>], actions: H
 }
 
 impl Names<'_> {
+    /// The session that the project is resolved in.
+    pub fn session(&self) -> &Session {
+        self.ground.session
+    }
+
     /// What the action of a service, task or test is called; that of a test begins with its module.
     pub(super) fn label(&self, module: &Module, item: &Draft, kind: ActionKind) -> Option<Label> {
         let own = item_name(item)?;

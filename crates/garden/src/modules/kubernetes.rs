@@ -7,7 +7,8 @@ use crate::config::ActionKind;
 use crate::draft::Draft;
 use crate::render::Config;
 use ecow::EcoString;
-use purlin_value::{Origins, Strategy, Value, merge, path};
+use indexmap::IndexMap;
+use purlin_value::{Value, merge_patch, path};
 
 /// Keys of a kubernetes module that its Deploy takes over.
 const KUBERNETES_KEYS: &[&str] =
@@ -51,10 +52,16 @@ pub(super) fn helm_actions(names: &Names<'_>, module: &Module) -> Vec<(ActionKin
         let own = module.field("serviceResource");
         let below = base.as_ref().and_then(|base| base.field("serviceResource"));
         let resource = match (below, own) {
-            (Some(below), Some(own)) => Some(merged(&below, &own)),
+            (Some(below), Some(own)) => Some(merged(names, &below, &own)),
             (below, own) => own.or(below),
         };
-        let mut spec = vec![("chart", chart(module, base.as_deref())), ("values", values(names, module, 0))];
+        // Only the module that is named: its own base does not count.
+        let own = module.field("values").unwrap_or_else(Draft::empty_map);
+        let values = match base.as_ref().and_then(|base| base.field("values")) {
+            Some(below) => merged(names, &below, &own),
+            None => own,
+        };
+        let mut spec = vec![("chart", chart(module, base.as_deref())), ("values", values)];
         spec.extend(shared.iter().cloned());
         spec.extend(taken(module, &["portForwards", "localMode"]));
         spec.extend(module.field("atomicInstall").map(|draft| ("atomic", draft)));
@@ -124,38 +131,26 @@ fn chart(module: &Module, base: Option<&Module>) -> Draft {
     Draft::Map(entries)
 }
 
-/// A module's values upon those of the module it is based on.
-fn values(names: &Names<'_>, module: &Module, depth: usize) -> Draft {
-    let own = module.field("values").unwrap_or_else(Draft::empty_map);
-    let base = module.text("base").and_then(|name| names.modules.get(&name).cloned());
-    let Some(base) = base.filter(|_| depth < 20) else { return own };
-    merged(&values(names, &base, depth + 1), &own)
-}
-
-fn merged(below: &Draft, own: &Draft) -> Draft {
-    match (below.as_value(), own.as_value()) {
-        (Some(below), Some(own)) => Draft::Value(merge(below, own, Strategy::Deep, &Origins::new())),
-        _ => Draft::Map(merge_entries(below.entries(), own.entries())),
+/// A draft laid upon another as a merge patch: null removes, everything but mappings is replaced.
+fn merged(names: &Names<'_>, below: &Draft, own: &Draft) -> Draft {
+    if let (Some(below), Some(own)) = (below.as_value(), own.as_value()) {
+        return Draft::Value(merge_patch(below, own, names.session()));
     }
-}
-
-/// Drafts may hold templates, so only whole entries are replaced where either side is not finished.
-fn merge_entries(below: Vec<(EcoString, Draft)>, own: Vec<(EcoString, Draft)>) -> Vec<(EcoString, Draft)> {
-    let mut merged: Vec<(EcoString, Draft)> = Vec::new();
-    for (key, draft) in below {
-        let over = own.iter().find(|(other, _)| *other == key).map(|(_, over)| over.clone());
-        let draft = match over {
-            Some(over @ Draft::Map(_)) if matches!(draft, Draft::Map(_)) => {
-                Draft::Map(merge_entries(draft.entries(), over.entries()))
-            }
-            Some(over) => over,
-            None => draft,
-        };
-        merged.push((key, draft));
+    if !own.is_map() {
+        return own.clone();
     }
-    let new: Vec<(EcoString, Draft)> =
-        own.into_iter().filter(|(key, _)| !merged.iter().any(|(k, _)| k == key)).collect();
-    merged.into_iter().chain(new).collect()
+    // Either side may hold templates that only an action can resolve.
+    let mut entries: IndexMap<EcoString, Draft> = below.entries().into_iter().collect();
+    for (key, over) in own.entries() {
+        if over.is_null() {
+            entries.shift_remove(&key);
+            continue;
+        }
+        let base = entries.get(&key).cloned().unwrap_or_else(|| Draft::Value(Value::null()));
+        let over = merged(names, &base, &over);
+        entries.insert(key, over);
+    }
+    Draft::Map(entries.into_iter().collect())
 }
 
 /// The container that a resource of a module means: by labels, or by kind and name.

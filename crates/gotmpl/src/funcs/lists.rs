@@ -112,6 +112,7 @@ fn initial(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 
 fn append(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let mut items = items(m, arg(args, 0), "push")?;
+    items.reserve_exact(1);
     items.push(arg(args, 1).clone());
     m.limited_items(items.len())?;
     Ok(m.heap.any_list(items))
@@ -119,6 +120,7 @@ fn append(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 
 fn prepend(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     let mut items = items(m, arg(args, 0), "prepend")?;
+    items.reserve_exact(1);
     items.insert(0, arg(args, 1).clone());
     m.limited_items(items.len())?;
     Ok(m.heap.any_list(items))
