@@ -1,6 +1,6 @@
 //! Arguments of the commands that run actions, and of those that show what ran.
 
-use crate::args::{AnswerFormat, Target};
+use crate::args::{AnswerFormat, Places, Target};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -87,9 +87,8 @@ pub struct DevFlags {
 /// Arguments of `status`.
 #[derive(Args, Debug, Clone)]
 pub struct StatusFlags {
-    /// Folder or file of the project.
-    #[arg(default_value = ".", value_name = "PATH")]
-    pub path: PathBuf,
+    #[command(flatten)]
+    pub places: Places,
     #[command(flatten)]
     pub target: Target,
     #[command(flatten)]

@@ -5,8 +5,9 @@ use crate::apply::{Failed, How, apply_one, on_threads};
 use crate::client::{Client, GoOn, JSON};
 use crate::deploy::{Deployment, Prepared};
 use crate::inventory::Inventory;
-use crate::object::Id;
+use crate::object::{Id, Object, place_below};
 use serde_json::Value as Json;
+use std::collections::BTreeSet;
 
 /// What would become of an object.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +33,7 @@ pub fn changes(client: &Client, deployment: &Deployment, go_on: GoOn<'_>) -> Res
         let failed = |error| Failed::of(object, error);
         let Some(resource) = prepared.discovery.find(&object.id.api_version, &object.id.kind) else {
             // Its kind comes with this deploy, so it is new.
-            return Ok(Change { id: object.id.clone(), before: None, after: Some(object.body.clone()) });
+            return Ok(shown(object, None, object.body.clone()));
         };
         let path = resource.path(&object.id.namespace, Some(&object.id.name));
         let before = client.find(&path, JSON, &object.id.to_string(), go_on).map_err(failed)?;
@@ -42,30 +43,64 @@ pub fn changes(client: &Client, deployment: &Deployment, go_on: GoOn<'_>) -> Res
             (None, Err(crate::error::ApiError::NotFound(_))) => object.body.clone(),
             (_, Err(error)) => return Err(failed(error)),
         };
-        Ok(Change { id: object.id.clone(), before, after: Some(after) })
+        Ok(shown(object, before, after))
     })?;
-    let mut changes: Vec<Change> = found.into_iter().map(shown).collect();
+    let mut changes: Vec<Change> = found;
     changes.retain(|change| change.before != change.after);
     let before = Inventory::read(client, &prepared.namespace, &deployment.name, go_on)?.unwrap_or_default();
     for item in before.without(&prepared.objects).into_iter().filter(|item| !item.keep) {
         let Some(resource) = prepared.discovery.find_any(&item.id.api_version, &item.id.kind) else { continue };
         let path = resource.path(&item.id.namespace, Some(&item.id.name));
         if let Some(live) = client.find(&path, JSON, &item.id.to_string(), go_on)? {
-            changes.push(shown(Change { id: item.id, before: Some(live), after: None }));
+            let mut change = Change { id: item.id, before: Some(live), after: None };
+            change.tidy(&[]);
+            changes.push(change);
         }
     }
     Ok(changes)
 }
 
-/// A change as it is shown.
-fn shown(mut change: Change) -> Change {
-    for object in [&mut change.before, &mut change.after].into_iter().flatten() {
-        strip(object);
-    }
-    if change.id.kind == "Secret" {
-        mask(&mut change);
-    }
+/// What becomes of an object, as it is shown.
+fn shown(object: &Object, before: Option<Json>, after: Json) -> Change {
+    let mut change = Change { id: object.id.clone(), before, after: Some(after) };
+    change.tidy(&object.secrets);
     change
+}
+
+impl Change {
+    /// Leaves out what the server keeps for itself, and hides the contents of Secrets and what is at these places. What
+    /// the cluster has where we have a secret is an older one.
+    fn tidy(&mut self, secrets: &[String]) {
+        for object in [&mut self.before, &mut self.after].into_iter().flatten() {
+            strip(object);
+        }
+        secrets.iter().for_each(|place| self.hide(place));
+        if self.id.kind == "Secret" {
+            let parts = ["data", "stringData"].into_iter();
+            let keys = |object: &Option<Json>, part: &str| -> Vec<String> {
+                let values = object.as_ref().and_then(|object| object.get(part)).and_then(Json::as_object);
+                values
+                    .map(|values| values.keys().map(|key| place_below(&format!("/{part}"), key)).collect())
+                    .unwrap_or_default()
+            };
+            let places: BTreeSet<String> =
+                parts.flat_map(|part| [keys(&self.before, part), keys(&self.after, part)].concat()).collect();
+            places.iter().for_each(|place| self.hide(place));
+        }
+    }
+
+    /// Hides what is at a place; that it changed is still seen.
+    fn hide(&mut self, place: &str) {
+        let mut before = self.before.as_mut().and_then(|object| object.pointer_mut(place));
+        let mut after = self.after.as_mut().and_then(|object| object.pointer_mut(place));
+        let is_changed = matches!((&before, &after), (Some(before), Some(after)) if before != after);
+        if let Some(before) = &mut before {
+            **before = SECRET.into();
+        }
+        if let Some(after) = &mut after {
+            **after = if is_changed { CHANGED } else { SECRET }.into();
+        }
+    }
 }
 
 /// Leaves out what the server keeps for itself.
@@ -82,22 +117,6 @@ fn strip(object: &mut Json) {
         annotations.shift_remove("deployment.kubernetes.io/revision");
         if annotations.is_empty() {
             metadata.shift_remove("annotations");
-        }
-    }
-}
-
-/// Hides what a Secret holds; that something changed is still seen.
-fn mask(change: &mut Change) {
-    let original = change.before.clone();
-    for (object, other) in [(&mut change.before, None), (&mut change.after, original.as_ref())] {
-        let Some(object) = object else { continue };
-        for part in ["data", "stringData"] {
-            let Some(values) = object.get_mut(part).and_then(Json::as_object_mut) else { continue };
-            for (key, value) in values {
-                let before = other.and_then(|other| other.get(part)?.get(key));
-                let is_changed = before.is_some_and(|before| before != value);
-                *value = if is_changed { CHANGED } else { SECRET }.into();
-            }
         }
     }
 }

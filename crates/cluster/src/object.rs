@@ -35,17 +35,52 @@ pub struct Object {
     pub body: Json,
     /// Which of the caller's manifests it comes from.
     pub manifest: usize,
+    /// Where it holds secrets, as JSON pointers.
+    pub secrets: Vec<String>,
+}
+
+/// The objects of a list of Kubernetes.
+fn items(value: &Value) -> Option<&[Value]> {
+    let is_list = value.get("kind").and_then(Value::as_str).is_some_and(|kind| kind.ends_with("List"));
+    value.get("items").filter(|_| is_list).and_then(Value::as_list)
+}
+
+/// Where a value holds secrets, as JSON pointers. Its depth is bounded by its document.
+fn secret_places(value: &Value, here: &str, found: &mut Vec<String>) {
+    if value.is_tainted() {
+        found.push(here.to_owned());
+        return;
+    }
+    for (at, item) in value.as_list().into_iter().flatten().enumerate() {
+        secret_places(item, &format!("{here}/{at}"), found);
+    }
+    for (key, item) in value.as_map().into_iter().flat_map(|map| map.iter()) {
+        secret_places(item, &place_below(here, key), found);
+    }
+}
+
+/// The JSON pointer of a key.
+pub(crate) fn place_below(above: &str, key: &str) -> String {
+    format!("{above}/{}", key.replace('~', "~0").replace('/', "~1"))
 }
 
 impl Object {
     /// The objects of a manifest: one, those of a list, or none if it is empty.
     pub fn of(value: &Value, manifest: usize) -> Result<Vec<Object>, String> {
+        if let Some(items) = items(value) {
+            let all = items.iter().map(|item| Object::of(item, manifest)).collect::<Result<Vec<_>, _>>()?;
+            return Ok(all.concat());
+        }
         let written = to_json(value, Secrets::Reveal, JsonLayout::Compact);
         let body = written.ok().and_then(|text| serde_json::from_str::<Json>(&text).ok());
-        Object::of_json(body.ok_or("it could not be written as JSON")?, manifest)
+        let mut objects = Object::of_json(body.ok_or("it could not be written as JSON")?, manifest)?;
+        let mut secrets = Vec::new();
+        secret_places(value, "", &mut secrets);
+        objects.iter_mut().for_each(|object| object.secrets.clone_from(&secrets));
+        Ok(objects)
     }
 
-    /// The same for JSON.
+    /// The object of a manifest in JSON; none if it is empty.
     pub fn of_json(body: Json, manifest: usize) -> Result<Vec<Object>, String> {
         if body.is_null() {
             return Ok(Vec::new());
@@ -57,13 +92,6 @@ impl Object {
             namespace: text("/metadata/namespace"),
             name: text("/metadata/name"),
         };
-        if id.kind.ends_with("List")
-            && let Some(items) = body.get("items").and_then(Json::as_array)
-        {
-            let parts: Result<Vec<Vec<Object>>, String> =
-                items.iter().map(|item| Object::of_json(item.clone(), manifest)).collect();
-            return parts.map(|parts| parts.into_iter().flatten().collect());
-        }
         if id.api_version.is_empty() || id.kind.is_empty() {
             let missing = if id.kind.is_empty() { "kind" } else { "apiVersion" };
             return Err(format!("it is not a Kubernetes object: `{missing}` is missing"));
@@ -71,7 +99,7 @@ impl Object {
         if id.name.is_empty() && text("/metadata/generateName").is_empty() {
             return Err(format!("a {} has no `metadata.name`", id.kind));
         }
-        Ok(vec![Object { id, body, manifest }])
+        Ok(vec![Object { id, body, manifest, secrets: Vec::new() }])
     }
 
     /// An annotation.

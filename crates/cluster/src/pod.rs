@@ -150,7 +150,7 @@ fn not_started(client: &Client, once: &Once, namespace: &str, why: &str, go_on: 
         namespace: namespace.to_owned(),
         name: once.name().to_owned(),
     };
-    let object = Object { id, body: once.pod.clone(), manifest: 0 };
+    let object = Object { id, body: once.pod.clone(), manifest: 0, secrets: Vec::new() };
     let mut lines = vec![format!("Pod/{} did not start: {why}", once.name())];
     let discovery = Discovery::read(client, &std::iter::once("v1".to_owned()).collect(), go_on);
     if let Ok(discovery) = discovery {

@@ -30,17 +30,16 @@ pub fn affects(session: &Session, resolved: &Resolved, file: &str, line: u32) ->
         // What names a node decides on the node itself.
         let is_named_here = named_at.get(node).is_some_and(|span| search.is_line(*span));
         found.extend(is_named_here.then(|| affected(String::new())));
-        found.extend(search.fields(whole).into_iter().map(affected));
+        found.extend(search.fields(&whole).into_iter().map(affected));
     }
     found
 }
 
 /// Everything of a project that has a name: its variables, its nodes, its outputs.
-pub fn wholes(resolved: &Resolved) -> Vec<(&str, &Value)> {
-    let mut all = vec![("variables", &resolved.variables)];
-    all.extend(resolved.nodes.iter().map(|node| (node.id.as_str(), &node.resolved)));
-    all.push(("outputs", &resolved.outputs));
-    all
+pub fn wholes(resolved: &Resolved) -> impl Iterator<Item = (&str, Value)> {
+    let nodes = resolved.nodes.iter().map(|node| (node.id.as_str(), node.whole()));
+    let variables = std::iter::once_with(|| ("variables", resolved.variables.clone()));
+    variables.chain(nodes).chain(std::iter::once_with(|| ("outputs", resolved.outputs.clone())))
 }
 
 struct Search<'a> {

@@ -11,7 +11,7 @@ use purlin_value::{Data, Session, Value};
 /// One difference.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// The node; empty for a variable of the project.
+    /// The node; `variables` and `outputs` are those of the project.
     pub node: String,
     /// The field's dotted path; empty where the whole node was added, removed or renamed.
     pub field: String,
@@ -30,11 +30,11 @@ pub struct Difference {
 /// One side of a comparison: what was resolved, and the session that knows where it came from.
 pub type Side<'a> = (&'a Session, &'a Resolved);
 
-/// All differences, in the order of the nodes before, added ones last.
+/// All differences: the variables, then the nodes in the order before, added ones last, then the outputs.
 pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
     let sessions = (before.0, after.0);
     let mut out = Vec::new();
-    compare(sessions, "", &before.1.variables, &after.1.variables, &mut out);
+    compare(sessions, "variables", &before.1.variables, &after.1.variables, &mut out);
     let gone: Vec<&Node> = before.1.nodes.iter().filter(|node| after.1.node(&node.id).is_none()).collect();
     let came: Vec<&Node> = after.1.nodes.iter().filter(|node| before.1.node(&node.id).is_none()).collect();
     let renamed = renamed(&gone, &came);
@@ -43,7 +43,7 @@ pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
         match after.1.node(&node.id).or(new_name) {
             Some(other) => {
                 out.extend(new_name.map(|new| named_anew(node, new, sessions)));
-                compare(sessions, &other.id, &node.resolved, &other.resolved, &mut out);
+                compare(sessions, &other.id, &node.whole(), &other.whole(), &mut out);
             }
             None => out.push(whole(&node.id, Some(&node.resolved), None, before.0)),
         }
@@ -51,6 +51,7 @@ pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
     for node in came.into_iter().filter(|node| !renamed.iter().any(|(_, new)| new.id == node.id)) {
         out.push(whole(&node.id, None, Some(&node.resolved), after.0));
     }
+    compare(sessions, "outputs", &before.1.outputs, &after.1.outputs, &mut out);
     out
 }
 

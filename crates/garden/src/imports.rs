@@ -33,7 +33,8 @@ pub fn import_layer(ground: &Ground<'_>, document: &Document, base: &Scope) -> A
     }
     for file in &ground.request.secret_files {
         let values = read_values(ground, ".", file, "dotenv", None);
-        all.extend(values.into_entries());
+        let origin = ground.session.origins.flag(format!("--secret-file {file}"));
+        all.extend(values.into_entries().into_iter().map(|(key, value)| (key, value.with_origin(origin))));
     }
     // A source that could not be asked may know any key, so nothing can be said to be missing.
     let value = match waits {

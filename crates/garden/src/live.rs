@@ -28,7 +28,7 @@ use purlin_model::schema::Kind;
 use purlin_model::{Answer, Engines, Question};
 use purlin_syntax::Span;
 use purlin_value::emit::REDACTED;
-use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, path};
+use purlin_value::{Data, Eval, Lazy, Map, Session, Thunk, Value, merge_patch, path};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
@@ -461,11 +461,11 @@ impl Thunk for Outputs {
         let Some(action) = about.base.graph.actions.get(&about.key) else { return Value::poison() };
         let learned = about.base.learned.lock().unwrap_or_else(PoisonError::into_inner).get(&about.key).cloned();
         let known = learned.as_ref().or_else(|| about.base.outputs.get(about.key.as_str())).and_then(Value::as_map);
-        if let Some(inner) = about.inner_outputs(action, eval) {
+        if let Some(inner) = about.inner_outputs(action, known.is_some(), eval) {
             return match (inner, known) {
-                (Ok(map), known) => over(map, known),
+                (Ok(map), known) => over(map, known, eval.session),
                 (Err(value), None) => value,
-                (Err(_), known) => over(Map::new(), known),
+                (Err(_), known) => over(Map::new(), known, eval.session),
             };
         }
         let mut map = about.static_outputs(action, eval);
@@ -491,9 +491,15 @@ impl Thunk for Outputs {
     }
 }
 
-/// Outputs with what is known of the action's run over them.
-fn over(mut map: Map, known: Option<&Map>) -> Value {
-    map.extend(known.into_iter().flat_map(|known| known.iter()).map(|(key, value)| (key.clone(), value.clone())));
+/// Outputs with what is known of the action's run over them. Of nodes, a run leaves only their attributes.
+fn over(mut map: Map, known: Option<&Map>, session: &Session) -> Value {
+    for (key, value) in known.into_iter().flat_map(|known| known.iter()) {
+        let value = match map.get(key) {
+            Some(before) if key == NODES => merge_patch(before, value, session),
+            _ => value.clone(),
+        };
+        map.insert(key.clone(), value);
+    }
     Value::map(map)
 }
 

@@ -5,7 +5,7 @@
 use crate::inner::Engines;
 use crate::options::{ChartOptions, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::{Span, Tree};
-use purlin_value::{EcoString, Map, Value};
+use purlin_value::{Data, EcoString, Map, Value};
 use std::sync::Arc;
 
 /// What the user asked for. Flags keep one meaning in all dialects; each takes those that concern it.
@@ -157,6 +157,19 @@ impl Node {
             outputs: Value::map(Map::new()),
             disabled: false,
             inside: None,
+        }
+    }
+
+    /// Everything that can be asked of it: what it was resolved to, and its outputs under that name.
+    pub fn whole(&self) -> Value {
+        let has_outputs = self.outputs.as_map().is_none_or(|outputs| !outputs.is_empty());
+        match self.resolved.as_map() {
+            Some(fields) if has_outputs && !fields.contains_key("outputs") => {
+                let mut fields = fields.clone();
+                fields.insert("outputs".into(), self.outputs.clone());
+                self.resolved.clone().with(Data::Map(fields.into()))
+            }
+            _ => self.resolved.clone(),
         }
     }
 

@@ -160,6 +160,10 @@ impl Work for ClusterDeploy {
         }
     }
 
+    fn has_own_logs(&self) -> bool {
+        true
+    }
+
     fn logs(&self, lines: usize, doing: Doing<'_>) -> Result<Vec<String>, Trouble> {
         let found =
             self.with(|client| Ok(purlin_cluster::logs::logs(client, &self.deployment, lines, &|| doing.goes_on())?))?;

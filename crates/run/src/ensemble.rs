@@ -9,8 +9,9 @@ use crate::event::{Cause, End, Event, Failure, Reporter, Summary};
 use crate::executor::{Executor, Job as Process};
 use crate::local::process::{Ended, NoStart, Stream};
 use crate::mask::Mask;
-use crate::stop::{Level, Stop};
+use crate::stop::Level;
 use crate::store::{Lock, Store};
+use crate::work::Doing;
 use purlin_unfurl::job::Job;
 use purlin_unfurl::job::store::Files;
 use purlin_unfurl::job::task::{Ran, Shell};
@@ -31,8 +32,8 @@ pub struct Runner<'r> {
     pub store: &'r Store,
     /// Where commands run.
     pub executor: &'r dyn Executor,
-    /// Who may stop it.
-    pub stop: &'r Stop,
+    /// Who looks on, and may stop it.
+    pub doing: Doing<'r>,
     /// The folder that paths of the job start at.
     pub root: &'r Path,
     /// Whether what comes of it is stored.
@@ -58,7 +59,7 @@ impl Runner<'_> {
         loop {
             match self.store.try_lock(&format!("ensemble {ensemble}")) {
                 Ok(Some(lock)) => return Ok(lock),
-                Ok(None) if self.stop.level() != Level::Going => return Err("stopped".to_owned()),
+                Ok(None) if self.doing.stop.level() != Level::Going => return Err("stopped".to_owned()),
                 Ok(None) => std::thread::sleep(TRY_EVERY),
                 Err(error) => return Err(format!("could not lock the ensemble: {error}")),
             }
@@ -72,7 +73,7 @@ impl Runner<'_> {
         let mut progress =
             Progress { begun, told: job.tasks.len(), ends: Vec::new(), saved: begun, pause: Duration::ZERO };
         let mut failure = None;
-        while self.stop.level() == Level::Going {
+        while self.doing.stop.level() == Level::Going {
             let Some(shell) = job.next_command() else { break };
             progress.tell(job, None, reporter);
             let executed = self.execute(&shell, job.id.as_str(), reporter);
@@ -98,7 +99,8 @@ impl Runner<'_> {
             let id = format!("{}.{}", job.ensemble.tree.node(request.target).name, request.operation.name);
             (id, End::NotStarted, Duration::ZERO)
         }));
-        let summary = Summary { ends, results: Default::default(), took: begun.elapsed(), signal: self.stop.signal() };
+        let summary =
+            Summary { ends, results: Default::default(), took: begun.elapsed(), signal: self.doing.stop.signal() };
         reporter.finish(&summary);
         match failure {
             Some(why) => Err(why),
@@ -111,10 +113,11 @@ impl Runner<'_> {
         reporter.event(&Event::Started { id, kind: Kind::Deploy, version });
         let mask = Mask::new(shell.secrets.iter().map(String::as_str));
         let command = self.command(shell);
-        let timeout = shell.timeout.map(Duration::from_secs);
+        let own = shell.timeout.map(Duration::from_secs);
+        let timeout = self.doing.patience(own);
         let mut capture = Capture::new(&mask, self.store.log(id));
         let (mut out, mut err): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
-        let process = Process { command: &command, timeout, stop: self.stop };
+        let process = Process { command: &command, timeout, stop: self.doing.stop };
         let ended = self.executor.execute(&process, &mut |stream, bytes| {
             let kept = if stream == Stream::Out { &mut out } else { &mut err };
             let room = LONGEST_OUTPUT.saturating_sub(kept.len());
@@ -130,7 +133,7 @@ impl Runner<'_> {
             Ok(Ended::Exit(0)) => None,
             Ok(Ended::Exit(code)) => Some(Cause::Exit(*code)),
             Ok(Ended::Signal(signal)) => Some(Cause::Signal(*signal)),
-            Ok(Ended::TimedOut) => Some(Cause::TimedOut(timeout.unwrap_or_default())),
+            Ok(Ended::TimedOut) => Some(Cause::TimedOut(self.doing.passed(own))),
             Ok(Ended::Stopped) => Some(Cause::Stopped),
             Err(NoStart::Missing(name)) => Some(Cause::NoProgram(mask.text(name))),
             Err(NoStart::NoFolder(folder)) => {

@@ -8,10 +8,10 @@ use crate::event::{End, Event, Failure, Reporter, Summary};
 use crate::executor::Executor;
 use crate::local::persistent::Started;
 use crate::perform::{Performer, Report};
+use crate::select::patterns;
 use crate::stop::Stop;
 use crate::store::{Ending, Store};
 use crate::work::Doing;
-use purlin_value::glob::Glob;
 use serde_json::json;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -221,15 +221,7 @@ pub fn clean_up(
     let nodes = project.nodes();
     let begun = Instant::now();
     let names = &wanted.names;
-    let globs: Vec<Glob> = names.iter().map(|name| Glob::new(name)).collect();
-    if let Some(name) = names.iter().zip(&globs).find(|(_, glob)| !nodes.iter().any(|node| glob.matches(&node.id))) {
-        let hint = purlin_syntax::suggest::did_you_mean(name.0, nodes.iter().map(|node| node.id.as_str()));
-        return Err(format!(
-            "there is no action `{}`{}",
-            name.0,
-            hint.map(|hint| format!("; {hint}")).unwrap_or_default()
-        ));
-    }
+    let globs = patterns(nodes.iter().map(|node| node.id.as_str()), names)?;
     let is_meant = |node: &Node| match globs.is_empty() {
         true => node.kind == Kind::Deploy && !node.disabled,
         false => globs.iter().any(|glob| glob.matches(&node.id)),

@@ -10,7 +10,7 @@ use crate::mask::Mask;
 use crate::outputs::{self, Outputs};
 use crate::stop::{Level, Stop};
 use crate::store::{Ending, Lock, Record, Store};
-use crate::work::{Doing, Trouble};
+use crate::work::{Deadline, Doing, Trouble};
 use serde_json::Value as Json;
 use std::io;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -228,7 +228,8 @@ impl<'r> Performer<'r> {
             let mut capture = capture.lock().unwrap_or_else(PoisonError::into_inner);
             capture.push(Stream::Out, format!("{line}\n").as_bytes(), &mut |text| shown(text));
         };
-        let done = work(Doing { stop: self.stop, say: &say, executor: Some(self.executor) });
+        let deadline = action.timeout.and_then(Deadline::after);
+        let done = work(Doing { stop: self.stop, say: &say, executor: Some(self.executor), deadline });
         let printed = capture.into_inner().unwrap_or_else(PoisonError::into_inner).finish(&mut |text| shown(text));
         if let Some(error) = &printed.log_error {
             report(&Event::Warning { id: &action.id, text: &format!("could not write its log: {error}") });

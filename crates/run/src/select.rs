@@ -67,13 +67,29 @@ pub fn select_ids(nodes: &[Node], names: &[String]) -> Result<Vec<usize>, String
         };
         let found: Vec<usize> = all().filter(|(_, node)| is_meant(node)).map(|(index, _)| index).collect();
         if found.is_empty() {
-            let ids = nodes.iter().map(|node| node.id.as_str());
-            let hint = suggest::did_you_mean(name, ids).map(|hint| format!("; {hint}")).unwrap_or_default();
-            return Err(format!("there is no action `{name}`{hint}"));
+            return Err(no_action(name, nodes.iter().map(|node| node.id.as_str())));
         }
         chosen.extend(found);
     }
     Ok(chosen.into_iter().collect())
+}
+
+/// The patterns that names of actions are, each of which some id matches. `Err` says which does not.
+pub fn patterns<'n>(ids: impl Iterator<Item = &'n str> + Clone, names: &[String]) -> Result<Vec<Glob>, String> {
+    let pattern = |name: &String| {
+        let glob = Glob::new(name);
+        match ids.clone().any(|id| glob.matches(id)) {
+            true => Ok(glob),
+            false => Err(no_action(name, ids.clone())),
+        }
+    };
+    names.iter().map(pattern).collect()
+}
+
+/// Says that no action has a name, and which was perhaps meant.
+pub fn no_action<'n>(name: &str, ids: impl Iterator<Item = &'n str>) -> String {
+    let hint = suggest::did_you_mean(name, ids).map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("there is no action `{name}`{hint}")
 }
 
 fn is_pattern(text: &str) -> bool {

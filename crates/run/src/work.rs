@@ -5,6 +5,7 @@ use crate::executor::Executor;
 use crate::outputs::Outputs;
 use crate::past::StateOf;
 use crate::stop::{Level, Stop};
+use std::time::{Duration, Instant};
 
 /// Who looks on while work is done.
 #[derive(Clone, Copy)]
@@ -15,16 +16,45 @@ pub struct Doing<'w> {
     pub say: &'w (dyn Fn(&str) + Sync),
     /// Where commands run; those of a killed run are ended by its guard.
     pub executor: Option<&'w dyn Executor>,
+    /// When it is given up.
+    pub deadline: Option<Deadline>,
+}
+
+/// When work is given up.
+#[derive(Clone, Copy, Debug)]
+pub struct Deadline {
+    at: Instant,
+    /// How long it may take.
+    after: Duration,
+}
+
+impl Deadline {
+    /// A deadline for what begins now.
+    pub fn after(after: Duration) -> Option<Self> {
+        Some(Deadline { at: Instant::now().checked_add(after)?, after })
+    }
 }
 
 impl<'w> Doing<'w> {
     /// Only looks on, and starts nothing.
     pub fn looking(stop: &'w Stop) -> Self {
-        Doing { stop, say: &|_| (), executor: None }
+        Doing { stop, say: &|_| (), executor: None, deadline: None }
     }
 }
 
 impl Doing<'_> {
+    /// How long a command may take that has a limit of its own: no longer than what is left for all of the work.
+    pub fn patience(&self, own: Option<Duration>) -> Option<Duration> {
+        let left = self.deadline.map(|deadline| deadline.at.saturating_duration_since(Instant::now()));
+        own.into_iter().chain(left).min()
+    }
+
+    /// The limit that a command has passed: its own, or that of all of the work.
+    pub fn passed(&self, own: Option<Duration>) -> Duration {
+        let whole = self.deadline.filter(|deadline| deadline.at <= Instant::now()).map(|deadline| deadline.after);
+        whole.or(own).unwrap_or_default()
+    }
+
     /// Whether to go on.
     pub fn goes_on(&self) -> bool {
         self.stop.level() == Level::Going
@@ -50,6 +80,10 @@ pub trait Work: Send + Sync + std::fmt::Debug {
     fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble>;
     /// What is known of it, without changing anything.
     fn state(&self, doing: Doing<'_>) -> StateOf;
+    /// Whether what it brought up can be asked for what it has printed.
+    fn has_own_logs(&self) -> bool {
+        false
+    }
     /// The last lines that what it brought up has printed.
     fn logs(&self, lines: usize, doing: Doing<'_>) -> Result<Vec<String>, Trouble>;
 }

@@ -121,11 +121,7 @@ impl Helm<'_> {
         let namespace = Some(namespace).filter(|namespace| !namespace.is_empty());
         let folder = from_file(config, &whole("chartPath")?);
         let overrides = release.get("overrides").filter(|overrides| overrides.form() == Form::Map);
-        let overrides = overrides.map_or_else(Value::null, |overrides| {
-            let mut out = ValueOut::new(self.session);
-            emit::any(overrides, &mut out);
-            out.done.unwrap_or_else(Value::null)
-        });
+        let overrides = overrides.map_or_else(Value::null, |overrides| ValueOut::of(self.session, overrides));
         Ok((folder, Request { values, sets, namespace, chart, ..Request::default() }, overrides))
     }
 

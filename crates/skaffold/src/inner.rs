@@ -2,8 +2,8 @@
 
 use crate::artifacts;
 use crate::dialect::Work;
+use crate::value::ValueOut;
 use crate::walk::Config;
-use ecow::EcoString;
 use purlin_model::{Answer, Ask, Question, Request, Resolved};
 use purlin_value::{Map, Session, Value};
 
@@ -17,7 +17,7 @@ pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
         let objects: Vec<_> = resolved.manifests.iter().filter_map(|manifest| manifest.object("skaffold")).collect();
         resolved.nodes.extend(objects);
         let mut outputs: Map = resolved.outputs.as_map().cloned().unwrap_or_default();
-        outputs.insert("images".into(), images(filled));
+        outputs.insert("images".into(), images(session, filled));
         resolved.outputs = Value::map(outputs);
         Some(resolved)
     })
@@ -34,9 +34,9 @@ fn work<'r>(session: &'r Session, ask: &'r Ask<'_>) -> Work<'r> {
 }
 
 /// The names of all images, those that others are built from first.
-fn images(configs: &[Config<'_>]) -> Value {
+fn images(session: &Session, configs: &[Config<'_>]) -> Value {
     let all = artifacts::collect(configs);
     let order = artifacts::order(&all).unwrap_or_default();
-    let name = |at: usize| all.get(at).map(|artifact| Value::str(EcoString::from(artifact.image.as_str())));
+    let name = |at: usize| Some(ValueOut::of(session, all.get(at)?.view.get("image")?));
     Value::list(order.into_iter().filter_map(name).collect())
 }

@@ -62,11 +62,11 @@ const RELEASE: &[(&str, &str)] = &[
     ("packaged", "set `version` and `appVersion` in its `Chart.yaml`"),
 ];
 
-/// Reports the keys of a configuration that have no effect.
+/// Reports the keys of a configuration that have no effect. Defaults are written nowhere, and nobody misses them.
 pub fn report(config: &Config<'_>, purpose: Purpose, sink: &Sink) {
     let say = |found: View<'_, '_>, key: &str, hint: &'static str| {
         let message = format!("`{key}` has no effect");
-        let span = found.span().unwrap_or(config.span);
+        let Some(span) = found.span() else { return };
         sink.push(Diagnostic::at(&rules::NO_EFFECT, span, message).hint(hint));
     };
     for row in ROWS.iter().filter(|row| row.purpose == purpose) {

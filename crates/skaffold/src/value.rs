@@ -2,7 +2,7 @@
 //!
 //! The last phase of the native commands. It must not decide anything.
 
-use crate::emit::Out;
+use crate::emit::{self, Out};
 use crate::item::{Item, Step, Trail, View};
 use ecow::EcoString;
 use purlin_syntax::Node;
@@ -35,6 +35,13 @@ impl<'s> ValueOut<'s> {
     /// Nothing built yet.
     pub fn new(session: &'s Session) -> Self {
         ValueOut { session, open: Vec::new(), key: None, done: None }
+    }
+
+    /// A part of a configuration as a value.
+    pub fn of(session: &'s Session, part: View<'_, '_>) -> Value {
+        let mut out = ValueOut::new(session);
+        emit::any(part, &mut out);
+        out.done.unwrap_or_else(Value::null)
     }
 
     fn put(&mut self, value: Value) {

@@ -12,7 +12,7 @@ use crate::topology::{Given, Interface, Node, Operation};
 use crate::val::{Data, Val};
 use ecow::EcoString;
 use indexmap::IndexMap;
-use purlin_model::Ask;
+use purlin_model::{Ask, Resolved};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::{Session, Value, path};
 use std::sync::Arc;
@@ -246,11 +246,9 @@ impl Service {
         compiled.values = values;
     }
 
-    /// The outputs of the service, as far as they are known.
-    pub fn outputs(&self, session: &Session) -> Vec<(EcoString, Value)> {
-        let outputs = resolved(session, &self.compiled, &self.file).outputs;
-        let known = outputs.as_map().into_iter().flat_map(|map| map.iter());
-        known.map(|(name, value)| (name.clone(), value.clone())).collect()
+    /// The service as it is known now.
+    pub fn resolved(&self, session: &Session) -> Resolved {
+        resolved(session, &self.compiled, &self.file)
     }
 }
 

@@ -5,8 +5,7 @@ use purlin_syntax::write::{Emit, GoStyle, GoYamlWriter, JsonLayout, YamlWriter};
 use purlin_syntax::{FileId, Flavor, Limits, Node, Source, Tree, json, print, sources, yaml};
 use purlin_value::emit::{to_json, to_yaml};
 use purlin_value::lock::Lock;
-use purlin_value::origin::Origins;
-use purlin_value::{MergeKeys, Secrets, Strategy, Value, emit, merge, path, value_of};
+use purlin_value::{MemoryWorld, MergeKeys, Secrets, Session, Value, emit, merge_patch, path, value_of};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -185,30 +184,21 @@ pub(super) const WRITE: Target = Target {
     suite: &[""],
 };
 
-/// All merge rules on all pairs of documents.
+/// Merge patches of all pairs of documents.
 pub(super) const MERGE: Target = Target {
     name: "merge",
-    summary: "merge the documents of a file by every rule",
+    summary: "merge the documents of a file",
     run: |input| {
         let tree = yaml::parse(source(input), Flavor::Core, &Limits::default());
         let values: Vec<Value> = tree.roots().take(4).map(|root| value_of(root, MergeKeys::Apply)).collect();
-        let origins = Origins::new();
+        let session = Session::new(Arc::new(MemoryWorld::new()));
         let mut sizes = Vec::new();
-        for strategy in [
-            Strategy::Patch,
-            Strategy::Deep,
-            Strategy::DeepByIndex,
-            Strategy::DeepAppend,
-            Strategy::DeepByName("name"),
-            Strategy::Shallow,
-        ] {
-            for pair in values.windows(2) {
-                let [base, over] = pair else { continue };
-                let merged = merge(base, over, strategy, &origins);
-                let mut writer = YamlWriter::with_limit(4 << 20);
-                emit(&merged, Secrets::Hide, &mut writer);
-                sizes.push(writer.finish().map_or(0, |text| about(text.len())));
-            }
+        for pair in values.windows(2) {
+            let [base, over] = pair else { continue };
+            let merged = merge_patch(base, over, &session);
+            let mut writer = YamlWriter::with_limit(4 << 20);
+            emit(&merged, Secrets::Hide, &mut writer);
+            sizes.push(writer.finish().map_or(0, |text| about(text.len())));
         }
         kind_of((about(tree.len()), sizes))
     },

@@ -36,14 +36,14 @@ impl Side {
 
     /// All leaves: what they are in, and their paths.
     pub fn leaves(&self) -> Vec<(String, String)> {
-        let of = |(name, whole): (&str, &Value)| -> Vec<(String, String)> {
+        let of = |(name, whole): (&str, Value)| -> Vec<(String, String)> {
             whole.leaves().map(|(path, _)| (name.to_owned(), path)).collect()
         };
-        wholes(&self.resolved).into_iter().flat_map(of).collect()
+        wholes(&self.resolved).flat_map(of).collect()
     }
 
-    pub fn whole(&self, name: &str) -> Option<&Value> {
-        wholes(&self.resolved).into_iter().find(|(known, _)| *known == name).map(|(_, whole)| whole)
+    pub fn whole(&self, name: &str) -> Option<Value> {
+        wholes(&self.resolved).find(|(known, _)| *known == name).map(|(_, whole)| whole)
     }
 
     pub fn at(&self, whole: &str, field: &str) -> Option<Value> {

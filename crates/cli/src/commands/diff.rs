@@ -6,8 +6,8 @@ use super::resolve::compile_or_report;
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
-use purlin_compiler::{Difference, diff, differences_value, origin_text};
-use purlin_model::Resolved;
+use purlin_compiler::{Difference, diff, differences_value, origin_text, wholes};
+use purlin_model::{Node, Resolved};
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{to_json, to_yaml};
 use purlin_value::{Secrets, Value};
@@ -89,6 +89,9 @@ fn other_target(target: &Target, other: &Other) -> Target {
     there
 }
 
+/// What differs and is no node.
+const OF_PROJECT: &[&str] = &["variables", "outputs"];
+
 /// Differences that one change makes.
 struct Group<'d> {
     /// Where it was made, on both sides.
@@ -125,8 +128,7 @@ fn cause(difference: &Difference) -> String {
 }
 
 fn place_of(difference: &Difference) -> String {
-    let node = if difference.node.is_empty() { "variables" } else { &difference.node };
-    if difference.field.is_empty() { node.to_owned() } else { format!("{node} {}", difference.field) }
+    format!("{} {}", difference.node, difference.field).trim_end().to_owned()
 }
 
 /// What was and what is, with the sign of each. A whole node is not written out.
@@ -134,7 +136,7 @@ fn sides(difference: &Difference) -> Vec<(char, String)> {
     if let Some(old) = &difference.renamed_from {
         return vec![('-', old.clone()), ('+', difference.node.clone())];
     }
-    let is_whole = difference.field.is_empty() && !difference.node.is_empty();
+    let is_whole = difference.field.is_empty() && !OF_PROJECT.contains(&difference.node.as_str());
     let show = |value: &Value| match is_whole {
         true => "the whole node".to_owned(),
         false => to_json(value, Secrets::Hide, JsonLayout::Compact).unwrap_or_default(),
@@ -172,11 +174,11 @@ fn unified(before: &Resolved, after: &Resolved, found: &[Difference]) -> String 
         }
         done.push((old, new));
         let text = |side: &Resolved, id: &str| {
-            let value = if id.is_empty() { Some(&side.variables) } else { side.node(id).map(|node| &node.resolved) };
-            value.and_then(|value| to_yaml(value, Secrets::Hide).ok()).unwrap_or_default()
+            let value = side.node(id).map(Node::whole);
+            let value = value.or_else(|| wholes(side).find(|(known, _)| *known == id).map(|(_, value)| value));
+            value.and_then(|value| to_yaml(&value, Secrets::Hide).ok()).unwrap_or_default()
         };
-        let name = if new.is_empty() { "variables" } else { new };
-        out.push_str(&difference_of(name, &text(before, old), &text(after, new)));
+        out.push_str(&difference_of(new, &text(before, old), &text(after, new)));
     }
     out
 }

@@ -6,15 +6,17 @@ use super::run::{Place, clusters, open};
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::run_args::ClusterFlags;
+use purlin_compiler::rules;
 use purlin_garden::resolve::resolve;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Change;
 use purlin_run::engine::Project;
-use purlin_run::event::Cause;
+use purlin_run::event::{Cause, Failure};
 use purlin_run::garden::{GardenProject, plain_value};
 use purlin_run::mask::Mask;
 use purlin_run::past::statuses;
 use purlin_run::work::Doing;
+use purlin_syntax::Diagnostic;
 use purlin_value::Value;
 use purlin_value::emit::{Secrets, to_yaml};
 use serde_json::{Value as Json, json};
@@ -40,6 +42,7 @@ pub(super) fn run(
     // Learns the outputs of what is done, which others may refer to.
     statuses(&project, &place.store, &place.stop);
     let mut found: Vec<(String, Change)> = Vec::new();
+    let mut has_failed = false;
     for (index, node) in
         project.nodes().iter().enumerate().filter(|(_, node)| node.kind == Kind::Deploy && !node.disabled)
     {
@@ -51,14 +54,26 @@ pub(super) fn run(
             continue;
         }
         let Some(deploy) = project.deploy(id) else { continue };
-        let changes = deploy.changes(Doing::looking(&place.stop)).map_err(|trouble| {
-            let _ = writeln!(cx.invocation.stderr, "error: could not compare `{id}`: {}", trouble.cause);
-            Exit::Failed
-        })?;
-        found.extend(changes.into_iter().map(|change| (id.clone(), change)));
+        match deploy.changes(Doing::looking(&place.stop)) {
+            Ok(changes) => found.extend(changes.into_iter().map(|change| (id.clone(), change))),
+            // What else changes is still worth knowing.
+            Err(trouble) => {
+                let message = format!("could not compare `{id}`: {}", trouble.cause);
+                let span = node.span;
+                let mut failure =
+                    Failure { id: id.clone(), cause: trouble.cause, command: None, tail: Vec::new(), span };
+                project.locate_one(&mut failure);
+                let mut diagnostic = Diagnostic::nowhere(&rules::ACTION_FAILED, message);
+                diagnostic.span = failure.span;
+                session.sink.push(diagnostic);
+                has_failed = true;
+            }
+        }
     }
-    if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {
-        return Err(as_error(exit));
+    match cx.report(&session) {
+        exit @ (Exit::Limit | Exit::Denied | Exit::Io) => return Err(exit),
+        exit @ Exit::Invalid if !has_failed => return Err(as_error(exit)),
+        _ => {}
     }
     let mask = Mask::new(project.secrets().iter().map(String::as_str));
     let text = match output {
@@ -69,7 +84,11 @@ pub(super) fn run(
         _ => found.iter().map(|(id, change)| told(id, change)).collect(),
     };
     let printed = cx.print(&mask.text(&text), None);
-    Ok(if printed == Exit::Ok && !found.is_empty() { Exit::Invalid } else { printed })
+    Ok(match printed {
+        Exit::Ok if has_failed => Exit::Failed,
+        Exit::Ok if !found.is_empty() => Exit::Invalid,
+        printed => printed,
+    })
 }
 
 fn as_error(exit: Exit) -> Exit {

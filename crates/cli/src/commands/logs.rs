@@ -5,14 +5,14 @@ use super::run::{clusters, detected, only_garden};
 use crate::invocation::Exit;
 use crate::run_args::LogsFlags;
 use purlin_garden::resolve::resolve;
-use purlin_run::cluster::ClusterDeploy;
 use purlin_run::engine::Project;
 use purlin_run::garden::GardenProject;
 use purlin_run::mask::Mask;
+use purlin_run::select::no_action;
 use purlin_run::stop::Stop;
 use purlin_run::store::Store;
 use purlin_run::work::{Doing, Work};
-use purlin_syntax::suggest;
+use std::path::Path;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, Exit> {
     let (session, request, dialect) = detected(cx, "logs", &flags.path, &flags.target)?;
@@ -20,20 +20,38 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
     if let Some(found) = super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
         return super::objects::logs(cx, &found?.0, &flags.node, flags.tail.unwrap_or(USUAL_LINES));
     }
+    if dialect == "skaffold" {
+        return super::skaffold::deployed(cx, &session, &request, clusters, |cx, project| {
+            last_output(cx, project, project.root(), &[], flags)
+        });
+    }
     only_garden(cx, "logs", dialect)?;
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
         return Err(cx.report(&session));
     };
     let project = project.on(clusters);
-    let ids = project.nodes().iter().map(|node| node.id.as_str());
-    let Some(id) = ids.clone().find(|id| *id == flags.node) else {
-        let hint = suggest::did_you_mean(&flags.node, ids).map(|hint| format!("; {hint}")).unwrap_or_default();
-        return Err(cx.usage(&format!("there is no action `{}`{hint}", flags.node)));
+    last_output(cx, &project, &project.root(), project.secrets(), flags)
+}
+
+/// What an action printed last: the pods that it deployed, or its commands.
+fn last_output(
+    cx: &mut Context<'_, '_>,
+    project: &dyn Project,
+    root: &Path,
+    secrets: &[String],
+    flags: &LogsFlags,
+) -> Result<Exit, Exit> {
+    let nodes = project.nodes();
+    let Some(at) = nodes.iter().position(|node| node.id == flags.node) else {
+        return Err(cx.usage(&no_action(&flags.node, nodes.iter().map(|node| node.id.as_str()))));
     };
-    if let Some(found) = cluster_logs(cx, &project, id, flags.tail) {
-        return found;
+    let id = flags.node.as_str();
+    // What cannot be prepared has at least a log of its last run.
+    let work = project.prepare(at).ok().and_then(|action| action.work);
+    if let Some(work) = work.filter(|work| work.has_own_logs()) {
+        return of_cluster(cx, work.as_ref(), id, secrets, flags.tail.unwrap_or(USUAL_LINES));
     }
-    let store = match Store::open(&project.root()) {
+    let store = match Store::open(root) {
         Ok(store) => store,
         Err(error) => {
             let _ = writeln!(cx.invocation.stderr, "error: could not read the results of earlier runs: {error}");
@@ -49,7 +67,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
         }
     };
     // A process that keeps running writes its output itself, unmasked.
-    let text = Mask::new(project.secrets().iter().map(String::as_str)).text(&text);
+    let text = Mask::new(secrets.iter().map(String::as_str)).text(&text);
     let lines: Vec<&str> = text.lines().collect();
     let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
     let shown: String = lines.iter().skip(first).map(|line| format!("{line}\n")).collect();
@@ -59,24 +77,10 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
 /// How many lines of each container are shown if nothing else is asked for.
 const USUAL_LINES: usize = 1_000;
 
-/// What the pods of a deploy printed; nothing if the action does not deploy to a cluster.
-fn cluster_logs(
-    cx: &mut Context<'_, '_>,
-    project: &GardenProject<'_>,
-    id: &str,
-    tail: Option<usize>,
-) -> Option<Result<Exit, Exit>> {
-    let node = project.nodes().iter().position(|node| node.id == id)?;
-    // What cannot be prepared has at least a log of its last run.
-    project.prepare(node).ok()?;
-    let deploy = project.deploy(id)?;
-    Some(of_cluster(cx, &deploy, id, project.secrets(), tail.unwrap_or(USUAL_LINES)))
-}
-
 /// The last lines of the containers of a deploy.
 pub(super) fn of_cluster(
     cx: &mut Context<'_, '_>,
-    deploy: &ClusterDeploy,
+    deploy: &dyn Work,
     id: &str,
     secrets: &[String],
     lines: usize,

@@ -99,7 +99,7 @@ pub(super) fn logs(cx: &mut Context<'_, '_>, project: &ObjectsProject, node: &st
         let _ = writeln!(cx.invocation.stderr, "error: these are not only Kubernetes objects");
         return Err(Exit::Failed);
     };
-    super::logs::of_cluster(cx, &deploy, &id, project.secrets(), lines)
+    super::logs::of_cluster(cx, deploy.as_ref(), &id, project.secrets(), lines)
 }
 
 const ENDINGS: &[&str] = &[".yaml", ".yml", ".json"];

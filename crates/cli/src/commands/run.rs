@@ -328,6 +328,11 @@ pub(super) fn cleanup(cx: &mut Context<'_, '_>, flags: &CleanupFlags) -> Result<
         let (project, root) = found?;
         return super::status::take_down(cx.invocation, &session, &project, &root, &wanted, style);
     }
+    if dialect == "skaffold" {
+        return super::skaffold::deployed(cx, &session, &request, clusters, |cx, project| {
+            super::status::take_down(cx.invocation, &session, project, project.root(), &wanted, style)
+        });
+    }
     only_garden(cx, "cleanup", dialect)?;
     super::status::clean(cx.invocation, &session, &request, &wanted, clusters, style)
 }

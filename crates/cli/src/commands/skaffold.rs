@@ -1,4 +1,4 @@
-//! `purlin build`, `test` and `deploy` on Skaffold projects.
+//! `purlin build`, `test`, `deploy`, `status`, `logs` and `cleanup` on Skaffold projects.
 
 use super::Context;
 use super::run::{Order, execute};
@@ -6,6 +6,7 @@ use crate::invocation::Exit;
 use crate::personality::skaffold::deploy_name;
 use purlin_model::Request;
 use purlin_run::action::Kind;
+use purlin_run::cluster::Clusters;
 use purlin_run::engine::Project;
 use purlin_run::select::select;
 use purlin_run::skaffold::{Deploying, Settings, SkaffoldProject};
@@ -13,6 +14,7 @@ use purlin_skaffold::dialect::with_configs;
 use purlin_skaffold::validate::{Scope, validate};
 use purlin_value::{Session, path};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, session: &Session, request: &Request, order: &Order) -> Result<Exit, Exit> {
     if order.kind == Kind::Run {
@@ -21,29 +23,8 @@ pub(super) fn run(cx: &mut Context<'_, '_>, session: &Session, request: &Request
         );
     }
     let style = cx.style;
-    let file = request.found.clone().unwrap_or_else(|| request.path.clone());
-    let root = PathBuf::from(path::join(session.world.root(), path::parent(&file)));
-    let settings = Settings {
-        env: cx.invocation.env.clone(),
-        here: root.clone(),
-        push: order.push.then_some(true),
-        mode: order.kind.name(),
-        root,
-        ..Settings::default()
-    };
-    let done = with_configs(session, request, |configs| {
-        validate(configs, Scope::Project, session.world.as_ref(), &session.sink);
-        if session.sink.has_errors() {
-            return Err(cx.report(session));
-        }
-        let project = SkaffoldProject::new(session, configs, settings);
-        let deploying = Deploying {
-            name: deploy_name(project.root(), configs),
-            engines: request.engines,
-            clusters: order.clusters.clone(),
-            namespace: request.namespace.clone(),
-            ..Deploying::default()
-        };
+    let settings = Settings { push: order.push.then_some(true), mode: order.kind.name(), ..Settings::default() };
+    with_project(cx, session, request, settings, order.clusters.clone(), |cx, project, deploying| {
         let project = if order.kind == Kind::Deploy { project.deploying(deploying, false) } else { project };
         if session.sink.has_errors() {
             return Err(cx.report(session));
@@ -56,6 +37,48 @@ pub(super) fn run(cx: &mut Context<'_, '_>, session: &Session, request: &Request
         let root = project.root().to_owned();
         let (exit, _) = execute(cx.invocation, session, &project, &root, &requested, order, &|_| (), style)?;
         Ok(exit)
+    })
+}
+
+/// Does something with the project as it was deployed.
+pub(super) fn deployed<T>(
+    cx: &mut Context<'_, '_>,
+    session: &Session,
+    request: &Request,
+    clusters: Arc<Clusters>,
+    work: impl FnOnce(&mut Context<'_, '_>, &SkaffoldProject<'_, '_>) -> Result<T, Exit>,
+) -> Result<T, Exit> {
+    let settings = Settings { mode: "build", ..Settings::default() };
+    with_project(cx, session, request, settings, clusters, |cx, project, deploying| {
+        work(cx, &project.deploying(deploying, true))
+    })
+}
+
+fn with_project<T>(
+    cx: &mut Context<'_, '_>,
+    session: &Session,
+    request: &Request,
+    settings: Settings,
+    clusters: Arc<Clusters>,
+    work: impl FnOnce(&mut Context<'_, '_>, SkaffoldProject<'_, '_>, Deploying) -> Result<T, Exit>,
+) -> Result<T, Exit> {
+    let file = request.found.clone().unwrap_or_else(|| request.path.clone());
+    let root = PathBuf::from(path::join(session.world.root(), path::parent(&file)));
+    let settings = Settings { env: cx.invocation.env.clone(), here: root.clone(), root, ..settings };
+    let done = with_configs(session, request, |configs| {
+        validate(configs, Scope::Project, session.world.as_ref(), &session.sink);
+        if session.sink.has_errors() {
+            return Err(cx.report(session));
+        }
+        let project = SkaffoldProject::new(session, configs, settings);
+        let deploying = Deploying {
+            name: deploy_name(project.root(), configs),
+            engines: request.engines,
+            clusters,
+            namespace: request.namespace.clone(),
+            ..Deploying::default()
+        };
+        work(cx, project, deploying)
     });
     done.unwrap_or_else(|| Err(cx.report(session)))
 }

@@ -18,17 +18,29 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit, Exit> {
-    let (session, request, dialect) = detected(cx, "status", &flags.path, &flags.target)?;
+    let (path, names) = cx.split(&flags.places, &flags.target);
+    let (session, request, dialect) = detected(cx, "status", &path, &flags.target)?;
+    let show = |cx: &mut Context<'_, '_>, found: Vec<Status>| {
+        let found = meant(found, &names).map_err(|message| cx.usage(&message))?;
+        Ok(show(cx, &found, flags.output))
+    };
     if let Some(found) = super::service::project(&session, &request, dialect) {
         let found = super::service::status(cx, found)?;
-        return Ok(show(cx, &found, flags.output));
+        return show(cx, found);
     }
     let clusters = clusters(cx, &flags.target, &flags.cluster, false);
     if let Some(found) = super::objects::project(cx, &session, &request, dialect, clusters.clone()) {
         let (project, root) = found?;
         let place = Place::new(cx.invocation, &root)?;
         let found = statuses(&project, &place.store, &place.stop);
-        return Ok(show(cx, &found, flags.output));
+        return show(cx, found);
+    }
+    if dialect == "skaffold" {
+        let found = super::skaffold::deployed(cx, &session, &request, clusters, |cx, project| {
+            let place = Place::new(cx.invocation, project.root())?;
+            Ok(statuses(project, &place.store, &place.stop))
+        })?;
+        return show(cx, found);
     }
     only_garden(cx, "status", dialect)?;
     let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
@@ -40,7 +52,15 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit,
     if let exit @ (Exit::Invalid | Exit::Limit | Exit::Denied | Exit::Io) = cx.report(&session) {
         return Err(exit);
     }
-    Ok(show(cx, &found, flags.output))
+    show(cx, found)
+}
+
+/// The actions that are asked for; all if none is.
+fn meant(found: Vec<Status>, names: &[String]) -> Result<Vec<Status>, String> {
+    let ids = found.iter().map(|status| status.id.as_str());
+    let globs = purlin_run::select::patterns(ids, names)?;
+    let is_meant = |status: &Status| globs.is_empty() || globs.iter().any(|glob| glob.matches(&status.id));
+    Ok(found.into_iter().filter(is_meant).collect())
 }
 
 fn show(cx: &mut Context<'_, '_>, found: &[Status], format: AnswerFormat) -> Exit {

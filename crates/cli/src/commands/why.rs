@@ -52,17 +52,13 @@ pub(crate) fn rewrite(args: &mut [String], cwd: &Path) {
 }
 
 /// What a name refers to: a node, or the variables or outputs of the project.
-fn whole<'r>(resolved: &'r Resolved, name: &str) -> Option<(&'r str, &'r Value)> {
-    let node = resolved.nodes.iter().find(|node| node.id == name).map(|node| (node.id.as_str(), &node.resolved));
-    node.or_else(|| wholes(resolved).into_iter().find(|(known, _)| *known == name))
+fn whole<'r>(resolved: &'r Resolved, name: &str) -> Option<(&'r str, Value)> {
+    let node = resolved.nodes.iter().find(|node| node.id == name).map(|node| (node.id.as_str(), node.whole()));
+    node.or_else(|| wholes(resolved).find(|(known, _)| *known == name))
 }
 
 /// What was asked for, and the field of it. A node and its field may also be written as one word.
-fn whole_and_field<'r>(
-    resolved: &'r Resolved,
-    name: &str,
-    field: Option<&str>,
-) -> Option<(&'r str, &'r Value, String)> {
+fn whole_and_field<'r>(resolved: &'r Resolved, name: &str, field: Option<&str>) -> Option<(&'r str, Value, String)> {
     if let Some((name, value)) = whole(resolved, name) {
         return Some((name, value, field.unwrap_or_default().to_owned()));
     }
@@ -95,12 +91,12 @@ pub(super) fn run(
         session.sink.push(unknown(&compiled.resolved, name, asked.field.as_deref()));
         return Ok(cx.report(&session));
     };
-    let Some(found) = why_at(&session, root, &field) else {
-        session.sink.push(unknown_field(root, name, &field));
+    let Some(found) = why_at(&session, &root, &field) else {
+        session.sink.push(unknown_field(&root, name, &field));
         return Ok(cx.report(&session));
     };
     if asked.list_inputs {
-        let inputs = inputs_at(&session, root, &field).unwrap_or_default();
+        let inputs = inputs_at(&session, &root, &field).unwrap_or_default();
         let text = match output {
             AnswerFormat::Json => cx.json(&inputs_value(name, &field, &inputs))?,
             AnswerFormat::Text => listed_inputs(&inputs),
@@ -109,7 +105,7 @@ pub(super) fn run(
     }
     let text = match output {
         AnswerFormat::Json => cx.json(&why_value(name, &field, &found))?,
-        AnswerFormat::Text if found.value.is_collection() => leaves(&session, root, &field, &found.value),
+        AnswerFormat::Text if found.value.is_collection() => leaves(&session, &root, &field, &found.value),
         AnswerFormat::Text => told(format!("{name} {field}").trim_end(), &found),
     };
     Ok(cx.print_answer(&text, (output == AnswerFormat::Text).then_some(Answer::Why)))
@@ -144,8 +140,8 @@ fn listed_inputs(inputs: &[Cause]) -> String {
 /// Reports an unknown node. If nodes have a field of that name, offers them.
 fn unknown(resolved: &Resolved, name: &str, field: Option<&str>) -> Diagnostic {
     let has = |value: &Value| value.at(name).is_some() || further_in(value, name).is_some();
-    let all = wholes(resolved);
-    let with: Vec<&str> = all.iter().filter(|(_, value)| field.is_none() && has(value)).map(|(id, _)| *id).collect();
+    let all = wholes(resolved).filter(|(_, value)| field.is_none() && has(value));
+    let with: Vec<&str> = all.map(|(id, _)| id).collect();
     if with.is_empty() || resolved.nodes.iter().any(|node| node.id.rsplit(['.', '/']).next() == Some(name)) {
         return unknown_node(resolved, name);
     }

@@ -13,7 +13,7 @@ mod provider;
 use crate::action::Action;
 use crate::config::ActionKind;
 use crate::entities::{SpecType, spec_type};
-use crate::expr::text_of;
+use crate::expr::{REST, text_of};
 use crate::live::About;
 use crate::rules;
 use crate::scan::texts;
@@ -24,6 +24,7 @@ use pod::Pod;
 pub use provider::Provider;
 use purlin_model::{Answer, Ask, ChartOptions, Engine, Node, Question, Request, Resolved};
 use purlin_syntax::{Diagnostic, Span};
+use purlin_value::world::{FileKind, WorldError};
 use purlin_value::{Eval, Lazy, Map, Session, Thunk, Value, path};
 use std::sync::Arc;
 
@@ -75,6 +76,7 @@ pub enum Inside {
 /// A question for an engine, with what it lives on.
 struct Prepared {
     engine: Engine,
+    name: &'static str,
     path: String,
     request: Request,
     values: Value,
@@ -131,7 +133,12 @@ impl About {
     fn ask_engine(&self, action: &Action, known: &SpecType, spec: &Value, eval: &mut Eval<'_>) -> Inner {
         match self.prepare(action, known, spec, eval.session) {
             Ok(prepared) => {
+                let said = eval.session.sink.len();
                 let resolved = prepared.engine.resolve_for(eval.session, &prepared.ask(), &self.who());
+                if resolved.is_none() && eval.session.sink.len() == said {
+                    let message = format!("`{}` has no {} at `{}`", action.key, noun(prepared.name), prepared.path);
+                    self.report(eval.session, Diagnostic::nowhere(&rules::INNER, message), prepared.span);
+                }
                 resolved.map_or(Inner::Broken, |resolved| Inner::Known(Box::new(resolved)))
             }
             Err(missing) => missing,
@@ -181,16 +188,24 @@ impl About {
         let folder = &action.source_folder;
         let (named, span) = match action.type_name.as_str() {
             "helm" | "helm-pod" => self.chart_folder(action, spec, session)?,
-            // A required path that is missing was reported as such.
-            _ => (text(spec, key)?.ok_or(Inner::Broken)?, self.place(action, spec.get(key), session)),
+            _ => (path_text(spec, key)?, self.place(action, spec.get(key), session)),
         };
         let path = path::join(folder, &named);
-        if !session.world.exists(&path) {
-            let message = format!("`{}` has no {} at `{named}`", action.key, noun(name));
-            let hint = format!("paths begin at the action's folder, `{folder}`");
-            self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), span);
-            return Err(Inner::Broken);
-        }
+        let path = match session.world.stat(&path) {
+            // As the tool itself does.
+            Ok(stat) if name == "skaffold" && stat.kind == FileKind::Folder => path::join(&path, "skaffold.yaml"),
+            Ok(_) => path,
+            Err(error @ WorldError::Denied(_)) => {
+                self.report(session, error.diagnostic(&named), span);
+                return Err(Inner::Broken);
+            }
+            Err(_) => {
+                let message = format!("`{}` has no {} at `{named}`", action.key, noun(name));
+                let hint = format!("paths begin at the action's folder, `{folder}`");
+                self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint(hint), span);
+                return Err(Inner::Broken);
+            }
+        };
         self.take_in(&path);
         let values = spec.get(values).cloned().unwrap_or_else(Value::null);
         if values.is_poison() {
@@ -199,7 +214,7 @@ impl About {
         if values.is_pending() {
             return Err(Inner::Pending(values));
         }
-        Ok(Prepared { engine, path, request, values, span })
+        Ok(Prepared { engine, name, path, request, values, span })
     }
 
     /// The folder of a chart that Garden deploys; one that is fetched cannot be rendered.
@@ -234,7 +249,12 @@ impl About {
     }
 
     /// The outputs of an action that is a project of another dialect; none if it is not.
-    pub(crate) fn inner_outputs(&self, action: &Action, eval: &mut Eval<'_>) -> Option<Result<Map, Value>> {
+    pub(crate) fn inner_outputs(
+        &self,
+        action: &Action,
+        has_run: bool,
+        eval: &mut Eval<'_>,
+    ) -> Option<Result<Map, Value>> {
         let known = spec_type(&action.type_name, action.kind)?;
         let Some(Inside::Whole(engine)) = known.inside else { return None };
         let inner = self.inner(action, eval)?;
@@ -242,7 +262,11 @@ impl About {
         let mut outputs = Map::new();
         match engine {
             "tosca" | "ensemble" => {
-                let nodes = resolved.nodes.iter().map(|node| (node.id.clone(), node.resolved.clone()));
+                let known = |node: &Node| match has_run {
+                    true => node.resolved.clone(),
+                    false => self.waiting(node, engine),
+                };
+                let nodes = resolved.nodes.iter().map(|node| (node.id.clone(), known(node)));
                 outputs.insert(NODES.into(), Value::map(nodes.collect()));
             }
             "chart" => {
@@ -261,6 +285,25 @@ impl About {
         let own = resolved.outputs.as_map().into_iter().flat_map(|map| map.iter());
         outputs.extend(own.map(|(name, value)| (name.clone(), value.clone())));
         Some(Ok(outputs))
+    }
+
+    /// A node whose operations have not run yet: attributes that nothing has set wait for them. Those of an ensemble
+    /// need not be declared.
+    fn waiting(&self, node: &Node, engine: &str) -> Value {
+        let Some(fields) = node.resolved.as_map() else { return node.resolved.clone() };
+        let above = ecow::eco_format!("actions.{}.outputs.{NODES}.{}.attributes", self.key, node.id);
+        let unset = |name: &str| Value::pending(self.key.clone(), ecow::eco_format!("{above}.{name}"));
+        let declared = fields.get("attributes").and_then(Value::as_map).into_iter().flat_map(|map| map.iter());
+        let known = |(name, value): (&EcoString, &Value)| {
+            (name.clone(), if value.is_null() { unset(name) } else { value.clone() })
+        };
+        let mut attributes: Map = declared.map(known).collect();
+        if engine == "ensemble" {
+            attributes.insert(REST.into(), Value::pending(self.key.clone(), above.clone()));
+        }
+        let mut fields = fields.clone();
+        fields.insert("attributes".into(), Value::map(attributes));
+        node.resolved.clone().with(purlin_value::Data::Map(fields.into()))
     }
 
     /// Evaluates an expression in the project inside.
@@ -344,6 +387,13 @@ fn text(spec: &Value, key: &str) -> Result<Option<String>, Inner> {
         Some(value) if value.is_null() => Ok(None),
         Some(value) => Ok(Some(text_of(value).to_string())),
     }
+}
+
+/// A path. One that is missing, or is no text, was reported as such.
+fn path_text(spec: &Value, key: &str) -> Result<String, Inner> {
+    let is_text = |value: &Value| value.as_str().is_some() || value.is_pending();
+    spec.get(key).filter(|value| is_text(value)).ok_or(Inner::Broken)?;
+    text(spec, key)?.ok_or(Inner::Broken)
 }
 
 fn all_texts(spec: &Value, key: &str) -> Result<Vec<String>, Inner> {

@@ -1,7 +1,7 @@
 //! Actions of type `container`: images that are built and, where a registry is named, pushed.
 
 use super::exec::stage;
-use super::{GardenProject, collect_secrets, text};
+use super::{GardenProject, collect_secrets, text, timeout};
 use crate::action::{Action, Kind, Reuse};
 use crate::event::Cause;
 use crate::image::{Image, Secret, SecretValue};
@@ -10,7 +10,6 @@ use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::Version;
 use purlin_value::Value;
 use serde_json::Value as Json;
-use std::time::Duration;
 
 /// What a Build comes to.
 pub fn build(
@@ -27,7 +26,6 @@ pub fn build(
         SecretValue::Text(text) => Some(text.clone()),
         _ => None,
     }));
-    let seconds = action.fields.get("timeout").and_then(Value::as_number).filter(|seconds| *seconds > 0.0);
     Ok(Action {
         reuse: Reuse::Version,
         stage: Some(stage(project, action, version, &folder)),
@@ -36,7 +34,7 @@ pub fn build(
             context: folder,
             ..image
         })),
-        timeout: seconds.map(|seconds| Duration::from_secs_f64(seconds.min(1e9))),
+        timeout: timeout(action),
         secrets,
         ..Action::new(action.key.as_str(), Kind::Build, version.full.as_str(), action.span())
     })

@@ -1,6 +1,6 @@
 //! Actions of type `exec`: commands on this machine.
 
-use super::{GardenProject, collect_secrets, kind_of, text};
+use super::{GardenProject, collect_secrets, kind_of, seconds, text, timeout};
 use crate::action::{Action, Artifact, Command, Copy, Kind, Persistent, Reuse, Stage};
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::Version;
@@ -28,8 +28,7 @@ pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, 
         (!words.is_empty()).then(|| Command { words, shell, folder: folder.clone(), env: env.clone() })
     };
     let is_persistent = spec.get("persistent").and_then(Value::as_bool).unwrap_or(false);
-    let seconds = |value: Option<&Value>| value.and_then(Value::as_number).filter(|seconds| *seconds > 0.0);
-    let patience = seconds(spec.get("statusTimeout")).unwrap_or(10.0);
+    let patience = seconds(spec.get("statusTimeout")).unwrap_or(Duration::from_secs(10));
     let mut secrets = project.secrets.clone();
     collect_secrets(spec, &mut secrets);
     Action {
@@ -42,11 +41,11 @@ pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, 
         status: command("statusCommand"),
         command: command(if kind == Kind::Deploy { "deployCommand" } else { "command" }),
         cleanup: command("cleanupCommand"),
-        persistent: is_persistent.then(|| Persistent { patience: Duration::from_secs_f64(patience.min(1e9)) }),
+        persistent: is_persistent.then(|| Persistent { patience }),
         artifacts: artifacts(project, spec),
         output_folder: OUTPUT_FOLDER,
         output_file: OUTPUT_FILE,
-        timeout: seconds(action.fields.get("timeout")).map(|seconds| Duration::from_secs_f64(seconds.min(1e9))),
+        timeout: timeout(action),
         secrets,
         ..Action::new(action.key.as_str(), kind, version.full.as_str(), action.span())
     }

@@ -1,7 +1,7 @@
 //! Actions that deploy to Kubernetes: `kubernetes`, `helm`, `chart` and `container`. What they render is the dialect's
 //! business; here is decided where it goes.
 
-use super::{GardenProject, collect_secrets, kind_of, root_of};
+use super::{GardenProject, collect_secrets, kind_of, root_of, seconds, timeout};
 use crate::action::Action;
 use crate::cluster::{ClusterDeploy, Clusters, Place, objects};
 use crate::event::Cause;
@@ -38,7 +38,8 @@ pub(super) fn action(
     }
     let target = target(&project.resolution, action, spec)?;
     let flag = |key: &str, default: bool| spec.get(key).and_then(Value::as_bool).unwrap_or(default);
-    let seconds = spec.get("timeout").and_then(Value::as_number).filter(|seconds| *seconds > 0.0).unwrap_or(300.0);
+    // Containers have a time of their own to come up.
+    let own = if action.type_name == "container" { seconds(spec.get("timeout")) } else { timeout(action) };
     let (once, objects) = objects(&manifests)?;
     let deployment = Deployment {
         name: deploy_name(&project.resolution, action),
@@ -49,7 +50,7 @@ pub(super) fn action(
         objects,
         once,
         hooks: matches!(action.type_name.as_str(), "helm" | "chart"),
-        timeout: Duration::from_secs_f64(seconds.min(1e9)),
+        timeout: own.unwrap_or(Duration::from_secs(300)),
         jobs: flag("waitForJobs", true),
         ..Deployment::default()
     };

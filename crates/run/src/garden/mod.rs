@@ -14,6 +14,7 @@ use crate::cluster::{ClusterDeploy, Clusters, point_at};
 use crate::engine::{Need, Node, Project};
 use crate::event::{Cause, Failure, Summary};
 use crate::outputs::Outputs;
+use purlin_garden::action::Action as GardenAction;
 use purlin_garden::config::ActionKind;
 use purlin_garden::resolve::Resolution;
 use purlin_value::{Map, Session, Value};
@@ -22,6 +23,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// A project whose actions can be run.
 pub struct GardenProject<'s> {
@@ -38,6 +40,17 @@ pub struct GardenProject<'s> {
     known: RefCell<HashMap<usize, skaffold::Known>>,
     /// Deploys to clusters that were prepared, by id.
     deploys: RefCell<HashMap<String, Arc<ClusterDeploy>>>,
+}
+
+/// How long an action may take.
+fn timeout(action: &GardenAction) -> Option<Duration> {
+    seconds(action.fields.get("timeout"))
+}
+
+/// A time in seconds, if it is one.
+fn seconds(value: Option<&Value>) -> Option<Duration> {
+    let seconds = value.and_then(Value::as_number).filter(|seconds| *seconds > 0.0)?;
+    Some(Duration::from_secs_f64(seconds.min(1e9)))
 }
 
 fn kind_of(kind: ActionKind) -> Kind {
@@ -103,11 +116,14 @@ impl<'s> GardenProject<'s> {
 
     /// Points failures at the field of a manifest that the cluster names.
     pub fn locate(&self, summary: &mut Summary) {
-        for failure in summary.failed_mut() {
-            let Some(deploy) = self.deploy(&failure.id) else { continue };
-            let manifests = self.resolution.manifests(&failure.id).unwrap_or_default();
-            point_at(self.session(), &manifests, &deploy, failure);
-        }
+        summary.failed_mut().for_each(|failure| self.locate_one(failure));
+    }
+
+    /// The same for one failure.
+    pub fn locate_one(&self, failure: &mut Failure) {
+        let Some(deploy) = self.deploy(&failure.id) else { return };
+        let manifests = self.resolution.manifests(&failure.id).unwrap_or_default();
+        point_at(self.session(), &manifests, &deploy, failure);
     }
 
     /// The resolution.

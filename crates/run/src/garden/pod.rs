@@ -1,6 +1,6 @@
 //! Runs and Tests of type `container`, `kubernetes-pod` and `helm-pod`: a pod of their own.
 
-use super::{GardenProject, collect_secrets, kind_of, kubernetes};
+use super::{GardenProject, collect_secrets, kind_of, kubernetes, timeout};
 use crate::action::{Action, Reuse};
 use crate::cluster::objects;
 use crate::event::Cause;
@@ -11,7 +11,6 @@ use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::Version;
 use purlin_value::Value;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// The types.
 pub(super) const TYPES: &[&str] = &["container", "kubernetes-pod", "helm-pod"];
@@ -32,8 +31,7 @@ pub(super) fn action(
     let target = kubernetes::target(&project.resolution, action, spec)?;
     let (_, made) = objects(&manifests)?;
     let pod = made.into_iter().next().ok_or(Cause::Unresolved)?;
-    let seconds = action.fields.get("timeout").and_then(Value::as_number).filter(|seconds| *seconds > 0.0);
-    let timeout = seconds.map(|seconds| Duration::from_secs_f64(seconds.min(1e9)));
+    let timeout = timeout(action);
     let has_artifacts = spec.get("artifacts").and_then(Value::as_list).is_some_and(|list| !list.is_empty());
     let warnings = has_artifacts.then(|| "`artifacts` are not copied from pods yet".to_owned());
     let work = PodRun {

@@ -1,6 +1,6 @@
 //! Actions of type `tosca` and `ensemble`: their operations run as work of the action.
 
-use super::{GardenProject, collect_secrets};
+use super::{GardenProject, collect_secrets, timeout};
 use crate::action::{Action, Kind};
 use crate::event::Cause;
 use crate::service::{EnsembleDeploy, Place, ServiceDeploy};
@@ -41,5 +41,5 @@ pub fn action(
     let mut secrets = project.secrets.clone();
     collect_secrets(spec, &mut secrets);
     let deploy = Action::new(action.key.as_str(), Kind::Deploy, version.full.as_str(), action.span());
-    Ok(Action { work: Some(work), secrets, ..deploy })
+    Ok(Action { work: Some(work), secrets, timeout: timeout(action), ..deploy })
 }

@@ -6,6 +6,7 @@ use crate::event::{Cause, End, Event, Reporter, Summary};
 use crate::outputs::Outputs;
 use crate::past::StateOf;
 use crate::work::{Doing, Trouble, Work};
+use purlin_model::Ask;
 use purlin_unfurl::job::Job;
 use purlin_unfurl::job::options::{Options, Workflow};
 use purlin_unfurl::tree::Status;
@@ -50,13 +51,22 @@ impl EnsembleDeploy {
         })
     }
 
+    /// What the ensemble gives, read again: the job has left it in its file.
+    fn outputs(&self) -> Result<Outputs, Trouble> {
+        self.0.with(|session| {
+            let ask = Ask { path: &self.0.path, request: self.0.request(), values: self.0.inputs.clone(), span: None };
+            let resolved = purlin_unfurl::inner::resolve(session, &ask);
+            resolved.map(|resolved| outputs(&resolved)).ok_or_else(|| problems(session, "there is no ensemble"))
+        })
+    }
+
     fn run(&self, session: &Session, job: &mut Job<'_>, doing: Doing<'_>) -> Result<(), Trouble> {
         if !job.rehearse() {
             return Err(problems(session, "its operations cannot be evaluated"));
         }
         let (store, own, root) = (self.0.store()?, self.0.executor(), self.0.root());
         let executor = doing.executor.unwrap_or(&own);
-        let runner = Runner { store: &store, executor, stop: doing.stop, root: &root, is_saved: true };
+        let runner = Runner { store: &store, executor, doing, root: &root, is_saved: true };
         let _lock = runner.lock(&job.ensemble.manifest.path).map_err(|why| other(&why))?;
         let summary = runner.run(job, &mut Said(doing.say)).map_err(|why| other(&why))?;
         if !doing.goes_on() {
@@ -82,14 +92,13 @@ impl EnsembleDeploy {
 
 impl Work for EnsembleDeploy {
     fn is_done(&self, _: Doing<'_>) -> Result<Option<Outputs>, Trouble> {
-        self.with(Workflow::Deploy, |_, mut job, count| Ok((count == 0).then(|| outputs(job.outputs()))))
+        let is_done = self.with(Workflow::Deploy, |_, _, count| Ok(count == 0))?;
+        is_done.then(|| self.outputs()).transpose()
     }
 
     fn perform(&self, doing: Doing<'_>) -> Result<Outputs, Trouble> {
-        self.with(Workflow::Deploy, |session, mut job, _| {
-            self.run(session, &mut job, doing)?;
-            Ok(outputs(job.outputs()))
-        })
+        self.with(Workflow::Deploy, |session, mut job, _| self.run(session, &mut job, doing))?;
+        self.outputs()
     }
 
     fn undo(&self, doing: Doing<'_>) -> Result<bool, Trouble> {

@@ -16,11 +16,12 @@ use crate::local::process::Surroundings;
 use crate::outputs::Outputs;
 use crate::store::Store;
 use crate::work::Trouble;
-use purlin_model::Request;
+use purlin_model::{Node, Request, Resolved};
 use purlin_syntax::Limits;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::world::World;
 use purlin_value::{Secrets, Session, Value, emit, stack};
+use serde_json::json;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -103,13 +104,29 @@ fn problems(session: &Session, what: &str) -> Trouble {
     }
 }
 
-/// Outputs for others. Secrets and what is not known stay with the service.
-fn outputs<N: std::fmt::Display>(values: Vec<(N, Value)>) -> Outputs {
+/// Outputs for others: those of the service, and the attributes of its nodes.
+fn outputs(resolved: &Resolved) -> Outputs {
+    let attributes = |node: &Node| {
+        let known = plain(node.resolved.get("attributes")?);
+        (!known.is_empty()).then(|| (node.id.to_string(), json!({ "attributes": known })))
+    };
+    let nodes: Outputs = resolved.nodes.iter().filter_map(attributes).collect();
+    let mut all = Outputs::new();
+    if !nodes.is_empty() {
+        all.insert("nodes".to_owned(), nodes.into());
+    }
+    all.extend(plain(&resolved.outputs));
+    all
+}
+
+/// The entries of a mapping that others may have. Secrets and what is not known stay with the service.
+fn plain(values: &Value) -> Outputs {
     let is_plain = |value: &Value| !value.any(|part| part.is_tainted() || part.is_pending() || part.is_poison());
-    let known = values.into_iter().filter(|(_, value)| !value.is_null() && is_plain(value));
+    let entries = values.as_map().into_iter().flat_map(|map| map.iter());
+    let known = entries.filter(|(_, value)| !value.is_null() && is_plain(value));
     known
         .filter_map(|(name, value)| {
-            let text = emit::to_json(&value, Secrets::Hide, JsonLayout::Compact).ok()?;
+            let text = emit::to_json(value, Secrets::Hide, JsonLayout::Compact).ok()?;
             Some((name.to_string(), serde_json::from_str(&text).ok()?))
         })
         .collect()

@@ -108,18 +108,18 @@ impl ServiceDeploy {
         let command = Command { words, shell: false, folder, env };
         let mask = Mask::new(given.secrets.iter().map(String::as_str));
         let mut capture = Capture::new(&mask, store.log(&self.record_id(step)));
-        let timeout = step.timeout.map(Duration::from_secs);
-        let process = Process { command: &command, timeout, stop: doing.stop };
+        let own = step.timeout.map(Duration::from_secs);
+        let process = Process { command: &command, timeout: doing.patience(own), stop: doing.stop };
         let say = |text: &str| (doing.say)(&format!("{} | {text}", step.id));
-        let own = self.0.executor();
-        let executor = doing.executor.unwrap_or(&own);
+        let local = self.0.executor();
+        let executor = doing.executor.unwrap_or(&local);
         let ended = executor.execute(&process, &mut |stream, bytes| capture.push(stream, bytes, &mut |line| say(line)));
         let printed = capture.finish(&mut |line| say(line));
         let cause = match ended {
             Ok(Ended::Exit(0)) => None,
             Ok(Ended::Exit(code)) => Some(Cause::Exit(code)),
             Ok(Ended::Signal(signal)) => Some(Cause::Signal(signal)),
-            Ok(Ended::TimedOut) => Some(Cause::TimedOut(timeout.unwrap_or_default())),
+            Ok(Ended::TimedOut) => Some(Cause::TimedOut(doing.passed(own))),
             Ok(Ended::Stopped) => return Err(Trouble { cause: Cause::Stopped, tail: Vec::new() }),
             Err(NoStart::Missing(name)) => Some(Cause::NoProgram(name)),
             Err(NoStart::Io(error)) => Some(Cause::Other(format!("could not start it: {error}"))),
@@ -189,7 +189,7 @@ impl Work for ServiceDeploy {
         self.with(|session, mut service| {
             let store = self.0.store()?;
             let is_done = self.walk(session, &mut service, &store, |_, _| Ok(None))?;
-            Ok(is_done.then(|| outputs(service.outputs(session))))
+            Ok(is_done.then(|| outputs(&service.resolved(session))))
         })
     }
 
@@ -204,7 +204,7 @@ impl Work for ServiceDeploy {
                 (doing.say)(&format!("{}: done", step.id));
                 Ok(Some(outputs))
             })?;
-            Ok(outputs(service.outputs(session)))
+            Ok(outputs(&service.resolved(session)))
         })
     }
 

@@ -37,7 +37,6 @@ pub struct Store {
     root: PathBuf,
     journal: Mutex<Journal>,
     dirty: AtomicBool,
-    temporary: AtomicU64,
 }
 
 /// Held while an action runs; other processes wait. The kernel lets go of it with the process.
@@ -50,7 +49,7 @@ impl Store {
         let root = project.join(FOLDER);
         let journal = Journal::read(&root.join("journal"))?;
         let (journal, dirty) = (Mutex::new(journal), AtomicBool::new(false));
-        Ok(Store { root, journal, dirty, temporary: AtomicU64::new(0) })
+        Ok(Store { root, journal, dirty })
     }
 
     /// Makes the folders, so that something can be kept. What it holds is private and no part of the repository.
@@ -197,7 +196,7 @@ impl Store {
 
     /// A fresh folder for one action, removed when dropped.
     pub fn scratch(&self) -> io::Result<Scratch> {
-        let number = self.temporary.fetch_add(1, Ordering::Relaxed);
+        let number = TEMPORARY.fetch_add(1, Ordering::Relaxed);
         let folder = self.root.join("tmp").join(format!("{}-{number}", std::process::id()));
         std::fs::create_dir(&folder)?;
         Ok(Scratch(folder))
@@ -217,6 +216,9 @@ impl Store {
 pub(crate) fn pod_note(root: &Path, id: &str) -> PathBuf {
     root.join("deploys").join(format!("{}.pod", file_name(id)))
 }
+
+/// Numbers of fresh folders: a process may have opened the same results several times.
+static TEMPORARY: AtomicU64 = AtomicU64::new(0);
 
 /// A folder that is removed with its content.
 #[derive(Debug)]

@@ -47,14 +47,36 @@ pub struct Options {
     pub host: Option<&'static crate::host::Host>,
     /// Repositories that a host knows, by name, with their folders: a file need not declare them.
     pub repositories: Vec<(String, String)>,
-    /// Files whose text a host has already, by path: they are not read again.
-    pub texts: Vec<(String, Arc<str>)>,
+    /// The root file, where a host has it already.
+    pub given: Option<Given>,
     /// Files that were parsed already, for another service of the same run.
     pub trees: Trees,
     /// Whether a part of the root file could not be read, so that what it declares is not known.
     pub unread: bool,
     /// Further files that every file imports without saying so, from a host.
     pub profiles: &'static [Embedded],
+}
+
+/// A service template that a host has read: a part of a file of its own, or what it has put together.
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The path that its imports are relative to.
+    pub path: String,
+    /// The tree it is in. The host has said what is wrong with it.
+    pub tree: Arc<Tree>,
+    /// The node that is the template.
+    pub root: u32,
+}
+
+impl Given {
+    /// The node that is the template; none if it could not be read.
+    pub fn node(&self) -> Option<Node<'_>> {
+        let root = self.tree.node(self.root)?;
+        let whole = root.span();
+        let within = |span: Span| whole.start <= span.start && span.start <= whole.end;
+        let mut errors = self.tree.diagnostics().iter().filter(|diagnostic| diagnostic.is_error());
+        (!errors.any(|error| error.span.is_none_or(within))).then_some(root)
+    }
 }
 
 /// Files that were parsed, by where they lie.
@@ -261,13 +283,13 @@ impl Loader<'_> {
     fn add_root(&mut self, place: Place) -> Option<Version> {
         let place = self.enter_archive(place)?;
         self.root = place.clone();
-        let (tree, version) = self.root_file(&place)?;
+        let tree = self.root_tree(&place)?;
+        let root = self.template(&place, &tree)?;
+        let version = self.version(root)?;
         self.files.edition = Some(version.edition);
-        if let Some(root) = tree.root() {
-            let key = place.key();
-            let index = self.add(place, &tree, root, version.edition, Role::Root);
-            self.known.insert(key, index);
-        }
+        let key = place.key();
+        let index = self.add(place, &tree, root, version.edition, Role::Root);
+        self.known.insert(key, index);
         if let Some(file) = self.files.list.last_mut().filter(|_| self.options.unread) {
             file.unread.push(EcoString::new());
         }
@@ -277,15 +299,31 @@ impl Loader<'_> {
     /// The tree of a file that was parsed already; such a file is sound. What the parser says of it is said again,
     /// since those who heard it the first time may not have passed it on.
     fn known_tree(&mut self, place: &Place) -> Option<Arc<Tree>> {
+        if let Some(given) = self.given(place) {
+            given.node()?;
+            let tree = given.tree.clone();
+            crate::val::secrets(&tree).for_each(|span| self.problems.hide(span));
+            return Some(tree);
+        }
         let tree = self.options.trees.get(&place.key()).cloned()?;
         tree.diagnostics().iter().for_each(|diagnostic| self.problems.push(diagnostic.clone()));
         Some(tree)
     }
 
-    fn source(&self, place: &Place) -> Result<Arc<Source>, Diagnostic> {
-        if let Some((path, text)) = self.options.texts.iter().find(|(path, _)| *path == place.path) {
-            return Ok(self.session.sources.insert(path, text.clone()));
+    /// What a host has given as the file at a place.
+    fn given(&self, place: &Place) -> Option<&Given> {
+        self.options.given.as_ref().filter(|given| place.archive.is_none() && given.path == place.path)
+    }
+
+    /// The node of a tree that is what a place holds.
+    fn whole<'t>(&self, place: &Place, tree: &'t Tree) -> Option<Node<'t>> {
+        match self.given(place) {
+            Some(given) => tree.node(given.root),
+            None => tree.root(),
         }
+    }
+
+    fn source(&self, place: &Place) -> Result<Arc<Source>, Diagnostic> {
         match &place.archive {
             None if place.address.is_some() => self.fetched_source(place),
             None => self.session.read_text(&place.path),
@@ -448,7 +486,7 @@ impl Loader<'_> {
             None => self.new_tree(&place, at)?,
         };
         let edition = self.files.edition?;
-        let Some(root) = tree.root().filter(|root| edition.is_extended() || !root.is_null()) else {
+        let Some(root) = self.whole(&place, &tree).filter(|root| edition.is_extended() || !root.is_null()) else {
             if !edition.is_extended() {
                 self.problems.at(&rules::IMPORT, at, format!("`{}` is empty", tree.source().path()));
             }

@@ -47,25 +47,33 @@ impl Loader<'_> {
         }
     }
 
-    pub(super) fn root_file(&mut self, place: &Place) -> Option<(Arc<Tree>, Version)> {
-        let tree = match self.known_tree(place) {
-            Some(tree) => tree,
-            None => match self.source(place) {
-                Ok(source) if source.text().trim_start().starts_with('<') => {
-                    let message = "TOSCA in XML is recognised, but not read";
-                    let hint = "write it in YAML, which TOSCA has been written in since the Simple Profile 1.0";
-                    let start = Span::new(source.id(), 0, 0);
-                    self.problems.push(Diagnostic::at(&rules::UNSUPPORTED, start, message).hint(hint));
-                    return None;
-                }
-                Ok(source) => self.parse(source)?,
-                Err(diagnostic) => {
-                    self.problems.push(diagnostic);
-                    return None;
-                }
-            },
+    pub(super) fn root_tree(&mut self, place: &Place) -> Option<Arc<Tree>> {
+        if let Some(tree) = self.known_tree(place) {
+            return Some(tree);
+        }
+        if self.given(place).is_some() {
+            return None;
+        }
+        let source = match self.source(place) {
+            Ok(source) => source,
+            Err(diagnostic) => {
+                self.problems.push(diagnostic);
+                return None;
+            }
         };
-        let Some(root) = tree.root() else {
+        if source.text().trim_start().starts_with('<') {
+            let message = "TOSCA in XML is recognised, but not read";
+            let hint = "write it in YAML, which TOSCA has been written in since the Simple Profile 1.0";
+            let start = Span::new(source.id(), 0, 0);
+            self.problems.push(Diagnostic::at(&rules::UNSUPPORTED, start, message).hint(hint));
+            return None;
+        }
+        self.parse(source)
+    }
+
+    /// The mapping that a root file consists of.
+    pub(super) fn template<'t>(&mut self, place: &Place, tree: &'t Tree) -> Option<Node<'t>> {
+        let Some(root) = self.whole(place, tree) else {
             let start = Span::new(tree.file(), 0, 0);
             self.problems.at(&rules::VERSION, start, "the file is empty");
             return None;
@@ -79,8 +87,7 @@ impl Loader<'_> {
             self.problems.at(&rules::WRONG_SHAPE, root.span(), message);
             return None;
         }
-        let version = self.version(root)?;
-        Some((tree, version))
+        Some(root)
     }
 
     /// The version of the root file.

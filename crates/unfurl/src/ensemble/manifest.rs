@@ -4,7 +4,7 @@ use super::directives::{self, Directives, Loaded};
 use super::files::Files;
 use super::library;
 use super::merge::Merger;
-use super::merged_text;
+use super::merged_tree;
 use super::project::{self, PROJECT_FILE, Projects};
 use super::python_template;
 use super::read::Reader;
@@ -17,6 +17,7 @@ use ecow::EcoString;
 use purlin_model::Glance;
 use purlin_model::project::Request;
 use purlin_syntax::{Diagnostic, Head, Node, Span, Tree};
+use purlin_tosca::load::Given;
 use purlin_value::world::FileKind;
 use purlin_value::{Session, path};
 use std::sync::Arc;
@@ -35,8 +36,8 @@ pub struct Manifest {
     pub document: Val,
     /// Whether it is a service template that no ensemble was found for: nobody gives it inputs.
     pub alone: bool,
-    /// The service template as TOSCA text: path and text.
-    pub service: Option<(String, Arc<str>)>,
+    /// The service template as TOSCA reads it.
+    pub service: Option<Given>,
     /// The service template as merge directives put it together; none if there are none.
     pub merged_service: Option<Val>,
     /// Whether a part of the service template could not be read, so that what it declares is not known.
@@ -128,7 +129,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     let own = document.get("environment").cloned().unwrap_or_default();
     let environment = project::environment(&environments, &own, &environment_name);
     let connections = project::relabelled(&environments, &environment, "connections");
-    let service = service_text(session, file, &tree, &document, &connections, || {
+    let service = service_tree(session, file, &tree, &document, &connections, || {
         placed(Expanded::read(&files, root, None, &mut repositories).document)
     });
     for import in imported_repositories(&document) {
@@ -140,7 +141,7 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
         folder,
         document,
         alone,
-        service: service.text,
+        service: service.given,
         merged_service: service.merged,
         unread: opened.problems.iter().any(|(problem, _)| matches!(problem, directives::Problem::Python(..))),
         service_span: service.span,
@@ -279,38 +280,38 @@ fn found(reader: &mut Reader<'_>, tree: &Tree, pointer: &str) -> Loaded {
 
 /// The service template as TOSCA reads it.
 #[derive(Default)]
-struct ServiceText {
-    text: Option<(String, Arc<str>)>,
+struct ServiceTree {
+    given: Option<Given>,
     span: Option<Span>,
     merged: Option<Val>,
 }
 
-/// The service template as a TOSCA file of its own. Without directives it keeps its places in the ensemble's file:
-/// everything around it becomes blanks. Connections of the environment are templates of relationships.
-fn service_text(
+/// The service template as a TOSCA file of its own. Without directives it is a part of the ensemble's tree. Connections
+/// of the environment are templates of relationships.
+fn service_tree(
     session: &Session,
     file: &str,
-    tree: &Tree,
+    tree: &Arc<Tree>,
     document: &Val,
     connections: &ValMap,
     written: impl FnOnce() -> Val,
-) -> ServiceText {
+) -> ServiceTree {
     let part = |value: &Val| value.get("spec").and_then(|spec| spec.get("service_template")).cloned();
     if part(document).is_none() {
-        return ServiceText::default();
+        return ServiceTree::default();
     }
     let node = match tree.root() {
         Some(root) if is_alone(root) => Some(root),
         root => root.and_then(|root| root.get("spec")).and_then(|spec| spec.get("service_template")),
     };
     let span = node.map(|node| node.span()).or_else(|| tree.root().map(|root| root.span()));
-    let found = ServiceText { span, ..ServiceText::default() };
+    let found = ServiceTree { span, ..ServiceTree::default() };
+    let given = |tree: Arc<Tree>, root: u32| Some(Given { path: file.to_owned(), tree, root });
     let own = node.filter(|node| connections.is_empty() && !directives::touch(tree, *node));
     if let Some(own) = own {
-        let text = blanked(tree.source().text(), own.span()).into();
-        return ServiceText { text: Some((file.to_owned(), text)), ..found };
+        return ServiceTree { given: given(tree.clone(), own.target().index()), ..found };
     }
-    // Vault data stays closed in what is written out as text.
+    // Vault data stays closed in what TOSCA reads.
     let Some(mut value) = part(&written()) else {
         return found;
     };
@@ -320,8 +321,8 @@ fn service_text(
         let merged = Merger::default().merge(&more, value.as_map().unwrap_or(&ValMap::default()));
         value = value.with(Val::map(merged).data);
     }
-    match merged_text::text(session, &value) {
-        Some(text) => ServiceText { text: Some((file.to_owned(), text.into())), merged: Some(value), ..found },
+    match merged_tree::tree(session, file, &value) {
+        Some(tree) => ServiceTree { given: given(tree, 0), merged: Some(value), ..found },
         None => {
             let mut diagnostic = Diagnostic::nowhere(&rules::LIMIT, "the merged service template is too large");
             diagnostic.span = span;
@@ -339,25 +340,6 @@ fn connected(connections: &ValMap) -> ValMap {
         connection.clone().with(Val::map(entries).data)
     };
     connections.iter().map(|(name, connection)| (name.clone(), serving(connection))).collect()
-}
-
-/// A text with everything but a span turned into blanks; line breaks stay.
-fn blanked(text: &str, span: Span) -> String {
-    let (start, mut end) = (span.start as usize, span.end as usize);
-    // A key at the very end that has nothing written under it keeps its colon.
-    let rest = text.get(end..).unwrap_or("");
-    let blanks = rest.len() - rest.trim_start_matches(' ').len();
-    if rest.get(blanks..).is_some_and(|rest| rest.starts_with(':')) {
-        end += blanks + 1;
-    }
-    // The first line of a block is indented like the others only if what stands before it is kept as blanks.
-    let blank = |part: &str| -> String {
-        part.chars().flat_map(|c| if c == '\n' { vec!['\n'] } else { vec![' '; c.len_utf8()] }).collect()
-    };
-    let before = text.get(..start).unwrap_or("");
-    let inside = text.get(start..end).unwrap_or("");
-    let after = text.get(end..).unwrap_or("");
-    format!("{}{inside}{}", blank(before), blank(after))
 }
 
 /// Passwords of vaults: from the environment's variables, from files they name, from the project's secrets.

@@ -7,7 +7,7 @@ mod files;
 mod library;
 pub mod manifest;
 pub mod merge;
-mod merged_text;
+mod merged_tree;
 pub mod places;
 pub mod project;
 mod python_template;

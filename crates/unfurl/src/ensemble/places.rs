@@ -1,6 +1,6 @@
 //! Where a service template was written, if merge directives put it together, and which of its scalars are vault data.
 //!
-//! With directives, TOSCA reads a text that nobody wrote. Its nodes are walked beside the merged value, whose parts know
+//! With directives, TOSCA reads a tree that nobody wrote. Its nodes are walked beside the merged value, whose parts know
 //! the files they come from, so that problems and origins can name those.
 
 use super::read::VAULT_TAGS;
@@ -8,13 +8,15 @@ use crate::limits::MAX_DEPTH;
 use crate::val::Val;
 use crate::vault::Secret;
 use ecow::EcoString;
-use purlin_syntax::{Kind, Node, Span, Tree};
+use purlin_syntax::{FileId, Kind, Node, Span, Tree};
 use purlin_value::{Origin, Session};
 use std::collections::HashMap;
 
 /// Places of a service template's parts.
 #[derive(Default)]
 pub struct Places {
+    /// The tree that was put together, and where the service template is written.
+    merged: Option<(FileId, Span)>,
     origins: HashMap<Origin, Origin>,
     spans: HashMap<Span, Span>,
     tags: HashMap<Origin, EcoString>,
@@ -30,9 +32,11 @@ pub struct Reading<'a> {
 }
 
 impl Places {
-    /// Notes where the parts of a merged value were written, beside the text that was made of it.
-    pub fn merged(&mut self, session: &Session, text: &Tree, value: &Val) {
-        if let Some(root) = text.root() {
+    /// Notes where the parts of a merged value were written, beside the tree that was made of it. What was written
+    /// nowhere is said to be in `whole`.
+    pub fn merged(&mut self, session: &Session, tree: &Tree, value: &Val, whole: Span) {
+        self.merged = Some((tree.file(), whole));
+        if let Some(root) = tree.root() {
             self.walk(session, root, value, 0);
         }
     }
@@ -59,9 +63,8 @@ impl Places {
         if depth > 4 * MAX_DEPTH {
             return;
         }
-        let written = session.origins.span(value.origin, &session.sources);
-        if let Some(written) = written {
-            self.origins.insert(Origin::node(node), value.origin);
+        self.origins.insert(Origin::node(node), value.origin);
+        if let Some(written) = session.origins.span(value.origin, &session.sources) {
             self.spans.insert(node.span(), written);
         }
         for (item, value) in node.items().zip(value.as_list().unwrap_or(&[])) {
@@ -78,7 +81,8 @@ impl Places {
 
     /// Where something was written.
     pub fn span(&self, span: Span) -> Span {
-        self.spans.get(&span).copied().unwrap_or(span)
+        let whole = || self.merged.filter(|(file, _)| *file == span.file).map(|(_, whole)| whole);
+        self.spans.get(&span).copied().or_else(whole).unwrap_or(span)
     }
 
     /// Where a value was written.

@@ -82,7 +82,8 @@ pub struct Service {
 
 /// Reads, renders and resolves a manifest's service template. Problems go to the session's sink.
 pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoString, Val>) -> Option<Service> {
-    let (path, text) = manifest.service.clone()?;
+    let given = manifest.service.clone()?;
+    let path = given.path.clone();
     let options = Options {
         versions: VERSIONS.iter().map(|keyword| (*keyword, edition::EXTENDED)).collect(),
         unversioned: Some(edition::EXTENDED),
@@ -93,7 +94,7 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
             .iter()
             .map(|(name, folder)| (name.to_string(), folder.to_string()))
             .collect(),
-        texts: vec![(path.clone(), text)],
+        given: Some(given),
         profiles: PROFILES,
         unread: manifest.unread,
         ..Options::default()
@@ -142,9 +143,10 @@ fn refuse_null_inputs(topology: &Topology, given: &IndexMap<EcoString, Val>, pro
 /// Where the parts of the service template were written, and what of it is vault data.
 fn places(session: &Session, manifest: &Manifest, model: &Model) -> Places {
     let mut places = Places::default();
-    let own = model.files.list.iter().find(|file| file.path == manifest.path);
-    if let (Some(own), Some(merged)) = (own, &manifest.merged_service) {
-        places.merged(session, &own.tree, merged);
+    if let (Some(given), Some(merged), Some(whole)) =
+        (&manifest.service, &manifest.merged_service, manifest.service_span)
+    {
+        places.merged(session, &given.tree, merged, whole);
     }
     for tree in manifest.trees.iter().chain(model.files.list.iter().map(|file| &file.tree)) {
         places.tagged(tree);

@@ -7,6 +7,7 @@ use super::task::{Digest, Task};
 use super::{Job, Request};
 use crate::convert::key_text;
 use crate::ensemble::manifest::Manifest;
+use crate::ensemble::read::Reader;
 use crate::eval::show::REDACTED;
 use crate::eval::special::key_of;
 use crate::tree::{NodeId, NodeKind, Priority, Status, Tree};
@@ -14,6 +15,7 @@ use crate::val::{Data, MapKey, Val, ValMap};
 use crate::yaml_text::{YamlStyle, to_yaml};
 use ecow::EcoString;
 use purlin_syntax::{Flavor, Limits, Sources, yaml};
+use purlin_tosca::load::Given;
 use purlin_value::{Session, path};
 use std::collections::HashMap;
 
@@ -259,9 +261,9 @@ impl Job<'_> {
     }
 
     fn spec_digest(&self) -> String {
-        let manifest = &self.ensemble.manifest;
-        let text = manifest.service.as_ref().map(|(_, text)| Val::str(text.to_string())).unwrap_or_default();
-        change::digest([&text], &self.ensemble.tree)
+        let template = self.ensemble.manifest.service.as_ref().and_then(Given::node);
+        let template = template.map(|node| Reader::new(None).read(node)).unwrap_or_default();
+        change::digest([&template], &self.ensemble.tree)
     }
 
     /// The record of the job and of its tasks.

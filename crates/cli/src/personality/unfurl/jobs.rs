@@ -9,6 +9,7 @@ use crate::report::{Style, report};
 use purlin_model::project::Request;
 use purlin_run::ensemble::Runner;
 use purlin_run::event::{Event, Reporter, Summary};
+use purlin_run::work::Doing;
 use purlin_unfurl::job::Job;
 use purlin_unfurl::job::options::Workflow;
 use purlin_unfurl::tree::Status;
@@ -177,7 +178,7 @@ fn perform(
     let runner = Runner {
         store: &place.store,
         executor: &place.executor,
-        stop: &place.stop,
+        doing: Doing::looking(&place.stop),
         root,
         is_saved: !flags.job.dry_run,
     };
