@@ -5,8 +5,11 @@
 use crate::matching::{items, renamed};
 use crate::why::{Cause, cause, why};
 use purlin_model::{Node, Resolved};
+use purlin_value::encoding::from_base64;
 use purlin_value::value::below;
 use purlin_value::{Data, Session, Value};
+use std::collections::HashSet;
+use std::sync::Arc;
 
 /// One difference.
 #[derive(Clone, Debug)]
@@ -43,16 +46,45 @@ pub fn diff(before: Side<'_>, after: Side<'_>) -> Vec<Difference> {
         match after.1.node(&node.id).or(new_name) {
             Some(other) => {
                 out.extend(new_name.map(|new| named_anew(node, new, sessions)));
-                compare(sessions, &other.id, &node.whole(), &other.whole(), &mut out);
+                compare(sessions, &other.id, &compared(node), &compared(other), &mut out);
             }
-            None => out.push(whole(&node.id, Some(&node.resolved), None, before.0)),
+            None => out.push(whole(&node.id, Some(&compared(node)), None, before.0)),
         }
     }
     for node in came.into_iter().filter(|node| !renamed.iter().any(|(_, new)| new.id == node.id)) {
-        out.push(whole(&node.id, None, Some(&node.resolved), after.0));
+        out.push(whole(&node.id, None, Some(&compared(node)), after.0));
     }
     compare(sessions, "outputs", &before.1.outputs, &after.1.outputs, &mut out);
+    hide_copies(&mut out);
     out
+}
+
+/// A node as it is compared. What a Secret of Kubernetes holds is compared and never shown: differences are sent around.
+pub fn compared(node: &Node) -> Value {
+    let whole = node.whole();
+    let Some(fields) = whole.as_map().filter(|_| node.kind == "Secret" && node.type_name == "v1") else { return whole };
+    let mut fields = fields.clone();
+    for part in ["data", "stringData"] {
+        let Some(held) = fields.get(part).and_then(Value::as_map) else { continue };
+        let hidden = held.iter().map(|(key, value)| (key.clone(), value.clone().tainted_if(true))).collect();
+        let hidden = fields.get(part).cloned().unwrap_or_default().with(Data::Map(Arc::new(hidden)));
+        fields.insert(part.into(), hidden);
+    }
+    whole.with(Data::Map(fields.into()))
+}
+
+/// Hides what is hidden in one place wherever else it differs: a value that a Secret takes over is one.
+fn hide_copies(found: &mut [Difference]) {
+    let sides = |difference: &Difference| [difference.before.clone(), difference.after.clone()];
+    let hidden = found.iter().flat_map(sides).flatten().filter(Value::is_tainted);
+    let texts: HashSet<String> = hidden.filter_map(|value| value.as_str().map(str::to_owned)).collect();
+    let decoded = texts.iter().filter_map(|text| String::from_utf8(from_base64(text.as_bytes()).ok()?).ok());
+    let known: HashSet<String> = decoded.chain(texts.iter().cloned()).filter(|text| !text.is_empty()).collect();
+    for side in found.iter_mut().flat_map(|difference| [&mut difference.before, &mut difference.after]).flatten() {
+        if side.as_str().is_some_and(|text| known.contains(text)) {
+            *side = std::mem::take(side).tainted_if(true);
+        }
+    }
 }
 
 fn named_anew(old: &Node, new: &Node, sessions: (&Session, &Session)) -> Difference {

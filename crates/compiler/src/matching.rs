@@ -104,9 +104,12 @@ pub(crate) fn renamed<'n>(gone: &[&'n Node], came: &[&'n Node]) -> Vec<(&'n Node
     for (old_at, old) in gone.iter().enumerate() {
         let own = leaves(&old.resolved);
         for (new_at, (new, other)) in came.iter().zip(&parts).enumerate() {
-            let is_possible = old.kind == new.kind && old.type_name == new.type_name && old.dialect == new.dialect;
-            let alike = if is_possible { likeness(&own, other) } else { 0.0 };
-            if alike >= ALIKE {
+            if !is_kin(old, new) {
+                continue;
+            }
+            let alike = likeness(&own, other);
+            let is_only = || alone(old, gone) && alone(new, came);
+            if alike >= ALIKE || old.inside.is_some() && is_only() {
                 found.push((alike, old_at, new_at));
             }
         }
@@ -123,6 +126,16 @@ pub(crate) fn renamed<'n>(gone: &[&'n Node], came: &[&'n Node]) -> Vec<(&'n Node
     out
 }
 
+/// Whether one may be the other under another name.
+fn is_kin(one: &Node, two: &Node) -> bool {
+    one.kind == two.kind && one.type_name == two.type_name && one.dialect == two.dialect && one.inside == two.inside
+}
+
+/// Whether no other node could be meant: the only object of a kind in a chart is the same, whatever it is called.
+fn alone(node: &Node, all: &[&Node]) -> bool {
+    all.iter().filter(|other| is_kin(node, other)).count() == 1
+}
+
 /// Which part of two nodes is equal.
 fn likeness(one: &HashMap<String, &Value>, two: &HashMap<String, &Value>) -> f64 {
     let equal = one.iter().filter(|(path, value)| two.get(*path).is_some_and(|other| other == *value)).count();
@@ -137,7 +150,11 @@ fn leaves(value: &Value) -> HashMap<String, &Value> {
     while let Some((path, value)) = open.pop() {
         match &value.data {
             Data::Map(map) => open.extend(map.iter().map(|(key, value)| (format!("{path}.{key}"), value))),
-            Data::List(list) => open.extend(list.iter().enumerate().map(|(at, value)| (format!("{path}.{at}"), value))),
+            Data::List(list) => {
+                open.extend(
+                    list.iter().enumerate().map(|(at, value)| (format!("{path}.{}", item_name(at, value)), value)),
+                );
+            }
             _ if matches!(path.as_str(), ".name" | ".metadata.name") => {}
             _ => {
                 found.insert(path, value);
@@ -145,6 +162,12 @@ fn leaves(value: &Value) -> HashMap<String, &Value> {
         }
     }
     found
+}
+
+/// What an item of a list goes by: its name if it has one, else its place.
+fn item_name(at: usize, item: &Value) -> String {
+    let named = NAMES.iter().find_map(|name| item.as_map()?.get(*name).filter(|value| !is_collection(value)));
+    named.map_or_else(|| at.to_string(), crate::why::scalar_text)
 }
 
 fn is_collection(value: &Value) -> bool {

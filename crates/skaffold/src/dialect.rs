@@ -187,6 +187,8 @@ impl Work<'_> {
             let engines = if renders { self.request.engines } else { Engines::default() };
             resolved.manifests = render::render(session, filled, &settings, engines);
             if renders {
+                let objects = resolved.manifests.iter().filter_map(|manifest| manifest.object("skaffold"));
+                resolved.nodes.extend(objects.collect::<Vec<_>>());
                 filled.iter().for_each(|config| unrendered::report(config, &session.sink));
             }
         }

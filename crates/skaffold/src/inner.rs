@@ -14,8 +14,6 @@ pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
         if !ask.request.manifests {
             resolved.manifests.clear();
         }
-        let objects: Vec<_> = resolved.manifests.iter().filter_map(|manifest| manifest.object("skaffold")).collect();
-        resolved.nodes.extend(objects);
         let mut outputs: Map = resolved.outputs.as_map().cloned().unwrap_or_default();
         outputs.insert("images".into(), images(session, filled));
         resolved.outputs = Value::map(outputs);

@@ -51,7 +51,8 @@ pub fn base64(bytes: &[u8]) -> String {
 
 /// The bytes of a text in base 64; line breaks are skipped, anything else is an error at its byte.
 pub fn from_base64(text: &[u8]) -> Result<Vec<u8>, String> {
-    decode_with(text, 4, 6, |byte| ALPHABET.iter().position(|b| *b == byte), "base64")
+    const VALUES: [u8; 256] = values(ALPHABET);
+    decode_with(text, 4, 6, &VALUES, "base64")
 }
 
 /// Bytes in base 32, with padding.
@@ -73,38 +74,57 @@ pub fn base32(bytes: &[u8]) -> String {
 
 /// The bytes of a text in base 32; line breaks are skipped, anything else is an error at its byte.
 pub fn from_base32(text: &[u8]) -> Result<Vec<u8>, String> {
-    decode_with(text, 8, 5, |byte| ALPHABET32.iter().position(|b| *b == byte), "base32")
+    const VALUES: [u8; 256] = values(ALPHABET32);
+    decode_with(text, 8, 5, &VALUES, "base32")
 }
 
-fn decode_with(
-    text: &[u8],
-    group: usize,
-    bits: u32,
-    find: impl Fn(u8) -> Option<usize>,
-    name: &str,
-) -> Result<Vec<u8>, String> {
+/// What stands for no value.
+const NO_VALUE: u8 = u8::MAX;
+/// The longest group of characters that stand for whole bytes.
+const LONGEST_GROUP: usize = 8;
+
+/// The value of each character of an alphabet.
+const fn values(alphabet: &[u8]) -> [u8; 256] {
+    let mut table = [NO_VALUE; 256];
+    let mut at = 0;
+    while at < alphabet.len() {
+        table[alphabet[at] as usize] = at as u8;
+        at += 1;
+    }
+    table
+}
+
+fn decode_with(text: &[u8], group: usize, bits: usize, values: &[u8; 256], name: &str) -> Result<Vec<u8>, String> {
     let illegal = |at: usize| format!("illegal {name} data at input byte {at}");
-    let plain: Vec<(usize, u8)> =
-        text.iter().copied().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).collect();
-    let mut out = Vec::with_capacity(text.len() * bits as usize / 8);
-    let mut chunks = plain.chunks(group).peekable();
-    while let Some(chunk) = chunks.next() {
+    let mut plain = text.iter().copied().enumerate().filter(|(_, b)| !matches!(b, b'\r' | b'\n')).peekable();
+    let mut out = Vec::with_capacity(text.len() * bits / 8);
+    while plain.peek().is_some() {
+        let mut chunk = [(0, 0u8); LONGEST_GROUP];
+        let mut len = 0;
+        for (slot, next) in chunk.iter_mut().take(group).zip(plain.by_ref()) {
+            *slot = next;
+            len += 1;
+        }
+        let chunk = chunk.get(..len).unwrap_or_default();
         let padding = chunk.iter().rev().take_while(|(_, b)| *b == b'=').count();
         let data = chunk.get(..chunk.len() - padding).unwrap_or_default();
         let mut word = 0u64;
         for (at, byte) in data {
-            let Some(value) = find(*byte) else { return Err(illegal(*at)) };
-            word = word << bits | value as u64;
+            let value = values.get(usize::from(*byte)).copied().unwrap_or(NO_VALUE);
+            if value == NO_VALUE {
+                return Err(illegal(*at));
+            }
+            word = word << bits | u64::from(value);
         }
         if chunk.len() < group {
             // A group that ends early is wrong from its first byte on.
             let first = text.len() - chunk.len();
             return Err(illegal(if padding > 0 { text.len() } else { first }));
         }
-        let bytes = data.len() * bits as usize / 8;
-        let spare = data.len() * bits as usize % 8;
-        let complete = bytes > 0 && spare < bits as usize;
-        if padding > 0 && (!complete || chunks.peek().is_some()) {
+        let bytes = data.len() * bits / 8;
+        let spare = data.len() * bits % 8;
+        let complete = bytes > 0 && spare < bits;
+        if padding > 0 && (!complete || plain.peek().is_some()) {
             let at = chunk.get(data.len() + usize::from(complete)).or(chunk.last()).map_or(text.len(), |(at, _)| *at);
             return Err(illegal(at));
         }

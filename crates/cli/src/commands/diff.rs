@@ -2,12 +2,12 @@
 
 use super::Context;
 use super::files::difference;
-use super::resolve::compile_or_report;
+use super::resolve::compile_rendered;
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::paint::Answer;
-use purlin_compiler::{Difference, diff, differences_value, origin_text, wholes};
-use purlin_model::{Node, Resolved};
+use purlin_compiler::{Difference, compared, diff, differences_value, origin_text, wholes};
+use purlin_model::Resolved;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{to_json, to_yaml};
 use purlin_value::{Secrets, Value};
@@ -53,11 +53,10 @@ pub(super) fn run(
         ));
     }
     let as_error = |exit: Exit| if exit == Exit::Invalid { Exit::Other(2) } else { exit };
-    let (before_session, before) = compile_or_report(cx, path, &[], target).map_err(as_error)?;
+    let (before_session, before) = compile_rendered(cx, path, target).map_err(as_error)?;
     cx.prefix = "to-";
     let other_path = other.to_path.as_deref().unwrap_or(path);
-    let (after_session, after) =
-        compile_or_report(cx, other_path, &[], &other_target(target, other)).map_err(as_error)?;
+    let (after_session, after) = compile_rendered(cx, other_path, &other_target(target, other)).map_err(as_error)?;
     let found = diff((&before_session, &before.resolved), (&after_session, &after.resolved));
     let text = match output {
         DiffOutput::Json => {
@@ -174,7 +173,7 @@ fn unified(before: &Resolved, after: &Resolved, found: &[Difference]) -> String 
         }
         done.push((old, new));
         let text = |side: &Resolved, id: &str| {
-            let value = side.node(id).map(Node::whole);
+            let value = side.node(id).map(compared);
             let value = value.or_else(|| wholes(side).find(|(known, _)| *known == id).map(|(_, value)| value));
             value.and_then(|value| to_yaml(&value, Secrets::Hide).ok()).unwrap_or_default()
         };

@@ -43,6 +43,15 @@ pub(super) fn compile_or_report(
     finished(compile_for(cx, &Purpose { command: "resolve", manifests: false }, path, nodes, target)?)
 }
 
+/// The same with everything that would be deployed.
+pub(super) fn compile_rendered(
+    cx: &mut Context<'_, '_>,
+    path: &Path,
+    target: &Target,
+) -> Result<(Session, Compiled), Exit> {
+    finished(compile_for(cx, &Purpose { command: "resolve", manifests: true }, path, &[], target)?)
+}
+
 /// The same for a node by name: one inside another may be an object that is only rendered for who asks.
 pub(super) fn compile_with_inside(
     cx: &mut Context<'_, '_>,

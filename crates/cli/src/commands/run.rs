@@ -278,8 +278,9 @@ pub(super) fn reporter<'r>(
     trace: Option<&'r mut Trace>,
 ) -> Several<'r> {
     // A fixed clock asks for output that can be compared.
-    let look = Look { colour: style.colour, times: !invocation.env.contains_key("SOURCE_DATE_EPOCH") };
-    let is_live = invocation.terminal && invocation.last && !invocation.env.contains_key("CI");
+    let times = !invocation.env.contains_key("SOURCE_DATE_EPOCH");
+    let look = Look { colour: style.colour, times, quiet: style.quiet };
+    let is_live = invocation.terminal && invocation.last && !invocation.env.contains_key("CI") && !look.quiet;
     let main: Box<dyn Reporter + 'r> = match order.output {
         AnswerFormat::Json => Box::new(JsonLines::new(invocation.stdout, look)),
         AnswerFormat::Text if is_live => Box::new(Live::new(look)),

@@ -100,7 +100,7 @@ pub(super) fn take_down(
     style: Style,
 ) -> Result<Exit, Exit> {
     let place = Place::new(invocation, root)?;
-    let look = Look { colour: style.colour, times: false };
+    let look = Look { colour: style.colour, times: false, quiet: style.quiet };
     let summary = {
         let mut reporter = Plain::new(invocation.stderr, look);
         clean_up(project, &place.store, &place.executor, &place.stop, wanted, &mut reporter)

@@ -236,7 +236,14 @@ impl Evaluator<'_, '_> {
     /// A value with everything in it forced; poison anywhere inside stops.
     pub(super) fn whole(&mut self, value: &Value) -> Result<Value, Stop> {
         let value = self.eval.force_deep(value);
+        self.go_through(&value)?;
         if value.any(Value::is_poison) { Err(Stop::Poison) } else { Ok(value) }
+    }
+
+    /// Pays for going through a collection as deep as it is, for what it waits for and what is secret in it.
+    fn go_through(&mut self, value: &Value) -> Result<(), Stop> {
+        let steps = if value.is_collection() { weight(value) / BYTES_PER_WALKED } else { 0 };
+        if self.eval.spend(steps) { Ok(()) } else { Err(Stop::Poison) }
     }
 
     /// Evaluates an expression.
@@ -313,6 +320,8 @@ impl Evaluator<'_, '_> {
         // Text and containment look into collections, so those must be there.
         let deep = matches!(op, BinaryOp::Add | BinaryOp::Contains);
         let (left, right) = if deep { (self.whole(&left)?, self.whole(&right)?) } else { (left, right) };
+        self.go_through(&left)?;
+        self.go_through(&right)?;
         if let Some(pending) = merge_pending(merge_pending(None, &left), &right) {
             let lists = matches!((&left.data, &right.data), (Data::List(_), Data::List(_)));
             if !lists {
@@ -336,8 +345,8 @@ impl Evaluator<'_, '_> {
                 }
                 if self.eval.charge(items, items * ITEM_BYTES) { Ok(()) } else { Err(Stop::Poison) }
             }
-            (BinaryOp::Contains, Data::List(list), _) => {
-                if self.eval.spend(list.len() as u64 / 8) {
+            (BinaryOp::Contains, Data::Str(text), _) => {
+                if self.eval.spend(steps_for(text.len() as u64)) {
                     Ok(())
                 } else {
                     Err(Stop::Poison)
@@ -469,6 +478,9 @@ impl Evaluator<'_, '_> {
         result.with_origin(origin).tainted_if(tainted)
     }
 }
+
+/// So many bytes of a collection, as it is written out, are gone through in one step.
+const BYTES_PER_WALKED: u64 = 16;
 
 /// How long the text of a value may be inside a longer text.
 fn text_size(value: &Value) -> usize {

@@ -60,7 +60,7 @@ pub const FUNCTIONS: &[Function<Helper>] = &[
         &[one("string", "string")],
         "Decodes Base64 text.",
         ("${base64Decode('YQ==')}", "a"),
-        Cost::ALL,
+        Cost::Slow,
         calls::base64_decode,
     ),
     helper(

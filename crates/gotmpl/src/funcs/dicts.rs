@@ -16,15 +16,13 @@ const MAX_DEPTH: u32 = 500;
 
 /// The rows.
 pub(crate) static FUNCS: &[Func] = &[
-    many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict)
-        .unseen()
-        .costs(Cost::Constant),
+    many("dict", &[], Ty::Any, "`dict KEY VALUE…`: a dictionary of these entries.", dict).unseen().costs(Cost::ALL),
     pieces(row("get", &[M, Ty::Str], "`get DICT KEY`: the value under the key, or an empty text.", |m, args| {
         let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
         Ok(found.unwrap_or_else(|| Val::str("")).unboxed())
     }))
     .shallow()
-    .costs(Cost::Constant),
+    .costs(Cost::Linear(0b10)),
     pieces(row("set", &[M, Ty::Str, Ty::Any], "`set DICT KEY VALUE`: puts the value under the key.", |m, args| {
         let Some(map) = arg(args, 0).as_map() else {
             return Err(Fault::new("assignment to entry in nil map"));
@@ -37,7 +35,7 @@ pub(crate) static FUNCS: &[Func] = &[
     }))
     .looks(0, 2)
     .changes()
-    .costs(Cost::Constant),
+    .costs(Cost::Linear(0b10)),
     pieces(row("unset", &[M, Ty::Str], "`unset DICT KEY`: removes the key.", |m, args| {
         let Some(map) = arg(args, 0).as_map() else { return Ok(m.heap.any_map(BTreeMap::new())) };
         m.heap.get_map_mut(map).entries.remove(bytes(args, 1));
@@ -45,13 +43,13 @@ pub(crate) static FUNCS: &[Func] = &[
     }))
     .shallow()
     .changes()
-    .costs(Cost::Constant),
+    .costs(Cost::Linear(0b10)),
     row("hasKey", &[M, Ty::Str], "`hasKey DICT KEY`: whether the key is there.", |m, args| {
         let found = arg(args, 0).as_map().and_then(|map| m.heap.lookup(map, bytes(args, 1)));
         Ok(Val::bool(found.is_some()))
     })
     .shallow()
-    .costs(Cost::Constant),
+    .costs(Cost::Linear(0b10)),
     many(
         "pluck",
         &[Ty::Str],
@@ -68,7 +66,7 @@ pub(crate) static FUNCS: &[Func] = &[
         },
     )
     .shallow()
-    .costs(Cost::Constant),
+    .costs(Cost::Linear(0b1)),
     many("keys", &[], M, "`keys DICT…`: the keys, sorted within each dictionary.", |m, args| {
         let mut found = Vec::new();
         for map in args.iter().filter_map(Val::as_map) {

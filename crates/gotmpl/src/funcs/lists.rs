@@ -25,18 +25,8 @@ pub(crate) static FUNCS: &[Func] = &[
     pieces(row("mustFirst", &[A], "`mustFirst LIST`: the first element, or nil.", first))
         .shallow()
         .costs(Cost::Constant),
-    pieces(row("last", &[A], "`last LIST`: the last element, or nil.", |m, args| {
-        let items = items(m, arg(args, 0), "last")?;
-        Ok(items.last().cloned().unwrap_or(Val::NIL))
-    }))
-    .shallow()
-    .costs(Cost::Constant),
-    pieces(row("mustLast", &[A], "`mustLast LIST`: the last element, or nil.", |m, args| {
-        let items = items(m, arg(args, 0), "last")?;
-        Ok(items.last().cloned().unwrap_or(Val::NIL))
-    }))
-    .shallow()
-    .costs(Cost::Constant),
+    pieces(row("last", &[A], "`last LIST`: the last element, or nil.", last)).shallow().costs(Cost::Constant),
+    pieces(row("mustLast", &[A], "`mustLast LIST`: the last element, or nil.", last)).shallow().costs(Cost::Constant),
     row("rest", &[A], "`rest LIST`: all but the first element.", rest).shallow().costs(Cost::ALL),
     row("mustRest", &[A], "`mustRest LIST`: all but the first element.", rest).shallow().costs(Cost::ALL),
     row("initial", &[A], "`initial LIST`: all but the last element.", initial).shallow().costs(Cost::ALL),
@@ -80,7 +70,7 @@ fn items(m: &mut Machine<'_>, value: &Val, what: &str) -> Result<Vec<Val>, Fault
     match &value.data {
         Data::List(list) => {
             let items = m.heap.items(*list).to_vec();
-            m.spend(items.len() / 4)?;
+            m.spend(items.len() / 2)?;
             Ok(items)
         }
         Data::Bytes(bytes) => Ok(bytes.bytes().iter().map(|b| Val::new(Data::Uint8(*b))).collect()),
@@ -90,8 +80,17 @@ fn items(m: &mut Machine<'_>, value: &Val, what: &str) -> Result<Vec<Val>, Fault
 }
 
 fn first(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let items = items(m, arg(args, 0), "find first")?;
-    Ok(items.first().cloned().unwrap_or(Val::NIL))
+    match &arg(args, 0).data {
+        Data::List(list) => Ok(m.heap.items(*list).first().cloned().unwrap_or(Val::NIL)),
+        _ => Ok(items(m, arg(args, 0), "find first")?.first().cloned().unwrap_or(Val::NIL)),
+    }
+}
+
+fn last(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
+    match &arg(args, 0).data {
+        Data::List(list) => Ok(m.heap.items(*list).last().cloned().unwrap_or(Val::NIL)),
+        _ => Ok(items(m, arg(args, 0), "last")?.last().cloned().unwrap_or(Val::NIL)),
+    }
 }
 
 fn rest(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
@@ -222,8 +221,11 @@ fn has(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
 }
 
 fn slice(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
-    let items = items(m, arg(args, 0), "slice")?;
-    let len = items.len() as i64;
+    let whole = match &arg(args, 0).data {
+        Data::List(list) => Ok(m.heap.items(*list).len()),
+        _ => Err(items(m, arg(args, 0), "slice")?),
+    };
+    let len = whole.as_ref().map_or_else(Vec::len, |len| *len) as i64;
     if len == 0 {
         return Ok(Val::NIL);
     }
@@ -232,12 +234,17 @@ fn slice(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {
     if from < 0 || to < from || to > len {
         return Err(Fault::new("reflect.Value.Slice: slice index out of bounds"));
     }
-    let part = items.into_iter().skip(from as usize).take((to - from) as usize).collect();
-    let kind = match arg(args, 0).data {
-        Data::List(list) => m.heap.get_list(list).kind,
-        _ => ListType::Any,
-    };
-    Ok(m.heap.list(kind, part))
+    let (from, to) = (from as usize, to as usize);
+    m.spend((to - from) / 2)?;
+    match (whole, &arg(args, 0).data) {
+        (Err(bytes), _) => Ok(m.heap.list(ListType::Any, bytes.get(from..to).unwrap_or_default().to_vec())),
+        (Ok(_), Data::List(list)) => {
+            let part = m.heap.items(*list).get(from..to).unwrap_or_default().to_vec();
+            let kind = m.heap.get_list(*list).kind;
+            Ok(m.heap.list(kind, part))
+        }
+        (Ok(_), _) => Ok(Val::NIL),
+    }
 }
 
 fn chunk(m: &mut Machine<'_>, args: &[Val]) -> Result<Val, Fault> {

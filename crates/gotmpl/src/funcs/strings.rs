@@ -108,7 +108,7 @@ pub(crate) static FUNCS: &[Func] = &[
         if size > m.limits.text.saturating_add(bytes(args, 0).len()) {
             return Err(Fault::Limit(Limit::Text));
         }
-        m.spend(size / 16)?;
+        m.spend(size / 4)?;
         let items: Vec<&[u8]> = items.iter().map(Str::bytes).collect();
         m.limited(items.join(bytes(args, 0)))
     })

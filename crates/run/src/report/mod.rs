@@ -21,6 +21,8 @@ pub struct Look {
     pub colour: bool,
     /// Whether times are shown; they differ from run to run.
     pub times: bool,
+    /// Whether only what goes wrong is shown.
+    pub quiet: bool,
 }
 
 /// Colours with a meaning.

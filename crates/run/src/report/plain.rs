@@ -24,6 +24,9 @@ impl<'w> Plain<'w> {
 
 impl Reporter for Plain<'_> {
     fn event(&mut self, event: &Event<'_>) {
+        if self.look.quiet {
+            return;
+        }
         match event {
             Event::Begin { .. } => {}
             Event::Started { id, kind, .. } => self.line(&format!("{id}: {}", doing_word(*kind))),
@@ -39,6 +42,8 @@ impl Reporter for Plain<'_> {
         for line in self.look.tails(summary) {
             self.line(&line);
         }
-        self.line(&self.look.summary(summary));
+        if !self.look.quiet {
+            self.line(&self.look.summary(summary));
+        }
     }
 }

@@ -70,6 +70,11 @@ impl Engine<'_> {
         self.session.meter.charge(0, bytes as u64).or_else(exceeded)
     }
 
+    /// Pays for bytes that are held only until the result is dropped.
+    pub fn hold(&self, bytes: usize) -> Result<Held<'_>> {
+        self.session.meter.hold(bytes as u64).or_else(exceeded)
+    }
+
     /// Pays for a list that is about to be made; refuses one that is longer than allowed.
     pub fn afford_list(&self, items: usize) -> Result<()> {
         let most = self.session.limits.list_items;

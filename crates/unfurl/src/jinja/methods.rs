@@ -3,7 +3,7 @@
 //! A method that changes a list or map (`append`, `update`) changes the one that the template's own variable it was
 //! called on holds. Nobody else sees that: what others hold too is copied first; see [`change`].
 
-use super::filters::text_split;
+use super::filters::{most_parts, text_split};
 use super::object::Object;
 use super::render::{Renderer, Values};
 use super::{format, moment};
@@ -13,6 +13,7 @@ use crate::jinja::arithmetic::{too_long, too_many};
 use crate::limits::{MAX_ITEMS, MAX_STRING};
 use crate::python;
 use crate::val::{Data, MapKey, Val, ValMap};
+use purlin_value::Cost;
 use std::rc::Rc;
 
 const STRING: &[&str] = &[
@@ -276,6 +277,20 @@ pub fn exists_on_object(object: &Object, name: &str) -> bool {
     }
 }
 
+/// What a method costs. Texts are searched quickly, and taken apart slowly.
+fn cost(base: &Val, name: &str) -> Cost {
+    match (&base.data, name) {
+        (Data::Str(_), "startswith" | "endswith" | "removeprefix" | "removesuffix") => Cost::Constant,
+        (Data::Str(_), "find" | "rfind" | "index" | "count" | "partition" | "rpartition" | "encode" | "decode") => {
+            Cost::ALL
+        }
+        (Data::Str(_), _) => Cost::Slow,
+        (Data::List(_), "index" | "count") => Cost::Deep,
+        (Data::Map(_), "get") => Cost::Constant,
+        _ => Cost::ALL,
+    }
+}
+
 /// Calls a method.
 pub fn call(render: &mut Renderer<'_, '_, '_>, base: &Val, name: &str, args: Values) -> Result<Val> {
     if let Data::Object(object) = &base.data {
@@ -283,6 +298,7 @@ pub fn call(render: &mut Renderer<'_, '_, '_>, base: &Val, name: &str, args: Val
     }
     let base = render.whole(base.clone())?;
     let args = placed(name, args)?;
+    let _held = render.ctx.engine.charge_call(cost(&base, name), std::iter::once(&base).chain(&args.positional))?;
     match &base.data {
         Data::Str(text) => string_method(render, text, name, &args),
         Data::List(items) => list_method(items, name, &args),
@@ -368,17 +384,21 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
         "lstrip" => Val::str(stripped(text, needle.as_deref(), true, false)),
         "rstrip" => Val::str(stripped(text, needle.as_deref(), false, true)),
         "split" => {
+            render.ctx.engine.afford_list(most_parts(text, needle.as_deref()))?;
             let most = number(1).and_then(|most| usize::try_from(most).ok());
             Val::list(text_split(text, needle.as_deref(), most).into_iter().map(Val::str).collect())
         }
         "rsplit" => {
+            render.ctx.engine.afford_list(most_parts(text, needle.as_deref()))?;
             let most = number(1).and_then(|most| usize::try_from(most).ok());
             Val::list(split_back(text, needle.as_deref(), most))
         }
-        "splitlines" if args.positional.first().is_some_and(python::truthy) => {
-            Val::list(text.split_inclusive('\n').map(Val::str).collect())
+        "splitlines" => {
+            let keeps_ends = args.positional.first().is_some_and(python::truthy);
+            let lines = || Lines { rest: text, keeps_ends };
+            render.ctx.engine.afford_list(lines().count())?;
+            Val::list(lines().map(Val::str).collect())
         }
-        "splitlines" => Val::list(text.lines().map(Val::str).collect()),
         "join" => {
             let Some(items) = args.positional.first() else {
                 return type_error("`join` needs a list");
@@ -429,7 +449,7 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
         "title" => Val::str(title_case(text)),
         "capitalize" => Val::str(super::filters::text_capitalized(text)),
         "swapcase" => Val::str(text.chars().map(swap_case).collect::<String>()),
-        "zfill" => Val::str(zero_filled(text, number(0))),
+        "zfill" => Val::str(zero_filled(text, number(0))?),
         "ljust" | "rjust" | "center" => Val::str(justified(text, name, number(0), arg(1)?.as_deref())?),
         "isdigit" | "isnumeric" | "isdecimal" => Val::bool(is_all(|c| c.is_numeric())),
         "isalpha" => Val::bool(is_all(char::is_alphabetic)),
@@ -462,7 +482,7 @@ fn string_method(render: &Renderer<'_, '_, '_>, text: &str, name: &str, args: &V
         },
         "removeprefix" => Val::str(text.strip_prefix(part).unwrap_or(text)),
         "removesuffix" => Val::str(text.strip_suffix(part).unwrap_or(text)),
-        "expandtabs" => Val::str(text.replace('\t', "        ")),
+        "expandtabs" => Val::str(tabs_expanded(text, number(0).unwrap_or(8))?),
         _ => return missing(format!("missing attribute or key: \"{name}\"")),
     })
 }
@@ -506,14 +526,70 @@ fn swap_case(c: char) -> char {
     other.unwrap_or(c)
 }
 
-fn zero_filled(text: &str, width: Option<i64>) -> String {
-    let width = usize::try_from(width.unwrap_or(0)).unwrap_or(0).min(MAX_STRING);
+/// The lines of a text, wherever Python sees the end of one.
+struct Lines<'t> {
+    rest: &'t str,
+    keeps_ends: bool,
+}
+
+impl<'t> Iterator for Lines<'t> {
+    type Item = &'t str;
+
+    fn next(&mut self) -> Option<&'t str> {
+        if self.rest.is_empty() {
+            return None;
+        }
+        let is_end = |c: char| matches!(c, '\n'..='\r' | '\x1c'..='\x1e' | '\u{85}' | '\u{2028}' | '\u{2029}');
+        let Some((at, end)) = self.rest.char_indices().find(|(_, c)| is_end(*c)) else {
+            return Some(std::mem::take(&mut self.rest));
+        };
+        let is_pair = self.rest.get(at..).is_some_and(|rest| rest.starts_with("\r\n"));
+        let after = at + if is_pair { 2 } else { end.len_utf8() };
+        let line = self.rest.get(..if self.keeps_ends { after } else { at });
+        self.rest = self.rest.get(after..).unwrap_or("");
+        line
+    }
+}
+
+/// A text with blanks up to the next stop in place of its tabs.
+fn tabs_expanded(text: &str, stop: i64) -> Result<String> {
+    let stop = usize::try_from(stop).unwrap_or(0);
+    if text.matches('\t').count().saturating_mul(stop).saturating_add(text.len()) > MAX_STRING {
+        return too_long();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut column = 0;
+    for c in text.chars() {
+        match c {
+            '\t' => {
+                let blanks = if stop == 0 { 0 } else { stop - column % stop };
+                out.extend(std::iter::repeat_n(' ', blanks));
+                column += blanks;
+            }
+            '\n' | '\r' => {
+                out.push(c);
+                column = 0;
+            }
+            c => {
+                out.push(c);
+                column += 1;
+            }
+        }
+    }
+    Ok(out)
+}
+
+fn zero_filled(text: &str, width: Option<i64>) -> Result<String> {
+    let width = usize::try_from(width.unwrap_or(0)).unwrap_or(0);
+    if width > MAX_STRING {
+        return too_long();
+    }
     let missing = width.saturating_sub(text.chars().count());
     let (sign, digits) = match text.strip_prefix(['-', '+']) {
         Some(digits) => (text.get(..1).unwrap_or(""), digits),
         None => ("", text),
     };
-    format!("{sign}{}{digits}", "0".repeat(missing))
+    Ok(format!("{sign}{}{digits}", "0".repeat(missing)))
 }
 
 fn justified(text: &str, how: &str, width: Option<i64>, fill: Option<&str>) -> Result<String> {

@@ -8,7 +8,7 @@ use crate::functions::files;
 use crate::jinja::filters::regexes_matches;
 use crate::python::{self, Number};
 use crate::val::{Data, Val};
-use purlin_value::path;
+use purlin_value::{Cost, path};
 use std::cmp::Ordering;
 
 /// Names of all tests.
@@ -103,6 +103,17 @@ const KINDS: &[&str] = &[
     "true", "uri", "url", "urn",
 ];
 
+/// What a test costs: most look only at what kind of value it is.
+fn cost(name: &str) -> Cost {
+    match name {
+        "lower" | "upper" | "match" | "search" | "regex" => Cost::Slow,
+        "eq" | "equalto" | "==" | "ne" | "!=" | "lt" | "lessthan" | "<" | "le" | "<=" | "gt" | "greaterthan" | ">"
+        | "ge" | ">=" | "in" | "contains" | "subset" | "issubset" | "superset" | "issuperset" | "sameas" => Cost::Deep,
+        "all" | "any" | "iterable" | "vault_encrypted" | "filter" | "test" => Cost::ALL,
+        _ => Cost::Constant,
+    }
+}
+
 /// Whether a value passes a test.
 pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Values) -> Result<bool> {
     match name {
@@ -119,6 +130,7 @@ pub fn run(render: &mut Renderer<'_, '_, '_>, name: &str, value: &Val, args: &Va
         Data::Undefined(_) if !render.ctx.strict() => value.clone(),
         _ => render.whole(value.clone())?,
     };
+    let _held = render.ctx.engine.charge_call(cost(name), std::iter::once(value).chain(&args.positional))?;
     let text = || value.as_str().unwrap_or("");
     let shown = || render.ctx.text(value);
     Ok(match name {

@@ -156,7 +156,7 @@ pub fn password_hash(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Re
         None => salt(render, 16),
     };
     let rounds = int_arg(args, 3, "rounds")?.and_then(|n| u32::try_from(n).ok());
-    let strength = rounds.unwrap_or(DEFAULT_ROUNDS).clamp(1_000, 999_999);
+    let strength = rounds.unwrap_or(DEFAULT_ROUNDS).clamp(1_000, 999_999_999);
     // A round hashes the password twice or so: it costs what some fifty steps of evaluation do.
     let cost = usize::try_from(strength).unwrap_or(usize::MAX).saturating_mul(1 + password.len() / 64);
     render.ctx.engine.spend(cost.saturating_mul(ROUND_COST))?;

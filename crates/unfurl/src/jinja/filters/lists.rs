@@ -190,8 +190,12 @@ struct Order<'a> {
     reverse: bool,
 }
 
+/// What an item and the list of its keys take while they are sorted, in bytes.
+const KEYED: usize = 256;
+
 fn sorted(render: &Renderer<'_, '_, '_>, all: Vec<Val>, order: Order<'_>) -> Result<Vec<Val>> {
     let Order { attributes, case, reverse } = order;
+    let _held = render.ctx.engine.hold(all.len().saturating_mul(KEYED))?;
     let mut keyed = Vec::with_capacity(all.len());
     for item in all {
         let mut keys = Vec::new();

@@ -133,4 +133,4 @@ pub fn regexes_matches(pattern: &str, text: &str, args: &Values, anchored: bool)
 
 pub use encode::percent_encode;
 pub use numbers::{cut_off, round_to};
-pub use text::{capitalized as text_capitalized, shell_quote, split_text as text_split};
+pub use text::{capitalized as text_capitalized, most_parts, shell_quote, split_text as text_split};

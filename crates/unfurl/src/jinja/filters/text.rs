@@ -196,7 +196,16 @@ pub fn split(render: R<'_, '_, '_, '_>, input: Val, args: &Values) -> Result<Val
     let text = text_of(render, &input)?;
     let separator = text_arg(render, args, 0, "sep")?;
     let most = int_arg(args, 1, "maxsplit")?.and_then(|n| usize::try_from(n).ok());
+    render.ctx.engine.afford_list(most_parts(&text, separator.as_deref()))?;
     Ok(Val::list(split_text(&text, separator.as_deref(), most).into_iter().map(Val::str).collect()))
+}
+
+/// How many parts a text has at most when it is split.
+pub fn most_parts(text: &str, separator: Option<&str>) -> usize {
+    match separator.filter(|separator| !separator.is_empty()) {
+        Some(separator) => text.matches(separator).count() + 1,
+        None => text.split_whitespace().count(),
+    }
 }
 
 /// `str.split`: at blanks, or at a separator.

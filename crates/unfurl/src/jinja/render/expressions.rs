@@ -404,15 +404,23 @@ impl Renderer<'_, '_, '_> {
                 };
             }
         }
-        let text: Option<Vec<char>> = base.as_str().map(|text| text.chars().collect());
-        let length = text.as_ref().map_or_else(|| base.as_list().map_or(0, <[Val]>::len), Vec::len);
-        let picks = slice_places(bounds, length)?;
-        let result = match &text {
-            Some(chars) => Val::str(picks.iter().filter_map(|at| chars.get(*at)).collect::<String>()),
-            None => match base.as_list() {
-                Some(items) => Val::list(picks.iter().filter_map(|at| items.get(*at)).cloned().collect()),
-                None => return type_error(format!("{} cannot be sliced", base.kind())),
-            },
+        let _held = self.ctx.engine.charge_call(Cost::ALL, std::iter::once(&base))?;
+        let result = match (base.as_str(), base.as_list()) {
+            (Some(text), _) if text.is_ascii() => {
+                let bytes = text.as_bytes();
+                let picks = slice_places(bounds, bytes.len())?;
+                Val::str(picks.filter_map(|at| bytes.get(at)).map(|byte| char::from(*byte)).collect::<String>())
+            }
+            (Some(text), _) => {
+                let _held = self.ctx.engine.charge_call(Cost::Slow, std::iter::once(&base))?;
+                let chars: Vec<char> = text.chars().collect();
+                let picks = slice_places(bounds, chars.len())?;
+                Val::str(picks.filter_map(|at| chars.get(at)).collect::<String>())
+            }
+            (None, Some(items)) => {
+                Val::list(slice_places(bounds, items.len())?.filter_map(|at| items.get(at)).cloned().collect())
+            }
+            (None, None) => return type_error(format!("{} cannot be sliced", base.kind())),
         };
         Ok(result.taint_if(base.is_tainted()))
     }
@@ -460,7 +468,7 @@ fn loop_field(state: &Loop, name: &str, object: &Rc<Object>) -> Option<Val> {
 }
 
 /// The places a slice picks.
-fn slice_places(bounds: [Option<i64>; 3], length: usize) -> Result<Vec<usize>> {
+fn slice_places(bounds: [Option<i64>; 3], length: usize) -> Result<impl Iterator<Item = usize>> {
     let [start, stop, step] = bounds;
     let step = step.unwrap_or(1);
     if step == 0 {
@@ -474,12 +482,13 @@ fn slice_places(bounds: [Option<i64>; 3], length: usize) -> Result<Vec<usize>> {
     let (low, high) = if step > 0 { (0, length) } else { (-1, length - 1) };
     let mut at = start.map_or(if step > 0 { low } else { high }, |bound| clamp(bound, low, high));
     let end = stop.map_or(if step > 0 { high } else { low }, |bound| clamp(bound, low, high));
-    let mut places = Vec::new();
-    while (step > 0 && at < end) || (step < 0 && at > end) {
-        places.extend(usize::try_from(at).ok());
-        at += step;
-    }
-    Ok(places)
+    let next = move || {
+        let here = at;
+        let is_in = (step > 0 && here < end) || (step < 0 && here > end);
+        at = at.saturating_add(step);
+        is_in.then_some(usize::try_from(here).ok())
+    };
+    Ok(std::iter::from_fn(next).flatten())
 }
 
 /// The text of a chain of names, as written.
