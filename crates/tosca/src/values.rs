@@ -20,6 +20,7 @@ use ecow::{EcoString, eco_format};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::Taint;
 use purlin_value::emit::REDACTED;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Values may nest this deep in their types.
@@ -42,6 +43,8 @@ pub struct Checker<'a> {
     pub problems: &'a mut Problems,
     /// The data types whose defaults are being put in, to see a default that contains itself.
     defaulting: Vec<DeclId>,
+    /// Defaults of parts that were put in already: types that contain each other several times share them.
+    defaults: HashMap<(DeclId, EcoString), Val>,
     /// Whether values are results: what stands at their place is a call, not how they are spelt.
     computed: bool,
 }
@@ -49,7 +52,7 @@ pub struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// A checker.
     pub fn new(model: &'a Model, problems: &'a mut Problems) -> Self {
-        Checker { model, problems, defaulting: Vec::new(), computed: false }
+        Checker { model, problems, defaulting: Vec::new(), defaults: HashMap::new(), computed: false }
     }
 
     /// A checker for what calls give, or what comes from outside; what is written beside calls was checked before.
@@ -389,7 +392,9 @@ impl<'a> Checker<'a> {
                 continue;
             }
             if let Some(default) = definition.value("value").or(definition.value("default")) {
-                let default = self.part_default(default, definition, id, depth);
+                let known = self.defaults.get(&(id, name.clone())).cloned();
+                let default = known.unwrap_or_else(|| self.part_default(default, definition, id, depth));
+                self.defaults.insert((id, name.clone()), default.clone());
                 out.push((Val::str(name.clone(), default.span), default));
             } else if definition.bool("required").unwrap_or(true) {
                 let message = format!("this `{}` lacks `{name}`, which is required", self.model.name(id));

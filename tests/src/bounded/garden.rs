@@ -45,6 +45,47 @@ fn grown(start: &str, expression: &str, rounds: usize) -> String {
 /// All inputs of Garden.
 pub fn inputs() -> Vec<Input> {
     let mut all = Vec::new();
+    // A long text or list that is looked at again and again.
+    for expression in [
+        "var.s contains 'zz'",
+        "var.l == var.l",
+        "var.l != var.l",
+        "isEmpty(var.l)",
+        "isEmpty(var.s)",
+        "var.l contains 5",
+        "base64Decode(var.s)",
+        "base64Encode(var.s)",
+        "var.s == var.u",
+        "var.l ? 1 : 2",
+        "var.l && 1",
+        "var.l || 1",
+        "var.l[5]",
+        "slice(var.s, 1, 3)",
+        "slice(var.l, 1, 3)",
+        "split(var.s, 'b')",
+        "replace(var.s, 'b', 'c')",
+        "upper(var.s)",
+        "lower(var.s)",
+        "trim(var.s)",
+        "sha256(var.s)",
+        "kebabCase(var.s)",
+        "string(var.l)",
+        "jsonEncode(var.l)",
+        "yamlEncode(var.l)",
+        "indent(var.s, 2)",
+        "typeof var.l",
+        "!var.l",
+        "concat(var.l, var.l)[0]",
+    ] {
+        let name: String = expression.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        let text = "join(range(1, 900000), 'aaaaaaaaaa')";
+        let looped = format!(
+            "{{$concat: {{$forEach: '${{range(1, 1000000)}}', $return: \"${{string(isEmpty([{expression}]))}}\"}}}}"
+        );
+        let variables =
+            format!("  s: \"${{{text}}}\"\n  u: \"${{{text}}}\"\n  l: \"${{range(1, 100000)}}\"\n  x: [{looped}]\n");
+        all.push(project(&format!("long/{name}"), &variables, Ends::Answered));
+    }
     for (name, shape) in [("list", list as fn(&str) -> String), ("map", map), ("concat", concatenated)] {
         for levels in [25, 60] {
             let variables = doubling(levels, shape);

@@ -38,9 +38,25 @@ fn nested_list(levels: usize) -> String {
     (0..levels).fold("{type: integer}".to_owned(), |inner, _| format!("{{type: list, entry_schema: {inner}}}"))
 }
 
+/// Data types each of which has two parts of the one before, with defaults.
+fn nested_defaults(levels: usize) -> Input {
+    let mut text = "tosca_definitions_version: tosca_simple_yaml_1_3\ndata_types:\n".to_owned();
+    text.push_str("  D0: {properties: {x: {type: string, default: a}}}\n");
+    for level in 1..=levels {
+        let part = format!("{{type: D{}, default: {{}}}}", level - 1);
+        text.push_str(&format!("  D{level}: {{properties: {{a: {part}, b: {part}}}}}\n"));
+    }
+    let property = format!("{{type: D{levels}, default: {{}}}}");
+    text.push_str(&format!("node_types:\n  N: {{derived_from: tosca.nodes.Root, properties: {{p: {property}}}}}\n"));
+    text.push_str("topology_template: {node_templates: {a: {type: N}}}\n");
+    Input::new(format!("tosca/doubling/defaults-{levels}"), "check", Ends::Answered).file("service.yaml", text)
+}
+
 /// All inputs of TOSCA.
 pub fn inputs() -> Vec<Input> {
     let mut all = vec![
+        nested_defaults(19),
+        nested_defaults(60),
         properties("doubling/list", "[1]", "list", "[IT, IT]", 60, Ends::Limit),
         properties("doubling/concat", "x", "string", "{$concat: [IT, IT]}", 60, Ends::Limit),
         properties("doubling/join", "x", "string", "{$join: [[IT, IT], IT]}", 60, Ends::Limit),

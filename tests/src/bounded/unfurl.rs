@@ -63,6 +63,89 @@ pub fn inputs() -> Vec<Input> {
             all.push(ensemble(&format!("doubling/{name}-{used}"), &properties, Ends::Limit));
         }
     }
+    // A long text or list that is looked at again and again.
+    for call in [
+        "s.count('b')",
+        "s.find('b')",
+        "s.rfind('b')",
+        "s[5:10]",
+        "s[::2]",
+        "s.istitle()",
+        "s.isidentifier()",
+        "s.islower()",
+        "s.isupper()",
+        "s.isprintable()",
+        "s.title()",
+        "s.swapcase()",
+        "s.capitalize()",
+        "s.upper()",
+        "s.strip('b')",
+        "s.split('b')",
+        "s.rsplit()",
+        "s.splitlines()",
+        "s.partition('b')",
+        "s.replace('b', 'c')",
+        "s.expandtabs()",
+        "s.encode()",
+        "s.format()",
+        "s.zfill(3)",
+        "s.isalnum()",
+        "s.casefold()",
+        "s is search('b')",
+        "s is match('b')",
+        "s is lower",
+        "s is upper",
+        "s is contains('b')",
+        "'b' in s",
+        "s == s ~ ''",
+        "s | length",
+        "s | hash",
+        "s | reverse",
+        "s | trim",
+        "s | wordcount",
+        "s | title",
+    ] {
+        let name: String = call.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        let loops = "{% for i in range(1000000) %}{% set x = CALL %}{% endfor %}".replace("CALL", call);
+        let text = format!("p: \"{{% set s = 'a' * 4000000 %}}{loops}\"\n");
+        all.push(ensemble(&format!("long/text-{name}"), &text, Ends::Limit));
+    }
+    for call in [
+        "l.index(99999)",
+        "l.count(5)",
+        "l[5:10]",
+        "l | first",
+        "l | last",
+        "l | length",
+        "5 in l",
+        "l == m",
+        "l | sum",
+        "l | max",
+        "l | sort",
+        "l | unique",
+        "l | groupby('x')",
+        "l | map('string') | list",
+        "l is subset(m)",
+        "l | join",
+        "l | random",
+        "l | batch(3) | list",
+        "l | select('odd') | list",
+    ] {
+        let name: String = call.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+        let loops = "{% for i in range(1000000) %}{% set x = CALL %}{% endfor %}".replace("CALL", call);
+        let lists = "{% set l = range(100000) | list %}{% set m = range(100000) | list %}";
+        all.push(ensemble(&format!("long/list-{name}"), &format!("p: \"{lists}{loops}\"\n"), Ends::Answered));
+    }
+    for (name, call) in [
+        ("splitlines", "('\\n' * 16000000).splitlines() | length"),
+        ("split", "('b' * 16000000).split('b') | length"),
+        ("zfill", "'a'.zfill(999999999)"),
+        ("tabs", "('\\t' * 1000000).expandtabs(999999)"),
+        ("rounds", "'x' | password_hash('sha512', rounds=999999999)"),
+        ("groups", "range(0, 999999) | groupby('x') | list | length"),
+    ] {
+        all.push(ensemble(&format!("large/{name}"), &format!("p: \"{{{{ {call} }}}}\"\n"), Ends::Answered));
+    }
     // A collection that holds itself, twice.
     for (used, expression) in uses {
         let expression = expression.replace("a60", "a").replace("b60", "b");

@@ -8,6 +8,7 @@ use crate::invocation::Exit;
 use crate::paint::Answer;
 use purlin_compiler::{Difference, compared, diff, differences_value, origin_text, wholes};
 use purlin_model::Resolved;
+use purlin_run::mask::Mask;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{to_json, to_yaml};
 use purlin_value::{Secrets, Value};
@@ -163,6 +164,8 @@ fn told(group: &Group<'_>) -> String {
 /// The nodes that differ as YAML, line by line.
 fn unified(before: &Resolved, after: &Resolved, found: &[Difference]) -> String {
     let mut out = String::new();
+    let sides = found.iter().flat_map(|difference| [&difference.before, &difference.after]).flatten();
+    let hidden = Mask::new(sides.filter(|side| side.is_tainted()).filter_map(Value::as_str));
     let mut done: Vec<(&str, &str)> = Vec::new();
     for difference in found {
         let new = difference.node.as_str();
@@ -175,7 +178,10 @@ fn unified(before: &Resolved, after: &Resolved, found: &[Difference]) -> String 
         let text = |side: &Resolved, id: &str| {
             let value = side.node(id).map(compared);
             let value = value.or_else(|| wholes(side).find(|(known, _)| *known == id).map(|(_, value)| value));
-            value.and_then(|value| to_yaml(&value, Secrets::Hide).ok()).unwrap_or_default()
+            value
+                .and_then(|value| to_yaml(&value, Secrets::Hide).ok())
+                .map(|text| hidden.text(&text))
+                .unwrap_or_default()
         };
         out.push_str(&difference_of(new, &text(before, old), &text(after, new)));
     }
