@@ -48,7 +48,11 @@ fn check_but(sink: &Sink, config: &NodeRef, kind: ConfigKind, known: Option<&str
         ConfigKind::Module => entities::module_row(type_of(node)),
         _ => row(kind),
     };
-    check_node(sink, config, node, row, heading, known);
+    let found = Sink::new();
+    check_node(&found, config, node, row, heading, known);
+    // A key that is misspelt or stands in the wrong place may be what is missing.
+    let is_clear = found.is_empty();
+    sink.extend(found.take());
     let ConfigKind::Action(kind) = kind else { return };
     let Some(spec) = entities::spec_type(type_of(node), kind) else { return };
     match node.merged_entry("spec") {
@@ -57,13 +61,14 @@ fn check_but(sink: &Sink, config: &NodeRef, kind: ConfigKind, known: Option<&str
         }
         Some(written) if !written.value.is_null() => {}
         // What is left out lacks everything that must be there.
-        other => {
+        other if is_clear => {
             let heading = other.map(|entry| entry.key.span()).or(heading);
             let nothing = nothing();
             if let Some(root) = nothing.root().filter(|_| config.tree().is_sound()) {
                 check_node(sink, &NodeRef::new(&nothing, root), root, spec.row, heading, None);
             }
         }
+        _ => {}
     }
 }
 

@@ -62,6 +62,12 @@ fn point_at_value(diagnostic: &mut Diagnostic, sources: &Sources) {
     let name = named(&diagnostic.message);
     let found = sources.with_tree(span.file, |tree| {
         let (key, value) = tree.roots().find_map(|root| entry_at(root, span))?;
+        // A message about shapes names the key that something wrong stands under.
+        let is_of_shape =
+            [&rules::WRONG_SHAPE, &rules::WRONG_TYPE].iter().any(|rule| rule.name == diagnostic.rule.name);
+        if is_of_shape && name == Some(key.text()) {
+            return Some(value.span()).filter(|span| span.start < span.end).or(Some(key.span()));
+        }
         // What is undeclared is the key.
         if name == Some(key.text()) {
             return Some(key.span());

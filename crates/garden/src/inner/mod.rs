@@ -160,6 +160,7 @@ impl About {
             _ => "chart",
         };
         let Some(engine) = self.engines().get(name) else { return Err(Inner::Broken) };
+        self.refuse_secret_names(action, spec, session)?;
         // A Build makes images; what is deployed with them is a Deploy's.
         let manifests = action.kind != ActionKind::Build;
         let mut request = Request { engines: self.engines(), manifests, ..Request::default() };
@@ -215,6 +216,18 @@ impl About {
             return Err(Inner::Pending(values));
         }
         Ok(Prepared { engine, name, path, request, values, span })
+    }
+
+    /// Names are shown and stored everywhere, and nothing that is rendered with them could be told from the rest.
+    fn refuse_secret_names(&self, action: &Action, spec: &Value, session: &Session) -> Result<(), Inner> {
+        let named = ["release", "releaseName", "namespace"].into_iter().filter_map(|key| Some((key, spec.get(key)?)));
+        for (key, value) in named.filter(|(_, value)| value.is_tainted()) {
+            let message = format!("`{key}` of `{}` is a secret, and names cannot be secret", action.key);
+            let span = self.place(action, Some(value), session);
+            self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint("use another value"), span);
+            return Err(Inner::Broken);
+        }
+        Ok(())
     }
 
     /// The folder of a chart that Garden deploys; one that is fetched cannot be rendered.
