@@ -236,11 +236,12 @@ impl Job<'_> {
             // What fails without them may well work with them.
             false => report_missing(session, &place, &prepared.missing, failed.len()),
         }
-        for piece in &pieces {
-            let (node, manifest) = finish(session, chart, &tracer, piece);
-            resolved.manifests.push(manifest);
-            resolved.nodes.extend(node);
-        }
+        let finished = pieces.iter().map(|piece| finish(session, chart, &tracer, piece));
+        let (nodes, mut manifests): (Vec<Option<Node>>, Vec<Manifest>) = finished.unzip();
+        Manifest::tell_apart(&mut manifests);
+        let named = nodes.into_iter().zip(&manifests);
+        resolved.nodes.extend(named.filter_map(|(node, manifest)| Some(Node { id: manifest.node.clone(), ..node? })));
+        resolved.manifests.extend(manifests);
         checks::check(session, &resolved.nodes, &self.definitions);
         resolved
     }

@@ -32,7 +32,8 @@ const STEPS_PER_RESOURCE: u64 = 50;
 
 /// The manifests of the kustomization in a folder. `None` if it cannot be built, which is reported.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
-    let manifests = render(session, ask)?;
+    let mut manifests = render(session, ask)?;
+    Manifest::tell_apart(&mut manifests);
     let mut resolved = Resolved::new(path::file_name(ask.path));
     resolved.nodes = manifests.iter().filter_map(|manifest| manifest.object("kustomize")).collect();
     resolved.manifests = manifests;
@@ -99,13 +100,13 @@ impl Builder<'_> {
     fn finish(&self, mut gathered: Gathered, top: &Kustomization) -> Result<Vec<Manifest>, Problem> {
         let resources = &mut gathered.resources;
         for resource in resources.iter_mut().filter(|resource| resource.hashed) {
-            let name = format!("{}-{}", resource.name(), generate::digest(resource));
-            resource.rename(&name);
+            generate::add_digest(&self.session.origins, resource);
         }
         let config = Arc::clone(gathered.known.fields());
-        references::update(&config, resources).map_err(|why| self.wrong(&top.value, why))?;
+        references::update(&self.session.origins, &config, resources).map_err(|why| self.wrong(&top.value, why))?;
         let most = self.session.meter.most_output();
-        let unused = vars::fill(&gathered.vars, &config, resources, most).map_err(|why| self.wrong_at(why))?;
+        let unused = vars::fill(&self.session.origins, &gathered.vars, &config, resources, most)
+            .map_err(|why| self.wrong_at(why))?;
         for name in unused {
             let message = format!("variable `{name}` is never used");
             let origin = gathered.vars.get(&name).map_or(Origin::NONE, |var| var.origin);

@@ -5,9 +5,9 @@
 use crate::edit::{as_list, as_map, map};
 use crate::fieldspec::{Change, split};
 use crate::names::scalar_text;
+use crate::select::compiled;
 use ecow::EcoString;
 use purlin_value::{Data, Value};
-use regex::Regex;
 
 /// What is made at the end of a path where nothing is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -171,7 +171,7 @@ fn visit_entries(
     change: &mut Change<'_>,
 ) -> Result<usize, String> {
     let (key, text) = wanted.split_once('=').ok_or_else(|| not_an_entry(wanted))?;
-    let pattern = Regex::new(text).map_err(|_| format!("`{text}` is not a regular expression"))?;
+    let pattern = compiled(text, text).map_err(|(_, message)| message)?;
     let wrong = in_the_way(wanted, value);
     let items = as_list(value).ok_or(wrong)?;
     let fits = |item: &Value| {

@@ -5,10 +5,17 @@ use crate::kustomization::{Kustomization, Problem};
 use crate::resource::Resource;
 use crate::rules;
 use ecow::EcoString;
-use purlin_syntax::Diagnostic;
 use purlin_syntax::write::{JsonFlavor, json};
-use purlin_value::{Map, Session, Value, encoding, path};
+use purlin_syntax::{Diagnostic, Source};
+use purlin_value::meter::steps_for;
+use purlin_value::origin::Piece;
+use purlin_value::rules::LIMIT_OUTPUT;
+use purlin_value::{Map, Origin, Origins, Session, Value, encoding, path};
 use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// Bytes that an entry takes for each byte of it: the text, and what it is encoded and hashed as.
+const BYTES_PER_BYTE: u64 = 4;
 
 /// What a rule makes, with its behavior.
 pub fn make(
@@ -20,6 +27,9 @@ pub fn make(
     let generator = Generator { session, kustomization, rule, kind };
     Ok((generator.make()?, generator.behavior()))
 }
+
+/// The bytes of a file, and its text if it is one.
+type Content = (Arc<[u8]>, Option<Arc<Source>>);
 
 struct Generator<'g> {
     session: &'g Session,
@@ -36,11 +46,11 @@ impl Generator<'_> {
     }
 
     fn make(&self) -> Result<Resource, Problem> {
-        let name = text(self.rule, &["name"]);
         let mut metadata = Map::new();
-        metadata.insert("name".into(), Value::str(name).with_origin(self.rule.origin));
-        if !text(self.rule, &["namespace"]).is_empty() {
-            metadata.insert("namespace".into(), Value::str(text(self.rule, &["namespace"])));
+        for key in ["name", "namespace"] {
+            if let Some(written) = self.rule.get(key).filter(|_| !text(self.rule, &[key]).is_empty()) {
+                metadata.insert(key.into(), written.clone());
+            }
         }
         for key in ["labels", "annotations"] {
             let mut all = Map::new();
@@ -85,62 +95,76 @@ impl Generator<'_> {
         self.options().any(|options| options.get(key).and_then(Value::as_bool) == Some(true))
     }
 
-    fn list(&self, key: &str) -> Vec<String> {
+    fn list(&self, key: &str) -> Vec<Value> {
         let value = self.rule.get(key);
         match value.and_then(Value::as_list) {
-            Some(list) => list.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
-            None => value.and_then(Value::as_str).into_iter().map(str::to_owned).collect(),
+            Some(list) => list.to_vec(),
+            None => value.into_iter().cloned().collect(),
         }
     }
 
     fn data(&self) -> Result<(Map, Map), Problem> {
-        let (mut data, mut binary) = (Map::new(), Map::new());
-        let mut put = |key: &str, bytes: &[u8]| {
-            let encoded = || Value::str(in_lines(&encoding::base64(bytes))).with_origin(self.rule.origin);
-            match std::str::from_utf8(bytes) {
-                _ if self.kind == "Secret" => data.insert(key.into(), encoded().tainted_if(true)),
-                Ok(text) => data.insert(key.into(), Value::str(text).with_origin(self.rule.origin)),
-                Err(_) => binary.insert(key.into(), encoded()),
-            };
-        };
-        for file in self.list("envs").into_iter().chain(self.list("env")) {
-            let text = String::from_utf8_lossy(&self.file(&file)?).into_owned();
-            for line in text.trim_start_matches('\u{feff}').lines().map(str::trim_start) {
+        let mut entries = Entries { generator: self, data: Map::new(), binary: Map::new(), bytes: 0 };
+        for item in self.list("envs").into_iter().chain(self.list("env")) {
+            let (bytes, source) = self.file(&item, text(&item, &[]))?;
+            let text = String::from_utf8_lossy(&bytes).into_owned();
+            let mut start = text.len() - text.trim_start_matches('\u{feff}').len();
+            for whole in text.get(start..).unwrap_or_default().split_inclusive('\n') {
+                let origin = self.origin(source.as_ref(), start..start + whole.trim_end().len(), &item);
+                start += whole.len();
+                let line = whole.trim_end_matches('\n').trim_end_matches('\r').trim_start();
                 if line.is_empty() || line.starts_with('#') {
                     continue;
                 }
                 match line.split_once('=') {
-                    Some((key, value)) => put(key, value.as_bytes()),
-                    None => put(line, self.session.world.env(line).unwrap_or_default().as_bytes()),
+                    Some((key, value)) => entries.put(key, value.as_bytes(), origin)?,
+                    None => {
+                        let value = self.session.world.env(line).unwrap_or_default();
+                        entries.put(line, value.as_bytes(), self.session.origins.env(line))?;
+                    }
                 }
             }
         }
-        for file in self.list("files") {
-            let (key, place) = match file.split_once('=') {
-                Some((key, place)) => (key.to_owned(), place.to_owned()),
-                None => (path::file_name(&file).to_owned(), file.clone()),
-            };
-            put(&key, &self.file(&place)?);
+        for item in self.list("files") {
+            let written = text(&item, &[]);
+            let (key, place) = written.split_once('=').unwrap_or((path::file_name(written), written));
+            let (bytes, source) = self.file(&item, place)?;
+            let origin = self.origin(source.as_ref(), 0..bytes.len(), &item);
+            entries.put(key, &bytes, origin)?;
         }
-        for literal in self.list("literals") {
+        for item in self.list("literals") {
+            let literal = text(&item, &[]);
             let Some((key, value)) = literal.split_once('=') else {
                 return Err(self.wrong(format!("the literal `{literal}` is not of the form `KEY=VALUE`")));
             };
             let bare = |quote: char| value.strip_prefix(quote).and_then(|rest| rest.strip_suffix(quote));
-            put(key, bare('"').or_else(|| bare('\'')).unwrap_or(value).as_bytes());
+            let value = bare('"').or_else(|| bare('\'')).unwrap_or(value);
+            entries.put(key, value.as_bytes(), item.origin)?;
         }
-        sort(&mut data);
-        sort(&mut binary);
-        Ok((data, binary))
+        sort(&mut entries.data);
+        sort(&mut entries.binary);
+        Ok((entries.data, entries.binary))
     }
 
-    fn file(&self, written: &str) -> Result<std::sync::Arc<[u8]>, Problem> {
-        let full = self.kustomization.own_file(self.session, self.rule, written)?;
-        self.session.world.read(&full).map_err(|error| {
+    /// The place in a file that something was read from, or what names the file if it holds no text.
+    fn origin(&self, source: Option<&Arc<Source>>, range: std::ops::Range<usize>, item: &Value) -> Origin {
+        match source {
+            Some(source) => self.session.origins.file(source.span(range.start, range.end)),
+            None => item.origin,
+        }
+    }
+
+    /// The bytes of a file, and its text if it is one.
+    fn file(&self, item: &Value, written: &str) -> Result<Content, Problem> {
+        let full = self.kustomization.own_file(self.session, item, written)?;
+        let bytes = self.session.load_bytes(&full).map_err(|error| {
             let mut diagnostic = error.diagnostic(&full);
-            diagnostic.span = self.session.origins.span(self.rule.origin, &self.session.sources);
+            diagnostic.span = self.session.origins.span(item.origin, &self.session.sources);
             Problem::Wrong(diagnostic)
-        })
+        })?;
+        let is_text = std::str::from_utf8(&bytes).is_ok();
+        let source = if is_text { self.session.load_text(&full, &full).ok().map(|text| text.source) } else { None };
+        Ok((bytes, source))
     }
 
     fn behavior(&self) -> EcoString {
@@ -155,6 +179,41 @@ impl Generator<'_> {
                 "create".into()
             }
         }
+    }
+}
+
+/// Entries of a config map or secret that is being made.
+struct Entries<'g> {
+    generator: &'g Generator<'g>,
+    data: Map,
+    binary: Map,
+    bytes: u64,
+}
+
+impl Entries<'_> {
+    /// Adds an entry. What it takes is charged before it is made: one file may be named many times.
+    fn put(&mut self, key: &str, bytes: &[u8], origin: Origin) -> Result<(), Problem> {
+        let Generator { session, kind, rule, .. } = self.generator;
+        let length = bytes.len() as u64;
+        self.bytes = self.bytes.saturating_add(length);
+        let most = session.meter.most_output();
+        let span = session.origins.span(rule.origin, &session.sources);
+        if self.bytes > most {
+            let message = format!("this {kind} has more than the {most} bytes allowed when it is written out");
+            let limit = Diagnostic::nowhere(&LIMIT_OUTPUT, message).hint("raise it with `--limit output-size=BYTES`");
+            return Err(Diagnostic { span, ..limit }.into());
+        }
+        session.meter.charge(steps_for(length), length.saturating_mul(BYTES_PER_BYTE)).map_err(|exceeded| {
+            let limit = Diagnostic::nowhere(exceeded.rule(), exceeded.message()).hint(exceeded.hint());
+            Diagnostic { span, ..limit }
+        })?;
+        let encoded = || Value::str(in_lines(&encoding::base64(bytes))).with_origin(origin);
+        match std::str::from_utf8(bytes) {
+            _ if *kind == "Secret" => self.data.insert(key.into(), encoded().tainted_if(true)),
+            Ok(text) => self.data.insert(key.into(), Value::str(text).with_origin(origin)),
+            Err(_) => self.binary.insert(key.into(), encoded()),
+        };
+        Ok(())
     }
 }
 
@@ -196,10 +255,8 @@ pub fn place(
             join(&mut made.value, key, old.as_ref());
         }
     }
-    made.set_metadata("name", known.name());
-    if !known.namespace().is_empty() {
-        made.set_metadata("namespace", known.namespace());
-    }
+    made.set_metadata_like("name", known.metadata("name"));
+    made.set_metadata_like("namespace", known.metadata("namespace").filter(|_| !known.namespace().is_empty()));
     made.hashed &= known.hashed;
     let old = std::mem::replace(known, made);
     if behavior == "merge" {
@@ -227,17 +284,39 @@ fn in_lines(encoded: &str) -> String {
     if encoded.len() < LINE {
         return encoded.to_owned();
     }
+    let mut lines = String::with_capacity(encoded.len() + encoded.len() / LINE + 1);
+    let mut rest = encoded;
     // All of it is ASCII.
-    let lines = encoded.as_bytes().chunks(LINE).map(|line| String::from_utf8_lossy(line) + "\n");
-    lines.collect()
+    while let Some((line, behind)) = rest.split_at_checked(LINE) {
+        lines.push_str(line);
+        lines.push('\n');
+        rest = behind;
+    }
+    if !rest.is_empty() {
+        lines.push_str(rest);
+        lines.push('\n');
+    }
+    lines
 }
 
 fn sort(map: &mut Map) {
     map.sort_unstable_keys();
 }
 
+/// Adds the digest of a resource's content to its name, which then comes from all of that.
+pub fn add_digest(origins: &Origins, resource: &mut Resource) {
+    let name = format!("{}-{}", resource.name(), digest(resource));
+    let old = resource.metadata("name").map_or(Origin::NONE, |name| name.origin);
+    let contents = ["data", "binaryData", "stringData"].into_iter().filter_map(|key| resource.value.get(key));
+    let contents = contents.filter_map(Value::as_map).flat_map(|map| map.values()).map(|value| value.origin);
+    let pieces = [old].into_iter().chain(contents).map(Piece::whole).collect();
+    let name = Value::str(name).with_origin(origins.derived("digest of the content", None, pieces));
+    resource.remember();
+    resource.set_metadata_like("name", Some(&name));
+}
+
 /// The digest of a resource's content that its name gets.
-pub fn digest(resource: &Resource) -> String {
+fn digest(resource: &Resource) -> String {
     let quoted = |text: &str| json::quote(text, JsonFlavor::Go);
     let section = |key: &str| match resource.value.get(key).and_then(Value::as_map) {
         None => quoted(""),

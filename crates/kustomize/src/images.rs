@@ -2,14 +2,15 @@
 
 use crate::edit::{as_list, as_map, text};
 use crate::fieldspec::{FieldSpec, visit};
-use crate::names::scalar_text;
+use crate::names::{in_a_row, scalar_text};
 use crate::resource::Resource;
-use purlin_value::Value;
+use crate::select::compiled;
+use purlin_value::{Data, Origin, Origins, Value};
 use regex::Regex;
 
 /// Gives containers, and what else is known to hold images, the image that a rule wants.
-pub fn image(rule: &Value, specs: &[FieldSpec], resources: &mut [Resource]) -> Result<(), String> {
-    let rule = Rule::read(rule)?;
+pub fn image(origins: &Origins, rule: &Value, specs: &[FieldSpec], resources: &mut [Resource]) -> Result<(), String> {
+    let rule = Rule::read(origins, rule)?;
     for resource in resources.iter_mut().filter(|resource| resource.kind() != "CustomResourceDefinition") {
         walk(&mut resource.value, &rule);
         let gvk = resource.gvk();
@@ -46,17 +47,18 @@ fn walk(value: &mut Value, rule: &Rule<'_>) {
 
 /// What a rule replaces, and by what.
 struct Rule<'r> {
+    origins: &'r Origins,
     rule: &'r Value,
     pattern: Regex,
 }
 
 impl<'r> Rule<'r> {
-    fn read(rule: &'r Value) -> Result<Rule<'r>, String> {
+    fn read(origins: &'r Origins, rule: &'r Value) -> Result<Rule<'r>, String> {
         // The original takes the name for a pattern.
         let name = text(rule, &["name"]);
         let pattern = format!("^{name}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$");
-        let pattern = Regex::new(&pattern).map_err(|_| format!("`{name}` is not a regular expression"))?;
-        Ok(Rule { rule, pattern })
+        let pattern = compiled(&pattern, name).map_err(|(_, message)| message)?;
+        Ok(Rule { origins, rule, pattern })
     }
 
     fn apply(&self, field: &mut Value) {
@@ -72,7 +74,20 @@ impl<'r> Rule<'r> {
         };
         let tag = if tag.is_empty() { tag } else { format!(":{tag}") };
         let digest = if digest.is_empty() { digest } else { format!("@{digest}") };
-        *field = Value::str(format!("{new_name}{tag}{digest}")).with_origin(self.rule.origin);
+        let new = format!("{new_name}{tag}{digest}");
+        // Containers are found in two ways; the second one changes nothing.
+        if new == image {
+            return;
+        }
+        // What the rule says is named by its own place, the rest by that of the image.
+        let from = |key: &str| self.rule.get(key).filter(|value| !value.is_null()).map(|value| value.origin);
+        let name_from = from("newName").filter(|_| new_name != name).unwrap_or(field.origin);
+        let tag_from = from("newTag").or_else(|| from("tagSuffix")).unwrap_or(field.origin);
+        let digest_from = from("digest").unwrap_or(field.origin);
+        let pieces = [(new_name.len(), name_from), (tag.len(), tag_from), (digest.len(), digest_from)];
+        let pieces: Vec<(usize, Origin)> = pieces.into_iter().filter(|(length, _)| *length > 0).collect();
+        let origin = self.origins.derived("images", None, in_a_row(&pieces));
+        *field = Value::of(Data::Str(new.into()), origin, field.taint());
     }
 }
 

@@ -5,7 +5,8 @@ use crate::fieldspec::{FieldSpec, visit};
 use crate::identity::Gvk;
 use crate::resource::Resource;
 use ecow::{EcoString, eco_format};
-use purlin_value::{Data, Value};
+use purlin_value::origin::Piece;
+use purlin_value::{Data, Origin, Origins, Value};
 
 /// Which subjects of role bindings get the namespace.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,15 +21,13 @@ pub enum Subjects {
 
 /// Puts everything that can be in a namespace into one.
 pub fn add_namespace(
-    namespace: &str,
+    namespace: &Value,
     specs: &[FieldSpec],
     subjects: Subjects,
     only_missing: bool,
     resources: &mut [Resource],
 ) -> Result<(), String> {
-    if namespace.is_empty() {
-        return Ok(());
-    }
+    let Some(written) = namespace.as_str().filter(|written| !written.is_empty()) else { return Ok(()) };
     for resource in resources {
         resource.remember();
         let gvk = resource.gvk();
@@ -36,7 +35,7 @@ pub fn add_namespace(
             Data::Map(_) | Data::List(_) => Err(format!("expected a namespace, found {}", field.kind_name())),
             Data::Str(old) if only_missing && !old.is_empty() => Ok(()),
             _ => {
-                *field = Value::str(namespace).with_origin(field.origin);
+                *field = Value::of(Data::Str(written.into()), namespace.origin, namespace.taint());
                 Ok(())
             }
         };
@@ -94,7 +93,14 @@ pub enum Affix {
 }
 
 /// Puts a text before or behind names. Definitions and namespaces keep theirs.
-pub fn affix(affix: Affix, added: &str, specs: &[FieldSpec], resources: &mut [Resource]) -> Result<(), String> {
+pub fn affix(
+    origins: &Origins,
+    affix: Affix,
+    added: &Value,
+    specs: &[FieldSpec],
+    resources: &mut [Resource],
+) -> Result<(), String> {
+    let (origin, added) = (added.origin, added.as_str().unwrap_or_default());
     for resource in resources {
         let gvk = resource.first_gvk();
         if keeps_name(&gvk) {
@@ -112,16 +118,38 @@ pub fn affix(affix: Affix, added: &str, specs: &[FieldSpec], resources: &mut [Re
             }
             visit(&mut resource.value, &spec.path, spec.create, &mut |field| {
                 let old = scalar_text(field).ok_or_else(|| format!("expected a name, found {}", field.kind_name()))?;
-                let new = match affix {
-                    Affix::Prefix => eco_format!("{added}{old}"),
-                    Affix::Suffix => eco_format!("{old}{added}"),
+                let (new, pieces) = match affix {
+                    Affix::Prefix => (eco_format!("{added}{old}"), [(added.len(), origin), (old.len(), field.origin)]),
+                    Affix::Suffix => (eco_format!("{old}{added}"), [(old.len(), field.origin), (added.len(), origin)]),
                 };
-                *field = Value::of(Data::Str(new), field.origin, field.taint());
+                let origin = origins.derived(affix.key(), None, in_a_row(&pieces));
+                *field = Value::of(Data::Str(new), origin, field.taint());
                 Ok(())
             })?;
         }
     }
     Ok(())
+}
+
+impl Affix {
+    fn key(self) -> &'static str {
+        match self {
+            Affix::Prefix => "namePrefix",
+            Affix::Suffix => "nameSuffix",
+        }
+    }
+}
+
+/// Pieces of a text by their lengths, one behind the other.
+pub fn in_a_row(parts: &[(usize, Origin)]) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(parts.len());
+    let mut start = 0_u32;
+    for (length, origin) in parts {
+        let end = start.saturating_add(u32::try_from(*length).unwrap_or(u32::MAX));
+        pieces.push(Piece { start, end, origin: *origin });
+        start = end;
+    }
+    pieces
 }
 
 fn keeps_name(gvk: &Gvk) -> bool {

@@ -95,8 +95,8 @@ pub fn entry(
         None => None,
         Some(target) => match Target::read(target) {
             Ok(target) => Some(target),
-            Err(pattern) => {
-                return Err(wrong(session, target, format!("`{pattern}` is not a regular expression")).into());
+            Err((rule, message)) => {
+                return Err(Diagnostic { rule, ..wrong(session, target, message) }.into());
             }
         },
     };
@@ -217,20 +217,15 @@ fn apply_strategic(session: &Session, patch: &Value, resource: &mut Resource, (k
     strategic::merge(&mut resource.value, patch, "", lists);
     strategic::drop_unwritten(session, &mut resource.value, "", lists);
     if keep_name {
-        resource.set_metadata("name", old.name());
+        resource.set_metadata_like("name", old.metadata("name"));
     }
     for (key, stays) in [("kind", keep_kind), ("apiVersion", true)] {
         if let Some(own) = old.value.get(key).filter(|_| stays) {
             crate::edit::set(&mut resource.value, key, own.clone());
         }
     }
-    if old.namespace().is_empty() {
-        crate::edit::visit(&mut resource.value, &["metadata"], false, &mut |metadata| {
-            crate::edit::take(metadata, "namespace");
-        });
-    } else {
-        resource.set_metadata("namespace", old.namespace());
-    }
+    let namespace = old.metadata("namespace").filter(|_| !old.namespace().is_empty());
+    resource.set_metadata_like("namespace", namespace);
 }
 
 fn apply_operations(session: &Session, operations: &Value, resource: &mut Resource) -> Result<(), Problem> {

@@ -50,15 +50,16 @@ pub fn transform(
     let empty = Value::map(Map::new());
     let part = |key: &str| value.get(key).unwrap_or(&empty);
     let specs = read_all(value.get("fieldSpecs"));
+    let origins = &session.origins;
     let done = match config.kind() {
         "AnnotationsTransformer" => labels::add(part("annotations"), &specs, resources),
         "LabelTransformer" => labels::add(part("labels"), &specs, resources),
-        "ImageTagTransformer" => images::image(part("imageTag"), &specs, resources),
+        "ImageTagTransformer" => images::image(origins, part("imageTag"), &specs, resources),
         "ReplicaCountTransformer" => images::replicas(part("replica"), &specs, resources),
-        "PrefixTransformer" => affix(Affix::Prefix, text(value, &["prefix"]), &specs, resources),
-        "SuffixTransformer" => affix(Affix::Suffix, text(value, &["suffix"]), &specs, resources),
-        "PrefixSuffixTransformer" => affix(Affix::Prefix, text(value, &["prefix"]), &specs, resources)
-            .and_then(|()| affix(Affix::Suffix, text(value, &["suffix"]), &specs, resources)),
+        "PrefixTransformer" => affix(origins, Affix::Prefix, part("prefix"), &specs, resources),
+        "SuffixTransformer" => affix(origins, Affix::Suffix, part("suffix"), &specs, resources),
+        "PrefixSuffixTransformer" => affix(origins, Affix::Prefix, part("prefix"), &specs, resources)
+            .and_then(|()| affix(origins, Affix::Suffix, part("suffix"), &specs, resources)),
         "NamespaceTransformer" => {
             let subjects = match text(value, &["setRoleBindingSubjects"]) {
                 "" | "defaultOnly" => Subjects::Default,
@@ -70,7 +71,8 @@ pub fn transform(
                 }
             };
             let only_missing = value.get("unsetOnly").and_then(Value::as_bool) == Some(true);
-            add_namespace(text(value, &["metadata", "namespace"]), &specs, subjects, only_missing, resources)
+            let namespace = part("metadata").get("namespace").unwrap_or(&empty);
+            add_namespace(namespace, &specs, subjects, only_missing, resources)
         }
         "PatchTransformer" => return patch::entry(session, kustomization, value, Entry::Any, resources),
         "PatchJson6902Transformer" => {

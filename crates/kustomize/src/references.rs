@@ -6,13 +6,16 @@ use crate::fieldspec::visit;
 use crate::identity::{Gvk, Id, NO_NAMESPACE};
 use crate::resource::Resource;
 use ecow::EcoString;
-use purlin_value::{Data, Value};
+use purlin_value::origin::Piece;
+use purlin_value::{Data, Origin, Origins, Value};
 use std::collections::{HashMap, HashSet};
 
 /// What a resource is called, for those that refer to it.
 struct Named {
     gvk: Gvk,
     id: Id,
+    /// Where the name is from.
+    origin: Origin,
     /// The namespace as it is written.
     namespace: EcoString,
     before: Vec<Id>,
@@ -36,7 +39,7 @@ impl Named {
 }
 
 /// Updates all references. The error names a resource whose reference may mean several.
-pub fn update(config: &Config, resources: &mut [Resource]) -> Result<(), String> {
+pub fn update(origins: &Origins, config: &Config, resources: &mut [Resource]) -> Result<(), String> {
     let named: Vec<Named> = resources.iter().map(name).collect();
     let (mut by_name, mut by_origin): (Index, Index) = Default::default();
     for (at, named) in named.iter().enumerate() {
@@ -55,7 +58,7 @@ pub fn update(config: &Config, resources: &mut [Resource]) -> Result<(), String>
             for spec in references.referrers.iter().filter(|spec| spec.of.selects(&first)) {
                 let role = if spec.path.ends_with(&["roleRef".into(), "name".into()]) { role(resource) } else { None };
                 let from = Referrer { own, accounts: &accounts, target: &references.target, role };
-                let names = Names { named: &named, by_name: &by_name, by_origin: &by_origin };
+                let names = Names { named: &named, by_name: &by_name, by_origin: &by_origin, origins };
                 visit(&mut resource.value, &spec.path, false, &mut |field| follow(field, &from, &names))
                     .map_err(|why| format!("{} `{}`: `{}` {why}", own.id.kind, own.id.name, spec.path.join(".")))?;
             }
@@ -68,6 +71,7 @@ fn name(resource: &Resource) -> Named {
     Named {
         gvk: resource.gvk(),
         id: resource.id(),
+        origin: resource.value.get("metadata").and_then(|all| all.get("name")).map_or(Origin::NONE, |name| name.origin),
         namespace: resource.namespace().into(),
         before: resource.before.clone(),
         prefixes: resource.prefixes.clone(),
@@ -105,6 +109,16 @@ struct Names<'n> {
     named: &'n [Named],
     by_name: &'n Index,
     by_origin: &'n Index,
+    origins: &'n Origins,
+}
+
+impl Names<'_> {
+    /// A name that follows that of a resource.
+    fn following(&self, chosen: &Named, old: Origin) -> Value {
+        let pieces = [chosen.origin, old].map(Piece::whole).to_vec();
+        let origin = self.origins.derived("name of a resource", None, pieces);
+        Value::str(chosen.id.name.clone()).with_origin(origin)
+    }
 }
 
 /// Updates a name, an object with a name, or a list of them.
@@ -121,7 +135,7 @@ fn follow(field: &mut Value, from: &Referrer<'_>, names: &Names<'_>) -> Result<(
         Data::Str(old) => {
             let chosen = choose(old, None, from, names, |a, b| a.id.name == b.id.name)?;
             if let Some(chosen) = chosen.filter(|chosen| chosen.id.name != *old) {
-                *field = Value::str(chosen.id.name.clone()).with_origin(field.origin);
+                *field = names.following(chosen, field.origin);
             }
             Ok(())
         }
@@ -137,7 +151,8 @@ fn follow_object(object: &mut Value, from: &Referrer<'_>, names: &Names<'_>) -> 
     let is_same = |a: &Named, b: &Named| a.id.name == b.id.name && a.namespace == b.namespace;
     let Some(chosen) = choose(&old, namespace.as_ref(), from, names, is_same)? else { return Ok(()) };
     if chosen.id.name != old {
-        set(object, "name", Value::str(chosen.id.name.clone()));
+        let origin = object.get("name").map_or(Origin::NONE, |name| name.origin);
+        set(object, "name", names.following(chosen, origin));
     }
     if !chosen.namespace.is_empty() {
         set(object, "namespace", Value::str(chosen.namespace.clone()));

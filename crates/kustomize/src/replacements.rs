@@ -9,12 +9,13 @@ use crate::select::selects;
 use ecow::EcoString;
 use purlin_syntax::Flavor;
 use purlin_syntax::scalar::{Scalar, resolve_plain};
+use purlin_value::origin::Piece;
 use purlin_value::weight::weight;
-use purlin_value::{Data, Origin, Value};
+use purlin_value::{Data, Origin, Origins, Value};
 
 /// Applies one replacement, and returns the targets that select nothing. `most` is the largest resource in bytes. The
 /// error tells why that is not possible.
-pub fn replace(rule: &Value, resources: &mut [Resource], most: u64) -> Result<Vec<Origin>, String> {
+pub fn replace(origins: &Origins, rule: &Value, resources: &mut [Resource], most: u64) -> Result<Vec<Origin>, String> {
     let source = rule.get("source").filter(|source| !source.is_null());
     let targets = rule.get("targets").and_then(Value::as_list).filter(|targets| !targets.is_empty());
     let (Some(source), Some(targets)) = (source, targets) else {
@@ -23,7 +24,7 @@ pub fn replace(rule: &Value, resources: &mut [Resource], most: u64) -> Result<Ve
     let value = taken(source, resources)?;
     let mut idle = Vec::new();
     for target in targets {
-        if !write(target, &value, resources, most)? {
+        if !write(origins, target, &value, resources, most)? {
             idle.push(target.origin);
         }
     }
@@ -63,7 +64,13 @@ fn delimiter(part: &Value) -> Option<(&str, i64)> {
 }
 
 /// Writes a value to all that a target selects. Whether that is anything is the answer.
-fn write(target: &Value, value: &Value, resources: &mut [Resource], most: u64) -> Result<bool, String> {
+fn write(
+    origins: &Origins,
+    target: &Value,
+    value: &Value,
+    resources: &mut [Resource],
+    most: u64,
+) -> Result<bool, String> {
     let Some(select) = target.get("select").filter(|select| !select.is_null()) else {
         return Err("a target of a replacement needs `select`".to_owned());
     };
@@ -93,7 +100,8 @@ fn write(target: &Value, value: &Value, resources: &mut [Resource], most: u64) -
         }
         for path in &paths {
             let steps = steps(path);
-            let count = visit(&mut resource.value, &steps, made, &mut |field| put(field, value, delimiter(target)))?;
+            let count =
+                visit(&mut resource.value, &steps, made, &mut |field| put(origins, field, value, delimiter(target)))?;
             if count == 0 {
                 return Err(format!("{} `{}` has no `{path}` to write to", resource.kind(), resource.name()));
             }
@@ -153,7 +161,7 @@ impl Selector<'_> {
 }
 
 /// Writes a value into a field. A scalar stays of its kind: a number that is replaced by the text `80` is a number.
-fn put(field: &mut Value, value: &Value, delimiter: Option<(&str, i64)>) -> Result<(), String> {
+fn put(origins: &Origins, field: &mut Value, value: &Value, delimiter: Option<(&str, i64)>) -> Result<(), String> {
     let new = match (delimiter, scalar_text(field)) {
         (None, None) => {
             *field = value.clone();
@@ -190,7 +198,9 @@ fn put(field: &mut Value, value: &Value, delimiter: Option<(&str, i64)>) -> Resu
         | (Data::Bool(_), plain @ Data::Bool(_)) => plain,
         _ => return Err(format!("expected {} for the field that is replaced, found `{new}`", field.kind_name())),
     };
-    *field = Value::of(data, value.origin, value.taint() | field.taint());
+    let pieces = || [value.origin, field.origin].map(Piece::whole).to_vec();
+    let origin = if delimiter.is_some() { origins.derived("replacements", None, pieces()) } else { value.origin };
+    *field = Value::of(data, origin, value.taint() | field.taint());
     Ok(())
 }
 

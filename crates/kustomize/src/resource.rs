@@ -125,20 +125,19 @@ impl Resource {
             || !self.suffixes.is_empty()
     }
 
-    /// Gives it another name.
-    pub fn rename(&mut self, name: &str) {
-        self.remember();
-        self.set_metadata("name", name);
+    /// A part of its metadata.
+    pub fn metadata(&self, key: &str) -> Option<&Value> {
+        self.value.get("metadata").and_then(|metadata| metadata.get(key))
     }
 
-    /// Sets a text of its metadata.
-    pub fn set_metadata(&mut self, key: &str, to: &str) {
-        let metadata = map(&mut self.value).entry("metadata".into()).or_insert_with(Value::null);
-        let new = match metadata.get(key) {
-            Some(old) => Value::str(to).with_origin(old.origin),
-            None => Value::str(to),
-        };
-        set(metadata, key, new);
+    /// Sets a part of its metadata as another resource has it, or takes it away.
+    pub fn set_metadata_like(&mut self, key: &str, other: Option<&Value>) {
+        visit(&mut self.value, &["metadata"], other.is_some(), &mut |metadata| match other {
+            Some(value) => set(metadata, key, value.clone()),
+            None => {
+                take(metadata, key);
+            }
+        });
     }
 
     /// Takes annotations away that hold nothing: the original keeps notes among them, and removes them in the end.

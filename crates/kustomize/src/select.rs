@@ -2,7 +2,10 @@
 
 use crate::edit::text;
 use crate::resource::Resource;
+use crate::rules;
+use purlin_syntax::Rule;
 use purlin_value::Value;
+use purlin_value::rules::LIMIT_REGEX;
 use regex::{Regex, RegexBuilder};
 
 /// A target of a patch: patterns of the whole text, and selectors.
@@ -18,15 +21,13 @@ const PATTERN_BYTES: usize = 1 << 20;
 const KEYS: &[&str] = &["group", "version", "kind", "name", "namespace"];
 
 impl Target {
-    /// Reads a target. The text of a pattern that cannot be read is the error.
-    pub fn read(value: &Value) -> Result<Target, String> {
+    /// Reads a target. The error says what is wrong with a pattern.
+    pub fn read(value: &Value) -> Result<Target, (&'static Rule, String)> {
         let mut patterns = Vec::new();
         for key in KEYS.iter().copied() {
             let pattern = text(value, &[key]);
             if !pattern.is_empty() {
-                let whole = RegexBuilder::new(&format!("^(?:{pattern})$")).size_limit(PATTERN_BYTES).build();
-                let whole = whole.map_err(|_| pattern.to_owned())?;
-                patterns.push((key, whole));
+                patterns.push((key, compiled(&format!("^(?:{pattern})$"), pattern)?));
             }
         }
         let selector = |key: &str| text(value, &[key]).to_owned();
@@ -51,6 +52,16 @@ impl Target {
         let metadata = |key: &str| resource.value.get("metadata").and_then(|metadata| metadata.get(key));
         selects(&self.labels, metadata("labels")) && selects(&self.annotations, metadata("annotations"))
     }
+}
+
+/// A pattern, compiled. The error has the rule of what is wrong with it, as it is written.
+pub fn compiled(pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
+    RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build().map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => {
+            (&LIMIT_REGEX, format!("the pattern `{written}` needs more than {PATTERN_BYTES} bytes when compiled"))
+        }
+        _ => (&rules::KUSTOMIZATION, format!("`{written}` is not a regular expression")),
+    })
 }
 
 /// Whether a selector such as `app=web,tier!=db,!old,env in (a, b)` fits labels.

@@ -52,25 +52,25 @@ impl Step {
         item: &Value,
         resources: &mut Vec<Resource>,
     ) -> Result<(), Problem> {
-        let written = |key: &str| kustomization.text(key);
+        let origins = &session.origins;
         let done = match self.kind {
             "PatchStrategicMergeTransformer" => return patch::strategic(session, kustomization, item, resources),
             "PatchTransformer" => return patch::entry(session, kustomization, item, Entry::Any, resources),
             "PatchJson6902Transformer" => return patch::entry(session, kustomization, item, Entry::Json, resources),
             "ReplacementTransformer" => return replace(session, kustomization, item, resources),
-            "NamespaceTransformer" => put_into(written("namespace"), config, resources),
-            "PrefixTransformer" => affix(Affix::Prefix, written("namePrefix"), &config.name_prefix, resources),
-            "SuffixTransformer" => affix(Affix::Suffix, written("nameSuffix"), &config.name_suffix, resources),
+            "NamespaceTransformer" => put_into(item, config, resources),
+            "PrefixTransformer" => affix(origins, Affix::Prefix, item, &config.name_prefix, resources),
+            "SuffixTransformer" => affix(origins, Affix::Suffix, item, &config.name_suffix, resources),
             "LabelTransformer" => labels::labels(kustomization, config, resources),
             "AnnotationsTransformer" => labels::annotations(kustomization, config, resources),
             "ReplicaCountTransformer" => images::replicas(item, &config.replicas, resources),
-            _ => images::image(item, &config.images, resources),
+            _ => images::image(origins, item, &config.images, resources),
         };
         done.map_err(|why| wrong(session, item, why))
     }
 }
 
-fn put_into(namespace: &str, config: &Config, resources: &mut [Resource]) -> Result<(), String> {
+fn put_into(namespace: &Value, config: &Config, resources: &mut [Resource]) -> Result<(), String> {
     add_namespace(namespace, &config.namespace, Subjects::Default, false, resources)?;
     match duplicate(resources) {
         Some(twice) => Err(format!("in one namespace there are two of {} `{}`", twice.kind(), twice.name())),
@@ -92,7 +92,8 @@ pub fn replace(
             limit.span = session.origins.span(rule.origin, &session.sources);
             Problem::Wrong(limit)
         })?;
-        let idle = replacements::replace(rule, resources, most).map_err(|why| wrong(session, rule, why))?;
+        let idle =
+            replacements::replace(&session.origins, rule, resources, most).map_err(|why| wrong(session, rule, why))?;
         for target in idle {
             let message = "this target of a replacement selects no resource";
             let mut warning = Diagnostic::nowhere(&rules::KUSTOMIZATION, message).warning();

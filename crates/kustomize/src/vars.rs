@@ -8,8 +8,9 @@ use crate::identity::{Gvk, Id, NO_NAMESPACE};
 use crate::names::scalar_text;
 use crate::resource::Resource;
 use ecow::EcoString;
+use purlin_value::origin::Piece;
 use purlin_value::weight::weight;
-use purlin_value::{Data, Origin, Value};
+use purlin_value::{Data, Origin, Origins, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Variables by name.
@@ -88,6 +89,7 @@ fn note(name: &EcoString, reference: &Value, resources: &mut [Resource]) -> Resu
 
 /// Fills variables in. Names of variables that nothing uses are returned.
 pub fn fill(
+    origins: &Origins,
     vars: &Vars,
     config: &Config,
     resources: &mut [Resource],
@@ -109,8 +111,10 @@ pub fn fill(
     for resource in resources {
         let gvk = resource.gvk();
         for spec in config.var_reference.iter().filter(|spec| spec.of.selects(&gvk)) {
-            visit(&mut resource.value, &spec.path, false, &mut |field| expand_field(field, &values, &mut used))
-                .map_err(|why| (Origin::NONE, format!("{} `{}`: {why}", gvk.kind, resource.name())))?;
+            visit(&mut resource.value, &spec.path, false, &mut |field| {
+                expand_field(origins, field, &values, &mut used)
+            })
+            .map_err(|why| (Origin::NONE, format!("{} `{}`: {why}", gvk.kind, resource.name())))?;
             if weight(&resource.value) > most {
                 let message = format!("this resource has more than the {most} bytes allowed when it is written out");
                 return Err((resource.value.origin, message));
@@ -122,26 +126,31 @@ pub fn fill(
 
 type Values<'v> = BTreeMap<&'v EcoString, Value>;
 
-fn expand_field(field: &mut Value, values: &Values<'_>, used: &mut BTreeSet<EcoString>) -> Result<(), String> {
+fn expand_field(
+    origins: &Origins,
+    field: &mut Value,
+    values: &Values<'_>,
+    used: &mut BTreeSet<EcoString>,
+) -> Result<(), String> {
     if let Some(map) = as_map(field) {
-        map.values_mut().for_each(|inner| expand(inner, values, used));
+        map.values_mut().for_each(|inner| expand(origins, inner, values, used));
         return Ok(());
     }
     if let Some(list) = as_list(field) {
         return list.iter_mut().try_for_each(|item| match item.data {
             Data::Str(_) => {
-                expand(item, values, used);
+                expand(origins, item, values, used);
                 Ok(())
             }
             _ => Err(format!("expected a list of strings, found {} in it", item.kind_name())),
         });
     }
-    expand(field, values, used);
+    expand(origins, field, values, used);
     Ok(())
 }
 
 /// Fills a text. One that is nothing but a variable takes its value as it is.
-fn expand(value: &mut Value, values: &Values<'_>, used: &mut BTreeSet<EcoString>) {
+fn expand(origins: &Origins, value: &mut Value, values: &Values<'_>, used: &mut BTreeSet<EcoString>) {
     let Data::Str(text) = &value.data else { return };
     if !text.contains('$') {
         return;
@@ -157,6 +166,7 @@ fn expand(value: &mut Value, values: &Values<'_>, used: &mut BTreeSet<EcoString>
         return;
     }
     let (mut filled, mut rest, mut taint) = (String::new(), text.as_str(), value.taint());
+    let mut pieces = vec![Piece::whole(value.origin)];
     while let Some(at) = rest.find('$') {
         let (before, from) = rest.split_at(at);
         filled.push_str(before);
@@ -167,6 +177,7 @@ fn expand(value: &mut Value, values: &Values<'_>, used: &mut BTreeSet<EcoString>
                 match lookup(name) {
                     Some(found) => {
                         taint |= found.taint();
+                        pieces.push(Piece::whole(found.origin));
                         filled.push_str(&scalar_text(&found).unwrap_or_default());
                     }
                     None => filled.push_str(&format!("$({name})")),
@@ -189,5 +200,6 @@ fn expand(value: &mut Value, values: &Values<'_>, used: &mut BTreeSet<EcoString>
         };
     }
     filled.push_str(rest);
-    *value = Value::of(Data::Str(filled.into()), value.origin, taint);
+    let origin = if pieces.len() > 1 { origins.derived("vars", None, pieces) } else { value.origin };
+    *value = Value::of(Data::Str(filled.into()), origin, taint);
 }

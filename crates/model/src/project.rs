@@ -6,6 +6,7 @@ use crate::inner::Engines;
 use crate::options::{ChartOptions, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::{Span, Tree};
 use purlin_value::{Data, EcoString, Map, Value};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What the user asked for. Flags keep one meaning in all dialects; each takes those that concern it.
@@ -242,6 +243,36 @@ impl Manifest {
         Manifest { source, text: None, value, node }
     }
 
+    /// Gives objects of one kind and name ids of their own: by namespace, by API group, and by number as a last resort.
+    pub fn tell_apart(manifests: &mut [Manifest]) {
+        type Qualify = fn(&Manifest) -> Option<EcoString>;
+        let by_namespace: Qualify = |manifest| {
+            let (kind, name) = manifest.node.split_once('/')?;
+            let namespace = manifest.value.at("metadata.namespace").filter(|namespace| !namespace.is_tainted())?;
+            Some(format!("{kind}/{}/{name}", namespace.as_str()?).into())
+        };
+        let by_group: Qualify = |manifest| {
+            let (kind, name) = manifest.node.split_once('/')?;
+            let version = value_text(&manifest.value, "apiVersion")?;
+            let (group, _) = version.split_once('/')?;
+            Some(format!("{kind}.{group}/{name}").into())
+        };
+        for qualify in [by_namespace, by_group] {
+            for at in same_ids(manifests).into_iter().flatten() {
+                if let Some(manifest) = manifests.get_mut(at) {
+                    manifest.node = qualify(manifest).unwrap_or_else(|| manifest.node.clone());
+                }
+            }
+        }
+        for same in same_ids(manifests) {
+            for (number, at) in same.into_iter().enumerate().skip(1) {
+                if let Some(manifest) = manifests.get_mut(at) {
+                    manifest.node = format!("{}#{}", manifest.node, number + 1).into();
+                }
+            }
+        }
+    }
+
     /// Puts its object in a namespace, unless it names one itself.
     pub fn settle_in(&mut self, namespace: &Value) {
         let (Some(object), Some(metadata)) = (self.value.as_map(), self.value.get("metadata").and_then(Value::as_map))
@@ -266,6 +297,15 @@ impl Manifest {
         node.resolved = self.value.clone();
         Some(node)
     }
+}
+
+/// Manifests that go by the same id, as far as they have one.
+fn same_ids(manifests: &[Manifest]) -> Vec<Vec<usize>> {
+    let mut known: HashMap<&EcoString, Vec<usize>> = HashMap::with_capacity(manifests.len());
+    for (at, manifest) in manifests.iter().enumerate().filter(|(_, manifest)| !manifest.node.is_empty()) {
+        known.entry(&manifest.node).or_default().push(at);
+    }
+    known.into_values().filter(|same| same.len() > 1).collect()
 }
 
 /// What an object goes by: its kind and name, or the source of its manifest where the name is a secret or not known.

@@ -22,7 +22,8 @@ use crate::walk::{Bases, Config, Walk, Wanted};
 use crate::{keys, unrendered};
 use ecow::EcoString;
 use purlin_model::{
-    Answer, Dependency, Dialect, Engines, Glance, Node, Question, Request, Resolved, Role, Sign, Variant, Variants,
+    Answer, Dependency, Dialect, Engines, Glance, Manifest, Node, Question, Request, Resolved, Role, Sign, Variant,
+    Variants,
 };
 use purlin_syntax::{DocumentHead, Flavor};
 use purlin_value::{Session, Value, path};
@@ -186,6 +187,7 @@ impl Work<'_> {
             let renders = self.request.manifests;
             let engines = if renders { self.request.engines } else { Engines::default() };
             resolved.manifests = render::render(session, filled, &settings, engines);
+            Manifest::tell_apart(&mut resolved.manifests);
             if renders {
                 let objects = resolved.manifests.iter().filter_map(|manifest| manifest.object("skaffold"));
                 resolved.nodes.extend(objects.collect::<Vec<_>>());

@@ -41,6 +41,7 @@ impl Objects<'_> {
         if let Some(namespace) = namespace {
             found.iter_mut().for_each(|manifest| manifest.settle_in(namespace));
         }
+        Manifest::tell_apart(&mut found);
         let mut resolved = Resolved::new(self.action.name.clone());
         resolved.nodes = found.iter().filter_map(|manifest| manifest.object("garden")).collect();
         resolved.manifests = found;
