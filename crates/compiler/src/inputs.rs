@@ -51,11 +51,13 @@ pub(crate) fn dependencies(session: &Session, origin: Origin) -> Vec<Origin> {
         if order.len() >= MOST {
             break;
         }
-        let kind = session.origins.get(origin, &session.sources);
-        let mut next = kind.inputs();
-        if let OriginKind::Selected { because, .. } = kind {
-            next.push(because);
-        }
+        let next = session.origins.look(origin, &session.sources, |kind| {
+            let mut next = kind.inputs();
+            if let OriginKind::Selected { because, .. } = kind {
+                next.push(*because);
+            }
+            next
+        });
         open.extend(next.into_iter().rev().filter(|origin| origin.is_known() && seen.insert(*origin)));
     }
     order

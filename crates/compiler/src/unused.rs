@@ -57,12 +57,12 @@ impl<'a> Usage<'a> {
             if !used.insert(origin) {
                 continue;
             }
-            match session.origins.get(origin, &session.sources) {
-                OriginKind::File(span) => spans.push(span),
+            session.origins.look(origin, &session.sources, |kind| match kind {
+                OriginKind::File(span) => spans.push(*span),
                 // What went into it is among the roots already.
-                OriginKind::Derived { span, .. } => expressions.extend(span),
+                OriginKind::Derived { span, .. } => expressions.extend(*span),
                 other => roots.extend(other.inputs()),
-            }
+            });
         }
         let (spans, expressions) = (Spans::new(spans), Spans::new(expressions));
         Usage { session, claim, sides, used, spans, expressions }
@@ -93,14 +93,16 @@ impl<'a> Usage<'a> {
         let mut origin = value.origin;
         let mut lost = Vec::new();
         loop {
-            origin = match self.session.origins.get(origin, &self.session.sources) {
+            let next = self.session.origins.look(origin, &self.session.sources, |kind| match kind {
                 OriginKind::Chosen { winner, overrode, .. } => {
                     lost.extend(overrode);
-                    winner
+                    Some(*winner)
                 }
-                OriginKind::Selected { taken, .. } => taken,
-                _ => return (origin, lost),
-            };
+                OriginKind::Selected { taken, .. } => Some(*taken),
+                _ => None,
+            });
+            let Some(next) = next else { return (origin, lost) };
+            origin = next;
         }
     }
 
@@ -185,7 +187,7 @@ impl<'a> Usage<'a> {
                     open.insert(span3(span));
                 }
             }
-            if self.depends_on_surroundings(origin) {
+            if !open.contains(&span3(span)) && self.depends_on_surroundings(origin) {
                 open.insert(span3(span));
             }
         }
@@ -205,12 +207,14 @@ impl<'a> Usage<'a> {
 
     /// Whether something decides that is not the project's: a variable of the machine, an option.
     fn depends_on_surroundings(&self, origin: Origin) -> bool {
-        let is_outside = |origin: &Origin| match self.session.origins.get(*origin, &self.session.sources) {
+        let is_outside = |kind: &OriginKind| match kind {
             OriginKind::Env(_) => true,
             OriginKind::Flag(flag) => flag != "--env",
             _ => false,
         };
-        dependencies(self.session, origin).iter().any(is_outside)
+        let origins = &self.session.origins;
+        let mut all = dependencies(self.session, origin).into_iter();
+        all.any(|origin| origins.look(origin, &self.session.sources, is_outside))
     }
 
     /// What dialects declare and no variant uses.

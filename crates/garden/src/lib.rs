@@ -16,6 +16,7 @@ pub mod draft;
 pub mod entities;
 pub mod expr;
 pub mod files;
+pub mod follow;
 pub mod functions;
 pub mod graph;
 mod ground;

@@ -279,6 +279,17 @@ impl LiveSet {
         self.base.taken.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Whether a project inside an action may have read a file: it takes in what is in its folder.
+    pub fn may_read(&self, file: &str) -> bool {
+        let is_below = |folder: &str| folder == "." || path::within(folder, file) != file;
+        let taken = self.taken_in();
+        let mut taken = taken.iter().flat_map(|(_, path)| [path.as_str(), path::parent(path)]);
+        let has_inner =
+            |action: &Action| spec_type(&action.type_name, action.kind).is_none_or(|known| known.inside.is_some());
+        let mut folders = self.base.graph.actions.values().filter(|action| has_inner(action));
+        taken.any(is_below) || folders.any(|action| is_below(&action.source_folder))
+    }
+
     /// The version of an action as it is written, before anything is resolved. Nothing if it is part of a circle.
     pub fn written_version(&self, session: &Session, key: &str) -> Option<Arc<Version>> {
         self.base.written_version(session, key)
@@ -461,6 +472,9 @@ impl Thunk for Outputs {
         let Some(action) = about.base.graph.actions.get(&about.key) else { return Value::poison() };
         let learned = about.base.learned.lock().unwrap_or_else(PoisonError::into_inner).get(&about.key).cloned();
         let known = learned.as_ref().or_else(|| about.base.outputs.get(about.key.as_str())).and_then(Value::as_map);
+        if about.base.varying.has_outputs() {
+            eval.vary();
+        }
         if let Some(inner) = about.inner_outputs(action, known.is_some(), eval) {
             return match (inner, known) {
                 (Ok(map), known) => over(map, known, eval.session),

@@ -22,6 +22,7 @@ use crate::scan::{Scanned, scan};
 use crate::shapes::check_evaluated;
 use crate::types::{report_module_types, report_types};
 use crate::variants::{Other, Shared};
+use crate::varying::Varying;
 use ecow::EcoString;
 use indexmap::IndexMap;
 use purlin_model::{Declared, Manifest, Request};
@@ -102,17 +103,18 @@ pub(crate) struct Begun<'s> {
 }
 
 /// Reads the project of a request as far as its environment.
-pub(crate) fn begin<'s>(session: &'s Session, request: &'s Request) -> Option<Begun<'s>> {
+pub(crate) fn begin<'s>(session: &'s Session, request: &'s Request, varying: Varying) -> Option<Begun<'s>> {
     let root = find_root(session, request)?;
     let problems = session.sink.len();
-    let ground = Ground::new(session, request, root);
+    let mut ground = Ground::new(session, request, root);
+    ground.varying = Arc::new(varying);
     let project = read_project(&ground)?;
     Some(Begun { ground, project, problems })
 }
 
 /// Resolves the project of a request, up to its graph.
 pub fn resolve<'s>(session: &'s Session, request: &'s Request, extensions: &[Augment]) -> Option<Resolution<'s>> {
-    begin(session, request).map(|begun| resolve_begun(begun, extensions, None))
+    begin(session, request, Varying::default()).map(|begun| resolve_begun(begun, extensions, None))
 }
 
 /// Resolves a project that is read as far as its environment. `other` is the same project in another environment: what
@@ -397,7 +399,9 @@ impl Resolution<'_> {
         let parsed = crate::expr::parse_expression("secrets");
         let source = self.ground.session.sources.insert("secrets", "secrets");
         let place = crate::place::Place::Verbatim(source.span(0, "secrets".len()));
-        let bound = parsed.map(|parsed| Binder::new(&self.project_env()).template(Arc::new(parsed), place));
+        // To know them is not to use them.
+        let env = Arc::new(Env { varying: Arc::default(), ..(*self.project_env()).clone() });
+        let bound = parsed.map(|parsed| Binder::new(&env).template(Arc::new(parsed), place));
         bound.map_or_else(|_| Value::null(), |bound| Eval::new(self.ground.session).force_deep(&bound))
     }
 

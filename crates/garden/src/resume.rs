@@ -158,7 +158,8 @@ impl Memory {
         report_types(&ground, &self.making.providers, &self.project, &actions);
         let graph = Arc::new(build_graph(&ground, actions));
         let owners = Arc::new(source_owners(&graph));
-        let source = self.outdated_source(&ground, &graph, &owners, changed);
+        let before = (&*self.graph, &*self.owners);
+        let source = outdated_source(&ground, before, (&graph, &owners), changed);
         let mut concerned = self.concerned(&graph, &source, changed);
         concerned.extend(self.unsound.iter().filter(|key| graph.actions.contains_key(*key)).cloned());
         concerned.extend(graph.actions.values().filter(|a| !a.varfiles.is_empty()).map(|a| a.key.clone()));
@@ -189,29 +190,6 @@ impl Memory {
         met.variables.clear();
         let memory = Memory::of(resolution, &resolved, met, self.taken, self.origins);
         Some((resolved, memory))
-    }
-
-    /// The choices of files whose hash is not what it was, which are forgotten.
-    fn outdated_source(
-        &self,
-        ground: &Ground<'_>,
-        graph: &Graph,
-        owners: &Owners,
-        changed: &[String],
-    ) -> HashSet<SourceKey> {
-        let mut outdated = HashSet::new();
-        let mut sources = ground.sources.lock().unwrap_or_else(PoisonError::into_inner);
-        sources.retain(|key, version| {
-            let decides = |owners: &Owners, graph: &Graph| graph.actions.get(owners.get(key)?).cloned();
-            let (before, now) = (decides(&self.owners, &self.graph), decides(owners, graph));
-            let is_same = before.zip(now).is_some_and(|(before, now)| Arc::ptr_eq(&before, &now));
-            let is_current = is_same && !version.files.iter().any(|file| changed.contains(file));
-            if !is_current {
-                outdated.insert(key.clone());
-            }
-            is_current
-        });
-        outdated
     }
 
     /// The actions that a change concerns: those that are not what they were, and what depends on them.
@@ -264,6 +242,27 @@ impl Memory {
     }
 }
 
+/// The choices of files whose hash is not what it was, which are forgotten.
+pub(crate) fn outdated_source(
+    ground: &Ground<'_>,
+    before: (&Graph, &Owners),
+    now: (&Graph, &Owners),
+    changed: &[String],
+) -> HashSet<SourceKey> {
+    let mut outdated = HashSet::new();
+    let mut sources = ground.sources.lock().unwrap_or_else(PoisonError::into_inner);
+    sources.retain(|key, version| {
+        let decides = |(graph, owners): (&Graph, &Owners)| graph.actions.get(owners.get(key)?).cloned();
+        let is_same = decides(before).zip(decides(now)).is_some_and(|(before, now)| Arc::ptr_eq(&before, &now));
+        let is_current = is_same && !version.files.iter().any(|file| changed.contains(file));
+        if !is_current {
+            outdated.insert(key.clone());
+        }
+        is_current
+    });
+    outdated
+}
+
 /// How a change spreads from actions to those that depend on them.
 #[derive(Default)]
 struct Spread<'g> {
@@ -308,7 +307,7 @@ impl<'g> Spread<'g> {
 
 impl Making {
     /// Reads files again that have changed, and makes their actions. Nothing if one of them holds more than actions.
-    fn read_again(
+    pub(crate) fn read_again(
         &mut self,
         ground: &Ground<'_>,
         project: &Project,

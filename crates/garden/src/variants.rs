@@ -38,7 +38,8 @@ pub(crate) struct Other<'s> {
 
 /// Resolves a project in several environments.
 pub(crate) fn resolve_all(variants: &[(Session, Request)]) -> Vec<Option<Resolved>> {
-    let begun: Vec<Option<Begun<'_>>> = variants.iter().map(|(session, request)| begin(session, request)).collect();
+    let each = variants.iter().map(|(session, request)| begin(session, request, Varying::default()));
+    let begun: Vec<Option<Begun<'_>>> = each.collect();
     let names = begun.iter().flatten().map(|begun| differing_names(begun)).fold(Names::None, Names::and);
     let mut varying = Some(Arc::new(Varying::between(names)));
     let mut first: Option<Other<'_>> = None;

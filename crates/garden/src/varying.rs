@@ -1,4 +1,4 @@
-//! What differs between the environments of a project that are resolved together.
+//! What differs between the environments of a project that are resolved together, or from one resolution to the next.
 //!
 //! Whoever reads it says so to the evaluation ([`purlin_value::Eval::vary`]), so that what did not read it can be taken
 //! over from one environment to the next.
@@ -10,14 +10,26 @@ use std::collections::HashSet;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// What differs between environments. By default nothing does: there is only one.
+/// What differs. By default nothing does: there is only one environment, resolved once.
 #[derive(Debug, Default)]
 pub struct Varying {
-    is_watched: bool,
+    between: Between,
     variables: Names,
     providers: AtomicBool,
     /// Keys of actions, once they are known.
     actions: OnceLock<HashSet<EcoString>>,
+    /// Whether something was read that is another time something else.
+    is_of_its_time: AtomicBool,
+}
+
+/// What is resolved one after the other.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Between {
+    #[default]
+    Nothing,
+    Environments,
+    /// The same environment, after actions have run and files have changed.
+    Rounds,
 }
 
 /// Names of variables.
@@ -49,12 +61,27 @@ impl Names {
 impl Varying {
     /// Environments that set some variables.
     pub fn between(variables: Names) -> Self {
-        Varying { is_watched: true, variables, ..Varying::default() }
+        Varying { between: Between::Environments, variables, ..Varying::default() }
+    }
+
+    /// One environment that is resolved again and again.
+    pub fn over_time() -> Self {
+        Varying { between: Between::Rounds, ..Varying::default() }
     }
 
     /// Whether there are several environments.
     pub fn is_watched(&self) -> bool {
-        self.is_watched
+        self.between == Between::Environments
+    }
+
+    /// Whether what actions give when they run is another time something else.
+    pub fn has_outputs(&self) -> bool {
+        self.between == Between::Rounds
+    }
+
+    /// Whether something was read that is another time something else: the clock, the commit, secrets.
+    pub fn is_of_its_time(&self) -> bool {
+        self.is_of_its_time.load(Ordering::Relaxed)
     }
 
     /// Notes that the providers are others, or say something else.
@@ -95,8 +122,14 @@ impl Varying {
 
     /// Whether what stands at a path of names differs.
     pub fn concerns<'n>(&self, head: &str, mut rest: impl Iterator<Item = &'n str>) -> bool {
-        if !self.is_watched {
-            return false;
+        match self.between {
+            Between::Nothing => return false,
+            Between::Rounds => {
+                let is_read = matches!(head, "datetime" | "git" | "secrets" | "imported" | "modules");
+                self.is_of_its_time.fetch_or(is_read, Ordering::Relaxed);
+                return is_read;
+            }
+            Between::Environments => {}
         }
         match head {
             "environment" | "modules" => true,

@@ -225,14 +225,19 @@ impl Origins {
 
     /// An origin in full.
     pub fn get(&self, origin: Origin, sources: &Sources) -> OriginKind {
+        self.look(origin, sources, OriginKind::clone)
+    }
+
+    /// Looks at an origin in full, without a copy. Whoever looks must not ask the table for anything else.
+    pub fn look<T>(&self, origin: Origin, sources: &Sources, see: impl FnOnce(&OriginKind) -> T) -> T {
         if !origin.is_known() {
-            return OriginKind::Unknown;
+            return see(&OriginKind::Unknown);
         }
         if origin.0 < DERIVED {
-            return sources.node_span(origin.0).map_or(OriginKind::Unknown, OriginKind::File);
+            return see(&sources.node_span(origin.0).map_or(OriginKind::Unknown, OriginKind::File));
         }
         let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
-        table.get((origin.0 & !DERIVED) as usize).cloned().unwrap_or(OriginKind::Unknown)
+        see(table.get((origin.0 & !DERIVED) as usize).unwrap_or(&OriginKind::Unknown))
     }
 
     /// The place a user would be sent to: the span of the origin, or of what it was chosen or inherited from.
@@ -240,15 +245,19 @@ impl Origins {
         let mut origin = origin;
         // A chain of choices is as long as the layers that were merged; the bound only guards against a loop.
         for _ in 0..10_000 {
-            match self.get(origin, sources) {
-                OriginKind::File(span) => return Some(span),
-                OriginKind::Default { span, .. } => return span,
-                OriginKind::Derived { span: Some(span), .. } => return Some(span),
-                OriginKind::Derived { span: None, pieces, .. } => origin = pieces.first()?.origin,
-                OriginKind::Chosen { winner, .. } => origin = winner,
-                OriginKind::Selected { taken, .. } => origin = taken,
-                OriginKind::Parent { from, .. } => origin = from,
-                OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Unknown => return None,
+            let next = self.look(origin, sources, |kind| match kind {
+                OriginKind::File(span) => Err(Some(*span)),
+                OriginKind::Default { span, .. } => Err(*span),
+                OriginKind::Derived { span: Some(span), .. } => Err(Some(*span)),
+                OriginKind::Derived { span: None, pieces, .. } => pieces.first().map(|piece| piece.origin).ok_or(None),
+                OriginKind::Chosen { winner, .. } => Ok(*winner),
+                OriginKind::Selected { taken, .. } => Ok(*taken),
+                OriginKind::Parent { from, .. } => Ok(*from),
+                OriginKind::Flag(_) | OriginKind::Env(_) | OriginKind::Unknown => Err(None),
+            });
+            match next {
+                Ok(next) => origin = next,
+                Err(span) => return span,
             }
         }
         None

@@ -4,9 +4,12 @@ use super::Context;
 use super::run::{Order, Place, choose_builder, clusters, conclude, open, reporter, usual_jobs};
 use crate::args::AnswerFormat;
 use crate::invocation::{Exit, Invocation};
+use crate::native;
 use crate::run_args::DevFlags;
 use crate::watch::Watch;
-use purlin_garden::resolve::resolve;
+use purlin_garden::follow::{Past, resolve_first};
+use purlin_garden::resolve::Resolution;
+use purlin_model::Request;
 use purlin_run::action::Kind;
 use purlin_run::due::{Due, Memory};
 use purlin_run::engine::{Options, Project, Run};
@@ -15,8 +18,9 @@ use purlin_run::local::persistent::Started;
 use purlin_run::select::{Wanted, select_ids};
 use purlin_run::stop::Level;
 use purlin_run::store::Store;
+use purlin_value::{Session, path};
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub(super) fn run(cx: &mut Context<'_, '_>, flags: &DevFlags) -> Result<Exit, Exit> {
     choose_builder(cx.invocation, flags.builder.as_deref());
@@ -51,7 +55,24 @@ struct Dev {
     memory: Memory,
     /// The processes that ran before we came; they are not ours to end.
     before: BTreeSet<String>,
+    /// What the last round has resolved.
+    kept: Option<Kept>,
 }
+
+/// What a round has resolved, for the next one.
+struct Kept {
+    session: Session,
+    request: Request,
+    past: Past,
+    /// How many origins the first of such rounds made.
+    origins: usize,
+}
+
+/// Origins are only ever added. Once there are so many times as many as one resolution makes, all starts afresh.
+const MOST_ORIGINS: usize = 4;
+
+/// Fewer origins than these take so little memory that they count as these.
+const FEW_ORIGINS: usize = 100_000;
 
 impl Dev {
     /// Resolves, says what a change reaches, and runs it.
@@ -62,32 +83,64 @@ impl Dev {
         watch: &mut Watch,
         changed: &[PathBuf],
     ) -> Result<(), Exit> {
+        let kept = self.kept.take();
+        let kept = kept.filter(|kept| kept.session.origins.len() <= MOST_ORIGINS * kept.origins.max(FEW_ORIGINS));
+        if let Some(Kept { session, request, past, origins }) = kept {
+            let names: Option<Vec<String>> = changed.iter().map(|path| name_in(&session, path)).collect();
+            if let Some(names) = names {
+                let session = session.continued(&names).twin();
+                if let Some(resolution) = past.follow(&session, &request, &names) {
+                    let past = self.carry_out(cx, flags, watch, changed, resolution)?;
+                    self.kept = past.map(|past| Kept { session, request, past, origins });
+                    return Ok(());
+                }
+            }
+        }
         let (session, request) = open(cx, "dev", &flags.path, &flags.target)?;
-        let style = cx.style;
-        let clusters = clusters(cx, &flags.target, &flags.cluster, false);
-        let project = resolve(&session, &request, &[]).map(|found| GardenProject::new(found).on(clusters.clone()));
-        let project = project.filter(|_| !session.sink.has_errors());
-        let Some(project) = project else {
+        let Some(resolution) = resolve_first(&session, &request) else {
             watch.add(&session);
             return Err(cx.report(&session));
         };
+        let past = self.carry_out(cx, flags, watch, changed, resolution)?;
+        let origins = session.origins.len();
+        self.kept = past.map(|past| Kept { session, request, past, origins });
+        Ok(())
+    }
+
+    /// Runs what a change reaches in a project that is resolved. Returns what helps to resolve it again.
+    fn carry_out(
+        &mut self,
+        cx: &mut Context<'_, '_>,
+        flags: &DevFlags,
+        watch: &mut Watch,
+        changed: &[PathBuf],
+        resolution: Resolution<'_>,
+    ) -> Result<Option<Past>, Exit> {
+        let session = resolution.ground.session;
+        let style = cx.style;
+        let clusters = clusters(cx, &flags.target, &flags.cluster, false);
+        let project = GardenProject::new(resolution).on(clusters.clone());
+        if session.sink.has_errors() {
+            watch.add(session);
+            return Err(cx.report(session));
+        }
         let chosen = select_ids(project.nodes(), &flags.nodes).map_err(|message| cx.usage(&message))?;
         if self.place.is_none() {
             let place = Place::new(cx.invocation, &project.root())?;
             self.before = running(&project, &place.store);
             self.place = Some(place);
         }
-        let Some(place) = &self.place else { return Ok(()) };
+        let Some(place) = &self.place else { return Ok(None) };
         // Other processes may have run something since.
         let _ = place.store.refresh();
         let due = Due::find(&project, &place.store, &place.stop, &chosen, &self.memory);
-        watch.add(&session);
         announce(cx.invocation, &project, &due, changed);
+        watch.add(session);
         if session.sink.has_errors() {
-            return Err(cx.report(&session));
+            return Err(cx.report(session));
         }
         if due.nodes.is_empty() {
-            return Ok(());
+            return Ok(Past::of(project.into_resolution()));
         }
         let order = Order {
             kind: Kind::Run,
@@ -114,11 +167,12 @@ impl Dev {
             run.run(&due.nodes, &mut reporter)
         };
         // What actions read that were resolved only now.
-        watch.add(&session);
+        watch.add(session);
         project.locate(&mut summary);
         self.memory.note(&project, &due, &summary);
-        conclude(cx.invocation, &session, &summary, style);
-        Ok(())
+        let past = Past::of(project.into_resolution());
+        conclude(cx.invocation, session, &summary, style);
+        Ok(past)
     }
 
     /// Ends the processes that were started since.
@@ -133,6 +187,13 @@ impl Dev {
             }
         }
     }
+}
+
+/// What a file is called in the world of a session; nothing if it lies outside.
+fn name_in(session: &Session, file: &Path) -> Option<String> {
+    let full = native::world_text(file);
+    let inside = full.strip_prefix(session.world.root())?.strip_prefix('/')?;
+    Some(path::normalize(inside))
 }
 
 /// Says what changed and which actions that reaches, before anything runs.

@@ -126,6 +126,11 @@ impl<'s> GardenProject<'s> {
         point_at(self.session(), &manifests, &deploy, failure);
     }
 
+    /// The resolution, once nothing more is run with it.
+    pub fn into_resolution(self) -> Resolution<'s> {
+        self.resolution
+    }
+
     /// The resolution.
     pub fn resolution(&self) -> &Resolution<'s> {
         &self.resolution
