@@ -320,6 +320,9 @@ fn instance(engine: &Engine<'_>, tree: &Tree, id: NodeId) -> Json {
         });
         out["requirements"] = requirements.collect();
     }
+    if let Some((_, imported)) = node.fields.iter().find(|(name, _)| *name == "imported") {
+        out["imported"] = encode(imported, tree);
+    }
     if !node.artifacts.is_empty() {
         let artifacts: Map<String, Json> =
             node.artifacts.iter().map(|id| (name_of(*id).to_owned(), attributes(engine, tree, *id))).collect();

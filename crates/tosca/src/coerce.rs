@@ -7,11 +7,13 @@ use crate::entities;
 use crate::entity::Entity;
 use crate::model::{Model, Primitive};
 use crate::names::DeclId;
+use crate::python_text::python_text;
 use crate::read::parse_range;
 use crate::special::units::Quantity;
 use crate::special::{timestamp, units, version};
 use crate::val::{Data, Val};
-use ecow::eco_format;
+use crate::values::Stance;
+use ecow::{EcoString, eco_format};
 use std::sync::Arc;
 
 const MAX_DEPTH: u32 = 200;
@@ -23,31 +25,53 @@ pub const NUMBER: &str = "$number";
 /// The text in a coerced value.
 pub const STRING: &str = "$string";
 
-/// What a host's files may write for another type: numbers and truths for a string, digits for a number. None if the
-/// value has its type already, or cannot be read as one.
-pub fn leniently(value: &Val, primitive: Primitive) -> Option<Data> {
+/// What a host's files may write for another type, read as that type: anything for a string, digits for a number. None if
+/// the value has its type already, or cannot be read as one.
+pub fn leniently(value: &Val, primitive: Primitive, stance: Stance) -> Option<Data> {
+    if stance == Stance::Part {
+        return as_part(value, primitive);
+    }
     let number = |text: &str| text.trim().replace('_', "");
     Some(match (primitive, &value.data) {
-        (Primitive::String | Primitive::Version, Data::Int(number)) => Data::Str(eco_format!("{number}")),
-        (Primitive::String | Primitive::Version, Data::Float(number)) => Data::Str(eco_format!("{number:?}")),
-        (Primitive::String, Data::Bool(flag)) => Data::Str(if *flag { "True".into() } else { "False".into() }),
+        (Primitive::String, Data::Str(_) | Data::Null) => return None,
+        (Primitive::String, _) if stance == Stance::Input => return None,
         (Primitive::String, Data::Timestamp(text)) => Data::Str(text.clone()),
+        (Primitive::String, _) => Data::Str(python_text(value)),
+        (Primitive::Version, Data::Int(_) | Data::Float(_)) => Data::Str(python_text(value)),
         (Primitive::Integer, Data::Str(text)) => Data::Int(number(text).parse().ok()?),
         (Primitive::Integer, Data::Float(number)) if number.is_finite() => Data::Int(*number as i64),
         (Primitive::Integer, Data::Bool(_)) => value.data.clone(),
         (Primitive::Float, Data::Str(text)) => Data::Float(number(text).parse().ok()?),
         (Primitive::Float, Data::Int(number)) => Data::Float(*number as f64),
         (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
-            let at = text.find(|c: char| c.is_ascii_alphabetic())?;
-            let (amount, unit) = (text.get(..at)?.trim(), text.get(at..)?.trim());
-            let units = primitive.family()?.units;
-            let (unit, _) = units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?;
-            Data::Str(eco_format!("{amount} {unit}"))
+            Data::Str(with_known_unit(text, primitive)?)
         }
         (Primitive::Float, Data::Bool(flag)) => Data::Float(f64::from(u8::from(*flag))),
         (Primitive::Boolean, Data::Str(text)) => Data::Bool(text.to_ascii_lowercase().parse().ok()?),
         _ => return None,
     })
+}
+
+/// The same for a part of a value, of which much less is tolerated.
+fn as_part(value: &Val, primitive: Primitive) -> Option<Data> {
+    let tolerated = match (primitive, &value.data) {
+        (Primitive::Version, Data::Int(_) | Data::Float(_)) => true,
+        (Primitive::Integer, Data::Bool(_)) | (Primitive::Float, Data::Int(_) | Data::Bool(_)) => true,
+        (Primitive::Size | Primitive::Time | Primitive::Frequency | Primitive::Bitrate, Data::Str(text)) => {
+            with_known_unit(text, primitive).is_some()
+        }
+        _ => false,
+    };
+    tolerated.then(|| value.data.clone())
+}
+
+/// A quantity with its unit spelt as the standard does, whatever its case.
+fn with_known_unit(text: &str, primitive: Primitive) -> Option<EcoString> {
+    let at = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (amount, unit) = (text.get(..at)?.trim(), text.get(at..)?.trim());
+    let units = primitive.family()?.units;
+    let (unit, _) = units.iter().find(|(known, _)| known.eq_ignore_ascii_case(unit))?;
+    Some(eco_format!("{amount} {unit}"))
 }
 
 /// A value in the form results have.

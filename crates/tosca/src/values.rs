@@ -35,6 +35,19 @@ pub struct Declared<'a> {
     pub definition: &'a Entity,
 }
 
+/// What becomes of a value that a host's files write in another type than the declared one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stance {
+    /// A property: it is read as its type.
+    Property,
+    /// An input of the service: it stays as it is written, and only text is text.
+    Input,
+    /// An attribute, or an input of an operation: it stays as it is written.
+    Kept,
+    /// A part of a list, a mapping or a data type: it must have its type.
+    Part,
+}
+
 /// Checks values against their types.
 pub struct Checker<'a> {
     /// What types there are.
@@ -47,17 +60,32 @@ pub struct Checker<'a> {
     defaults: HashMap<(DeclId, EcoString), Val>,
     /// Whether values are results: what stands at their place is a call, not how they are spelt.
     computed: bool,
+    /// What holds for whole values, where a host reads them.
+    stance: Stance,
 }
 
 impl<'a> Checker<'a> {
     /// A checker.
     pub fn new(model: &'a Model, problems: &'a mut Problems) -> Self {
-        Checker { model, problems, defaulting: Vec::new(), defaults: HashMap::new(), computed: false }
+        Checker {
+            model,
+            problems,
+            defaulting: Vec::new(),
+            defaults: HashMap::new(),
+            computed: false,
+            stance: Stance::Property,
+        }
     }
 
     /// A checker for what calls give, or what comes from outside; what is written beside calls was checked before.
     pub fn of_results(model: &'a Model, problems: &'a mut Problems) -> Self {
         Checker { computed: true, ..Checker::new(model, problems) }
+    }
+
+    /// The same for values of which something else holds than for properties.
+    #[must_use]
+    pub fn holding(self, stance: Stance) -> Self {
+        Checker { stance, ..self }
     }
 
     /// The declared type of a definition, if it names one that exists.
@@ -118,7 +146,10 @@ impl<'a> Checker<'a> {
         match self.model.primitive(declared.data_type) {
             Some(Primitive::List) => self.list(value, declared, at, depth),
             Some(Primitive::Map) => self.map(value, declared, at, depth),
-            Some(primitive) => self.primitive(value, primitive, declared.data_type, at),
+            Some(primitive) => {
+                let stance = if depth == 0 { self.stance } else { Stance::Part };
+                self.primitive(value, primitive, declared.data_type, at, stance)
+            }
             None => self.complex(value, declared.data_type, at, depth),
         }
     }
@@ -153,10 +184,16 @@ impl<'a> Checker<'a> {
         value.clone()
     }
 
-    fn primitive(&mut self, value: &Val, primitive: Primitive, id: DeclId, at: Span) -> Val {
-        match self.fits(value, primitive, id) {
+    fn primitive(&mut self, value: &Val, primitive: Primitive, id: DeclId, at: Span, stance: Stance) -> Val {
+        match self.fits(value, primitive, id, stance) {
             Ok(None) => value.clone(),
-            Ok(Some(replaced)) => replaced,
+            Ok(Some(replaced)) => {
+                if matches!(value.data, Data::List(_) | Data::Map(_)) {
+                    let message = format!("expected a string, found {}, which becomes its Python text", value.noun());
+                    self.problems.push(Diagnostic::at(&rules::WRONG_TYPE, at, message).warning());
+                }
+                replaced
+            }
             Err(message) => {
                 let hint = quoting(value, primitive).map(str::to_owned);
                 let secret = || format!("this secret is not a valid `{}`", self.model.name(id));
@@ -168,13 +205,14 @@ impl<'a> Checker<'a> {
     }
 
     /// Whether a value is of a primitive type; a quirk may replace it.
-    fn fits(&self, value: &Val, primitive: Primitive, id: DeclId) -> Result<Option<Val>, String> {
+    fn fits(&self, value: &Val, primitive: Primitive, id: DeclId, stance: Stance) -> Result<Option<Val>, String> {
         let permissive = self.model.quirks.has(quirks::STRING_PERMISSIVE);
         let wrong = |wanted: &str| Err(format!("expected {wanted}, found {}", value.noun()));
         if self.model.edition().is_extended()
-            && let Some(data) = coerce::leniently(value, primitive)
+            && let Some(data) = coerce::leniently(value, primitive, stance)
         {
-            return Ok(Some(value.with(data)));
+            let read = || value.with(data).tainted_by(value.taint_within());
+            return Ok((stance == Stance::Property).then(read));
         }
         match (primitive, &value.data) {
             (Primitive::Boolean, Data::Bool(_)) => self.plain_boolean(value),
@@ -424,12 +462,8 @@ impl<'a> Checker<'a> {
         let near = near.filter(|_| !secret);
         let shown = if secret { REDACTED } else { shown.as_str() };
         let message = format!("a `{}` has no property `{shown}`", self.model.name(id));
-        let mut diagnostic = Diagnostic::at(&rules::UNDECLARED, key.span, message)
-            .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
-        if self.model.edition().is_extended() {
-            diagnostic = diagnostic.warning(); // a host leaves it out
-        }
-        self.problems.push(diagnostic);
+        let hint = near.map(|near| format!("did you mean `{near}`?"));
+        self.problems.push(Diagnostic::at(&rules::UNDECLARED, key.span, message).maybe_hint(hint));
     }
 }
 

@@ -35,7 +35,10 @@ pub fn findings(session: &Session, ensemble: &Ensemble) -> Findings {
     let tree = &ensemble.tree;
     let mut checker = Checker::new(session, tree);
     for id in tree.ids() {
-        checker.node = Some(if tree.node(id).kind == NodeKind::Values { tree.root() } else { id });
+        checker.node = Some(if tree.node(id).kind == NodeKind::Values { tree.topology_of(id).root } else { id });
+        if tree.node(id).shadow.is_some() {
+            continue; // its values are those of the node that stands for it
+        }
         for (name, attribute) in &tree.node(id).attributes {
             checker.attribute(name, attribute);
         }
@@ -63,9 +66,14 @@ struct Checker<'c> {
 }
 
 impl<'c> Checker<'c> {
+    /// The instance whose expression is looked at.
+    fn here(&self) -> NodeId {
+        self.node.unwrap_or_else(|| self.tree.root())
+    }
+
     /// The topology's inputs.
     fn inputs(&self) -> &'c Attributes {
-        &self.tree.node(self.tree.inputs()).attributes
+        &self.tree.node(self.tree.topology_of(self.here()).inputs).attributes
     }
 
     fn new(session: &'c Session, tree: &'c Tree) -> Self {
@@ -297,7 +305,7 @@ impl Checker<'_> {
             );
         };
         let Some(entity_name) = entity.as_str().filter(|name| !jinja::is_template(name)) else { return };
-        let at_root = self.node == Some(self.tree.root());
+        let at_root = self.node.is_some_and(|id| id == self.tree.topology_of(id).root);
         let id = match entity_name {
             "SELF" | "HOST" if at_root && !self.asked => {
                 self.refused.set(true);
@@ -311,7 +319,7 @@ impl Checker<'_> {
             }
             "SELF" => self.node,
             "SOURCE" | "TARGET" | "HOST" | "ORCHESTRATOR" | "OPERATION_HOST" => return,
-            other => match self.tree.by_name(other).or_else(|| self.of_type(other)) {
+            other => match self.tree.find(self.here(), other).or_else(|| self.of_type(other)) {
                 Some(id) => Some(id),
                 None => {
                     self.refused.set(true);
@@ -346,12 +354,12 @@ impl Checker<'_> {
 
     /// The first instance of a type.
     fn of_type(&self, name: &str) -> Option<NodeId> {
-        let mut nodes = self.tree.named().map(|(_, id)| id);
+        let mut nodes = self.tree.named_in(self.here()).map(|(_, id)| id);
         nodes.find(|id| self.tree.node(*id).types.iter().any(|known| known == name))
     }
 
     fn no_instance(&self, raw: &Val, name: &str, at: Option<Range>) {
-        let names = self.tree.named().map(|(name, _)| name.as_str());
+        let names = self.tree.named_in(self.here()).map(|(name, _)| name.as_str());
         let hint = purlin_syntax::suggest::nearest(name, names).map(|near| format!("did you mean `{near}`?"));
         self.say(&rules::UNKNOWN, raw, at, format!("there is no instance `{name}`"), hint);
     }
@@ -398,7 +406,7 @@ impl Checker<'_> {
             return;
         }
         let Some((Segment { key: Key::Name(name), at, .. }, rest)) = query.segments.split_first() else { return };
-        let Some(id) = self.tree.by_name(name) else {
+        let Some(id) = self.tree.find(self.here(), name) else {
             return self.no_instance(raw, name, Some(*at));
         };
         if let Some(Segment { key: Key::Name(key), at, .. }) = rest.first()

@@ -107,7 +107,7 @@ impl Resolver<'_> {
         let mut resolved = Resolved::new(name);
         resolved.environment = self.ensemble.manifest.environment_name.clone();
         resolved.variables = self.attributes(tree.inputs());
-        resolved.nodes = tree.named().skip(1).map(|(_, id)| self.node(id)).collect();
+        resolved.nodes = tree.named().skip(1).map(|(name, id)| self.node(name, id)).collect();
         // Outputs reach into any instance.
         if self.request.nodes.is_empty() {
             resolved.outputs = self.attributes(tree.outputs());
@@ -141,17 +141,17 @@ impl Resolver<'_> {
         Value::map(names.into_iter().map(value).collect::<Map>())
     }
 
-    fn node(&self, id: NodeId) -> Node {
+    fn node(&self, name: &EcoString, id: NodeId) -> Node {
         let tree = &self.ensemble.tree;
         let instance = tree.node(id);
         let template = self.ensemble.service.topology.nodes.get(&instance.template);
-        let mut node = Node::new(instance.name.clone(), "instance", DIALECT.name);
+        let mut node = Node::new(name.clone(), "instance", DIALECT.name);
         node.type_name = instance.type_name().into();
         node.source = template.map(|template| self.ensemble.service.places.span(template.template.at));
         for relationship in &instance.requirements {
             let Some(target) = target(tree, *relationship) else { continue };
             node.dependencies.push(Dependency {
-                node: tree.node(target).name.clone(),
+                node: tree.full_name(target),
                 is_static: true,
                 is_runtime: false,
                 is_explicit: true,
@@ -167,7 +167,7 @@ impl Resolver<'_> {
             entries.push(("state".into(), Value::str(state.name())));
         }
         if let Some(parent) = instance.parent.filter(|parent| tree.node(*parent).kind != NodeKind::Root) {
-            entries.push(("host".into(), Value::str(tree.node(parent).name.clone())));
+            entries.push(("host".into(), Value::str(tree.full_name(parent))));
         }
         for (section, ids) in [("capabilities", &instance.capabilities), ("requirements", &instance.requirements)] {
             let parts = ids.iter().filter(|id| !tree.node(**id).attributes.is_empty());

@@ -5,7 +5,7 @@
 
 use crate::eval::lazy::Memo;
 use crate::val::Val;
-use ecow::EcoString;
+use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -244,6 +244,10 @@ pub struct Node {
     pub defaults: Option<Val>,
     /// Free-form fields shown as special keys: `created`, `protected`, `imported`.
     pub fields: Vec<(&'static str, Val)>,
+    /// Its topology, by its place in the tree.
+    topology: usize,
+    /// The node of another topology that stands for it, and has its values.
+    pub shadow: Option<NodeId>,
 }
 
 impl Node {
@@ -269,6 +273,8 @@ impl Node {
             source_dir: EcoString::new(),
             defaults: None,
             fields: Vec::new(),
+            topology: 0,
+            shadow: None,
         }
     }
 
@@ -279,13 +285,28 @@ impl Node {
 }
 
 /// The inputs or outputs of a topology, none yet.
-fn values(name: &str) -> Node {
+fn values(name: &str, root: NodeId) -> Node {
     let mut node = Node::new(name, NodeKind::Values);
-    node.parent = Some(NodeId(0));
+    node.parent = Some(root);
     node
 }
 
-/// All instances of a topology.
+/// A topology: the ensemble's own, or one that stands for a node of another.
+#[derive(Debug)]
+pub struct Topology {
+    /// Its root.
+    pub root: NodeId,
+    /// What holds its inputs as attributes.
+    pub inputs: NodeId,
+    /// What holds its outputs as attributes.
+    pub outputs: NodeId,
+    /// The node it stands for as a whole, if it can substitute one.
+    pub substitution_node: Option<NodeId>,
+    /// What the names of its nodes begin with outside of it.
+    prefix: EcoString,
+}
+
+/// All instances of an ensemble.
 #[derive(Debug)]
 pub struct Tree {
     root: Node,
@@ -297,8 +318,8 @@ pub struct Tree {
     pub uri: EcoString,
     /// Name of the deployment, shown in `.deployment`.
     pub deployment: EcoString,
-    /// The node the topology stands for, if it can substitute one.
-    pub substitution_node: Option<NodeId>,
+    /// Its topologies, the ensemble's own first.
+    topologies: Vec<Topology>,
 }
 
 impl Tree {
@@ -308,26 +329,98 @@ impl Tree {
         by_name.insert(root.name.clone(), NodeId(0));
         Tree {
             root,
-            others: vec![values("inputs"), values("outputs")],
+            others: vec![values("inputs", NodeId(0)), values("outputs", NodeId(0))],
             by_name,
             base_dir: EcoString::new(),
             uri: EcoString::new(),
             deployment: EcoString::new(),
-            substitution_node: None,
+            topologies: vec![Topology {
+                root: NodeId(0),
+                inputs: NodeId(1),
+                outputs: NodeId(2),
+                substitution_node: None,
+                prefix: EcoString::new(),
+            }],
         }
     }
 
-    /// Adds an instance under its parent and returns its id.
-    pub fn add(&mut self, node: Node) -> NodeId {
+    /// Begins another topology, whose nodes have names with a prefix outside of it. What is added from now on is part of it.
+    pub fn begin_topology(&mut self, mut root: Node, prefix: EcoString) -> NodeId {
+        let at = self.topologies.len();
+        let first = u32::try_from(self.others.len() + 1).unwrap_or(u32::MAX);
+        let [root_id, inputs, outputs] = [0, 1, 2].map(|further| NodeId(first.saturating_add(further)));
+        root.topology = at;
+        let mut parts = vec![root, values("inputs", root_id), values("outputs", root_id)];
+        parts.iter_mut().for_each(|part| part.topology = at);
+        self.others.extend(parts);
+        self.topologies.push(Topology { root: root_id, inputs, outputs, substitution_node: None, prefix });
+        root_id
+    }
+
+    /// The topology that an instance is part of.
+    pub fn topology_of(&self, id: NodeId) -> &Topology {
+        let own = self.topologies.get(self.node(id).topology).or(self.topologies.first());
+        own.unwrap_or_else(|| unreachable!("a tree has a topology from the start"))
+    }
+
+    /// Says which node the topology of a root stands for.
+    pub fn set_substitution_node(&mut self, root: NodeId, id: Option<NodeId>) {
+        let at = self.node(root).topology;
+        if let Some(topology) = self.topologies.get_mut(at) {
+            topology.substitution_node = id;
+        }
+    }
+
+    /// Whether a topology stands for one of the ensemble's nodes.
+    pub fn is_nested(&self) -> bool {
+        self.topologies.len() > 1
+    }
+
+    /// The node of a name, as one of the same topology calls it.
+    pub fn find(&self, from: NodeId, name: &str) -> Option<NodeId> {
+        let topology = self.topology_of(from);
+        if topology.prefix.is_empty() {
+            return self.by_name(name);
+        }
+        if name == self.node(topology.root).name {
+            return Some(topology.root);
+        }
+        self.by_name(&format!("{}{name}", topology.prefix))
+    }
+
+    /// The name of a node with the prefix of its topology.
+    pub fn full_name(&self, id: NodeId) -> EcoString {
+        let (prefix, name) = (&self.topology_of(id).prefix, &self.node(id).name);
+        if prefix.is_empty() { name.clone() } else { eco_format!("{prefix}{name}") }
+    }
+
+    /// The node instances of a topology in order, its root first.
+    pub fn named_in(&self, from: NodeId) -> impl Iterator<Item = (&EcoString, NodeId)> {
+        let (at, root) = (self.node(from).topology, self.topology_of(from).root);
+        let nested = Some(root).filter(|_| at > 0);
+        let others = self.by_name.values().copied().filter(move |id| self.node(*id).topology == at);
+        nested.into_iter().chain(others).map(|id| (&self.node(id).name, id))
+    }
+
+    /// Adds an instance of a topology under its parent and returns its id.
+    pub fn add_to(&mut self, root: NodeId, mut node: Node) -> NodeId {
+        node.topology = self.node(root).topology;
         let id = NodeId(u32::try_from(self.others.len() + 1).unwrap_or(u32::MAX));
         if matches!(node.kind, NodeKind::Root | NodeKind::Node) {
-            self.by_name.insert(node.name.clone(), id);
+            let prefix = &self.topology_of(root).prefix;
+            let name = if prefix.is_empty() { node.name.clone() } else { eco_format!("{prefix}{}", node.name) };
+            self.by_name.insert(name, id);
             if let Some(parent) = node.parent.and_then(|parent| self.node_mut(parent)) {
                 parent.children.push(id);
             }
         }
         self.others.push(node);
         id
+    }
+
+    /// Adds an instance of the ensemble's own topology.
+    pub fn add(&mut self, node: Node) -> NodeId {
+        self.add_to(NodeId(0), node)
     }
 
     /// The root instance.
@@ -361,7 +454,7 @@ impl Tree {
         }
     }
 
-    /// The node instance of that name.
+    /// The node instance of that name, with the prefix of its topology.
     pub fn by_name(&self, name: &str) -> Option<NodeId> {
         self.by_name.get(name).copied()
     }

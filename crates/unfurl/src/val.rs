@@ -61,9 +61,9 @@ pub enum Data {
     /// Attributes, requirements and capabilities of an instance, by name.
     Names(NodeId),
     /// All instances of the topology, by name.
-    AllNodes,
+    AllNodes(NodeId),
     /// Attributes of all instances, by name.
-    AllAttributes,
+    AllAttributes(NodeId),
     /// The template an instance was made from.
     Template(NodeId),
     /// A handle to something outside: a file, a path, an image.
@@ -441,7 +441,7 @@ impl Val {
             Data::Str(_) => "a string",
             Data::Bytes(_) => "binary data",
             Data::List(_) => "a list",
-            Data::Map(_) | Data::AllNodes | Data::AllAttributes | Data::Attributes(_) | Data::Names(_) => "a map",
+            Data::Map(_) | Data::AllNodes(_) | Data::AllAttributes(_) | Data::Attributes(_) | Data::Names(_) => "a map",
             Data::Lazy(lazy) => lazy.kind(),
             Data::Node(_) => "an instance",
             Data::Template(_) => "a template",

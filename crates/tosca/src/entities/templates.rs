@@ -141,6 +141,8 @@ pub(super) const RELATIONSHIP_ASSIGNMENT_ROW: Entity = entity(
         ATTRIBUTES_1,
         ATTRIBUTES_2,
         INTERFACES,
+        extension("default_for", shapes::ALIASES, "The requirements it is used for without being named."),
+        extension("metadata", shapes::METADATA, "Notes for tools."),
     ]],
 )
 .short(&[text("type")]);

@@ -243,10 +243,12 @@ impl Renderer<'_> {
         if complete.named("attributes", attribute).is_none() && !by_capability {
             let near = suggest::nearest(attribute, complete.entries("attributes").map(|(name, _)| name.as_str()));
             let message = format!("the output `{}` goes to an attribute `{attribute}` that does not exist", name.text);
-            self.problems.push(
-                Diagnostic::at(&rules::UNKNOWN_NAME, first.span, message)
-                    .maybe_hint(near.map(|near| format!("did you mean `{near}`?"))),
-            );
+            let mut diagnostic = Diagnostic::at(&rules::UNKNOWN_NAME, first.span, message)
+                .maybe_hint(near.map(|near| format!("did you mean `{near}`?")));
+            if self.model.edition().is_extended() {
+                diagnostic = diagnostic.warning(); // a host's operations set attributes by themselves
+            }
+            self.problems.push(diagnostic);
         }
     }
 }

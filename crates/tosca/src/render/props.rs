@@ -10,7 +10,7 @@ use crate::rules;
 use crate::suggest;
 use crate::topology::{Given, Prop, Props};
 use crate::val::{Data, Text, Val};
-use crate::values::Checker;
+use crate::values::{Checker, Stance};
 use ecow::{EcoString, eco_format};
 use indexmap::IndexMap;
 use purlin_syntax::{Diagnostic, Span};
@@ -31,6 +31,14 @@ impl Sort {
             Sort::Property => "property",
             Sort::Attribute => "attribute",
             Sort::Input => "input",
+        }
+    }
+
+    /// What becomes of values in another type than the declared one.
+    fn stance(self) -> Stance {
+        match self {
+            Sort::Property => Stance::Property,
+            Sort::Attribute | Sort::Input => Stance::Kept,
         }
     }
 
@@ -143,13 +151,13 @@ impl Renderer<'_> {
             if sort == Sort::Attribute && matches!(value.data, Data::Null) {
                 return Some(prop(value.clone(), key.span, Given::Assigned));
             }
-            let value = self.checker().value(value, definition, key.span);
+            let value = self.checker().holding(sort.stance()).value(value, definition, key.span);
             return Some(prop(value, key.span, Given::Assigned));
         }
         let fallback = definition.value("value").or(definition.value("default"));
         if let Some(default) = fallback {
             let at = if definition.slot("default").is_some() { definition.place("default") } else { definition.at };
-            let value = self.checker().value(default, definition, at);
+            let value = self.checker().holding(sort.stance()).value(default, definition, at);
             return Some(prop(value, at, Given::Default));
         }
         if sort == Sort::Attribute {
@@ -194,11 +202,11 @@ impl Renderer<'_> {
                 continue;
             };
             let at = if given == Given::Input { definition.at } else { definition.place("default") };
-            let mut checker = match given {
+            let checker = match given {
                 Given::Input => Checker::of_results(self.model, self.problems),
                 _ => self.checker(),
             };
-            let value = checker.value(&value, definition, at);
+            let value = checker.holding(Stance::Input).value(&value, definition, at);
             self.topology
                 .inputs
                 .insert(name.clone(), Prop { value, definition: Some(definition.clone()), data_type, at, given });

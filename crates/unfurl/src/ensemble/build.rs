@@ -1,6 +1,7 @@
 //! The tree of instances, from a rendered service and the status that is stored in the manifest.
 
 use super::manifest::Manifest;
+use super::nested;
 use super::places::Reading;
 use super::service::{Service, from_tosca, is_open_node};
 use super::validate;
@@ -15,6 +16,7 @@ use purlin_tosca::names::DeclId;
 use purlin_tosca::read::Role;
 use purlin_tosca::topology::{self, Given, Prop, Props};
 use purlin_tosca::val::Text;
+use purlin_tosca::values::Stance;
 use purlin_value::{Session, path};
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -44,12 +46,17 @@ const ARTIFACT_FIELDS: &[&str] = &[
     "version",
 ];
 
-struct Builder<'a> {
+/// Makes the instances of one topology.
+pub(super) struct Builder<'a> {
     session: &'a Session,
     service: &'a Rc<Service>,
     reading: Reading<'a>,
-    tree: Tree,
-    ids: Vec<Option<NodeId>>,
+    /// What is built.
+    pub(super) tree: Tree,
+    /// The root of the topology.
+    root: NodeId,
+    /// The first instance of each template.
+    pub(super) ids: Vec<Option<NodeId>>,
     /// Instances of templates beside the first of each.
     further: Vec<(usize, NodeId)>,
     /// Names of the instances that the manifest stores of a template.
@@ -73,7 +80,7 @@ pub enum Instances {
 }
 
 /// Templates with one of these directives are not instantiated: another instance stands for them, or a job makes them.
-const ABSTRACT: &[&str] = &["select", "dependent"];
+pub(super) const ABSTRACT: &[&str] = &["select", "dependent"];
 /// Templates with this directive are instantiated only where others require them.
 const VIRTUAL: &str = "virtual";
 
@@ -85,9 +92,7 @@ pub fn build(
     inputs: &IndexMap<EcoString, Val>,
     which: Instances,
 ) -> Tree {
-    let mut root = Node::new("root", NodeKind::Root);
-    root.types = Rc::new(vec!["unfurl.nodes.Root".into(), "tosca.nodes.Root".into()]);
-    root.template = "root".into();
+    let mut root = root_node();
     root.local_status = match which {
         Instances::Planned => Some(Status::Ok),
         Instances::Stored => stored_status(manifest.document.get("status")),
@@ -96,43 +101,82 @@ pub fn build(
     tree.base_dir = if manifest.folder == "." { EcoString::new() } else { manifest.folder.as_str().into() };
     tree.uri = manifest.path.as_str().into();
     tree.deployment = path::file_name(&manifest.folder).into();
-    let count = service.topology.nodes.len();
-    let mut builder = Builder {
-        session,
-        service,
-        reading: Reading { secrets: &manifest.settings.vault, places: &service.places },
-        tree,
-        ids: vec![None; count],
-        further: Vec::new(),
-        instances: stored_names(&manifest.document),
-        given: inputs,
-        which,
-        types: HashMap::new(),
-        schemas: HashMap::new(),
-        defaults: HashMap::new(),
-    };
-    for (index, (_, node)) in service.topology.nodes.iter().enumerate() {
-        if !node.template.texts("directives").iter().any(|word| word.text == VIRTUAL) {
-            builder.add_with_targets(index);
-        }
-    }
-    for index in 0..count {
-        if let Some(owner) = builder.ids.get(index).copied().flatten() {
-            builder.relationships(index, owner);
-        }
-    }
-    for (index, owner) in std::mem::take(&mut builder.further) {
-        builder.relationships(index, owner);
-    }
+    let root = tree.root();
+    let stored = stored_names(&manifest.document);
+    let mut builder = Builder::new(session, manifest, service, inputs, which, tree, root, stored);
+    builder.nodes();
     builder.values();
-    let mappings = ["spec", "service_template", "topology_template", "substitution_mappings", "node"];
-    let named = mappings.iter().try_fold(&manifest.document, |value, key| value.get(key));
-    builder.tree.substitution_node = named.and_then(Val::as_str).and_then(|name| builder.tree.by_name(name));
+    let topology = ["spec", "service_template", "topology_template"];
+    let topology = topology.iter().try_fold(&manifest.document, |value, key| value.get(key));
+    let named = topology.and_then(|topology| topology.get("substitution_mappings").or_else(|| topology.get("root")));
+    let named = named.and_then(|mappings| mappings.get("node")).and_then(Val::as_str);
+    let standing = named.and_then(|name| builder.tree.by_name(name));
+    builder.tree.set_substitution_node(root, standing);
     builder.stored(&manifest.document);
-    builder.tree
+    let Builder { tree, ids, .. } = builder;
+    if which == Instances::Stored {
+        return tree;
+    }
+    let outer = nested::Outer { service, ids, prefix: EcoString::new(), within: Vec::new() };
+    nested::add(session, manifest, &outer, tree)
 }
 
-impl Builder<'_> {
+/// The root of a topology.
+pub(super) fn root_node() -> Node {
+    let mut root = Node::new("root", NodeKind::Root);
+    root.types = Rc::new(vec!["unfurl.nodes.Root".into(), "tosca.nodes.Root".into()]);
+    root.template = "root".into();
+    root.local_status = Some(Status::Ok);
+    root
+}
+
+impl<'a> Builder<'a> {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn new(
+        session: &'a Session,
+        manifest: &'a Manifest,
+        service: &'a Rc<Service>,
+        given: &'a IndexMap<EcoString, Val>,
+        which: Instances,
+        tree: Tree,
+        root: NodeId,
+        instances: HashMap<EcoString, IndexSet<EcoString>>,
+    ) -> Self {
+        Builder {
+            session,
+            service,
+            reading: Reading { secrets: &manifest.settings.vault, places: &service.places },
+            tree,
+            root,
+            ids: vec![None; service.topology.nodes.len()],
+            further: Vec::new(),
+            instances,
+            given,
+            which,
+            types: HashMap::new(),
+            schemas: HashMap::new(),
+            defaults: HashMap::new(),
+        }
+    }
+
+    /// All nodes of the topology, with their relationships.
+    pub(super) fn nodes(&mut self) {
+        let service = Rc::clone(self.service);
+        for (index, (_, node)) in service.topology.nodes.iter().enumerate() {
+            if !node.template.texts("directives").iter().any(|word| word.text == VIRTUAL) {
+                self.add_with_targets(index);
+            }
+        }
+        for index in 0..service.topology.nodes.len() {
+            if let Some(owner) = self.ids.get(index).copied().flatten() {
+                self.relationships(index, owner);
+            }
+        }
+        for (index, owner) in std::mem::take(&mut self.further) {
+            self.relationships(index, owner);
+        }
+    }
+
     /// Adds a node after those it requires, since one of them may host it.
     fn add_with_targets(&mut self, start: usize) {
         let mut stack = vec![(start, false)];
@@ -182,13 +226,12 @@ impl Builder<'_> {
         node.source_dir = self.folder_of(&source.template);
         node.has_operations = has_operations(&service.model, source);
         node.local_status = Some(if node.has_operations { Status::Pending } else { Status::Ok });
-        let root = self.tree.root();
-        node.parent = Some(self.host(index).unwrap_or(root));
+        node.parent = Some(self.host(index).unwrap_or(self.root));
         self.props(&mut node, &source.properties, false);
         self.open_properties(&mut node, source);
         self.props(&mut node, &source.attributes, true);
         node.defaults = Some(self.defaults_of(source.node_type));
-        let id = self.tree.add(node);
+        let id = self.tree.add_to(self.root, node);
         self.capabilities(id, source);
         self.artifacts(id, source);
         match self.ids.get_mut(index) {
@@ -258,7 +301,7 @@ impl Builder<'_> {
                 continue;
             }
             let raw = if nothing { Val::null() } else { from_tosca(&prop.value, self.reading) };
-            let schema = self.schema(prop, attributes);
+            let schema = self.schema(prop, if attributes { Stance::Kept } else { Stance::Property });
             let sensitive = schema.as_ref().is_some_and(|schema| schema.sensitive);
             let mut attribute = Attribute::new(raw);
             attribute.sensitive = sensitive;
@@ -292,7 +335,7 @@ impl Builder<'_> {
         }
     }
 
-    fn schema(&mut self, prop: &Prop, attribute: bool) -> Option<Rc<Schema>> {
+    fn schema(&mut self, prop: &Prop, stance: Stance) -> Option<Rc<Schema>> {
         let definition = prop.definition.as_ref()?;
         let key = Arc::as_ptr(definition);
         if let Some(known) = self.schemas.get(&key) {
@@ -305,10 +348,10 @@ impl Builder<'_> {
             required: definition.bool("required").unwrap_or(true),
             transform: read("transform"),
             validation: read("validation"),
-            attribute,
+            attribute: stance != Stance::Property,
             sensitive: definition.sensitive,
             sensitive_parts: self.sensitive_parts(prop.data_type),
-            check: validate::check(self.service, prop),
+            check: validate::check(self.service, prop, stance),
         };
         let schema = Rc::new(schema);
         self.schemas.insert(key, Rc::clone(&schema));
@@ -335,7 +378,7 @@ impl Builder<'_> {
             node.source_dir = self.tree.node(owner).source_dir.clone();
             self.props(&mut node, &capability.properties, false);
             self.props(&mut node, &capability.attributes, true);
-            let id = self.tree.add(node);
+            let id = self.tree.add_to(self.root, node);
             if let Some(owner) = self.tree.node_mut(owner) {
                 owner.capabilities.push(id);
             }
@@ -370,7 +413,10 @@ impl Builder<'_> {
         node.parent = Some(owner);
         node.template = name.clone();
         node.local_status = Some(Status::Ok);
-        node.types = artifact.artifact_type.map_or_else(Default::default, |id| self.lineage(id));
+        node.types = match artifact.artifact_type {
+            Some(id) => self.lineage(id),
+            None => Rc::new(vec!["tosca.artifacts.Root".into()]),
+        };
         node.source_dir = self.folder_of(&artifact.entity);
         let said = artifact.artifact_type.and_then(|id| self.service.model.complete(id));
         let text = |entity: &Entity, key: &str| entity.text(key).map(|text| Val::str(text.text.clone()));
@@ -388,7 +434,7 @@ impl Builder<'_> {
         node.fields.push(("file", file));
         node.fields.push(("base", Val::str(node.source_dir.clone())));
         self.props(&mut node, &artifact.properties, false);
-        let id = self.tree.add(node);
+        let id = self.tree.add_to(self.root, node);
         if let Some(owner) = self.tree.node_mut(owner) {
             owner.artifacts.push(id);
         }
@@ -416,7 +462,7 @@ impl Builder<'_> {
             node.source_dir = self.tree.node(owner).source_dir.clone();
             self.props(&mut node, &relationship.properties, false);
             self.props(&mut node, &relationship.attributes, true);
-            let id = self.tree.add(node);
+            let id = self.tree.add_to(self.root, node);
             if let Some(owner) = self.tree.node_mut(owner) {
                 owner.requirements.push(id);
             }
@@ -448,7 +494,7 @@ impl Builder<'_> {
         node.local_status = Some(Status::Ok);
         node.types = Rc::new(vec!["tosca.capabilities.Node".into(), "tosca.capabilities.Root".into()]);
         node.source_dir = self.tree.node(owner).source_dir.clone();
-        let id = self.tree.add(node);
+        let id = self.tree.add_to(self.root, node);
         if let Some(owner) = self.tree.node_mut(owner) {
             owner.capabilities.push(id);
         }
@@ -456,25 +502,26 @@ impl Builder<'_> {
     }
 
     /// Inputs and outputs of the topology.
-    fn values(&mut self) {
+    pub(super) fn values(&mut self) {
         let service = Rc::clone(self.service);
         for (outputs, props) in [(false, &service.topology.inputs), (true, &service.topology.outputs)] {
             for (name, prop) in props {
                 // What was given may be an expression, which TOSCA does not see.
                 let given = self.given.get(name).filter(|_| !outputs).cloned();
                 let mut attribute = Attribute::new(given.unwrap_or_else(|| from_tosca(&prop.value, self.reading)));
-                let schema = self.schema(prop, outputs);
+                let schema = self.schema(prop, if outputs { Stance::Kept } else { Stance::Input });
                 attribute.sensitive = schema.as_ref().is_some_and(|schema| schema.sensitive);
                 attribute.schema = schema.filter(|_| !outputs);
-                let id = if outputs { self.tree.outputs() } else { self.tree.inputs() };
+                let topology = self.tree.topology_of(self.root);
+                let id = if outputs { topology.outputs } else { topology.inputs };
                 if let Some(values) = self.tree.node_mut(id) {
                     values.attributes.insert(name.clone(), attribute);
                 }
             }
         }
-        for (name, id) in [("inputs", self.tree.inputs()), ("outputs", self.tree.outputs())] {
-            let root = self.tree.root();
-            if let Some(root) = self.tree.node_mut(root) {
+        let topology = self.tree.topology_of(self.root);
+        for (name, id) in [("inputs", topology.inputs), ("outputs", topology.outputs)] {
+            if let Some(root) = self.tree.node_mut(self.root) {
                 root.attributes.insert(name.into(), Attribute::new(Data::Attributes(id).into()));
             }
         }
@@ -594,12 +641,13 @@ fn stored_names(document: &Val) -> HashMap<EcoString, IndexSet<EcoString>> {
     out
 }
 
-/// Whether a template has an operation that something carries out: what is written with it, or what its interface or
-/// the interface `defaults` says for all.
+/// Whether a template has an operation of a deployment that something carries out: what is written with it, or what its
+/// interface or the interface `defaults` says for all.
 pub(crate) fn has_operations(model: &Model, node: &topology::Node) -> bool {
-    let deploys = |name: &str| name != "Mock" && name != DEFAULTS;
-    let own = node.interfaces.iter().filter(|(name, _)| deploys(name));
-    if own.flat_map(|(_, interface)| interface.operations.values()).any(|operation| operation.implemented) {
+    let own = node.interfaces.iter().flat_map(|(name, interface)| {
+        interface.operations.iter().map(move |(operation, done)| (name, operation, done))
+    });
+    if own.filter(|(name, operation, _)| deploys(name, operation)).any(|(_, _, operation)| operation.implemented) {
         return true;
     }
     let written = || [Some(&node.template), model.complete(node.node_type)].into_iter().flatten();
@@ -610,8 +658,17 @@ pub(crate) fn has_operations(model: &Model, node: &topology::Node) -> bool {
         let file = model.files.of(operation.at.file).and_then(|file| model.files.list.get(file));
         file.is_some_and(|file| !file.path.starts_with("purlin:"))
     };
-    let interfaces = written().flat_map(|entity| entity.entries("interfaces")).filter(|(name, _)| deploys(name));
-    interfaces
-        .filter(|(_, interface)| by_default || carried_out(interface))
-        .any(|(_, interface)| interface.entries("operations").any(|(_, operation)| is_users(operation)))
+    let interfaces = written().flat_map(|entity| entity.entries("interfaces"));
+    interfaces.filter(|(_, interface)| by_default || carried_out(interface)).any(|(name, interface)| {
+        interface.entries("operations").any(|(operation, entity)| deploys(name, operation) && is_users(entity))
+    })
+}
+
+/// Whether an operation makes or finds what a deployment is about.
+fn deploys(interface: &str, operation: &str) -> bool {
+    match interface.rsplit('.').next() {
+        Some("Standard" | "Configure") => true,
+        Some("Install") => operation == "discover",
+        _ => false,
+    }
 }

@@ -9,6 +9,7 @@ use super::project::{self, PROJECT_FILE, Projects};
 use super::python_template;
 use super::read::Reader;
 use super::repositories::{Place, Repositories};
+use super::shape;
 use crate::eval::Settings;
 use crate::rules;
 use crate::val::{MapKey, Val, ValMap};
@@ -125,6 +126,10 @@ pub fn read(session: &Session, file: &str, request: &Request) -> Option<Manifest
     let alone = is_alone(root);
     let placed = |document: Val| if alone { in_spec(document) } else { document };
     let document = placed(opened.document);
+    projects.list.iter().for_each(|project| shape::project(session, &project.config));
+    if !alone {
+        shape::ensemble(session, &document);
+    }
     repositories.declare_manifest(&document);
     let own = document.get("environment").cloned().unwrap_or_default();
     let environment = project::environment(&environments, &own, &environment_name);

@@ -4,10 +4,12 @@ pub mod build;
 mod connections;
 pub mod directives;
 mod files;
+mod filters;
 mod library;
 pub mod manifest;
 pub mod merge;
 mod merged_tree;
+mod nested;
 pub mod places;
 pub mod project;
 mod python_template;
@@ -16,6 +18,7 @@ pub mod report;
 mod repositories;
 mod requirements;
 pub mod service;
+mod shape;
 pub mod validate;
 
 use crate::error::Result;
@@ -106,7 +109,6 @@ fn open_at(session: &Session, request: &Request, which: Instances, inner: &Val, 
     if service.broken {
         return None;
     }
-    refuse_substitution(session, &service);
     manifest.settings.variables.extend(connections::variables(&manifest, &service));
     let tree = build::build(session, &manifest, &service, &inputs, which);
     Some(Ensemble { manifest, service, tree })
@@ -222,29 +224,32 @@ fn shown(session: &Session, ensemble: &Ensemble, instance: &str) -> Val {
     Val::record([("inputs", section(tree.inputs())), ("outputs", section(tree.outputs()))])
 }
 
-/// A node that another topology stands for is not evaluated here.
-fn refuse_substitution(session: &Session, service: &Service) {
-    for (name, node) in &service.topology.nodes {
-        for directive in node.template.texts("directives") {
-            if directive.text == "substitute" {
-                let message = format!("`{name}` is to be substituted by another topology, which is not supported");
-                session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, directive.span, message));
-            }
-        }
-    }
-}
-
 impl Ensemble {
+    /// Where a template asks for a topology in its place, if one does.
+    pub fn substituted(&self) -> Option<purlin_syntax::Span> {
+        let words = self.service.topology.nodes.values().flat_map(|node| node.template.texts("directives"));
+        words.into_iter().find(|word| word.text == nested::SUBSTITUTE).map(|word| word.span)
+    }
+
     /// An evaluator of its expressions.
     pub fn engine<'e>(&'e self, session: &'e Session) -> Engine<'e> {
         Engine::new(&self.tree, session, self.manifest.settings.clone())
     }
 }
 
-/// What `ROOT` and `TOPOLOGY` are in a template: the topology's inputs, and the node it stands for.
+/// What `ROOT` and `TOPOLOGY` are in a template: the topology's inputs, the node it stands for, and what that requires.
 pub(crate) fn root_value(ctx: &Ctx<'_, '_>) -> Result<Val> {
     let tree = ctx.engine.tree;
-    let app = tree.substitution_node.map_or_else(Val::null, |id| Data::Attributes(id).into());
-    let section = |id: NodeId| Data::Attributes(id).into();
-    Ok(Val::record([("inputs", section(tree.inputs())), ("outputs", section(tree.outputs())), ("app", app)]))
+    let topology = tree.topology_of(ctx.instance());
+    let attributes = |id: NodeId| Val::from(Data::Attributes(id));
+    let mut out: Vec<(EcoString, Val)> =
+        vec![("inputs".into(), attributes(topology.inputs)), ("outputs".into(), attributes(topology.outputs))];
+    let app = topology.substitution_node;
+    out.push(("app".into(), app.map_or_else(Val::null, attributes)));
+    for relationship in app.into_iter().flat_map(|app| &tree.node(app).requirements) {
+        if let Some(target) = crate::eval::status::target(tree, *relationship) {
+            out.push((tree.node(*relationship).name.clone(), attributes(target)));
+        }
+    }
+    Ok(Val::map(out.into_iter().map(|(name, value)| (MapKey::Str(name), value)).collect()))
 }

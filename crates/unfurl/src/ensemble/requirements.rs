@@ -1,23 +1,30 @@
-//! Which node meets which requirement, where Unfurl's rules differ from TOSCA's: filters choose by literal values, a
-//! named node counts whatever its type, and what types require without being assigned may stay open.
+//! Which node meets which requirement, where Unfurl's rules differ from TOSCA's: a named node counts whatever its type,
+//! several nodes that fit are a mistake only where `occurrences` says so, and what types require without being assigned
+//! may stay open.
 
-use super::build::has_operations;
+use super::build::{ABSTRACT, has_operations};
+use super::filters;
+use super::nested::MADE;
 use purlin_syntax::{Diagnostic, Severity};
 use purlin_tosca::entities;
+use purlin_tosca::entity::{Entity, Range};
 use purlin_tosca::model::Model;
 use purlin_tosca::problem::Problems;
 use purlin_tosca::resolve::{self, Edge, Resolution};
 use purlin_tosca::rules as tosca_rules;
-use purlin_tosca::topology::{Node, Props, Requirement, Topology};
-use purlin_tosca::val::{Data, Val};
-use std::cmp::Ordering;
+use purlin_tosca::topology::{Node, Requirement, Topology};
+use purlin_tosca::val::Val;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// The capability that every node has.
 const FEATURE: &str = "feature";
 
-/// Matches requirements with capabilities.
-pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> Resolution {
+/// Templates with this directive are taken only where no other fits.
+const DEFAULT: &str = "default";
+
+/// Matches requirements with capabilities, and gives the nodes that are found the values that filters set.
+pub fn resolve(model: &Model, topology: &mut Topology, problems: &mut Problems) -> Resolution {
     let mut unresolved = Problems::new();
     let mut resolution = resolve::resolve(model, topology, &mut unresolved);
     let mut told: HashMap<_, &Diagnostic> = HashMap::new();
@@ -25,41 +32,137 @@ pub fn resolve(model: &Model, topology: &Topology, problems: &mut Problems) -> R
         told.insert(problem.diagnostic.span, &problem.diagnostic);
     }
     for (source, node) in topology.nodes.values().enumerate() {
-        let mut edges = resolution.edges.get(source).cloned().unwrap_or_default();
+        let found = resolution.edges.get(source).cloned().unwrap_or_default();
+        let mut edges = Vec::with_capacity(found.len());
         for (at, requirement) in node.requirements.iter().enumerate() {
-            let found = edges.iter().position(|edge| edge.requirement == at);
-            if is_unassigned_standard(model, requirement) {
-                edges.retain(|edge| edge.requirement != at);
-            } else if let Some(filter) = filter_of(requirement) {
-                if filter.get("match").is_some() {
-                    let message = format!("`match` of the requirement `{}` is not evaluated", requirement.name);
-                    problems.push(Diagnostic::at(&tosca_rules::UNRESOLVED, requirement.at, message).warning());
-                }
-                let chosen = choose(model, topology, source, at, requirement, filter);
-                if chosen.is_none() && !requirement.optional {
-                    problems.push(open(node, requirement, "no node passes its filter"));
-                }
-                edges.retain(|edge| edge.requirement != at);
-                edges.extend(chosen);
-            } else if let Some(edge) = found.and_then(|found| edges.get_mut(found)) {
-                let open_choice = requirement.capability_name.is_none() && requirement.capability_type.is_none();
-                let Some(target) = topology.nodes.get_index(edge.target).filter(|_| open_choice) else { continue };
-                if let Some(capability) = capability_of(model, target.1, requirement) {
-                    edge.capability = capability;
-                }
-            } else {
-                match by_name(model, topology, source, at, requirement) {
-                    Some(edge) => edges.push(edge),
-                    None => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
+            if is_unassigned_standard(model, requirement) || fills_up(node, at) {
+                continue;
+            }
+            let matching = Matching { model, topology, resolution: &resolution, source, at, requirement };
+            match matching.edge(found.iter().find(|edge| edge.requirement == at)) {
+                Ok(Some(edge)) => edges.push(edge),
+                Ok(None) => report(model, node, requirement, told.get(&Some(requirement.at)).copied(), problems),
+                Err(own) => {
+                    let told = told.get(&Some(requirement.at)).filter(|told| told.is_error());
+                    problems.push(told.map_or(*own, |told| (*told).clone()));
                 }
             }
         }
-        edges.sort_by_key(|edge| edge.requirement);
         if let Some(slot) = resolution.edges.get_mut(source) {
             *slot = edges;
         }
     }
+    filters::apply(model, topology, &resolution);
     resolution
+}
+
+/// Whether TOSCA adds a requirement only to come to the least number of relationships: here one stands for all.
+fn fills_up(node: &Node, at: usize) -> bool {
+    let Some(requirement) = node.requirements.get(at).filter(|requirement| requirement.assignment.is_none()) else {
+        return false;
+    };
+    node.requirements.iter().take(at).any(|earlier| earlier.name == requirement.name)
+}
+
+/// One requirement that is to be met.
+struct Matching<'a> {
+    model: &'a Model,
+    topology: &'a Topology,
+    /// What is resolved so far.
+    resolution: &'a Resolution,
+    source: usize,
+    at: usize,
+    requirement: &'a Requirement,
+}
+
+impl Matching<'_> {
+    /// What meets the requirement; `found` is what TOSCA's own rules give.
+    fn edge(&self, found: Option<&Edge>) -> Result<Option<Edge>, Box<Diagnostic>> {
+        let requirement = self.requirement;
+        if let Some(named) = &requirement.node_template {
+            return match self.topology.nodes.get_full(&named.text) {
+                Some((target, _, node)) => self.to_named(target, node),
+                None => Ok(None),
+            };
+        }
+        // What only a type asks for, and may be left out, is not looked for.
+        if requirement.assignment.is_none() && is_optional(requirement) {
+            return Ok(found.cloned());
+        }
+        let filter = filters::of(requirement);
+        let candidates = self.candidates(filter);
+        let is_default = |target: &usize| self.has_directive(*target, DEFAULT);
+        let chosen: Vec<usize> = match candidates.iter().any(|target| !is_default(target)) {
+            true => candidates.into_iter().filter(|target| !is_default(target)).collect(),
+            false => candidates,
+        };
+        if let Some(most) =
+            occurrences(requirement).and_then(|range| range.upper).filter(|most| chosen.len() as u64 > *most)
+        {
+            return Err(Box::new(self.too_many(&chosen, most)));
+        }
+        let made = |target: &&usize| !ABSTRACT.iter().any(|directive| self.has_directive(**target, directive));
+        let Some(target) = chosen.iter().find(made).or(chosen.first()).copied() else {
+            return Ok(found.filter(|_| filter.is_none()).cloned());
+        };
+        let node = self.topology.nodes.get_index(target).map(|(_, node)| node);
+        let capability = node.and_then(|node| capability_of(self.model, node, requirement));
+        Ok(capability.map(|capability| self.to(target, capability)))
+    }
+
+    fn to(&self, target: usize, capability: usize) -> Edge {
+        Edge { source: self.source, requirement: self.at, target, capability }
+    }
+
+    /// A node that is named counts whatever its type, as long as the relationship may lead to one of its capabilities.
+    fn to_named(&self, target: usize, node: &Node) -> Result<Option<Edge>, Box<Diagnostic>> {
+        let capability = capability_of(self.model, node, self.requirement);
+        if let Some(capability) = capability {
+            return Ok(Some(self.to(target, capability)));
+        }
+        let (name, wanted) = (&self.requirement.name, &node.template.name);
+        let message = format!("the requirement `{name}` does not fit any capability of `{wanted}`");
+        let offered: Vec<String> = node.capabilities.keys().map(|name| format!("`{name}`")).collect();
+        let hint = match offered.as_slice() {
+            [] => format!("`{wanted}` has none"),
+            offered => format!("`{wanted}` has {}", offered.join(", ")),
+        };
+        let diagnostic = Diagnostic::at(&tosca_rules::UNRESOLVED, self.requirement.at, message).hint(hint);
+        Err(Box::new(diagnostic))
+    }
+
+    fn has_directive(&self, target: usize, directive: &str) -> bool {
+        let node = self.topology.nodes.get_index(target);
+        node.is_some_and(|(_, node)| node.template.texts("directives").iter().any(|word| word.text == directive))
+    }
+
+    /// Nodes other than the source that have the type and a capability, and pass the filter.
+    fn candidates(&self, filter: Option<&Val>) -> Vec<usize> {
+        let asked = filter.and_then(|filter| filter.get("match"));
+        let fits = |(target, node): &(usize, &Node)| {
+            *target != self.source
+                && self.requirement.node_type.is_none_or(|wanted| self.model.hierarchy.is_a(node.node_type, wanted))
+                && capability_of(self.model, node, self.requirement).is_some()
+                && filter.is_none_or(|filter| filters::passes(node, filter))
+        };
+        let fitting = self.topology.nodes.values().enumerate().filter(fits).map(|(target, _)| target);
+        match asked.and_then(|asked| filters::asked_for(self.model, self.topology, self.resolution, self.source, asked))
+        {
+            Some(wanted) => fitting.filter(|target| wanted.contains(target)).collect(),
+            None => fitting.collect(),
+        }
+    }
+
+    fn too_many(&self, targets: &[usize], most: u64) -> Diagnostic {
+        let named = |target: &usize| self.topology.nodes.get_index(*target).map(|(name, _)| format!("`{name}`"));
+        let names: Vec<String> = targets.iter().filter_map(named).collect();
+        let name = &self.requirement.name;
+        let message =
+            format!("{} nodes fit the requirement `{name}`, but at most {most} may: {}", names.len(), names.join(", "));
+        let first = targets.first().and_then(|target| self.topology.nodes.get_index(*target));
+        let hint = first.map(|(node, _)| format!("name the one that is meant, for example `{name}: {node}`"));
+        Diagnostic::at(&tosca_rules::UNRESOLVED, self.requirement.at, message).maybe_hint(hint)
+    }
 }
 
 /// Whether a requirement is only declared, by one of TOSCA's own types: then it may stay open without a word.
@@ -69,29 +172,6 @@ fn is_unassigned_standard(model: &Model, requirement: &Requirement) -> bool {
     };
     let file = model.files.of(definition.at.file).and_then(|file| model.files.list.get(file));
     file.is_some_and(|file| file.path.starts_with("purlin:"))
-}
-
-fn filter_of(requirement: &Requirement) -> Option<&Val> {
-    let written = [requirement.assignment.as_ref(), requirement.definition.as_ref()];
-    let filter = written.into_iter().flatten().find_map(|entity| entity.value("node_filter"))?;
-    let decides = ["properties", "capabilities", "match"].iter().any(|key| filter.get(key).is_some());
-    (decides && requirement.node_template.is_none()).then_some(filter)
-}
-
-/// The first node that fits and passes a filter.
-fn choose(
-    model: &Model,
-    topology: &Topology,
-    source: usize,
-    at: usize,
-    requirement: &Requirement,
-    filter: &Val,
-) -> Option<Edge> {
-    topology.nodes.values().enumerate().filter(|(target, _)| *target != source).find_map(|(target, node)| {
-        let typed = requirement.node_type.is_none_or(|wanted| model.hierarchy.is_a(node.node_type, wanted));
-        let capability = capability_of(model, node, requirement).filter(|_| typed && passes(node, filter))?;
-        Some(Edge { source, requirement: at, target, capability })
-    })
 }
 
 /// The capability a requirement leads to: the one that is named or of the type, one that the relationship may lead to,
@@ -108,23 +188,29 @@ fn capability_of(model: &Model, node: &Node, requirement: &Requirement) -> Optio
     }
     let relationship = requirement.relationship.as_ref().and_then(|relationship| relationship.relationship_type);
     let complete = relationship.and_then(|id| model.complete(id));
-    let valid: Vec<_> = complete.map(|complete| complete.texts("valid_capability_types")).unwrap_or(&[]).to_vec();
+    let complete = complete.filter(|complete| !leads_anywhere(model, complete));
+    let valid = complete.map(|complete| complete.texts("valid_capability_types")).unwrap_or(&[]);
     let valid: Vec<_> = valid.iter().filter_map(|name| model.find(entities::CAPABILITY_TYPE, name)).collect();
     let feature = position(&|name, _| name == FEATURE);
     let allowed = |found: Option<_>| found.is_some_and(|found| valid.iter().any(|id| model.hierarchy.is_a(found, *id)));
     if valid.is_empty() { feature.or(Some(0)) } else { position(&|_, found| allowed(found)) }
 }
 
-/// The node that a requirement names, whatever its type.
-fn by_name(model: &Model, topology: &Topology, source: usize, at: usize, requirement: &Requirement) -> Option<Edge> {
-    let named = requirement.node_template.as_ref()?;
-    let (target, _, node) = topology.nodes.get_full(&named.text)?;
-    let capability = capability_of(model, node, requirement)?;
-    Some(Edge { source, requirement: at, target, capability })
+/// Whether a relationship may lead to any capability although TOSCA's own type restricts it: hosting and depending do.
+fn leads_anywhere(model: &Model, relationship: &Entity) -> bool {
+    let names = relationship.texts("valid_capability_types");
+    let loose = ["tosca.capabilities.Container", "tosca.capabilities.Node"];
+    let file = model.files.of(relationship.place("valid_capability_types").file);
+    let file = file.and_then(|file| model.files.list.get(file));
+    names.iter().all(|name| loose.contains(&name.text.as_str()))
+        && file.is_some_and(|file| file.path.starts_with("purlin:"))
 }
 
 /// What is written must be met; what only a type declares may stay open, unless operations are to be carried out.
 fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&Diagnostic>, problems: &mut Problems) {
+    if node.template.name == MADE {
+        return; // it has the relationships of the node it stands for
+    }
     let left_out = requirement.node_template.as_ref().filter(|name| model.files.is_left_out(&name.text));
     match (told, left_out) {
         (_, Some(name)) => {
@@ -132,9 +218,11 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
             problems.push(open(node, requirement, &why).hint("add the directive `default` there to make it one"));
         }
         (Some(diagnostic), _) if requirement.node_template.is_some() => problems.push(diagnostic.clone()),
-        (Some(_), _) if !requirement.optional => {
-            let mut diagnostic = open(node, requirement, "no node meets it");
-            if has_operations(model, node) {
+        _ if !is_optional(requirement) => {
+            let why = if filters::of(requirement).is_some() { "no node passes its filter" } else { "no node meets it" };
+            let mut diagnostic = open(node, requirement, why);
+            let lenient = node.template.texts("directives").iter().any(|word| word.text == DEFAULT);
+            if !lenient && (must_be_met(requirement) || has_operations(model, node)) {
                 diagnostic.severity = Severity::Error;
             }
             problems.push(diagnostic);
@@ -143,81 +231,23 @@ fn report(model: &Model, node: &Node, requirement: &Requirement, told: Option<&D
     }
 }
 
+/// How many nodes may meet a requirement, if that is said.
+fn occurrences(requirement: &Requirement) -> Option<Range> {
+    let assigned = requirement.assignment.as_ref().and_then(|entity| entity.range("occurrences"));
+    assigned.or_else(|| requirement.definition.as_ref()?.range("count_range"))
+}
+
+fn is_optional(requirement: &Requirement) -> bool {
+    requirement.optional || occurrences(requirement).is_some_and(|range| range.lower == 0)
+}
+
+/// Whether someone has to meet a requirement: the template says which type of node does, or nobody says so.
+fn must_be_met(requirement: &Requirement) -> bool {
+    let says = |entity: &Option<Arc<Entity>>| entity.as_ref().is_some_and(|entity| entity.slot("node").is_some());
+    says(&requirement.assignment) || !says(&requirement.definition)
+}
+
 fn open(node: &Node, requirement: &Requirement, why: &str) -> Diagnostic {
     let message = format!("the requirement `{}` of `{}` stays open: {why}", requirement.name, node.template.name);
     Diagnostic::at(&tosca_rules::UNRESOLVED, requirement.at, message).warning()
-}
-
-/// Whether a node passes a filter. Conditions with expressions decide nothing.
-fn passes(node: &Node, filter: &Val) -> bool {
-    let conditions = |part: &Val, props: &Props| {
-        let listed = part.get("properties").map(entries_of).unwrap_or_default();
-        listed.into_iter().all(|(name, condition)| match props.get(name) {
-            Some(prop) => holds(&prop.value, condition),
-            None => condition.is_call(),
-        })
-    };
-    let capabilities = filter.get("capabilities").map(entries_of).unwrap_or_default();
-    conditions(filter, &node.properties)
-        && capabilities.into_iter().all(|(name, part)| {
-            node.capabilities.get(name).is_some_and(|capability| conditions(part, &capability.properties))
-        })
-}
-
-/// The entries of a map, or of the maps of a list.
-fn entries_of(value: &Val) -> Vec<(&str, &Val)> {
-    match &value.data {
-        Data::Map(entries) => entries.iter().filter_map(|(key, item)| Some((key.as_str()?, item))).collect(),
-        Data::List(items) => items.iter().flat_map(entries_of).collect(),
-        _ => Vec::new(),
-    }
-}
-
-fn holds(value: &Val, condition: &Val) -> bool {
-    if condition.is_call() {
-        return true;
-    }
-    let clauses = match &condition.data {
-        Data::Map(_) => entries_of(condition),
-        Data::List(items) if items.iter().all(|item| matches!(item.data, Data::Map(_))) => entries_of(condition),
-        _ => return same(value, condition),
-    };
-    clauses.into_iter().all(|(clause, operand)| match (clause, &operand.data) {
-        ("equal", _) => same(value, operand),
-        ("valid_values", Data::List(allowed)) => allowed.iter().any(|allowed| same(value, allowed)),
-        ("greater_than", _) => order(value, operand) == Some(Ordering::Greater),
-        ("less_than", _) => order(value, operand) == Some(Ordering::Less),
-        ("greater_or_equal", _) => matches!(order(value, operand), Some(Ordering::Greater | Ordering::Equal)),
-        ("less_or_equal", _) => matches!(order(value, operand), Some(Ordering::Less | Ordering::Equal)),
-        ("in_range", Data::List(bounds)) => match bounds.as_slice() {
-            [low, high] => {
-                let unbounded = |bound: &Val| bound.as_str() == Some("UNBOUNDED");
-                (unbounded(low) || matches!(order(value, low), Some(Ordering::Greater | Ordering::Equal)))
-                    && (unbounded(high) || matches!(order(value, high), Some(Ordering::Less | Ordering::Equal)))
-            }
-            _ => false,
-        },
-        _ => true,
-    })
-}
-
-fn same(left: &Val, right: &Val) -> bool {
-    match (&left.data, &right.data) {
-        (Data::Str(a), Data::Str(b)) => a == b,
-        (Data::Bool(a), Data::Bool(b)) => a == b,
-        (Data::Null, Data::Null) => true,
-        _ => order(left, right) == Some(Ordering::Equal),
-    }
-}
-
-fn order(left: &Val, right: &Val) -> Option<Ordering> {
-    let number = |value: &Val| match &value.data {
-        Data::Int(number) => Some(*number as f64),
-        Data::Float(number) => Some(*number),
-        _ => None,
-    };
-    match (number(left), number(right)) {
-        (Some(a), Some(b)) => a.partial_cmp(&b),
-        _ => Some(left.as_str()?.cmp(right.as_str()?)),
-    }
 }

@@ -18,7 +18,7 @@ use purlin_model::project::Request;
 use purlin_syntax::{Diagnostic, Span};
 use purlin_tosca::edition;
 use purlin_tosca::host::{Host, TEMPLATE};
-use purlin_tosca::load::Options;
+use purlin_tosca::load::{self, Options};
 use purlin_tosca::model::{self, Model};
 use purlin_tosca::present::{MOST_PRESENTED, present};
 use purlin_tosca::problem::Problems;
@@ -83,7 +83,28 @@ pub struct Service {
 /// Reads, renders and resolves a manifest's service template. Problems go to the session's sink.
 pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoString, Val>) -> Option<Service> {
     let given = manifest.service.clone()?;
-    let path = given.path.clone();
+    compile_at(session, manifest, &given.path.clone(), Some(given), inputs, &|_| {})
+}
+
+/// The same for a file that the service template imports, with its inputs' defaults. What is read may be changed before
+/// it is rendered.
+pub(super) fn compile_imported(
+    session: &Session,
+    manifest: &Manifest,
+    path: &str,
+    prepare: &dyn Fn(&mut Model),
+) -> Option<Service> {
+    compile_at(session, manifest, path, None, &IndexMap::new(), prepare)
+}
+
+fn compile_at(
+    session: &Session,
+    manifest: &Manifest,
+    path: &str,
+    given: Option<load::Given>,
+    inputs: &IndexMap<EcoString, Val>,
+    prepare: &dyn Fn(&mut Model),
+) -> Option<Service> {
     let options = Options {
         versions: VERSIONS.iter().map(|keyword| (*keyword, edition::EXTENDED)).collect(),
         unversioned: Some(edition::EXTENDED),
@@ -94,13 +115,14 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
             .iter()
             .map(|(name, folder)| (name.to_string(), folder.to_string()))
             .collect(),
-        given: Some(given),
+        given,
         profiles: PROFILES,
         unread: manifest.unread,
         ..Options::default()
     };
     let mut problems = Problems::new();
-    let model = model::build(session, &path, &options, &mut problems);
+    let mut model = model::build(session, path, &options, &mut problems);
+    prepare(&mut model);
     let span = manifest.service_span?;
     // What an expression gives is known only later.
     let given = |value: &Val| {
@@ -116,7 +138,7 @@ pub fn compile(session: &Session, manifest: &Manifest, inputs: &IndexMap<EcoStri
     if model.files.edition.is_some() {
         let missing = if manifest.alone { MissingInputs::Warn } else { MissingInputs::Refuse };
         topology = render::render(&model, &given, missing, &mut problems);
-        resolution = requirements::resolve(&model, &topology, &mut problems);
+        resolution = requirements::resolve(&model, &mut topology, &mut problems);
         if !manifest.alone {
             refuse_null_inputs(&topology, inputs, &mut problems);
         }

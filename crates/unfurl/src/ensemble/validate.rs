@@ -11,11 +11,11 @@ use purlin_tosca::evaluate::{Evaluator, Scope};
 use purlin_tosca::problem::Problems;
 use purlin_tosca::topology::Prop;
 use purlin_tosca::validate;
-use purlin_tosca::values::Checker;
+use purlin_tosca::values::{Checker, Stance};
 use std::rc::Rc;
 
-/// What checks values of a property, from its definition.
-pub fn check(service: &Rc<Service>, prop: &Prop) -> Option<Check> {
+/// What checks values of a property, an attribute or an input, from its definition.
+pub fn check(service: &Rc<Service>, prop: &Prop, stance: Stance) -> Option<Check> {
     let definition = prop.definition.clone()?;
     let data_type = prop.data_type?;
     let (service, at) = (Rc::clone(service), prop.at);
@@ -25,13 +25,15 @@ pub fn check(service: &Rc<Service>, prop: &Prop) -> Option<Check> {
     Some(Check(Rc::new(move |value: &Val| {
         let value = to_tosca(value, at);
         let mut problems = Problems::new();
-        let typed = Checker::new(&service.model, &mut problems).value(&value, &definition, at);
-        if problems.is_empty() && has_clauses {
+        let typed = Checker::new(&service.model, &mut problems).holding(stance).value(&value, &definition, at);
+        if problems.list().iter().all(|problem| !problem.diagnostic.is_error()) && has_clauses {
             let mut evaluator = Evaluator::new(&service.model, &service.topology);
             validate::check(&mut evaluator, &typed, data_type, &definition, at, &Scope::default(), 0);
             return evaluator.problems().list().iter().map(|problem| problem.diagnostic.message.clone()).collect();
         }
-        problems.list().iter().map(|problem| problem.diagnostic.message.clone()).collect()
+        let errors =
+            problems.list().iter().map(|problem| &problem.diagnostic).filter(|diagnostic| diagnostic.is_error());
+        errors.map(|diagnostic| diagnostic.message.clone()).collect()
     })))
 }
 

@@ -63,6 +63,9 @@ impl Engine<'_> {
 
     /// An attribute of an instance, evaluated; none if it has no such attribute.
     pub fn attribute(&self, id: NodeId, name: &str) -> Result<Option<Val>> {
+        if let Some(inner) = self.tree.node(id).shadow {
+            return self.attribute(inner, name);
+        }
         let Some(attribute) = self.tree.node(id).attributes.get(name) else {
             return self.delegate(id, name);
         };
@@ -109,7 +112,7 @@ impl Engine<'_> {
 
     fn evaluate_attribute(&self, id: NodeId, name: &str, attribute: &Attribute) -> Result<Val> {
         let mode = Mode { attribute: true, ..Mode::default() };
-        let on = if self.tree.node(id).kind == NodeKind::Values { self.tree.root() } else { id };
+        let on = if self.tree.node(id).kind == NodeKind::Values { self.tree.topology_of(id).root } else { id };
         let mut frame = Frame {
             current: Val::node(on),
             start: Val::node(on),

@@ -316,13 +316,13 @@ impl<'w> Engine<'w> {
             }
             Data::Attributes(id) => return self.all_attributes(*id),
             Data::Names(id) => return super::special::names(self, *id),
-            Data::AllNodes => {
-                let nodes = self.tree.named().map(|(name, id)| (MapKey::Str(name.clone()), Val::node(id)));
+            Data::AllNodes(of) => {
+                let nodes = self.tree.named_in(*of).map(|(name, id)| (MapKey::Str(name.clone()), Val::node(id)));
                 Data::Map(Rc::new(nodes.collect()))
             }
-            Data::AllAttributes => {
+            Data::AllAttributes(of) => {
                 let mut all = ValMap::default();
-                for (name, id) in self.tree.named() {
+                for (name, id) in self.tree.named_in(*of) {
                     all.insert(MapKey::Str(name.clone()), self.all_attributes(id)?);
                 }
                 Data::Map(Rc::new(all))
@@ -363,7 +363,7 @@ fn is_plain(value: &Val) -> bool {
     match &value.data {
         Data::List(items) => items.iter().all(is_scalar),
         Data::Map(entries) => entries.values().all(is_scalar),
-        Data::Lazy(_) | Data::Attributes(_) | Data::Names(_) | Data::AllNodes | Data::AllAttributes => false,
+        Data::Lazy(_) | Data::Attributes(_) | Data::Names(_) | Data::AllNodes(_) | Data::AllAttributes(_) => false,
         _ => true,
     }
 }
@@ -376,8 +376,8 @@ fn is_scalar(value: &Val) -> bool {
             | Data::Lazy(_)
             | Data::Attributes(_)
             | Data::Names(_)
-            | Data::AllNodes
-            | Data::AllAttributes
+            | Data::AllNodes(_)
+            | Data::AllAttributes(_)
     )
 }
 

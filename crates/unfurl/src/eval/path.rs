@@ -32,7 +32,7 @@ impl Walk<'_, '_, '_, '_> {
         let segments = query.segments.as_slice();
         match &query.start {
             Start::Current => self.step(ctx.frame.current.clone(), segments),
-            Start::All => self.step(Data::AllNodes.into(), segments),
+            Start::All => self.step(Data::AllNodes(ctx.instance()).into(), segments),
             Start::Variable(name) => match ctx.variable(name)? {
                 Some(value) => self.step(value, segments),
                 None => {
@@ -288,7 +288,7 @@ fn map_values(ctx: &Ctx<'_, '_>, value: &Val) -> Result<Option<Vec<Val>>> {
             }
             values
         }
-        Data::AllNodes => ctx.engine.tree.named().map(|(_, id)| Val::node(id)).collect(),
+        Data::AllNodes(of) => ctx.engine.tree.named_in(*of).map(|(_, id)| Val::node(id)).collect(),
         Data::Names(id) => {
             special::names(ctx.engine, *id)?.as_map().into_iter().flatten().map(|(_, value)| value.clone()).collect()
         }
@@ -326,7 +326,7 @@ fn by_value(ctx: &Ctx<'_, '_>, value: &Val, key: &Val) -> Result<Option<Val>> {
     match key.to_key() {
         Some(MapKey::Str(name)) => by_name(ctx, value, &name),
         Some(MapKey::Int(index)) if matches!(value.data, Data::Str(_)) => by_index(ctx, value, index),
-        Some(_) if matches!(value.data, Data::AllNodes) => Ok(None),
+        Some(_) if matches!(value.data, Data::AllNodes(_)) => Ok(None),
         Some(other) => by_key(ctx, value, &other),
         None => Ok(None),
     }
@@ -361,8 +361,8 @@ pub fn by_name(ctx: &Ctx<'_, '_>, value: &Val, name: &str) -> Result<Option<Val>
         Data::Map(entries) => Ok(entry(entries, name).cloned()),
         Data::Lazy(_) => by_key(ctx, value, &MapKey::Str(name.into())),
         // A name that no instance has is a match of null, so that `::name` can be tested.
-        Data::AllNodes => Ok(Some(ctx.engine.tree.by_name(name).map_or_else(Val::null, Val::node))),
-        Data::AllAttributes => Ok(ctx.engine.tree.by_name(name).map(|id| Data::Attributes(id).into())),
+        Data::AllNodes(of) => Ok(Some(ctx.engine.tree.find(*of, name).map_or_else(Val::null, Val::node))),
+        Data::AllAttributes(of) => Ok(ctx.engine.tree.find(*of, name).map(|id| Data::Attributes(id).into())),
         Data::Names(id) => special::named_on(ctx, *id, name),
         Data::Template(id) => Ok(special::template_field(ctx, *id, name)),
         Data::External(external) => external.field(ctx, name),

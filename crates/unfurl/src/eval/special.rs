@@ -8,6 +8,7 @@ use crate::special::{SPECIAL_KEYS, Special};
 use crate::tree::{Node, NodeId, NodeKind, Priority, Status, Tree};
 use crate::val::{Data, MapKey, Val, ValMap};
 use ecow::EcoString;
+use purlin_value::path;
 
 /// An error for a key that starts with a dot and is none of ours.
 pub fn unknown(text: &str) -> Box<Error> {
@@ -34,7 +35,7 @@ pub fn get(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
         Special::Type => Val::str(node.type_name()),
         Special::Id | Special::NestedKey => Val::str(key_of(tree, id)),
         Special::ToscaName => Val::str(node.template.clone()),
-        Special::NestedName => Val::str(node.name.clone()),
+        Special::NestedName => Val::str(tree.full_name(id)),
         Special::Uri => Val::str(format!("{}#{}", tree.uri, key_of(tree, id))),
         Special::Deployment => Val::str(tree.deployment.clone()),
         Special::Status => Data::Status(effective(tree, id)).into(),
@@ -69,10 +70,11 @@ pub fn get(ctx: &Ctx<'_, '_>, id: NodeId, key: Special) -> Result<Val> {
             ctx.engine.spend(out.len())?;
             Val::nodes(&out)
         }
-        Special::All => Data::AllNodes.into(),
+        Special::All => Data::AllNodes(id).into(),
         Special::Attributes => Data::Attributes(id).into(),
         Special::Template => Data::Template(id).into(),
-        Special::BaseDir => Val::str(tree.base_dir.clone()),
+        Special::BaseDir if tree.uri.is_empty() => Val::str(tree.base_dir.clone()),
+        Special::BaseDir => Val::str(path::join(ctx.engine.session.world.root(), &tree.base_dir)),
         Special::Readonly => Val::bool(false),
         Special::Imported => field(node, "imported"),
         Special::Shadow => field(node, "shadow"),

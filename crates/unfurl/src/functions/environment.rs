@@ -261,7 +261,8 @@ fn substituted(ctx: &Ctx<'_, '_>, text: &str, old: &BTreeMap<String, Val>, new: 
 /// `APP_X`: the property `x` of the node the topology stands for.
 fn of_application(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
     let tree = ctx.engine.tree;
-    let (Some(wanted), Some(app)) = (name.strip_prefix("APP_"), tree.substitution_node) else {
+    let (Some(wanted), Some(app)) = (name.strip_prefix("APP_"), tree.topology_of(ctx.instance()).substitution_node)
+    else {
         return Ok(None);
     };
     let matching =

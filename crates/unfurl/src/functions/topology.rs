@@ -29,7 +29,7 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
         None => {
             let error = Error::new(Kind::Missing, format!("there is no input `{name}`"));
             let tree = ctx.engine.tree;
-            let inputs = tree.node(tree.inputs()).attributes.keys().map(EcoString::as_str);
+            let inputs = tree.node(tree.topology_of(ctx.instance()).inputs).attributes.keys().map(EcoString::as_str);
             Err(match purlin_syntax::suggest::nearest(name, inputs) {
                 Some(near) => error.hint(format!("did you mean `{near}`?")),
                 None => error,
@@ -40,7 +40,7 @@ pub fn get_input(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
 
 /// The value of an input, evaluated once; none if there is no such input.
 pub fn input(ctx: &Ctx<'_, '_>, name: &str) -> Result<Option<Val>> {
-    let value = ctx.engine.attribute(ctx.engine.tree.inputs(), name)?;
+    let value = ctx.engine.attribute(ctx.engine.tree.topology_of(ctx.instance()).inputs, name)?;
     value.map(|value| ctx.engine.force(value)).transpose()
 }
 
@@ -79,8 +79,8 @@ fn entities(ctx: &Ctx<'_, '_>, name: &str) -> Result<Vec<NodeId>> {
         },
         // A type stands for the first instance of it.
         _ => {
-            let named = tree.by_name(name);
-            let of_type = || tree.named().map(|(_, id)| id).find(|id| is_of(tree, *id, name));
+            let named = tree.find(current, name);
+            let of_type = || tree.named_in(current).map(|(_, id)| id).find(|id| is_of(tree, *id, name));
             named.or_else(of_type).into_iter().collect()
         }
     })
@@ -167,7 +167,7 @@ pub fn get_nodes_of_type(ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<Val> {
     let value = call.value(ctx)?;
     let name = ctx.text(&value)?;
     let tree = ctx.engine.tree;
-    let found = tree.named().filter(|(_, id)| is_of(tree, *id, &name));
+    let found = tree.named_in(ctx.instance()).filter(|(_, id)| is_of(tree, *id, &name));
     let found: Vec<Val> = found.map(|(_, id)| Val::node(id)).collect();
     if found.is_empty() { Ok(Val::null()) } else { Ok(as_one(found)) }
 }

@@ -104,7 +104,7 @@ pub fn exists(base: &Val, name: &str) -> bool {
         Data::Str(_) | Data::Bytes(_) => STRING.contains(&name),
         Data::List(_) => LIST.contains(&name),
         Data::Lazy(lazy) if lazy.is_list() => LIST.contains(&name),
-        Data::Map(_) | Data::Lazy(_) | Data::Attributes(_) | Data::AllNodes | Data::AllAttributes => {
+        Data::Map(_) | Data::Lazy(_) | Data::Attributes(_) | Data::AllNodes(_) | Data::AllAttributes(_) => {
             MAP.contains(&name)
         }
         Data::External(external) => exists(&external.value, name),

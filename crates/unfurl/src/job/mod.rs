@@ -118,6 +118,11 @@ impl<'s> Job<'s> {
     pub fn open_given(session: &'s Session, asked: &Asked, inputs: &Value, options: Options) -> Option<Self> {
         let which = if options.workflow.makes_instances() { Instances::Planned } else { Instances::Stored };
         let mut ensemble = ensemble::open_with_given(session, asked, which, inputs)?;
+        if let Some(span) = ensemble.substituted() {
+            let message = "jobs of ensembles with a topology in the place of a node are not supported";
+            session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, span, message));
+            return None;
+        }
         let document = &ensemble.manifest.document;
         let records = Records::read(&ensemble.tree, document);
         let previous = document.get("lastJob").and_then(|job| job.get("changeId")).and_then(Val::as_str);

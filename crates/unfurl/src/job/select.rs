@@ -35,7 +35,12 @@ fn of_template(job: &Job<'_>, index: usize) -> Vec<NodeId> {
 /// Whether a template, or one that requires it, is there for its own sake.
 fn is_required(job: &Job<'_>, index: usize) -> bool {
     let topology = &job.ensemble.service.topology;
-    let substituted = job.ensemble.tree.substitution_node.map(|id| job.ensemble.tree.node(id).template.clone());
+    let substituted = job
+        .ensemble
+        .tree
+        .topology_of(job.ensemble.tree.root())
+        .substitution_node
+        .map(|id| job.ensemble.tree.node(id).template.clone());
     let counts = |index: usize| {
         let Some((name, node)) = topology.nodes.get_index(index) else { return false };
         match &substituted {

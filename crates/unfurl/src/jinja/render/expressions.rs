@@ -272,7 +272,7 @@ impl Renderer<'_, '_, '_> {
                     _ => None,
                 },
             },
-            "NODES" if frame.mode.attribute => Some(Data::AllAttributes.into()),
+            "NODES" if frame.mode.attribute => Some(Data::AllAttributes(self.ctx.instance()).into()),
             "ROOT" | "TOPOLOGY" if frame.mode.attribute => crate::ensemble::root_value(self.ctx).ok(),
             "__unfurl" => object(Object::Unfurl),
             "__now" => {
@@ -320,7 +320,7 @@ impl Renderer<'_, '_, '_> {
             _ => {
                 let found = crate::eval::path::by_name(self.ctx, base, name)?;
                 // Nobody of that name is not there, rather than null.
-                Ok(found.filter(|value| !(matches!(base.data, Data::AllNodes) && value.is_null())))
+                Ok(found.filter(|value| !(matches!(base.data, Data::AllNodes(_)) && value.is_null())))
             }
         }
     }

@@ -472,8 +472,8 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
             Data::Attributes(id) => {
                 self.ctx.engine.tree.node(*id).attributes.keys().map(|name| Val::str(name.clone())).collect()
             }
-            Data::AllNodes | Data::AllAttributes => {
-                self.ctx.engine.tree.named().map(|(name, _)| Val::str(name.clone())).collect()
+            Data::AllNodes(root) | Data::AllAttributes(root) => {
+                self.ctx.engine.tree.named_in(*root).map(|(name, _)| Val::str(name.clone())).collect()
             }
             Data::Str(text) => {
                 self.ctx.engine.afford_list(text.chars().count())?;

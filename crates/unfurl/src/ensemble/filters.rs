@@ -1,0 +1,191 @@
+//! Node filters of requirements: which nodes pass, which are asked for, and which values a filter gives to the node that
+//! is found. Must not know how requirements are met otherwise.
+
+use purlin_tosca::entities;
+use purlin_tosca::model::Model;
+use purlin_tosca::resolve::Resolution;
+use purlin_tosca::topology::{Given, Node, Prop, Props, Requirement, Topology};
+use purlin_tosca::val::{Call, Data, Text, Val};
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+/// The filter of a requirement that decides anything.
+pub(super) fn of(requirement: &Requirement) -> Option<&Val> {
+    let filter = all(requirement).next()?;
+    ["properties", "capabilities", "match"].iter().any(|key| filter.get(key).is_some()).then_some(filter)
+}
+
+/// The filters of a requirement, that of the template first.
+fn all(requirement: &Requirement) -> impl Iterator<Item = &Val> {
+    let written = [requirement.assignment.as_ref(), requirement.definition.as_ref()];
+    written.into_iter().flatten().filter_map(|entity| entity.value("node_filter"))
+}
+
+/// The nodes that `match` asks for: those of a type, or those a path of relationships leads to. None if it is something
+/// else, which decides nothing.
+pub(super) fn asked_for(
+    model: &Model,
+    topology: &Topology,
+    resolution: &Resolution,
+    source: usize,
+    asked: &Val,
+) -> Option<Vec<usize>> {
+    let argument = |name: &str| match &asked.data {
+        Data::Call(call) if call.name == name => {
+            let whole = call.args.first()?;
+            Some(whole.get(name).unwrap_or(whole))
+        }
+        _ => asked.get(name),
+    };
+    if let Some(name) = argument("get_nodes_of_type").and_then(Val::as_str) {
+        let wanted = model.find(entities::NODE_TYPE, &Text { text: name.into(), span: asked.span })?;
+        let of_type = |(_, node): &(usize, &Node)| model.hierarchy.is_a(node.node_type, wanted);
+        return Some(topology.nodes.values().enumerate().filter(of_type).map(|(at, _)| at).collect());
+    }
+    let path = argument("eval").and_then(Val::as_str)?;
+    let mut keys = path.split("::").filter(|key| !key.is_empty());
+    let mut reached = vec![source];
+    while let Some(key) = keys.next() {
+        if key != ".targets" {
+            return None;
+        }
+        let name = keys.next()?;
+        let step = |at: &usize| targets(topology, resolution, *at, name);
+        reached = reached.iter().flat_map(step).collect();
+    }
+    Some(reached)
+}
+
+/// Where the requirements of a name lead.
+fn targets(topology: &Topology, resolution: &Resolution, source: usize, name: &str) -> Vec<usize> {
+    let node = topology.nodes.get_index(source).map(|(_, node)| node);
+    let of_name = |at: usize| node.and_then(|node| node.requirements.get(at)).is_some_and(|found| found.name == name);
+    let edges = resolution.edges.get(source).into_iter().flatten();
+    edges.filter(|edge| of_name(edge.requirement)).map(|edge| edge.target).collect()
+}
+
+/// Gives the nodes that meet requirements what the filters set: a plain value or an expression is the property's value.
+pub(super) fn apply(model: &Model, topology: &mut Topology, resolution: &Resolution) {
+    let mut settings = Vec::new();
+    for edge in resolution.edges.iter().flatten() {
+        let Some((source, node)) = topology.nodes.get_index(edge.source) else { continue };
+        let Some(requirement) = node.requirements.get(edge.requirement) else { continue };
+        let filters: Vec<&Val> = all(requirement).collect();
+        for (name, value) in
+            filters.into_iter().rev().filter_map(|filter| filter.get("properties")).flat_map(entries_of)
+        {
+            if let Some(value) = set_by(value, source) {
+                settings.push((edge.target, name.to_owned(), value));
+            }
+        }
+    }
+    for (target, name, value) in settings {
+        let Some((_, node)) = topology.nodes.get_index_mut(target) else { continue };
+        let Some(definition) = model.complete(node.node_type).and_then(|complete| complete.named("properties", &name))
+        else {
+            continue;
+        };
+        let data_type = model.type_of(definition, "type", entities::DATA_TYPE);
+        let prop =
+            Prop { at: value.span, value, definition: Some(definition.clone()), data_type, given: Given::Assigned };
+        node.properties.insert(name.into(), prop);
+    }
+}
+
+/// The value that a condition sets: what is plain, and expressions, which see the requirement's node as `SOURCE`.
+fn set_by(condition: &Val, source: &str) -> Option<Val> {
+    let Data::Call(call) = &condition.data else {
+        return match &condition.data {
+            Data::Map(_) => condition.get("q").cloned(),
+            Data::List(_) => None,
+            _ => Some(condition.clone()),
+        };
+    };
+    let Some(whole) = call.args.first().filter(|whole| whole.get("eval").is_some()) else {
+        return Some(condition.clone());
+    };
+    let span = condition.span;
+    let path = Val::map([("eval", Val::str(format!("::{source}"), span))], span);
+    let vars = whole.get("vars").map(Val::entries).unwrap_or_default();
+    let vars = vars.iter().cloned().chain([(Val::str("SOURCE", span), path)]);
+    let vars = Val::new(Data::Map(Arc::new(vars.collect())), span);
+    let others = whole.entries().iter().filter(|(key, _)| key.as_str() != Some("vars")).cloned();
+    let entries = others.chain([(Val::str("vars", span), vars)]);
+    let whole = whole.with(Data::Map(Arc::new(entries.collect())));
+    let call = Call { name: call.name.clone(), args: vec![whole], listed: call.listed, crowded: call.crowded };
+    Some(condition.with(Data::Call(Arc::new(call))))
+}
+
+/// Whether a node passes a filter. Conditions with expressions decide nothing.
+pub(super) fn passes(node: &Node, filter: &Val) -> bool {
+    let conditions = |part: &Val, props: &Props| {
+        let listed = part.get("properties").map(entries_of).unwrap_or_default();
+        listed.into_iter().all(|(name, condition)| match props.get(name) {
+            Some(prop) => holds(&prop.value, condition),
+            None => condition.is_call(),
+        })
+    };
+    let capabilities = filter.get("capabilities").map(entries_of).unwrap_or_default();
+    conditions(filter, &node.properties)
+        && capabilities.into_iter().all(|(name, part)| {
+            node.capabilities.get(name).is_some_and(|capability| conditions(part, &capability.properties))
+        })
+}
+
+/// The entries of a map, or of the maps of a list.
+fn entries_of(value: &Val) -> Vec<(&str, &Val)> {
+    match &value.data {
+        Data::Map(entries) => entries.iter().filter_map(|(key, item)| Some((key.as_str()?, item))).collect(),
+        Data::List(items) => items.iter().flat_map(entries_of).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn holds(value: &Val, condition: &Val) -> bool {
+    if condition.is_call() {
+        return true;
+    }
+    let clauses = match &condition.data {
+        Data::Map(_) => entries_of(condition),
+        Data::List(items) if items.iter().all(|item| matches!(item.data, Data::Map(_))) => entries_of(condition),
+        _ => return same(value, condition),
+    };
+    clauses.into_iter().all(|(clause, operand)| match (clause, &operand.data) {
+        ("equal", _) => same(value, operand),
+        ("valid_values", Data::List(allowed)) => allowed.iter().any(|allowed| same(value, allowed)),
+        ("greater_than", _) => order(value, operand) == Some(Ordering::Greater),
+        ("less_than", _) => order(value, operand) == Some(Ordering::Less),
+        ("greater_or_equal", _) => matches!(order(value, operand), Some(Ordering::Greater | Ordering::Equal)),
+        ("less_or_equal", _) => matches!(order(value, operand), Some(Ordering::Less | Ordering::Equal)),
+        ("in_range", Data::List(bounds)) => match bounds.as_slice() {
+            [low, high] => {
+                let unbounded = |bound: &Val| bound.as_str() == Some("UNBOUNDED");
+                (unbounded(low) || matches!(order(value, low), Some(Ordering::Greater | Ordering::Equal)))
+                    && (unbounded(high) || matches!(order(value, high), Some(Ordering::Less | Ordering::Equal)))
+            }
+            _ => false,
+        },
+        _ => true,
+    })
+}
+
+fn same(left: &Val, right: &Val) -> bool {
+    match (&left.data, &right.data) {
+        (Data::Str(a), Data::Str(b)) => a == b,
+        (Data::Bool(a), Data::Bool(b)) => a == b,
+        (Data::Null, Data::Null) => true,
+        _ => order(left, right) == Some(Ordering::Equal),
+    }
+}
+
+fn order(left: &Val, right: &Val) -> Option<Ordering> {
+    let number = |value: &Val| match &value.data {
+        Data::Int(number) => Some(*number as f64),
+        Data::Float(number) => Some(*number),
+        _ => None,
+    };
+    match (number(left), number(right)) {
+        (Some(a), Some(b)) => a.partial_cmp(&b),
+        _ => Some(left.as_str()?.cmp(right.as_str()?)),
+    }
+}

@@ -1,0 +1,277 @@
+//! Topologies that stand for a node of another one: the directive `substitute`.
+//!
+//! The node's values are given to the node that stands for it (one that the topology names, or one that is made of the
+//! mapped type), its relationships start there too, and whoever asks for its attributes gets those of that node.
+
+use super::build::{Builder, Instances, root_node};
+use super::manifest::Manifest;
+use super::service::{self, Service};
+use crate::rules;
+use crate::tree::{Attribute, Node, NodeId, NodeKind, Tree};
+use crate::val::Val;
+use ecow::{EcoString, eco_format};
+use indexmap::IndexMap;
+use purlin_syntax::Diagnostic;
+use purlin_tosca::entities;
+use purlin_tosca::entity::{Content, Defs, Entity};
+use purlin_tosca::load::File;
+use purlin_tosca::model::Model;
+use purlin_tosca::names::DeclId;
+use purlin_tosca::read::Role;
+use purlin_tosca::topology::{self, Given, Prop, Props};
+use purlin_tosca::val::{self as tosca, Text};
+use purlin_value::Session;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// The directive.
+pub(super) const SUBSTITUTE: &str = "substitute";
+/// The node that is made of the mapped type, where the topology names none.
+pub(super) const MADE: &str = "_substitution_mapping";
+
+/// A topology whose nodes are there, and may be substituted.
+pub(super) struct Outer<'a> {
+    /// Its service.
+    pub service: &'a Service,
+    /// The first instance of each template.
+    pub ids: Vec<Option<NodeId>>,
+    /// What names of its nodes begin with outside of it.
+    pub prefix: EcoString,
+    /// The files of the topologies it is in.
+    pub within: Vec<EcoString>,
+}
+
+/// Adds the topologies that stand for nodes of one that is built already.
+pub(super) fn add(session: &Session, manifest: &Manifest, outer: &Outer<'_>, mut tree: Tree) -> Tree {
+    for (index, (name, node)) in outer.service.topology.nodes.iter().enumerate() {
+        let words = node.template.texts("directives");
+        let Some(directive) = words.iter().find(|word| word.text == SUBSTITUTE) else { continue };
+        let Some(id) = outer.ids.get(index).copied().flatten() else { continue };
+        let Some(file) = fitting(&outer.service.model, node.node_type, &outer.within) else {
+            let message = format!("no imported topology can stand for `{name}`");
+            let hint = "import a file whose `substitution_mappings` are for nodes of its type";
+            session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, directive.span, message).hint(hint));
+            continue;
+        };
+        let path = file.path.clone();
+        let nested = Nested { session, manifest, outer, name, node, id, path };
+        tree = nested.add(tree);
+    }
+    tree
+}
+
+/// The first imported file with a topology that can stand for nodes of a type.
+fn fitting<'m>(model: &'m Model, wanted: DeclId, within: &[EcoString]) -> Option<&'m File> {
+    let imported = model.files.list.iter().filter(|file| file.role == Role::Imported && !within.contains(&file.path));
+    imported.into_iter().find(|file| {
+        let topology = file.tree.root().and_then(|root| root.get("topology_template"));
+        let mappings = topology.and_then(|topology| topology.get("substitution_mappings"));
+        let named = || {
+            let node = mappings?.get("node")?;
+            topology?.get("node_templates")?.get(node.text())?.get("type")
+        };
+        let type_name = named().or_else(|| mappings?.get("node_type"));
+        let found = type_name.and_then(|name| model.names.find(file.id, entities::NODE_TYPE, name.text()));
+        found.is_some_and(|found| model.hierarchy.is_a(wanted, found))
+    })
+}
+
+/// One topology that is to stand for a node.
+struct Nested<'a> {
+    session: &'a Session,
+    manifest: &'a Manifest,
+    outer: &'a Outer<'a>,
+    name: &'a EcoString,
+    node: &'a topology::Node,
+    id: NodeId,
+    path: EcoString,
+}
+
+impl Nested<'_> {
+    fn add(&self, mut tree: Tree) -> Tree {
+        let prepare = |model: &mut Model| self.prepare(model);
+        let Some(mut service) = service::compile_imported(self.session, self.manifest, &self.path, &prepare) else {
+            return tree;
+        };
+        if service.broken {
+            return tree;
+        }
+        let named = service.model.service().and_then(|service| service.one("substitution_mappings"));
+        let named = named.and_then(|mappings| mappings.text("node")).map_or(MADE.into(), |name| name.text.clone());
+        self.refuse_outputs(&service, &named);
+        if let Some(inner) = service.topology.nodes.get_mut(&named) {
+            take_over(&service.model, inner, &self.node.properties);
+        }
+        let prefix = eco_format!("{}{}:", self.outer.prefix, self.name);
+        let root = tree.begin_topology(root_node(), prefix.clone());
+        let (service, given) = (Rc::new(service), IndexMap::new());
+        let mut builder =
+            Builder::new(self.session, self.manifest, &service, &given, Instances::Planned, tree, root, HashMap::new());
+        builder.nodes();
+        builder.values();
+        let Builder { mut tree, ids, .. } = builder;
+        let inner = service.topology.nodes.get_index_of(&named).and_then(|at| ids.get(at).copied().flatten());
+        if let Some(inner) = inner {
+            tree.set_substitution_node(root, Some(inner));
+            move_relationships(&mut tree, self.id, inner);
+            self.stand_for(&mut tree, inner, eco_format!(":{prefix}{named}"));
+        }
+        let within = self.outer.within.iter().chain([&self.path]).cloned().collect();
+        add(self.session, self.manifest, &Outer { service: &service, ids, prefix, within }, tree)
+    }
+
+    /// Puts a node of the mapped type into a topology that names none.
+    fn prepare(&self, model: &mut Model) {
+        let Some(service) = model.service().cloned() else { return };
+        let Some(mappings) = service.one("substitution_mappings").filter(|mappings| mappings.text("node").is_none())
+        else {
+            return;
+        };
+        let Some(type_name) = mappings.text("node_type").cloned() else { return };
+        let at = mappings.at;
+        let mut made =
+            Entity { name: MADE.into(), kind: entities::NODE_TEMPLATE, slots: Vec::new(), ..(**mappings).clone() };
+        made.set("type", at, Content::Text(type_name));
+        let mut values: Vec<(Text, tosca::Val)> = Vec::new();
+        let text = |name: &str| Text { text: name.into(), span: at };
+        let declared = &self.node.properties;
+        let set = declared.iter().filter(|(_, prop)| prop.given != Given::Nothing);
+        values.extend(set.map(|(name, prop)| (text(name), prop.value.clone())));
+        for (name, input) in mapped(mappings, &service) {
+            let default = service.named("inputs", &input).and_then(|input| input.value("default"));
+            if let Some(default) = default.filter(|_| !declared.contains_key(name.as_str())) {
+                values.push((text(&name), default.clone()));
+            }
+        }
+        made.set("properties", at, Content::Values(Arc::new(values)));
+        let templates = IndexMap::from([(MADE.into(), Arc::new(made))]);
+        let templates = match service.map("node_templates") {
+            Some(known) => Defs::over(templates, Arc::clone(known)),
+            None => Defs::new(templates),
+        };
+        let mut changed = (*service).clone();
+        changed.set("node_templates", at, Content::Map(Arc::new(templates)));
+        if let Some(root) = model.files.list.first_mut() {
+            let place = root.entity.place("service_template");
+            Arc::make_mut(&mut root.entity).set("service_template", place, Content::One(Arc::new(changed)));
+        }
+    }
+
+    /// What the topology gives has to be attributes of the node.
+    fn refuse_outputs(&self, service: &Service, named: &str) {
+        let inner = service.topology.nodes.get(named).and_then(|node| service.model.complete(node.node_type));
+        let Some(complete) = inner else { return };
+        for (output, prop) in &service.topology.outputs {
+            if complete.named("attributes", output).is_none() {
+                let message = format!(
+                    "the output `{output}` is no attribute of `{}`, which this topology stands for",
+                    complete.name
+                );
+                self.session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, prop.at, message));
+            }
+        }
+    }
+
+    /// The values of the outer node are those of the inner one.
+    fn stand_for(&self, tree: &mut Tree, inner: NodeId, address: EcoString) {
+        let names: Vec<(EcoString, Attribute)> = copies(tree.node(inner));
+        if let Some(outer) = tree.node_mut(self.id) {
+            outer.attributes = names.into_iter().collect();
+            outer.shadow = Some(inner);
+            outer.fields.push(("imported", Val::str(address)));
+        }
+    }
+}
+
+/// The properties that are filled from inputs: those that are mapped, or all inputs by their names.
+fn mapped(mappings: &Entity, service: &Entity) -> Vec<(EcoString, EcoString)> {
+    let Some(written) = mappings.value("properties") else {
+        return service.entries("inputs").map(|(name, _)| (name.clone(), name.clone())).collect();
+    };
+    let input = |value: &tosca::Val| -> Option<EcoString> {
+        let value = value.get("mapping").unwrap_or(value);
+        Some(value.items().first().unwrap_or(value).as_str()?.into())
+    };
+    written.entries().iter().filter_map(|(name, value)| Some((name.as_str()?.into(), input(value)?))).collect()
+}
+
+/// Gives a node the values of the one it stands for.
+fn take_over(model: &Model, inner: &mut topology::Node, outer: &Props) {
+    for (name, given) in outer.iter().filter(|(_, given)| given.given != Given::Nothing) {
+        if let Some(prop) = inner.properties.get_mut(name) {
+            prop.value = given.value.clone();
+            prop.given = given.given;
+            continue;
+        }
+        let complete = model.complete(inner.node_type);
+        let Some(definition) = complete.and_then(|complete| complete.named("properties", name)) else { continue };
+        let data_type = model.type_of(definition, "type", entities::DATA_TYPE);
+        let definition = Some(definition.clone());
+        let prop = Prop { value: given.value.clone(), definition, data_type, at: given.at, given: given.given };
+        inner.properties.insert(name.clone(), prop);
+    }
+}
+
+/// Attributes of a node, not evaluated yet.
+fn copies(node: &Node) -> Vec<(EcoString, Attribute)> {
+    let copy = |attribute: &Attribute| Attribute {
+        sensitive: attribute.sensitive,
+        schema: attribute.schema.clone(),
+        property: attribute.property,
+        dir: attribute.dir.clone(),
+        ..Attribute::new(attribute.raw.clone())
+    };
+    node.attributes.iter().map(|(name, attribute)| (name.clone(), copy(attribute))).collect()
+}
+
+/// A node whose host is given by the outer topology has none in its own.
+fn leave_host(tree: &mut Tree, node: NodeId, relationship: NodeId) {
+    let host = crate::eval::status::target(tree, relationship);
+    let (parent, root) = (tree.node(node).parent, tree.topology_of(node).root);
+    if host.is_none() || host != parent {
+        return;
+    }
+    if let Some(host) = host.and_then(|host| tree.node_mut(host)) {
+        host.children.retain(|child| *child != node);
+    }
+    if let Some(node) = tree.node_mut(node) {
+        node.parent = Some(root);
+    }
+    if let Some(root) = tree.node_mut(root) {
+        root.children.push(node);
+    }
+}
+
+/// The relationships of the outer node start at the inner one too, in the place of its own of the same names.
+fn move_relationships(tree: &mut Tree, outer: NodeId, inner: NodeId) {
+    let mut requirements = Vec::new();
+    let mut names = HashSet::new();
+    for id in tree.node(outer).requirements.clone() {
+        let known = tree.node(id);
+        let mut copy = Node::new(known.name.clone(), NodeKind::Relationship);
+        copy.parent = known.parent;
+        copy.source = Some(inner);
+        copy.template = known.template.clone();
+        copy.types = Rc::clone(&known.types);
+        copy.local_status = known.local_status;
+        copy.source_dir = known.source_dir.clone();
+        copy.attributes = copies(known).into_iter().collect();
+        names.insert(known.name.clone());
+        requirements.push(tree.add_to(inner, copy));
+    }
+    for own in tree.node(inner).requirements.clone() {
+        if !names.contains(&tree.node(own).name) {
+            requirements.push(own);
+            continue;
+        }
+        leave_host(tree, inner, own);
+        let target = tree.node(own).parent;
+        if let Some(capability) = target.and_then(|target| tree.node_mut(target)) {
+            capability.relationships.retain(|known| *known != own);
+        }
+    }
+    if let Some(inner) = tree.node_mut(inner) {
+        inner.requirements = requirements;
+    }
+}

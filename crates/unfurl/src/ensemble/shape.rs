@@ -1,0 +1,242 @@
+//! What an ensemble's file and a project's file must look like, apart from the service template. Tells nothing of what
+//! their parts mean.
+
+use crate::rules;
+use crate::tree::{Priority, STATES, Status};
+use crate::val::{Data, Val};
+use purlin_syntax::{Diagnostic, Severity, suggest};
+use purlin_value::Session;
+
+/// Versions of the format.
+const VERSIONS: &[&str] = &["unfurl/v1alpha1", "unfurl/v1.0.0"];
+/// Keys of a project.
+const PROJECT_KEYS: &[&str] = &[
+    "apiVersion",
+    "kind",
+    "ensembles",
+    "environments",
+    "default_environment",
+    "projects",
+    "localRepositories",
+    "include_paths",
+    "exclude_paths",
+];
+/// Keys of an ensemble that others refer to.
+const EXTERNAL_KEYS: &[&str] = &["manifest", "uri", "instance", "schema", "version", "connections"];
+
+/// What a value has to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Mapping,
+    /// A mapping from names that instances could have.
+    Named,
+    List,
+    Text,
+}
+
+/// Sections of an environment.
+const ENVIRONMENT: &[(&str, Wanted)] = &[
+    ("inputs", Wanted::Named),
+    ("defaultProject", Wanted::Text),
+    ("deployment_blueprint", Wanted::Text),
+    ("variables", Wanted::Mapping),
+    ("locals", Wanted::Named),
+    ("secrets", Wanted::Named),
+    ("connections", Wanted::Named),
+    ("instances", Wanted::Named),
+    ("repositories", Wanted::Mapping),
+    ("imports", Wanted::List),
+    ("external", Wanted::Named),
+];
+
+/// Sections of what an ensemble specifies.
+const SPEC: &[(&str, Wanted)] = &[
+    ("service_template", Wanted::Mapping),
+    ("inputs", Wanted::Named),
+    ("instances", Wanted::Named),
+    ("deployment_blueprints", Wanted::Named),
+    ("resource_templates", Wanted::Named),
+    ("discovered", Wanted::Named),
+];
+
+/// Reports what is wrong with an ensemble's file, its directives carried out.
+pub(super) fn ensemble(session: &Session, document: &Val) {
+    let shape = Shape { session };
+    shape.head(document, &["Ensemble", "Manifest"]);
+    if let Some(metadata) = shape.section(document, "metadata", Wanted::Mapping)
+        && metadata.get("uri").is_none()
+    {
+        shape.problem(
+            metadata,
+            "the ensemble's `metadata` has no `uri`".into(),
+            Some("add `uri:`, the address of the ensemble".into()),
+        );
+    }
+    if let Some(environment) = shape.section(document, "environment", Wanted::Mapping) {
+        shape.environment(environment);
+    }
+    if let Some(spec) = shape.section(document, "spec", Wanted::Mapping) {
+        shape.sections(spec, SPEC);
+    }
+    if let Some(status) = shape.section(document, "status", Wanted::Mapping) {
+        shape.status(status);
+        shape.instances(status, 0);
+    }
+}
+
+/// Reports what is wrong with a project's file, its directives carried out.
+pub(super) fn project(session: &Session, config: &Val) {
+    let shape = Shape { session };
+    shape.head(config, &["Project"]);
+    shape.known_keys(config, PROJECT_KEYS, "a project");
+    if let Some(ensembles) = shape.section(config, "ensembles", Wanted::List) {
+        for entry in ensembles.as_list().unwrap_or(&[]) {
+            match entry.as_map() {
+                Some(_) if entry.get("file").is_none() => {
+                    shape.problem(entry, "this ensemble of the project has no `file`".into(), None);
+                }
+                Some(_) => {}
+                None => shape.unexpected(entry, "ensembles", "mappings with a `file`"),
+            }
+        }
+    }
+    shape.section(config, "default_environment", Wanted::Text);
+    let environments = shape.section(config, "environments", Wanted::Mapping);
+    for (_, environment) in environments.and_then(Val::as_map).into_iter().flatten() {
+        match &environment.data {
+            Data::Map(_) => shape.environment(environment),
+            Data::Null => {}
+            _ => shape.unexpected(environment, "environments", "mappings"),
+        }
+    }
+}
+
+struct Shape<'a> {
+    session: &'a Session,
+}
+
+impl Shape<'_> {
+    fn problem(&self, at: &Val, message: String, hint: Option<String>) {
+        let mut diagnostic = Diagnostic::nowhere(&rules::MANIFEST, message).maybe_hint(hint);
+        diagnostic.severity = Severity::Error;
+        diagnostic.span = self.session.origins.span(at.origin, &self.session.sources);
+        self.session.sink.push(diagnostic);
+    }
+
+    fn unexpected(&self, value: &Val, key: &str, wanted: &str) {
+        self.problem(value, format!("`{key}`: expected {wanted}, found {}", value.kind()), None);
+    }
+
+    /// The version of the format, and what kind of file it is.
+    fn head(&self, document: &Val, kinds: &[&str]) {
+        for (key, allowed) in [("apiVersion", VERSIONS), ("kind", kinds)] {
+            let Some(value) = document.get(key) else {
+                let first = allowed.first().copied().unwrap_or_default();
+                self.problem(document, format!("`{key}` is missing"), Some(format!("add `{key}: {first}`")));
+                continue;
+            };
+            self.one_of(value, key, allowed);
+        }
+    }
+
+    fn one_of(&self, value: &Val, key: &str, allowed: &[&str]) {
+        let Some(text) = value.as_str() else { return self.unexpected(value, key, "a string") };
+        if !allowed.contains(&text) {
+            let near = suggest::nearest(text, allowed.iter().copied());
+            let hint = match near {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("expected one of: {}", allowed.join(", ")),
+            };
+            self.problem(value, format!("`{text}` is not a known `{key}`"), Some(hint));
+        }
+    }
+
+    /// A section, if it is there and what it has to be.
+    fn section<'v>(&self, of: &'v Val, key: &str, wanted: Wanted) -> Option<&'v Val> {
+        let value = of.get(key).filter(|value| !value.is_null())?;
+        let (fits, noun) = match wanted {
+            Wanted::Mapping | Wanted::Named => (value.as_map().is_some(), "a mapping"),
+            Wanted::List => (value.as_list().is_some(), "a list"),
+            Wanted::Text => (value.as_str().is_some(), "a string"),
+        };
+        if !fits {
+            self.unexpected(value, key, noun);
+            return None;
+        }
+        if wanted == Wanted::Named {
+            self.names(value, key);
+        }
+        Some(value)
+    }
+
+    fn sections(&self, of: &Val, wanted: &[(&str, Wanted)]) {
+        for (key, wanted) in wanted {
+            self.section(of, key, *wanted);
+        }
+    }
+
+    /// Names begin with a letter, a dot or a line, and go on with digits, colons and hyphens too.
+    fn names(&self, section: &Val, key: &str) {
+        for (name, value) in section.as_map().into_iter().flatten() {
+            let text = name.as_str().unwrap_or_default();
+            let first = |c: char| c.is_ascii_alphabetic() || c == '.' || c == '_';
+            let further = |c: char| first(c) || c.is_ascii_digit() || c == ':' || c == '-';
+            let mut chars = text.chars();
+            if !(chars.next().is_some_and(first) && chars.all(further)) {
+                let shown = crate::convert::key_text(name);
+                let message = format!("`{shown}` is not allowed as a name under `{key}`");
+                let hint = "begin it with a letter, and use letters, digits, `.`, `_`, `:` and `-`";
+                self.problem(value, message, Some(hint.into()));
+            }
+        }
+    }
+
+    fn known_keys(&self, of: &Val, known: &[&str], owner: &str) {
+        for (key, value) in of.as_map().into_iter().flatten() {
+            let Some(key) = key.as_str().filter(|key| !known.contains(key)) else { continue };
+            let near = suggest::nearest(key, known.iter().copied());
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            self.problem(value, format!("unknown key `{key}` of {owner}"), hint);
+        }
+    }
+
+    fn environment(&self, environment: &Val) {
+        self.sections(environment, ENVIRONMENT);
+        let external = environment.get("external").and_then(Val::as_map);
+        for (_, entry) in external.into_iter().flatten() {
+            match &entry.data {
+                Data::Map(_) => self.known_keys(entry, EXTERNAL_KEYS, "an external ensemble"),
+                Data::Null => {}
+                _ => self.unexpected(entry, "external", "mappings with a `manifest`"),
+            }
+        }
+    }
+
+    /// What is stored of an instance, or of the whole.
+    fn status(&self, said: &Val) {
+        let names = Status::ALL.map(Status::name);
+        if let Some(ready) = self.section(said, "readyState", Wanted::Mapping) {
+            for (key, allowed) in [("effective", &names[..]), ("local", &names[..]), ("state", &STATES[..])] {
+                if let Some(value) = ready.get(key).filter(|value| !value.is_null()) {
+                    self.one_of(value, key, allowed);
+                }
+            }
+        }
+        if let Some(priority) = said.get("priority").filter(|value| !value.is_null()) {
+            self.one_of(priority, "priority", &Priority::ALL.map(Priority::name));
+        }
+    }
+
+    fn instances(&self, of: &Val, depth: usize) {
+        let instances = self.section(of, "instances", Wanted::Named).and_then(Val::as_map);
+        for (name, said) in instances.into_iter().flatten().filter(|_| depth < crate::limits::MAX_DEPTH) {
+            if said.as_map().is_none() {
+                let key = name.as_str().unwrap_or("instances");
+                self.unexpected(said, key, "a mapping");
+                continue;
+            }
+            self.status(said);
+            self.instances(said, depth + 1);
+        }
+    }
+}
