@@ -20,7 +20,10 @@ pub struct Compiled {
 
 /// What the path of a request means.
 pub fn detect(session: &Session, request: &Request) -> Detection {
-    purlin_model::detect::detect(session, request, DIALECTS)
+    match purlin_model::detect::detect(session, request, DIALECTS) {
+        Detection::Nothing => purlin_model::detect::detect(session, request, &[&purlin_kustomize::DIALECT]),
+        found => found,
+    }
 }
 
 /// Resolves a project. Problems are in the session's sink; `None` if there is nothing to show.
@@ -71,7 +74,10 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
             (message, KNOWN.to_owned())
         }
         _ => {
-            let below: Vec<String> = find(session, named).claims.into_iter().map(|claim| claim.shown_path()).collect();
+            let in_order = [DIALECTS, &[&purlin_kustomize::DIALECT]].into_iter();
+            let found = in_order.map(|dialects| find(session, named, dialects).claims);
+            let found = found.into_iter().find(|claims| !claims.is_empty()).unwrap_or_default();
+            let below: Vec<String> = found.into_iter().map(|claim| claim.shown_path()).collect();
             let hint = match below.len() {
                 0 => KNOWN.to_owned(),
                 1 => format!("there is a project below it: {}", listed(session, &below)),
@@ -84,8 +90,7 @@ pub(crate) fn nothing_found(session: &Session, request: &Request, detection: &De
 }
 
 /// What is looked for, in one line.
-const KNOWN: &str =
-    "it looks for `garden.yml`, `skaffold.yaml`, `Chart.yaml`, `ensemble.yaml`, TOSCA service templates and CSARs";
+const KNOWN: &str = "it looks for `garden.yml`, `skaffold.yaml`, `Chart.yaml`, `ensemble.yaml`, TOSCA service templates, CSARs and kustomizations";
 
 /// How many paths a hint lists.
 const MOST_LISTED: usize = 3;

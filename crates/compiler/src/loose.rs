@@ -21,7 +21,7 @@ pub fn loose_objects(session: &Session, request: &Request, detection: &Detection
     let start = path::normalize(if request.path.is_empty() { "." } else { &request.path });
     let is_own = |file: &String| *file == start || path::normalize(path::parent(file)) == start;
     let is_above = match detection {
-        Detection::Project(file, _) => !is_own(file),
+        Detection::Project(file, dialect) => dialect.name == purlin_kustomize::DIALECT.name || !is_own(file),
         Detection::Several(_) => return None,
         Detection::Stray(_) | Detection::Nothing => true,
     };

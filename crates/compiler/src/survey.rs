@@ -331,11 +331,16 @@ fn described(session: &Session, claim: &Claim, name: EcoString, nodes: usize, er
 fn found_at(session: &Session, request: &Request) -> Found {
     let is_folder = session.world.stat(&request.path).is_ok_and(|stat| stat.kind == FileKind::Folder);
     if is_folder && request.file.is_none() {
-        let mut found = find(session, &request.path);
+        let mut found = find(session, &request.path, DIALECTS);
         let outer = above(session, &path::normalize(&request.path), &outside_of(&found));
         found.claims.extend(outer.and_then(|(file, _)| claim(session, file)));
         if !found.claims.is_empty() {
             return found;
+        }
+        // Kustomizations are projects where nothing composes them.
+        let kustomizations = find(session, &request.path, &[&purlin_kustomize::DIALECT]);
+        if !kustomizations.claims.is_empty() {
+            return Found { members: found.members, ..kustomizations };
         }
     }
     match detect(session, request) {
@@ -389,7 +394,7 @@ fn reports_syntax(session: &Session, request: &Request) -> bool {
 
 /// All files below a folder that say what they are. Links are not followed; hidden folders and what `.gitignore` names
 /// are left out.
-pub(crate) fn find(session: &Session, start: &str) -> Found {
+pub(crate) fn find(session: &Session, start: &str, dialects: &[&'static Dialect]) -> Found {
     let mut found = Found::default();
     let start = path::normalize(start);
     let mut folders = vec![(start.clone(), Ignores::above(&*session.world, &start))];
@@ -414,10 +419,11 @@ pub(crate) fn find(session: &Session, start: &str) -> Found {
                 }
                 continue;
             }
-            if !is_data(&entry.name) && !entry.name.to_ascii_lowercase().ends_with(".csar") {
+            let is_usual = dialects.iter().any(|dialect| (dialect.is_usual)(&entry.name));
+            if !is_usual && !is_data(&entry.name) && !entry.name.to_ascii_lowercase().ends_with(".csar") {
                 continue;
             }
-            let Some(judged) = judge(&Glance::found(session, &place), DIALECTS) else { continue };
+            let Some(judged) = judge(&Glance::found(session, &place), dialects) else { continue };
             match judged.sign.role {
                 Role::Project | Role::Part => found.claims.push(Claim { file: place, judged }),
                 Role::Member => found.members.push((place, judged.dialect)),

@@ -18,7 +18,7 @@ use purlin_syntax::{Diagnostic, Flavor};
 use purlin_value::meter::steps_for;
 use purlin_value::weight::weight;
 use purlin_value::world::FileKind;
-use purlin_value::{MergeKeys, Origin, Session, Value, path, value_of};
+use purlin_value::{MergeKeys, Origin, Session, Value, WorldError, path, value_of};
 use std::sync::Arc;
 
 /// Steps of building a base: its file is read again.
@@ -311,8 +311,10 @@ impl Builder<'_> {
         gathered: &mut Gathered,
     ) -> Result<(), Problem> {
         let place = self.local(kustomization, item)?;
-        if self.session.world.stat(&place).is_ok_and(|stat| stat.kind == FileKind::Folder) {
-            return self.base(&place, item, gathered);
+        match self.session.world.stat(&place) {
+            Ok(stat) if stat.kind == FileKind::Folder => return self.base(&place, item, gathered),
+            Err(error @ WorldError::Denied(_)) => return Err(self.at(error.diagnostic(&place).into(), item)),
+            _ => {}
         }
         let place = kustomization.own_file(self.session, item, text(item, &[]))?;
         let tree = match self.session.read_yaml(&place, Flavor::GoObjects) {

@@ -5,7 +5,7 @@ use purlin_syntax::{Diagnostic, Flavor, Node, Span};
 use purlin_value::{MergeKeys, Session, Value, path, value_of};
 
 /// Names of the file, in the order they are looked for.
-const FILES: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
+pub const FILES: &[&str] = &["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
 const VERSION: &str = "kustomize.config.k8s.io/v1beta1";
 const COMPONENT_VERSION: &str = "kustomize.config.k8s.io/v1alpha1";

@@ -8,6 +8,7 @@ mod arguments;
 mod build;
 mod config;
 mod defaults;
+mod dialect;
 mod edit;
 mod fieldpath;
 mod fieldspec;
@@ -33,3 +34,4 @@ mod transform;
 mod vars;
 
 pub use build::{resolve, resolve_patch};
+pub use dialect::DIALECT;

@@ -1,0 +1,51 @@
+//! Kustomizations as projects of their own, for paths where nothing else is: what they build are their nodes.
+
+use crate::build;
+use crate::kustomization::FILES;
+use crate::rules;
+use purlin_model::{Ask, Dialect, Glance, Request, Resolved, Role, Sign, Variants};
+use purlin_syntax::Diagnostic;
+use purlin_value::{Session, Value, path};
+
+/// The dialect of kustomizations. It is asked last: what composes kustomizations is found before them.
+pub const DIALECT: Dialect = Dialect {
+    name: "kustomize",
+    summary: "Kustomizations: resources, generators, patches, manifests.",
+    noun: "kustomization",
+    has_name: false,
+    unit: "object",
+    recognise,
+    is_usual: |name| FILES.contains(&name),
+    inside: &[],
+    reaches_below: false,
+    renders: true,
+    resolve,
+    together: None,
+    resuming: None,
+    variants: Variants::NONE,
+    eval: |session, _, _| {
+        let message = "a kustomization has no expressions to evaluate";
+        session
+            .sink
+            .push(Diagnostic::nowhere(&rules::KUSTOMIZATION, message).hint("use `purlin why` or `purlin resolve`"));
+        None
+    },
+    rules: rules::RULES,
+};
+
+/// Components are built with what uses them, unless one is named.
+fn recognise(file: &Glance<'_>) -> Option<Sign> {
+    let is_component = || file.head().get("kind") == Some("Component");
+    (FILES.contains(&file.name()) && (file.is_named() || !is_component())).then_some(Sign::new(Role::Project, 10))
+}
+
+fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
+    let file = DIALECT.file_of(session, request)?;
+    let folder = path::normalize(path::parent(&file));
+    let mut resolved =
+        build::resolve(session, &Ask { path: &folder, request: request.clone(), values: Value::null(), span: None })?;
+    for node in &mut resolved.nodes {
+        node.source = session.origins.span(node.resolved.origin, &session.sources);
+    }
+    Some(resolved)
+}
