@@ -11,8 +11,7 @@ use purlin_model::Reader;
 use purlin_model::check::with_article;
 use purlin_model::rules as model_rules;
 use purlin_model::schema::{Edition, Entity, Field, Kind, Shape, Special};
-use purlin_syntax::{Diagnostic, FileId, Flavor, Limits, Node, Scalar, Sink, Source, Span, Tree, suggest, yaml};
-use std::sync::{Arc, OnceLock};
+use purlin_syntax::{Diagnostic, Node, Scalar, Sink, Span, suggest};
 
 /// The row of a kind of configuration.
 pub fn row(kind: ConfigKind) -> Kind {
@@ -48,38 +47,14 @@ fn check_but(sink: &Sink, config: &NodeRef, kind: ConfigKind, known: Option<&str
         ConfigKind::Module => entities::module_row(type_of(node)),
         _ => row(kind),
     };
-    let found = Sink::new();
-    check_node(&found, config, node, row, heading, known);
-    // A key that is misspelt or stands in the wrong place may be what is missing.
-    let is_clear = found.is_empty();
-    sink.extend(found.take());
+    check_node(sink, config, node, row, heading, known);
     let ConfigKind::Action(kind) = kind else { return };
-    let Some(spec) = entities::spec_type(type_of(node), kind) else { return };
-    match node.merged_entry("spec") {
-        Some(written) if !is_left_open(written.value) => {
-            check_node(sink, config, written.value, spec.row, Some(written.key.span()), None);
-        }
-        Some(written) if !written.value.is_null() => {}
-        // What is left out lacks everything that must be there.
-        other if is_clear => {
-            let heading = other.map(|entry| entry.key.span()).or(heading);
-            let nothing = nothing();
-            if let Some(root) = nothing.root().filter(|_| config.tree().is_sound()) {
-                check_node(sink, &NodeRef::new(&nothing, root), root, spec.row, heading, None);
-            }
-        }
-        _ => {}
+    // Garden accepts an action without a spec.
+    if let Some(spec) = entities::spec_type(type_of(node), kind)
+        && let Some(written) = node.entry("spec").filter(|entry| !is_left_open(entry.value))
+    {
+        check_node(sink, config, written.value, spec.row, Some(written.key.span()), None);
     }
-}
-
-/// An empty mapping.
-fn nothing() -> Arc<Tree> {
-    static NOTHING: OnceLock<Arc<Tree>> = OnceLock::new();
-    let parsed = || {
-        let source = Arc::new(Source::new(FileId(u32::MAX), "", "{}"));
-        Arc::new(yaml::parse(source, Flavor::Core, &Limits::default()))
-    };
-    NOTHING.get_or_init(parsed).clone()
 }
 
 /// Whether it is not known yet, or nothing at all.
