@@ -79,7 +79,9 @@ pub(crate) static FUNCS: &[Func] = &[
         Ok(Val::str(sprintln(&m.heap, args)))
     })
     .unseen(),
-    pieces(many("printf", &[Ty::Str], Ty::Any, "`printf FORMAT A…`: formats the arguments.", printf)).unseen(),
+    pieces(many("printf", &[Ty::Str], Ty::Any, "`printf FORMAT A…`: formats the arguments.", printf))
+        .unseen()
+        .costs(Cost::Slow),
     many("html", &[], Ty::Any, "`html A…`: the text escaped for HTML.", |m, args| {
         Ok(Val::str(escape_html(&eval_args(m, args))))
     }),

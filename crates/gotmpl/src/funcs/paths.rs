@@ -5,6 +5,7 @@ use crate::error::Fault;
 use crate::func::{Func, Ty};
 use crate::machine::Machine;
 use crate::value::{Data, Str, Val};
+use purlin_value::Cost;
 
 const S: Ty = Ty::Str;
 
@@ -28,7 +29,7 @@ pub(crate) static FUNCS: &[Func] = &[
     row("osIsAbs", &[S], "`osIsAbs PATH`: whether it starts at the root.", |_, args| {
         Ok(Val::bool(bytes(args, 0).starts_with(b"/")))
     }),
-    row("urlParse", &[S], "`urlParse TEXT`: a dictionary of the address's parts.", url_parse),
+    row("urlParse", &[S], "`urlParse TEXT`: a dictionary of the address's parts.", url_parse).costs(Cost::Slow),
     row("urlJoin", &[Ty::Map], "`urlJoin DICT`: an address from its parts.", url_join),
     row("getHostByName", &[S], "`getHostByName NAME`: always empty; rendering asks no name server.", |_, _| {
         Ok(Val::str(""))

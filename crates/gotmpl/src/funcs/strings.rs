@@ -63,11 +63,13 @@ pub(crate) static FUNCS: &[Func] = &[
     pieces(many("quote", &[], Ty::Any, "`quote A…`: each argument in double quotes.", |m, args| {
         quoted(m, args, Mark::Double)
     }))
-    .unseen(),
+    .unseen()
+    .costs(Cost::Slow),
     pieces(many("squote", &[], Ty::Any, "`squote A…`: each argument in single quotes.", |m, args| {
         quoted(m, args, Mark::Single)
     }))
-    .unseen(),
+    .unseen()
+    .costs(Cost::Slow),
     many("cat", &[], Ty::Any, "`cat A…`: the arguments that are not nil, with spaces between.", |m, args| {
         let shown: Vec<Vec<u8>> = args.iter().filter(|v| !v.is_nil()).map(|v| sprint(&m.heap, v)).collect();
         Ok(Val::str(shown.join(&b' ')))
@@ -108,7 +110,7 @@ pub(crate) static FUNCS: &[Func] = &[
         if size > m.limits.text.saturating_add(bytes(args, 0).len()) {
             return Err(Fault::Limit(Limit::Text));
         }
-        m.spend(size / 4)?;
+        m.spend(size)?;
         let items: Vec<&[u8]> = items.iter().map(Str::bytes).collect();
         m.limited(items.join(bytes(args, 0)))
     })

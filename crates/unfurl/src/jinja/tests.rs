@@ -272,6 +272,7 @@ fn operand_number(value: Option<&Val>) -> Result<Number> {
 fn within(render: &Renderer<'_, '_, '_>, part: &Val, whole: &Val) -> Result<bool> {
     let whole = render.iterate(whole)?;
     let part = render.iterate(part)?;
+    render.ctx.engine.spend(part.len().saturating_mul(whole.len()) / 4)?;
     Ok(part.iter().all(|item| whole.iter().any(|other| python::equal(item, other))))
 }
 

@@ -61,12 +61,12 @@ pub const FILTERS: &[Filter] = &[
         "Another value where this one is undefined.",
         maps::default,
     ),
-    jinja(
+    slow(jinja(
         "dictsort",
         &[optional("case_sensitive", "boolean"), optional("by", "`key` or `value`"), optional("reverse", "boolean")],
         "The pairs of a mapping, sorted.",
         maps::dictsort,
-    ),
+    )),
     slow(jinja("e", &[], "Characters of HTML replaced.", text::escape)),
     slow(jinja("escape", &[], "Characters of HTML replaced.", text::escape)),
     jinja(
@@ -79,7 +79,7 @@ pub const FILTERS: &[Filter] = &[
     jinja("float", &[optional("default", "number")], "A number with a fraction.", numbers::float),
     slow(jinja("forceescape", &[], "Characters of HTML replaced.", text::escape)),
     slow(jinja("format", &[many("value", "any")], "Values put into a pattern of `printf`.", text::format)),
-    jinja("groupby", &[one("attribute", "string")], "Items by the value of an attribute.", lists::groupby),
+    slow(jinja("groupby", &[one("attribute", "string")], "Items by the value of an attribute.", lists::groupby)),
     slow(text_only(jinja(
         "indent",
         &[optional("width", "integer or string"), optional("first", "boolean"), optional("blank", "boolean")],
@@ -88,12 +88,12 @@ pub const FILTERS: &[Filter] = &[
     ))),
     jinja("int", &[optional("default", "integer"), optional("base", "integer")], "An integer.", numbers::int),
     raw("items", &[], "The pairs of a mapping.", maps::items),
-    jinja(
+    slow(jinja(
         "join",
         &[optional("d", "string"), optional("attribute", "string")],
         "Items joined with a separator.",
         lists::join,
-    ),
+    )),
     jinja("last", &[], "The last item.", lists::last),
     jinja("length", &[], "The number of items.", lists::length),
     slow(jinja("list", &[], "The items as a list.", lists::list)),
@@ -104,18 +104,18 @@ pub const FILTERS: &[Filter] = &[
         "A filter, or `attribute=`, applied to each item.",
         lists::map,
     ),
-    jinja(
+    slow(jinja(
         "max",
         &[optional("case_sensitive", "boolean"), optional("attribute", "string")],
         "The largest item.",
         lists::max,
-    ),
-    jinja(
+    )),
+    slow(jinja(
         "min",
         &[optional("case_sensitive", "boolean"), optional("attribute", "string")],
         "The smallest item.",
         lists::min,
-    ),
+    )),
     jinja("pprint", &[], "The value as Python shows it.", text::pprint),
     jinja(
         "random",
@@ -162,12 +162,12 @@ pub const FILTERS: &[Filter] = &[
         lists::selectattr,
     ),
     jinja("slice", &[one("slices", "integer"), optional("fill_with", "any")], "So many lists of items.", lists::slice),
-    jinja(
+    slow(jinja(
         "sort",
         &[optional("reverse", "boolean"), optional("case_sensitive", "boolean"), optional("attribute", "string")],
         "The items, sorted.",
         lists::sort,
-    ),
+    )),
     jinja("string", &[], "The value as text.", text::string),
     slow(jinja("striptags", &[], "Text without tags.", text::striptags)),
     jinja("sum", &[optional("attribute", "string"), optional("start", "number")], "The items added up.", lists::sum),
