@@ -33,6 +33,15 @@ pub struct ChartFile {
     pub name: String,
     /// Its bytes, without a byte order mark.
     pub bytes: Arc<[u8]>,
+    /// Where its text is, if templates may read it and that is asked for.
+    pub origin: Origin,
+}
+
+impl ChartFile {
+    /// A file whose place nobody asked for.
+    pub fn new(name: impl Into<String>, bytes: Arc<[u8]>) -> Self {
+        ChartFile { name: name.into(), bytes, origin: Origin::NONE }
+    }
 }
 
 /// What `Chart.yaml` says.

@@ -24,7 +24,8 @@ fn report(session: &Session, rule: &'static purlin_syntax::Rule, origin: Origin,
 pub fn check(session: &Session, nodes: &[Node], files: &[Value]) {
     let mut seen: HashMap<(String, String, String, String), Origin> = HashMap::new();
     let definitions = definitions(files);
-    for node in nodes.iter().filter(|node| !node.resolved.is_pending()) {
+    // What is not known yet or follows from a broken value says nothing.
+    for node in nodes.iter().filter(|node| !node.resolved.is_pending() && !node.resolved.is_poison()) {
         let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
         let metadata = node.resolved.get("metadata");
         let named = |key: &str| text(metadata.and_then(|metadata| metadata.get(key)));

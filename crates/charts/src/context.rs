@@ -6,7 +6,7 @@ use std::sync::Arc;
 use purlin_gotmpl::object::{Object, Struct};
 pub use purlin_gotmpl::rope::{origin_number, origin_of};
 use purlin_gotmpl::{Data, Heap, ListType, MapType, Str, Val};
-use purlin_value::{Pending, Value};
+use purlin_value::{Origin, Pending, Value};
 
 use crate::capabilities::Capabilities;
 use crate::chart::{Chart, Metadata};
@@ -18,6 +18,10 @@ pub struct Release {
     pub name: String,
     /// Its namespace.
     pub namespace: String,
+    /// Where its name is from.
+    pub name_from: Origin,
+    /// Where its namespace is from.
+    pub namespace_from: Origin,
     /// Whether it is an upgrade rather than an installation.
     pub upgrade: bool,
     /// The revision.
@@ -26,7 +30,14 @@ pub struct Release {
 
 impl Default for Release {
     fn default() -> Self {
-        Self { name: "release-name".to_owned(), namespace: "default".to_owned(), upgrade: false, revision: 1 }
+        Self {
+            name: "release-name".to_owned(),
+            namespace: "default".to_owned(),
+            name_from: Origin::NONE,
+            namespace_from: Origin::NONE,
+            upgrade: false,
+            revision: 1,
+        }
     }
 }
 
@@ -106,7 +117,8 @@ impl<'h> Contexts<'h> {
         let files = chart
             .files
             .iter()
-            .map(|file| (Str::from(file.name.as_str()), Val::new(Data::Bytes(Str::from(file.bytes.as_ref())))));
+            .map(|file| (file, Val::new(Data::Bytes(Str::from(file.bytes.as_ref()))).at(origin_number(file.origin))))
+            .map(|(file, value)| (Str::from(file.name.as_str()), value));
         let files = files.collect();
         let files = self.heap.map(MapType::Files, files);
         let chart_value = chart_value(self.heap, &chart.metadata, is_root);
@@ -155,8 +167,8 @@ fn release_value(heap: &mut Heap, release: &Release) -> Val {
     record(
         heap,
         vec![
-            ("Name", Val::str(release.name.as_str())),
-            ("Namespace", Val::str(release.namespace.as_str())),
+            ("Name", Val::str(release.name.as_str()).at(origin_number(release.name_from))),
+            ("Namespace", Val::str(release.namespace.as_str()).at(origin_number(release.namespace_from))),
             ("IsUpgrade", Val::bool(release.upgrade)),
             ("IsInstall", Val::bool(!release.upgrade)),
             ("Revision", Val::int(release.revision)),

@@ -78,6 +78,8 @@ pub(crate) fn options(session: &Session, request: &Request) -> Options {
     Options {
         name: request.chart.release_name.clone().unwrap_or_default(),
         namespace: request.namespace.clone().unwrap_or_default(),
+        name_from: request.chart.release_from,
+        namespace_from: request.chart.namespace_from,
         values,
         sets: request.sets.clone(),
         here: here.to_owned(),

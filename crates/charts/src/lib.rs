@@ -10,6 +10,7 @@ pub mod dependencies;
 mod dialect;
 pub mod engine;
 mod entities;
+mod files;
 pub mod given;
 mod ignore;
 pub mod inner;

@@ -84,7 +84,7 @@ fn archive_files(session: &Session, path: &str, packed: &[u8]) -> Result<Vec<Cha
     let files = archive::unpack(packed, &session.limits)?;
     let bytes = files.iter().map(|(_, bytes)| bytes.len() as u64).sum();
     session.account_archive(path, bytes, files.len() as u64)?;
-    Ok(files.into_iter().map(|(name, bytes)| ChartFile { name, bytes: without_mark(bytes.into()) }).collect())
+    Ok(files.into_iter().map(|(name, bytes)| ChartFile::new(name, without_mark(bytes.into()))).collect())
 }
 
 /// The files of a chart in a folder, but those it ignores.
@@ -142,7 +142,7 @@ impl Walk<'_> {
                 Some(bytes) => bytes,
                 None => self.session.load_bytes(&full).map_err(|error| LoadError::from(error.diagnostic(&full)))?,
             };
-            self.files.push(ChartFile { name, bytes: without_mark(bytes) });
+            self.files.push(ChartFile::new(name, without_mark(bytes)));
         }
         Ok(())
     }
@@ -206,7 +206,7 @@ fn from_files(session: &Session, files: Vec<ChartFile>, folder: &str, depth: usi
                         continue;
                     }
                     let (chart, path) = rest.split_once('/').unwrap_or((rest, rest));
-                    let entry = ChartFile { name: path.to_owned(), bytes: file.bytes.clone() };
+                    let entry = ChartFile::new(path, file.bytes.clone());
                     match inner.iter_mut().find(|(name, _)| name == chart) {
                         Some((_, files)) => files.push(entry),
                         None => inner.push((chart.to_owned(), vec![entry])),

@@ -8,12 +8,13 @@ use purlin_model::SetFlag;
 use purlin_model::validate::{Fault, Problem, Stopped, outside as outside_schema};
 use purlin_syntax::Rule;
 use purlin_value::glob::{Glob, Notation};
-use purlin_value::{EcoString, Session, Value};
+use purlin_value::{EcoString, Origin, Session, Value};
 
 use crate::capabilities::{Capabilities, KubeVersion};
 use crate::chart::Chart;
 use crate::context::Release;
 use crate::engine::{self, Inputs, RenderError, Rendered};
+use crate::files;
 use crate::given::user_values;
 use crate::load::LoadError;
 use crate::manifest::{self, Document, Manifests};
@@ -30,6 +31,10 @@ pub struct Options {
     pub name_template: Option<String>,
     /// `--namespace`
     pub namespace: String,
+    /// Where the release's name is from, if not from an option.
+    pub name_from: Option<Origin>,
+    /// Where the namespace is from, if not from an option.
+    pub namespace_from: Option<Origin>,
     /// `-f`, as paths the world reads, with the names the user gave.
     pub values: Vec<(String, String)>,
     /// The `--set` family.
@@ -352,7 +357,23 @@ fn prepare_chart(
         return Err(TemplateError::rendering(message));
     }
     let namespace = if options.namespace.is_empty() { "default" } else { &options.namespace };
-    let release = Release { name, namespace: namespace.to_owned(), upgrade: options.is_upgrade, revision: 1 };
+    // What is not given is the engine's own, and comes from the template that reads it.
+    let from = |given: Option<Origin>, option: &str, text: &str| match given {
+        Some(origin) => origin,
+        None if options.track && !text.is_empty() => session.origins.flag(option),
+        None => Origin::NONE,
+    };
+    let release = Release {
+        name,
+        namespace: namespace.to_owned(),
+        name_from: from(options.name_from, "--release-name", &options.name),
+        namespace_from: from(options.namespace_from, "--namespace", &options.namespace),
+        upgrade: options.is_upgrade,
+        revision: 1,
+    };
+    if options.track {
+        files::locate(session, &mut chart);
+    }
     let (track, lenient, is_rehearsal) = (options.track, options.lenient, options.is_rehearsal);
     Ok(Prepared {
         chart,

@@ -59,7 +59,7 @@ impl Server {
 }
 
 fn chart(name: &str, version: &str) -> Vec<u8> {
-    let file = |name: &str, text: String| ChartFile { name: name.to_owned(), bytes: text.into_bytes().into() };
+    let file = |name: &str, text: String| ChartFile::new(name, text.into_bytes().into());
     let text = format!("apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{version: {version:?}}}\n");
     let files = [
         file("Chart.yaml", format!("apiVersion: v2\nname: {name}\nversion: {version}\n")),

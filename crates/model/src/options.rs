@@ -1,10 +1,16 @@
 //! Options that concern one dialect, each in the struct of that dialect: an option of another one cannot be given.
 
+use purlin_value::Origin;
+
 /// Options of charts, as `helm template` has them.
 #[derive(Clone, Debug, Default)]
 pub struct ChartOptions {
     /// `--release-name`
     pub release_name: Option<String>,
+    /// Where the release's name is from, if not from the option.
+    pub release_from: Option<Origin>,
+    /// Where the namespace is from, if not from the option.
+    pub namespace_from: Option<Origin>,
     /// `--kube-version`
     pub kube_version: Option<String>,
     /// `--api-versions`

@@ -12,7 +12,7 @@ use crate::walk::Config;
 use crate::{emit, rules, template};
 use purlin_model::{Ask, ChartOptions, Engines, Manifest, Request, SetFlag, SetKind};
 use purlin_syntax::{Diagnostic, Span};
-use purlin_value::{Session, Value};
+use purlin_value::{Origin, Session, Value};
 use std::collections::BTreeMap;
 
 /// What is needed to render releases.
@@ -111,7 +111,11 @@ impl Helm<'_> {
         for file in release.get("valuesFiles").into_iter().flat_map(View::items) {
             values.push(from_file(config, &part(file)?));
         }
-        let mut chart = ChartOptions { release_name: Some(whole("name")?), ..ChartOptions::default() };
+        let place = |key: &str| release.get(key).and_then(View::span);
+        let from = |key: &str| Some(place(key).map_or(Origin::NONE, |span| self.session.origins.file(span)));
+        let (release_from, namespace_from) = (from("name"), from("namespace"));
+        let release_name = Some(whole("name")?);
+        let mut chart = ChartOptions { release_name, release_from, namespace_from, ..ChartOptions::default() };
         self.flags(config, &mut chart, &mut sets);
         chart.skip_tests |= release.get("skipTests").and_then(View::bool) == Some(true);
         let namespace = match &self.settings.release_namespace {

@@ -25,7 +25,7 @@ pub use provider::Provider;
 use purlin_model::{Answer, Ask, ChartOptions, Engine, Node, Question, Request, Resolved};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::world::{FileKind, WorldError};
-use purlin_value::{Eval, Lazy, Map, Session, Thunk, Value, path};
+use purlin_value::{Eval, Lazy, Map, Origin, Session, Thunk, Value, path};
 use std::sync::Arc;
 
 /// The outputs with manifests by kind and name, and with the nodes of a service. Both are nodes of their own in the
@@ -182,7 +182,16 @@ impl About {
                 let given = text(spec, "release")?.or(text(spec, "releaseName")?);
                 let release_name = Some(given.unwrap_or_else(|| action.name.to_string()));
                 let include_crds = self.include_crds();
-                request.chart = ChartOptions { release_name, include_crds, ..ChartOptions::default() };
+                let written = |keys: &[&str]| keys.iter().find_map(|key| spec.get(key)).map(|value| value.origin);
+                let release_from = written(&["release", "releaseName"]).or(Some(Origin::NONE));
+                let namespace_from = written(&["namespace"]).or(Some(Origin::NONE));
+                request.chart = ChartOptions {
+                    release_name,
+                    release_from,
+                    namespace_from,
+                    include_crds,
+                    ..ChartOptions::default()
+                };
                 ("chart", "values")
             }
         };

@@ -9,16 +9,18 @@ use super::{arg, bytes, row};
 use crate::error::Fault;
 use crate::func::{Func, Ty};
 use crate::machine::Machine;
-use crate::value::{Data, MapType, Str, Val};
+use crate::value::{Data, ListType, MapType, Str, Val};
 
 /// The methods.
 pub(crate) static METHODS: &[Func] = &[
     row("Get", &[Ty::Str], "`.Get PATH`: the file's text, empty if there is none.", |m, args| {
-        Ok(Val::new(Data::Str(file(m, args, bytes(args, 1)).unwrap_or_else(|| Str::from("")))))
+        let (text, origin) = file(m, args, bytes(args, 1)).unwrap_or_else(|| (Str::from(""), 0));
+        Ok(Val::new(Data::Str(text)).at(origin))
     })
     .shallow(),
     row("GetBytes", &[Ty::Str], "`.GetBytes PATH`: the file's bytes.", |m, args| {
-        Ok(Val::new(Data::Bytes(file(m, args, bytes(args, 1)).unwrap_or_else(|| Str::from("")))))
+        let (text, origin) = file(m, args, bytes(args, 1)).unwrap_or_else(|| (Str::from(""), 0));
+        Ok(Val::new(Data::Bytes(text)).at(origin))
     }),
     row("Glob", &[Ty::Str], "`.Glob PATTERN`: the files whose path matches.", |m, args| {
         let glob = Glob::read(&super::text(args, 1), Notation::CHART_FILES);
@@ -36,13 +38,14 @@ pub(crate) static METHODS: &[Func] = &[
     })
     .shallow(),
     row("Lines", &[Ty::Str], "`.Lines PATH`: the file's lines.", |m, args| {
-        let Some(text) = file(m, args, bytes(args, 1)).filter(|text| !text.is_empty()) else {
+        let Some((text, origin)) = file(m, args, bytes(args, 1)).filter(|(text, _)| !text.is_empty()) else {
             return Ok(m.heap.strings([]));
         };
         let whole = text.bytes().strip_suffix(b"\n").unwrap_or(text.bytes());
         let lines: Vec<Str> = whole.split(|b| *b == b'\n').map(Str::from).collect();
         m.limited_items(lines.len())?;
-        Ok(m.heap.strings(lines))
+        let items = lines.into_iter().map(|line| Val::new(Data::Str(line)).at(origin)).collect();
+        Ok(m.heap.list(ListType::Strings, items))
     }),
     row("AsConfig", &[], "`.AsConfig`: the files as the data of a ConfigMap.", |m, args| {
         as_map(m, args, |text| Val::new(Data::Str(text.clone())))
@@ -52,10 +55,12 @@ pub(crate) static METHODS: &[Func] = &[
     }),
 ];
 
-fn file(m: &Machine<'_>, args: &[Val], path: &[u8]) -> Option<Str> {
+/// The bytes of a file and their origin.
+fn file(m: &Machine<'_>, args: &[Val], path: &[u8]) -> Option<(Str, u32)> {
     let map = arg(args, 0).as_map()?;
-    match &m.heap.get_map(map).entries.get(path)?.data {
-        Data::Bytes(text) | Data::Str(text) => Some(text.clone()),
+    let file = m.heap.get_map(map).entries.get(path)?;
+    match &file.data {
+        Data::Bytes(text) | Data::Str(text) => Some((text.clone(), file.origin)),
         _ => None,
     }
 }
@@ -65,7 +70,7 @@ fn as_map(m: &mut Machine<'_>, args: &[Val], value: fn(&Str) -> Val) -> Result<V
     if let Some(map) = arg(args, 0).as_map() {
         for (path, item) in &m.heap.get_map(map).entries {
             if let Data::Bytes(text) | Data::Str(text) = &item.data {
-                entries.insert(Str::from(super::paths::base(&path.text())), value(text));
+                entries.insert(Str::from(super::paths::base(&path.text())), value(text).at(item.origin));
             }
         }
     }
