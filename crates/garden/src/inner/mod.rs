@@ -229,8 +229,9 @@ impl About {
 
     /// Names are shown and stored everywhere, and nothing that is rendered with them could be told from the rest.
     fn refuse_secret_names(&self, action: &Action, spec: &Value, session: &Session) -> Result<(), Inner> {
-        let named = ["release", "releaseName", "namespace"].into_iter().filter_map(|key| Some((key, spec.get(key)?)));
-        for (key, value) in named.filter(|(_, value)| value.is_tainted()) {
+        let mut named =
+            ["release", "releaseName", "namespace"].into_iter().filter_map(|key| Some((key, spec.get(key)?)));
+        if let Some((key, value)) = named.find(|(_, value)| value.is_tainted()) {
             let message = format!("`{key}` of `{}` is a secret, and names cannot be secret", action.key);
             let span = self.place(action, Some(value), session);
             self.report(session, Diagnostic::nowhere(&rules::INNER, message).hint("use another value"), span);
