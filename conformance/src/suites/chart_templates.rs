@@ -35,9 +35,8 @@ fn value_of(json: &Json) -> Value {
 
 fn files(json: &Json, prefix: &str) -> Vec<ChartFile> {
     let entries = json.as_object().into_iter().flatten();
-    let file = |(name, text): (&String, &Json)| ChartFile {
-        name: format!("{prefix}{name}"),
-        bytes: text.as_str().unwrap_or_default().as_bytes().into(),
+    let file = |(name, text): (&String, &Json)| {
+        ChartFile::new(format!("{prefix}{name}"), text.as_str().unwrap_or_default().as_bytes().into())
     };
     entries.map(file).collect()
 }
@@ -52,7 +51,7 @@ fn rendered(case: &Json) -> Result<Vec<u8>, RenderError> {
     };
     let text = case["template"].as_str().unwrap_or_default();
     let mut templates = files(&case["partials"], "templates/");
-    templates.push(ChartFile { name: "templates/t.txt".to_owned(), bytes: text.as_bytes().into() });
+    templates.push(ChartFile::new("templates/t.txt", text.as_bytes().into()));
     let chart = Chart {
         metadata,
         values: Value::null(),
