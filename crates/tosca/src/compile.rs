@@ -17,7 +17,7 @@ use crate::substitute::{self, Assigned, Nesting, Substituted};
 use crate::topology::{Node, Requirement, Topology};
 use crate::val::Text;
 use purlin_model::Kind;
-use purlin_syntax::{Diagnostic, RuleClass};
+use purlin_syntax::{Diagnostic, RuleClass, Span};
 use purlin_value::Session;
 use std::sync::Arc;
 
@@ -28,6 +28,8 @@ pub struct Settings {
     pub options: Options,
     /// Values given from outside.
     pub inputs: Inputs,
+    /// Where another project asks for the service, if one does.
+    pub asked: Option<Span>,
     /// Whether inputs without a value are a problem; if nothing is said, they are before TOSCA 2.0.
     pub missing: Option<MissingInputs>,
     /// Whether other services are put in the place of nodes that ask for it.
@@ -75,6 +77,7 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     let mut model = model::build(session, path, &settings.options, &mut problems);
     model.given = settings.inputs.values().filter_map(|value| session.sources.get(value.span.file)).collect();
     model.given.dedup_by_key(|source| source.id());
+    model.asked = settings.asked;
     let model = Arc::new(model);
     if model.files.edition.is_some() {
         check::check(&model, &mut problems);

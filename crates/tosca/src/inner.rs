@@ -11,13 +11,13 @@ use std::sync::Arc;
 
 /// A service with the inputs another dialect has for it. `None` if it is invalid.
 pub fn resolve(session: &Session, ask: &Ask<'_>) -> Option<Resolved> {
-    let compiled = compiled(session, ask.path, &ask.request, inputs(session, ask));
+    let compiled = compiled(session, ask.path, &ask.request, inputs(session, ask), ask.span);
     (!is_invalid(&compiled.problems)).then(|| resolved(session, &compiled, ask.path))
 }
 
 /// Evaluates an expression on the service or one of its nodes.
 pub fn eval(session: &Session, ask: &Ask<'_>, question: &Question) -> Option<Answer> {
-    answer(session, &compiled(session, ask.path, &ask.request, inputs(session, ask)), question)
+    answer(session, &compiled(session, ask.path, &ask.request, inputs(session, ask), ask.span), question)
 }
 
 pub(crate) fn inputs(session: &Session, ask: &Ask<'_>) -> Inputs {

@@ -109,6 +109,8 @@ pub struct Model {
     pub host: Option<&'static Host>,
     /// The texts of inputs that are given from outside.
     pub given: Vec<Arc<Source>>,
+    /// Where another project asks for the service, if one does: it has written the inputs.
+    pub asked: Option<Span>,
     /// What evaluation may cost.
     pub budget: Arc<Budget>,
     primitives: Vec<Option<Primitive>>,
@@ -135,7 +137,7 @@ fn complete(session: &Session, files: Files, options: &Options, problems: &mut P
     let primitives = primitives(&files, &names, &hierarchy);
     let (quirks, host) = (options.quirks.clone(), options.host);
     let budget = Arc::new(Budget::new(&session.limits, session.meter.clone()));
-    Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), budget, primitives }
+    Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), asked: None, budget, primitives }
 }
 
 fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option<Primitive>> {

@@ -58,7 +58,7 @@ pub struct Step {
 impl Service {
     /// Opens the service that another dialect, or a command, asks for. Problems go to the session's sink.
     pub fn open(session: &Session, ask: &Ask<'_>) -> Option<Service> {
-        let compiled = compiled(session, ask.path, &ask.request, crate::inner::inputs(session, ask));
+        let compiled = compiled(session, ask.path, &ask.request, crate::inner::inputs(session, ask), ask.span);
         (!is_invalid(&compiled.problems)).then(|| Service { compiled, file: ask.path.to_owned() })
     }
 

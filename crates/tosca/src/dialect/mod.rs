@@ -21,7 +21,7 @@ use crate::val::{self, Val};
 use ecow::EcoString;
 use print::Printer;
 use purlin_model::{Answer, Dialect, Glance, Question, Request, Resolved, Role, Sign, Variants};
-use purlin_syntax::{Flavor, Head, yaml};
+use purlin_syntax::{Flavor, Head, Span, yaml};
 use purlin_value::{Origin, Session, path};
 
 /// The TOSCA dialect.
@@ -148,9 +148,16 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
 }
 
 /// Compiles a service template with what a request and another dialect give for its inputs.
-pub(crate) fn compiled(session: &Session, file: &str, request: &Request, given: Inputs) -> Compiled {
+pub(crate) fn compiled(
+    session: &Session,
+    file: &str,
+    request: &Request,
+    given: Inputs,
+    asked: Option<Span>,
+) -> Compiled {
     let mut problems = Problems::new();
     let mut settings = settings(session, request, &mut problems);
+    settings.asked = asked;
     if !given.is_empty() {
         settings.missing = Some(MissingInputs::Refuse);
     }
@@ -165,7 +172,7 @@ pub(crate) fn compiled(session: &Session, file: &str, request: &Request, given: 
 
 fn resolve(session: &Session, request: &Request) -> Option<Resolved> {
     let file = DIALECT.file_of(session, request)?;
-    let compiled = compiled(session, &file, request, Inputs::new());
+    let compiled = compiled(session, &file, request, Inputs::new(), None);
     Some(resolved(session, &compiled, &file))
 }
 
@@ -198,7 +205,7 @@ fn name_of(entity: Option<&Entity>, file: &str) -> EcoString {
 /// Evaluates a function call or value, written as YAML, on a node or on the service.
 fn eval(session: &Session, request: &Request, question: &Question) -> Option<Answer> {
     let file = DIALECT.file_of(session, request)?;
-    answer(session, &compiled(session, &file, request, Inputs::new()), question)
+    answer(session, &compiled(session, &file, request, Inputs::new(), None), question)
 }
 
 /// Evaluates an expression in a compiled service.

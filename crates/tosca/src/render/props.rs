@@ -201,7 +201,11 @@ impl Renderer<'_> {
                 }
                 continue;
             };
-            let at = if given == Given::Input { definition.at } else { definition.place("default") };
+            let at = match given {
+                Given::Input if self.model.asked.is_some() => value.span,
+                Given::Input => definition.at,
+                _ => definition.place("default"),
+            };
             let checker = match given {
                 Given::Input => Checker::of_results(self.model, self.problems),
                 _ => self.checker(),
@@ -222,6 +226,15 @@ impl Renderer<'_> {
             [name] => format!("the input {name} needs a value"),
             names => format!("{} inputs need a value: {}", names.len(), names.join(", ")),
         };
+        if let Some(asked) = self.model.asked {
+            let lines: Vec<String> = needed.iter().map(|input| format!("`{}:`", input.name)).collect();
+            let mut diagnostic = Diagnostic::at(&rules::INPUT, asked, message).label(first.at, "declared here");
+            if missing == MissingInputs::Warn {
+                diagnostic = diagnostic.warning();
+            }
+            self.problems.push(diagnostic.hint(format!("add {} under `inputs`", lines.join(" and "))));
+            return;
+        }
         let mut diagnostic = Diagnostic::at(&rules::INPUT, first.at, message);
         for input in others {
             diagnostic = diagnostic.label(input.at, "and this one");
@@ -241,6 +254,11 @@ impl Renderer<'_> {
         let near = suggest::nearest(name, known.keys().map(|name| name.as_str()));
         let at = service.map_or(value.span, |service| service.place("inputs"));
         let message = format!("the service declares no input `{name}`");
+        if self.model.asked.is_some() {
+            let hint = near.map(|near| format!("did you mean `{near}`?"));
+            self.problems.push(Diagnostic::at(&rules::INPUT, value.span, message).maybe_hint(hint));
+            return;
+        }
         let mut diagnostic = Diagnostic::at(&rules::INPUT, at, message);
         if service.is_none() {
             diagnostic.span = None;
