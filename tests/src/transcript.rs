@@ -28,6 +28,7 @@ pub fn run(args: &[String], cwd: &Path, env: &BTreeMap<String, String>) -> Ran {
         terminal: false,
         given: None,
         last: false,
+        veil: purlin_cli::Veil::default(),
     });
     // Paths of the scratch folder change from run to run.
     let place = cwd.to_string_lossy().into_owned();
@@ -47,6 +48,7 @@ pub fn as_program(args: Vec<String>, stdout: &mut (dyn Write + Send)) -> ExitCod
         terminal: false,
         given: None,
         last: true,
+        veil: purlin_cli::Veil::default(),
     });
     ExitCode::from(u8::try_from(code).unwrap_or(255))
 }

@@ -1,5 +1,6 @@
 //! One run of the program: arguments, surroundings and streams, all handed in, so that tests call it in process.
 
+use crate::veil::Veil;
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
 use std::path::PathBuf;
@@ -24,6 +25,8 @@ pub struct Invocation<'io> {
     pub given: Option<crate::project::Setup>,
     /// Whether the process ends with this run: what it made in memory need not be taken apart.
     pub last: bool,
+    /// What the two streams hide.
+    pub veil: Veil,
 }
 
 /// Exit codes; documented, never changed.

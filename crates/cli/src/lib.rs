@@ -25,16 +25,19 @@ mod project;
 mod report;
 mod run_args;
 mod settings;
+mod veil;
 mod watch;
 
 pub use invocation::{Exit, Invocation};
 pub use project::{Setup, open_session};
 pub use report::report;
+pub use veil::Veil;
 
 use clap::{CommandFactory, FromArgMatches, Parser};
 use printable::Printable;
 use purlin_value::stack::NoAnswer;
 use std::io::{IsTerminal, Read, Write};
+use veil::Veiled;
 
 /// The options that only some dialects use: their names, and the dialects.
 pub fn option_table() -> Vec<(&'static str, &'static [&'static str])> {
@@ -52,10 +55,15 @@ pub fn run(invocation: Invocation<'_>) -> i32 {
     if first == "--version" || first == "-V" || first == "version" {
         return print_version(invocation).code();
     }
-    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, last, given } = invocation;
+    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, last, given, veil } = invocation;
     let stdin = stdin.map(|input| -> &mut (dyn std::io::Read + Send) { input });
-    let inner = Invocation { args, cwd, env, stdin, stdout, stderr: &mut *stderr, terminal, last, given };
-    match purlin_value::stack::with_stack(STACK, || dispatch(inner)) {
+    let answer = {
+        let (mut stdout, mut stderr) = (Veiled::new(stdout, veil.clone()), Veiled::new(&mut *stderr, veil.clone()));
+        let (stdout, stderr) = (&mut stdout, &mut stderr);
+        let inner = Invocation { args, cwd, env, stdin, stdout, stderr, terminal, last, given, veil };
+        purlin_value::stack::with_stack(STACK, || dispatch(inner))
+    };
+    match answer {
         Ok(exit) => exit.code(),
         Err(NoAnswer::Panicked) => Exit::Other(101).code(),
         Err(NoAnswer::NoStack) => {
@@ -90,14 +98,14 @@ fn dispatch(mut invocation: Invocation<'_>) -> Exit {
 
 /// Runs a personality. What charts print is printed as it is, but never into a terminal.
 fn as_personality(personality: &personality::Personality, invocation: Invocation<'_>, rest: &[String]) -> Exit {
-    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, given, last } = invocation;
+    let Invocation { args, cwd, env, stdin, stdout, stderr, terminal, given, last, veil } = invocation;
     let is_of_charts = last && matches!(personality.name, "helm" | "metachart");
     let mut stdout = Printable::new(stdout, is_of_charts && std::io::stdout().is_terminal());
     let mut stderr = Printable::new(stderr, is_of_charts && std::io::stderr().is_terminal());
     let (stdout, stderr) = (&mut stdout, &mut stderr);
     // Borrowed for as long as the two others.
     let stdin = stdin.map(|stdin| stdin as &mut (dyn Read + Send));
-    let mut invocation = Invocation { args, cwd, env, stdin, stdout, stderr, terminal, given, last };
+    let mut invocation = Invocation { args, cwd, env, stdin, stdout, stderr, terminal, given, last, veil };
     personality::run(personality, &mut invocation, rest)
 }
 

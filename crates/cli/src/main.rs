@@ -28,6 +28,7 @@ fn main() {
         terminal,
         given: None,
         last: true,
+        veil: purlin_cli::Veil::default(),
     });
     std::process::exit(stdout.finish(code));
 }

@@ -65,6 +65,7 @@ impl Place {
             terminal: false,
             given: None,
             last: false,
+            veil: purlin_cli::Veil::default(),
         });
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Run { code, out: text(out), errors: text(errors) }

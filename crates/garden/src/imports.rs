@@ -36,6 +36,7 @@ pub fn import_layer(ground: &Ground<'_>, document: &Document, base: &Scope) -> A
         let origin = ground.session.origins.flag(format!("--secret-file {file}"));
         all.extend(values.into_entries().into_iter().map(|(key, value)| (key, value.with_origin(origin))));
     }
+    all.values().filter_map(Value::as_str).for_each(|secret| ground.session.sink.hide(secret));
     // A source that could not be asked may know any key, so nothing can be said to be missing.
     let value = match waits {
         Some(what) if all.is_empty() => Value::pending("importVariables", what),

@@ -26,7 +26,8 @@ impl About {
         let local = mapped(&given, |text| untagged(text).into());
         let registry = self.deployment_registry(eval);
         let deployed = match &registry {
-            Some(registry) => mapped(&local, |name| in_registry(registry, name)).tainted_if(registry.is_tainted()),
+            // Its name is made of all parts of the registry.
+            Some(registry) => mapped(&local, |name| in_registry(registry, name)).tainted_if(registry.is_tainted_deep()),
             None => local.clone(),
         };
         let version = self.version(eval);

@@ -15,12 +15,14 @@ pub struct Mask {
 }
 
 impl Mask {
-    /// A mask for some texts. Each line of a text of several lines is hidden too, since programs print them apart.
+    /// A mask for some texts. Each line of a text of several lines is hidden too, since programs print them apart, and so
+    /// is what a text is in JSON.
     pub fn new<'t>(secrets: impl IntoIterator<Item = &'t str>) -> Self {
         let mut all: Vec<Vec<u8>> = Vec::new();
         for secret in secrets {
-            let lines = secret.lines().map(str::trim);
-            let parts = std::iter::once(secret.trim()).chain(lines).filter(|text| text.len() >= SHORTEST);
+            let escaped = serde_json::to_string(secret.trim()).unwrap_or_default();
+            let lines = secret.lines().chain(escaped.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')));
+            let parts = std::iter::once(secret).chain(lines).map(str::trim).filter(|text| text.len() >= SHORTEST);
             all.extend(parts.map(|text| text.as_bytes().to_vec()));
         }
         all.sort();
@@ -83,6 +85,36 @@ impl Mask {
     }
 }
 
+impl Mask {
+    /// Takes the next piece of a stream; what is certain not to be part of a secret goes to `out`, the rest is held.
+    pub fn pass(&self, piece: &[u8], held: &mut Vec<u8>, out: &mut Vec<u8>) {
+        held.extend_from_slice(piece);
+        if self.is_empty() {
+            out.append(held);
+            return;
+        }
+        // A secret may begin inside of another one's end: whole ones are replaced first, from the left.
+        let mut end = self.open_end(held);
+        if let Some(finder) = &self.finder {
+            for found in finder.find_iter(held.as_slice()) {
+                // A longer secret may still begin where this one does.
+                if found.end() > end && found.start() < end {
+                    end = found.start();
+                    break;
+                }
+            }
+        }
+        let rest = held.split_off(end);
+        self.replace(held, out);
+        *held = rest;
+    }
+
+    /// What is held goes to `out`: the stream has ended.
+    pub fn pass_rest(&self, held: &mut Vec<u8>, out: &mut Vec<u8>) {
+        self.replace(&std::mem::take(held), out);
+    }
+}
+
 /// One stream that is masked.
 #[derive(Debug)]
 pub struct Masked<'m> {
@@ -99,31 +131,12 @@ impl<'m> Masked<'m> {
 
     /// Takes a piece; what is certain not to be part of a secret goes to `out`.
     pub fn push(&mut self, piece: &[u8], out: &mut Vec<u8>) {
-        if self.mask.is_empty() {
-            out.extend_from_slice(piece);
-            return;
-        }
-        self.held.extend_from_slice(piece);
-        // A secret may begin inside of another one's end: whole ones are replaced first, from the left.
-        let mut end = self.mask.open_end(&self.held);
-        if let Some(finder) = &self.mask.finder {
-            for found in finder.find_iter(&self.held) {
-                // A longer secret may still begin where this one does.
-                if found.end() > end && found.start() < end {
-                    end = found.start();
-                    break;
-                }
-            }
-        }
-        let rest = self.held.split_off(end);
-        self.mask.replace(&self.held, out);
-        self.held = rest;
+        self.mask.pass(piece, &mut self.held, out);
     }
 
     /// The stream has ended.
     pub fn finish(&mut self, out: &mut Vec<u8>) {
-        let held = std::mem::take(&mut self.held);
-        self.mask.replace(&held, out);
+        self.mask.pass_rest(&mut self.held, out);
     }
 }
 

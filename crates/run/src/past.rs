@@ -7,6 +7,7 @@ use crate::engine::{Node, Project};
 use crate::event::{End, Event, Failure, Reporter, Summary};
 use crate::executor::Executor;
 use crate::local::persistent::Started;
+use crate::mask::Mask;
 use crate::perform::{Performer, Report};
 use crate::select::patterns;
 use crate::stop::Stop;
@@ -35,6 +36,17 @@ pub enum StateOf {
     Waits,
     /// It could not be resolved; why.
     Unknown(String),
+}
+
+impl StateOf {
+    /// The same without secrets: a reason may be what a cluster says, and quote where it was asked.
+    fn masked(self, mask: &Mask) -> Self {
+        match self {
+            StateOf::Failed(why) => StateOf::Failed(mask.text(&why)),
+            StateOf::Unknown(why) => StateOf::Unknown(mask.text(&why)),
+            other => other,
+        }
+    }
 }
 
 impl std::fmt::Display for StateOf {
@@ -113,7 +125,7 @@ fn status(project: &dyn Project, store: &Store, stop: &Stop, index: usize, node:
             return Status { id, state: StateOf::Unknown(failure.cause.to_string()), version: None };
         }
     };
-    let state = state_of(store, &action, stop);
+    let state = state_of(store, &action, stop).masked(&Mask::new(action.secrets.iter().map(String::as_str)));
     Status { id, state, version: Some(action.version) }
 }
 

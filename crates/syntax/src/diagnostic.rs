@@ -3,6 +3,7 @@
 //! A diagnostic is plain data. How it looks is decided by the printers in [`crate::print`].
 
 use crate::source::Span;
+use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::Mutex;
 
@@ -153,9 +154,24 @@ impl Diagnostic {
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
     }
+
+    /// Everything it says.
+    fn texts_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let labels = self.labels.iter_mut().chain(&mut self.trace).map(|label| &mut label.message);
+        std::iter::once(&mut self.message).chain(&mut self.hints).chain(labels)
+    }
 }
 
+/// What stands in the place of a secret.
+pub const REDACTED: &str = "(secret)";
+
+/// Secrets shorter than this are common syllables: they are hidden only where a message quotes nothing else.
+const SHORTEST: usize = 3;
+
 /// Collects diagnostics from any thread. A problem that is reported twice is kept once.
+///
+/// Whoever reads a secret hands its text to [`Sink::hide`]; no diagnostic that leaves the sink shows it, whoever wrote
+/// the message.
 #[derive(Default, Debug)]
 pub struct Sink {
     found: Mutex<Found>,
@@ -166,6 +182,7 @@ struct Found {
     kept: Vec<Diagnostic>,
     seen: HashSet<(&'static str, Option<Span>, String)>,
     pushed: usize,
+    hidden: HashSet<String>,
 }
 
 impl Found {
@@ -174,6 +191,28 @@ impl Found {
         if self.seen.insert((diagnostic.rule.name, diagnostic.span, diagnostic.message.clone())) {
             self.kept.push(diagnostic);
         }
+    }
+
+    /// The diagnostics as they may be shown.
+    fn shown(&self, mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        if self.hidden.is_empty() || diagnostics.is_empty() {
+            return diagnostics;
+        }
+        // Longer ones first, so that nothing is left of a secret that holds another one.
+        let mut secrets: Vec<&String> = self.hidden.iter().collect();
+        secrets.sort_unstable_by_key(|secret| (Reverse(secret.len()), *secret));
+        for text in diagnostics.iter_mut().flat_map(Diagnostic::texts_mut) {
+            for secret in &secrets {
+                let (from, to) = match secret.len() {
+                    0..SHORTEST => (format!("`{secret}`"), format!("`{REDACTED}`")),
+                    _ => ((*secret).clone(), REDACTED.to_owned()),
+                };
+                if text.contains(&from) {
+                    *text = text.replace(&from, &to);
+                }
+            }
+        }
+        diagnostics
     }
 }
 
@@ -186,6 +225,17 @@ impl Sink {
     /// Takes a diagnostic.
     pub fn push(&self, diagnostic: Diagnostic) {
         self.lock().push(diagnostic);
+    }
+
+    /// From now on this text of a secret is shown nowhere.
+    pub fn hide(&self, secret: &str) {
+        if secret.trim().is_empty() {
+            return;
+        }
+        let mut found = self.lock();
+        if !found.hidden.contains(secret) {
+            found.hidden.insert(secret.to_owned());
+        }
     }
 
     /// Takes several.
@@ -221,7 +271,8 @@ impl Sink {
 
     /// Those that arrived after the first so many.
     pub fn since(&self, len: usize) -> Vec<Diagnostic> {
-        self.lock().kept.get(len..).unwrap_or(&[]).to_vec()
+        let found = self.lock();
+        found.shown(found.kept.get(len..).unwrap_or(&[]).to_vec())
     }
 
     /// Whether there are none.
@@ -232,11 +283,36 @@ impl Sink {
     /// All of them in the order they arrived; the caller sorts by place, since ids of files depend on the order of
     /// reading.
     pub fn take(&self) -> Vec<Diagnostic> {
-        std::mem::take(&mut *self.lock()).kept
+        let mut found = self.lock();
+        found.seen.clear();
+        found.pushed = 0;
+        let kept = std::mem::take(&mut found.kept);
+        found.shown(kept)
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Found> {
         // A panic elsewhere must not hide the diagnostics found so far.
         self.found.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MISTAKE: Rule = Rule::error("mistake", "A mistake.");
+
+    #[test]
+    fn a_hidden_text_leaves_in_no_part_of_a_diagnostic() {
+        let sink = Sink::new();
+        let place = Span::new(crate::FileId(0), 0, 0);
+        let said = |text: &str| Diagnostic::nowhere(&MISTAKE, text).hint(text).through(place, text);
+        sink.push(said("no chart at `./hunter2-long`, nor at hunter2"));
+        ["hunter2", "hunter2-long", "ab", ""].into_iter().for_each(|secret| sink.hide(secret));
+        let early = sink.since(0);
+        assert_eq!(early, [said("no chart at `./(secret)`, nor at (secret)")]);
+        assert_eq!(sink.take(), early);
+        sink.push(said("`ab` in a table"));
+        assert_eq!(sink.take(), [said("`(secret)` in a table")]);
     }
 }

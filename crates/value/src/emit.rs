@@ -17,8 +17,7 @@ pub enum Secrets {
     Reveal,
 }
 
-/// What stands in the place of a secret.
-pub const REDACTED: &str = "(secret)";
+pub use purlin_syntax::diagnostic::REDACTED;
 
 enum Step<'v> {
     Value(&'v Value),

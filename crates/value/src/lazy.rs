@@ -129,6 +129,12 @@ impl<'s> Eval<'s> {
             let taint = value.taint();
             value = self.force_lazy(&lazy.clone()).tainted_by(taint);
         }
+        // Whoever gets a secret may quote it in a message; it is hidden there, and not by each of them.
+        if value.is_tainted()
+            && let Some(text) = value.as_str()
+        {
+            self.session.sink.hide(text);
+        }
         value
     }
 

@@ -5,7 +5,7 @@ use crate::project::Project;
 use crate::random::Random;
 
 /// Functions and operators that give a text.
-const WRAPPERS: &[&str] = &[
+pub const WRAPPERS: &[&str] = &[
     "base64Encode(@)",
     "base64Decode(base64Encode(@))",
     "camelCase(@)",

@@ -10,6 +10,7 @@
 mod charts;
 mod garden;
 mod inner;
+mod made;
 mod needles;
 mod outputs;
 mod project;
@@ -45,6 +46,16 @@ fn garden_projects_with_problems() {
 #[test]
 fn projects_inside_actions() {
     run("inner", 3, inner::sound);
+}
+
+#[test]
+fn what_is_made_and_run() {
+    run("made", 3, made::sound);
+}
+
+#[test]
+fn what_is_made_and_run_with_problems() {
+    run("made-broken", 3, made::broken);
 }
 
 #[test]

@@ -120,6 +120,7 @@ impl Dev {
         let style = cx.style;
         let clusters = clusters(cx, &flags.target, &flags.cluster, false);
         let project = GardenProject::new(resolution).on(clusters.clone());
+        cx.invocation.veil.hide(project.secrets());
         if session.sink.has_errors() {
             watch.add(session);
             return Err(cx.report(session));

@@ -2,18 +2,16 @@
 
 use super::Context;
 use super::files::difference;
-use super::run::{Place, clusters, open};
+use super::run::{Place, clusters, garden_project, open};
 use crate::args::{DiffOutput, Target};
 use crate::invocation::Exit;
 use crate::run_args::ClusterFlags;
 use purlin_compiler::rules;
-use purlin_garden::resolve::resolve;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Change;
 use purlin_run::engine::Project;
 use purlin_run::event::{Cause, Failure};
-use purlin_run::garden::{GardenProject, plain_value};
-use purlin_run::mask::Mask;
+use purlin_run::garden::plain_value;
 use purlin_run::past::statuses;
 use purlin_run::work::Doing;
 use purlin_syntax::Diagnostic;
@@ -34,7 +32,7 @@ pub(super) fn run(
         return Err(cx.usage("`diff --cluster` prints text or JSON"));
     }
     let (session, request) = open(cx, "deploy", path, target)?;
-    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+    let Some(project) = garden_project(cx.invocation, &session, &request) else {
         return Err(as_error(cx.report(&session)));
     };
     let project = project.on(clusters(cx, target, access, false));
@@ -75,7 +73,6 @@ pub(super) fn run(
         exit @ Exit::Invalid if !has_failed => return Err(as_error(exit)),
         _ => {}
     }
-    let mask = Mask::new(project.secrets().iter().map(String::as_str));
     let text = match output {
         DiffOutput::Json => {
             let all: Vec<Json> = found.iter().map(|(id, change)| entry(id, change)).collect();
@@ -83,7 +80,7 @@ pub(super) fn run(
         }
         _ => found.iter().map(|(id, change)| told(id, change)).collect(),
     };
-    let printed = cx.print(&mask.text(&text), None);
+    let printed = cx.print(&text, None);
     Ok(match printed {
         Exit::Ok if has_failed => Exit::Failed,
         Exit::Ok if !found.is_empty() => Exit::Invalid,

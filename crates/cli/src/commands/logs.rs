@@ -1,13 +1,10 @@
 //! `purlin logs`: the last output of an action.
 
 use super::Context;
-use super::run::{clusters, detected, only_garden};
+use super::run::{clusters, detected, garden_project, only_garden};
 use crate::invocation::Exit;
 use crate::run_args::LogsFlags;
-use purlin_garden::resolve::resolve;
 use purlin_run::engine::Project;
-use purlin_run::garden::GardenProject;
-use purlin_run::mask::Mask;
 use purlin_run::select::no_action;
 use purlin_run::stop::Stop;
 use purlin_run::store::Store;
@@ -22,15 +19,15 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
     }
     if dialect == "skaffold" {
         return super::skaffold::deployed(cx, &session, &request, clusters, |cx, project| {
-            last_output(cx, project, project.root(), &[], flags)
+            last_output(cx, project, project.root(), flags)
         });
     }
     only_garden(cx, "logs", dialect)?;
-    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+    let Some(project) = garden_project(cx.invocation, &session, &request) else {
         return Err(cx.report(&session));
     };
     let project = project.on(clusters);
-    last_output(cx, &project, &project.root(), project.secrets(), flags)
+    last_output(cx, &project, &project.root(), flags)
 }
 
 /// What an action printed last: the pods that it deployed, or its commands.
@@ -38,7 +35,6 @@ fn last_output(
     cx: &mut Context<'_, '_>,
     project: &dyn Project,
     root: &Path,
-    secrets: &[String],
     flags: &LogsFlags,
 ) -> Result<Exit, Exit> {
     let nodes = project.nodes();
@@ -49,7 +45,7 @@ fn last_output(
     // What cannot be prepared has at least a log of its last run.
     let work = project.prepare(at).ok().and_then(|action| action.work);
     if let Some(work) = work.filter(|work| work.has_own_logs()) {
-        return of_cluster(cx, work.as_ref(), id, secrets, flags.tail.unwrap_or(USUAL_LINES));
+        return of_cluster(cx, work.as_ref(), id, flags.tail.unwrap_or(USUAL_LINES));
     }
     let store = match Store::open(root) {
         Ok(store) => store,
@@ -66,8 +62,6 @@ fn last_output(
             return Err(Exit::Failed);
         }
     };
-    // A process that keeps running writes its output itself, unmasked.
-    let text = Mask::new(secrets.iter().map(String::as_str)).text(&text);
     let lines: Vec<&str> = text.lines().collect();
     let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
     let shown: String = lines.iter().skip(first).map(|line| format!("{line}\n")).collect();
@@ -82,14 +76,12 @@ pub(super) fn of_cluster(
     cx: &mut Context<'_, '_>,
     deploy: &dyn Work,
     id: &str,
-    secrets: &[String],
     lines: usize,
 ) -> Result<Exit, Exit> {
     let stop = Stop::new().map_err(|_| Exit::Io)?;
     match deploy.logs(lines, Doing::looking(&stop)) {
         Ok(found) => {
-            let mask = Mask::new(secrets.iter().map(String::as_str));
-            let text: String = found.iter().map(|line| mask.text(line) + "\n").collect();
+            let text: String = found.iter().map(|line| format!("{line}\n")).collect();
             Ok(cx.print(&text, None))
         }
         Err(trouble) => {

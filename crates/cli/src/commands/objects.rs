@@ -49,7 +49,9 @@ pub(super) fn project(
     }
     let release = Release { name, namespace: request.namespace.clone(), is_chart: dialect == "charts" };
     let root = PathBuf::from(session.world.root());
-    Some(Ok((ObjectsProject::new(manifests, release, clusters), root)))
+    let project = ObjectsProject::new(manifests, release, clusters);
+    cx.invocation.veil.hide(project.secrets());
+    Some(Ok((project, root)))
 }
 
 /// The name of a release: the one that is given, or the chart's own.
@@ -99,7 +101,7 @@ pub(super) fn logs(cx: &mut Context<'_, '_>, project: &ObjectsProject, node: &st
         let _ = writeln!(cx.invocation.stderr, "error: these are not only Kubernetes objects");
         return Err(Exit::Failed);
     };
-    super::logs::of_cluster(cx, deploy.as_ref(), &id, project.secrets(), lines)
+    super::logs::of_cluster(cx, deploy.as_ref(), &id, lines)
 }
 
 const ENDINGS: &[&str] = &[".yaml", ".yml", ".json"];

@@ -155,6 +155,17 @@ pub(super) fn detected(
     }
 }
 
+/// A project to be run. What is printed from here on shows none of its secrets, whoever prints it.
+pub(crate) fn garden_project<'s>(
+    invocation: &Invocation<'_>,
+    session: &'s Session,
+    request: &'s Request,
+) -> Option<GardenProject<'s>> {
+    let project = GardenProject::new(resolve(session, request, &[])?);
+    invocation.veil.hide(project.secrets());
+    Some(project)
+}
+
 /// Runs actions and reports how they ended.
 pub(crate) fn carry_out(
     invocation: &mut Invocation<'_>,
@@ -163,8 +174,7 @@ pub(crate) fn carry_out(
     order: &Order,
     style: Style,
 ) -> Result<(Exit, Summary), Exit> {
-    let Some(project) = resolve(session, request, &[]).map(|found| GardenProject::new(found).pushing(order.push))
-    else {
+    let Some(project) = garden_project(invocation, session, request).map(|found| found.pushing(order.push)) else {
         return Err(crate::report::report(invocation, session, style));
     };
     let project = project.on(order.clusters.clone());

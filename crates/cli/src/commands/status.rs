@@ -1,16 +1,14 @@
 //! `purlin status` and `purlin cleanup`: what earlier runs left.
 
 use super::Context;
-use super::run::{Place, clusters, conclude, detected, only_garden};
+use super::run::{Place, clusters, conclude, detected, garden_project, only_garden};
 use crate::args::AnswerFormat;
 use crate::invocation::{Exit, Invocation};
 use crate::report::Style;
 use crate::run_args::StatusFlags;
-use purlin_garden::resolve::resolve;
 use purlin_model::Request;
 use purlin_run::cluster::Clusters;
 use purlin_run::engine::Project;
-use purlin_run::garden::GardenProject;
 use purlin_run::past::{Removal, Status, clean_up, statuses};
 use purlin_run::report::{Look, Plain};
 use purlin_value::Session;
@@ -43,7 +41,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &StatusFlags) -> Result<Exit,
         return show(cx, found);
     }
     only_garden(cx, "status", dialect)?;
-    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+    let Some(project) = garden_project(cx.invocation, &session, &request) else {
         return Err(cx.report(&session));
     };
     let project = project.on(clusters);
@@ -83,7 +81,7 @@ pub(crate) fn clean(
     clusters: Arc<Clusters>,
     style: Style,
 ) -> Result<Exit, Exit> {
-    let Some(project) = resolve(session, request, &[]).map(GardenProject::new) else {
+    let Some(project) = garden_project(invocation, session, request) else {
         return Err(crate::report::report(invocation, session, style));
     };
     let project = project.on(clusters);

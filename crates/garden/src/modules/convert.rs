@@ -450,19 +450,29 @@ fn service_spec(module: &Module, service: &Draft) -> Vec<(&'static str, Draft)> 
 pub fn module_outputs(module: &Module) -> Value {
     let mut map = Map::new();
     if module.config.type_name == "helm" {
-        let release = module.text("releaseName").unwrap_or_else(|| module.name().clone());
-        map.insert("release-name".into(), Value::str(release));
+        map.insert("release-name".into(), own_or_name(module, "releaseName"));
     }
     if matches!(module.config.type_name.as_str(), "container" | "jib-container") {
-        let name = module.text("image").unwrap_or_else(|| module.name().clone());
-        let id = ecow::eco_format!("{name}:{}", module.version);
+        let name = own_or_name(module, "image");
+        let id = ecow::eco_format!("{}:{}", name.as_str().unwrap_or_default(), module.version);
+        let id = Value::str(id).tainted_by(name.taint());
         for key in ["local-image-name", "deployment-image-name"] {
-            map.insert(key.into(), Value::str(name.clone()));
+            map.insert(key.into(), name.clone());
         }
         for key in ["local-image-id", "deployment-image-id"] {
-            map.insert(key.into(), Value::str(id.clone()));
+            map.insert(key.into(), id.clone());
         }
         map.insert("deployment-image-tag".into(), Value::str(module.version.clone()));
     }
     Value::map(map)
+}
+
+/// What a module calls something, or else its own name.
+fn own_or_name(module: &Module, key: &str) -> Value {
+    let field = module.field(key);
+    let given = field.as_ref().and_then(|draft| draft.as_value()).filter(|value| value.as_str().is_some());
+    given.map_or_else(
+        || Value::str(module.name().clone()),
+        |value| Value::str(value.as_str().unwrap_or_default()).tainted_by(value.taint()),
+    )
 }

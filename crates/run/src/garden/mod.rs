@@ -86,6 +86,9 @@ impl<'s> GardenProject<'s> {
         let mut secrets = Vec::new();
         collect_secrets(&resolution.secrets(), &mut secrets);
         collect_secrets(&resolution.variables(), &mut secrets);
+        if let Some(provider) = graph.actions.keys().next().and_then(|key| resolution.cluster(key)) {
+            collect_secrets(provider.config(), &mut secrets);
+        }
         GardenProject {
             resolution,
             nodes,

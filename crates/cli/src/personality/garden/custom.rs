@@ -2,12 +2,11 @@
 
 use super::steps::{Stage, conclude, texts};
 use super::{Flags, Format, GARDEN, failed, open, usage};
+use crate::commands::run::garden_project;
 use crate::invocation::{Exit, Invocation};
 use crate::personality;
 use crate::report::{Style, report};
-use purlin_garden::resolve::resolve;
 use purlin_garden::workflows::Script;
-use purlin_run::garden::GardenProject;
 use purlin_syntax::suggest;
 use purlin_value::{Map, Value};
 
@@ -60,7 +59,7 @@ pub(super) fn run(invocation: &mut Invocation<'_>, args: &[String], at: usize) -
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let project = resolve(&session, &request, &[]).map(GardenProject::new);
+    let project = garden_project(invocation, &session, &request);
     if session.sink.has_errors() {
         return report(invocation, &session, Style::default());
     }

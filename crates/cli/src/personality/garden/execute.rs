@@ -2,16 +2,14 @@
 
 use super::{Flags, Format, failed, open, succeeded};
 use crate::args::AnswerFormat;
-use crate::commands::run::{Order, carry_out, usual_jobs};
+use crate::commands::run::{Order, carry_out, garden_project, usual_jobs};
 use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
-use purlin_garden::resolve::resolve;
 use purlin_run::action::Kind;
 use purlin_run::cluster::Clusters;
 use purlin_run::engine::{Options, Project};
 use purlin_run::event::{End, Summary};
-use purlin_run::garden::{GardenProject, plain_value};
-use purlin_run::mask::Mask;
+use purlin_run::garden::plain_value;
 use purlin_run::past::Removal;
 use purlin_run::select::Wanted;
 use purlin_run::stop::Stop;
@@ -130,7 +128,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+    let Some(project) = garden_project(invocation, &session, &request) else {
         return report(invocation, &session, Style::default());
     };
     let project = project.on(clusters(invocation));
@@ -146,7 +144,6 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             return Exit::Io;
         }
     };
-    let mask = Mask::new(project.secrets().iter().map(String::as_str));
     let mut text = String::new();
     for (index, node) in chosen.iter().filter_map(|index| Some((*index, project.nodes().get(*index)?))) {
         let name = node.id.trim_start_matches("deploy.");
@@ -155,7 +152,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             && let Ok(stop) = Stop::new()
         {
             match deploy.logs(flags.tail.unwrap_or(USUAL_LINES), Doing::looking(&stop)) {
-                Ok(lines) => text.extend(lines.iter().map(|line| format!("{name} → {}\n", mask.text(line)))),
+                Ok(lines) => text.extend(lines.iter().map(|line| format!("{name} → {line}\n"))),
                 Err(trouble) => {
                     let _ =
                         writeln!(invocation.stderr, "error: could not read the logs of `{name}`: {}", trouble.cause);
@@ -165,7 +162,7 @@ pub(super) fn logs(invocation: &mut Invocation<'_>, flags: &Flags, names: &[&str
             continue;
         }
         let log = std::fs::read(store.log(&node.id)).unwrap_or_default();
-        let log = mask.text(&String::from_utf8_lossy(&log));
+        let log = String::from_utf8_lossy(&log);
         let lines: Vec<&str> = log.lines().collect();
         let first = flags.tail.map_or(0, |tail| lines.len().saturating_sub(tail));
         text.extend(lines.iter().skip(first).map(|line| format!("{name} → {line}\n")));

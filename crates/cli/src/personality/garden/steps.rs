@@ -1,10 +1,9 @@
 //! Workflows, and the steps of commands: one after the other, each resolved with what the earlier ones gave.
 
 use super::{Flags, Format, failed, open, succeeded, usage};
-use crate::commands::run::Place;
+use crate::commands::run::{Place, garden_project};
 use crate::invocation::{Exit, Invocation};
 use crate::report::{Style, report};
-use purlin_garden::resolve::resolve;
 use purlin_garden::workflows::Script;
 use purlin_run::action::Command;
 use purlin_run::capture::Capture;
@@ -46,7 +45,7 @@ pub(super) fn workflow(invocation: &mut Invocation<'_>, flags: &Flags, format: F
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let Some(project) = resolve(&session, &request, &[]).map(GardenProject::new) else {
+    let Some(project) = garden_project(invocation, &session, &request) else {
         return report(invocation, &session, Style::default());
     };
     let Some(script) = Script::workflow(project.resolution(), name) else {
@@ -171,6 +170,7 @@ impl<'s> Stage<'s> {
                 terminal: false,
                 given: invocation.given.clone(),
                 last: invocation.last,
+                veil: invocation.veil.clone(),
             },
             &args,
         );

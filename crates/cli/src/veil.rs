@@ -1,0 +1,77 @@
+//! Hides the secrets of what is run in everything that the program prints.
+//!
+//! What a run prints comes from many hands: commands, clusters, results of earlier runs, steps of workflows. None of them
+//! has to know what is secret: the two streams do, from the moment a project is opened to be run.
+
+use purlin_run::mask::Mask;
+use std::io::{Result, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What both streams of a run hide.
+#[derive(Clone, Default, Debug)]
+pub struct Veil(Arc<Mutex<Hidden>>);
+
+#[derive(Default, Debug)]
+struct Hidden {
+    secrets: Vec<String>,
+    mask: Mask,
+}
+
+impl Veil {
+    /// From now on these texts are not shown.
+    pub(crate) fn hide(&self, secrets: &[String]) {
+        let mut hidden = self.lock();
+        let before = hidden.secrets.len();
+        hidden.secrets.extend_from_slice(secrets);
+        hidden.secrets.sort();
+        hidden.secrets.dedup();
+        if hidden.secrets.len() > before {
+            hidden.mask = Mask::new(hidden.secrets.iter().map(String::as_str));
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Hidden> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A stream behind a veil.
+pub(crate) struct Veiled<'w> {
+    inner: &'w mut (dyn Write + Send),
+    veil: Veil,
+    /// What may be the beginning of a secret.
+    held: Vec<u8>,
+}
+
+impl<'w> Veiled<'w> {
+    pub(crate) fn new(inner: &'w mut (dyn Write + Send), veil: Veil) -> Self {
+        Veiled { inner, veil, held: Vec::new() }
+    }
+}
+
+impl Write for Veiled<'_> {
+    fn write(&mut self, bytes: &[u8]) -> Result<usize> {
+        let hidden = self.veil.lock();
+        if hidden.mask.is_empty() {
+            return self.inner.write(bytes);
+        }
+        let mut out = Vec::with_capacity(bytes.len());
+        hidden.mask.pass(bytes, &mut self.held, &mut out);
+        self.inner.write_all(&out)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// What is held when the run ends is no secret.
+impl Drop for Veiled<'_> {
+    fn drop(&mut self) {
+        let mut out = Vec::new();
+        self.veil.lock().mask.pass_rest(&mut self.held, &mut out);
+        // Where even this cannot be written, the exit code says it.
+        let _ = self.inner.write_all(&out);
+    }
+}
