@@ -17,8 +17,10 @@ pub fn section_cases(start: &Path) -> Vec<Case> {
         let text = std::fs::read_to_string(&path).unwrap_or_default();
         for section in sections(&text).into_iter().filter(|section| has_session(section)) {
             let name = format!("{name} § {}", title(section));
+            let case = name.clone();
             let (section, path) = (section.to_owned(), path.clone());
-            cases.push(Case { name: name.clone(), run: Box::new(move || run_part(&name, &path, &section)) });
+            let run = move || run_part(&name, &path, &section, Failing::MayBeRecorded);
+            cases.push(Case { name: case, run: Box::new(run) });
         }
     }
     cases
@@ -30,7 +32,8 @@ pub fn page_cases(start: &Path, prefix: &str) -> Vec<Case> {
     let case = |(name, text, path): (String, std::io::Result<String>, PathBuf)| {
         let text = text.ok().filter(|text| has_session(text))?;
         let name = format!("{prefix}{name}");
-        Some(Case { name: name.clone(), run: Box::new(move || run_part(&name, &path, &text)) })
+        let case = name.clone();
+        Some(Case { name: case, run: Box::new(move || run_part(&name, &path, &text, Failing::MustBeWritten)) })
     };
     with_text.filter_map(case).collect()
 }
@@ -95,11 +98,40 @@ fn title(section: &str) -> &str {
     first.trim_start_matches('#').trim()
 }
 
+/// Whether `UPDATE=1` may record that a command fails.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Failing {
+    /// In the suite, where many commands are meant to.
+    MayBeRecorded,
+    /// On pages for readers: who means it writes `[exit N]` below the command first.
+    MustBeWritten,
+}
+
+/// The commands of a page that fail.
+fn failing(page: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut command = "";
+    for line in page.lines() {
+        if line.starts_with("$ ") {
+            command = line;
+        } else if line.starts_with("[exit ") {
+            found.push(command);
+        }
+    }
+    found
+}
+
 /// Runs a part of a page: a section, or all of it.
-fn run_part(name: &str, path: &Path, part: &str) -> Result<(), String> {
+fn run_part(name: &str, path: &Path, part: &str, mode: Failing) -> Result<(), String> {
     let found = replay_part(name, part, &environment(""), in_process)?;
     if found == part {
         return Ok(());
+    }
+    let meant = failing(part);
+    let surprise = failing(&found).into_iter().find(|command| !meant.contains(command));
+    if let Some(command) = surprise.filter(|_| mode == Failing::MustBeWritten) {
+        let shown = difference(&path.display().to_string(), part, &found);
+        return Err(format!("{shown}  (`{command}` fails; if it is meant to, write `[exit N]` below it)"));
     }
     if updating() {
         return rewrite(path, part, &found).map_err(|error| error.to_string());

@@ -73,10 +73,85 @@ pub fn failed<'n>(
         let hint = "loop over a list, a mapping or an integer";
         return words(format!("`range` expects a list or a mapping, found `{what}`"), hint, None);
     }
+    if let Some(said) = unset_argument(text, node, function) {
+        return Some(said);
+    }
+    if let Some(said) = unfitting(text, function) {
+        return Some(said);
+    }
     if text.starts_with("nil pointer evaluating ") {
         let field = text.rsplit_once('.').map_or("", |(_, field)| field);
         let message = format!("what `{field}` is read from is not set, so `{node}` cannot be read");
         return words(message, "set it in `values.yaml`, or test for it with `if` or `default`", None);
+    }
+    None
+}
+
+/// What Go says of a function that is given nothing.
+const UNSET: &[&str] = &[
+    "reflect: call of reflect.Value.Type on zero Value",
+    "index of untyped nil",
+    "index of nil pointer",
+    "call of nil",
+    "cannot index slice/array with nil",
+    "value is nil; should be of type string",
+];
+
+/// A function whose argument is not set.
+fn unset_argument(text: &str, node: &str, function: Option<&str>) -> Option<Words> {
+    let is_unset = UNSET.contains(&text) || text.starts_with("interface conversion: interface {} is nil, not ");
+    if !is_unset {
+        return None;
+    }
+    let name = function.or_else(|| node.split_whitespace().next()).unwrap_or("this function");
+    // A key that is not set is among the later arguments.
+    let is_key = text.contains("with nil") || text.starts_with("value is nil");
+    let mut paths = node.split_whitespace().filter(|word| word.starts_with(['.', '$']));
+    let path = if is_key { paths.next_back() } else { paths.next() }.map(|path| path.trim_end_matches([')', '}']));
+    let message = match path {
+        Some(path) => format!("`{path}` is not set, so `{name}` cannot be computed"),
+        None => format!("what `{name}` is given is not set"),
+    };
+    words(message, "set it in `values.yaml`, or give a fallback with `default`", path.or(Some(name)))
+}
+
+/// A function whose argument is of a kind that it does not know.
+fn unfitting(text: &str, function: Option<&str>) -> Option<Words> {
+    if let Some(found) = text.strip_prefix("len of type ") {
+        let message = format!("`len` expects a string, a list or a mapping, found {}", noun(found));
+        return words(message, "convert it with `toString`, or test its type with `kindIs` first", None);
+    }
+    if let Some(found) = text.strip_prefix("can't index item of type ") {
+        let message = format!("`index` expects a list or a mapping, found {}", noun(found));
+        return words(message, "test its type with `kindIs` first", None);
+    }
+    if let Some(at) = text.strip_prefix("index out of range: ") {
+        return words(
+            format!("the list has no item {at}"),
+            "items are counted from 0; test its length with `len`",
+            None,
+        );
+    }
+    if let Some(found) = text.strip_prefix("cannot index slice/array with type ") {
+        return words(format!("items of a list have numbers, found {}", noun(found)), "convert it with `int`", None);
+    }
+    if let Some(rest) = text.strip_prefix("value has type ") {
+        let found = rest.split(';').next().unwrap_or(rest);
+        return words(
+            format!("keys of a mapping are strings, found {}", noun(found)),
+            "convert it with `toString`",
+            None,
+        );
+    }
+    if let Some(rest) = text.strip_prefix("interface conversion: interface {} is ") {
+        let (found, wanted) = rest.split_once(", not ")?;
+        let hint = conversion(wanted).unwrap_or("test its type with `kindIs` first");
+        let of = function.map(|name| format!("`{name}`: ")).unwrap_or_default();
+        return words(format!("{of}expected {}, found {}", noun(wanted), noun(found)), hint, None);
+    }
+    if text.starts_with("non-comparable type") || text == "invalid type for comparison" {
+        let hint = "compare single values; `deepEqual` compares lists and mappings";
+        return words("lists and mappings cannot be compared here", hint, None);
     }
     None
 }
@@ -201,6 +276,14 @@ mod tests {
         assert_eq!(
             said("wrong type for value; expected string; got int64", "upper").as_deref(),
             Some("expected a string, found an integer")
+        );
+        assert_eq!(
+            said("reflect: call of reflect.Value.Type on zero Value", "len .Values.a").as_deref(),
+            Some("`.Values.a` is not set, so `len` cannot be computed")
+        );
+        assert_eq!(
+            said("interface conversion: interface {} is string, not map[string]interface {}", "get").as_deref(),
+            Some("expected a mapping, found a string")
         );
         assert_eq!(
             said("can't evaluate field name in type interface {}", ".Values.image.tag.name").as_deref(),

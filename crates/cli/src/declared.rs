@@ -5,23 +5,40 @@
 
 use purlin_model::Resolved;
 use purlin_syntax::{FileId, Source, suggest};
-use purlin_value::Session;
+use purlin_value::{Read, Session};
 use std::sync::Arc;
 
+/// What is wrong with variables that were set.
+#[derive(Default)]
+pub(crate) struct Unknown {
+    /// Variables that nothing knows, which have no effect.
+    pub variables: Vec<String>,
+    /// Parts of variables that nothing knows: they are added to what the variable holds.
+    pub parts: Vec<String>,
+}
+
 /// What is wrong with variables that were set (`NAME=VALUE`). `more` is further text that may read them.
-pub(crate) fn undeclared(session: &Session, resolved: Option<&Resolved>, set: &[String], more: &str) -> Vec<String> {
+pub(crate) fn undeclared(session: &Session, resolved: Option<&Resolved>, set: &[String], more: &str) -> Unknown {
+    let mut unknown = Unknown::default();
     if set.is_empty() {
-        return Vec::new();
+        return unknown;
     }
-    let sources: Vec<Arc<Source>> =
-        (0..session.sources.len()).filter_map(|at| session.sources.get(FileId(u32::try_from(at).ok()?))).collect();
-    let mut messages = Vec::new();
+    let sources = sources(session);
     for text in set {
         // `a.b` and `a[0]` set a part of `a`.
         let whole = text.split_once('=').map_or(text.as_str(), |(name, _)| name);
         let first = whole.split(['.', '[']).next().unwrap_or(whole);
-        let in_text = |text: &str| mentions(text, whole) || mentions(text, first);
-        if in_text(more) || sources.iter().any(|source| in_text(source.text())) {
+        let is_known = |name: &str| mentions(more, name) || sources.iter().any(|s| mentions(s.text(), name));
+        if is_known(whole) {
+            continue;
+        }
+        if is_known(first) {
+            let unknown_part = parts(whole).skip(1).find(|part| !is_known(part));
+            if let Some(part) = unknown_part {
+                let near = suggest::did_you_mean(part, sources.iter().flat_map(|source| keys(source.text())));
+                let hint = near.unwrap_or_else(|| "no file of the project declares or reads it".to_owned());
+                unknown.parts.push(format!("`--var {whole}` adds the unknown key `{part}` to `{first}`; {hint}"));
+            }
             continue;
         }
         let declared = resolved.and_then(|resolved| resolved.variables.as_map());
@@ -29,9 +46,44 @@ pub(crate) fn undeclared(session: &Session, resolved: Option<&Resolved>, set: &[
         let keys = sources.iter().filter(|_| resolved.is_none()).flat_map(|source| keys(source.text()));
         let near = suggest::did_you_mean(first, declared.chain(keys).filter(|key| *key != first));
         let hint = near.unwrap_or_else(|| "no file of the project declares or reads it".to_owned());
-        messages.push(format!("unknown variable `{whole}`; {hint}"));
+        unknown.variables.push(format!("unknown variable `{whole}`; {hint}"));
     }
-    messages
+    unknown
+}
+
+/// What is wrong with paths that are said to be pending (`PATH[=WHAT]`): nothing in the project refers to them.
+pub(crate) fn unreferenced(session: &Session, pending: &[String]) -> Vec<String> {
+    if pending.is_empty() {
+        return Vec::new();
+    }
+    // Templates of charts are read as bytes, and archives as a whole; what is in those is not looked at.
+    let read = session.reads().into_iter().filter_map(|read| match read {
+        Read::File(path) => session.load_bytes(&path).ok(),
+        _ => None,
+    });
+    let texts: Vec<String> = read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
+    let message = |text: &String| {
+        let path = text.split_once('=').map_or(text.as_str(), |(path, _)| path);
+        let is_known = |part: &&str| texts.iter().any(|text| mentions(text, part));
+        let part = parts(path).find(|part| !ROOTS.contains(part) && !is_known(part))?;
+        let near = suggest::did_you_mean(part, texts.iter().flat_map(|text| keys(text)));
+        let hint = near.unwrap_or_else(|| "no file of the project mentions it".to_owned());
+        Some(format!("`--pending {path}` names the unknown `{part}`; {hint}"))
+    };
+    pending.iter().filter_map(message).collect()
+}
+
+/// What paths begin with that no file has to mention.
+const ROOTS: &[&str] = &["local", "env", "*", "Values"];
+
+/// The names in a path; numbers are places in lists.
+fn parts(path: &str) -> impl Iterator<Item = &str> {
+    let is_name = |part: &&str| !part.is_empty() && !part.bytes().all(|byte| byte.is_ascii_digit());
+    path.split(['.', '[', ']', '"', '\'']).filter(is_name)
+}
+
+fn sources(session: &Session) -> Vec<Arc<Source>> {
+    (0..session.sources.len()).filter_map(|at| session.sources.get(FileId(u32::try_from(at).ok()?))).collect()
 }
 
 /// The words before colons, as far as they look like names.

@@ -4,7 +4,7 @@
 //! because it hides the next one.
 
 use purlin_compiler::rules;
-use purlin_syntax::{Diagnostic, FileId, RuleClass, Source, Sources, Span, suggest};
+use purlin_syntax::{Diagnostic, FileId, RuleClass, Source, Sources, Span, Tree, suggest};
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -35,7 +35,9 @@ pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, everything: 
     let mut seen = HashSet::new();
     for id in ids.into_iter().filter(|id| seen.insert(*id)) {
         let Some(source) = sources.get(id) else { continue };
-        let comments = comments(&source);
+        let mut comments = comments(&source);
+        // What a string holds is data, whatever it looks like.
+        sources.with_tree(id, |tree| comments.retain(|comment| !tree.is_sound() || is_written(tree, comment.span)));
         if !comments.is_empty() {
             files.insert(id, comments);
             paths.push(source.path().to_owned());
@@ -46,8 +48,15 @@ pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, everything: 
     }
     found.retain(|diagnostic| !is_quiet(diagnostic, sources, &mut files));
     if everything {
-        found.extend(unused(&files, sources));
+        // What is wrong elsewhere may have kept a rule from being looked at.
+        let is_sound = !found.iter().any(Diagnostic::is_error);
+        found.extend(unused(&files, sources, is_sound));
     }
+}
+
+/// Whether a mark is in a comment of the file.
+fn is_written(tree: &Tree, mark: Span) -> bool {
+    tree.comments().iter().any(|comment| comment.span.start <= mark.start && mark.end <= comment.span.end)
 }
 
 fn comments(source: &Arc<Source>) -> Vec<Comment> {
@@ -94,7 +103,7 @@ fn is_quiet(diagnostic: &Diagnostic, sources: &Sources, files: &mut HashMap<File
     quiet
 }
 
-fn unused(files: &HashMap<FileId, Vec<Comment>>, sources: &Sources) -> Vec<Diagnostic> {
+fn unused(files: &HashMap<FileId, Vec<Comment>>, sources: &Sources, is_sound: bool) -> Vec<Diagnostic> {
     let known = purlin_compiler::all_rules();
     let mut out = Vec::new();
     let mut seen = HashSet::new();
@@ -113,7 +122,8 @@ fn unused(files: &HashMap<FileId, Vec<Comment>>, sources: &Sources) -> Vec<Diagn
                     let hint = near.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
                     (format!("unknown rule `{name}` in a comment"), hint)
                 }
-                None => ("this comment keeps nothing quiet".to_owned(), "remove it".to_owned()),
+                None if !is_sound => continue,
+                None => ("this `ignore` matches no problem".to_owned(), "remove it".to_owned()),
             };
             out.push(Diagnostic::at(&rules::UNUSED_IGNORE, comment.span, message).hint(hint));
         }

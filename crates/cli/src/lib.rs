@@ -26,6 +26,7 @@ mod report;
 mod run_args;
 mod settings;
 mod veil;
+mod viewpoint;
 mod watch;
 
 pub use invocation::{Exit, Invocation};

@@ -5,6 +5,7 @@ use crate::disk::{DiskSettings, DiskWorld, Permissions};
 use crate::invocation::{Exit, Invocation};
 use crate::native;
 use crate::report::Style;
+use crate::viewpoint::Viewpoint;
 use purlin_model::{ChartOptions, Request, SetFlag, SetKind, SkaffoldOptions, ToscaOptions};
 use purlin_syntax::Limits;
 use purlin_value::Session;
@@ -139,6 +140,8 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         return Err(Exit::Io);
     };
     let session = Session::with_limits(Arc::new(world), setup.limits.clone(), threads);
+    let viewpoint = Viewpoint::new(&root, &invocation.cwd);
+    session.sources.show_as(move |path| viewpoint.source(path));
     Ok((session, path::normalize(&native::world_text(relative))))
 }
 

@@ -4,6 +4,7 @@
 //! has to know what is secret: the two streams do, from the moment a project is opened to be run.
 
 use purlin_run::mask::Mask;
+use std::borrow::Cow;
 use std::io::{Result, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -28,6 +29,12 @@ impl Veil {
         if hidden.secrets.len() > before {
             hidden.mask = Mask::new(hidden.secrets.iter().map(String::as_str));
         }
+    }
+
+    /// A text as it may be shown, for who does not print it to a stream.
+    pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        let hidden = self.lock();
+        if hidden.mask.is_empty() { Cow::Borrowed(text) } else { Cow::Owned(hidden.mask.text(text)) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Hidden> {

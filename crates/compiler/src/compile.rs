@@ -111,11 +111,12 @@ fn place(session: &Session, folder: &str) -> String {
     }
 }
 
-/// A path as seen from where the user stands, where that is shorter.
+/// A path as seen from where the user stands.
 pub(crate) fn here(session: &Session, full: &str) -> String {
     let (here, full) = (session.world.here(), path::normalize(full));
-    if here == "." {
-        return full;
+    let shown = session.sources.shown(&full);
+    if shown != full || here == "." {
+        return shown;
     }
     match full.strip_prefix(here) {
         Some("") => ".".to_owned(),

@@ -9,7 +9,7 @@ use purlin_value::{Data, Origin, OriginKind, Piece, Session, Value};
 /// A place in a file, as a user would be told. Unlike a span it means something without the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The file's path.
+    /// The file's path, as messages show it.
     pub file: String,
     /// Line, from 1.
     pub line: u32,
@@ -24,7 +24,8 @@ impl Place {
     pub fn of(session: &Session, span: Span) -> Option<Place> {
         let source = session.sources.get(span.file)?;
         let (start, end) = (source.position(span.start), source.position(span.end));
-        Some(Place { file: source.path().to_owned(), line: start.line, column: start.column, last_line: end.line })
+        let file = session.sources.shown(source.path());
+        Some(Place { file, line: start.line, column: start.column, last_line: end.line })
     }
 }
 

@@ -2,10 +2,12 @@
 
 use crate::bind::entry;
 use crate::check::check_config;
+use crate::entities;
 use crate::place::NodeRef;
 use crate::rules;
 use crate::structure::check_shapes;
 use crate::templates::{Strings, Templates};
+use purlin_model::schema::Edition;
 use purlin_syntax::{Diagnostic, Flavor, Node, Sink, Span, Tree, suggest};
 use purlin_value::{Session, path};
 use std::sync::Arc;
@@ -112,9 +114,24 @@ impl Document {
         self.field("name").and_then(|name| name.span()).or_else(|| self.node.span())
     }
 
-    /// One of its fields.
+    /// One of its fields. A key of a project that is misspelt was reported as such; it is taken for what was meant, so
+    /// that all that depends on it can be looked at.
     pub fn field(&self, key: &str) -> Option<NodeRef> {
-        Some(self.node.other(entry(self.node.get()?, key)?))
+        let node = self.node.get()?;
+        let found = entry(node, key).or_else(|| self.misspelt(node, key));
+        Some(self.node.other(found?))
+    }
+
+    fn misspelt<'t>(&self, node: Node<'t>, key: &str) -> Option<Node<'t>> {
+        if self.kind != ConfigKind::Project {
+            return None;
+        }
+        let known = entities::SCHEMA.entity(entities::PROJECT)?;
+        let means = |written: &str| {
+            known.field_or_alias(written, Edition(0)).is_none()
+                && suggest::nearest(written, known.fields(Edition(0)).map(|field| field.key)) == Some(key)
+        };
+        node.entries().find(|entry| means(entry.key.text())).map(|entry| entry.value)
     }
 
     /// The text of a field that is never templated.

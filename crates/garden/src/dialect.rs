@@ -2,6 +2,7 @@
 
 use crate::action::Action;
 use crate::bind::Binder;
+use crate::draft::Draft;
 use crate::entities::spec_type;
 use crate::expr;
 use crate::files::is_config_file;
@@ -232,16 +233,40 @@ fn inner_of(resolution: &Resolution<'_>, action: &Action) -> Option<Arc<Inner>> 
     let request = resolution.ground.request;
     let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside != Some(Inside::Pod))?;
     let names_inside = || request.nodes.iter().any(|name| name.starts_with(&format!("{}/", action.key)));
-    let is_asked = known.is_project() || request.manifests || names_inside();
+    let is_asked = known.is_project() || request.manifests || names_inside() || is_judged(request, action);
     let live = resolution.live.actions.get(&action.key)?;
     let shows = is_asked && !action.disabled && request.wants(&action.key);
-    if !shows {
+    // What is made from something wrong would be wrong a second time.
+    let follows =
+        known.inside == Some(Inside::Objects) && request.chart.is_rehearsal && has_errors(resolution, action);
+    if !shows || follows {
         return None;
     }
     let mut eval = Eval::new(resolution.ground.session);
     let inner = live.inner(&mut eval);
     resolution.ground.note(&eval);
     inner
+}
+
+/// Whether objects are made only to see that they can be. Files of a Build are there once it has run.
+fn is_judged(request: &Request, action: &Action) -> bool {
+    let is_built = action.type_name != "container" && action.text("build").is_some();
+    request.chart.is_rehearsal && !is_built
+}
+
+/// Whether something is wrong with what an action says, or with the file of its module.
+fn has_errors(resolution: &Resolution<'_>, action: &Action) -> bool {
+    let session = resolution.ground.session;
+    let whole = match &action.config.body {
+        Draft::Node(node) => node.span(),
+        _ => None,
+    };
+    let file = action.span().map(|span| span.file);
+    session.sink.any(|problem| match (problem.span.filter(|_| problem.is_error()), whole) {
+        (Some(span), Some(whole)) => span.file == whole.file && whole.start <= span.start && span.end <= whole.end,
+        (Some(span), None) => Some(span.file) == file,
+        (None, _) => false,
+    })
 }
 
 /// Adds the manifests of the project inside an action, and returns its nodes. The action needs them all.

@@ -77,6 +77,8 @@ struct Base {
     engines: Engines,
     /// Whether charts come with the definitions of kinds they bring along.
     include_crds: bool,
+    /// Whether what is rendered is judged and not shown.
+    is_rehearsal: bool,
     /// What objects that are made for a cluster have to know of the project.
     owner: Owner,
     /// What came of the projects inside actions, by the action's key, each with whether it differs between environments.
@@ -168,6 +170,7 @@ pub(crate) fn bind_actions(
         resolved: Mutex::new(resolved),
         engines: ground.request.engines,
         include_crds: ground.request.chart.include_crds,
+        is_rehearsal: ground.request.chart.is_rehearsal,
         owner: Owner {
             project: project.name.clone(),
             namespace: project.namespace.clone(),
@@ -568,6 +571,11 @@ impl About {
             eval.vary();
         }
         Some(inner)
+    }
+
+    /// Whether what is rendered is judged and not shown.
+    pub(crate) fn is_rehearsal(&self) -> bool {
+        self.base.is_rehearsal
     }
 
     /// Whether charts come with the definitions of kinds they bring along.

@@ -27,7 +27,7 @@ fn described(session: &Session, kind: &OriginKind) -> Option<String> {
     let at = |span: purlin_syntax::Span| {
         let source = session.sources.get(span.file)?;
         let position = source.position(span.start);
-        Some(format!("{}:{}:{}", source.path(), position.line, position.column))
+        Some(format!("{}:{}:{}", session.sources.shown(source.path()), position.line, position.column))
     };
     let placed = |what: &str, span: Option<purlin_syntax::Span>| match span.and_then(at) {
         Some(place) => format!("{what} at {place}"),

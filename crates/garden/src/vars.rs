@@ -218,7 +218,7 @@ fn not_there(ground: &Ground<'_>, wanted: &VarFile<'_>, file: &str, error: World
     match error {
         WorldError::NotFound => {
             let message = format!("could not find varfile `{}`", wanted.name);
-            let hint = format!("it was looked for at `{}`", ground.full_path(file));
+            let hint = format!("it was looked for at `{}`", ground.session.sources.shown(file));
             Diagnostic::nowhere(&rules::VARFILE, message).hint(hint)
         }
         WorldError::Denied(hint) => {

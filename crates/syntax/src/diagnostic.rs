@@ -254,6 +254,11 @@ impl Sink {
         self.lock().kept.iter().filter(|diagnostic| diagnostic.severity == severity).count()
     }
 
+    /// Whether a question is true of one of them.
+    pub fn any(&self, question: impl Fn(&Diagnostic) -> bool) -> bool {
+        self.lock().kept.iter().any(question)
+    }
+
     /// Whether a rule was already reported at a place.
     pub fn has_at(&self, rule: &Rule, span: Span) -> bool {
         self.lock().kept.iter().any(|diagnostic| diagnostic.rule.name == rule.name && diagnostic.span == Some(span))

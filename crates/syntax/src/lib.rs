@@ -10,6 +10,7 @@ pub mod head;
 pub mod json;
 pub mod limits;
 mod merge;
+mod mistake;
 mod outdent;
 mod plain;
 pub mod print;

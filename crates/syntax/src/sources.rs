@@ -8,7 +8,7 @@ use crate::rules;
 use crate::source::{FileId, Source, Span, clamp};
 use crate::tree::Tree;
 use std::collections::HashSet;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 #[derive(Default, Debug)]
 struct Inner {
@@ -20,16 +20,36 @@ struct Inner {
     hidden: Vec<Span>,
 }
 
+/// What a source goes by in messages; nothing if that is its path.
+type Shown = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// All files read so far.
-#[derive(Default, Debug)]
+#[derive(Default)]
 pub struct Sources {
     inner: RwLock<Inner>,
+    shown: OnceLock<Box<Shown>>,
+}
+
+impl std::fmt::Debug for Sources {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sources").field("inner", &self.inner).finish_non_exhaustive()
+    }
 }
 
 impl Sources {
     /// An empty registry.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Says what sources go by in messages, whoever prints them. The first answer holds.
+    pub fn show_as(&self, shown: impl Fn(&str) -> Option<String> + Send + Sync + 'static) {
+        let _ = self.shown.set(Box::new(shown));
+    }
+
+    /// A path as messages show it.
+    pub fn shown(&self, path: &str) -> String {
+        self.shown.get().and_then(|shown| shown(path)).unwrap_or_else(|| path.to_owned())
     }
 
     /// Registers a text under a path.

@@ -6,6 +6,8 @@
 use crate::build::{Builder, Properties};
 use crate::diagnostic::Diagnostic;
 use crate::limits::Limits;
+pub use crate::mistake::in_words;
+use crate::mistake::{SECOND_KEY, Stop};
 use crate::outdent::Padded;
 use crate::plain;
 use crate::rules;
@@ -107,7 +109,7 @@ impl<'s, 'l> Reader<'s, 'l> {
                     if *error.kind() == ErrorKind::InvalidQuotedScalarIndent && outdented.is_none() {
                         outdented = error.marker().byte_offset().map(|at| (last_end, at));
                     }
-                    self.fail(&error);
+                    self.fail(&error, last_end);
                 }
             }
             // Here a document was given up: the next one may still be sound.
@@ -201,22 +203,50 @@ impl<'s, 'l> Reader<'s, 'l> {
         Cow::Owned(text.get(..text.len() - 1).unwrap_or("").to_owned())
     }
 
-    fn fail(&mut self, error: &ScanError) {
+    fn fail(&mut self, error: &ScanError, last: usize) {
         let at = error.marker().byte_offset().unwrap_or(self.text.len()).min(self.text.len());
-        // The parser stops behind the tabs it does not like.
-        let tabs = self.text.as_bytes().get(..at).unwrap_or(&[]).iter().rev().take_while(|&&b| b == b'\t').count();
-        let at = if is_tab_error(error.kind()) { at - tabs } else { at };
+        let stop = Stop { text: self.text, at, last: last.min(at) };
+        let ends = self.text.get(at..).is_none_or(|rest| rest.trim().is_empty());
+        let place = match error.kind() {
+            kind if is_tab_error(kind) => stop.tab(),
+            ErrorKind::UnclosedQuotedScalar => stop.open_quote(),
+            ErrorKind::InvalidQuotedScalarIndent if ends => stop.open_quote(),
+            ErrorKind::UnknownQuotedScalarEscape => stop.bad_escape(),
+            _ => None,
+        };
+        let known = place.is_some() || is_certain(error.kind());
+        let mistake = if known { None } else { stop.mistake() };
         let end = self.text.get(at..).and_then(|rest| rest.chars().next()).map_or(at, |c| at + c.len_utf8());
-        let span = self.builder.span(self.place(at), self.place(end));
-        let diagnostic = match error.kind() {
-            ErrorKind::RecursionLimitExceeded => {
+        let place = place.or_else(|| mistake.as_ref().map(|mistake| mistake.place.clone())).unwrap_or(at..end);
+        let span = self.builder.span(self.place(place.start), self.place(place.end));
+        let diagnostic = match (error.kind(), mistake) {
+            (_, Some(mistake)) => Diagnostic::at(&rules::YAML_SYNTAX, span, mistake.message).hint(mistake.hint),
+            (ErrorKind::RecursionLimitExceeded, _) => {
                 Diagnostic::at(&rules::LIMIT_DEPTH, span, "collections are nested too deep")
             }
-            kind => explain(kind, self.text, at, span),
+            (ErrorKind::InvalidQuotedScalarIndent, _) if ends => explain(&ErrorKind::UnclosedQuotedScalar, &stop, span),
+            (kind, None) => explain(kind, &stop, span),
         };
-        self.builder.report(diagnostic);
+        let opened = stop.open_quote().filter(|_| *error.kind() == ErrorKind::InvalidQuotedScalarIndent && !ends);
+        let opened = opened.map(|quote| self.builder.span(self.place(quote.start), self.place(quote.end)));
+        self.builder.report(match opened {
+            Some(quote) => diagnostic.label(quote, "it is opened here"),
+            None => diagnostic,
+        });
         self.builder.end_document(self.place(at));
     }
+}
+
+/// Whether what the parser says needs no second look.
+fn is_certain(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::RecursionLimitExceeded
+            | ErrorKind::UnclosedQuotedScalar
+            | ErrorKind::InvalidQuotedScalarIndent
+            | ErrorKind::UnclosedFlowCollection { .. }
+            | ErrorKind::BomInsideDocument
+    )
 }
 
 fn structure(style: StructureStyle) -> Style {
@@ -235,18 +265,15 @@ fn properties(anchor: usize, tag: Option<Cow<'_, Tag>>) -> Properties {
     Properties { tag, anchor }
 }
 
+/// Several kinds of errors are about tabs, and all of them say so.
 fn is_tab_error(kind: &ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::TabNotAllowed
-            | ErrorKind::TabInBlockIndentation
-            | ErrorKind::TabInIndentation
-            | ErrorKind::TabAtBlockScalarStart
-    )
+    kind.to_string().contains("tab")
 }
 
 /// Says what is wrong in a user's words, with a hint where the cause is usually known.
-fn explain(kind: &ErrorKind, text: &str, at: usize, span: crate::Span) -> Diagnostic {
+fn explain(kind: &ErrorKind, stop: &Stop<'_>, span: crate::Span) -> Diagnostic {
+    let (text, at) = (stop.text, stop.at);
+    let said = kind.to_string();
     let (message, hint) = match kind {
         kind if is_tab_error(kind) => ("a tab cannot be used for indentation".to_owned(), Some("indent with spaces")),
         ErrorKind::UnclosedQuotedScalar => {
@@ -274,9 +301,13 @@ fn explain(kind: &ErrorKind, text: &str, at: usize, span: crate::Span) -> Diagno
             Some("use single quotes, or write `\\\\` for a backslash"),
         ),
         ErrorKind::BomInsideDocument => ("there is a byte-order mark inside the document".to_owned(), None),
-        other => match in_words(&other.to_string()) {
+        _ if said.contains(SECOND_KEY) && stop.has_value_before() => (
+            "unexpected `:`: this line has a key and a value already".to_owned(),
+            Some("put a value that contains `: ` in quotes"),
+        ),
+        _ => match in_words(&said) {
             Some((message, hint)) => (message.to_owned(), Some(hint)),
-            None => (other.to_string(), None),
+            None => (said, None),
         },
     };
     let mut diagnostic = Diagnostic::at(&rules::YAML_SYNTAX, span, message);
@@ -289,79 +320,6 @@ fn explain(kind: &ErrorKind, text: &str, at: usize, span: crate::Span) -> Diagno
         diagnostic = diagnostic.hint(hint);
     }
     diagnostic
-}
-
-/// What parsers of YAML say, by a part of it, in a user's words, and what to do. Those of other languages use the same
-/// texts.
-const WORDS: &[(&str, &str, &str)] = &[
-    (
-        "mapping values are not allowed",
-        "a key is not possible here: the line above already has a value, or the indentation is wrong",
-        "align it with the keys that belong to the same mapping, or put a value that contains `: ` in quotes",
-    ),
-    (
-        "placement of ':'",
-        "unexpected `:`, because a bracket or quote before it is still open",
-        "close the bracket or quote",
-    ),
-    (
-        "mapping keys are not allowed",
-        "a key is not possible here",
-        "align it with the keys that belong to the same mapping",
-    ),
-    (
-        "block sequence entries are not allowed",
-        "a list item is not possible here",
-        "put `-` on a line of its own, below the key",
-    ),
-    (
-        "did not find expected '-' indicator",
-        "expected another list item",
-        "start the line with `- `, or indent it less",
-    ),
-    (
-        "did not find expected key",
-        "this line does not fit the indentation of the lines before it",
-        "align it with the keys that belong to the same mapping",
-    ),
-    ("did not find expected ',' or '}'", "expected `,` or `}`", "add the comma or the closing brace"),
-    ("did not find expected ',' or ']'", "expected `,` or `]`", "add the comma or the closing bracket"),
-    ("expected ',' or ']'", "expected `,` or `]`", "add the comma or the closing bracket"),
-    (
-        "could not find expected ':'",
-        "this line has no `:` where a key is expected",
-        "write `key: value`, or `- item` in a list",
-    ),
-    (
-        "found character that cannot start any token",
-        "a value cannot start with this character",
-        "put the value in quotes",
-    ),
-    ("did not find expected node content", "expected a value", "write a value, or `null`"),
-    (
-        "found unknown escape character",
-        "unknown escape in a double-quoted string",
-        "use single quotes, or write `\\\\` for a backslash",
-    ),
-    ("unexpected character", "a value cannot start with this character", "put the value in quotes"),
-    ("trailing content after", "unexpected text after a quoted string", "put the whole value in quotes"),
-    ("':' must be followed", "`:` must be followed by a space", "write `key: value`"),
-    ("'-' must be followed", "`-` must be followed by a space", "write `- item`"),
-    ("comments must be separated", "a comment must be separated by a space", "write ` #`"),
-    ("mismatched bracket", "this bracket does not match the one that was opened", "close what was opened last first"),
-    ("misplaced bracket", "this bracket closes nothing", "remove it, or open it before"),
-    (
-        "wrongly indented line in block scalar",
-        "this line is indented less than the text block it belongs to",
-        "indent it as the first line of the block",
-    ),
-    ("tab", "a tab cannot be used for indentation", "indent with spaces"),
-    ("unknown anchor", "unknown anchor", "define it with `&name` before it is used"),
-];
-
-/// What a parser of YAML says, in a user's words, with a hint.
-pub fn in_words(text: &str) -> Option<(&'static str, &'static str)> {
-    WORDS.iter().find(|(part, ..)| text.contains(part)).map(|(_, message, hint)| (*message, *hint))
 }
 
 #[cfg(test)]

@@ -32,6 +32,8 @@ pub struct Settings {
     pub asked: Option<Span>,
     /// Whether inputs without a value are a problem; if nothing is said, they are before TOSCA 2.0.
     pub missing: Option<MissingInputs>,
+    /// Whether texts of the command line are strings where strings are wanted, whatever they are in YAML.
+    pub plain_inputs: bool,
     /// Whether other services are put in the place of nodes that ask for it.
     pub substitution: Substitution,
     /// Whether somebody will ask where values come from.
@@ -78,6 +80,7 @@ pub fn compile(session: &Session, path: &str, settings: &Settings) -> Compiled {
     model.given = settings.inputs.values().filter_map(|value| session.sources.get(value.span.file)).collect();
     model.given.dedup_by_key(|source| source.id());
     model.asked = settings.asked;
+    model.plain_inputs = settings.plain_inputs;
     let model = Arc::new(model);
     if model.files.edition.is_some() {
         check::check(&model, &mut problems);

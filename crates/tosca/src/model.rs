@@ -111,6 +111,8 @@ pub struct Model {
     pub given: Vec<Arc<Source>>,
     /// Where another project asks for the service, if one does: it has written the inputs.
     pub asked: Option<Span>,
+    /// Whether texts of the command line are strings where strings are wanted.
+    pub plain_inputs: bool,
     /// What evaluation may cost.
     pub budget: Arc<Budget>,
     primitives: Vec<Option<Primitive>>,
@@ -137,7 +139,7 @@ fn complete(session: &Session, files: Files, options: &Options, problems: &mut P
     let primitives = primitives(&files, &names, &hierarchy);
     let (quirks, host) = (options.quirks.clone(), options.host);
     let budget = Arc::new(Budget::new(&session.limits, session.meter.clone()));
-    Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), asked: None, budget, primitives }
+    Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), asked: None, plain_inputs: false, budget, primitives }
 }
 
 fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option<Primitive>> {
@@ -236,6 +238,12 @@ impl Model {
     /// What is written at a place in what is given from outside.
     pub fn given_at(&self, span: Span) -> Option<&str> {
         self.given.iter().find(|source| source.id() == span.file).map(|source| source.slice(span))
+    }
+
+    /// The text of an option that a value is, if such a text may be taken as it stands.
+    pub fn option_at(&self, span: Span) -> Option<&str> {
+        let of_option = |source: &&Arc<Source>| source.id() == span.file && source.path().starts_with("--");
+        self.given.iter().filter(|_| self.plain_inputs).find(of_option).map(|source| source.text().trim())
     }
 
     /// What is written at a place, in one line that is not too long.

@@ -140,7 +140,7 @@ steps:
   - {name: three, command: [deploy, --env, \"@\"], continueOnError: true}
   - {name: four, command: [get, config, --var, \"@\"], continueOnError: true}
   - {name: five, script: \"echo @; no-such-command-@\", continueOnError: true}
-  - {name: six, exec: {command: [\"@\"]}}
+  - {name: six, script: \"exit @\"}
 ",
     );
     project.file("a.garden.yml", text);

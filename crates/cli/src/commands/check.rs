@@ -3,7 +3,6 @@
 use super::Context;
 use crate::args::{AnswerFormat, DiagnosticFormat, Target};
 use crate::invocation::Exit;
-use crate::native;
 use crate::options;
 use crate::report::{report, settle};
 use crate::settings::Settings;
@@ -12,8 +11,8 @@ use purlin_model::Request;
 use purlin_syntax::Severity;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
-use purlin_value::{EcoString, Map, Secrets, Session, Value, path};
-use std::path::PathBuf;
+use purlin_value::{EcoString, Map, Secrets, Session, Value};
+use std::path::{Path, PathBuf};
 
 /// Up to so many projects are listed on one line.
 const ON_ONE_LINE: usize = 3;
@@ -36,22 +35,27 @@ pub(super) fn run(
 ) -> Result<Exit, Exit> {
     let mut total = Total::default();
     let mut exit = Exit::Ok;
-    for Opened { session, request, paths, settings } in sessions(cx, paths, target)? {
-        cx.settings = settings;
-        let above = folder_of_root(cx, &session);
-        let survey = if all_envs { survey_variants } else { survey };
-        let projects = survey(&session, &request, &paths);
-        refuse_unused(cx, target, &projects)?;
-        cx.refuse_undeclared(&session, None, &target.var, "")?;
-        total.projects.extend(projects.into_iter().map(|project| seen_from(&above, project)));
-        settle(&session, &cx.settings, cx.style, true);
+    let named = paths.first().map_or(Path::new("."), PathBuf::as_path);
+    let survey = if all_envs { survey_variants } else { survey };
+    let mut opened = sessions(cx, paths, target)?;
+    // An option is a mistake if none of all the projects uses it.
+    for Opened { session, request, paths, .. } in &opened {
+        total.projects.extend(survey(session, request, paths));
+    }
+    refuse_unused(cx, target, &total.projects)?;
+    for Opened { session, settings, .. } in &mut opened {
+        cx.settings = std::mem::take(settings);
+        cx.refuse_missing(session, named, target)?;
+        cx.refuse_undeclared(session, None, &target.var, "")?;
+        cx.refuse_pending(session, &target.pending)?;
+        settle(session, &cx.settings, cx.style, true);
         total.files += session.sources.len();
         total.errors += session.sink.count(Severity::Error);
         total.warnings += session.sink.count(Severity::Warning);
-        cx.tell_read(&session);
-        exit = worse(exit, report(cx.invocation, &session, cx.style));
-        cx.let_go(session);
+        cx.tell_read(session);
+        exit = worse(exit, report(cx.invocation, session, cx.style));
     }
+    cx.let_go(opened);
     if output == Some(AnswerFormat::Json) {
         let text = to_json(&total.value(), Secrets::Hide, JsonLayout::Compact).unwrap_or_default();
         cx.print(&format!("{text}\n"), None);
@@ -108,23 +112,6 @@ fn refuse_unused(cx: &mut Context<'_, '_>, target: &Target, projects: &[Checked]
         cx.usage(&message);
     }
     if unused.is_empty() { Ok(()) } else { Err(Exit::Usage) }
-}
-
-/// Where a session's root lies as seen from where the user stands, if that is below.
-fn folder_of_root(cx: &Context<'_, '_>, session: &Session) -> String {
-    let cwd = native::world_text(&native::canonical_or_same(cx.invocation.cwd.clone()));
-    let below = session.world.root().strip_prefix(cwd.as_str());
-    below.map(|rest| rest.trim_start_matches('/').to_owned()).unwrap_or_default()
-}
-
-/// A project whose path starts where the user stands.
-fn seen_from(above: &str, project: Checked) -> Checked {
-    if above.is_empty() {
-        return project;
-    }
-    let path = path::join(above, &project.path);
-    let label = if project.path == "." { path.clone() } else { path::join(above, &project.label) };
-    Checked { path, label, ..project }
 }
 
 /// The exit code that says more.

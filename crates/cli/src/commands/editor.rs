@@ -5,6 +5,7 @@ use crate::args::{AnswerFormat, Target};
 use crate::invocation::Exit;
 use crate::project;
 use purlin_ide::{Buffers, Choice, Desk, Ide, Place, Symbol, Workspace, offset_chars};
+use purlin_syntax::Sources;
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::to_json;
 use purlin_value::{EcoString, Map, Secrets, Value, World, path};
@@ -16,6 +17,8 @@ struct Editor {
     ide: Ide,
     /// The path that was named, from the world's root.
     path: String,
+    /// What files go by where the user stands.
+    names: Arc<Sources>,
 }
 
 impl Editor {
@@ -40,7 +43,12 @@ impl Editor {
         if let Some(picture) = workspace.refresh(&[], &buffers, &|| false) {
             ide.show(picture);
         }
-        Ok(Editor { ide, path })
+        Ok(Editor { ide, path, names: session.sources.clone() })
+    }
+
+    /// A place as the user sees it.
+    fn seen(&self, place: &Place) -> Place {
+        Place { file: self.names.shown(&place.file), ..place.clone() }
     }
 
     /// Opens a file at a place, which is given as a byte offset.
@@ -102,11 +110,11 @@ fn shown(place: &Place) -> String {
     format!("{}:{}:{}", place.file, place.start.line + 1, place.start.column + 1)
 }
 
-fn symbol_value(symbol: &Symbol) -> [(&'static str, Value); 3] {
+fn symbol_value(editor: &Editor, symbol: &Symbol) -> [(&'static str, Value); 3] {
     [
         ("name", Value::str(symbol.name.as_str())),
         ("kind", Value::str(symbol.kind)),
-        ("place", place_value(&symbol.place)),
+        ("place", place_value(&editor.seen(&symbol.place))),
     ]
 }
 
@@ -129,8 +137,9 @@ pub(super) fn symbols(
 ) -> Result<Exit, Exit> {
     let editor = Editor::open(cx, named, target)?;
     let symbols = editor.ide.workspace_symbols(query.unwrap_or(""));
-    let text = symbols.iter().map(|one| format!("{} {} {}\n", shown(&one.place), one.kind, one.name)).collect();
-    let value = Value::list(symbols.iter().map(|one| object(symbol_value(one))).collect());
+    let text =
+        symbols.iter().map(|one| format!("{} {} {}\n", shown(&editor.seen(&one.place)), one.kind, one.name)).collect();
+    let value = Value::list(symbols.iter().map(|one| object(symbol_value(&editor, one))).collect());
     Ok(print(cx, output, text, object([("symbols", value)])))
 }
 
@@ -145,11 +154,11 @@ pub(super) fn refs(
     let found = editor.ide.references_of(name);
     let text = found.iter().map(|(one, declared)| {
         let what = if *declared { "declares" } else { "mentions" };
-        format!("{} {what} {} {}\n", shown(&one.place), one.kind, one.name)
+        format!("{} {what} {} {}\n", shown(&editor.seen(&one.place)), one.kind, one.name)
     });
     let text = text.collect();
     let value = found.iter().map(|(one, declared)| {
-        let [name, kind, place] = symbol_value(one);
+        let [name, kind, place] = symbol_value(&editor, one);
         object([name, kind, ("declaration", Value::from(*declared)), place])
     });
     let value = Value::list(value.collect());
@@ -178,7 +187,7 @@ pub(super) fn complete(
             ("detail", Value::str(one.detail.as_str())),
             ("documentation", Value::str(one.doc.as_str())),
             ("deprecated", Value::from(one.deprecated)),
-            ("replaces", place_value(&one.place)),
+            ("replaces", place_value(&editor.seen(&one.place))),
         ])
     });
     let value = Value::list(value.collect());
@@ -190,7 +199,7 @@ pub(super) fn hover(cx: &mut Context<'_, '_>, at: &str, target: &Target, output:
     let Some(hover) = editor.ide.hover(&editor.path, offset) else {
         return Ok(print(cx, output, String::new(), object([("text", Value::null()), ("place", Value::null())])));
     };
-    let value = object([("text", Value::str(hover.text.as_str())), ("place", place_value(&hover.place))]);
+    let value = object([("text", Value::str(hover.text.as_str())), ("place", place_value(&editor.seen(&hover.place)))]);
     Ok(print(cx, output, format!("{}\n", hover.text), value))
 }
 
@@ -202,6 +211,7 @@ pub(super) fn definition(
 ) -> Result<Exit, Exit> {
     let (editor, offset) = Editor::open_at(cx, at, target)?;
     let places = editor.ide.definition(&editor.path, offset);
+    let places: Vec<Place> = places.iter().map(|place| editor.seen(place)).collect();
     let text = places.iter().map(|place| format!("{}\n", shown(place))).collect();
     let value = Value::list(places.iter().map(place_value).collect());
     let exit = print(cx, output, text, object([("definitions", value)]));

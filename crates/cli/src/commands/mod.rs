@@ -29,7 +29,7 @@ pub(crate) use status::clean;
 pub(crate) use why::rewrite as rewrite_why;
 
 use crate::args::{Cli, Command, Places, Target, When};
-use crate::declared::undeclared;
+use crate::declared::{undeclared, unreferenced};
 use crate::fetch::lay_out;
 use crate::invocation::{Exit, Invocation};
 use crate::native;
@@ -42,7 +42,7 @@ use crate::settings::{self, Settings};
 use purlin_model::{Detection, Request, Resolved};
 use purlin_run::action::Kind;
 use purlin_syntax::{Diagnostic, FileId, Sources};
-use purlin_value::Session;
+use purlin_value::{Session, WorldError};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +62,7 @@ impl Context<'_, '_> {
     fn open(&mut self, path: &Path, target: &Target, nodes: &[String]) -> Result<(Session, Request), Exit> {
         let (session, request) = self.open_any(path, target, nodes)?;
         self.refuse_unused(&session, &request, target, path)?;
+        self.refuse_missing(&session, path, target)?;
         Ok((session, request))
     }
 
@@ -71,7 +72,6 @@ impl Context<'_, '_> {
             Some(revision) => self.at_revision(path, revision).map(|(path, root)| (path, Some(root)))?,
             None => (path.to_owned(), None),
         };
-        self.check_file(&path, target)?;
         let mut setup = Setup::from_flags(&path, &self.global).map_err(|message| self.usage(&message))?;
         let text = self.read_settings(&path);
         self.apply_settings(&mut setup);
@@ -154,12 +154,13 @@ impl Context<'_, '_> {
         }
         let Detection::Project(_, dialect) = purlin_compiler::detect(session, request) else { return Ok(()) };
         let unused = options::unused(target, self.prefix, &[dialect.name]);
-        let messages: Vec<String> =
-            unused.iter().map(|unused| unused.message(&shown.display().to_string(), dialect.name)).collect();
-        for message in &messages {
-            self.usage(message);
-        }
-        if messages.is_empty() { Ok(()) } else { Err(Exit::Usage) }
+        let unused = unused.iter().map(|unused| unused.message(&shown.display().to_string(), dialect.name));
+        let pending = target.pending.iter().filter(|path| dialect.name == "garden" && !path.starts_with("local.env"));
+        let pending = pending.map(|path| {
+            format!("`--pending {path}`: only `local.env` and `local.env.NAME` can be pending in a Garden project")
+        });
+        let messages: Vec<String> = unused.chain(pending).collect();
+        self.refuse(&messages)
     }
 
     /// A variable that nothing in the project knows is a mistake too.
@@ -170,8 +171,20 @@ impl Context<'_, '_> {
         set: &[String],
         more: &str,
     ) -> Result<(), Exit> {
-        let messages = undeclared(session, resolved, set, more);
-        for message in &messages {
+        let unknown = undeclared(session, resolved, set, more);
+        for message in &unknown.parts {
+            let _ = writeln!(self.invocation.stderr, "warning: {message}");
+        }
+        self.refuse(&unknown.variables)
+    }
+
+    /// What is said to be pending must be something that the project refers to.
+    fn refuse_pending(&mut self, session: &Session, pending: &[String]) -> Result<(), Exit> {
+        self.refuse(&unreferenced(session, pending))
+    }
+
+    fn refuse(&mut self, messages: &[String]) -> Result<(), Exit> {
+        for message in messages {
             self.usage(message);
         }
         if messages.is_empty() { Ok(()) } else { Err(Exit::Usage) }
@@ -201,18 +214,38 @@ impl Context<'_, '_> {
         })
     }
 
-    /// A file named with `--file` must be there, beside the project or where the user stands.
-    fn check_file(&mut self, path: &Path, target: &Target) -> Result<(), Exit> {
-        let Some(file) = target.file.as_deref().filter(|file| *file != "-" && !file.contains("://")) else {
-            return Ok(());
-        };
+    /// Files named by options must be there: a misspelt one is a mistake, whatever its option does with it.
+    fn refuse_missing(&mut self, session: &Session, path: &Path, target: &Target) -> Result<(), Exit> {
         let cwd = &self.invocation.cwd;
-        let places = [cwd.join(path).join(file), cwd.join(file), cwd.join(path).with_file_name(file)];
-        if places.iter().any(|place| place.exists()) {
+        let is_there = |option: &str, name: &str| {
+            let is_elsewhere = name == "-" || name.contains("://");
+            // A project's file is beside it, or where the user stands.
+            let beside = || [cwd.join(path).join(name), cwd.join(path).with_file_name(name)].iter().any(|p| p.exists());
+            is_elsewhere || cwd.join(name).exists() || (option == "file" && beside())
+        };
+        let lists = [
+            ("values", &target.values),
+            ("var-file", &target.var_file),
+            ("secret-file", &target.secret_file),
+            ("inputs", &target.inputs),
+            ("profile-path", &target.profile_path),
+        ];
+        let named = lists.into_iter().flat_map(|(option, names)| names.iter().map(move |name| (option, name)));
+        let named = named.chain(target.file.iter().map(|name| ("file", name)));
+        let missing: Vec<Diagnostic> = named
+            .filter(|(option, name)| !is_there(option, name))
+            .map(|(option, name)| {
+                let hint = format!("`--{}{option}` names it; the path begins at the working directory", self.prefix);
+                WorldError::NotFound.diagnostic(name).hint(hint)
+            })
+            .collect();
+        if missing.is_empty() {
             return Ok(());
         }
-        let _ = writeln!(self.invocation.stderr, "error: cannot open `{file}`: there is no such file");
-        Err(Exit::Io)
+        // What else was found may follow from it.
+        session.sink.take();
+        session.sink.extend(missing);
+        Err(self.report(session))
     }
 
     /// Lets go of what a run made; taking a large graph apart piece by piece is work nobody sees.
@@ -243,7 +276,7 @@ impl Context<'_, '_> {
         }
         let count = u32::try_from(session.sources.len()).unwrap_or(u32::MAX);
         for source in (0..count).filter_map(|id| session.sources.get(FileId(id))) {
-            let _ = writeln!(self.invocation.stderr, "read: {}", source.path());
+            let _ = writeln!(self.invocation.stderr, "read: {}", session.sources.shown(source.path()));
         }
     }
 
@@ -296,6 +329,7 @@ impl Context<'_, '_> {
 
     /// Prints data to stdout or to a file.
     fn print(&mut self, text: &str, out: Option<&Path>) -> Exit {
+        let text = &self.invocation.veil.text(text);
         let written = match out {
             Some(path) => crate::border::write_atomically(&self.invocation.cwd.join(path), text.as_bytes()),
             None if self.invocation.last && pager::show(text, &self.invocation.env) => Ok(()),

@@ -136,6 +136,7 @@ fn compile_for(
     });
     if let Some(compiled) = &compiled {
         cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.var, "")?;
+        cx.refuse_pending(&session, &target.pending)?;
         // Service templates have their own word on inputs that are not declared.
         if compiled.dialect.name == "unfurl" {
             cx.refuse_undeclared(&session, Some(&compiled.resolved), &target.input, "")?;

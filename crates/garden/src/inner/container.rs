@@ -47,9 +47,12 @@ impl Container<'_> {
         let provider = self.about.cluster(eval);
         let namespace = provider.is_there().then(|| provider.namespace(self.action, self.spec));
         let shared = Shared { making: Making::new(eval.session, self.action), provider, namespace, version, image };
-        let mut objects = vec![self.workload(&shared, eval.session)?];
-        objects.extend(self.service(&shared)?);
-        objects.extend(self.ingresses(&shared, eval.session)?);
+        // All are made before one may fail, so that each says what is wrong with it.
+        let (workload, service) = (self.workload(&shared, eval.session), self.service(&shared));
+        let ingresses = self.ingresses(&shared, eval.session);
+        let mut objects = vec![workload?];
+        objects.extend(service?);
+        objects.extend(ingresses?);
         let file = &self.action.config.file;
         let marked = objects.into_iter().map(|object| Manifest::new(file.clone(), self.marked(&shared, &object)));
         let mut resolved = Resolved::new(self.action.name.clone());
@@ -333,21 +336,27 @@ impl Container<'_> {
     /// The ways in from outside.
     fn ingresses(&self, shared: &Shared, session: &Session) -> Result<Vec<Value>, Inner> {
         let all = items(self.spec, "ingresses")?;
-        all.iter().enumerate().map(|(index, ingress)| self.ingress(shared, session, index, ingress)).collect()
+        let one = |(index, ingress)| self.ingress(shared, session, index, ingress);
+        let made: Vec<Result<Value, Inner>> = all.iter().enumerate().map(one).collect();
+        made.into_iter().collect()
     }
 
     fn ingress(&self, shared: &Shared, session: &Session, index: usize, ingress: &Value) -> Result<Value, Inner> {
         let making = &shared.making;
+        let named = ingress.get("port").cloned().unwrap_or_default();
+        let port = self.port(&named, "an ingress", session)?;
         let own = ingress.get("hostname").filter(|host| host.as_str() != Some("") && !host.is_null()).cloned();
         let Some(host) = own.or_else(|| shared.provider.default_hostname()) else {
+            // Where nothing is deployed, no name is missed.
+            if self.about.is_rehearsal() && !shared.provider.is_there() {
+                return Err(Inner::Broken);
+            }
             let message = format!(
                 "an ingress of `{}` has no `hostname`, and the provider has no `defaultHostname`",
                 self.action.key
             );
             return Err(self.wrong(session, message, Some(ingress)));
         };
-        let named = ingress.get("port").cloned().unwrap_or_default();
-        let port = self.port(&named, "an ingress", session)?;
         let certificate = self.certificate(shared, session, &host)?;
         let mut annotations = Map::new();
         let forced = making.own(if certificate.is_some() { "true" } else { "false" });
@@ -391,6 +400,9 @@ impl Container<'_> {
         };
         for certificate in shared.provider.certificates() {
             let Some(names) = certificate.get("hostnames").and_then(Value::as_list) else {
+                if self.about.is_rehearsal() {
+                    continue;
+                }
                 let name = certificate.get("name").map(crate::expr::text_of).unwrap_or_default();
                 let message = format!("the certificate `{name}` has no `hostnames`, so it is used for no ingress");
                 let diagnostic = Diagnostic::nowhere(&rules::NOT_RENDERED, message);

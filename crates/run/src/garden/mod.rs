@@ -249,7 +249,7 @@ pub fn plain_value(json: &Json) -> Value {
 }
 
 /// The texts of all secrets in a value.
-pub(crate) fn collect_secrets(value: &Value, found: &mut Vec<String>) {
+pub fn collect_secrets(value: &Value, found: &mut Vec<String>) {
     let mut open = vec![(value, false)];
     while let Some((value, inside)) = open.pop() {
         let is_secret = inside || value.is_tainted();

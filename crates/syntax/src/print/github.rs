@@ -16,7 +16,7 @@ fn command<F: Files + ?Sized>(diagnostic: &Diagnostic, files: &F) -> String {
     };
     let mut properties = Vec::new();
     if let Some(place) = diagnostic.span.and_then(|span| Place::of(span, files)) {
-        properties.push(format!("file={}", property(place.source.path())));
+        properties.push(format!("file={}", property(&place.path)));
         properties.push(format!("line={}", place.start.line));
         // GitHub refuses columns of marks that span several lines.
         if place.end.line == place.start.line {

@@ -62,6 +62,8 @@ pub fn human<'d, F: Files + ?Sized>(
 /// The lines of one file that a diagnostic points at.
 struct Excerpt {
     source: Arc<Source>,
+    /// What it goes by.
+    path: String,
     /// What is not to be shown of it.
     hidden: Vec<Span>,
     /// The place named above the lines.
@@ -104,8 +106,8 @@ fn excerpts<F: Files + ?Sized>(diagnostic: &Diagnostic, files: &F) -> Vec<Excerp
         let at = match (at, files.source(span.file)) {
             (Some(at), _) => at,
             (None, Some(source)) => {
-                let hidden = files.hidden(span.file);
-                excerpts.push(Excerpt { source, hidden, start: span.start, marks: BTreeMap::new() });
+                let (path, hidden) = (files.shown(&source), files.hidden(span.file));
+                excerpts.push(Excerpt { source, path, hidden, start: span.start, marks: BTreeMap::new() });
                 excerpts.len() - 1
             }
             (None, None) => continue,
@@ -167,7 +169,7 @@ impl Printer<'_> {
     }
 
     fn excerpt(&mut self, excerpt: &Excerpt, arrow: &str, severity: Severity) {
-        let place = place_text(&excerpt.source, excerpt.start);
+        let place = place_text(&excerpt.source, &excerpt.path, excerpt.start);
         self.out.extend(std::iter::repeat_n(' ', self.gutter));
         self.paint(Paint::Frame, arrow);
         self.out.push_str(&format!(" {place}\n"));
@@ -247,15 +249,15 @@ fn blank_mark() -> Mark {
     Mark { start: 0, end: 0, label: String::new(), primary: false }
 }
 
-fn place_text(source: &Source, offset: u32) -> String {
+fn place_text(source: &Source, path: &str, offset: u32) -> String {
     let at = source.position(offset);
-    format!("{}:{}:{}", escape(source.path()), at.line, at.column)
+    format!("{}:{}:{}", escape(path), at.line, at.column)
 }
 
 fn trace_text<F: Files + ?Sized>(step: &Label, files: &F) -> String {
     let message = message_text(&step.message);
     match files.source(step.span.file) {
-        Some(source) => format!("{message} ({})", place_text(&source, step.span.start)),
+        Some(source) => format!("{message} ({})", place_text(&source, &files.shown(&source), step.span.start)),
         None => message,
     }
 }

@@ -50,7 +50,7 @@ fn write_place<F: Files + ?Sized>(writer: &mut JsonWriter, span: Option<Span>, f
     let place = span.and_then(|span| Place::of(span, files));
     writer.key("file");
     match &place {
-        Some(place) => writer.string(place.source.path()),
+        Some(place) => writer.string(&place.path),
         None => writer.null(),
     }
     writer.key("range");

@@ -27,6 +27,11 @@ pub trait Files {
 
     /// The parts of a file that are not to be shown.
     fn hidden(&self, id: FileId) -> Vec<Span>;
+
+    /// What a file goes by.
+    fn shown(&self, source: &Source) -> String {
+        source.path().to_owned()
+    }
 }
 
 impl Files for Sources {
@@ -37,6 +42,10 @@ impl Files for Sources {
     fn hidden(&self, id: FileId) -> Vec<Span> {
         Sources::hidden(self, id)
     }
+
+    fn shown(&self, source: &Source) -> String {
+        Sources::shown(self, source.path())
+    }
 }
 
 impl<F: Files + ?Sized> Files for Arc<F> {
@@ -46,6 +55,10 @@ impl<F: Files + ?Sized> Files for Arc<F> {
 
     fn hidden(&self, id: FileId) -> Vec<Span> {
         (**self).hidden(id)
+    }
+
+    fn shown(&self, source: &Source) -> String {
+        (**self).shown(source)
     }
 }
 
@@ -128,7 +141,7 @@ fn severity_name(severity: Severity) -> &'static str {
 
 /// A span as people count: path, lines and columns.
 struct Place {
-    source: Arc<Source>,
+    path: String,
     start: Position,
     end: Position,
 }
@@ -137,7 +150,7 @@ impl Place {
     fn of(span: Span, files: &(impl Files + ?Sized)) -> Option<Self> {
         let source = files.source(span.file)?;
         let (start, end) = (source.position(span.start), source.position(span.end.max(span.start)));
-        Some(Place { source, start, end })
+        Some(Place { path: files.shown(&source), start, end })
     }
 }
 

@@ -126,7 +126,7 @@ impl<F: Files + ?Sized> Log<'_, F> {
         let Some(place) = Place::of(span, self.files) else { return };
         self.field("physicalLocation", |log| {
             log.map(|log| {
-                log.field("artifactLocation", |log| log.map(|log| log.text("uri", &uri(place.source.path()))));
+                log.field("artifactLocation", |log| log.map(|log| log.text("uri", &uri(&place.path))));
                 log.field("region", |log| {
                     log.map(|log| {
                         log.number("startLine", place.start.line as usize);

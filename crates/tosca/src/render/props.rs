@@ -293,9 +293,18 @@ impl Renderer<'_> {
     }
 }
 
-/// Inputs often come as JSON, where a whole number may look like a float.
+/// Inputs often come as JSON, where a whole number may look like a float; a text of the command line is what is wanted
+/// as it stands, whatever it would be in YAML.
 fn accommodate(value: &Val, model: &crate::model::Model, data_type: Option<crate::names::DeclId>) -> Val {
-    let wants_int = data_type.and_then(|id| model.primitive(id)) == Some(crate::model::Primitive::Integer);
+    let wanted = data_type.and_then(|id| model.primitive(id));
+    let wants_int = wanted == Some(crate::model::Primitive::Integer);
+    let is_scalar = !matches!(value.data, Data::List(_) | Data::Map(_) | Data::Str(_));
+    if wanted == Some(crate::model::Primitive::String)
+        && is_scalar
+        && let Some(text) = model.option_at(value.span)
+    {
+        return value.with(Data::Str(text.into()));
+    }
     match value.data {
         Data::Float(number) if wants_int && number.fract() == 0.0 && number.abs() < 9e15 => {
             value.with(Data::Int(number as i64))

@@ -8,7 +8,7 @@ use purlin_garden::workflows::Script;
 use purlin_run::action::Command;
 use purlin_run::capture::Capture;
 use purlin_run::executor::{Executor, Job};
-use purlin_run::garden::GardenProject;
+use purlin_run::garden::{GardenProject, collect_secrets};
 use purlin_run::local::process::{Ended, NoStart};
 use purlin_run::mask::Mask;
 use purlin_run::stop::Level;
@@ -245,6 +245,10 @@ fn run_steps(invocation: &mut Invocation<'_>, stage: &Stage<'_>, script: &Script
             continue;
         }
         let step = script.step(index, &results);
+        // What a step computes from secrets may be quoted by whatever it runs.
+        let mut secrets = Vec::new();
+        collect_secrets(&step, &mut secrets);
+        invocation.veil.hide(&secrets);
         let is_true = |key: &str| step.get(key).and_then(Value::as_bool).unwrap_or(false);
         let given = if stage.session.sink.has_errors() || step.any(Value::is_poison) {
             problems.push(format!("step `{name}` could not be resolved"));
