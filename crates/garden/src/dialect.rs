@@ -237,8 +237,7 @@ fn inner_of(resolution: &Resolution<'_>, action: &Action) -> Option<Arc<Inner>> 
     let live = resolution.live.actions.get(&action.key)?;
     let shows = is_asked && !action.disabled && request.wants(&action.key);
     // What is made from something wrong would be wrong a second time.
-    let follows =
-        known.inside == Some(Inside::Objects) && request.chart.is_rehearsal && has_errors(resolution, action);
+    let follows = known.inside == Some(Inside::Objects) && request.chart.is_rehearsal && has_errors(resolution, action);
     if !shows || follows {
         return None;
     }

@@ -31,12 +31,7 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
 }
 
 /// What an action printed last: the pods that it deployed, or its commands.
-fn last_output(
-    cx: &mut Context<'_, '_>,
-    project: &dyn Project,
-    root: &Path,
-    flags: &LogsFlags,
-) -> Result<Exit, Exit> {
+fn last_output(cx: &mut Context<'_, '_>, project: &dyn Project, root: &Path, flags: &LogsFlags) -> Result<Exit, Exit> {
     let nodes = project.nodes();
     let Some(at) = nodes.iter().position(|node| node.id == flags.node) else {
         return Err(cx.usage(&no_action(&flags.node, nodes.iter().map(|node| node.id.as_str()))));
@@ -72,12 +67,7 @@ fn last_output(
 const USUAL_LINES: usize = 1_000;
 
 /// The last lines of the containers of a deploy.
-pub(super) fn of_cluster(
-    cx: &mut Context<'_, '_>,
-    deploy: &dyn Work,
-    id: &str,
-    lines: usize,
-) -> Result<Exit, Exit> {
+pub(super) fn of_cluster(cx: &mut Context<'_, '_>, deploy: &dyn Work, id: &str, lines: usize) -> Result<Exit, Exit> {
     let stop = Stop::new().map_err(|_| Exit::Io)?;
     match deploy.logs(lines, Doing::looking(&stop)) {
         Ok(found) => {
