@@ -50,8 +50,18 @@ pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, everything: 
     if everything {
         // What is wrong elsewhere may have kept a rule from being looked at.
         let is_sound = !found.iter().any(Diagnostic::is_error);
-        found.extend(unused(&files, sources, is_sound));
+        let wrong: HashSet<(FileId, u32)> = found.iter().filter_map(|problem| line_of(problem, sources)).collect();
+        let is_judged = |id: FileId, comment: &Comment| {
+            is_sound || wrong.contains(&(id, comment.line)) || wrong.contains(&(id, comment.line + 1))
+        };
+        found.extend(unused(&files, sources, is_judged));
     }
+}
+
+/// The line of a problem.
+fn line_of(problem: &Diagnostic, sources: &Sources) -> Option<(FileId, u32)> {
+    let span = problem.span?;
+    Some((span.file, sources.get(span.file)?.position(span.start).line))
 }
 
 /// Whether a mark is in a comment of the file.
@@ -103,7 +113,11 @@ fn is_quiet(diagnostic: &Diagnostic, sources: &Sources, files: &mut HashMap<File
     quiet
 }
 
-fn unused(files: &HashMap<FileId, Vec<Comment>>, sources: &Sources, is_sound: bool) -> Vec<Diagnostic> {
+fn unused(
+    files: &HashMap<FileId, Vec<Comment>>,
+    sources: &Sources,
+    is_judged: impl Fn(FileId, &Comment) -> bool,
+) -> Vec<Diagnostic> {
     let known = purlin_compiler::all_rules();
     let mut out = Vec::new();
     let mut seen = HashSet::new();
@@ -122,7 +136,7 @@ fn unused(files: &HashMap<FileId, Vec<Comment>>, sources: &Sources, is_sound: bo
                     let hint = near.unwrap_or_else(|| "`purlin explain` lists all rules".to_owned());
                     (format!("unknown rule `{name}` in a comment"), hint)
                 }
-                None if !is_sound => continue,
+                None if !is_judged(*id, comment) => continue,
                 None => ("this `ignore` matches no problem".to_owned(), "remove it".to_owned()),
             };
             out.push(Diagnostic::at(&rules::UNUSED_IGNORE, comment.span, message).hint(hint));

@@ -176,10 +176,27 @@ fn clock(env: &std::collections::BTreeMap<String, String>) -> Result<Moment, Str
     Ok(Moment(i128::try_from(since.as_nanos()).unwrap_or(0)))
 }
 
-/// The repository a folder lies in, which bounds what may be read; the folder itself if it lies in none. An ensemble
-/// may have a repository of its own inside the project it belongs to: then the project's counts.
+/// Files that make a folder a project, where no repository says how far it reaches.
+const PROJECT_FILES: &[&str] =
+    &["project.garden.yml", "project.garden.yaml", "unfurl.yaml", "Chart.yaml", "skaffold.yaml", "purlin.toml"];
+
+/// Files that may hold a project of Garden.
+const GARDEN_FILES: &[&str] = &["garden.yml", "garden.yaml"];
+
+fn holds_project(folder: &Path) -> bool {
+    let is_project = |name: &&str| {
+        let text = std::fs::read_to_string(folder.join(name)).unwrap_or_default();
+        text.lines().any(|line| line.trim_end() == "kind: Project")
+    };
+    PROJECT_FILES.iter().any(|name| folder.join(name).is_file()) || GARDEN_FILES.iter().any(is_project)
+}
+
+/// The repository a folder lies in, which bounds what may be read; without one, the project that it is part of, and
+/// otherwise the folder itself. An ensemble may have a repository of its own inside the project it belongs to: then the
+/// project's counts.
 pub(crate) fn repository_of(folder: &Path) -> PathBuf {
-    let own = folder.ancestors().find(|above| above.join(".git").exists()).unwrap_or(folder);
+    let repository = folder.ancestors().find(|above| above.join(".git").exists());
+    let own = repository.or_else(|| folder.ancestors().find(|above| holds_project(above))).unwrap_or(folder);
     match own.parent() {
         Some(project) if own.join("ensemble.yaml").is_file() && project.join("unfurl.yaml").is_file() => {
             repository_of(project)

@@ -34,6 +34,8 @@ pub struct Settings {
     pub missing: Option<MissingInputs>,
     /// Whether texts of the command line are strings where strings are wanted, whatever they are in YAML.
     pub plain_inputs: bool,
+    /// Whether values that stand for themselves are judged in a service that is not sound.
+    pub judge_literals: bool,
     /// Whether other services are put in the place of nodes that ask for it.
     pub substitution: Substitution,
     /// Whether somebody will ask where values come from.
@@ -132,12 +134,28 @@ pub(crate) fn service(
             }
         }
     }
+    if is_invalid(&problems) && settings.judge_literals && settings.stop.is_none() && !settings.unevaluated {
+        let mut evaluator = Evaluator::with_resolution(&model, &topology, &resolution);
+        finish::check_literals(&mut evaluator, &topology);
+        take_news(&mut problems, evaluator.problems());
+    }
     // What is evaluated for the sake of a decision reports nothing itself.
     let told = |problem: &Problem| problem.diagnostic.rule.class == RuleClass::Limit;
     if let Some(diagnostic) = model.budget.exceeded().filter(|_| !problems.list().iter().any(told)) {
         problems.push(diagnostic.clone());
     }
     Compiled { model, topology, resolution, substituted, values, problems }
+}
+
+/// Takes problems of values about which nothing was said yet.
+fn take_news(problems: &mut Problems, found: &Problems) {
+    let span = |problem: &Problem| problem.diagnostic.span;
+    let known: Vec<Span> = problems.list().iter().filter_map(span).collect();
+    let is_known = |at: Span| known.iter().any(|k| k.file == at.file && k.start < at.end && at.start < k.end);
+    for problem in found.list().iter().filter(|problem| span(problem).is_some_and(|at| !is_known(at))) {
+        problems.add(problem.clone());
+    }
+    found.hidden().iter().for_each(|span| problems.hide(*span));
 }
 
 /// Whether all nodes and what they require are known. What comes from an import that was not read may have any

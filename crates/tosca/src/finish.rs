@@ -43,6 +43,18 @@ pub fn check_all(evaluator: &mut Evaluator<'_>, topology: &Topology) {
     props(evaluator, &topology.outputs, &Scope::default());
 }
 
+/// Looks at values that are no calls: what they must fulfil depends on nothing else in the service.
+pub fn check_literals(evaluator: &mut Evaluator<'_>, topology: &Topology) {
+    for (index, node) in topology.nodes.values().enumerate() {
+        let capabilities = node.capabilities.values().map(|capability| &capability.properties);
+        for prop in std::iter::once(&node.properties).chain(capabilities).flat_map(|props| props.values()) {
+            if !prop.value.has_call() {
+                evaluator.inspect(prop, &Scope::node(index));
+            }
+        }
+    }
+}
+
 fn check_relationship(evaluator: &mut Evaluator<'_>, relationship: &Relationship, source: usize, requirement: usize) {
     owned(evaluator, Owner::Relationship(source, requirement), &relationship.properties, &relationship.attributes);
     interfaces(

@@ -70,7 +70,7 @@ pub(super) const GARDEN: Personality = Personality {
         ("    --pending PATH", "an environment variable that may be unset (`local.env.NAME`)"),
     ],
     refused: &[
-        "cloud", "community", "config", "create", "diff", "exec", "link", "login", "logout", "options", "plan", "plugins",
+        "cloud", "community", "config", "create", "dev", "diff", "exec", "link", "login", "logout", "options", "plan", "plugins",
         "publish", "self-update", "serve", "set", "sync", "tools", "unlink", "up", "update-remote", "util",
     ],
     run,
@@ -163,8 +163,10 @@ fn run(invocation: &mut Invocation<'_>, args: &[String]) -> Exit {
         ["test", names @ ..] => return execute::run(invocation, &flags, format, Kind::Test, names),
         ["run", names @ ..] => return execute::run(invocation, &flags, format, Kind::Run, names),
         ["workflow" | "run-workflow", name] => return steps::workflow(invocation, &flags, format, name),
-        ["cleanup" | "delete", "deploy" | "deploys", names @ ..] => return execute::cleanup(invocation, &flags, names),
-        ["cleanup" | "delete", "namespace" | "ns"] => return execute::cleanup(invocation, &flags, &[]),
+        ["cleanup" | "delete" | "del", "deploy" | "deploys", names @ ..] => {
+            return execute::cleanup(invocation, &flags, names);
+        }
+        ["cleanup" | "delete" | "del", "namespace" | "ns"] => return execute::cleanup(invocation, &flags, &[]),
         ["logs", names @ ..] => return execute::logs(invocation, &flags, names),
         ["get", other, ..] if REFUSED_GETS.contains(other) => {
             return super::unsupported(invocation, &GARDEN, &format!("get {other}"));

@@ -56,8 +56,8 @@ pub const HELM: Personality = Personality {
         ("refused", "--validate, --dry-run=server, --verify, --repo, --devel"),
     ],
     refused: &[
-        "completion", "create", "env", "get", "history", "install", "list", "package", "plugin", "pull",
-        "push", "registry", "repo", "rollback", "search", "status", "test", "uninstall", "upgrade", "verify",
+        "completion", "create", "del", "delete", "env", "fetch", "get", "history", "install", "list", "ls", "package",
+        "plugin", "pull", "push", "registry", "repo", "rollback", "search", "status", "test", "uninstall", "upgrade", "verify",
     ],
     run,
 };

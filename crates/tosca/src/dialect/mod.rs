@@ -139,6 +139,7 @@ fn settings(session: &Session, request: &Request, problems: &mut Problems) -> Se
     let given = !request.inputs.is_empty() || !request.input_files.is_empty();
     settings.inputs = inputs::read(session, &request.input_files, &request.inputs, problems);
     settings.plain_inputs = true;
+    settings.judge_literals = true;
     settings.missing = Some(match given {
         _ if problems.any() => MissingInputs::Accept, // they may be in the file that could not be read
         true => MissingInputs::Refuse,
