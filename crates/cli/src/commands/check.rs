@@ -80,7 +80,7 @@ struct Opened {
 fn sessions(cx: &mut Context<'_, '_>, paths: &[PathBuf], target: &Target) -> Result<Vec<Opened>, Exit> {
     let mut opened: Vec<Opened> = Vec::new();
     for path in paths {
-        let (session, mut request) = cx.open_any(path, target, &[])?;
+        let (session, mut request) = cx.open_any(&chart_of(&cx.invocation.cwd, path), target, &[])?;
         request.chart.ci_values = true;
         request.chart.is_rehearsal = true;
         let path = request.path.clone();
@@ -94,6 +94,20 @@ fn sessions(cx: &mut Context<'_, '_>, paths: &[PathBuf], target: &Target) -> Res
         }
     }
     Ok(opened)
+}
+
+/// A template is part of its chart, and no YAML by itself.
+fn chart_of(cwd: &Path, path: &Path) -> PathBuf {
+    let holds = |above: &&Path| {
+        let is_folder = above.file_name().is_some_and(|name| name == "templates");
+        is_folder && cwd.join(above).with_file_name("Chart.yaml").is_file()
+    };
+    let templates = path.ancestors().skip(1).find(holds).filter(|_| cwd.join(path).is_file());
+    match templates.and_then(Path::parent) {
+        Some(chart) if chart.as_os_str().is_empty() => PathBuf::from("."),
+        Some(chart) => chart.to_owned(),
+        None => path.to_owned(),
+    }
 }
 
 /// An option holds for those projects whose dialect uses it; if there is none, it was a mistake.
