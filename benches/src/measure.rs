@@ -73,6 +73,7 @@ pub(crate) fn typed<'a>(
         terminal: false,
         given: None,
         last: false,
+        veil: purlin_cli::Veil::default(),
     }
 }
 

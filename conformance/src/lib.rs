@@ -102,6 +102,7 @@ pub fn purlin_reading(args: &[String], cwd: &Path, env: &[(String, String)], mut
         terminal: false,
         given: None,
         last: false,
+        veil: purlin_cli::Veil::default(),
     });
     Ran { code, stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() }
 }
@@ -119,6 +120,7 @@ pub fn open(folder: &Path) -> Option<(purlin_value::Session, String)> {
         terminal: false,
         given: None,
         last: false,
+        veil: purlin_cli::Veil::default(),
     };
     let mut setup = purlin_cli::Setup::of(folder);
     setup.root = Some(folder.to_owned());
