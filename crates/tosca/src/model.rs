@@ -139,7 +139,19 @@ fn complete(session: &Session, files: Files, options: &Options, problems: &mut P
     let primitives = primitives(&files, &names, &hierarchy);
     let (quirks, host) = (options.quirks.clone(), options.host);
     let budget = Arc::new(Budget::new(&session.limits, session.meter.clone()));
-    Model { files, names, hierarchy, types, quirks, host, given: Vec::new(), asked: None, plain_inputs: false, budget, primitives }
+    Model {
+        files,
+        names,
+        hierarchy,
+        types,
+        quirks,
+        host,
+        given: Vec::new(),
+        asked: None,
+        plain_inputs: false,
+        budget,
+        primitives,
+    }
 }
 
 fn primitives(files: &Files, names: &Names, hierarchy: &Hierarchy) -> Vec<Option<Primitive>> {
