@@ -4,8 +4,8 @@ use super::Context;
 use super::check::worse;
 use crate::args::{DataFormat, Target};
 use crate::invocation::Exit;
-use purlin_compiler::{Compiled, compile, resolved_value};
-use purlin_model::{Resolved, Variant};
+use purlin_compiler::{Compiled, compile, detect, loose_objects, read_objects, resolved_value};
+use purlin_model::{Detection, Manifest, Node, Request, Resolved, Variant};
 use purlin_syntax::write::{JsonLayout, WriteError};
 use purlin_syntax::{Diagnostic, suggest};
 use purlin_value::emit::{json_within, to_json, to_yaml, yaml_within};
@@ -130,7 +130,17 @@ fn compile_for(
     let (session, mut request) = cx.open(path, target, nodes)?;
     purpose.command.clone_into(&mut request.command);
     request.manifests = purpose.manifests;
-    let compiled = compile(&session, &request).map(|mut compiled| {
+    compile_opened(cx, session, &request, nodes, target)
+}
+
+fn compile_opened(
+    cx: &mut Context<'_, '_>,
+    session: Session,
+    request: &Request,
+    nodes: &[String],
+    target: &Target,
+) -> Result<(Session, Option<Compiled>, Exit), Exit> {
+    let compiled = compile(&session, request).map(|mut compiled| {
         keep_nodes(&session, &mut compiled.resolved, nodes);
         compiled
     });
@@ -211,6 +221,24 @@ pub(super) fn data_text(value: &Value, format: DataFormat, secrets: Secrets, mos
 }
 
 impl Context<'_, '_> {
+    /// Says which documents are no Kubernetes objects; whether there are any.
+    fn refuse_others(&mut self, manifests: &[Manifest]) -> bool {
+        let mut are_there = false;
+        for manifest in manifests {
+            let missing = ["apiVersion", "kind"]
+                .into_iter()
+                .find(|key| manifest.value.get(key).is_none_or(|value| value.as_str().is_none()));
+            let Some(key) = missing else { continue };
+            let file = &manifest.source;
+            let _ = writeln!(
+                self.invocation.stderr,
+                "error: a document of `{file}` is not a Kubernetes object: `{key}` is missing"
+            );
+            are_there = true;
+        }
+        are_there
+    }
+
     /// An answer for programs.
     pub(super) fn json(&mut self, value: &Value) -> Result<String, Exit> {
         let text = to_json(value, Secrets::Hide, JsonLayout::Pretty).map_err(|error| self.too_long(error))?;
@@ -231,8 +259,19 @@ pub(super) fn render(
     out: Option<&Path>,
     reveal: bool,
 ) -> Result<Exit, Exit> {
-    let (_session, compiled, found) =
-        compile_for(cx, &Purpose { command: "render", manifests: true }, path, nodes, target)?;
+    let (session, mut request) = cx.open(path, target, nodes)?;
+    "render".clone_into(&mut request.command);
+    request.manifests = true;
+    let detection = detect(&session, &request);
+    let is_project = matches!(detection, Detection::Project(..));
+    if let Some(place) = loose_objects(&session, &request, &detection).filter(|_| !is_project) {
+        let objects = objects_at(&session, &place, nodes);
+        cx.refuse_undeclared(&session, Some(&objects), &target.var, "")?;
+        let found = cx.report(&session);
+        let found = if cx.refuse_others(&objects.manifests) { worse(found, Exit::Invalid) } else { found };
+        return print_manifests(cx, &objects.manifests, found, out, reveal);
+    }
+    let (_session, compiled, found) = compile_opened(cx, session, &request, nodes, target)?;
     let compiled = match (compiled, found) {
         // What could be rendered is printed beside what is wrong with the rest.
         (Some(compiled), Exit::Ok | Exit::Invalid) => compiled,
@@ -241,8 +280,30 @@ pub(super) fn render(
     if compiled.resolved.manifests.is_empty() && found == Exit::Ok && !compiled.dialect.renders {
         return Err(cx.usage(&format!("a {} project has no manifests to render", compiled.dialect.name)));
     }
+    print_manifests(cx, &compiled.resolved.manifests, found, out, reveal)
+}
+
+/// The objects of a kustomization or of files with nothing but objects, as a project of their own.
+fn objects_at(session: &Session, place: &str, nodes: &[String]) -> Resolved {
+    let mut objects = Resolved::new("");
+    objects.manifests = read_objects(session, place);
+    Manifest::tell_apart(&mut objects.manifests);
+    let node = |manifest: &Manifest| Node::new(manifest.node.clone(), "object", "");
+    objects.nodes = objects.manifests.iter().map(node).collect();
+    keep_nodes(session, &mut objects, nodes);
+    objects
+}
+
+/// Prints manifests beside what was reported.
+fn print_manifests(
+    cx: &mut Context<'_, '_>,
+    manifests: &[Manifest],
+    found: Exit,
+    out: Option<&Path>,
+    reveal: bool,
+) -> Result<Exit, Exit> {
     let mut text = String::new();
-    for manifest in &compiled.resolved.manifests {
+    for manifest in manifests {
         let has_secret = manifest.value.is_tainted_deep();
         let body = match &manifest.text {
             Some(body) if reveal || !has_secret => body.to_string(),
