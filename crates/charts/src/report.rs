@@ -335,7 +335,10 @@ fn located(place: &ChartYaml<'_>, error: &TemplateError) -> Diagnostic {
             let message = "`Chart.yaml`: expected a mapping at the top".to_owned();
             place.locate(Diagnostic::nowhere(rule, message), &["name"]).hint("write `key: value` lines")
         }
-        About::Chart => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
+        About::Chart => match words::subchart(&error.message) {
+            Some(said) => place.locate(Diagnostic::nowhere(rule, said.message).hint(said.hint), &["name"]),
+            None => place.locate(Diagnostic::nowhere(rule, error.message.clone()), &["name"]),
+        },
     }
 }
 

@@ -87,6 +87,14 @@ pub fn failed<'n>(
     None
 }
 
+/// Values of a subchart that are no mapping.
+pub fn subchart(message: &str) -> Option<Words> {
+    let (name, found) = message.strip_prefix("type mismatch on ")?.split_once(": ")?;
+    let found = between(found, "%!t(", "=").map_or("a boolean", noun);
+    let message = format!("`{name}` in the values is a subchart's: expected a mapping, found {found}");
+    words(message, format!("write the values of the subchart below `{name}:`"), None)
+}
+
 /// What Go says of a function that is given nothing.
 const UNSET: &[&str] = &[
     "reflect: call of reflect.Value.Type on zero Value",
