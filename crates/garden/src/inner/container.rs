@@ -45,7 +45,7 @@ impl Container<'_> {
             return Err(self.wrong(eval.session, message, None));
         };
         let provider = self.about.cluster(eval);
-        let namespace = provider.is_there().then(|| provider.namespace(self.action, self.spec));
+        let namespace = provider.is_there().then(|| provider.namespace(self.spec));
         let shared = Shared { making: Making::new(eval.session, self.action), provider, namespace, version, image };
         // All are made before one may fail, so that each says what is wrong with it.
         let (workload, service) = (self.workload(&shared, eval.session), self.service(&shared));

@@ -131,7 +131,7 @@ impl About {
     }
 
     fn ask_engine(&self, action: &Action, known: &SpecType, spec: &Value, eval: &mut Eval<'_>) -> Inner {
-        match self.prepare(action, known, spec, eval.session) {
+        match self.prepare(action, known, spec, eval) {
             Ok(prepared) => {
                 let said = eval.session.sink.len();
                 let resolved = prepared.engine.resolve_for(eval.session, &prepared.ask(), &self.who());
@@ -149,12 +149,13 @@ impl About {
     pub(crate) fn inner_request(&self, action: &Action, eval: &mut Eval<'_>) -> Option<(String, Request)> {
         let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside.is_some())?;
         let spec = eval.force(&self.whole);
-        let prepared = self.prepare(action, known, &spec, eval.session).ok()?;
+        let prepared = self.prepare(action, known, &spec, eval).ok()?;
         Some((prepared.path, prepared.request))
     }
 
     /// The engine of an action's type and what it is asked.
-    fn prepare(&self, action: &Action, known: &SpecType, spec: &Value, session: &Session) -> Result<Prepared, Inner> {
+    fn prepare(&self, action: &Action, known: &SpecType, spec: &Value, eval: &mut Eval<'_>) -> Result<Prepared, Inner> {
+        let session = eval.session;
         let name = match known.inside {
             Some(Inside::Whole(name)) => name,
             _ => "chart",
@@ -177,6 +178,11 @@ impl About {
                 ("config", "")
             }
             _ => {
+                let namespace = self.namespace(spec, eval);
+                if namespace.is_pending() {
+                    return Err(Inner::Pending(namespace));
+                }
+                request.namespace = namespace.as_str().map(str::to_owned);
                 let files = all_texts(spec, "valueFiles")?;
                 request.values = files.iter().map(|file| path::join(&action.source_folder, file)).collect();
                 let given = text(spec, "release")?.or(text(spec, "releaseName")?);
@@ -225,6 +231,12 @@ impl About {
             return Err(Inner::Pending(values));
         }
         Ok(Prepared { engine, name, path, request, values, span })
+    }
+
+    /// The namespace that a chart is deployed to: its own, or that of the provider.
+    fn namespace(&self, spec: &Value, eval: &mut Eval<'_>) -> Value {
+        let own = spec.get("namespace").filter(|value| !value.is_null());
+        own.cloned().unwrap_or_else(|| self.cluster(eval).namespace(spec))
     }
 
     /// Names are shown and stored everywhere, and nothing that is rendered with them could be told from the rest.
@@ -300,7 +312,7 @@ impl About {
                 let given = |key: &str| spec.get(key).filter(|value| !value.is_null()).cloned();
                 let release = given("release").unwrap_or_else(|| Value::str(action.name.clone()));
                 outputs.insert("release".into(), release);
-                outputs.insert("namespace".into(), given("namespace").unwrap_or_else(|| Value::str("default")));
+                outputs.insert("namespace".into(), self.namespace(&spec, eval));
             }
             _ => {}
         }
@@ -337,7 +349,7 @@ impl About {
         let known = spec_type(&action.type_name, action.kind).filter(|known| known.inside.is_some());
         let prepared = known.and_then(|known| {
             let spec = eval.force(&self.whole);
-            self.prepare(action, known, &spec, eval.session).ok()
+            self.prepare(action, known, &spec, eval).ok()
         });
         let engine = prepared.as_ref().map(|prepared| prepared.engine).filter(|engine| engine.eval.is_some());
         let (Some(prepared), Some(engine)) = (&prepared, engine) else {

@@ -107,8 +107,7 @@ impl Pod<'_> {
         spec.insert("imagePullSecrets".into(), making.list(secrets));
         spec.insert("restartPolicy".into(), making.own("Never"));
         let name: String = format!("{}-{}", self.action.kind.lower(), self.action.name).chars().take(LONGEST).collect();
-        let metadata =
-            making.map([("name", making.own(name)), ("namespace", provider.namespace(self.action, self.spec))]);
+        let metadata = making.map([("name", making.own(name)), ("namespace", provider.namespace(self.spec))]);
         let pod = making.map([
             ("apiVersion", making.own("v1")),
             ("kind", making.own("Pod")),

@@ -1,7 +1,6 @@
 //! What the provider of a cluster says about everything that goes there: the namespace, host names, certificates and the
 //! secrets that images are pulled with.
 
-use crate::action::Action;
 use crate::live::About;
 use ecow::EcoString;
 use purlin_value::{Eval, Value};
@@ -21,7 +20,9 @@ impl About {
     pub(crate) fn cluster(&self, eval: &mut Eval<'_>) -> Provider {
         let config = NAMES.iter().find_map(|name| self.provider(name, eval)).unwrap_or_else(Value::null);
         // The namespace, and whether it is production, are the environment's.
-        eval.vary();
+        if !config.is_null() {
+            eval.vary();
+        }
         let owner = self.owner();
         Provider { config, project: owner.project.clone(), namespace: owner.namespace.clone() }
     }
@@ -43,15 +44,15 @@ impl Provider {
     }
 
     /// The namespace of an action: its own, the provider's, or the one that Garden makes up.
-    pub fn namespace(&self, action: &Action, spec: &Value) -> Value {
+    pub fn namespace(&self, spec: &Value) -> Value {
         let is_given = |value: &&Value| value.as_str().is_some_and(|name| !name.is_empty());
         let own = spec.get("namespace").filter(is_given);
         let named = self.config.get("namespace");
         let given = named.filter(is_given).or_else(|| named?.get("name").filter(is_given));
         match own.or(given) {
             Some(found) => found.clone(),
-            // A chart of our own needs no provider, and then goes where `helm` would put it.
-            None if action.type_name == "chart" || !self.is_there() => Value::str("default"),
+            // Without a provider it goes where `helm` would put it.
+            None if !self.is_there() => Value::str("default"),
             None => Value::str(ecow::eco_format!("{}-{}", self.project, self.namespace)),
         }
     }

@@ -129,7 +129,7 @@ pub(super) fn target(resolution: &Resolution<'_>, action: &GardenAction, spec: &
         kubeconfig: text("kubeconfig").map(|file| root_of(resolution).join(PathBuf::from(file))),
         context: text("context"),
     };
-    let namespace = provider.namespace(action, spec);
+    let namespace = provider.namespace(spec);
     let Some(namespace) = namespace.as_str() else {
         return Err(Cause::Other("its namespace is not known when it runs".to_owned()));
     };
