@@ -21,6 +21,8 @@ pub struct Setup {
     pub path: PathBuf,
     /// The folder that bounds what may be read; the repository that the path lies in if `None`.
     pub root: Option<PathBuf>,
+    /// The folder that the root is a copy of: paths are shown as those of that folder.
+    pub stands_for: Option<PathBuf>,
     /// What is allowed.
     pub permissions: Permissions,
     /// Limits in force.
@@ -39,6 +41,7 @@ impl Setup {
         Setup {
             path: path.into(),
             root: None,
+            stands_for: None,
             permissions: Permissions::default(),
             limits: Limits::default(),
             threads: None,
@@ -92,6 +95,7 @@ impl Setup {
         Ok(Setup {
             path,
             root,
+            stands_for: None,
             permissions,
             limits,
             threads: global.threads,
@@ -140,7 +144,7 @@ pub fn open_session(invocation: &mut Invocation<'_>, setup: &Setup) -> Result<(S
         return Err(Exit::Io);
     };
     let session = Session::with_limits(Arc::new(world), setup.limits.clone(), threads);
-    let viewpoint = Viewpoint::new(&root, &invocation.cwd);
+    let viewpoint = Viewpoint::new(&root, setup.stands_for.as_deref(), &invocation.cwd);
     session.sources.show_as(move |path| viewpoint.source(path));
     Ok((session, path::normalize(&native::world_text(relative))))
 }

@@ -7,15 +7,18 @@ use std::path::{Path, PathBuf};
 /// A folder that paths of a world are seen from.
 #[derive(Clone, Debug)]
 pub(crate) struct Viewpoint {
-    /// The root of the world, and where the user stands, both from the root of the machine.
+    /// Where the files are.
+    files: PathBuf,
+    /// The folder that this is, or is a copy of, and where the user stands, both from the root of the machine.
     root: String,
     cwd: String,
 }
 
 impl Viewpoint {
-    pub(crate) fn new(root: &Path, cwd: &Path) -> Self {
+    pub(crate) fn new(files: &Path, copy_of: Option<&Path>, cwd: &Path) -> Self {
         let cwd = native::canonical_or_same(cwd.to_owned());
-        Viewpoint { root: native::world_text(root), cwd: native::world_text(&cwd) }
+        let root = native::world_text(copy_of.unwrap_or(files));
+        Viewpoint { files: files.to_owned(), root, cwd: native::world_text(&cwd) }
     }
 
     /// A path of the world, seen from where the user stands.
@@ -37,7 +40,7 @@ impl Viewpoint {
         }
         // Files in archives are no files for the disk, but the archive is.
         let first = name.split('/').next().filter(|part| !part.is_empty() && *part != "..");
-        let known = first.map_or_else(|| PathBuf::from(name), |first| Path::new(&self.root).join(first));
+        let known = first.map_or_else(|| PathBuf::from(name), |first| self.files.join(first));
         known.symlink_metadata().is_ok().then(|| self.path(name))
     }
 }
@@ -48,8 +51,9 @@ mod tests {
 
     #[test]
     fn paths_begin_where_the_user_stands() {
-        let seen =
-            |root: &str, cwd: &str, path: &str| Viewpoint { root: root.to_owned(), cwd: cwd.to_owned() }.path(path);
+        let seen = |root: &str, cwd: &str, path: &str| {
+            Viewpoint { files: PathBuf::new(), root: root.to_owned(), cwd: cwd.to_owned() }.path(path)
+        };
         assert_eq!(seen("/a/b", "/a", "c.yml"), "b/c.yml");
         assert_eq!(seen("/a", "/a/b", "b/c.yml"), "c.yml");
         assert_eq!(seen("/a", "/a/b", "c.yml"), "../c.yml");

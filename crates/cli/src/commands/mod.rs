@@ -68,8 +68,9 @@ impl Context<'_, '_> {
 
     /// The same, whether or not the options mean something there.
     fn open_any(&mut self, path: &Path, target: &Target, nodes: &[String]) -> Result<(Session, Request), Exit> {
+        let repository = project::repository_of(&native::canonical_or_same(self.invocation.cwd.join(path)));
         let (path, root) = match &target.rev {
-            Some(revision) => self.at_revision(path, revision).map(|(path, root)| (path, Some(root)))?,
+            Some(revision) => self.at_revision(path, &repository, revision).map(|(path, root)| (path, Some(root)))?,
             None => (path.to_owned(), None),
         };
         let mut setup = Setup::from_flags(&path, &self.global).map_err(|message| self.usage(&message))?;
@@ -79,6 +80,7 @@ impl Context<'_, '_> {
             // The files of a revision lie in a cache that other runs read.
             setup.permissions.write = false;
             setup.permissions.frozen = true;
+            setup.stands_for = Some(repository);
         }
         let root_is_open = root.is_none();
         setup.root = root;
@@ -199,12 +201,11 @@ impl Context<'_, '_> {
     }
 
     /// Where a path of the user's repository lies as it was at a revision, and the folder of that revision.
-    fn at_revision(&mut self, path: &Path, revision: &str) -> Result<(PathBuf, PathBuf), Exit> {
+    fn at_revision(&mut self, path: &Path, repository: &Path, revision: &str) -> Result<(PathBuf, PathBuf), Exit> {
         let full = native::canonical_or_same(self.invocation.cwd.join(path));
-        let repository = project::repository_of(&full);
-        let laid_out = lay_out(&self.invocation.env, &repository, revision).map_err(|error| error.reason().to_owned());
+        let laid_out = lay_out(&self.invocation.env, repository, revision).map_err(|error| error.reason().to_owned());
         let found = laid_out.and_then(|root| {
-            let there = root.join(full.strip_prefix(&repository).unwrap_or(Path::new("")));
+            let there = root.join(full.strip_prefix(repository).unwrap_or(Path::new("")));
             if there.exists() { Ok((there, root)) } else { Err("it is not in that revision".to_owned()) }
         });
         found.map_err(|why| {

@@ -28,6 +28,7 @@ pub(super) fn project(session: &Session, request: &Request, dialect: &str) -> Op
         path: file,
         asked: request.clone(),
         inputs: purlin_value::Value::null(),
+        environment: String::new(),
         state: root.clone(),
     };
     Some((ServiceProject::new(place, is_ensemble), root))

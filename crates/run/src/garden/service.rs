@@ -24,6 +24,7 @@ pub fn action(
     let session = project.session();
     let place = Place {
         id: action.key.to_string(),
+        environment: format!("{}.{}", project.resolution.project.namespace, project.resolution.project.environment),
         world: session.world.clone(),
         limits: session.limits.clone(),
         path: path::join(&action.source_folder, named),

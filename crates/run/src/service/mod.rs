@@ -33,6 +33,8 @@ const STACK: usize = 256 << 20;
 pub struct Place {
     /// The action.
     pub id: String,
+    /// The environment that it is deployed in; what is done in one is not done in another.
+    pub environment: String,
     /// Where it is read from.
     pub world: Arc<dyn World>,
     /// What is allowed.

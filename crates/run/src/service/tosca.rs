@@ -61,7 +61,10 @@ impl ServiceDeploy {
     }
 
     fn record_id(&self, step: &Step) -> String {
-        format!("{}/{}", self.0.id, step.id)
+        match self.0.environment.as_str() {
+            "" => format!("{}/{}", self.0.id, step.id),
+            environment => format!("{}@{environment}/{}", self.0.id, step.id),
+        }
     }
 
     fn given(&self, session: &Session, service: &Service, step: &Step) -> Result<Given, Trouble> {
