@@ -62,7 +62,8 @@ pub fn check(
     scope: &Scope,
     depth: u32,
 ) {
-    if depth > MAX_DEPTH || value.is_opaque() {
+    // Parts that are shared are checked wherever they stand.
+    if depth > MAX_DEPTH || value.is_opaque() || !evaluator.can_afford_parts(value) {
         return;
     }
     let model = evaluator.model;

@@ -20,6 +20,7 @@ use ecow::{EcoString, eco_format};
 use purlin_syntax::{Diagnostic, Span};
 use purlin_value::Taint;
 use purlin_value::emit::REDACTED;
+use purlin_value::rules::LIMIT_LIST;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -58,6 +59,8 @@ pub struct Checker<'a> {
     defaulting: Vec<DeclId>,
     /// Defaults of parts that were put in already: types that contain each other several times share them.
     defaults: HashMap<(DeclId, EcoString), Val>,
+    /// How many parts mappings in them have, by address: what is kept in `defaults` keeps its place.
+    sizes: HashMap<usize, u64>,
     /// Whether values are results: what stands at their place is a call, not how they are spelt.
     computed: bool,
     /// What holds for whole values, where a host reads them.
@@ -72,6 +75,7 @@ impl<'a> Checker<'a> {
             problems,
             defaulting: Vec::new(),
             defaults: HashMap::new(),
+            sizes: HashMap::new(),
             computed: false,
             stance: Stance::Property,
         }
@@ -431,7 +435,10 @@ impl<'a> Checker<'a> {
             }
             if let Some(default) = definition.value("value").or(definition.value("default")) {
                 let known = self.defaults.get(&(id, name.clone())).cloned();
-                let default = known.unwrap_or_else(|| self.part_default(default, definition, id, depth));
+                let default = known.unwrap_or_else(|| {
+                    let made = self.part_default(default, definition, id, depth);
+                    self.bounded(made, definition)
+                });
                 self.defaults.insert((id, name.clone()), default.clone());
                 out.push((Val::str(name.clone(), default.span), default));
             } else if definition.bool("required").unwrap_or(true) {
@@ -440,6 +447,35 @@ impl<'a> Checker<'a> {
             }
         }
         value.with(Data::Map(Arc::new(out)))
+    }
+
+    /// A default that was put in, unless it has more parts than a value may have: those who use it go through all of it.
+    fn bounded(&mut self, default: Val, definition: &Entity) -> Val {
+        let most = self.model.budget.most_parts();
+        if self.parts_of(&default) <= most {
+            return default;
+        }
+        let message = format!("with its defaults, `{}` has more than the {most} parts allowed", definition.name);
+        let diagnostic = Diagnostic::at(&LIMIT_LIST, definition.place("default"), message);
+        self.model.budget.note(&diagnostic);
+        self.problems.push(diagnostic.hint("raise it with `--limit list-items=N`"));
+        // Nobody holds it any more, so others may be given its place.
+        self.sizes.clear();
+        default.with(Data::Poison)
+    }
+
+    /// How many parts a value has, with those that are shared counted wherever they stand.
+    fn parts_of(&mut self, value: &Val) -> u64 {
+        let Data::Map(entries) = &value.data else {
+            return 1 + value.items().len() as u64;
+        };
+        let address = Arc::as_ptr(entries) as usize;
+        if let Some(known) = self.sizes.get(&address) {
+            return *known;
+        }
+        let parts = entries.iter().fold(1u64, |sum, (_, item)| sum.saturating_add(1 + self.parts_of(item)));
+        self.sizes.insert(address, parts);
+        parts
     }
 
     fn part_default(&mut self, default: &Val, definition: &Entity, id: DeclId, depth: u32) -> Val {

@@ -57,6 +57,11 @@ impl Budget {
         Budget::new(&self.limits, Arc::new(self.meter.renewed()))
     }
 
+    /// How many parts a value may have.
+    pub(crate) fn most_parts(&self) -> u64 {
+        self.limits.list_items
+    }
+
     /// What went beyond a limit first.
     pub fn exceeded(&self) -> Option<&Diagnostic> {
         self.first.get()
@@ -114,6 +119,17 @@ impl Evaluator<'_> {
         let text = value.as_str().map_or(0, str::len) as u64;
         let paid = self.spend(1 + argument.items().len() as u64 + text / BYTES_PER_STEP);
         paid.map_err(|message| self.limited(Failure::new(message, argument.span))).is_ok()
+    }
+
+    /// Takes the steps to check the parts of a collection; that there are none left is reported.
+    pub(crate) fn can_afford_parts(&self, value: &Val) -> bool {
+        let parts = match &value.data {
+            Data::List(items) => items.len(),
+            Data::Map(entries) => entries.len(),
+            _ => return true,
+        };
+        let paid = self.spend(parts as u64 * STEPS_PER_PART);
+        paid.map_err(|message| self.limited(Failure::new(message, value.span))).is_ok()
     }
 
     /// Checks how long a text is going to be, and takes the steps to make it.
