@@ -23,6 +23,9 @@ use std::time::Duration;
 /// The types whose Deploys go to a cluster.
 pub(super) const TYPES: &[&str] = &["kubernetes", "helm", "chart", "container"];
 
+/// How long a Deploy may take if nothing else is written.
+const USUAL_TIMEOUT: Duration = Duration::from_secs(300);
+
 /// What an action of this type comes to, and the work that it is.
 pub(super) fn action(
     project: &GardenProject<'_>,
@@ -38,8 +41,9 @@ pub(super) fn action(
     }
     let target = target(&project.resolution, action, spec)?;
     let flag = |key: &str, default: bool| spec.get(key).and_then(Value::as_bool).unwrap_or(default);
-    // Containers have a time of their own to come up.
-    let own = if action.type_name == "container" { seconds(spec.get("timeout")) } else { timeout(action) };
+    // The spec has a time to come up, and the action one for all of it; what differs from the default was written.
+    let given = [seconds(spec.get("timeout")), timeout(action)].into_iter().flatten();
+    let own = given.filter(|time| *time != USUAL_TIMEOUT).min();
     let (once, objects) = objects(&manifests)?;
     let deployment = Deployment {
         name: deploy_name(&project.resolution, action),
@@ -50,7 +54,7 @@ pub(super) fn action(
         objects,
         once,
         hooks: matches!(action.type_name.as_str(), "helm" | "chart"),
-        timeout: own.unwrap_or(Duration::from_secs(300)),
+        timeout: own.unwrap_or(USUAL_TIMEOUT),
         jobs: flag("waitForJobs", true),
         ..Deployment::default()
     };
