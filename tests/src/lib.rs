@@ -6,6 +6,7 @@
 #![allow(clippy::disallowed_methods)] // The surface is where the outside is touched.
 
 pub mod bounded;
+pub mod edits;
 mod folder;
 mod page;
 mod transcript;

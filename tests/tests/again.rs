@@ -1,12 +1,10 @@
 //! Whatever is edited, a workspace that resolves again what a change concerns says what a new one says: the same
 //! problems, and the same nodes with the same values from the same places.
-#![allow(clippy::disallowed_methods, reason = "a test reads its own settings")]
 
 use purlin_ide::{Buffers, Change, Desk, Outcome, Picture, Workspace};
-use purlin_syntax::{Limits, Span};
-use purlin_value::{MemoryWorld, Session, Value};
-use std::collections::BTreeMap;
-use std::fmt::Write;
+use purlin_suite::edits::{Dice, assert_same, everything, rounds, shared_nodes};
+use purlin_syntax::Limits;
+use purlin_value::MemoryWorld;
 use std::sync::Arc;
 
 const PROJECT: &str = "apiVersion: garden.io/v2
@@ -152,16 +150,6 @@ fn world(with_more: bool) -> MemoryWorld {
         .file("builds/main.sh", "echo\n")
 }
 
-/// Numbers that look random and are the same every time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap_or(0) % sides.max(1)
-    }
-}
-
 const SNIPPETS: &[&str] = &[
     "a",
     ":",
@@ -188,116 +176,32 @@ const SNIPPETS: &[&str] = &[
     "timeout: 1\n",
 ];
 
-fn boundary(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 fn edited(text: &str, dice: &mut Dice) -> String {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let line = dice.roll(lines.len());
-    let (before, after) = (lines[..line].concat(), lines.get(line..).unwrap_or(&[]).concat());
-    let snippet = SNIPPETS[dice.roll(SNIPPETS.len())];
+    const NAMES: &[&str] = &["lib", "seed", "echo", "web"];
     match dice.roll(6) {
-        // Remove a line, duplicate it, or insert another before it.
-        0 => before + &lines.get(line + 1..).unwrap_or(&[]).concat(),
-        1 => before + lines.get(line).unwrap_or(&"") + &after,
-        2 => before + snippet + &after,
-        3 => {
-            let at = boundary(text, dice.roll(text.len() + 1));
-            let end = boundary(text, (at + dice.roll(6)).min(text.len()));
-            format!("{}{}", &text[..at], &text[end.max(at)..])
-        }
-        4 => text.replacen(
-            ["lib", "seed", "echo", "web"][dice.roll(4)],
-            ["lib", "seed", "other", "web"][dice.roll(4)],
-            1,
-        ),
-        _ => {
-            let at = boundary(text, dice.roll(text.len() + 1));
-            format!("{}{snippet}{}", &text[..at], &text[at..])
-        }
+        0 => dice.shortened(text),
+        1 => text.replacen(dice.one(NAMES), dice.one(&["lib", "seed", "other", "web"]), 1),
+        _ => dice.edited(text, SNIPPETS),
     }
-}
-
-fn place(session: &Session, span: Option<Span>) -> String {
-    let Some(span) = span else { return "-".to_owned() };
-    let path = session.sources.get(span.file).map_or_else(|| "?".to_owned(), |source| source.path().to_owned());
-    format!("{path}:{}-{}", span.start, span.end)
-}
-
-/// A value with the places that all its parts come from.
-fn shown(session: &Session, value: &Value, out: &mut String) {
-    let origin = place(session, session.origins.span(value.origin, &session.sources));
-    if let Some(map) = value.as_map() {
-        let _ = write!(out, "{{@{origin} ");
-        for (key, item) in map.iter() {
-            let _ = write!(out, "{key}: ");
-            shown(session, item, out);
-        }
-        out.push('}');
-    } else if let Some(list) = value.as_list() {
-        let _ = write!(out, "[@{origin} ");
-        list.iter().for_each(|item| shown(session, item, out));
-        out.push(']');
-    } else {
-        let _ = write!(out, "{:?}@{origin} ", value.data);
-    }
-}
-
-fn nodes(outcome: &Outcome) -> BTreeMap<String, String> {
-    let session = &outcome.session;
-    let mut all = BTreeMap::new();
-    if let Some(resolved) = &outcome.resolved {
-        for (at, node) in resolved.nodes.iter().enumerate() {
-            let mut text = format!("{at} {} {} {} ", node.kind, node.type_name, place(session, node.source));
-            for need in &node.dependencies {
-                let flags = (need.is_static, need.is_runtime, need.is_explicit);
-                let _ = write!(text, "needs {} {flags:?} {} ", need.node, place(session, need.span));
-            }
-            shown(session, &node.resolved, &mut text);
-            shown(session, &node.outputs, &mut text);
-            all.insert(node.id.to_string(), text);
-        }
-        let mut text = String::new();
-        shown(session, &resolved.variables, &mut text);
-        shown(session, &resolved.outputs, &mut text);
-        let mut inner = resolved.inner.clone();
-        inner.sort();
-        inner.dedup();
-        let _ = write!(text, "{inner:?} {} manifests", resolved.manifests.len());
-        all.insert("(project)".to_owned(), text);
-    }
-    all
 }
 
 fn compare(warm: &Picture, cold: &Picture, round: usize, texts: &[String]) {
-    let show = || texts.join("\n=====\n");
-    assert_eq!(warm.problems, cold.problems, "problems after round {round} of\n{}", show());
-    assert_eq!(warm.outcomes.len(), cold.outcomes.len(), "projects after round {round}");
+    let context = || format!("after round {round} of\n{}", texts.join("\n=====\n"));
+    assert_eq!(warm.problems, cold.problems, "problems {}", context());
+    assert_eq!(warm.outcomes.len(), cold.outcomes.len(), "projects {}", context());
+    let nodes = |outcome: &Outcome| {
+        outcome.resolved.as_ref().map(|resolved| everything(&outcome.session, resolved)).unwrap_or_default()
+    };
     for (warm, cold) in warm.outcomes.iter().zip(&cold.outcomes) {
-        let (warm, cold) = (nodes(warm), nodes(cold));
-        for (id, node) in &cold {
-            assert_eq!(warm.get(id), Some(node), "`{id}` after round {round} of\n{}", show());
-        }
-        assert_eq!(warm.len(), cold.len(), "nodes after round {round} of\n{}", show());
+        assert_same(&nodes(warm), &nodes(cold), &context());
     }
 }
 
-/// How many nodes are the very same in two pictures.
-fn shared(a: &Picture, b: &Picture) -> usize {
-    let all = |picture: &Picture| -> Vec<(String, Value)> {
-        let resolved = picture.outcomes.iter().filter_map(|outcome| outcome.resolved.as_ref());
-        resolved.flat_map(|r| r.nodes.iter().map(|node| (node.id.to_string(), node.resolved.clone()))).collect()
-    };
-    let before: BTreeMap<String, Value> = all(a).into_iter().collect();
-    let is_same = |(id, value): &(String, Value)| {
-        let maps = before.get(id).and_then(Value::as_map).zip(value.as_map());
-        maps.is_some_and(|(before, now)| std::ptr::eq(before, now))
-    };
-    all(b).iter().filter(|node| is_same(node)).count()
+/// How many nodes of two pictures are one value in memory.
+fn shared(one: &Picture, other: &Picture) -> usize {
+    let pairs = one.outcomes.iter().zip(&other.outcomes);
+    let resolved = pairs.filter_map(|(one, other)| Some((one.resolved.as_ref()?, other.resolved.as_ref()?)));
+    resolved.map(|(one, other)| shared_nodes(one, other)).sum()
 }
 
 fn run(seed: u64, rounds: usize, with_more: bool) -> usize {
@@ -332,7 +236,7 @@ fn run(seed: u64, rounds: usize, with_more: bool) -> usize {
 
 #[test]
 fn what_is_resolved_again_is_what_is_resolved_anew() {
-    let count = std::env::var("PURLIN_EDITS").ok().and_then(|text| text.parse().ok()).unwrap_or(60);
+    let count = rounds(60);
     for (seed, with_more) in [(1, false), (2, true), (3, false)] {
         let kept = run(seed, count, with_more);
         println!("{kept} nodes kept in {count} rounds");

@@ -1,13 +1,12 @@
 //! Environments that are resolved together come to what each comes to by itself: the same problems, and the same nodes
 //! with the same values from the same places.
-#![allow(clippy::disallowed_methods, reason = "a test reads its own settings")]
 
-use purlin_compiler::{inputs, origin_text, search};
-use purlin_model::{Request, Resolved};
-use purlin_syntax::{Diagnostic, Span};
-use purlin_value::{MemoryWorld, Session, Value};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
+use purlin_compiler::search;
+use purlin_model::Request;
+use purlin_suite::edits::{Dice, assert_same, everything, location, rounds, shared_nodes};
+use purlin_syntax::Diagnostic;
+use purlin_value::{MemoryWorld, Session};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 const ENVIRONMENTS: [&str; 4] = ["dev", "stage", "prod", "bare"];
@@ -264,44 +263,11 @@ const REFERENCES: &[&str] = &[
     "${var.deep.only || 'x'}",
 ];
 
-/// Numbers that look random and are the same every time.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap_or(0) % sides.max(1)
-    }
-
-    fn one<'t>(&mut self, of: &[&'t str]) -> &'t str {
-        of.get(self.roll(of.len())).copied().unwrap_or("")
-    }
-}
-
-fn boundary(text: &str, mut at: usize) -> usize {
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 fn edited(text: &str, dice: &mut Dice) -> String {
-    let lines: Vec<&str> = text.split_inclusive('\n').collect();
-    let line = dice.roll(lines.len());
-    let (before, after) = (lines[..line].concat(), lines.get(line..).unwrap_or(&[]).concat());
-    match dice.roll(8) {
-        0 => before + &lines.get(line + 1..).unwrap_or(&[]).concat(),
-        1 => before + lines.get(line).unwrap_or(&"") + &after,
-        2 => before + dice.one(SNIPPETS) + &after,
-        3 => {
-            let at = boundary(text, dice.roll(text.len() + 1));
-            format!("{}{}{}", &text[..at], dice.one(SNIPPETS), &text[at..])
-        }
-        // Most edits leave the project sound.
-        _ => {
-            let (from, to) = (dice.one(REFERENCES), dice.one(REFERENCES));
-            text.replacen(from, to, 1 + dice.roll(3))
-        }
+    // Most edits leave the project sound.
+    match dice.roll(2) {
+        0 => dice.edited(text, SNIPPETS),
+        _ => text.replacen(dice.one(REFERENCES), dice.one(REFERENCES), 1 + dice.roll(3)),
     }
 }
 
@@ -326,68 +292,13 @@ fn world(texts: &[String], with_modules: bool) -> Arc<MemoryWorld> {
     )
 }
 
-fn place(session: &Session, span: Option<Span>) -> String {
-    let Some(span) = span else { return "-".to_owned() };
-    let path = session.sources.get(span.file).map_or_else(|| "?".to_owned(), |source| source.path().to_owned());
-    format!("{path}:{}-{}", span.start, span.end)
-}
-
-/// A value with the places that all its parts come from, and everything they depend on.
-fn shown(session: &Session, value: &Value, out: &mut String) {
-    let origin = place(session, session.origins.span(value.origin, &session.sources));
-    if let Some(map) = value.as_map() {
-        let _ = write!(out, "{{@{origin} ");
-        for (key, item) in map.iter() {
-            let _ = write!(out, "{key}: ");
-            shown(session, item, out);
-        }
-        out.push('}');
-    } else if let Some(list) = value.as_list() {
-        let _ = write!(out, "[@{origin} ");
-        list.iter().for_each(|item| shown(session, item, out));
-        out.push(']');
-    } else {
-        let inputs: BTreeSet<String> = inputs(session, value.origin).iter().map(origin_text).collect();
-        let _ = write!(out, "{:?}@{origin} {inputs:?} ", value.data);
-    }
-}
-
-fn nodes(session: &Session, resolved: Option<&Resolved>) -> BTreeMap<String, String> {
-    let mut all = BTreeMap::new();
-    let Some(resolved) = resolved else { return all };
-    for (at, node) in resolved.nodes.iter().enumerate() {
-        let mut text =
-            format!("{at} {} {} {} {} ", node.kind, node.type_name, node.disabled, place(session, node.source));
-        for need in &node.dependencies {
-            let flags = (need.is_static, need.is_runtime, need.is_explicit);
-            let _ = write!(text, "needs {} {flags:?} {} ", need.node, place(session, need.span));
-        }
-        shown(session, &node.resolved, &mut text);
-        shown(session, &node.outputs, &mut text);
-        all.insert(node.id.to_string(), text);
-    }
-    for manifest in &resolved.manifests {
-        let mut text = String::new();
-        shown(session, &manifest.value, &mut text);
-        all.insert(format!("manifest {}", manifest.node), text);
-    }
-    let mut text = format!("{} ", resolved.environment);
-    shown(session, &resolved.variables, &mut text);
-    shown(session, &resolved.outputs, &mut text);
-    let inner: BTreeSet<&String> = resolved.inner.iter().collect();
-    let declared: Vec<(&str, bool)> = resolved.declared.iter().map(|d| (d.name.as_str(), d.is_used)).collect();
-    let _ = write!(text, "{inner:?} {declared:?}");
-    all.insert("(project)".to_owned(), text);
-    all
-}
-
 fn problems(session: &Session, found: &[Diagnostic]) -> BTreeSet<String> {
     let shown = |problem: &Diagnostic| {
-        let labels: Vec<String> = problem.labels.iter().map(|label| place(session, Some(label.span))).collect();
+        let labels: Vec<String> = problem.labels.iter().map(|label| location(session, Some(label.span))).collect();
         format!(
             "{} {} {} {labels:?} {:?}",
             problem.rule.name,
-            place(session, problem.span),
+            location(session, problem.span),
             problem.message,
             problem.hints
         )
@@ -395,7 +306,7 @@ fn problems(session: &Session, found: &[Diagnostic]) -> BTreeSet<String> {
     found.iter().map(shown).collect()
 }
 
-/// Compares both ways; says how many nodes are the very same in the first two environments.
+/// Compares both ways, and counts the nodes that the first two environments share.
 fn compare(texts: &[String], with_modules: bool) -> usize {
     let show = || texts.join("\n=====\n");
     let requests: Vec<Request> = ENVIRONMENTS
@@ -413,23 +324,19 @@ fn compare(texts: &[String], with_modules: bool) -> usize {
         let environment = request.environment.as_deref().unwrap_or("");
         let expected = problems(&own, &own.sink.take());
         assert_eq!(problems(&session, found), expected, "problems in {environment} of\n{}", show());
-        let (expected, resolved) = (nodes(&own, alone.as_ref()), nodes(&session, resolved.as_ref()));
-        for (id, node) in &expected {
-            assert_eq!(resolved.get(id), Some(node), "`{id}` in {environment} of\n{}", show());
-        }
-        assert_eq!(resolved.len(), expected.len(), "nodes in {environment} of\n{}", show());
+        let expected = alone.map(|alone| everything(&own, &alone)).unwrap_or_default();
+        let found = resolved.as_ref().map(|resolved| everything(&session, resolved)).unwrap_or_default();
+        assert_same(&found, &expected, &format!("in {environment} of\n{}", show()));
     }
-    let [(Some(first), _), (Some(second), _), ..] = together.as_slice() else { return 0 };
-    let is_same = |node: &&purlin_model::Node| {
-        let other = first.nodes.iter().find(|other| other.id == node.id).and_then(|other| other.resolved.as_map());
-        other.zip(node.resolved.as_map()).is_some_and(|(one, other)| std::ptr::eq(one, other))
-    };
-    second.nodes.iter().filter(is_same).count()
+    match together.as_slice() {
+        [(Some(first), _), (Some(second), _), ..] => shared_nodes(first, second),
+        _ => 0,
+    }
 }
 
 #[test]
 fn environments_together_are_what_they_are_alone() {
-    let count = std::env::var("PURLIN_EDITS").ok().and_then(|text| text.parse().ok()).unwrap_or(20);
+    let count = rounds(20);
     for (seed, with_modules) in [(1, false), (2, true), (3, false)] {
         let mut dice = Dice(seed);
         let mut original: Vec<String> = EDITED.iter().map(|(_, text)| (*text).to_owned()).collect();
