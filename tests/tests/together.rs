@@ -267,7 +267,11 @@ fn edited(text: &str, dice: &mut Dice) -> String {
     // Most edits leave the project sound.
     match dice.roll(2) {
         0 => dice.edited(text, SNIPPETS),
-        _ => text.replacen(dice.one(REFERENCES), dice.one(REFERENCES), 1 + dice.roll(3)),
+        _ => {
+            let from = dice.one(REFERENCES);
+            let to = dice.one(REFERENCES);
+            text.replacen(from, to, 1 + dice.roll(3))
+        }
     }
 }
 
