@@ -87,7 +87,7 @@ pub fn failed<'n>(
     None
 }
 
-/// Values of a subchart that are no mapping.
+/// Values of a subchart that are not a mapping.
 pub fn subchart(message: &str) -> Option<Words> {
     let (name, found) = message.strip_prefix("type mismatch on ")?.split_once(": ")?;
     let found = between(found, "%!t(", "=").map_or("a boolean", noun);

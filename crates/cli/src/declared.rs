@@ -8,7 +8,7 @@ use purlin_syntax::{FileId, Source, suggest};
 use purlin_value::{Read, Session};
 use std::sync::Arc;
 
-/// What is wrong with variables that were set.
+/// Reports variables on the command line that the project does not declare or read.
 #[derive(Default)]
 pub(crate) struct Unknown {
     /// Variables that nothing knows, which have no effect.
@@ -51,7 +51,7 @@ pub(crate) fn undeclared(session: &Session, resolved: Option<&Resolved>, set: &[
     unknown
 }
 
-/// What is wrong with paths that are said to be pending (`PATH[=WHAT]`): nothing in the project refers to them.
+/// Reports paths of `--pending` (`PATH[=WHAT]`) that nothing in the project refers to.
 pub(crate) fn unreferenced(session: &Session, pending: &[String]) -> Vec<String> {
     if pending.is_empty() {
         return Vec::new();
@@ -68,7 +68,7 @@ pub(crate) fn unreferenced(session: &Session, pending: &[String]) -> Vec<String>
         let part = parts(path).find(|part| !ROOTS.contains(part) && !is_known(part))?;
         let near = suggest::did_you_mean(part, texts.iter().flat_map(|text| keys(text)));
         let hint = near.unwrap_or_else(|| "no file of the project mentions it".to_owned());
-        Some(format!("`--pending {path}` names the unknown `{part}`; {hint}"))
+        Some(format!("`--pending {path}`: unknown `{part}`; {hint}"))
     };
     pending.iter().filter_map(message).collect()
 }

@@ -48,7 +48,7 @@ pub(crate) fn apply(found: &mut Vec<Diagnostic>, sources: &Sources, everything: 
     }
     found.retain(|diagnostic| !is_quiet(diagnostic, sources, &mut files));
     if everything {
-        // What is wrong elsewhere may have kept a rule from being looked at.
+        // Errors elsewhere may have kept a rule from being checked.
         let is_sound = !found.iter().any(Diagnostic::is_error);
         let wrong: HashSet<(FileId, u32)> = found.iter().filter_map(|problem| line_of(problem, sources)).collect();
         let is_judged = |id: FileId, comment: &Comment| {

@@ -38,7 +38,7 @@ impl Viewpoint {
         if self.root == self.cwd && !path::is_absolute(name) {
             return None;
         }
-        // Files in archives are no files for the disk, but the archive is.
+        // A file in an archive does not exist on disk, but the archive does.
         let first = name.split('/').next().filter(|part| !part.is_empty() && *part != "..");
         let known = first.map_or_else(|| PathBuf::from(name), |first| self.files.join(first));
         known.symlink_metadata().is_ok().then(|| self.path(name))

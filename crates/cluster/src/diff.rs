@@ -6,6 +6,7 @@ use crate::client::{Client, GoOn, JSON};
 use crate::deploy::{Deployment, Prepared};
 use crate::inventory::Inventory;
 use crate::object::{Id, Object, place_below};
+use purlin_value::emit::REDACTED;
 use serde_json::Value as Json;
 use std::collections::BTreeSet;
 
@@ -20,8 +21,7 @@ pub struct Change {
     pub after: Option<Json>,
 }
 
-/// What stands for a value of a Secret.
-const SECRET: &str = "(secret)";
+/// What is shown for a secret that changes.
 const CHANGED: &str = "(secret, changed)";
 
 /// The objects that a deploy would make, change or remove. What the server keeps for itself is left out, and so are the
@@ -95,10 +95,10 @@ impl Change {
         let mut after = self.after.as_mut().and_then(|object| object.pointer_mut(place));
         let is_changed = matches!((&before, &after), (Some(before), Some(after)) if before != after);
         if let Some(before) = &mut before {
-            **before = SECRET.into();
+            **before = REDACTED.into();
         }
         if let Some(after) = &mut after {
-            **after = if is_changed { CHANGED } else { SECRET }.into();
+            **after = if is_changed { CHANGED } else { REDACTED }.into();
         }
     }
 }

@@ -18,6 +18,6 @@ impl Hidden {
 
 impl std::fmt::Debug for Hidden {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("(secret)")
+        f.write_str(purlin_value::emit::REDACTED)
     }
 }

@@ -88,7 +88,7 @@ impl Binder {
             Data::Lazy(lazy) => lazy.settled().is_none().then(|| self.bind(node)),
             Data::Map(map) => {
                 let view = node.get()?;
-                // Keys that stand twice or come from elsewhere are not told apart here.
+                // Duplicate keys and keys from merged mappings are not distinguished here.
                 if view.entries().count() != map.len() || view.entries().any(|entry| entry.key.is_merge_key()) {
                     return Some(self.bind(node));
                 }

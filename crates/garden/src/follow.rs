@@ -41,8 +41,8 @@ pub fn resolve_first<'s>(session: &'s Session, request: &'s Request) -> Option<R
 }
 
 impl Past {
-    /// What is left of a resolution. Nothing if it could not be told what a change reaches: modules are evaluated in
-    /// several steps, and what is wrong must be said again.
+    /// What the next resolution can reuse. None for projects with modules, which are evaluated in several steps, and
+    /// with errors, which have to be reported again.
     pub fn of(resolution: Resolution<'_>) -> Option<Past> {
         let session = resolution.ground.session;
         let Resolution { ground, project, phases, modules, live, workflows, commands, declared, making, .. } =

@@ -115,7 +115,7 @@ impl Builder<'_> {
             self.session.sink.push(warning);
         }
         if let Some((resource, key)) = resources.iter().find_map(|one| Some((one, missing(one)?))) {
-            let message = format!("a resource of kind `{}` has no `{key}` in the end", resource.kind());
+            let message = format!("a resource of kind `{}` has no `{key}` after all transformations", resource.kind());
             return Err(self.wrong(&resource.value, message).into());
         }
         resources.retain(|resource| !is_local(resource));

@@ -176,7 +176,7 @@ impl Known {
         self.0.as_ref().unwrap_or_else(|| defaults::config())
     }
 
-    /// Adds fields. The error tells which specifications disagree.
+    /// Adds fields; an error names the specifications that conflict.
     pub fn add(&mut self, config: &Config) -> Result<(), String> {
         let mut fields = Config::clone(self.fields());
         fields.absorb(config)?;

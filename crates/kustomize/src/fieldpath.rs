@@ -12,7 +12,7 @@ use purlin_value::{Data, Value};
 /// What is made at the end of a path where nothing is.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Made {
-    /// Nothing: the path must be there.
+    /// Nothing: the path is required.
     Nothing,
     /// A scalar.
     Scalar,
@@ -64,7 +64,7 @@ fn entry(step: &str) -> Option<&str> {
     step.strip_prefix('[')?.strip_suffix(']')
 }
 
-/// The value that a path leads to. The error tells what is in the way; nothing found is no error.
+/// The value at a path, if there is one; an error if the path goes through a scalar.
 pub fn find<'v>(value: &'v Value, path: &[EcoString]) -> Result<Option<&'v Value>, String> {
     let mut value = value;
     for step in path {

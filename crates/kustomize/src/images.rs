@@ -97,7 +97,7 @@ fn split(image: &str) -> (&str, &str, &str) {
     (parts.name, parts.tag.unwrap_or_default(), parts.digest.unwrap_or_default())
 }
 
-/// Sets the number of replicas of what has a name. The error tells that nothing has it.
+/// Sets the number of replicas of the named resources; an error if there are none.
 pub fn replicas(rule: &Value, specs: &[FieldSpec], resources: &mut [Resource]) -> Result<(), String> {
     let name = text(rule, &["name"]);
     let count = rule.get("count").cloned().unwrap_or_else(|| Value::from(0));

@@ -31,7 +31,7 @@ const FIRST: &[&str] = &[
 
 const LAST: &[&str] = &["MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"];
 
-/// Sorts the resources of a build as `sortOptions` say. The error tells what is wrong with them.
+/// Sorts the resources of a build by `sortOptions`; an error if these are invalid.
 pub fn sort(resources: &mut [Resource], sorting: Option<&Value>) -> Result<(), String> {
     let sorting = sorting.filter(|sorting| !sorting.is_null());
     let order = sorting.map_or("legacy", |sorting| text(sorting, &["order"]));

@@ -223,7 +223,7 @@ impl Referrer<'_> {
             || other.id.namespace == self.own.id.namespace
     }
 
-    /// Whether both got the same prefixes and suffixes in the end, as far as the shorter list goes.
+    /// Whether both have the same last prefixes and suffixes, as far as the shorter list goes.
     fn is_made_like(&self, other: &Named, or_none: bool) -> bool {
         let ends_like = |a: &[EcoString], b: &[EcoString]| {
             let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };

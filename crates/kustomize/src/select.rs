@@ -21,7 +21,7 @@ const PATTERN_BYTES: usize = 1 << 20;
 const KEYS: &[&str] = &["group", "version", "kind", "name", "namespace"];
 
 impl Target {
-    /// Reads a target. The error says what is wrong with a pattern.
+    /// Reads a target; an error if one of its patterns is invalid.
     pub fn read(value: &Value) -> Result<Target, (&'static Rule, String)> {
         let mut patterns = Vec::new();
         for key in KEYS.iter().copied() {
@@ -54,7 +54,7 @@ impl Target {
     }
 }
 
-/// A pattern, compiled. The error has the rule of what is wrong with it, as it is written.
+/// Compiles a pattern; an error has the rule and the message.
 pub fn compiled(pattern: &str, written: &str) -> Result<Regex, (&'static Rule, String)> {
     RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build().map_err(|error| match error {
         regex::Error::CompiledTooBig(_) => {

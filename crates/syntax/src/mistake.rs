@@ -1,7 +1,7 @@
-//! What is wrong with a text that is no YAML: the place and the cause that a person would name.
+//! Mistakes in YAML: finds the location and the cause that a person would name.
 //!
 //! The event parser stops where it can go on no longer, which is often behind the mistake. Here the text around that place
-//! is looked at for mistakes that people make; what is none of them stays where the parser stopped.
+//! is searched for common mistakes; any other error stays where the parser stopped.
 
 use std::ops::Range;
 
@@ -106,7 +106,7 @@ impl Stop<'_> {
             is_template(line).then_some((start, line))
         })?;
         let at = start + (line.len() - line.trim_start().len());
-        let message = "`{{ … }}` on a line of its own is no YAML";
+        let message = "`{{ … }}` on a line of its own is not YAML";
         Some(Mistake {
             place: at..at + 2,
             message,
@@ -124,7 +124,7 @@ impl Stop<'_> {
         let is_key = !above.trim_start().starts_with("- ") && above.contains(": ") || above.trim_end().ends_with(':');
         (is_key && indent <= depth).then_some(())?;
         let at = start + indent;
-        let message = "a list item cannot stand among the keys of a mapping";
+        let message = "expected a key, found a list item";
         Some(Mistake { place: at..at + 1, message, hint: "put it below a key of its own, or write `key: value`" })
     }
 
@@ -137,7 +137,7 @@ impl Stop<'_> {
             colon_without_space(line).map(|at| start + at)
         };
         let colon = here.or_else(above)?;
-        let message = "there is no space after this `:`, so the line is no key with a value";
+        let message = "missing space after `:`";
         Some(Mistake { place: colon..colon + 1, message, hint: "write `key: value`" })
     }
 
@@ -258,7 +258,7 @@ const WORDS: &[(&str, &str, &str)] = &[
     ("verbatim tag", "this tag is never closed", "write `!<name>` without spaces"),
     ("a tag", "this tag cannot be read", "write `!name`, or put the value in quotes"),
     ("handle wasn't declared", "unknown tag prefix", "declare it with `%TAG`, or write `!name`"),
-    ("directive", "this line begins with `%`, and what follows is no directive of YAML", "put the value in quotes"),
+    ("directive", "unknown YAML directive: a line that begins with `%` is one", "put the value in quotes"),
     ("unexpected eof", "the file ends where a value is expected", "write the value, or close what is open"),
     ("EOF while parsing", "the file ends where a value is expected", "write the value, or close what is open"),
     ("expected whitespace", "a space is missing here", "separate the two with a space"),

@@ -34,7 +34,7 @@ pub struct Settings {
     pub missing: Option<MissingInputs>,
     /// Whether texts of the command line are strings where strings are wanted, whatever they are in YAML.
     pub plain_inputs: bool,
-    /// Whether values that stand for themselves are judged in a service that is not sound.
+    /// Whether literal values are checked in a service that has other errors.
     pub judge_literals: bool,
     /// Whether other services are put in the place of nodes that ask for it.
     pub substitution: Substitution,

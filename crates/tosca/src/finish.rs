@@ -43,7 +43,7 @@ pub fn check_all(evaluator: &mut Evaluator<'_>, topology: &Topology) {
     props(evaluator, &topology.outputs, &Scope::default());
 }
 
-/// Looks at values that are no calls: what they must fulfil depends on nothing else in the service.
+/// Checks the constraints of literal values, which depend on nothing else in the service.
 pub fn check_literals(evaluator: &mut Evaluator<'_>, topology: &Topology) {
     for (index, node) in topology.nodes.values().enumerate() {
         let capabilities = node.capabilities.values().map(|capability| &capability.properties);

@@ -36,7 +36,7 @@ pub const VAULT: Rule = Rule::error("unfurl-vault", "Vault data cannot be opened
 pub const MANIFEST: Rule = Rule::error("unfurl-manifest", "An ensemble's manifest lacks something it must have.");
 /// A topology within another.
 pub const SUBSTITUTION: Rule =
-    Rule::error("unfurl-substitution", "A node is to be substituted by another topology, and none can stand for it.");
+    Rule::error("unfurl-substitution", "A node asks to be substituted, and no imported topology can substitute it.");
 /// Something an expression may not do.
 pub const REFUSED: Rule = Rule::denied("unfurl-refused", "An expression does something that was not allowed.");
 /// A file an expression needs.

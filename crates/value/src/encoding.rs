@@ -78,9 +78,9 @@ pub fn from_base32(text: &[u8]) -> Result<Vec<u8>, String> {
     decode_with(text, 8, 5, &VALUES, "base32")
 }
 
-/// What stands for no value.
+/// A character that is not in the alphabet.
 const NO_VALUE: u8 = u8::MAX;
-/// The longest group of characters that stand for whole bytes.
+/// The longest group of characters that encodes whole bytes.
 const LONGEST_GROUP: usize = 8;
 
 /// The value of each character of an alphabet.

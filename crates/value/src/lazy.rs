@@ -182,7 +182,7 @@ impl<'s> Eval<'s> {
     pub fn watched<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> (T, bool) {
         let (around, problems) = (std::mem::take(&mut self.varies), self.session.sink.pushed());
         let done = work(self);
-        // What is wrong must be said in every variant, so it counts as what varies.
+        // A problem is reported in every variant, so it counts as varying.
         let varies = self.varies || self.session.sink.pushed() > problems;
         self.varies = around || varies;
         (done, varies)

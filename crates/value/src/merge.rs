@@ -51,7 +51,7 @@ fn merged_maps(low: &Map, high: &Map, session: &Session, depth: u32) -> Data {
     Data::Map(Arc::new(entries.into_iter().collect()))
 }
 
-/// A mapping made of both: it is as secret as either, and stands where the stronger stood.
+/// A mapping made of both: as secret as either, with the origin of the stronger.
 fn combined(base: &Value, over: &Value, data: Data) -> Value {
     let origin = if over.origin.is_known() { over.origin } else { base.origin };
     Value::of(data, origin, base.taint() | over.taint())

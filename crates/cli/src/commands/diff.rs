@@ -89,7 +89,7 @@ fn other_target(target: &Target, other: &Other) -> Target {
     there
 }
 
-/// What differs and is no node.
+/// Parts of a project that are compared and are not nodes.
 const OF_PROJECT: &[&str] = &["variables", "outputs"];
 
 /// Differences that one change makes.

@@ -215,7 +215,7 @@ impl Context<'_, '_> {
         })
     }
 
-    /// Files named by options must be there: a misspelt one is a mistake, whatever its option does with it.
+    /// Reports files named by options that do not exist, whatever the option does with them.
     fn refuse_missing(&mut self, session: &Session, path: &Path, target: &Target) -> Result<(), Exit> {
         let cwd = &self.invocation.cwd;
         let is_there = |option: &str, name: &str| {

@@ -47,7 +47,7 @@ impl Container<'_> {
         let provider = self.about.cluster(eval);
         let namespace = provider.is_there().then(|| provider.namespace(self.spec));
         let shared = Shared { making: Making::new(eval.session, self.action), provider, namespace, version, image };
-        // All are made before one may fail, so that each says what is wrong with it.
+        // Make all of them before returning an error, so that every mistake is reported.
         let (workload, service) = (self.workload(&shared, eval.session), self.service(&shared));
         let ingresses = self.ingresses(&shared, eval.session);
         let mut objects = vec![workload?];

@@ -427,7 +427,7 @@ fn text(spec: &Value, key: &str) -> Result<Option<String>, Inner> {
     }
 }
 
-/// A path. One that is missing, or is no text, was reported as such.
+/// A path; a missing one, or one that is not a string, was reported before.
 fn path_text(spec: &Value, key: &str) -> Result<String, Inner> {
     let is_text = |value: &Value| value.as_str().is_some() || value.is_pending();
     spec.get(key).filter(|value| is_text(value)).ok_or(Inner::Broken)?;

@@ -62,7 +62,7 @@ pub struct Options {
 pub struct Given {
     /// The path that its imports are relative to.
     pub path: String,
-    /// The tree it is in. The host has said what is wrong with it.
+    /// The tree that contains it; the host has reported its errors.
     pub tree: Arc<Tree>,
     /// The node that is the template.
     pub root: u32,

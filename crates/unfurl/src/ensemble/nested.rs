@@ -49,7 +49,7 @@ pub(super) fn add(session: &Session, manifest: &Manifest, outer: &Outer<'_>, mut
         let Some(directive) = words.iter().find(|word| word.text == SUBSTITUTE) else { continue };
         let Some(id) = outer.ids.get(index).copied().flatten() else { continue };
         let Some(file) = fitting(&outer.service.model, node.node_type, &outer.within) else {
-            let message = format!("no imported topology can stand for `{name}`");
+            let message = format!("no imported topology can substitute `{name}`");
             let hint = "import a file whose `substitution_mappings` are for nodes of its type";
             session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, directive.span, message).hint(hint));
             continue;
@@ -165,7 +165,7 @@ impl Nested<'_> {
         for (output, prop) in &service.topology.outputs {
             if complete.named("attributes", output).is_none() {
                 let message = format!(
-                    "the output `{output}` is no attribute of `{}`, which this topology stands for",
+                    "the output `{output}` is not an attribute of `{}`, which this topology substitutes",
                     complete.name
                 );
                 self.session.sink.push(Diagnostic::at(&rules::SUBSTITUTION, prop.at, message));

@@ -248,6 +248,6 @@ fn must_be_met(requirement: &Requirement) -> bool {
 }
 
 fn open(node: &Node, requirement: &Requirement, why: &str) -> Diagnostic {
-    let message = format!("the requirement `{}` of `{}` stays open: {why}", requirement.name, node.template.name);
+    let message = format!("could not meet the requirement `{}` of `{}`: {why}", requirement.name, node.template.name);
     Diagnostic::at(&tosca_rules::UNRESOLVED, requirement.at, message).warning()
 }

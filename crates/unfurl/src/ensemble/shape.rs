@@ -59,7 +59,7 @@ const SPEC: &[(&str, Wanted)] = &[
     ("discovered", Wanted::Named),
 ];
 
-/// Reports what is wrong with an ensemble's file, its directives carried out.
+/// Reports unknown keys and wrong shapes of an ensemble's file, after its directives.
 pub(super) fn ensemble(session: &Session, document: &Val) {
     let shape = Shape { session };
     shape.head(document, &["Ensemble", "Manifest"]);
@@ -84,7 +84,7 @@ pub(super) fn ensemble(session: &Session, document: &Val) {
     }
 }
 
-/// Reports what is wrong with a project's file, its directives carried out.
+/// Reports unknown keys and wrong shapes of a project's file, after its directives.
 pub(super) fn project(session: &Session, config: &Val) {
     let shape = Shape { session };
     shape.head(config, &["Project"]);
