@@ -238,6 +238,13 @@ impl Sink {
         }
     }
 
+    /// The texts that are shown nowhere, in order.
+    pub fn secrets(&self) -> Vec<String> {
+        let mut secrets: Vec<String> = self.lock().hidden.iter().cloned().collect();
+        secrets.sort_unstable();
+        secrets
+    }
+
     /// Takes several.
     pub fn extend(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
         let mut found = self.lock();

@@ -62,6 +62,19 @@ impl Service {
         (!is_invalid(&compiled.problems)).then(|| Service { compiled, file: ask.path.to_owned() })
     }
 
+    /// Tells the session what is secret in the service, so that nothing that its operations print shows it: what its
+    /// inputs and nodes have, and every part that they were put together from.
+    pub fn hide_secrets(&self, session: &Session) {
+        let mut printer = Printer::new(session, &self.compiled);
+        let inputs = printer.loose(&self.compiled.topology.inputs, &Scope::default());
+        let nodes = self.resolved(session).nodes;
+        for value in nodes.iter().map(|node| &node.resolved).chain([&inputs]) {
+            value.each_secret(&mut |secret| secret.as_str().into_iter().for_each(|text| session.sink.hide(text)));
+        }
+        let computed = self.compiled.values.secrets.iter().chain(&printer.evaluator.secrets);
+        computed.for_each(|text| session.sink.hide(text));
+    }
+
     /// What brings the service up: nodes after those they require.
     pub fn up(&self, session: &Session) -> Vec<Step> {
         let mut out = Vec::new();

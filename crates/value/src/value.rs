@@ -436,6 +436,26 @@ impl Value {
         }
         false
     }
+
+    /// Goes to every single value in this one that is secret, or part of something secret. What many share is gone
+    /// through once.
+    pub fn each_secret(&self, each: &mut dyn FnMut(&Value)) {
+        let mut open = vec![(self, false)];
+        let mut gone: std::collections::HashSet<(usize, bool), foldhash::fast::RandomState> = Default::default();
+        while let Some((value, inside)) = open.pop() {
+            let is_secret = inside || value.is_tainted();
+            if value.shared_at().is_some_and(|address| !gone.insert((address, is_secret))) {
+                continue;
+            }
+            match &value.data {
+                Data::List(list) => open.extend(list.iter().map(|item| (item, is_secret))),
+                Data::Map(map) => open.extend(map.values().map(|item| (item, is_secret))),
+                Data::Null | Data::Pending(_) | Data::Poison | Data::Lazy(_) => {}
+                _ if is_secret => each(value),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// The leaves of a value; see [`Value::leaves`].

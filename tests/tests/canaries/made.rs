@@ -139,8 +139,8 @@ steps:
   - {name: two, command: [\"@\", x], continueOnError: true}
   - {name: three, command: [deploy, --env, \"@\"], continueOnError: true}
   - {name: four, command: [get, config, --var, \"@\"], continueOnError: true}
-  - {name: five, script: \"echo ${secrets.TOKEN}; no-such-command-${secrets.OTHER}\", continueOnError: true}
-  - {name: six, script: \"exit ${secrets.TOKEN}\"}
+  - {name: five, script: \"echo @; no-such-command-@\", continueOnError: true}
+  - {name: six, script: \"exit @\"}
 ",
     );
     project.file("a.garden.yml", text);

@@ -22,6 +22,9 @@ pub(super) fn run(cx: &mut Context<'_, '_>, flags: &LogsFlags) -> Result<Exit, E
             last_output(cx, project, project.root(), flags)
         });
     }
+    if let Some((project, root)) = super::service::project(&session, &request, dialect) {
+        return last_output(cx, &project, &root, flags);
+    }
     only_garden(cx, "logs", dialect)?;
     let Some(project) = garden_project(cx.invocation, &session, &request) else {
         return Err(cx.report(&session));

@@ -30,6 +30,7 @@ pub(super) fn project(session: &Session, request: &Request, dialect: &str) -> Op
         inputs: purlin_value::Value::null(),
         environment: String::new(),
         state: root.clone(),
+        secrets: Vec::new(),
     };
     Some((ServiceProject::new(place, is_ensemble), root))
 }

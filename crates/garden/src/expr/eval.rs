@@ -187,8 +187,7 @@ impl Evaluator<'_, '_> {
                     let value = self.whole(&value)?;
                     tainted |= value.is_tainted_deep();
                     pending = merge_pending(pending, &value);
-                    self.make_text(text.len(), text_size(&value), node.at)?;
-                    text.push_str(&text_of(&value));
+                    self.append(&mut text, &value, node.at)?;
                     (node.at, Some(value.origin))
                 }
                 Segment::If(branch) => {
@@ -196,8 +195,7 @@ impl Evaluator<'_, '_> {
                     let value = self.whole(&value)?;
                     tainted |= value.is_tainted_deep();
                     pending = merge_pending(pending, &value);
-                    self.make_text(text.len(), text_size(&value), branch.at)?;
-                    text.push_str(&text_of(&value));
+                    self.append(&mut text, &value, branch.at)?;
                     (branch.at, Some(value.origin))
                 }
             };
@@ -208,6 +206,17 @@ impl Evaluator<'_, '_> {
         }
         let origin = self.piece_origin(&ranges);
         Ok(Value::str(text).with_origin(origin).tainted_if(tainted))
+    }
+
+    /// Adds a value to a longer text. A secret piece is a secret of its own: a script that holds it may print it alone.
+    fn append(&mut self, text: &mut EcoString, value: &Value, at: At) -> Result<(), Stop> {
+        self.make_text(text.len(), text_size(value), at)?;
+        let piece = text_of(value);
+        if value.is_tainted_deep() {
+            self.eval.session.sink.hide(&piece);
+        }
+        text.push_str(&piece);
+        Ok(())
     }
 
     /// The origin of a text put together from pieces.
@@ -475,6 +484,9 @@ impl Evaluator<'_, '_> {
         let origins = inputs.iter().flat_map(|value| input_origins(value)).filter(|origin| origin.is_known());
         let pieces = origins.map(|origin| Piece { start: 0, end: 0, origin }).collect();
         let origin = self.eval.session.origins.derived(step, self.place.part(at), pieces);
+        if tainted && let Some(text) = result.as_str() {
+            self.eval.session.sink.hide(text);
+        }
         result.with_origin(origin).tainted_if(tainted)
     }
 }

@@ -1,7 +1,7 @@
 //! Actions of type `container`: images that are built and, where a registry is named, pushed.
 
 use super::exec::stage;
-use super::{GardenProject, collect_secrets, text, timeout};
+use super::{GardenProject, text, timeout};
 use crate::action::{Action, Kind, Reuse};
 use crate::event::Cause;
 use crate::image::{Image, Secret, SecretValue};
@@ -19,8 +19,7 @@ pub fn build(
     version: &Version,
 ) -> Result<Action, Cause> {
     let folder = project.full(&project.resolution.live.build_folder(action));
-    let mut secrets = project.secrets.clone();
-    collect_secrets(spec, &mut secrets);
+    let mut secrets = project.secrets_with(spec);
     let image = image(project, action, spec, version)?;
     secrets.extend(image.secrets.iter().filter_map(|secret| match &secret.value {
         SecretValue::Text(text) => Some(text.clone()),

@@ -1,6 +1,6 @@
 //! Actions of type `exec`: commands on this machine.
 
-use super::{GardenProject, collect_secrets, kind_of, seconds, text, timeout};
+use super::{GardenProject, kind_of, seconds, text, timeout};
 use crate::action::{Action, Artifact, Command, Copy, Kind, Persistent, Reuse, Stage};
 use purlin_garden::action::Action as GardenAction;
 use purlin_garden::versions::Version;
@@ -29,8 +29,7 @@ pub fn action(project: &GardenProject<'_>, action: &GardenAction, spec: &Value, 
     };
     let is_persistent = spec.get("persistent").and_then(Value::as_bool).unwrap_or(false);
     let patience = seconds(spec.get("statusTimeout")).unwrap_or(Duration::from_secs(10));
-    let mut secrets = project.secrets.clone();
-    collect_secrets(spec, &mut secrets);
+    let secrets = project.secrets_with(spec);
     Action {
         reuse: match kind {
             Kind::Build => Reuse::Last(folder.clone()),

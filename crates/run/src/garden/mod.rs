@@ -144,6 +144,14 @@ impl<'s> GardenProject<'s> {
         &self.secrets
     }
 
+    /// The same with those of an action's spec, and with what was computed from secrets to resolve it.
+    fn secrets_with(&self, spec: &Value) -> Vec<String> {
+        let mut secrets = self.secrets.clone();
+        collect_secrets(spec, &mut secrets);
+        secrets.extend(self.session().sink.secrets());
+        secrets
+    }
+
     /// The project's folder.
     pub fn root(&self) -> PathBuf {
         root_of(&self.resolution)
@@ -250,17 +258,7 @@ pub fn plain_value(json: &Json) -> Value {
 
 /// The texts of all secrets in a value.
 pub fn collect_secrets(value: &Value, found: &mut Vec<String>) {
-    let mut open = vec![(value, false)];
-    while let Some((value, inside)) = open.pop() {
-        let is_secret = inside || value.is_tainted();
-        if let Some(map) = value.as_map() {
-            open.extend(map.values().map(|item| (item, is_secret)));
-        } else if let Some(list) = value.as_list() {
-            open.extend(list.iter().map(|item| (item, is_secret)));
-        } else if is_secret && !value.is_null() && !value.is_pending() && !value.is_poison() {
-            found.push(text(value));
-        }
-    }
+    value.each_secret(&mut |secret| found.push(text(secret)));
 }
 
 /// A scalar as a command gets it.

@@ -23,8 +23,7 @@ pub(super) fn action(
     version: &Version,
 ) -> Result<Action, Cause> {
     let manifests = project.resolution.manifests(&action.key).ok_or(Cause::Unresolved)?;
-    let mut secrets = project.secrets.clone();
-    collect_secrets(spec, &mut secrets);
+    let mut secrets = project.secrets_with(spec);
     for manifest in &manifests {
         collect_secrets(&manifest.value, &mut secrets);
     }

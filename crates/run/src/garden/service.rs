@@ -1,6 +1,6 @@
 //! Actions of type `tosca` and `ensemble`: their operations run as work of the action.
 
-use super::{GardenProject, collect_secrets, timeout};
+use super::{GardenProject, timeout};
 use crate::action::{Action, Kind};
 use crate::event::Cause;
 use crate::service::{EnsembleDeploy, Place, ServiceDeploy};
@@ -22,6 +22,7 @@ pub fn action(
     let key = if is_ensemble { "ensemble" } else { "template" };
     let named = spec.get(key).and_then(Value::as_str).ok_or(Cause::Unresolved)?;
     let session = project.session();
+    let secrets = project.secrets_with(spec);
     let place = Place {
         id: action.key.to_string(),
         environment: format!("{}.{}", project.resolution.project.namespace, project.resolution.project.environment),
@@ -34,13 +35,12 @@ pub fn action(
         },
         inputs: spec.get("inputs").cloned().unwrap_or_else(Value::null),
         state: project.root(),
+        secrets: secrets.clone(),
     };
     let work: Arc<dyn Work> = match is_ensemble {
         true => Arc::new(EnsembleDeploy(place)),
         false => Arc::new(ServiceDeploy(place)),
     };
-    let mut secrets = project.secrets.clone();
-    collect_secrets(spec, &mut secrets);
     let deploy = Action::new(action.key.as_str(), Kind::Deploy, version.full.as_str(), action.span());
     Ok(Action { work: Some(work), secrets, timeout: timeout(action), ..deploy })
 }

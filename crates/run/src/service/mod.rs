@@ -47,6 +47,8 @@ pub struct Place {
     pub inputs: Value,
     /// The folder that results are kept below.
     pub state: PathBuf,
+    /// What is secret around it.
+    pub secrets: Vec<String>,
 }
 
 impl std::fmt::Debug for Place {
@@ -60,6 +62,7 @@ impl Place {
     fn with<T: Send>(&self, work: impl FnOnce(&Session) -> Result<T, Trouble> + Send) -> Result<T, Trouble> {
         let run = || {
             let session = Session::with_limits(self.world.clone(), self.limits.clone(), 1);
+            self.secrets.iter().for_each(|secret| session.sink.hide(secret));
             work(&session)
         };
         stack::with_stack(STACK, run).unwrap_or_else(|_| Err(other("there is not enough memory for a stack")))

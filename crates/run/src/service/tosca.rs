@@ -46,6 +46,7 @@ impl ServiceDeploy {
             let Some(service) = Service::open(session, &ask) else {
                 return Err(problems(session, "the service is invalid"));
             };
+            service.hide_secrets(session);
             work(session, service)
         })
     }
@@ -84,6 +85,7 @@ impl ServiceDeploy {
             hash.update(format!("\0{name}={text}"));
             env.push((name.to_string(), text));
         }
+        secrets.extend(session.sink.secrets());
         let version: String = hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
         Ok(Given { env, secrets, version })
     }

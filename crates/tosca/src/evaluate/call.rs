@@ -12,7 +12,7 @@ use crate::entities;
 use crate::quirks;
 use crate::topology::Given;
 use crate::val::{Call, Data, Val};
-use ecow::eco_format;
+use ecow::{EcoString, eco_format};
 use purlin_value::Taint;
 
 pub(super) type Answer = Result<Val, Failure>;
@@ -52,7 +52,12 @@ impl Evaluator<'_> {
         let taint = made_from(name, &args, &answer) | value.taint();
         let computed =
             answer.map_err(|failure| self.limited(failure)).map_err(|failure| failure.hiding(name, taint))?;
-        Ok(self.noted(computed, &call.name, &args, value).tainted_by(taint).without_words())
+        let computed = self.noted(computed, &call.name, &args, value).tainted_by(taint).without_words();
+        if taint.is_secret() {
+            let secret = args.iter().chain([&computed]).filter(|part| part.is_tainted());
+            self.secrets.extend(secret.filter_map(Val::as_str).map(EcoString::from));
+        }
+        Ok(computed)
     }
 
     /// A function of TOSCA 2.0 that looks at nothing but its arguments. Where some of a list or map is not known yet,

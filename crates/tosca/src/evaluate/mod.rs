@@ -113,6 +113,8 @@ type Site = (Option<usize>, Option<(usize, usize)>, Span, EcoString);
 pub struct Values {
     owned: HashMap<Key, Val, foldhash::fast::RandomState>,
     standing: HashMap<Site, Val, foldhash::fast::RandomState>,
+    /// Texts that were computed from secrets, parts of longer ones among them.
+    pub(crate) secrets: HashSet<EcoString>,
 }
 
 /// A value that is being evaluated, and what must be known before it.
@@ -196,6 +198,8 @@ pub struct Evaluator<'a> {
     earlier: Option<&'a Values>,
     /// Values that nothing can refer to, by where they stand.
     standing: HashMap<Site, Val, foldhash::fast::RandomState>,
+    /// Texts that were computed from secrets.
+    pub(crate) secrets: HashSet<EcoString>,
 }
 
 impl<'a> Evaluator<'a> {
@@ -226,6 +230,7 @@ impl<'a> Evaluator<'a> {
             origins: None,
             earlier: None,
             standing: HashMap::default(),
+            secrets: HashSet::default(),
         }
     }
 
@@ -245,7 +250,7 @@ impl<'a> Evaluator<'a> {
             State::Done(value) => Some((key, value)),
             State::Active | State::Tentative(_) => None,
         });
-        Values { owned: done.collect(), standing: self.standing }
+        Values { owned: done.collect(), standing: self.standing, secrets: self.secrets }
     }
 
     /// The same one with all steps before it, for those who go through a service again after it was checked.

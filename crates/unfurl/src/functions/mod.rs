@@ -81,6 +81,9 @@ pub fn call(function: &Function, ctx: &Ctx<'_, '_>, call: &Call<'_>) -> Result<V
     };
     let result = (function.call.run)(ctx, call)?;
     ctx.engine.made(&result)?;
+    if result.is_tainted() {
+        ctx.engine.note_secret(&result);
+    }
     Ok(result)
 }
 

@@ -171,6 +171,7 @@ impl Job<'_> {
                 current.command = command;
                 current.line = line;
                 shell.secrets.append(&mut current.secrets.clone());
+                shell.secrets.extend(self.session.sink.secrets());
                 Some(*shell)
             }
             Prepared::Computed(outcome, updates) => {

@@ -248,6 +248,7 @@ fn run_steps(invocation: &mut Invocation<'_>, stage: &Stage<'_>, script: &Script
         // What a step computes from secrets may be quoted by whatever it runs.
         let mut secrets = Vec::new();
         collect_secrets(&step, &mut secrets);
+        secrets.extend(stage.session.sink.secrets());
         invocation.veil.hide(&secrets);
         let is_true = |key: &str| step.get(key).and_then(Value::as_bool).unwrap_or(false);
         let given = if stage.session.sink.has_errors() || step.any(Value::is_poison) {

@@ -154,10 +154,16 @@ impl<'c, 'e, 'w> Renderer<'c, 'e, 'w> {
         let mut tainted = false;
         let mut pieces = Vec::new();
         for printed in out.nodes {
-            tainted |= printed.value.tainted_within();
+            let secret = printed.value.tainted_within();
+            tainted |= secret;
             self.refuse_undefined(&printed.value)?;
             let start = text.len();
-            text.push_str(&self.ctx.text(&printed.value)?);
+            let shown = self.ctx.text(&printed.value)?;
+            text.push_str(&shown);
+            if secret {
+                // A command that holds it may print it alone.
+                self.ctx.engine.note_secret(&Val::str(shown));
+            }
             if printed.value.origin.is_known() && pieces.len() < MOST_PIECES {
                 pieces.push(piece(start, text.len(), printed.value.origin));
             }
