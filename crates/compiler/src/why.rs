@@ -101,10 +101,24 @@ const PIECES: usize = 1_000;
 /// Where a value comes from.
 pub fn why(session: &Session, value: &Value) -> Why {
     let text = scalar_text(value);
-    let whole = (0, u32::try_from(text.len()).unwrap_or(u32::MAX));
+    let whole = Range { start: 0, end: u32::try_from(text.len()).unwrap_or(u32::MAX), is_opaque: false };
     let mut walk = Walk { session, text: &text, secret: value.is_tainted_deep(), pieces: Vec::new() };
     walk.origin(value.origin, whole, Trail::default());
-    Why { value: value.clone(), pieces: walk.pieces, because: Vec::new() }
+    let because = shared_conditions(&mut walk.pieces);
+    Why { value: value.clone(), pieces: walk.pieces, because }
+}
+
+/// What decided on every piece decided on the whole, and is told once.
+fn shared_conditions(pieces: &mut [WhyPiece]) -> Vec<Because> {
+    let [first, rest @ ..] = pieces else { return Vec::new() };
+    if rest.is_empty() {
+        return Vec::new();
+    }
+    let shared = |condition: &Because| rest.iter().all(|piece| piece.because.contains(condition));
+    let mut because: Vec<Because> = first.because.iter().filter(|condition| shared(condition)).cloned().collect();
+    because.dedup();
+    pieces.iter_mut().for_each(|piece| piece.because.retain(|condition| !because.contains(condition)));
+    because
 }
 
 /// Where the value at a path comes from; `None` if there is nothing.
@@ -134,8 +148,37 @@ struct Walk<'a> {
     pieces: Vec<WhyPiece>,
 }
 
+/// Which part of the text an origin stands for.
+#[derive(Clone, Copy)]
+struct Range {
+    start: u32,
+    end: u32,
+    /// Whether it went through a function that does not say where its parts are: those of what went in are not those
+    /// of what came out.
+    is_opaque: bool,
+}
+
+impl Range {
+    /// The parts of this one that several pieces stand for.
+    fn parts(self, pieces: Vec<Piece>) -> Vec<(Origin, Range)> {
+        let last = pieces.iter().map(|piece| piece.end).max().unwrap_or(0);
+        // Where the lengths agree, what went in came through as it was.
+        let fits = !self.is_opaque || last == self.end - self.start;
+        let part = |piece: Piece| {
+            let whole = piece.start == 0 && piece.end == 0;
+            let range = match whole || !fits {
+                // Inputs of an opaque function have no place in the text: they stand for all of it.
+                true => Range { is_opaque: true, ..self },
+                false => Range { start: self.start + piece.start, end: self.start + piece.end, is_opaque: false },
+            };
+            (piece.origin, range)
+        };
+        pieces.into_iter().map(part).collect()
+    }
+}
+
 impl Walk<'_> {
-    fn origin(&mut self, origin: Origin, range: (u32, u32), mut trail: Trail) {
+    fn origin(&mut self, origin: Origin, range: Range, mut trail: Trail) {
         if self.pieces.len() >= PIECES {
             return;
         }
@@ -168,14 +211,8 @@ impl Walk<'_> {
                         break;
                     }
                     trail.through.push(Step { text: step.to_string(), place });
-                    for piece in known {
-                        // Inputs of an opaque function have no place in the text: they stand for all of it.
-                        let part = if piece.start == 0 && piece.end == 0 {
-                            range
-                        } else {
-                            (range.0 + piece.start, range.0 + piece.end)
-                        };
-                        self.origin(piece.origin, part, trail.clone());
+                    for (origin, part) in range.parts(known) {
+                        self.origin(origin, part, trail.clone());
                     }
                     return;
                 }
@@ -184,10 +221,10 @@ impl Walk<'_> {
         }
         let nothing = Cause { kind: "computed", place: None, detail: String::new() };
         let cause = cause(self.session, origin).unwrap_or(nothing);
-        let text = self.text.get(range.0 as usize..range.1 as usize).unwrap_or(self.text);
+        let text = self.text.get(range.start as usize..range.end as usize).unwrap_or(self.text);
         let text = (!self.secret).then(|| text.to_owned());
         let Trail { through, because, overrode } = trail;
-        self.pieces.push(WhyPiece { text, range, cause, through, because, overrode });
+        self.pieces.push(WhyPiece { text, range: (range.start, range.end), cause, through, because, overrode });
     }
 }
 

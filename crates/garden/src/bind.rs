@@ -189,7 +189,7 @@ struct TemplateText {
 
 impl Thunk for TemplateText {
     fn evaluate(&self, eval: &mut Eval<'_>) -> Value {
-        Evaluator { eval, env: &self.env, place: &self.place, own: self.own.as_ref() }.run(&self.template)
+        Evaluator::new(eval, &self.env, &self.place, self.own.as_ref()).run(&self.template)
     }
 
     fn span(&self) -> Option<Span> {

@@ -224,7 +224,7 @@ impl Walker<'_, '_> {
 
     /// Evaluates without reporting; whoever evaluates the string for good will.
     fn value(&mut self, node: &Node, place: &Place) -> Result<Value, Stop> {
-        Evaluator { eval: &mut self.eval, env: self.env, place, own: None }.node(node)
+        Evaluator::new(&mut self.eval, self.env, place, None).node(node)
     }
 
     fn decide(&mut self, node: &Node, place: &Place) -> Verdict {

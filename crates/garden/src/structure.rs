@@ -21,6 +21,18 @@ const IF: &str = "$if";
 const THEN: &str = "$then";
 const ELSE: &str = "$else";
 
+/// A collection has the shape it has because another one went into it: one that a string refers to, or whatever decided
+/// on what stands there.
+fn shaped_by(origin: Origin, step: &'static str, node: Node<'_>, value: &Value, eval: &Eval<'_>) -> Origin {
+    match node.is_map() || node.is_list() {
+        true => eval.session.origins.taken_from(origin, value.origin),
+        false => eval.session.origins.selected(origin, step, Some(node.span()), [value.origin]),
+    }
+}
+
+/// Of so many rounds what decided in the filter is remembered.
+const FILTERS_TOLD: usize = 100;
+
 /// What a round of `$forEach` takes: its scope and `item`.
 const ROUND_BYTES: u64 = 512;
 /// What a node of the template takes in each round: a value, and an expression with its scope.
@@ -142,6 +154,7 @@ impl Operator {
     fn merge(&self, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
         let mut map = Map::new();
         let mut tainted = false;
+        let mut origin = Origin::node(node);
         for (key, item) in entries(node) {
             if key != MERGE {
                 let mut binder = Binder::inside(&self.env, self.own.as_ref());
@@ -157,6 +170,7 @@ impl Operator {
                         return Value::poison();
                     }
                     tainted |= merged.is_tainted();
+                    origin = shaped_by(origin, "was merged", item, &merged, eval);
                     for (key, value) in more.iter() {
                         overwrite(&mut map, key.clone(), value.clone(), eval);
                     }
@@ -175,12 +189,13 @@ impl Operator {
                 }
             }
         }
-        Value::map(map).tainted_if(tainted)
+        Value::map(map).with_origin(origin).tainted_if(tainted)
     }
 
     fn concat(&self, node: Node<'_>, eval: &mut Eval<'_>) -> Value {
         let mut items = Vec::new();
         let mut tainted = false;
+        let mut origin = Origin::node(node);
         for item in node.items() {
             let Some(spliced) = item.get(CONCAT).filter(|_| item.is_map()) else {
                 items.push(self.bind(item));
@@ -205,8 +220,9 @@ impl Operator {
                 }
             }
             tainted |= list.is_tainted();
+            origin = shaped_by(origin, "was added", spliced, &list, eval);
         }
-        Value::list(items).tainted_if(tainted)
+        Value::list(items).with_origin(origin).tainted_if(tainted)
     }
 
     /// A value that cannot be put together is broken as a whole; what is wrong with its other parts is said now.
@@ -284,14 +300,24 @@ impl Operator {
         };
         let nodes = u64::from(template.size());
         let mut items = Vec::with_capacity(pairs.len());
+        let mut filtered_by: Vec<Origin> = Vec::new();
+        let mut tainted = collection.is_tainted();
         for (key, value) in pairs {
             if !eval.charge(1, ROUND_BYTES + nodes * NODE_BYTES) {
                 return Value::poison();
             }
             let env = self.item_env(key, value.tainted_if(collection.is_tainted()));
             match self.kept(node, &env, eval) {
-                Ok(true) => {}
-                Ok(false) => continue,
+                Ok(None) => {}
+                Ok(Some(decided)) => {
+                    tainted |= decided.is_tainted();
+                    if filtered_by.len() < FILTERS_TOLD {
+                        filtered_by.push(decided.origin);
+                    }
+                    if decided.as_bool() == Some(false) {
+                        continue;
+                    }
+                }
                 Err(stop) => return stop,
             }
             match self.returned(template, &env, eval) {
@@ -304,8 +330,12 @@ impl Operator {
         }
         // How many items there are follows from the collection, whatever is in them.
         let origins = &eval.session.origins;
-        let origin = origins.selected(Origin::node(node), "was gone through", Some(input.span()), [collection.origin]);
-        Value::list(items).with_origin(origin).tainted_if(collection.is_tainted())
+        let mut origin =
+            origins.selected(Origin::node(node), "was gone through", Some(input.span()), [collection.origin]);
+        if let Some(filter) = node.get(FILTER) {
+            origin = origins.selected(origin, "chose the items", Some(filter.span()), filtered_by);
+        }
+        Value::list(items).with_origin(origin).tainted_if(tainted)
     }
 
     /// The scope of one round, with `item.key` (always text) and `item.value`.
@@ -315,12 +345,13 @@ impl Operator {
         self.env.with_scope(self.env.scope.push(MapLayer::new("item", Value::map(layer))))
     }
 
-    fn kept(&self, node: Node<'_>, env: &Arc<Env>, eval: &mut Eval<'_>) -> Result<bool, Value> {
-        let Some(filter) = node.get(FILTER) else { return Ok(true) };
+    /// What the filter says of a round, if there is one.
+    fn kept(&self, node: Node<'_>, env: &Arc<Env>, eval: &mut Eval<'_>) -> Result<Option<Value>, Value> {
+        let Some(filter) = node.get(FILTER) else { return Ok(None) };
         let bound = self.bind_in(env, filter);
         let decided = eval.force(&bound);
         match decided.data {
-            Data::Bool(keep) => Ok(keep),
+            Data::Bool(_) => Ok(Some(decided)),
             Data::Pending(_) | Data::Poison => Err(decided),
             _ => {
                 let message =

@@ -40,6 +40,11 @@ impl Origin {
     pub fn is_known(self) -> bool {
         self != Origin::NONE && self != Origin::ABSENT
     }
+
+    /// Whether it is no plain node of a file.
+    pub fn is_derived(self) -> bool {
+        self.is_known() && self.0 >= DERIVED
+    }
 }
 
 /// A part of a text and where it came from.
@@ -140,6 +145,9 @@ struct Table {
 
 const PORTION: usize = 256;
 
+/// So many choices around a value are remembered by what is taken out of it.
+const MOST_CHOICES: usize = 32;
+
 impl Table {
     fn push(&mut self, kind: OriginKind) {
         if self.len.is_multiple_of(PORTION) {
@@ -221,6 +229,39 @@ impl Origins {
         }
         let because = self.derived(step, span, pieces);
         self.push(OriginKind::Selected { taken, because })
+    }
+
+    /// What is taken out of a collection is there because of what decided on the collection: a branch, a filter, a merge.
+    pub fn taken_from(&self, taken: Origin, around: Origin) -> Origin {
+        self.deciding(around)
+            .into_iter()
+            .fold(taken, |taken, because| self.push(OriginKind::Selected { taken, because }))
+    }
+
+    /// The conditions of all choices that something went through unchanged.
+    fn deciding(&self, origin: Origin) -> Vec<Origin> {
+        let mut found = Vec::new();
+        let mut origin = origin;
+        let table = self.table.read().unwrap_or_else(PoisonError::into_inner);
+        for _ in 0..MOST_CHOICES {
+            if !origin.is_derived() {
+                break;
+            }
+            origin = match table.get((origin.0 & !DERIVED) as usize) {
+                Some(OriginKind::Selected { taken, because }) => {
+                    found.push(*because);
+                    *taken
+                }
+                Some(OriginKind::Chosen { winner, .. }) => *winner,
+                Some(OriginKind::Parent { from, .. }) => *from,
+                Some(OriginKind::Derived { pieces, .. }) => match pieces.as_slice() {
+                    [one] => one.origin,
+                    _ => break,
+                },
+                _ => break,
+            };
+        }
+        found
     }
 
     /// An origin in full.

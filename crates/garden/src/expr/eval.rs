@@ -51,6 +51,15 @@ pub struct Evaluator<'a, 's> {
     pub place: &'a Place,
     /// What it is called among variables, if it is one.
     pub own: Option<&'a Own>,
+    /// Where the collections come from that the path went through which is being looked up.
+    pub(super) around: Vec<Origin>,
+}
+
+impl<'a, 's> Evaluator<'a, 's> {
+    /// An evaluator of a string.
+    pub fn new(eval: &'a mut Eval<'s>, env: &'a Env, place: &'a Place, own: Option<&'a Own>) -> Self {
+        Evaluator { eval, env, place, own, around: Vec::new() }
+    }
 }
 
 impl Evaluator<'_, '_> {
@@ -152,10 +161,15 @@ impl Evaluator<'_, '_> {
             Some(decided) if is_truthy(decided) => "is true",
             Some(_) => "is false",
         };
-        let inputs = decided.map(input_origins).unwrap_or_default();
-        let inputs = inputs.into_iter().filter(|origin| Some(*origin) != self.place.origin());
+        let inputs = decided.map(|decided| self.inputs_of(decided)).unwrap_or_default();
         let origin = self.eval.session.origins.selected(value.origin, step, self.place.part(condition.at), inputs);
         value.with_origin(origin)
+    }
+
+    /// Where a value that decides comes from, beside the text that is being evaluated.
+    pub(super) fn inputs_of(&self, decided: &Value) -> Vec<Origin> {
+        let inputs = input_origins(decided).into_iter();
+        inputs.filter(|origin| origin.is_known() && Some(*origin) != self.place.origin()).collect()
     }
 
     /// A value that an operator with a fallback decided on, after it passed over others.
@@ -339,7 +353,18 @@ impl Evaluator<'_, '_> {
         }
         self.make_sum(op, &left, &right, at)?;
         let result = binary(op, &left, &right).map_err(|why| self.failed(&rules::TEMPLATE_TYPE, at, why))?;
-        Ok(self.computed(result, op.symbol(), at, &[&left, &right]))
+        let sum = self.computed(result, op.symbol(), at, &[&left, &right]);
+        Ok(match (op, left.as_str(), sum.as_str()) {
+            (BinaryOp::Add, Some(first), Some(whole)) => {
+                let (middle, end) = (offset(first.len()), offset(whole.len()));
+                let pieces = vec![
+                    Piece { start: 0, end: middle, origin: left.origin },
+                    Piece { start: middle, end, origin: right.origin },
+                ];
+                self.put_together(sum, op.symbol(), at, pieces)
+            }
+            _ => sum,
+        })
     }
 
     /// Counts what `+` is about to make.
@@ -445,7 +470,8 @@ impl Evaluator<'_, '_> {
             return Ok(pending);
         }
         let salt = self.salt(at);
-        let args = Arguments { function, values: &values, session: self.eval.session, salt };
+        let args =
+            Arguments { function, values: &values, session: self.eval.session, salt, pieces: Default::default() };
         let counted = args.check_count().map_err(functions::Fault::from).and_then(|()| args.charge());
         let result = counted.and_then(|()| (function.call)(&args));
         let result = result.and_then(|result| args.made(result));
@@ -458,8 +484,33 @@ impl Evaluator<'_, '_> {
             };
             self.failed(fault.rule, at, message)
         })?;
+        let pieces = args.pieces.take();
+        let step = ecow::eco_format!("{}()", function.name);
         let inputs: Vec<&Value> = values.iter().collect();
-        Ok(self.computed(result, &ecow::eco_format!("{}()", function.name), at, &inputs))
+        let result = self.computed(result, &step, at, &inputs);
+        let result = match pieces.is_empty() {
+            true => result,
+            false => self.put_together(result, &step, at, pieces),
+        };
+        let collections = values.iter().filter(|value| value.is_collection()).map(|value| value.origin);
+        Ok(self.taken_from(result, collections))
+    }
+
+    /// A value that was taken out of collections, or made from them.
+    pub(super) fn taken_from(&self, value: Value, collections: impl Iterator<Item = Origin>) -> Value {
+        let mut collections = collections.filter(|origin| origin.is_derived()).peekable();
+        if collections.peek().is_none() || value.is_absent() {
+            return value;
+        }
+        let origins = &self.eval.session.origins;
+        let origin = collections.fold(value.origin, |taken, around| origins.taken_from(taken, around));
+        value.with_origin(origin)
+    }
+
+    /// A text of which it is known where each part comes from.
+    fn put_together(&self, text: Value, step: &str, at: At, pieces: Vec<Piece>) -> Value {
+        let origin = self.eval.session.origins.derived(step, self.place.part(at), pieces);
+        text.with_origin(origin)
     }
 
     fn unknown_function(&self, call: &Call) -> Stop {
@@ -482,7 +533,7 @@ impl Evaluator<'_, '_> {
     fn computed(&self, result: Value, step: &str, at: At, inputs: &[&Value]) -> Value {
         let tainted = inputs.iter().any(|value| value.is_tainted_deep());
         let origins = inputs.iter().flat_map(|value| input_origins(value)).filter(|origin| origin.is_known());
-        let pieces = origins.map(|origin| Piece { start: 0, end: 0, origin }).collect();
+        let pieces = origins.map(Piece::whole).collect();
         let origin = self.eval.session.origins.derived(step, self.place.part(at), pieces);
         if tainted && let Some(text) = result.as_str() {
             self.eval.session.sink.hide(text);

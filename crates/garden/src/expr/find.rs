@@ -12,7 +12,7 @@ use crate::rules;
 use ecow::EcoString;
 use purlin_syntax::Diagnostic;
 use purlin_value::emit::REDACTED;
-use purlin_value::{Data, Lookup, Value};
+use purlin_value::{Data, Lookup, Origin, Value};
 
 /// The place of a template among variables: a variable that mentions itself means the one below.
 #[derive(Clone, Debug)]
@@ -61,6 +61,8 @@ struct Step {
     at: At,
     /// Whether the key comes from a secret: it is not shown, and what it leads to is secret too.
     is_secret: bool,
+    /// Where a computed key comes from.
+    chosen_by: Vec<Origin>,
 }
 
 impl Step {
@@ -90,7 +92,23 @@ impl Evaluator<'_, '_> {
             Err(pending) => return Ok(pending),
         };
         let is_secret = steps.iter().any(|step| step.is_secret);
-        self.look_up(&steps).map(|value| value.tainted_if(is_secret))
+        self.around.clear();
+        self.look_up(&steps).map(|value| self.chosen(value, &steps).tainted_if(is_secret))
+    }
+
+    /// What computed keys led to is there because of them, and because of what decided on the collections it was in.
+    fn chosen(&self, value: Value, steps: &[Step]) -> Value {
+        let value = self.taken_from(value, self.around.iter().copied());
+        let computed = steps.iter().filter(|step| !step.chosen_by.is_empty());
+        computed.fold(value, |value, step| {
+            if value.is_absent() {
+                return value;
+            }
+            let decision = ecow::eco_format!("is `{}`", step.shown());
+            let inputs = step.chosen_by.iter().copied();
+            let origin = self.eval.session.origins.selected(value.origin, decision, self.place.part(step.at), inputs);
+            value.with_origin(origin)
+        })
     }
 
     fn look_up(&mut self, steps: &[Step]) -> Result<Value, Stop> {
@@ -136,16 +154,17 @@ impl Evaluator<'_, '_> {
             Err(pending) => return Ok(pending),
         };
         let is_secret = steps.iter().any(|step| step.is_secret);
+        self.around.clear();
         let found = self.walk(Found::One(value), &steps, 0)?;
-        self.close(found).map(|value| value.tainted_if(is_secret))
+        self.close(found).map(|value| self.chosen(value, &steps).tainted_if(is_secret))
     }
 
     /// All keys of a path, computed ones evaluated. A pending key makes the whole lookup pending.
     fn steps(&mut self, path: &[Part]) -> Result<Result<Vec<Step>, Value>, Stop> {
         let mut steps = Vec::with_capacity(path.len());
         for part in path {
-            let (name, is_secret) = match &part.key {
-                Key::Name(name) => (name.clone(), false),
+            let (name, is_secret, chosen_by) = match &part.key {
+                Key::Name(name) => (name.clone(), false, Vec::new()),
                 Key::Computed(node) => {
                     let value = self.node(node)?;
                     let name = match &value.data {
@@ -160,10 +179,10 @@ impl Evaluator<'_, '_> {
                             return Err(self.failed(&rules::TEMPLATE_TYPE, part.at, message));
                         }
                     };
-                    (name, value.is_tainted())
+                    (name, value.is_tainted(), self.inputs_of(&value))
                 }
             };
-            steps.push(Step { name, at: part.at, is_secret });
+            steps.push(Step { name, at: part.at, is_secret, chosen_by });
         }
         Ok(Ok(steps))
     }
@@ -233,9 +252,17 @@ impl Evaluator<'_, '_> {
         Ok(found)
     }
 
+    /// Remembers a collection that the path goes through.
+    fn go_into(&mut self, value: &Value) {
+        if value.origin.is_derived() {
+            self.around.push(value.origin);
+        }
+    }
+
     /// One step into one value; nothing if the value is pending.
     fn step(&mut self, value: &Value, steps: &[Step], index: usize, step: &Step) -> Result<Option<Value>, Stop> {
         let value = self.eval.force(value);
+        self.go_into(&value);
         let found = match &value.data {
             Data::Map(map) => map.get(&step.name).cloned(),
             Data::List(list) if step.name == "length" => Some(Value::from(i64::try_from(list.len()).unwrap_or(0))),
@@ -273,6 +300,7 @@ impl Evaluator<'_, '_> {
                 available.extend(available_keys(&part));
                 continue;
             };
+            self.go_into(&part);
             let value = self.eval.force(&value.part_of(&part));
             if value.is_poison() {
                 return Err(Stop::Poison);

@@ -20,6 +20,8 @@ pub struct Arguments<'a> {
     pub session: &'a Session,
     /// Makes calls at different places differ where they should (`uuidv4`).
     pub salt: u64,
+    /// Where the parts of the result come from, if the function says so.
+    pub pieces: std::cell::RefCell<Vec<purlin_value::Piece>>,
 }
 
 impl Arguments<'_> {

@@ -9,7 +9,7 @@ use crate::json::{self, KeyOrder};
 use crate::number;
 use purlin_syntax::{Diagnostic, FileId, Flavor, RuleClass, Scalar, Source, yaml as syntax_yaml};
 use purlin_value::meter::steps_for;
-use purlin_value::{Data, MergeKeys, Value, encoding, value_of};
+use purlin_value::{Data, MergeKeys, Origin, Piece, Value, encoding, value_of};
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
 
@@ -91,7 +91,34 @@ pub(super) fn join(args: &Arguments<'_>) -> Answer {
         }
         parts.push(if item.is_null() { Default::default() } else { text_of(item) });
     }
+    let origins = list.iter().map(|item| item.origin);
+    let between = args.get(1).map_or(Origin::NONE, |value| value.origin);
+    args.pieces.replace(joined_pieces(parts.iter().map(|part| part.len()).zip(origins), separator.len(), between));
     Ok(Value::str(parts.join(separator.as_str())))
+}
+
+/// Of so many parts of a joined text it is said where they come from.
+const PIECES_TOLD: usize = 1_000;
+
+/// Where the parts of a joined text come from, and what stands between them.
+fn joined_pieces(parts: impl Iterator<Item = (usize, Origin)>, between: usize, separator: Origin) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut end = 0;
+    let mut add = |length: usize, origin: Origin| {
+        let start = end;
+        end += length;
+        let offset = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        if length > 0 {
+            pieces.push(Piece { start: offset(start), end: offset(end), origin });
+        }
+    };
+    for (index, (length, origin)) in parts.take(PIECES_TOLD).enumerate() {
+        if index > 0 {
+            add(between, separator);
+        }
+        add(length, origin);
+    }
+    pieces
 }
 
 pub(super) fn json_decode(args: &Arguments<'_>) -> Answer {
