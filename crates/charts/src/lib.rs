@@ -34,3 +34,4 @@ mod words;
 pub mod yaml;
 
 pub use dialect::{DIALECT, resolve_chart};
+pub use entities::SCHEMA;

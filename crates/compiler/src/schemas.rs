@@ -93,12 +93,12 @@ impl SchemaOf {
 
 /// `skaffold` is the newest edition, `skaffold/v2beta29` and `skaffold-v2beta29` are that one.
 fn skaffold_edition(name: &str) -> Option<purlin_skaffold::editions::Edition> {
-    use purlin_skaffold::editions::{Edition, GROUP, LATEST};
+    use purlin_skaffold::editions::{self, GROUP, LATEST};
     if name == "skaffold" {
         return Some(LATEST);
     }
     let version = name.strip_prefix("skaffold-").or_else(|| name.strip_prefix(GROUP))?;
-    Edition::parse(&format!("{GROUP}{version}"))
+    editions::parse(&format!("{GROUP}{version}"))
 }
 
 /// What a document of a file is described by: what it says about itself, or what the file's name says.
@@ -114,8 +114,8 @@ pub fn schema_by<'t>(file: &str, scalar: impl Fn(&str) -> Option<&'t str>) -> Op
         return purlin_tosca::profile::version(keyword).map(|version| SchemaOf::Tosca(version.edition));
     }
     if version.starts_with(purlin_skaffold::editions::GROUP) {
-        use purlin_skaffold::editions::{Edition, LATEST};
-        return Some(SchemaOf::Skaffold(Edition::parse(version).unwrap_or(LATEST)));
+        use purlin_skaffold::editions::{self, LATEST};
+        return Some(SchemaOf::Skaffold(editions::parse(version).unwrap_or(LATEST)));
     }
     if version.starts_with("unfurl/") {
         return scalar("kind").filter(|kind| matches!(*kind, "Ensemble" | "Manifest")).map(|_| SchemaOf::Ensemble);

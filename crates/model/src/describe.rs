@@ -93,6 +93,15 @@ fn notes(schema: &Schema, field: &Field) -> Vec<String> {
     if field.is_loose {
         notes.push("It may also name something else.".to_owned());
     }
+    if field.is_path {
+        notes.push("Relative to the folder of the file.".to_owned());
+    }
+    if field.is_template {
+        notes.push("May hold templates.".to_owned());
+    }
+    if field.is_extension {
+        notes.push("Not in the original tool.".to_owned());
+    }
     notes.extend(merge_text(field).map(str::to_owned));
     notes
 }

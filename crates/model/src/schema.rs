@@ -189,6 +189,17 @@ impl Literal {
     }
 }
 
+/// What a writer does with a key whose value says nothing: empty text, zero, `false`, nothing in a list or a section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Empty {
+    /// It is left out, as if nobody had written it.
+    Omitted,
+    /// It means something else than an absent key, and is kept where it is written.
+    Kept,
+    /// It is written even where nobody has written it.
+    Written,
+}
+
 /// One key of an entity.
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
@@ -216,6 +227,14 @@ pub struct Field {
     pub is_base: bool,
     /// Whether a name here may also be something that is not an entity, so that not finding it is no problem.
     pub is_loose: bool,
+    /// What is written of an empty value.
+    pub empty: Empty,
+    /// Whether texts here are paths, relative to the folder of the file.
+    pub is_path: bool,
+    /// Whether texts here are templates.
+    pub is_template: bool,
+    /// Whether only we know the key, so that the original refuses it.
+    pub is_extension: bool,
     /// The rare rule that no column can express.
     pub check: Option<fn(&Slot, &Place<'_>)>,
     /// What it means, in one sentence.
@@ -237,6 +256,10 @@ pub const fn field(key: &'static str, shape: Shape, doc: &'static str) -> Field 
         one_of: None,
         is_base: false,
         is_loose: false,
+        empty: Empty::Omitted,
+        is_path: false,
+        is_template: false,
+        is_extension: false,
         check: None,
         doc,
     }
@@ -329,6 +352,36 @@ impl Field {
     /// A name here may also be something that is not an entity.
     pub const fn loose(mut self) -> Self {
         self.is_loose = true;
+        self
+    }
+
+    /// An empty value is kept where it is written.
+    pub const fn kept(mut self) -> Self {
+        self.empty = Empty::Kept;
+        self
+    }
+
+    /// An empty value is written even where nobody has written it.
+    pub const fn written(mut self) -> Self {
+        self.empty = Empty::Written;
+        self
+    }
+
+    /// Texts here are paths.
+    pub const fn path(mut self) -> Self {
+        self.is_path = true;
+        self
+    }
+
+    /// Texts here are templates.
+    pub const fn template(mut self) -> Self {
+        self.is_template = true;
+        self
+    }
+
+    /// Only we know the key.
+    pub const fn extension(mut self) -> Self {
+        self.is_extension = true;
         self
     }
 

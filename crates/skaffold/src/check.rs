@@ -3,10 +3,11 @@
 //! Runs on the document as written, before anything is changed, in the document's own edition; and again after
 //! patches. It must not know what any key means.
 
-use crate::editions::Edition;
-use crate::entities::{Entity, Field, Shape};
+use crate::editions::{self, Edition};
+use crate::entities::{Entity, Field, Holds, holds, is_open};
 use crate::item::{Form, Pair, View};
 use crate::rules;
+use purlin_model::schema::Window;
 use purlin_syntax::suggest::did_you_mean;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
@@ -26,7 +27,7 @@ pub struct Check<'a> {
 impl Check<'_> {
     /// Checks a section.
     pub fn section<'a, 'f: 'a>(&self, view: View<'a, 'f>, entity: &'static Entity) {
-        if entity.is_open() {
+        if is_open(entity) {
             return;
         }
         match view.form() {
@@ -37,27 +38,29 @@ impl Check<'_> {
 
     fn entry<'a, 'f: 'a>(&self, pair: Pair<'a, 'f>, entity: &'static Entity) {
         match entity.field(pair.key, self.edition) {
-            Some(row) if !row.founding || self.founding => self.value(pair.value, row),
+            Some(row) if !row.is_extension || self.founding => self.value(pair.value, row),
             row => self.unknown(pair, entity, row),
         }
     }
 
     fn unknown<'a, 'f: 'a>(&self, pair: Pair<'a, 'f>, entity: &'static Entity, founding: Option<&Field>) {
         let span = pair.written.map_or(self.fallback, |node| node.span());
-        let (key, version) = (pair.key, self.edition.name());
-        let message = format!("unknown key `{key}` in {} (skaffold/{version})", spoken(entity.name));
-        let others = entity.rows().filter(|row| row.key == key && (!row.founding || self.founding));
-        let other = others.max_by_key(|row| row.until);
+        let (key, version) = (pair.key, editions::name(self.edition));
+        let message = format!("unknown key `{key}` in {} (skaffold/{version})", spoken(entity.label));
+        let others = entity.all_fields().filter(|row| row.key == key && (!row.is_extension || self.founding));
+        let other = others.max_by_key(|row| row.window.until.map_or(u16::MAX, |until| until.0));
         let hint = match (founding, other) {
             (Some(_), _) => "the shipped format has no `modules`; write several documents and `requires`, or use \
                              the native commands, which accept the founding design"
                 .to_owned(),
-            (None, Some(row)) if row.since > self.edition => format!("`{key}` exists from {} on", row.since.name()),
-            (None, Some(row)) if row.until <= self.edition => {
-                format!("`{key}` was removed in {}; `fix` upgrades older documents", row.until.name())
+            (None, Some(row)) if row.window.since > self.edition => {
+                format!("`{key}` exists from {} on", editions::name(row.window.since))
+            }
+            (None, Some(Field { window: Window { until: Some(until), .. }, .. })) if *until <= self.edition => {
+                format!("`{key}` was removed in {}; `fix` upgrades older documents", editions::name(*until))
             }
             _ => {
-                let known = entity.fields(self.edition).filter(|row| !row.founding).map(|row| row.key);
+                let known = entity.fields(self.edition).filter(|row| !row.is_extension).map(|row| row.key);
                 let hint = did_you_mean(key, known);
                 return self.sink.push(Diagnostic::at(&rules::UNKNOWN_KEY, span, message).maybe_hint(hint));
             }
@@ -70,25 +73,25 @@ impl Check<'_> {
         if matches!(form, Form::Null | Form::Broken) {
             return;
         }
-        match row.shape {
-            Shape::Text | Shape::OptText => self.expect(form == Form::Scalar, view, row.key, "a string"),
-            Shape::Bool | Shape::OptBool => {
+        match holds(row) {
+            Holds::Text => self.expect(form == Form::Scalar, view, row.key, "a string"),
+            Holds::Bool => {
                 self.expect(form == Form::Scalar && view.bool().is_some(), view, row.key, "a boolean");
             }
-            Shape::Int | Shape::OptInt => {
+            Holds::Int => {
                 self.expect(form == Form::Scalar && view.int().is_some(), view, row.key, "an integer");
             }
-            Shape::Port => self.expect(form == Form::Scalar, view, row.key, "a number or a name"),
-            Shape::Texts => self.texts(view, row.key),
-            Shape::TextMap | Shape::OptTextMap => self.text_map(view, row.key),
-            Shape::Flat => self.expect(form == Form::Map, view, row.key, "a mapping"),
-            Shape::Any => {}
-            Shape::One(entity) | Shape::Maybe(entity) => {
-                let fits = form == Form::Map || entity.is_open();
+            Holds::Port => self.expect(form == Form::Scalar, view, row.key, "a number or a name"),
+            Holds::Texts => self.texts(view, row.key),
+            Holds::TextMap | Holds::NullableMap => self.text_map(view, row.key),
+            Holds::Flat => self.expect(form == Form::Map, view, row.key, "a mapping"),
+            Holds::Any => {}
+            Holds::One(entity) => {
+                let fits = form == Form::Map || is_open(entity);
                 self.expect(fits, view, row.key, "a mapping");
                 self.section(view, entity);
             }
-            Shape::Many(entity) | Shape::OptMany(entity) => self.sections(view, row.key, entity),
+            Holds::Many(entity) => self.sections(view, row.key, entity),
         }
     }
 
@@ -97,7 +100,7 @@ impl Check<'_> {
             return self.wrong(view, key, "a list");
         }
         for item in view.items() {
-            let fits = entity.is_open() || matches!(item.form(), Form::Map | Form::Null | Form::Broken);
+            let fits = is_open(entity) || matches!(item.form(), Form::Map | Form::Null | Form::Broken);
             self.expect(fits, item, key, "a list of mappings");
             self.section(item, entity);
         }

@@ -4,10 +4,11 @@
 //! know other configurations.
 
 use crate::editions::LATEST;
-use crate::emit::{is_set, port};
-use crate::entities::{Entity, Field, Shape, artifact, build, deploy, run};
+use crate::emit::{has_settings, is_set, port};
+use crate::entities::{Entity, Field, artifact, build, deploy, run};
 use crate::item::{Data, Form, Item, Step, View};
 use crate::rules;
+use purlin_model::schema::Literal;
 use purlin_syntax::{Diagnostic, Sink, Span};
 
 /// What defaults depend on besides the configuration.
@@ -27,7 +28,7 @@ pub fn fill(config: &mut Item<'_>, around: &Surround) -> bool {
     let mut sound = true;
     let build = config.slot("build");
     environment(build);
-    if !build.view().get("tagPolicy").is_some_and(|policy| is_set(policy, Shape::One(&build::TAG_POLICY))) {
+    if !build.view().get("tagPolicy").is_some_and(|policy| has_settings(policy, &build::TAG_POLICY)) {
         build.set("tagPolicy", default(Item::single("gitCommit", Item::empty_map())));
     }
     sound &= artifacts(build, around);
@@ -45,19 +46,20 @@ fn default(item: Item<'_>) -> Item<'_> {
 
 /// Fills in the constant defaults of a section.
 fn constants(section: &mut Item<'_>, entity: &'static Entity) {
-    for row in entity.fields(LATEST).filter(|row| !row.default.is_empty()) {
+    for row in entity.fields(LATEST).filter(|row| row.default.is_some()) {
         constant(section, row);
     }
 }
 
 fn constant(section: &mut Item<'_>, row: &Field) {
-    if section.view().raw(row.key).is_some_and(|value| is_set(value, row.shape)) {
+    if section.view().raw(row.key).is_some_and(|value| is_set(value, row)) {
         return;
     }
-    let value = match row.shape {
-        Shape::OptBool | Shape::Bool => Data::Bool(row.default == "true"),
-        Shape::OptInt | Shape::Int => Data::Int(row.default.parse().unwrap_or_default()),
-        _ => Data::Text(row.default.into()),
+    let value = match row.default {
+        Some(Literal::Bool(value)) => Data::Bool(value),
+        Some(Literal::Int(value)) => Data::Int(value),
+        Some(Literal::Text(text)) => Data::Text(text.into()),
+        _ => return,
     };
     section.set(row.key, default(value.into()));
 }
@@ -146,7 +148,7 @@ fn context(list: &mut Item<'_>, entity: &'static Entity) {
     if list.view().form() != Form::List {
         return;
     }
-    for row in entity.fields(LATEST).filter(|row| row.key == "context" && !row.default.is_empty()) {
+    for row in entity.fields(LATEST).filter(|row| row.key == "context" && row.default.is_some()) {
         list.list().iter_mut().filter(|item| item.view().form() == Form::Map).for_each(|item| constant(item, row));
     }
 }

@@ -3,9 +3,7 @@
 //! An edition is a place in one chain, so "newer than" is a comparison of numbers. Every phase may use this; it must
 //! not know what any edition contains (that is the table's business).
 
-/// One version of the format, ordered by age.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Hash)]
-pub struct Edition(u8);
+pub use purlin_model::schema::Edition;
 
 /// What every `apiVersion` of the format starts with.
 pub const GROUP: &str = "skaffold/";
@@ -16,41 +14,30 @@ pub const LATEST: Edition = V4BETA14;
 /// The edition from which the founding design's `modules:` may be written.
 pub const FOUNDING: Edition = V2BETA10;
 
-impl Edition {
-    /// The edition an `apiVersion` names.
-    pub fn parse(api_version: &str) -> Option<Edition> {
-        let name = api_version.strip_prefix(GROUP)?;
-        // The newest names are the common ones.
-        NAMES.iter().rposition(|known| *known == name).map(|index| Edition(index as u8))
-    }
-
-    /// The name without its group, such as `v4beta14`.
-    pub fn name(self) -> &'static str {
-        NAMES.get(usize::from(self.0)).copied().unwrap_or_default()
-    }
-
-    /// The text of the `apiVersion` key.
-    pub fn api_version(self) -> String {
-        format!("{GROUP}{}", self.name())
-    }
-
-    /// All editions, oldest first.
-    pub fn all() -> impl DoubleEndedIterator<Item = Edition> {
-        (0..NAMES.len() as u8).map(Edition)
-    }
-
-    /// The place in the chain, for tables indexed by edition.
-    pub const fn index(self) -> u8 {
-        self.0
-    }
-
-    /// An edition beyond the newest, for rows that never end.
-    pub(crate) const fn never() -> Edition {
-        Edition(u8::MAX)
-    }
+/// The edition an `apiVersion` names.
+pub fn parse(api_version: &str) -> Option<Edition> {
+    let name = api_version.strip_prefix(GROUP)?;
+    // The newest names are the common ones.
+    NAMES.iter().rposition(|known| *known == name).and_then(|index| u16::try_from(index).ok()).map(Edition)
 }
 
-const NAMES: &[&str] = &[
+/// The name of an edition without its group, such as `v4beta14`.
+pub fn name(edition: Edition) -> &'static str {
+    NAMES.get(usize::from(edition.0)).copied().unwrap_or_default()
+}
+
+/// The text of the `apiVersion` key.
+pub fn api_version(edition: Edition) -> String {
+    format!("{GROUP}{}", name(edition))
+}
+
+/// All editions, oldest first.
+pub fn all() -> impl DoubleEndedIterator<Item = Edition> {
+    (0..NAMES.len() as u16).map(Edition)
+}
+
+/// Their names, oldest first.
+pub(crate) const NAMES: &[&str] = &[
     "v1alpha1", "v1alpha2", "v1alpha3", "v1alpha4", "v1alpha5", "v1beta1", "v1beta2", "v1beta3", "v1beta4", "v1beta5",
     "v1beta6", "v1beta7", "v1beta8", "v1beta9", "v1beta10", "v1beta11", "v1beta12", "v1beta13", "v1beta14", "v1beta15",
     "v1beta16", "v1beta17", "v1", "v2alpha1", "v2alpha2", "v2alpha3", "v2alpha4", "v2beta1", "v2beta2", "v2beta3",

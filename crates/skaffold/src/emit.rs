@@ -4,9 +4,10 @@
 //! otherwise. This is where loose notations become typed values. It must not know what receives them.
 
 use crate::editions::{Edition, LATEST};
-use crate::entities::{Entity, Field, Shape};
+use crate::entities::{Entity, Field, Holds, holds, is_open, keeps_empty};
 use crate::item::{Data, Entry, Form, Item, Pair, Trail, View};
 use crate::paths;
+use purlin_model::schema::Empty;
 use purlin_syntax::write::Emit;
 use purlin_syntax::{Node, Scalar};
 use std::borrow::Cow;
@@ -36,25 +37,29 @@ pub trait Out<'f> {
     fn null(&mut self, from: View<'_, 'f>);
 }
 
-/// Whether a value counts as set.
-pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, shape: Shape) -> bool {
-    match shape {
-        Shape::Text => view.form() == Form::Scalar && !view.text().is_empty(),
-        Shape::Bool => view.bool() == Some(true),
-        Shape::Int => view.int().is_some_and(|value| value != 0),
-        Shape::Port => view.form() == Form::Scalar && !view.text().is_empty() && view.int() != Some(0),
-        Shape::Texts | Shape::Many(_) => view.items().next().is_some(),
-        Shape::TextMap | Shape::OptTextMap | Shape::Flat => view.entries().next().is_some(),
-        Shape::One(entity) => {
-            if entity.is_open() {
-                return view.entries().next().is_some();
-            }
-            view.entries().any(|pair| entity.field(pair.key, LATEST).is_some_and(|row| is_set(pair.value, row.shape)))
-        }
-        Shape::OptText | Shape::OptBool | Shape::OptInt | Shape::Any | Shape::Maybe(_) | Shape::OptMany(_) => {
-            view.form() != Form::Null
-        }
+/// Whether the value of a row counts as set.
+pub fn is_set<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field) -> bool {
+    if keeps_empty(row) {
+        return view.form() != Form::Null;
     }
+    match holds(row) {
+        Holds::Text => view.form() == Form::Scalar && !view.text().is_empty(),
+        Holds::Bool => view.bool() == Some(true),
+        Holds::Int => view.int().is_some_and(|value| value != 0),
+        Holds::Port => view.form() == Form::Scalar && !view.text().is_empty() && view.int() != Some(0),
+        Holds::Texts | Holds::Many(_) => view.items().next().is_some(),
+        Holds::TextMap | Holds::NullableMap | Holds::Flat => view.entries().next().is_some(),
+        Holds::One(entity) => has_settings(view, entity),
+        Holds::Any => view.form() != Form::Null,
+    }
+}
+
+/// Whether anything in a section counts as set.
+pub fn has_settings<'a, 'f: 'a>(view: View<'a, 'f>, entity: &'static Entity) -> bool {
+    if is_open(entity) {
+        return view.entries().next().is_some();
+    }
+    view.entries().any(|pair| entity.field(pair.key, LATEST).is_some_and(|row| is_set(pair.value, row)))
 }
 
 /// What happens to texts on their way out.
@@ -83,11 +88,11 @@ impl Finish<'_> {
     /// The text a row's value stands for.
     pub fn text<'t>(&self, text: Cow<'t, str>, row: &Field) -> Cow<'t, str> {
         let text = match self.base {
-            Some(base) if row.path => paths::absolute(base, text),
+            Some(base) if row.is_path => paths::absolute(base, text),
             _ => text,
         };
         match self.template {
-            Some(expand) if row.template && text.contains("{{") => expand(&text).map_or(text, Cow::Owned),
+            Some(expand) if row.is_template && text.contains("{{") => expand(&text).map_or(text, Cow::Owned),
             _ => text,
         }
     }
@@ -106,14 +111,14 @@ pub fn section_without<'a, 'f: 'a>(
     finish: &Finish,
     out: &mut impl Out<'f>,
 ) {
-    if entity.is_open() {
+    if is_open(entity) {
         return any(view, out);
     }
     if view.form() == Form::Null {
         return out.null(view);
     }
     let mut rows = set_rows(view, entity, without, finish.edition);
-    rows.retain(|(_, row, _)| finish.founding || !row.founding);
+    rows.retain(|(_, row, _)| finish.founding || !row.is_extension);
     out.begin_map(rows.len(), view);
     for (_, row, found) in rows {
         match found {
@@ -141,15 +146,16 @@ fn set_rows<'a, 'f: 'a>(
 ) -> Vec<SetRow<'a, 'f>> {
     let mut rows: Vec<SetRow<'a, 'f>> = Vec::new();
     for pair in view.entries() {
-        let known = entity.rows().enumerate().find(|(_, row)| row.key == pair.key && row.is_in(edition));
+        let known = entity.all_fields().enumerate().find(|(_, row)| row.key == pair.key && row.window.has(edition));
         if let Some((at, row)) = known
             && !without.contains(&row.key)
-            && is_set(pair.value, row.shape)
+            && is_set(pair.value, row)
         {
             rows.push((at, row, Some(pair)));
         }
     }
-    for (at, row) in entity.rows().enumerate().filter(|(_, row)| row.always && row.is_in(edition)) {
+    let always = |row: &Field| row.empty == Empty::Written && row.window.has(edition);
+    for (at, row) in entity.all_fields().enumerate().filter(|(_, row)| always(row)) {
         if !rows.iter().any(|(known, ..)| *known == at) {
             rows.push((at, row, None));
         }
@@ -160,33 +166,33 @@ fn set_rows<'a, 'f: 'a>(
 
 /// What an always-written key shows when nothing is set.
 fn empty<'f>(from: View<'_, 'f>, row: &Field, out: &mut impl Out<'f>) {
-    match row.shape {
-        Shape::Texts | Shape::Many(_) => {
+    match holds(row) {
+        Holds::Texts | Holds::Many(_) => {
             out.begin_list(0, from);
             out.end_list();
         }
-        Shape::One(entity) => section(Item::empty_map().view(), entity, &Finish::default(), out),
+        Holds::One(entity) => section(Item::empty_map().view(), entity, &Finish::default(), out),
         _ => out.text("", from),
     }
 }
 
 fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut impl Out<'f>) {
     let text = |view: View<'a, 'f>| finish.text(view.text(), row);
-    match row.shape {
-        Shape::Text | Shape::OptText => out.text(&text(view), view),
-        Shape::Bool | Shape::OptBool => out.bool(view.bool().unwrap_or_default(), view),
-        Shape::Int | Shape::OptInt => out.int(view.int().unwrap_or_default(), view),
-        Shape::Port => match port(view) {
+    match holds(row) {
+        Holds::Text => out.text(&text(view), view),
+        Holds::Bool => out.bool(view.bool().unwrap_or_default(), view),
+        Holds::Int => out.int(view.int().unwrap_or_default(), view),
+        Holds::Port => match port(view) {
             Some(value) => out.int(value, view),
             None => out.text(&view.text(), view),
         },
-        Shape::Texts => list(view, out, |item, out| out.text(&text(item), item)),
-        Shape::TextMap => map(view, out, |value, out| out.text(&text(value), value)),
-        Shape::OptTextMap => map(view, out, |value, out| match value.form() {
+        Holds::Texts => list(view, out, |item, out| out.text(&text(item), item)),
+        Holds::TextMap => map(view, out, |value, out| out.text(&text(value), value)),
+        Holds::NullableMap => map(view, out, |value, out| match value.form() {
             Form::Null => out.null(value),
             _ => out.text(&text(value), value),
         }),
-        Shape::Flat => {
+        Holds::Flat => {
             let mut flat = Vec::new();
             flatten(view, String::new(), &mut flat);
             // Nothing written means nothing set.
@@ -198,9 +204,9 @@ fn field<'a, 'f: 'a>(view: View<'a, 'f>, row: &Field, finish: &Finish, out: &mut
             }
             out.end_map();
         }
-        Shape::Any => any(view, out),
-        Shape::One(entity) | Shape::Maybe(entity) => section(view, entity, finish, out),
-        Shape::Many(entity) | Shape::OptMany(entity) => list(view, out, |item, out| section(item, entity, finish, out)),
+        Holds::Any => any(view, out),
+        Holds::One(entity) => section(view, entity, finish, out),
+        Holds::Many(entity) => list(view, out, |item, out| section(item, entity, finish, out)),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It must not know files.
 
-use crate::entities::{Entity, Shape, build};
+use crate::entities::{Entity, build};
 use crate::item::{Data, Item, View};
 
 /// The environments images are built in; without any, on this machine.
@@ -134,8 +134,7 @@ fn value<'f>(flag: &Flag, text: &str) -> Result<Option<Item<'f>>, String> {
 /// Whether an environment is written with any setting in it.
 pub fn is_used(build: View<'_, '_>, kind: &str) -> bool {
     let Some(entity) = entity(kind) else { return false };
-    let shape = Shape::One(entity);
-    build.get(kind).is_some_and(|section| crate::emit::is_set(section, shape))
+    build.get(kind).is_some_and(|section| crate::emit::has_settings(section, entity))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! `fix`: brings the documents of a file up to date in place, keeping comments and everything that need not change.
 
 use crate::check::Check;
-use crate::editions::Edition;
+use crate::editions::{self, Edition};
 use crate::emit::normalised;
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::item::Item;
@@ -23,9 +23,10 @@ pub fn fix(tree: &Tree, to: Edition, sink: &Sink) -> Option<Fixed> {
     let mut older = false;
     for root in tree.roots().filter(|root| !root.is_null()) {
         let version = root.get("apiVersion")?;
-        let from = Edition::parse(version.text())?;
+        let from = editions::parse(version.text())?;
         if from > to {
-            let message = format!("`{}` is newer than the wanted `{}`", from.api_version(), to.api_version());
+            let message =
+                format!("`{}` is newer than the wanted `{}`", editions::api_version(from), editions::api_version(to));
             let hint = "documents are only brought to newer versions";
             sink.push(Diagnostic::at(&rules::UPGRADE, version.span(), message).hint(hint));
             return None;
@@ -48,7 +49,7 @@ fn document(root: Node<'_>, version: Node<'_>, from: Edition, to: Edition, sink:
         return None;
     }
     if only_version_differs(root, &item, to) {
-        return Some((version.span(), to.api_version()));
+        return Some((version.span(), editions::api_version(to)));
     }
     let mut text = rewrite::document(root, &item, to);
     // The document's own last line break may lie outside its span.
@@ -68,6 +69,6 @@ fn only_version_differs(root: Node<'_>, item: &Item<'_>, to: Edition) -> bool {
     if !strict.is_empty() {
         return false;
     }
-    before.set("apiVersion", Item::text(to.api_version()));
+    before.set("apiVersion", Item::text(editions::api_version(to)));
     same(normalised(before.view(), &SKAFFOLD_CONFIG).view(), normalised(item.view(), &SKAFFOLD_CONFIG).view())
 }

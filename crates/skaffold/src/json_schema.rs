@@ -3,9 +3,9 @@
 //! It takes what reading takes: scalars of any kind where text is wanted, keys without a value, and the keys of the
 //! founding design.
 
-use crate::editions::Edition;
+use crate::editions::{Edition, api_version};
 use crate::entities::config::SKAFFOLD_CONFIG;
-use crate::entities::{Entity, Field, Shape};
+use crate::entities::{Entity, Field, Holds, holds, is_open, section_of};
 use purlin_model::json_schema::{object, texts};
 use purlin_syntax::write::JsonLayout;
 use purlin_value::emit::{Secrets, to_json};
@@ -22,10 +22,10 @@ pub fn write(edition: Edition) -> String {
 /// The schema of one edition.
 pub fn json_schema(edition: Edition) -> Value {
     let entities = reachable(edition);
-    let definitions = entities.iter().map(|entity| (EcoString::from(entity.name), definition(entity, edition)));
+    let definitions = entities.iter().map(|entity| (EcoString::from(entity.label), definition(entity, edition)));
     object([
         ("$schema", Value::str(DRAFT)),
-        ("title", Value::str(edition.api_version())),
+        ("title", Value::str(api_version(edition))),
         ("$ref", Value::str("#/definitions/SkaffoldConfig")),
         ("definitions", Value::map(definitions.collect())),
     ])
@@ -33,12 +33,7 @@ pub fn json_schema(edition: Edition) -> Value {
 
 /// The section that a row holds, if its keys are known.
 fn held(row: &Field) -> Option<&'static Entity> {
-    match row.shape {
-        Shape::One(entity) | Shape::Maybe(entity) | Shape::Many(entity) | Shape::OptMany(entity) => {
-            (!entity.is_open()).then_some(entity)
-        }
-        _ => None,
-    }
+    section_of(row).filter(|entity| !is_open(entity))
 }
 
 /// All entities an edition uses, in the order they are met.
@@ -48,7 +43,7 @@ fn reachable(edition: Edition) -> Vec<&'static Entity> {
     while let Some(entity) = found.get(next).copied() {
         next += 1;
         for inner in entity.fields(edition).filter_map(held) {
-            if !found.iter().any(|known| known.name == inner.name) {
+            if !found.iter().any(|known| known.kind == inner.kind) {
                 found.push(inner);
             }
         }
@@ -58,7 +53,8 @@ fn reachable(edition: Edition) -> Vec<&'static Entity> {
 
 fn definition(entity: &'static Entity, edition: Edition) -> Value {
     let properties: Map = entity.fields(edition).map(|row| (EcoString::from(row.key), property(row))).collect();
-    let required: Vec<&str> = entity.fields(edition).filter(|row| row.required).map(|row| row.key).collect();
+    let required: Vec<&str> =
+        entity.fields(edition).filter(|row| row.is_required(edition)).map(|row| row.key).collect();
     let mut map = Map::new();
     map.insert("type".into(), texts(["object", "null"]));
     map.insert("properties".into(), Value::map(properties));
@@ -72,8 +68,8 @@ fn definition(entity: &'static Entity, edition: Edition) -> Value {
 fn property(row: &Field) -> Value {
     let mut map = Map::new();
     map.insert("description".into(), Value::str(row.doc));
-    if !row.default.is_empty() {
-        map.insert("default".into(), Value::str(row.default));
+    if let Some(default) = row.default {
+        map.insert("default".into(), default.value());
     }
     if let Some(shape) = shape(row).as_map() {
         map.extend(shape.iter().map(|(key, value)| (key.clone(), value.clone())));
@@ -82,26 +78,26 @@ fn property(row: &Field) -> Value {
 }
 
 fn shape(row: &Field) -> Value {
-    let refer = |entity: &Entity| object([("$ref", Value::str(format!("#/definitions/{}", entity.name)))]);
+    let refer = |entity: &Entity| object([("$ref", Value::str(format!("#/definitions/{}", entity.label)))]);
     let typed = |name: &str| object([("type", texts([name, "null"]))]);
     let scalar = || object([("type", texts(["string", "number", "boolean", "null"]))]);
     let list = |items: Value| object([("type", texts(["array", "null"])), ("items", items)]);
-    match row.shape {
-        Shape::Text | Shape::OptText | Shape::Port => scalar(),
-        Shape::Bool | Shape::OptBool => typed("boolean"),
-        Shape::Int | Shape::OptInt => typed("integer"),
-        Shape::Texts => list(scalar()),
-        Shape::TextMap | Shape::OptTextMap => {
+    match holds(row) {
+        Holds::Text | Holds::Port => scalar(),
+        Holds::Bool => typed("boolean"),
+        Holds::Int => typed("integer"),
+        Holds::Texts => list(scalar()),
+        Holds::TextMap | Holds::NullableMap => {
             object([("type", texts(["object", "null"])), ("additionalProperties", scalar())])
         }
-        Shape::Flat => typed("object"),
-        Shape::Any => object([]),
+        Holds::Flat => typed("object"),
+        Holds::Any => object([]),
         // Old drafts ignore what stands beside a reference; `allOf` keeps the description.
-        Shape::One(entity) | Shape::Maybe(entity) => match entity.is_open() {
+        Holds::One(entity) => match is_open(entity) {
             true => typed("object"),
             false => object([("allOf", Value::list(vec![refer(entity)]))]),
         },
-        Shape::Many(entity) | Shape::OptMany(entity) => match entity.is_open() {
+        Holds::Many(entity) => match is_open(entity) {
             true => list(object([])),
             false => list(refer(entity)),
         },

@@ -3,7 +3,7 @@
 //! The first phase. It knows files, documents and editions; it must not know profiles or how files hang together.
 
 use crate::check::Check;
-use crate::editions::{Edition, LATEST};
+use crate::editions::{self, Edition, LATEST};
 use crate::entities::config::SKAFFOLD_CONFIG;
 use crate::forest::Forest;
 use crate::item::{Data, Entry, Form, Item, View};
@@ -314,7 +314,7 @@ impl<'f> Loader<'f> {
         let file = tree.source();
         if !file.text().contains("apiVersion") {
             let message = "this file has no `apiVersion`";
-            let hint = format!("start with `apiVersion: {}`", LATEST.api_version());
+            let hint = format!("start with `apiVersion: {}`", editions::api_version(LATEST));
             self.sink().push(Diagnostic::at(&rules::VERSION, file.span(0, 0), message).hint(hint));
             return None;
         }
@@ -329,7 +329,7 @@ impl<'f> Loader<'f> {
         modules::complete(&mut documents, self.sink());
         if sound && documents.is_empty() {
             let message = "this file holds no configuration";
-            let hint = format!("start with `apiVersion: {}`", LATEST.api_version());
+            let hint = format!("start with `apiVersion: {}`", editions::api_version(LATEST));
             self.sink().push(Diagnostic::at(&rules::EMPTY, file.span(0, 0), message).hint(hint));
             return None;
         }
@@ -362,19 +362,19 @@ impl<'f> Loader<'f> {
     fn edition(&self, root: Node<'f>) -> Option<Edition> {
         let written = root.get("apiVersion");
         let text = written.map_or("", |node| node.text());
-        if let Some(edition) = Edition::parse(text) {
+        if let Some(edition) = editions::parse(text) {
             return Some(edition);
         }
         let span = written.map_or(root.span(), |node| node.span());
         let (message, hint) = if written.is_none() {
-            let hint = format!("start with `apiVersion: {}`", LATEST.api_version());
+            let hint = format!("start with `apiVersion: {}`", editions::api_version(LATEST));
             ("this document has no `apiVersion` (\"\")".to_owned(), hint)
         } else {
             // Of equally near ones the newest.
-            let mut versions: Vec<String> = Edition::all().map(Edition::api_version).collect();
+            let mut versions: Vec<String> = editions::all().map(editions::api_version).collect();
             versions.reverse();
             let hint = did_you_mean(text, versions.iter().map(String::as_str))
-                .unwrap_or_else(|| format!("the newest one is `{}`", LATEST.api_version()));
+                .unwrap_or_else(|| format!("the newest one is `{}`", editions::api_version(LATEST)));
             (format!("`{text}` is not a known `apiVersion` of Skaffold"), hint)
         };
         self.sink().push(Diagnostic::at(&rules::VERSION, span, message).hint(hint));

@@ -8,7 +8,7 @@
 use crate::editions::LATEST;
 use crate::emit::is_set;
 use crate::entities::config::{SKAFFOLD_CONFIG, pipeline};
-use crate::entities::{Entity, Field, Shape};
+use crate::entities::{Entity, Field, Holds, holds, is_open};
 use crate::item::{Form, Item, Step, View};
 use crate::profile::patch::same;
 use crate::rules;
@@ -84,20 +84,20 @@ impl Merger<'_> {
         value: View<'_, 'f>,
         parent: Option<View<'_, 'f>>,
     ) {
-        if !is_set(value, row.shape) {
+        if !is_set(value, row) {
             return;
         }
         self.way.push(row.key);
         self.own(&self.way.join("."), value.span());
         let below = parent.and_then(|parent| parent.get(row.key));
-        match row.shape {
-            Shape::One(entity) | Shape::Maybe(entity) if !entity.is_open() && value.form() == Form::Map => {
+        match holds(row) {
+            Holds::One(entity) if !is_open(entity) && value.form() == Form::Map => {
                 let slot = whole.slot(row.key);
                 slot.map();
                 self.section(slot, entity, value, below);
             }
-            Shape::Texts | Shape::Many(_) | Shape::OptMany(_) => self.list(whole.slot(row.key), value),
-            Shape::TextMap | Shape::OptTextMap | Shape::Flat => {
+            Holds::Texts | Holds::Many(_) => self.list(whole.slot(row.key), value),
+            Holds::TextMap | Holds::NullableMap | Holds::Flat => {
                 for pair in value.entries() {
                     self.keyed(whole.slot(row.key), pair.key, pair.value, below);
                 }
@@ -116,7 +116,7 @@ impl Merger<'_> {
     ) {
         for row in entity.fields(LATEST) {
             let Some(value) = value.get(row.key) else { continue };
-            if !row.one_of.is_empty() && is_set(value, row.shape) && !self.choose(whole, entity, row, value, parent) {
+            if row.one_of.is_some() && is_set(value, row) && !self.choose(whole, entity, row, value, parent) {
                 continue;
             }
             self.field(whole, row, value, parent);

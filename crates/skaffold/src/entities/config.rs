@@ -2,200 +2,242 @@
 //!
 //! Pure data, read by every phase; it must not know any behaviour.
 
-use super::Shape::{Any, Bool, Many, Maybe, One, OptBool, Text, TextMap, Texts};
-use super::build::BUILD_CONFIG;
-use super::deploy::{DEPLOY_CONFIG, RENDER_CONFIG};
-use super::run::{ACTION, PORT_FORWARD_RESOURCE, RESOURCE_SELECTOR_CONFIG, TEST_CASE, VERIFY_TEST_CASE};
-use super::{Entity, Field, field};
+use super::{TEXT_MAP, TEXTS, kinds};
 use crate::editions::{
-    V1ALPHA2, V1ALPHA4, V1BETA4, V1BETA12, V1BETA13, V2BETA11, V2BETA12, V2BETA28, V3ALPHA1, V4BETA5, V4BETA7, V4BETA10,
+    FOUNDING, V1ALPHA2, V1ALPHA4, V1BETA4, V1BETA12, V1BETA13, V2BETA11, V2BETA12, V2BETA28, V3ALPHA1, V4BETA5,
+    V4BETA7, V4BETA10,
 };
+use purlin_model::schema::Shape::{Any, Bool, List, One, Scalar};
+use purlin_model::schema::{Entity, Field, entity, field};
 
 /// Keys shared by every entity that embeds them.
 pub(super) const PIPELINE: &[Field] = &[
-    field("build", One(&BUILD_CONFIG), "How images are built."),
-    field("test", Many(&TEST_CASE), "What is tested in each image.").since(V1ALPHA4),
-    field("manifests", One(&RENDER_CONFIG), "Where Kubernetes manifests come from and how they are finished.")
+    field("build", One(kinds::BUILD_CONFIG), "How images are built."),
+    field("test", List(kinds::TEST_CASE), "What is tested in each image.").since(V1ALPHA4),
+    field("manifests", One(kinds::RENDER_CONFIG), "Where Kubernetes manifests come from and how they are finished.")
         .since(V3ALPHA1),
-    field("deploy", One(&DEPLOY_CONFIG), "How manifests reach a cluster."),
-    field("portForward", Many(&PORT_FORWARD_RESOURCE), "Ports of the cluster that appear on this machine.")
+    field("deploy", One(kinds::DEPLOY_CONFIG), "How manifests reach a cluster."),
+    field("portForward", List(kinds::PORT_FORWARD_RESOURCE), "Ports of the cluster that appear on this machine.")
         .since(V1BETA12),
     field(
         "resourceSelector",
-        One(&RESOURCE_SELECTOR_CONFIG),
+        One(kinds::RESOURCE_SELECTOR_CONFIG),
         "Which kinds of resources may be changed when rendering.",
     )
     .since(V2BETA28),
-    field("verify", Many(&VERIFY_TEST_CASE), "Containers that check a deployment.").since(V3ALPHA1),
-    field("customActions", Many(&ACTION), "Named groups of containers that can be run on demand.").since(V4BETA5),
+    field("verify", List(kinds::VERIFY_TEST_CASE), "Containers that check a deployment.").since(V3ALPHA1),
+    field("customActions", List(kinds::ACTION), "Named groups of containers that can be run on demand.").since(V4BETA5),
 ];
 
-/// Rows of `SkaffoldConfig`.
-pub static SKAFFOLD_CONFIG: Entity = Entity {
-    name: "SkaffoldConfig",
-    groups: &[
+/// `SkaffoldConfig`.
+pub static SKAFFOLD_CONFIG: Entity = entity(
+    kinds::SKAFFOLD_CONFIG,
+    "SkaffoldConfig",
+    "A configuration: what is built, tested, rendered and deployed.",
+    &[
         &[
-            field("apiVersion", Text, "Version of the format this document is written in.").required().always(),
-            field("kind", Text, "Always `Config`.").required().always(),
-            field("metadata", One(&METADATA), "Name and labels of the configuration.").since(V1BETA13),
-            field("requires", Many(&CONFIG_DEPENDENCY), "Other configurations this one builds on.").since(V2BETA11),
-            field("modules", Many(&MODULE), "Modules written here or found in other files (founding design).")
-                .founding(),
+            field("apiVersion", Scalar, "Version of the format this document is written in.").required().written(),
+            field("kind", Scalar, "Always `Config`.").required().written(),
+            field("metadata", One(kinds::METADATA), "Name and labels of the configuration.").since(V1BETA13),
+            field("requires", List(kinds::CONFIG_DEPENDENCY), "Other configurations this one builds on.")
+                .since(V2BETA11),
+            field("modules", List(kinds::MODULE), "Modules written here or found in other files (founding design).")
+                .since(FOUNDING)
+                .extension(),
         ],
         PIPELINE,
-        &[field("profiles", Many(&PROFILE), "Named variations of this configuration.").since(V1ALPHA2)],
+        &[field("profiles", List(kinds::PROFILE), "Named variations of this configuration.").since(V1ALPHA2)],
     ],
-};
+);
 
-/// Rows of `Metadata`.
-pub static METADATA: Entity = Entity {
-    name: "Metadata",
-    groups: &[&[
-        field("name", Text, "Name by which other configurations and `-m` refer to this one."),
-        field("labels", TextMap, "Labels for tools that read the configuration.").since(V3ALPHA1),
-        field("annotations", TextMap, "Free notes for tools that read the configuration.").since(V3ALPHA1),
+/// `Metadata`.
+pub static METADATA: Entity = entity(
+    kinds::METADATA,
+    "Metadata",
+    "Name and labels of a configuration.",
+    &[&[
+        field("name", Scalar, "Name by which other configurations and `-m` refer to this one."),
+        field("labels", TEXT_MAP, "Labels for tools that read the configuration.").since(V3ALPHA1),
+        field("annotations", TEXT_MAP, "Free notes for tools that read the configuration.").since(V3ALPHA1),
     ]],
-};
+);
 
-/// Rows of `ConfigDependency`.
-pub(crate) static CONFIG_DEPENDENCY: Entity = Entity {
-    name: "ConfigDependency",
-    groups: &[&[
-        field("configs", Texts, "Names of the configurations wanted; empty means all of the file."),
-        field("path", Text, "File or directory of the required configuration.").one_of("paths").path(),
-        field("git", Maybe(&GIT_INFO), "Git repository of the required configuration.").one_of("paths").since(V2BETA12),
-        field("googleCloudStorage", Maybe(&GOOGLE_CLOUD_STORAGE_INFO), "Storage bucket of the required configuration.")
+/// `ConfigDependency`.
+pub(crate) static CONFIG_DEPENDENCY: Entity = entity(
+    kinds::CONFIG_DEPENDENCY,
+    "ConfigDependency",
+    "Other configurations that this one builds on.",
+    &[&[
+        field("configs", TEXTS, "Names of the configurations wanted; empty means all of the file."),
+        field("path", Scalar, "File or directory of the required configuration.").one_of("paths").path(),
+        field("git", One(kinds::GIT_INFO), "Git repository of the required configuration.")
+            .kept()
             .one_of("paths")
-            .since(V4BETA7),
+            .since(V2BETA12),
+        field(
+            "googleCloudStorage",
+            One(kinds::GOOGLE_CLOUD_STORAGE_INFO),
+            "Storage bucket of the required configuration.",
+        )
+        .kept()
+        .one_of("paths")
+        .since(V4BETA7),
         field(
             "googleCloudBuildRepoV2",
-            Maybe(&GOOGLE_CLOUD_BUILD_REPO_V2_INFO),
+            One(kinds::GOOGLE_CLOUD_BUILD_REPO_V2_INFO),
             "Connected repository of the required configuration.",
         )
+        .kept()
         .one_of("paths")
         .since(V4BETA10),
-        field("activeProfiles", Many(&PROFILE_DEPENDENCY), "Profiles to switch on in the required configurations."),
+        field(
+            "activeProfiles",
+            List(kinds::PROFILE_DEPENDENCY),
+            "Profiles to switch on in the required configurations.",
+        ),
     ]],
-};
+);
 
-/// Rows of `ProfileDependency`.
-pub(crate) static PROFILE_DEPENDENCY: Entity = Entity {
-    name: "ProfileDependency",
-    groups: &[&[
-        field("name", Text, "Profile to switch on in the required configuration.").required().always(),
-        field("activatedBy", Texts, "Own profiles that switch it on; empty means always."),
+/// `ProfileDependency`.
+pub(crate) static PROFILE_DEPENDENCY: Entity = entity(
+    kinds::PROFILE_DEPENDENCY,
+    "ProfileDependency",
+    "A profile to switch on in required configurations.",
+    &[&[
+        field("name", Scalar, "Profile to switch on in the required configuration.").required().written(),
+        field("activatedBy", TEXTS, "Own profiles that switch it on; empty means always."),
     ]],
-};
+);
 
-/// Rows of `GitInfo`.
-pub(crate) static GIT_INFO: Entity = Entity {
-    name: "GitInfo",
-    groups: &[&[
-        field("repo", Text, "Address of the repository.").required().always(),
-        field("path", Text, "Path of the configuration inside the repository."),
-        field("ref", Text, "Branch, tag or commit to use."),
-        field("sync", OptBool, "Whether the cached clone is brought up to date."),
+/// `GitInfo`.
+pub(crate) static GIT_INFO: Entity = entity(
+    kinds::GIT_INFO,
+    "GitInfo",
+    "A git repository that holds required configurations.",
+    &[&[
+        field("repo", Scalar, "Address of the repository.").required().written(),
+        field("path", Scalar, "Path of the configuration inside the repository."),
+        field("ref", Scalar, "Branch, tag or commit to use."),
+        field("sync", Bool, "Whether the cached clone is brought up to date.").kept(),
     ]],
-};
+);
 
-/// Rows of `GoogleCloudStorageInfo`.
-pub(crate) static GOOGLE_CLOUD_STORAGE_INFO: Entity = Entity {
-    name: "GoogleCloudStorageInfo",
-    groups: &[&[
-        field("source", Text, "Bucket or object that holds the configuration."),
-        field("path", Text, "Path of the configuration inside the source."),
-        field("sync", OptBool, "Whether the cached copy is brought up to date."),
+/// `GoogleCloudStorageInfo`.
+pub(crate) static GOOGLE_CLOUD_STORAGE_INFO: Entity = entity(
+    kinds::GOOGLE_CLOUD_STORAGE_INFO,
+    "GoogleCloudStorageInfo",
+    "A storage bucket that holds required configurations.",
+    &[&[
+        field("source", Scalar, "Bucket or object that holds the configuration."),
+        field("path", Scalar, "Path of the configuration inside the source."),
+        field("sync", Bool, "Whether the cached copy is brought up to date.").kept(),
     ]],
-};
+);
 
-/// Rows of `GoogleCloudBuildRepoV2Info`.
-pub(crate) static GOOGLE_CLOUD_BUILD_REPO_V2_INFO: Entity = Entity {
-    name: "GoogleCloudBuildRepoV2Info",
-    groups: &[&[
-        field("projectID", Text, "Project that owns the connection.").required().always(),
-        field("region", Text, "Region of the connection.").required().always(),
-        field("connection", Text, "Name of the connection.").required().always(),
-        field("repo", Text, "Name of the repository in the connection.").required().always(),
-        field("path", Text, "Path of the configuration inside the repository."),
-        field("ref", Text, "Branch, tag or commit to use."),
-        field("sync", OptBool, "Whether the cached clone is brought up to date."),
+/// `GoogleCloudBuildRepoV2Info`.
+pub(crate) static GOOGLE_CLOUD_BUILD_REPO_V2_INFO: Entity = entity(
+    kinds::GOOGLE_CLOUD_BUILD_REPO_V2_INFO,
+    "GoogleCloudBuildRepoV2Info",
+    "A connected repository that holds required configurations.",
+    &[&[
+        field("projectID", Scalar, "Project that owns the connection.").required().written(),
+        field("region", Scalar, "Region of the connection.").required().written(),
+        field("connection", Scalar, "Name of the connection.").required().written(),
+        field("repo", Scalar, "Name of the repository in the connection.").required().written(),
+        field("path", Scalar, "Path of the configuration inside the repository."),
+        field("ref", Scalar, "Branch, tag or commit to use."),
+        field("sync", Bool, "Whether the cached clone is brought up to date.").kept(),
     ]],
-};
+);
 
-/// Rows of `Profile`.
-pub static PROFILE: Entity = Entity {
-    name: "Profile",
-    groups: &[
+/// `Profile`.
+pub static PROFILE: Entity = entity(
+    kinds::PROFILE,
+    "Profile",
+    "A named variation of a configuration.",
+    &[
         &[
-            field("name", Text, "Name of the profile.").required(),
-            field("activation", Many(&ACTIVATION), "Conditions that switch the profile on by themselves.")
+            field("name", Scalar, "Name of the profile.").required(),
+            field("activation", List(kinds::ACTIVATION), "Conditions that switch the profile on by themselves.")
                 .since(V1BETA4),
             field("requiresAllActivations", Bool, "All conditions must hold instead of one.").since(V3ALPHA1),
-            field("patches", Many(&JSON_PATCH), "Single changes made after the profile's sections.").since(V1BETA4),
+            field("patches", List(kinds::JSON_PATCH), "Single changes made after the profile's sections.")
+                .since(V1BETA4),
             field(
                 "modules",
-                Many(&MODULE_PROFILE),
+                List(kinds::MODULE_PROFILE),
                 "Profiles to switch on in modules when this one is on (founding design).",
             )
-            .founding(),
+            .since(FOUNDING)
+            .extension(),
         ],
         PIPELINE,
     ],
-};
+);
 
-/// Rows of `Activation`.
-pub(crate) static ACTIVATION: Entity = Entity {
-    name: "Activation",
-    groups: &[&[
-        field("env", Text, "Condition on an environment variable, as `NAME=pattern`."),
-        field("kubeContext", Text, "Pattern of the current kube-context."),
-        field("command", Text, "Pattern of the command being run."),
+/// `Activation`.
+pub(crate) static ACTIVATION: Entity = entity(
+    kinds::ACTIVATION,
+    "Activation",
+    "A condition that switches a profile on.",
+    &[&[
+        field("env", Scalar, "Condition on an environment variable, as `NAME=pattern`."),
+        field("kubeContext", Scalar, "Pattern of the current kube-context."),
+        field("command", Scalar, "Pattern of the command being run."),
     ]],
-};
+);
 
-/// Rows of `JSONPatch`.
-pub(crate) static JSON_PATCH: Entity = Entity {
-    name: "JSONPatch",
-    groups: &[&[
-        field("op", Text, "Operation; `replace` when left out."),
-        field("path", Text, "Place in the configuration to change.").required(),
-        field("from", Text, "Place to copy or move from."),
+/// `JSONPatch`.
+pub(crate) static JSON_PATCH: Entity = entity(
+    kinds::JSON_PATCH,
+    "JSONPatch",
+    "A single change that a profile makes.",
+    &[&[
+        field("op", Scalar, "Operation; `replace` when left out."),
+        field("path", Scalar, "Place in the configuration to change.").required(),
+        field("from", Scalar, "Place to copy or move from."),
         field("value", Any, "New value."),
     ]],
-};
+);
 
 /// Keys of a module of the founding design.
-pub static MODULE: Entity = Entity {
-    name: "Module",
-    groups: &[
+pub static MODULE: Entity = entity(
+    kinds::MODULE,
+    "Module",
+    "A module of the founding design.",
+    &[
         &[
-            field("name", Text, "Name of the module."),
-            field("path", Text, "Path of the file that describes the module."),
+            field("name", Scalar, "Name of the module."),
+            field("path", Scalar, "Path of the file that describes the module."),
         ],
         PIPELINE,
     ],
-};
+);
 
 /// How the founding design points at a module.
-pub(crate) static MODULE_REF: Entity = Entity {
-    name: "ModuleRef",
-    groups: &[&[
-        field("name", Text, "Name of the module."),
-        field("path", Text, "Path of the file that describes the module."),
+pub(crate) static MODULE_REF: Entity = entity(
+    kinds::MODULE_REF,
+    "ModuleRef",
+    "How the founding design points at a module.",
+    &[&[
+        field("name", Scalar, "Name of the module."),
+        field("path", Scalar, "Path of the file that describes the module."),
     ]],
-};
+);
 
 /// Profiles a profile switches on in a module.
-pub(crate) static MODULE_PROFILE: Entity = Entity {
-    name: "ModuleProfile",
-    groups: &[&[
-        field("name", Text, "Name of the module."),
-        field("path", Text, "Path of the file that describes the module."),
-        field("activeProfiles", Texts, "Profiles to switch on in that module."),
+pub(crate) static MODULE_PROFILE: Entity = entity(
+    kinds::MODULE_PROFILE,
+    "ModuleProfile",
+    "Profiles that a profile switches on in a module.",
+    &[&[
+        field("name", Scalar, "Name of the module."),
+        field("path", Scalar, "Path of the file that describes the module."),
+        field("activeProfiles", TEXTS, "Profiles to switch on in that module."),
     ]],
-};
+);
 
 /// The sections a profile or module may carry: what is built, tested, rendered, deployed and checked.
 pub fn pipeline() -> impl Iterator<Item = &'static Field> {
-    PIPELINE.iter().filter(|row| row.is_in(crate::editions::LATEST))
+    PIPELINE.iter().filter(|row| row.window.has(crate::editions::LATEST))
 }

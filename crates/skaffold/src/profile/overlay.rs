@@ -6,7 +6,7 @@
 use crate::editions::LATEST;
 use crate::emit::is_set;
 use crate::entities::config::pipeline;
-use crate::entities::{Entity, Field, Shape};
+use crate::entities::{Entity, Field, Holds, holds, is_open, keeps_empty};
 use crate::item::{Data, Form, Item, Step, View};
 use ecow::EcoString;
 use purlin_syntax::Span;
@@ -25,11 +25,13 @@ fn section<'f>(base: &mut Item<'f>, entity: &'static Entity, over: View<'_, 'f>,
     let mut sets: Vec<&'static str> = Vec::new();
     for row in entity.fields(LATEST) {
         let Some(value) = over.get(row.key) else { continue };
-        if row.one_of.is_empty() {
-            field(base, row, value, name);
-        } else if is_set(value, row.shape) && !sets.contains(&row.one_of) {
-            sets.push(row.one_of);
-            choose(base, entity, row, value, name);
+        match row.one_of {
+            None => field(base, row, value, name),
+            Some(set) if is_set(value, row) && !sets.contains(&set) => {
+                sets.push(set);
+                choose(base, entity, row, value, name);
+            }
+            Some(_) => {}
         }
     }
 }
@@ -46,16 +48,16 @@ fn choose<'f>(base: &mut Item<'f>, entity: &'static Entity, row: &Field, value: 
 }
 
 fn field<'f>(base: &mut Item<'f>, row: &Field, value: View<'_, 'f>, name: &EcoString) {
-    match row.shape {
-        Shape::One(entity) if !entity.is_open() && value.form() == Form::Map => {
+    match holds(row) {
+        Holds::One(entity) if !keeps_empty(row) && !is_open(entity) && value.form() == Form::Map => {
             let slot = base.slot(row.key);
             if slot.view().form() == Form::Null {
                 slot.data = Data::Map(Vec::new());
             }
             section(slot, entity, value, name);
         }
-        Shape::One(entity) if !entity.is_open() => {}
-        shape if is_set(value, shape) => {
+        Holds::One(entity) if !keeps_empty(row) && !is_open(entity) => {}
+        _ if is_set(value, row) => {
             let over = base.view().get(row.key).and_then(View::span);
             base.set(row.key, chosen(value, name, over));
         }

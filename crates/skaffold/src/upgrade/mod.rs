@@ -8,6 +8,7 @@ mod alpha;
 mod beta;
 mod split;
 
+use crate::editions;
 use crate::editions::*;
 use crate::item::{Form, Item, View};
 use crate::rules;
@@ -61,7 +62,7 @@ pub fn upgrade(config: &mut Item<'_>, from: Edition, to: Edition, sink: &Sink, p
         }
         each_pipeline(config, &mut step, *rule);
     }
-    config.set("apiVersion", Item::text(to.api_version()));
+    config.set("apiVersion", Item::text(editions::api_version(to)));
     !step.failed
 }
 

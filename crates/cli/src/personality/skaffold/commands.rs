@@ -3,7 +3,7 @@
 use super::{Look, Opened, flags::Flags, open, usage};
 use crate::border::write_atomically;
 use crate::invocation::{Exit, Invocation};
-use purlin_skaffold::editions::{Edition, LATEST};
+use purlin_skaffold::editions::{self, Edition, LATEST};
 use purlin_skaffold::emit::{Finish, Template, Written, section_without};
 use purlin_skaffold::entities::config::SKAFFOLD_CONFIG;
 use purlin_skaffold::fix::{self, Fixed};
@@ -173,8 +173,8 @@ pub fn fix(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
         Ok(opened) => opened,
         Err(exit) => return exit,
     };
-    let wanted = flags.text("version").map_or_else(|| LATEST.api_version(), str::to_owned);
-    let Some(to) = Edition::parse(&wanted) else {
+    let wanted = flags.text("version").map_or_else(|| editions::api_version(LATEST), str::to_owned);
+    let Some(to) = editions::parse(&wanted) else {
         return usage(invocation, &format!("`{wanted}` is not a known `apiVersion` of Skaffold"));
     };
     fix_file(invocation, flags, &opened, to)
@@ -206,7 +206,7 @@ fn fix_file(invocation: &mut Invocation<'_>, flags: &Flags, opened: &Opened, to:
     }
     match (opened.report(invocation), fixed) {
         (Exit::Ok, Some(Fixed::Already)) => {
-            let text = format!("config is already version {}\n", to.api_version());
+            let text = format!("config is already version {}\n", editions::api_version(to));
             output(invocation, &Flags::default(), &text)
         }
         (Exit::Ok, Some(Fixed::Text(text))) if flags.switch("overwrite", false) && given != "-" => {
@@ -228,7 +228,7 @@ fn overwrite(invocation: &mut Invocation<'_>, given: &str, old: &str, new: &str)
             let _ = writeln!(
                 invocation.stdout,
                 "New config at version {} generated and written to {given} (old one kept in {given}.v2)",
-                LATEST.api_version()
+                editions::api_version(LATEST)
             );
             Exit::Ok
         }
@@ -246,17 +246,17 @@ pub fn schema(invocation: &mut Invocation<'_>, flags: &Flags) -> Exit {
             let mut writer = JsonWriter::new(JsonLayout::Compact, JsonFlavor::Plain);
             writer.begin_map(1);
             writer.key("versions");
-            writer.begin_list(Edition::all().count());
-            Edition::all().for_each(|edition| writer.string(&edition.api_version()));
+            writer.begin_list(editions::all().count());
+            editions::all().for_each(|edition| writer.string(&editions::api_version(edition)));
             writer.end_list();
             writer.end_map();
             format!("{}\n", writer.finish().unwrap_or_default())
         }
-        "list" => Edition::all().map(|edition| format!("{}\n", edition.api_version())).collect(),
+        "list" => editions::all().map(|edition| format!("{}\n", editions::api_version(edition))).collect(),
         "get" => {
             let wanted = flags.word(2);
             let name = if wanted.contains('/') { wanted.to_owned() } else { format!("skaffold/{wanted}") };
-            match Edition::parse(&name) {
+            match editions::parse(&name) {
                 Some(edition) => json_schema::write(edition),
                 None => return usage(invocation, &format!("schema {wanted:?} not found")),
             }
